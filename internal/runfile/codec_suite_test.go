@@ -25,7 +25,7 @@ func fullSuiteRun() SuiteRun {
 		Results: []SuiteResult{{
 			Cell: "local", Repetition: 1, Position: 2, Attempt: 1, Benchmark: "b", Phase: "Failed", Verdict: "Fail", Validity: "Suspect",
 			Reason: "PodLost", Message: "gone", Findings: []string{"ShortWindow"}, Started: t0, Ended: t0.Add(time.Minute),
-			Points: []SuitePoint{{Step: "Users=8", Metrics: map[string]float64{MetricThroughput: 1e9}, WirePercent: new(94.0), Knee: true}},
+			Points: []SuitePoint{{Step: "Users=8", Metrics: map[string]float64{MetricThroughput: 1e9}, Intervals: map[string]SuiteInterval{MetricThroughput: {Low: 0.9e9, High: 1.1e9}}, WirePercent: new(94.0), Knee: true}},
 		}},
 		Simulated: true,
 	}

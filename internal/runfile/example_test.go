@@ -13,6 +13,9 @@ func fullPlan() Plan {
 	p.Database.TablespaceDirectory, p.Database.AllowRedo = "/u02/oradata/bench", true
 	p.Database.RedoDirectory, p.Database.RedoExport = "/opt/oracle/oraredo", "/vol/redo"
 	p.Database.RedoLogBytes, p.Database.UndoBytes = 1<<30, 4<<30
+	capacity := &Capacity{Bounds: []LatencyBound{{Percentile: "p99", Microseconds: 1000}}, Arrivals: ArrivalsPoisson}
+	p.Workload.Raw.ReadPercent, p.Workload.Raw.Capacity, p.Workload.SLOB.Capacity = 70, capacity, capacity
+	p.Expect.MinCapacity = new(int64(40_000))
 	p.Workload.Calibrate.Files, p.Workload.SLOB.Files = nativeFiles(), nativeFiles()
 	addStorage(&p)
 	return p
@@ -86,7 +89,7 @@ func kernelPlan() Plan {
 // fullResult sets every field of the contract.
 func fullResult() Result {
 	t0 := time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)
-	ops := &Ops{Count: 140_000, Bytes: 140_000 << 20, Errors: 1, Histogram: "HISTFAAAAB", Buckets: []LatencyBucket{{BelowMicroseconds: 512, Count: 1}}, TotalMicroseconds: 1}
+	ops := &Ops{Count: 140_000, Bytes: 140_000 << 20, Errors: 1, Histogram: "HISTFAAAAB", Buckets: []LatencyBucket{{BelowMicroseconds: 512, Count: 1}}, TotalMicroseconds: 1, Batches: []Batch{{Milliseconds: 2000, Count: 3, Latencies: "160:2 170:1"}}}
 	sample := &SampleOps{Count: 2300, Bytes: 2300 << 20, Errors: 1, MeanMicroseconds: 13_000, P50Microseconds: 12_000, P99Microseconds: 30_000, MaxMicroseconds: 41_000}
 	return Result{
 		Version: ResultVersion, Plan: fullPlan(), Simulated: true,
@@ -104,8 +107,9 @@ func fullResult() Result {
 						Server: 1, Role: RoleDataServer,
 					}},
 					Servers:              []NFSServer{fullServer()},
-					FirstDoneNanoseconds: 59e9, LastDoneNanoseconds: 60e9, LateOps: 1, DroppedOps: 1, CPUMicroseconds: 30e6, PeakMemoryBytes: 64 << 20,
-					Step: &Step{Kind: StepUsers, Users: 4, Round: 1, Warmup: true}, Oracle: fullWindow(),
+					FirstDoneNanoseconds: 59e9, LastDoneNanoseconds: 60e9, LateOps: 1, DroppedOps: 1, EdgeMilliseconds: 1, CPUMicroseconds: 30e6, PeakMemoryBytes: 64 << 20,
+					Level: &LevelReport{Index: 1, Seconds: 2, Due: []int64{2300}, Done: []int64{2299}, Errors: 1, Slow: [][]int64{{23}}, Histogram: "HISTFAAAAB"},
+					Step:  &Step{Kind: StepUsers, Users: 4, OperationsPerSecond: 2300, Round: 1, Warmup: true}, Oracle: fullWindow(),
 				}},
 				Samples:      []LoadSample{{Time: t0, Span: SpanMeasure, Repetition: 1, Read: sample, Write: sample, Channels: []PathBytes{{ID: 1, BytesRead: 1, BytesWritten: 1}}}},
 				Verification: &Verification{BlocksChecked: 64, BlocksWrong: 1},
@@ -142,17 +146,17 @@ func fullObserved(t0 time.Time) *Observed {
 		IntervalMilliseconds: 1000,
 		Interfaces:           []Interface{{Name: "eth0", Addresses: []string{"10.0.1.5"}, MTUBytes: 9000, SpeedBitsPerSecond: new(int64(10e9)), Virtual: true}},
 		Windows: []ObservedWindow{{
-			Kind: "Measure", Repetition: 1, Start: t0, End: t0.Add(time.Minute), NodeCPUPermille: permille, CgroupCPUMicroseconds: one,
+			Kind: "Measure", Repetition: 1, Start: t0, End: t0.Add(time.Minute), EdgeMilliseconds: 1, NodeCPUPermille: permille, CgroupCPUMicroseconds: one,
 			CgroupThrottledMicros: one, TCPRetransmittedSegment: one, Interfaces: reads, Mount: mount, CollectorCPUMicroseconds: one,
 			AsyncIO: &AsyncIO{Requests: 1, Limit: 65_536},
 			Storage: []StorageWindow{{
-				Source: "server", Seconds: 60, ReadOps: one, WriteOps: one, OtherOps: one, ReadBytes: one, WriteBytes: one,
+				Source: "server", Seconds: 60, Start: t0, End: t0.Add(time.Minute), ReadOps: one, WriteOps: one, OtherOps: one, ReadBytes: one, WriteBytes: one,
 				Nodes: []StorageNodeWindow{{Name: "n1", CPUPermille: permille}}, Paths: paths, Reset: true,
 				ReadMicroseconds: one, WriteMicroseconds: one, VolumeNodes: []string{"n1", "n2"}, Clients: seen,
 			}},
 		}},
 		Samples: []HostSample{{
-			Time: t0, NodeBusyMicroseconds: one, NodeTotalMicroseconds: one, CgroupCPUMicroseconds: one, CgroupThrottledMicros: one,
+			Time: t0, TookMilliseconds: 1, NodeBusyMicroseconds: one, NodeTotalMicroseconds: one, CgroupCPUMicroseconds: one, CgroupThrottledMicros: one,
 			TCPRetransmittedSegment: one, Interfaces: reads, Mount: mount, CollectorCPUMicroseconds: one,
 			AsyncIO: &AsyncIO{Requests: 1, Limit: 65_536},
 		}},

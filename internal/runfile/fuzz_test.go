@@ -139,6 +139,36 @@ func FuzzReadSurvey(f *testing.F) {
 	})
 }
 
+// FuzzReadCapacitySearch reads what stands under the key "levels" of a ConfigMap.
+func FuzzReadCapacitySearch(f *testing.F) {
+	for _, seed := range []string{
+		`{"levels":[{"index":1,"round":1,"operationsPerSecond":64,"warmupSeconds":1,"seconds":5}]}`,
+		`{"levels":[{"index":1,"round":1,"operationsPerSecond":64,"seconds":5,` +
+			`"outcome":{"due":9,"done":9,"bounds":[{"share":0.1,"low":0,"high":1}]}}],"ended":true}`,
+		`{"levels":[{"index":1,"round":1,"operationsPerSecond":64,"seconds":5},null]}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		memory.Bound(t, mostOf(t, data, MaxSearchBytes), func() {
+			s, err := ReadCapacitySearch(data)
+			if err != nil {
+				return
+			}
+			again, err := json.Marshal(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(again) > MaxSearchBytes {
+				return // of numbers that others have written shorter
+			}
+			if _, err := ReadCapacitySearch(again); err != nil {
+				t.Fatalf("what was written is not read: %v", err)
+			}
+		})
+	})
+}
+
 // mostOf is what one file may make a reader allocate: 8 bytes for each byte of its text, which
 // is copied into buffers that grow, and 2 KiB for each element of a list and each null, which
 // makes room for another struct where one was. A gzip has at most limit bytes of text.

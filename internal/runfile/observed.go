@@ -37,7 +37,10 @@ type Interface struct {
 
 // HostSample is one reading of the client's counters. Counters only grow.
 type HostSample struct {
-	Time                    time.Time       `json:"time"`
+	Time time.Time `json:"time"`
+	// TookMilliseconds is how long the reading took: each counter is of a moment between Time
+	// and that much later. It is more than a few milliseconds where the machine is overloaded.
+	TookMilliseconds        int64           `json:"tookMilliseconds,omitempty"`
 	NodeBusyMicroseconds    *int64          `json:"nodeBusyMicroseconds,omitempty"` // all CPUs of the machine, /proc/stat
 	NodeTotalMicroseconds   *int64          `json:"nodeTotalMicroseconds,omitempty"`
 	CgroupCPUMicroseconds   *int64          `json:"cgroupCPUMicroseconds,omitempty"` // of the loader's container
@@ -141,10 +144,13 @@ type StoragePath struct {
 // ObservedWindow is what the counters did in one idle baseline or one measured
 // window. Deltas are taken between the samples next to its ends.
 type ObservedWindow struct {
-	Kind                    string          `json:"kind" jsonschema:"enum=Baseline,enum=Measure"`
-	Repetition              int32           `json:"repetition"`
-	Start                   time.Time       `json:"start"`
-	End                     time.Time       `json:"end"`
+	Kind       string    `json:"kind" jsonschema:"enum=Baseline,enum=Measure"`
+	Repetition int32     `json:"repetition"`
+	Start      time.Time `json:"start"`
+	End        time.Time `json:"end"`
+	// EdgeMilliseconds is how long the two readings took together, so by how much the counters
+	// of the client may be of another time than Start and End.
+	EdgeMilliseconds        int64           `json:"edgeMilliseconds,omitempty"`
 	NodeCPUPermille         *int32          `json:"nodeCPUPermille,omitempty"` // busy share of all CPUs
 	CgroupCPUMicroseconds   *int64          `json:"cgroupCPUMicroseconds,omitempty"`
 	CgroupThrottledMicros   *int64          `json:"cgroupThrottledMicroseconds,omitempty"`
@@ -159,8 +165,12 @@ type ObservedWindow struct {
 
 // StorageWindow is what one storage source counted in a window.
 type StorageWindow struct {
-	Source     string              `json:"source"`
-	Seconds    float64             `json:"seconds"` // between the two readings used, on the storage's clock
+	Source  string  `json:"source"`
+	Seconds float64 `json:"seconds"` // between the two readings used, on the storage's clock
+	// Start and End are when the counters of the two readings held, on the client's clock, as
+	// far as that can be told; absent in results of older collectors.
+	Start      time.Time           `json:"start,omitzero"`
+	End        time.Time           `json:"end,omitzero"`
 	ReadOps    *int64              `json:"readOps,omitempty"`
 	WriteOps   *int64              `json:"writeOps,omitempty"`
 	OtherOps   *int64              `json:"otherOps,omitempty"`

@@ -297,8 +297,10 @@ type AWRRow struct {
 
 // Step says which level of load a repetition is of, where a run has several.
 type Step struct {
-	Kind  string `json:"kind" jsonschema:"enum=Users,enum=SmallReads,enum=LargeReads,enum=Calibrate"`
+	Kind  string `json:"kind" jsonschema:"enum=Users,enum=SmallReads,enum=LargeReads,enum=Calibrate,enum=Rate"`
 	Users int32  `json:"users,omitempty"` // sessions, or reads outstanding at once
+	// OperationsPerSecond is what all clients together are asked for; Rate.
+	OperationsPerSecond int64 `json:"operationsPerSecond,omitempty"`
 	// Round counts how often all steps were gone through, from 1.
 	Round int32 `json:"round"`
 	// Warmup says that it is not one of those that count.
@@ -311,6 +313,7 @@ const (
 	StepSmallReads = "SmallReads" // native calibrate: so many single-block reads outstanding
 	StepLargeReads = "LargeReads" // native calibrate: so many large reads outstanding
 	StepCalibrate  = "Calibrate"  // one call of CALIBRATE_IO
+	StepRate       = "Rate"       // capacity: so many operations a second, open loop
 )
 
 // The files by which the containers of a pod with a database talk.

@@ -20,11 +20,16 @@ const (
 	PatternCopy        = "Copy"        // each job reads one file and overwrites another
 	PatternRandomRead  = "RandomRead"  // reads at random aligned offsets
 	PatternRandomWrite = "RandomWrite" // overwrites at random aligned offsets
+	PatternMixed       = "Mixed"       // sequential; ReadPercent of the I/Os are reads
+	PatternRandomMixed = "RandomMixed" // random aligned offsets; ReadPercent of the I/Os are reads
 )
 
 // Patterns lists the patterns of the raw workload.
 func Patterns() []string {
-	return []string{PatternRead, PatternOverwrite, PatternCopy, PatternRandomRead, PatternRandomWrite}
+	return []string{
+		PatternRead, PatternOverwrite, PatternCopy, PatternRandomRead, PatternRandomWrite,
+		PatternMixed, PatternRandomMixed,
+	}
 }
 
 // The versions of NFS, as plans and results spell them.
@@ -139,15 +144,20 @@ type Workload struct {
 
 // Raw is a load without a database.
 type Raw struct {
-	Pattern        string `json:"pattern" jsonschema:"enum=Read,enum=Overwrite,enum=Copy,enum=RandomRead,enum=RandomWrite"`
-	BlockSizeBytes int64  `json:"blockSizeBytes" jsonschema:"minimum=512"`
-	FileSizeBytes  int64  `json:"fileSizeBytes" jsonschema:"minimum=512"` // of each job; a multiple of the block size
-	Jobs           int32  `json:"jobs" jsonschema:"minimum=1"`            // independent streams, each with a file of its own
-	Depth          int32  `json:"depth" jsonschema:"minimum=1"`           // outstanding I/Os of each job
+	Pattern string `json:"pattern" jsonschema:"enum=Read,enum=Overwrite,enum=Copy,enum=RandomRead,enum=RandomWrite,enum=Mixed,enum=RandomMixed"`
+	// ReadPercent is the share of reads of Mixed and RandomMixed, 1 to 99.
+	ReadPercent    int32 `json:"readPercent,omitempty"`
+	BlockSizeBytes int64 `json:"blockSizeBytes" jsonschema:"minimum=512"`
+	FileSizeBytes  int64 `json:"fileSizeBytes" jsonschema:"minimum=512"` // of each job; a multiple of the block size
+	Jobs           int32 `json:"jobs" jsonschema:"minimum=1"`            // independent streams, each with a file of its own
+	Depth          int32 `json:"depth" jsonschema:"minimum=1"`           // outstanding I/Os of each job
 	// OperationsPerSecond paces all jobs of a client together (open loop):
 	// latency then counts from when an I/O was due. 0 = closed loop: the next
 	// I/O starts when one has ended.
 	OperationsPerSecond int64 `json:"operationsPerSecond,omitempty"`
+	// Capacity searches the highest rate within bounds of latency, instead of measuring one
+	// load. Jobs x Depth is then how many I/Os may be outstanding.
+	Capacity *Capacity `json:"capacity,omitempty"`
 	// Directory below the export or mount that holds our files and the marker
 	// that says they are ours.
 	Directory string `json:"directory"`
@@ -237,6 +247,7 @@ type Expect struct {
 	MinWirePercent             *int32 `json:"minWirePercent,omitempty"`
 	MinMegabytesPerSecond      *int64 `json:"minMegabytesPerSecond,omitempty"` // 10^6 bytes
 	MinIOPS                    *int64 `json:"minIOPS,omitempty"`
+	MinCapacity                *int64 `json:"minCapacity,omitempty"` // operations per second at the first bound
 	MaxMeanLatencyMicroseconds *int64 `json:"maxMeanLatencyMicroseconds,omitempty"`
 	MaxP99LatencyMicroseconds  *int64 `json:"maxP99LatencyMicroseconds,omitempty"`
 	MaxVariationPercent        *int32 `json:"maxVariationPercent,omitempty"` // coefficient of variation between repetitions

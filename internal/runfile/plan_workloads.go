@@ -54,10 +54,13 @@ type SLOB struct {
 	// WorkLoop is how many statements each user executes: a step then ends with
 	// the last of them, and Schedule.DurationSeconds bounds it. 0 = a step ends by
 	// time; the WORK_LOOP of a kit stays.
-	WorkLoop      int32  `json:"workLoop,omitempty"`
-	UpdatePercent int32  `json:"updatePercent"` // of statements; 0 to 50, or 100
-	RedoStress    string `json:"redoStress,omitempty" jsonschema:"enum=Lite,enum=Heavy"`
-	Think         *Think `json:"think,omitempty"`
+	WorkLoop      int32 `json:"workLoop,omitempty"`
+	UpdatePercent int32 `json:"updatePercent"` // of statements; 0 to 50, or 100
+	// Capacity searches the highest rate within bounds of latency, instead of going through
+	// Users, of which there is one entry: how many sessions may be at work.
+	Capacity   *Capacity `json:"capacity,omitempty"`
+	RedoStress string    `json:"redoStress,omitempty" jsonschema:"enum=Lite,enum=Heavy"`
+	Think      *Think    `json:"think,omitempty"`
 	// ReadAhead is how many multiblock reads a scanning user keeps outstanding;
 	// native engine. Oracle decides for itself.
 	ReadAhead          int32    `json:"readAhead,omitempty"`
@@ -146,6 +149,10 @@ const (
 	KitReportSeconds = 120
 )
 
+// orderSeconds is what several clients are given to learn which level of a search for capacity
+// follows.
+const orderSeconds = 15
+
 // longestPauseSeconds lets queues run empty between the steps of a native ramp.
 const longestPauseSeconds = 2
 
@@ -171,6 +178,15 @@ type Steps struct {
 func (p Plan) ScheduledSteps() Steps {
 	s, w, rounds := p.Schedule, p.Workload, int64(p.Schedule.Repetitions)
 	switch {
+	case w.Capacity() != nil:
+		each := int64(s.DurationSeconds) + int64(LaterWarmupSeconds(w.Capacity().Bounds, p.Clients))
+		if p.Clients > 1 {
+			each += orderSeconds
+		}
+		return Steps{
+			Count:   rounds * MaxCapacityLevels,
+			Seconds: s.seconds(rounds, int64(s.WarmupSeconds)+MaxCapacityLevels*each),
+		}
 	case w.Calibrate != nil:
 		rounds += int64(w.Calibrate.WarmupRuns)
 		if p.Database != nil { // the procedure has no warm-up

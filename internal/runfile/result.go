@@ -133,10 +133,16 @@ type Repetition struct {
 	LastDoneNanoseconds  int64 `json:"lastDoneNanoseconds,omitempty"`
 	LateOps              int64 `json:"lateOps,omitempty"`    // started after they were due; open loop
 	DroppedOps           int64 `json:"droppedOps,omitempty"` // due but never started; open loop
-	CPUMicroseconds      int64 `json:"cpuMicroseconds"`      // user and system time of the loader process
+	// EdgeMilliseconds is by how much the counters of channels and servers were read later
+	// than Start and End, both together. It is more than a few milliseconds where the loader
+	// had to wait for a processor.
+	EdgeMilliseconds int64 `json:"edgeMilliseconds,omitempty"`
+	CPUMicroseconds  int64 `json:"cpuMicroseconds"` // user and system time of the loader process
 	// Step is the level of load, where a run has several. Index counts on over
 	// all steps and rounds.
-	Step            *Step         `json:"step,omitempty"`
+	Step *Step `json:"step,omitempty"`
+	// Level is what the search for capacity is told of this window; steps of kind Rate.
+	Level           *LevelReport  `json:"level,omitempty"`
 	Oracle          *OracleWindow `json:"oracle,omitempty"` // what the database counted
 	PeakMemoryBytes int64         `json:"peakMemoryBytes,omitempty"`
 }
@@ -154,6 +160,23 @@ type Ops struct {
 	// all of them added up.
 	Buckets           []LatencyBucket `json:"buckets,omitempty"`
 	TotalMicroseconds int64           `json:"totalMicroseconds,omitempty"`
+	// Batches divide the window into at most MaxBatches parts of equal length, of which the
+	// last may be shorter, so that an interval for a percentile can account for
+	// autocorrelation. Absent where latencies come in Buckets.
+	Batches []Batch `json:"batches,omitempty"`
+}
+
+// MaxBatches bounds Ops.Batches.
+const MaxBatches = 32
+
+// Batch is one part of a window.
+type Batch struct {
+	Milliseconds int64 `json:"milliseconds"`
+	Count        int64 `json:"count"`
+	// Latencies are the latencies of the batch, coarsely: pairs BUCKET:COUNT, ascending and
+	// separated by spaces. Bucket b has the latencies up to 2^(b/16) microseconds. The first
+	// has the lower half of all.
+	Latencies string `json:"latencies,omitempty"`
 }
 
 // Channel is one oranfstab channel: a local/path pair and its connection.
@@ -334,6 +357,8 @@ type Progress struct {
 	Ready  bool `json:"ready,omitempty"`  // filled and waiting for the other clients
 	Final  bool `json:"final,omitempty"`  // the result beside it is the last one
 	Failed bool `json:"failed,omitempty"` // the load ended with a failure
+	// Level is the last level that the client has measured; a search for capacity.
+	Level *LevelReport `json:"level,omitempty"`
 }
 
 // KeyRelease is the key of a run's ConfigMap that appears when all clients are ready. The

@@ -103,9 +103,17 @@ type SuitePoint struct {
 	Step string `json:"step,omitempty"` // for example Users=8
 	// Metrics by their name in the API, in the unit of SuiteMetricUnit. What is
 	// not known is absent.
-	Metrics     map[string]float64 `json:"metrics"`
-	WirePercent *float64           `json:"wirePercent,omitempty"` // of the wire limit
-	Knee        bool               `json:"knee,omitempty"`
+	Metrics map[string]float64 `json:"metrics"`
+	// Intervals contain a metric with 95 % confidence, of those that one run can tell.
+	Intervals   map[string]SuiteInterval `json:"intervals,omitempty"`
+	WirePercent *float64                 `json:"wirePercent,omitempty"` // of the wire limit
+	Knee        bool                     `json:"knee,omitempty"`
+}
+
+// SuiteInterval contains a metric, in its unit.
+type SuiteInterval struct {
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
 }
 
 // The metrics of a SuitePoint; the API's names.
@@ -118,6 +126,8 @@ const (
 	MetricP99Latency     = "P99Latency"
 	MetricStorageLatency = "StorageLatency"
 	MetricClientCPU      = "ClientCPU"
+	// MetricCapacity is the highest rate within the first bound of a search for capacity.
+	MetricCapacity = "Capacity"
 )
 
 // SuiteMetricUnit is the unit of a metric: B/s, 1/s, us, or us/MiB.
@@ -125,7 +135,7 @@ func SuiteMetricUnit(metric string) string {
 	switch metric {
 	case MetricThroughput:
 		return "B/s"
-	case MetricIOPS:
+	case MetricIOPS, MetricCapacity:
 		return "1/s"
 	case MetricClientCPU:
 		return "us/MiB"
@@ -136,5 +146,5 @@ func SuiteMetricUnit(metric string) string {
 
 // SuiteMetricHigherIsBetter says which way a metric is good.
 func SuiteMetricHigherIsBetter(metric string) bool {
-	return metric == MetricThroughput || metric == MetricIOPS
+	return metric == MetricThroughput || metric == MetricIOPS || metric == MetricCapacity
 }

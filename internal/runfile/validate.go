@@ -50,6 +50,9 @@ func (p Plan) Validate() error {
 		within(c, "expect.minWirePercent", e.MinWirePercent, 100)
 		within(c, "expect.minMegabytesPerSecond", e.MinMegabytesPerSecond, math.MaxInt32)
 		within(c, "expect.minIOPS", e.MinIOPS, math.MaxInt32)
+		within(c, "expect.minCapacity", e.MinCapacity, math.MaxInt32)
+		c.check(e.MinCapacity == nil || p.Workload.Capacity() != nil, "expect.minCapacity",
+			"is set, but the workload has no capacity to compare with; remove it, or give capacity")
 		within(c, "expect.maxMeanLatencyMicroseconds", e.MaxMeanLatencyMicroseconds, math.MaxInt32)
 		within(c, "expect.maxP99LatencyMicroseconds", e.MaxP99LatencyMicroseconds, math.MaxInt32)
 		within(c, "expect.maxVariationPercent", e.MaxVariationPercent, 1000)
@@ -177,7 +180,43 @@ func (c *checker) raw(r Raw) {
 			"jobs x depth x blockSizeBytes is %d bytes of buffers; keep it at or below %d", all, int64(maxInFlightBytes))
 	} // else it is said already, and the product could overflow
 	c.between(at+".operationsPerSecond", r.OperationsPerSecond, 0, math.MaxInt32)
+	mixed := r.Pattern == PatternMixed || r.Pattern == PatternRandomMixed
+	c.check(!mixed || r.ReadPercent >= 1 && r.ReadPercent <= 99, at+".readPercent",
+		"is %d; %s needs the share of reads, a number from 1 to 99", r.ReadPercent, r.Pattern)
+	c.check(mixed || r.ReadPercent == 0, at+".readPercent", "is %d, but only %s and %s have a share of reads; remove it",
+		r.ReadPercent, PatternMixed, PatternRandomMixed)
+	if r.Capacity != nil {
+		c.capacity(at+".capacity", *r.Capacity)
+		c.check(r.OperationsPerSecond == 0, at+".operationsPerSecond",
+			"is set, but capacity chooses the rates itself; remove one of them")
+		c.check(r.Pattern != PatternCopy, at+".pattern", "is %s, which has no rate of its own; use %s with capacity",
+			r.Pattern, PatternMixed)
+	}
 	c.directory(at+".directory", r.Directory)
+}
+
+// The bounds of a search for capacity.
+const (
+	maxBoundMicroseconds = 10_000_000
+	maxLevelSeconds      = 3600
+	maxSearches          = 20
+	// maxClientSearches bounds the searches of all clients: the results of more do not fit where
+	// they are kept, even without latencies.
+	maxClientSearches = 100
+)
+
+func (c *checker) capacity(at string, s Capacity) {
+	c.check(len(s.Bounds) > 0 && len(s.Bounds) <= MaxLatencyBounds, at+".bounds",
+		"has %d entries; give 1 to %d bounds of latency", len(s.Bounds), MaxLatencyBounds)
+	for i, b := range s.Bounds[:min(len(s.Bounds), MaxLatencyBounds)] {
+		entry := fmt.Sprintf("%s.bounds[%d]", at, i)
+		c.oneOf(entry+".percentile", b.Percentile, Percentiles()...)
+		c.between(entry+".microseconds", b.Microseconds, 1, maxBoundMicroseconds)
+		c.check(!slices.Contains(s.Bounds[:i], b), entry, "is there twice; remove one")
+		c.check(i == 0 || b.Microseconds >= s.Bounds[i-1].Microseconds, entry+".microseconds",
+			"is %d, less than that of the bound before; sort the bounds by it", b.Microseconds)
+	}
+	c.oneOf(at+".arrivals", s.Arrivals, ArrivalsFixed, ArrivalsPoisson)
 }
 
 func (c *checker) blockSize(at string, size int64) {
@@ -198,6 +237,15 @@ func (c *checker) schedule(p Plan) {
 	c.between("schedule.durationSeconds", int64(s.DurationSeconds), 1, maxSpanSeconds)
 	c.between("schedule.cooldownSeconds", int64(s.CooldownSeconds), 0, maxSpanSeconds)
 	c.between("schedule.repetitions", int64(s.Repetitions), 1, 1000)
+	if p.Workload.Capacity() != nil {
+		c.check(s.DurationSeconds <= maxLevelSeconds, "schedule.durationSeconds",
+			"is %d; a level of a search for capacity lasts %d s at most", s.DurationSeconds, maxLevelSeconds)
+		c.check(s.Repetitions <= maxSearches, "schedule.repetitions",
+			"is %d, each a whole search for capacity; write %d at most", s.Repetitions, maxSearches)
+		c.check(int64(s.Repetitions)*int64(p.Clients) <= maxClientSearches || s.Repetitions > maxSearches, "clients",
+			"is %d, each with %d searches for capacity, and the results of more than %d do not fit; use fewer clients or "+
+				"schedule.repetitions", p.Clients, s.Repetitions, maxClientSearches)
+	}
 	c.check(s.TimeoutSeconds >= 0, "schedule.timeoutSeconds", "is %d; write 0 for none", s.TimeoutSeconds)
 	// It must be enough for what is scheduled, as far as that is known before.
 	if steps := p.ScheduledSteps(); s.TimeoutSeconds > 0 && steps.Exact {

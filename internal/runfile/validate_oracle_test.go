@@ -96,7 +96,13 @@ func TestTheProblemsOfASLOBLoad(t *testing.T) {
 		"Kit":            {in(func(s *SLOB) { s.Kit.Directory = "slob" }), at + "kit.directory", "absolute path"},
 		"KitOutside":     {in(func(s *SLOB) { s.Kit.Directory = "/opt/slob/../../etc" }), at + "kit.directory", "absolute path"},
 		"Files":          {in(func(s *SLOB) { s.Files = nativeFiles() }), at + "files", "a database reads its own files"},
-		"ScanTable":      {func(p *Plan) { scan(p); p.Workload.SLOB.ScanTableBytes = 0 }, at + "scanTableBytes", "at least 1048576"},
+		"CapacityOfScans": {func(p *Plan) {
+			scan(p)
+			s := p.Workload.SLOB
+			s.Users, s.Think, s.Kit, s.WorkLoop = []int32{8}, nil, nil, 0
+			s.Capacity = &Capacity{Bounds: []LatencyBound{{"p99", 1000}}, Arrivals: ArrivalsFixed}
+		}, at + "access", "takes seconds"},
+		"ScanTable": {func(p *Plan) { scan(p); p.Workload.SLOB.ScanTableBytes = 0 }, at + "scanTableBytes", "at least 1048576"},
 	})
 	refuses(t, func() Plan { return oraclePlan(Workload{SLOB: slob()}, native) }, map[string]wrong{
 		"NoFiles":       {in(func(s *SLOB) { s.Files = nil }), at + "files", "or give a database"},
@@ -260,6 +266,9 @@ func TestHowLongARunOfStepsTakes(t *testing.T) {
 	t.Parallel()
 	noKit := func(p *Plan) { p.Workload.SLOB.Kit = nil }
 	cooldown := func(p *Plan) { p.Schedule.CooldownSeconds = 1 }
+	search := directPlan()
+	search.Clients, search.Schedule.Repetitions = 1, 1
+	search.Workload.Raw.Capacity = &Capacity{Bounds: []LatencyBound{{Percentile: "p99", Microseconds: 1_200_000}}}
 	// 3 rounds of 5 s of baseline, 10 s of warm-up and 60 s, and 5 s between;
 	// 5 numbers of users, and one calibrate to warm caches.
 	cases := map[string]struct {
@@ -274,7 +283,8 @@ func TestHowLongARunOfStepsTakes(t *testing.T) {
 			oraclePlan(Workload{SLOB: slob()}, inContainer, noKit, func(p *Plan) { p.Workload.SLOB.WorkLoop = 9 }),
 			Steps{Count: 15, Seconds: 15*65 + 14*5},
 		},
-		"Kit": {oraclePlan(Workload{SLOB: slob()}, inContainer), Steps{Count: 15, Seconds: 15*(5+60+KitReportSeconds) + 14*5}},
+		"Capacity": {search, Steps{Count: 48, Seconds: 5 + 10 + 48*(60+3)}},
+		"Kit":      {oraclePlan(Workload{SLOB: slob()}, inContainer), Steps{Count: 15, Seconds: 15*(5+60+KitReportSeconds) + 14*5}},
 		"Oracle": {
 			oraclePlan(Workload{Calibrate: calibrate()}, inContainer),
 			Steps{Count: 4, Seconds: 4*(5+CalibrateCallSeconds) + 3*5},

@@ -2,8 +2,11 @@ package runfile
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestPlansThatCanRunAreValid(t *testing.T) {
@@ -15,10 +18,21 @@ func TestPlansThatCanRunAreValid(t *testing.T) {
 			plans["SLOB"+where+client] = oraclePlan(Workload{SLOB: slob()}, mod, with)
 		}
 	}
+	capacity := directPlan()
+	seeks(&capacity)
+	plans["Capacity"] = capacity
 	for name, p := range plans {
 		if err := p.Validate(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// seeks asks for the capacity at two bounds.
+func seeks(p *Plan) {
+	p.Workload.Raw.OperationsPerSecond = 0
+	p.Workload.Raw.Capacity = &Capacity{
+		Bounds: []LatencyBound{{Percentile: "p99", Microseconds: 1000}, {Percentile: "p999", Microseconds: 1000}}, Arrivals: ArrivalsPoisson,
 	}
 }
 
@@ -50,6 +64,17 @@ func TestValidateNamesThePathAndTheFix(t *testing.T) {
 		"Depth":            {func(p *Plan) { p.Workload.Raw.Depth = 1025 }, "workload.raw.depth", "to 1024"},
 		"Buffers":          {func(p *Plan) { p.Workload.Raw.Depth, p.Workload.Raw.Jobs = 1024, 1024 }, "workload.raw.depth", "of buffers"},
 		"Rate":             {func(p *Plan) { p.Workload.Raw.OperationsPerSecond = -1 }, "workload.raw.operationsPerSecond", "from 0"},
+		"ReadPercent":      {func(p *Plan) { p.Workload.Raw.Pattern = PatternRandomMixed }, "workload.raw.readPercent", "from 1 to 99"},
+		"ReadPercentOf":    {func(p *Plan) { p.Workload.Raw.ReadPercent = 70 }, "workload.raw.readPercent", "RandomMixed"},
+		"CapacityRate":     {func(p *Plan) { seeks(p); p.Workload.Raw.OperationsPerSecond = 5 }, "workload.raw.operationsPerSecond", "chooses the rates"},
+		"CapacityCopy":     {func(p *Plan) { seeks(p); p.Workload.Raw.Pattern = PatternCopy }, "workload.raw.pattern", "use Mixed"},
+		"CapacityClients":  {func(p *Plan) { seeks(p); p.Clients = 101 }, "clients", "use fewer clients"},
+		"NoBounds":         {func(p *Plan) { seeks(p); p.Workload.Raw.Capacity.Bounds = nil }, "workload.raw.capacity.bounds", "give 1 to 4"},
+		"BoundTwice":       {func(p *Plan) { seeks(p); p.Workload.Raw.Capacity.Bounds[1] = p.Workload.Raw.Capacity.Bounds[0] }, "workload.raw.capacity.bounds[1]", "twice"},
+		"BoundOrder":       {func(p *Plan) { seeks(p); p.Workload.Raw.Capacity.Bounds[1].Microseconds = 1 }, "workload.raw.capacity.bounds[1].microseconds", "sort the bounds"},
+		"Percentile":       {func(p *Plan) { seeks(p); p.Workload.Raw.Capacity.Bounds[0].Percentile = "p42" }, "workload.raw.capacity.bounds[0].percentile", "p999"},
+		"Arrivals":         {func(p *Plan) { seeks(p); p.Workload.Raw.Capacity.Arrivals = "" }, "workload.raw.capacity.arrivals", "Poisson"},
+		"MinCapacity":      {func(p *Plan) { p.Expect.MinCapacity = new(int64(5)) }, "expect.minCapacity", "give capacity"},
 		"DirectoryOutside": {func(p *Plan) { p.Workload.Raw.Directory = "../x" }, "workload.raw.directory", "one directory"},
 		"DirectoryRoot":    {func(p *Plan) { p.Workload.Raw.Directory = "." }, "workload.raw.directory", "one directory"},
 		"Duration":         {func(p *Plan) { p.Schedule.DurationSeconds = 0 }, "schedule.durationSeconds", "from 1"},
@@ -102,5 +127,57 @@ func TestTheWarmupOfALevelIsShort(t *testing.T) {
 		if got := (Schedule{WarmupSeconds: tc.warmup, DurationSeconds: tc.window}).LevelWarmupSeconds(); got != tc.want {
 			t.Errorf("%d s before a window of %d s became %d, want %d", tc.warmup, tc.window, got, tc.want)
 		}
+	}
+}
+
+func TestASearchOfOthersIsReadWithinBounds(t *testing.T) {
+	t.Parallel()
+	const first, done = `{"index":1,"round":1,"operationsPerSecond":64,"seconds":5}`, `{"index":1,"round":1,"operationsPerSecond":64,"seconds":5,"outcome":{}}`
+	for text, says := range map[string]string{
+		`{"levels":[` + first + `]}`:             "",
+		`{"levels":[` + done + `],"ended":true}`: "",
+		`{"levels":[` + first + `,{"index":2,"round":2,"operationsPerSecond":64,"seconds":5}]}`:               "",
+		`{"levels":[` + first + `,{"index":2,"round":1,"operationsPerSecond":64,"seconds":5}]}`:               "level 1 has no outcome",
+		`{"levels":[` + done + `,` + first + `]}`:                                                             "level 1 of load is in place 2",
+		`{"levels":[` + first + `],"ended":true}`:                                                             "the search has ended",
+		`{"levels":[{"index":1,"operationsPerSecond":0,"seconds":5}]}`:                                        "0 operations per second",
+		`{"levels":[{"index":1,"operationsPerSecond":3000000000,"seconds":5}]}`:                               "3000000000 operations",
+		`{"levels":[{"index":1,"operationsPerSecond":64,"seconds":0}]}`:                                       "lasts 0 s",
+		`{"levels":[{"index":1,"operationsPerSecond":64,"seconds":9999999}]}`:                                 "lasts 9999999 s",
+		`{"levels":[{"index":1,"operationsPerSecond":64,"seconds":5,"outcome":{"bounds":[{},{},{},{},{}]}}]}`: "5 bounds",
+		`{"levels":[` + strings.Repeat(`{},`, maxSearchElements) + first + `]}`:                               "elements",
+		`{"levels":[]}`: "0 levels", `{`: "read the levels", strings.Repeat(" ", MaxSearchBytes) + `{}`: "more than",
+	} {
+		_, err := ReadCapacitySearch([]byte(text))
+		if (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {
+			t.Errorf("%.80s: error %v, want %q", text, err, says)
+		}
+	}
+}
+
+func TestTheReportsOfManySearchesHaveFewerParts(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		clients, repetitions int32
+		bounds, want         int
+	}{{1, 1, 1, 32}, {1, 20, 1, 32}, {1, 20, 4, 32}, {100, 1, 1, 13}, {5, 20, 1, 13}, {100, 1, 4, 8}} {
+		p := directPlan()
+		p.Clients, p.Schedule.Repetitions = tc.clients, tc.repetitions
+		p.Workload.Raw.Capacity = &Capacity{Bounds: make([]LatencyBound, tc.bounds)}
+		if got := p.ReportParts(); got != tc.want {
+			t.Errorf("%+v: got %d parts", tc, got)
+		}
+	}
+	of := func(n int64, times int) []int64 { return slices.Repeat([]int64{n}, times) }
+	long := LevelReport{Due: of(3, 100), Done: of(2, 100), Slow: [][]int64{of(1, 100)}}
+	want := LevelReport{Seconds: 100, Due: of(12, 25), Done: of(8, 25), Slow: [][]int64{of(4, 25)}}
+	if diff := cmp.Diff(want, long.InParts(32)); diff != "" {
+		t.Errorf("100 s (-want +got):\n%s", diff)
+	}
+	if again := want.InParts(8); again.Seconds != 100 || len(again.Due) != 7 {
+		t.Errorf("25 parts became %+v", again)
+	}
+	if got := (LevelReport{Due: of(1, 32)}).InParts(32); len(got.Due) != 32 || got.Seconds != 0 {
+		t.Errorf("32 s became %+v", got)
 	}
 }

@@ -99,6 +99,15 @@ func (c *checker) slob(w SLOB, db *Database) {
 		c.check(t.MaximumMilliseconds >= t.MinimumMilliseconds, at+".maximumMilliseconds",
 			"is %d, less than minimumMilliseconds; swap them", t.MaximumMilliseconds)
 	}
+	if w.Capacity != nil {
+		c.capacity(at+".capacity", *w.Capacity)
+		c.check(len(w.Users) <= 1, at+".users",
+			"has %d steps, but capacity raises the rate and not the users; write one number of sessions, such as [64]",
+			len(w.Users))
+		c.check(w.Think == nil, at+".think", "is set, but capacity decides when I/O is due; remove one of them")
+		c.check(w.WorkLoop == 0, at+".workLoop", "is set, but the levels of capacity end by time; remove one of them")
+		c.check(w.Kit == nil, at+".kit", "is set, but a kit does not keep a rate; remove it, or remove capacity")
+	}
 	c.between(at+".readAhead", int64(w.ReadAhead), 0, 256)
 	c.check(db != nil || w.Access != AccessFullTableScan || w.ReadAhead > 0, at+".readAhead",
 		"is 0; say how many large reads a scanning user keeps outstanding")
@@ -114,6 +123,9 @@ func (c *checker) slobDatabase(at string, w SLOB, db *Database) {
 		c.check(w.WorkLoop == 0, at+".workLoop", "is set, but the native engine ends by time; remove it, or give a database")
 		return
 	}
+	c.check(w.Capacity == nil || w.Access != AccessFullTableScan, at+".access",
+		"is %s, but each of its statements takes seconds, too long for a rate; set access to %s, or remove capacity",
+		AccessFullTableScan, AccessRandomRead)
 	c.check(identifier.MatchString(w.Tablespace), at+".tablespace",
 		"is %q; write a name of letters, digits and _, such as NFSBENCH", w.Tablespace)
 	c.between(at+".loadParallelDegree", int64(w.LoadParallelDegree), 1, 256)

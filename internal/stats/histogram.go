@@ -83,6 +83,57 @@ func (h *Histogram) Ranges() []Range {
 	return out
 }
 
+// OpenLoop is what a load would have seen that does not wait for slow operations.
+type OpenLoop struct {
+	P99Microseconds int64
+	// StalledShare is the share of the workers' time in operations that took more than ten
+	// times the 99th percentile of all.
+	StalledShare float64
+}
+
+// OpenLoop corrects the latencies of a closed loop, in which a worker starts an operation
+// every interval microseconds on average. An operation that takes v, longer than the interval,
+// stands for others that were due meanwhile and would have taken v less one interval, v less
+// two, and so on, down to one interval. There are as many operations as before, because the
+// mean rate is the same: these are due in place of others. The cost does not depend on how
+// many they are.
+func (h *Histogram) OpenLoop(interval float64) OpenLoop {
+	ranges, slow := h.Ranges(), 10*h.Percentile(99)
+	time, stalled, high := 0.0, 0.0, h.h.Max()
+	for _, r := range ranges {
+		middle, n := float64(r.From+r.To)/2, float64(r.Count)
+		time += n * middle
+		if r.From > slow {
+			stalled += n * middle
+		}
+	}
+	if !(interval > 0) || !(time > 0) {
+		return OpenLoop{P99Microseconds: h.Percentile(99)}
+	}
+	// The first latency that at most 1 % exceed.
+	low := int64(-1)
+	for low+1 < high {
+		at, above := low+(high-low)/2, 0.0
+		for _, r := range ranges {
+			if middle := float64(r.From+r.To) / 2; middle > float64(at) {
+				above += float64(r.Count) * (1 + standsFor(middle, interval, float64(at)))
+			}
+		}
+		if above > float64(h.Count())/100 {
+			low = at
+		} else {
+			high = at
+		}
+	}
+	return OpenLoop{P99Microseconds: high, StalledShare: stalled / time}
+}
+
+// standsFor is how many other operations an operation stands for that would have taken longer
+// than above.
+func standsFor(latency, interval, above float64) float64 {
+	return max(0, min(math.Floor(latency/interval), math.Ceil((latency-above)/interval))-1)
+}
+
 // Encode gives the HdrHistogram V2 compressed form, base64.
 func (h *Histogram) Encode() (string, error) {
 	b, err := h.h.EncodeV2()

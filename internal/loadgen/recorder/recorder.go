@@ -33,10 +33,13 @@ const (
 // Phase tells operations that are measured from those that are not.
 type Phase int
 
-// The phases. An operation belongs to the phase in which it ended.
+// The phases. An operation belongs to the phase in which it ended. Unended are those of an
+// open loop that were due in the window and ended after it, with how long that was before its
+// end.
 const (
 	Warmup Phase = iota
 	Measure
+	Unended
 	phases
 )
 
@@ -194,6 +197,14 @@ func (s *Snapshot) Mean() time.Duration {
 	return time.Duration(s.nanoseconds / s.Count)
 }
 
+// SlowerThan counts the operations that took longer than d, as exactly as the geometry allows.
+func (s *Snapshot) SlowerThan(d time.Duration) (n int64) {
+	for _, count := range s.buckets[indexOf(microseconds(d))+1:] {
+		n += int64(count)
+	}
+	return n
+}
+
 // Ops gives the form of the result file, or nil when nothing was counted.
 func (s *Snapshot) Ops() (*runfile.Ops, error) {
 	if s.Count == 0 && s.Errors == 0 {
@@ -249,4 +260,65 @@ func (s *Snapshot) Since(before *Snapshot) *runfile.SampleOps {
 		seen += int64(n)
 	}
 	return &out
+}
+
+// Batches divide a window into at most runfile.MaxBatches parts of equal length, of which the
+// last may be shorter. The zero value is empty. When all parts are in use, neighbours become
+// one part, so that memory does not depend on the length of the window.
+type Batches struct {
+	parts  []part
+	within int // how many differences make a part
+}
+
+// part is what was counted in one of Batches.
+type part struct {
+	differences int
+	duration    time.Duration
+	counts      [runfile.MaxBatchBucket + 1]int64
+}
+
+// Add appends what was counted between before and s, which took so long. Each difference
+// takes as long as the others.
+func (b *Batches) Add(s, before *Snapshot, took time.Duration) {
+	if n := len(b.parts); n == 0 || b.parts[n-1].differences == b.within {
+		if n == runfile.MaxBatches {
+			b.halve()
+		}
+		b.within = max(b.within, 1)
+		b.parts = append(b.parts, part{})
+	}
+	p := &b.parts[len(b.parts)-1]
+	p.differences++
+	p.duration += took
+	for i, n := range s.buckets {
+		if before.buckets != nil {
+			n -= before.buckets[i]
+		}
+		if n > 0 {
+			p.counts[runfile.BatchBucket(highestIn(i))] += int64(n)
+		}
+	}
+}
+
+func (b *Batches) halve() {
+	for i := range len(b.parts) / 2 {
+		p, q := b.parts[2*i], &b.parts[2*i+1]
+		p.differences += q.differences
+		p.duration += q.duration
+		for bucket, n := range q.counts {
+			p.counts[bucket] += n
+		}
+		b.parts[i] = p
+	}
+	b.parts = b.parts[:len(b.parts)/2]
+	b.within *= 2
+}
+
+// Ops gives the form of the result file.
+func (b *Batches) Ops() []runfile.Batch {
+	var out []runfile.Batch
+	for i := range b.parts {
+		out = append(out, runfile.NewBatch(b.parts[i].duration.Milliseconds(), b.parts[i].counts[:]))
+	}
+	return out
 }

@@ -110,6 +110,55 @@ func TestASampleIsTheDifferenceOfTwoMoments(t *testing.T) {
 	}
 }
 
+func TestADayHasAsManyBatchesAsAMinute(t *testing.T) {
+	for seconds, want := range map[int]struct{ batches, length, last int }{
+		5: {5, 1, 1}, 32: {32, 1, 1}, 33: {17, 2, 1}, 60: {30, 2, 2}, 100: {25, 4, 4}, 86_400: {22, 4096, 384},
+	} {
+		r := New(1)
+		var now, before Snapshot
+		var b Batches
+		for i := range min(seconds, 1000) {
+			r.Shard(0).Record(Measure, Read, time.Duration(i+1)*time.Millisecond, 1)
+			before, now = now, before
+			r.Read(&now, Read, Measure)
+			b.Add(&now, &before, time.Second)
+		}
+		for range seconds - 1000 { // reading a snapshot takes long
+			b.Add(&now, &now, time.Second)
+		}
+		got, count := b.Ops(), int64(0)
+		for _, batch := range got {
+			if _, err := batch.Counts(); err != nil {
+				t.Error(err)
+			}
+			count += batch.Count
+		}
+		first, last := got[0].Milliseconds/1000, got[len(got)-1].Milliseconds/1000
+		if len(got) != want.batches || first != int64(want.length) || last != int64(want.last) {
+			t.Errorf("%d s: %d batches of %d s, the last of %d s; want %+v", seconds, len(got), first, last, want)
+		}
+		if count != int64(min(seconds, 1000)) {
+			t.Errorf("%d s: %d operations in batches", seconds, count)
+		}
+	}
+}
+
+func TestABatchHasTheLatenciesOfItsSecond(t *testing.T) {
+	r := New(1)
+	var b Batches
+	var snapshots [3]Snapshot
+	for second, latency := range []time.Duration{time.Millisecond, 100 * time.Millisecond} {
+		r.Shard(0).Record(Measure, Read, latency, 1)
+		r.Read(&snapshots[second+1], Read, Measure)
+		b.Add(&snapshots[second+1], &snapshots[second], time.Second)
+	}
+	for i, want := range []string{"160:1", "266:1"} { // 1024 us and 101 ms at most
+		if got := b.Ops()[i].Latencies; got != want {
+			t.Errorf("second %d has %q, want %q", i+1, got, want)
+		}
+	}
+}
+
 func TestLatenciesOutsideTheRangeAreCountedAtItsEnds(t *testing.T) {
 	r := New(1)
 	r.Shard(0).Record(Measure, Read, -time.Second, 1)
