@@ -1,4 +1,4 @@
-//go:build !clockskew
+//go:build !clockskew && !clockjump
 
 package main
 

@@ -43,12 +43,12 @@ The exit code is 0 whatever the answer is.`,
 			if err := errors.Join(to.Parse(), f.Parse()); err != nil {
 				return cli.BadInput(err)
 			}
-			if len(f.Metrics) == 0 {
-				f.Metrics = []string{runfile.MetricThroughput, runfile.MetricMeanLatency}
-			}
 			x, err := readSides(cmd, args)
 			if err != nil {
 				return cli.BadInput(err)
+			}
+			if len(f.Metrics) == 0 && (!x[0].searched() || !x[1].searched()) {
+				f.Metrics = []string{runfile.MetricThroughput, runfile.MetricMeanLatency}
 			}
 			return to.Write(cmd, func(w io.Writer) error { return a.showCompared(w, x, f.SuiteSignificance, to.Format) })
 		},
@@ -112,6 +112,9 @@ func (a *app) showCompared(w io.Writer, x [2]recorded, s runfile.SuiteSignifican
 		return report.CompareText(w, t, cli.TextOptions(w))
 	}
 }
+
+// searched says that it is the result of a search for capacity.
+func (r recorded) searched() bool { return r.result.Plan.Workload.Capacity() != nil }
 
 func sideOf(r recorded) report.Side {
 	return report.Side{Result: r.result, Judgement: judge.Judge(r.result), Name: r.name}

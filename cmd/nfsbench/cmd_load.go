@@ -63,6 +63,10 @@ const loadExamples = `  # How fast is one path? Compare with what 1GbE can carry
   nfsbench load --server 10.0.1.100,10.0.2.100 --export /vol/oradata --nfs-version 4.1
   nfsbench load --server 10.0.1.100 --export /vol/oradata --nfs-version pNFS
 
+  # How many random I/Os a second, 70 % of them reads, with 99 % of them within 1 ms?
+  nfsbench load --server 10.0.1.100,10.0.2.100 --export /vol/oradata \
+    --pattern randmixed --read-percent 70 --jobs 8 --depth 32 --capacity p99=1ms
+
   # Latency at a fixed rate, and the plan that would run it elsewhere
   nfsbench load --mount /u02/oradata --pattern randread --ops-per-second 2000 --print-plan`
 
@@ -95,7 +99,15 @@ the number of outstanding large reads. Each level lasts --duration. The first
 --warmup-runs runs do not count. slob-read and slob-scan work as the users of SLOB:
 each user keeps one single-block read outstanding, or scans its schema with a
 read-ahead. Several numbers in --users make a ramp: each repetition measures all of
-them, over the same files.`,
+them, over the same files.
+
+--capacity searches the highest rate of I/Os at which a percentile of the latency keeps
+its bound, for raw and both slob loads. I/Os are due at random times, or at fixed ones,
+whatever the storage does, and their latency counts from when they are due. The rate
+rises until the bound is broken, and then closes in on it. A level lasts --duration at
+most. --jobs x --depth, or --users, is how many I/Os may be outstanding; take more than
+the storage needs. Each I/O is an operation: an update of slob-read counts as its read
+and its write. Each repetition is a whole search.`,
 		Example: loadExamples,
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
@@ -230,7 +242,7 @@ func (c *loadCommand) measure(ctx context.Context, plan runfile.Plan, index int3
 ) (runfile.Result, error) {
 	sinks := fanOut{show: show.event}
 	opt := loadgen.Options{
-		Plan: plan, Client: index, Now: c.app.now, Usage: course.ProcessUsage, Sink: &sinks,
+		Plan: plan, Client: index, Now: c.app.now, Sleep: loadgen.Sleep, Usage: course.ProcessUsage, Sink: &sinks,
 		Open: func(ctx context.Context) (target.Target, error) {
 			return loadgen.OpenTarget(ctx, plan.Engine, c.app.now, c.app.log)
 		},
@@ -244,7 +256,7 @@ func (c *loadCommand) measure(ctx context.Context, plan runfile.Plan, index int3
 			return runfile.Result{}, cli.BadInput(err)
 		}
 		defer func() { _ = dir.Close() }()
-		sinks.dir, opt.Release = dir, dir.Release
+		sinks.dir, opt.Release, opt.Levels = dir, dir.Release, dir.Levels
 		collected = collect.Check(c.runDir) == nil
 	} else {
 		sinks.session = collect.Start(context.WithoutCancel(ctx),
@@ -373,6 +385,9 @@ func barText(e runfile.Event) string {
 	}
 	if e.OpsPerSecond > 0 {
 		text += fmt.Sprintf("  %d IOPS", e.OpsPerSecond)
+	}
+	if e.Message != "" && (e.Span == runfile.SpanWarmup || e.Span == runfile.SpanMeasure) {
+		text += "  " + e.Message
 	}
 	if e.ETASeconds != nil && *e.ETASeconds > 0 {
 		text += "  " + (time.Duration(*e.ETASeconds) * time.Second).String() + " left"

@@ -40,6 +40,8 @@ type loadFlags struct {
 	cooldown, timeout         time.Duration
 	callTimeout, mountTimeout time.Duration
 	maxLatency                time.Duration
+	capacity                  []string
+	arrivals                  string
 	link, think               string
 
 	fs *pflag.FlagSet // to see which were given
@@ -103,6 +105,12 @@ func (f *loadFlags) register(cmd *cobra.Command) {
 	fs.Int32Var(&f.raw.Depth, "depth", runfile.DefaultDepth, "outstanding I/Os of each job")
 	fs.Int64Var(&f.raw.OperationsPerSecond, "ops-per-second", 0,
 		"rate of I/Os of all jobs together; latency then counts from when an I/O was due (default: as fast as it goes)")
+	fs.Int32Var(&f.raw.ReadPercent, "read-percent", 0, "share of reads of the patterns Mixed and RandomMixed, 1 to 99")
+	fs.StringSliceVar(&f.capacity, "capacity", nil,
+		"search the highest rate of I/Os within bounds of latency, such as p99=1ms,p999=5ms; percentiles: "+
+			strings.Join(runfile.Percentiles(), ", "))
+	fs.StringVar(&f.arrivals, "arrivals", "poisson", "with --capacity, when I/Os are due: poisson, at random, or fixed")
+	cli.CompleteValues(cmd, "arrivals", "poisson", "fixed")
 	fs.StringVar(&f.raw.Directory, "dir", runfile.DefaultDirectory,
 		"directory below the export for our files; made when missing")
 	fs.BoolVar(&f.raw.KeepFiles, "keep-files", false, "leave the files for the next run, which then need not fill them")
@@ -330,8 +338,10 @@ func parseLink(s string) (runfile.Link, error) {
 func belongs(flag string) []string {
 	slob := []string{cli.WorkloadSLOBRead, cli.WorkloadSLOBScan}
 	switch flag {
-	case "pattern", "block-size", "jobs", "depth", "ops-per-second":
+	case "pattern", "block-size", "jobs", "depth", "ops-per-second", "read-percent":
 		return []string{cli.WorkloadRaw}
+	case "capacity", "arrivals":
+		return append(slob, cli.WorkloadRaw)
 	case "file-size":
 		return []string{cli.WorkloadRaw, cli.WorkloadCalibrate}
 	case "disks", "max-latency", "warmup-runs", "files":
@@ -364,7 +374,12 @@ func (f *loadFlags) workload() (w runfile.Workload, err error) {
 	if err != nil {
 		return w, err
 	}
+	search, err := f.search()
+	if err != nil {
+		return w, err
+	}
 	raw, c, l, files := f.raw, f.calibrate, f.slob, f.files
+	raw.Capacity, l.Capacity = search, search
 	files.Directory, files.OverwriteExisting, files.KeepFiles = raw.Directory, raw.OverwriteExisting, raw.KeepFiles
 	switch f.Workload {
 	case cli.WorkloadRaw:
@@ -391,6 +406,39 @@ func (f *loadFlags) workload() (w runfile.Workload, err error) {
 		}
 	}
 	return w, err
+}
+
+// search reads --capacity, PERCENTILE=LATENCY[,...]; nil without it.
+func (f *loadFlags) search() (*runfile.Capacity, error) {
+	if len(f.capacity) == 0 {
+		if f.fs.Changed("arrivals") {
+			return nil, errors.New("--arrivals is of --capacity and does nothing without it; leave it out")
+		}
+		return nil, nil //nolint:nilnil // nothing is to be searched
+	}
+	var c runfile.Capacity
+	var err error
+	if c.Arrivals, err = cli.OneOf("arrivals", f.arrivals,
+		[]string{runfile.ArrivalsPoisson, runfile.ArrivalsFixed}, nil); err != nil {
+		return nil, err
+	}
+	for _, text := range f.capacity {
+		name, latency, ok := strings.Cut(text, "=")
+		d, err := time.ParseDuration(latency)
+		if !ok || err != nil || d%time.Microsecond != 0 {
+			return nil, fmt.Errorf("--capacity is %q; use PERCENTILE=LATENCY, such as p99=1ms or p999=500us", text)
+		}
+		b := runfile.LatencyBound{Microseconds: d.Microseconds()}
+		if b.Percentile, err = cli.OneOf("capacity", name, runfile.Percentiles(),
+			map[string]string{"p99.9": "p999"}); err != nil {
+			return nil, err
+		}
+		c.Bounds = append(c.Bounds, b)
+	}
+	slices.SortStableFunc(c.Bounds, func(a, b runfile.LatencyBound) int {
+		return cmp.Compare(a.Microseconds, b.Microseconds)
+	})
+	return &c, nil
 }
 
 // parseThink reads STATEMENTS:MIN-MAX.
@@ -429,6 +477,7 @@ func planFlags(kind string) map[string]string {
 		"engine.ports.portmap": "portmap-port", "workload.raw.blockSizeBytes": "block-size",
 		"workload.raw.fileSizeBytes": "file-size", "workload.raw.jobs": "jobs", "workload.raw.depth": "depth",
 		"workload.raw.operationsPerSecond": "ops-per-second", "workload.raw.directory": "dir",
+		"workload.raw.readPercent": "read-percent", "workload.raw.pattern": "pattern",
 		"workload.calibrate.physicalDisks": "disks", "workload.calibrate.maxLatencyMilliseconds": "max-latency",
 		"workload.calibrate.warmupRuns": "warmup-runs", "workload.calibrate.files.count": "files",
 		"workload.calibrate.files.sizeBytes": "file-size", "workload.slob.users": "users", "workload.slob.schemas": "schemas",
@@ -440,6 +489,11 @@ func planFlags(kind string) map[string]string {
 		"schedule.baselineSeconds": "baseline", "schedule.warmupSeconds": "warmup", "schedule.durationSeconds": "duration",
 		"schedule.cooldownSeconds": "cooldown", "schedule.repetitions": "repetitions", "schedule.timeoutSeconds": "timeout",
 		"link.bitsPerSecond": "link", "link.mtuBytes": "link", "engine.oranfstab": "oranfstab",
+	}
+	for _, w := range []string{"raw", "slob"} {
+		for _, field := range []string{"", ".bounds", ".arrivals"} {
+			flags["workload."+w+".capacity"+field] = "capacity"
+		}
 	}
 	flags["workload.slob.files.sizeBytes"] = "scale"
 	if kind == cli.WorkloadSLOBScan {

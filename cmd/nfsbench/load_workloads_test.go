@@ -74,6 +74,69 @@ func TestFlagsBecomeTheLoadOfADatabase(t *testing.T) {
 	}
 }
 
+func TestFlagsBecomeASearchForCapacity(t *testing.T) {
+	t.Parallel()
+	bound := func(percentile string, microseconds int64) runfile.LatencyBound {
+		return runfile.LatencyBound{Percentile: percentile, Microseconds: microseconds}
+	}
+	for name, tc := range map[string]struct {
+		args []string
+		want runfile.Capacity
+	}{
+		"raw": {
+			[]string{"--pattern=RandMixed", "--read-percent=70", "--capacity=p99=1ms"},
+			runfile.Capacity{Bounds: []runfile.LatencyBound{bound("p99", 1000)}, Arrivals: runfile.ArrivalsPoisson},
+		},
+		"sorted": {
+			[]string{"--capacity=p99.9=5ms,P50=500us", "--capacity=p99=1ms", "--arrivals=fixed"},
+			runfile.Capacity{
+				Bounds:   []runfile.LatencyBound{bound("p50", 500), bound("p99", 1000), bound("p999", 5000)},
+				Arrivals: runfile.ArrivalsFixed,
+			},
+		},
+		"SLOB": {
+			[]string{"--workload=slob-read", "--users=64", "--update-percent=20", "--capacity=p95=2ms"},
+			runfile.Capacity{Bounds: []runfile.LatencyBound{bound("p95", 2000)}, Arrivals: runfile.ArrivalsPoisson},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(&tc.want, planOf(t, tc.args...).Workload.Capacity()); diff != "" {
+				t.Errorf("capacity (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestLoadRefusesASearchThatCannotBe(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		args []string
+		want string
+	}{
+		"no latency":  {[]string{"--capacity=p99"}, "PERCENTILE=LATENCY"},
+		"nanoseconds": {[]string{"--capacity=p99=1500ns"}, "PERCENTILE=LATENCY"},
+		"percentile":  {[]string{"--capacity=p98=1ms"}, "p50, p90"},
+		"negative":    {[]string{"--capacity=p99=-1ms"}, "--capacity is -1000"},
+		"too many":    {[]string{"--capacity=p99=1ms,p99=2ms,p99=3ms,p99=4ms,p99=5ms"}, "1 to 4"},
+		"twice":       {[]string{"--capacity=p99=1ms,p99=1ms"}, "twice"},
+		"arrivals":    {[]string{"--capacity=p99=1ms", "--arrivals=often"}, "Poisson, Fixed"},
+		"alone":       {[]string{"--arrivals=fixed"}, "of --capacity"},
+		"a rate":      {[]string{"--capacity=p99=1ms", "--ops-per-second=5"}, "--ops-per-second is set"},
+		"a copy":      {[]string{"--capacity=p99=1ms", "--pattern=copy"}, "--pattern is Copy"},
+		"a ramp":      {[]string{"--workload=slob-read", "--capacity=p99=1ms", "--users=1,2"}, "--users has 2 steps"},
+		"thinking":    {[]string{"--workload=slob-read", "--capacity=p99=1ms", "--think=1:1ms-2ms"}, "think"},
+		"calibrate":   {[]string{"--workload=calibrate", "--capacity=p99=1ms"}, "does nothing with calibrate"},
+		"reads":       {[]string{"--pattern=randmixed"}, "--read-percent is 0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, stderr := runLoad(t, cli.ExitBadInput, append([]string{"load", "--server", "10.0.1.1", "--export", "/e", "--print-plan"}, tc.args...)...)
+			if !strings.Contains(stderr, tc.want) {
+				t.Errorf("%s\nwant %q in it", stderr, tc.want)
+			}
+		})
+	}
+}
+
 func TestLoadRefusesWhatIsOfAnotherWorkload(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

@@ -36,7 +36,7 @@ func (l *Load) Register(cmd *cobra.Command) {
 	fs.StringVar(&l.Workload, "workload", WorkloadRaw,
 		"raw, calibrate, slob-read or slob-scan; the last three are the I/O of a database, without one")
 	fs.StringVar(&l.Pattern, "pattern", runfile.PatternRead,
-		strings.Join(runfile.Patterns(), ", ")+", in any case; also randread and randwrite")
+		strings.Join(runfile.Patterns(), ", ")+", in any case; also randread, randwrite and randmixed")
 	fs.DurationVar(&l.duration, "duration", runfile.DefaultDurationSeconds*time.Second, "measured window")
 	CompleteValues(cmd, "workload", workloads()...)
 	CompleteValues(cmd, "pattern", runfile.Patterns()...)
@@ -51,7 +51,10 @@ func (l *Load) Parse() (err error) {
 	if l.Workload, err = OneOf("workload", l.Workload, workloads(), nil); err != nil {
 		return err
 	}
-	also := map[string]string{"randread": runfile.PatternRandomRead, "randwrite": runfile.PatternRandomWrite}
+	also := map[string]string{
+		"randread": runfile.PatternRandomRead, "randwrite": runfile.PatternRandomWrite,
+		"randmixed": runfile.PatternRandomMixed,
+	}
 	if l.Pattern, err = OneOf("pattern", l.Pattern, runfile.Patterns(), also); err != nil {
 		return err
 	}
@@ -80,6 +83,7 @@ func Metrics() []string {
 	return []string{
 		runfile.MetricThroughput, runfile.MetricIOPS, runfile.MetricMeanLatency, runfile.MetricP50Latency,
 		runfile.MetricP95Latency, runfile.MetricP99Latency, runfile.MetricStorageLatency, runfile.MetricClientCPU,
+		runfile.MetricCapacity,
 	}
 }
 
@@ -87,7 +91,8 @@ func Metrics() []string {
 func (s *Significance) Register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.StringSliceVar(&s.Metrics, "metric", nil,
-		"metrics to compare: "+strings.Join(Metrics(), ", ")+" (default: those of the suite, or MeanLatency and Throughput)")
+		"metrics to compare: "+strings.Join(Metrics(), ", ")+
+			" (default: those of the suite, Capacity of two searches, or MeanLatency and Throughput)")
 	fs.Float64Var(&s.Alpha, "alpha", runfile.DefaultAlpha, "accepted rate of false alarms")
 	fs.Float64Var(&s.percent, "minimum-effect", 100*runfile.DefaultMinimumEffect,
 		"least difference of the medians that matters, in percent")

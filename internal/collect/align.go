@@ -30,7 +30,7 @@ const minCoverage = 2
 // window that is a second shorter. Start and End of the window are the times
 // of the two host samples, so that a delta and its duration always belong
 // together; a window without host samples keeps the times of its span. Each
-// storage source has two readings and Seconds of its own. Where fewer than two
+// storage source has two readings, and times and Seconds of its own. Where fewer than two
 // samples are inside, or where they cover less than half of the span, nothing
 // is said.
 //
@@ -58,13 +58,22 @@ func Align(spans []runfile.Span, hosts []runfile.HostSample, storage []Reading) 
 			fillHostWindow(&w, inner)
 		}
 		for _, source := range sources {
-			if inner := inside(bySource[source], heldAt(bySource[source]), span); inner != nil {
-				w.Storage = append(w.Storage, storageWindow(source, inner))
+			held := heldAt(bySource[source])
+			if inner := inside(bySource[source], held, span); inner != nil {
+				w.Storage = append(w.Storage, dated(storageWindow(source, inner), held(inner[0]), held(inner[len(inner)-1])))
 			}
 		}
 		windows = append(windows, w)
 	}
 	return windows
+}
+
+// dated adds the times of a window's counters, if it has any.
+func dated(w runfile.StorageWindow, start, end time.Time) runfile.StorageWindow {
+	if w.Seconds > 0 {
+		w.Start, w.End = start.Round(time.Microsecond), end.Round(time.Microsecond)
+	}
+	return w
 }
 
 // maxAge is more than any storage is behind with its counters.
@@ -166,7 +175,9 @@ func share(part *int64, whole float64) *int32 {
 // fillHostWindow writes the deltas of the samples, of which there are two or
 // more, into w.
 func fillHostWindow(w *runfile.ObservedWindow, samples []runfile.HostSample) {
-	w.Start, w.End = samples[0].Time, samples[len(samples)-1].Time
+	first, last := samples[0], samples[len(samples)-1]
+	w.Start, w.End = first.Time, last.Time
+	w.EdgeMilliseconds = first.TookMilliseconds + last.TookMilliseconds
 	delta := func(counter func(runfile.HostSample) *int64) *int64 { return grown(samples, counter) }
 	busy := delta(func(s runfile.HostSample) *int64 { return s.NodeBusyMicroseconds })
 	if total := delta(func(s runfile.HostSample) *int64 { return s.NodeTotalMicroseconds }); total != nil {

@@ -32,6 +32,9 @@ func TestCountersOnAGridAreThoseOfTheTimeInWhichTheyHeld(t *testing.T) {
 		if rate := float64(*got[0].ReadBytes) / got[0].Seconds; rate != 1e6 {
 			t.Errorf("skew %g: %.0f bytes/s in %g s, want 1000000", skew, rate, got[0].Seconds)
 		}
+		if w := got[0]; w.Start.Before(second(37)) || w.End.After(second(97)) || w.End.Sub(w.Start).Seconds() != w.Seconds {
+			t.Errorf("skew %g: %g s from %v to %v on the clock of the client", skew, w.Seconds, w.Start, w.End)
+		}
 		if got[0].Seconds < 40 {
 			t.Errorf("skew %g: only %g of 60 s are used", skew, got[0].Seconds)
 		}
@@ -64,7 +67,7 @@ func TestWhereTheDataAndThePathsAreIsKeptInTheWindow(t *testing.T) {
 	}
 	got := Align([]runfile.Span{span(runfile.SpanMeasure, 1, 0, 2)}, nil, readings)[0].Storage
 	want := []runfile.StorageWindow{{
-		Source: "s", Seconds: 2, ReadBytes: n(2), ReadMicroseconds: n(200), WriteMicroseconds: n(20),
+		Source: "s", Seconds: 2, Start: second(0), End: second(2), ReadBytes: n(2), ReadMicroseconds: n(200), WriteMicroseconds: n(20),
 		Clients:     []runfile.StorageClient{{Address: "10.0.0.5", Server: "10.0.1.1", Protocol: "nfs3"}},
 		VolumeNodes: []string{"a", "b"}, Nodes: []runfile.StorageNodeWindow{{Name: "a", CPUPermille: new(int32(300))}},
 		Paths: []runfile.StoragePath{{Address: "10.0.1.1", Name: "lif1", Node: "b", ReadBytes: n(2)}},

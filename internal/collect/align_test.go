@@ -60,17 +60,27 @@ func TestWindowsUseOnlyTheSamplesInsideTheSpan(t *testing.T) {
 		{
 			Kind: "Baseline", Repetition: 1, Start: second(1.1), End: second(9.1),
 			NodeCPUPermille: new(int32(0)), Interfaces: []runfile.InterfaceRead{{Name: "eth0"}},
-			Storage: []runfile.StorageWindow{{Source: "s", Seconds: 8, ReadBytes: new(int64(0))}},
+			Storage: []runfile.StorageWindow{{Source: "s", Seconds: 8, Start: second(1.1), End: second(9.1), ReadBytes: new(int64(0))}},
 		},
 		{
 			Kind: "Measure", Repetition: 1, Start: second(10.1), End: second(19.1),
 			NodeCPUPermille: new(int32(500)),
 			Interfaces:      []runfile.InterfaceRead{{Name: "eth0", ReceivedBytes: 90_000_000, SentBytes: 9_000_000}},
-			Storage:         []runfile.StorageWindow{{Source: "s", Seconds: 9, ReadBytes: new(int64(900_000_000))}},
+			Storage:         []runfile.StorageWindow{{Source: "s", Seconds: 9, Start: second(10.1), End: second(19.1), ReadBytes: new(int64(900_000_000))}},
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A counter is of a moment between the time of its sample and the end of the reading.
+func TestAWindowSaysByHowMuchItsReadingsMayBeApart(t *testing.T) {
+	hosts := []runfile.HostSample{hostAt(1, 0), hostAt(5, 1), hostAt(9, 2)}
+	hosts[0].TookMilliseconds, hosts[1].TookMilliseconds, hosts[2].TookMilliseconds = 700, 5000, 40
+	got := Align([]runfile.Span{span(runfile.SpanMeasure, 1, 0, 10)}, hosts, nil)
+	if len(got) != 1 || got[0].EdgeMilliseconds != 740 {
+		t.Errorf("got %+v, want one window with edges of 740 ms", got)
 	}
 }
 
@@ -243,12 +253,12 @@ func TestStorageWindowsKnowResetsAndNodes(t *testing.T) {
 		"all known": {
 			reason:   "3 of 4 cores for 2 seconds",
 			readings: []Reading{sample(0, n(5), n(0), c(4), n(1)), sample(2, n(9), n(6e6), c(4), n(2))},
-			want:     runfile.StorageWindow{Source: "s", Seconds: 2, WriteBytes: n(4), Nodes: node(c(750)), Paths: path(n(1))},
+			want:     runfile.StorageWindow{Source: "s", Seconds: 2, Start: second(0), End: second(2), WriteBytes: n(4), Nodes: node(c(750)), Paths: path(n(1))},
 		},
 		"no cores": {
 			reason:   "CPU time of an unknown number of cores is no share",
 			readings: []Reading{sample(0, n(5), n(0), nil, nil), sample(2, n(9), n(6e6), nil, n(2))},
-			want:     runfile.StorageWindow{Source: "s", Seconds: 2, WriteBytes: n(4), Nodes: node(nil), Paths: path(nil)},
+			want:     runfile.StorageWindow{Source: "s", Seconds: 2, Start: second(0), End: second(2), WriteBytes: n(4), Nodes: node(nil), Paths: path(nil)},
 		},
 		"reset": {
 			reason:   "the server was started again in the window, although the last is larger than the first",
@@ -266,12 +276,12 @@ func TestStorageWindowsKnowResetsAndNodes(t *testing.T) {
 		"node reset": {
 			reason:   "one node was started again, the storage goes on",
 			readings: []Reading{sample(0, n(5), n(7), c(4), n(1)), sample(2, n(9), n(6), c(4), n(2))},
-			want:     runfile.StorageWindow{Source: "s", Seconds: 2, WriteBytes: n(4), Nodes: node(nil), Paths: path(n(1))},
+			want:     runfile.StorageWindow{Source: "s", Seconds: 2, Start: second(0), End: second(2), WriteBytes: n(4), Nodes: node(nil), Paths: path(n(1))},
 		},
 		"more than all": {
 			reason:   "two clocks that differ a little must not give more than 1000",
 			readings: []Reading{sample(0, nil, n(0), c(1), nil), sample(2, nil, n(2.1e6), c(1), nil)},
-			want:     runfile.StorageWindow{Source: "s", Seconds: 2, Nodes: node(c(1000)), Paths: path(nil)},
+			want:     runfile.StorageWindow{Source: "s", Seconds: 2, Start: second(0), End: second(2), Nodes: node(c(1000)), Paths: path(nil)},
 		},
 	}
 	for name, tc := range cases {

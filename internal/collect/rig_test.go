@@ -24,6 +24,7 @@ type recorder struct {
 	err      error
 	failed   int
 	released bool
+	levels   []byte
 	asked    int
 	updates  []publish.Update
 }
@@ -39,11 +40,11 @@ func (r *recorder) Publish(_ context.Context, u publish.Update) error {
 	return nil
 }
 
-func (r *recorder) Released(context.Context) (bool, error) {
+func (r *recorder) Signal(context.Context) (publish.Signal, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.asked++
-	return r.released, nil
+	return publish.Signal{Released: r.released, Levels: r.levels}, nil
 }
 
 func (r *recorder) set(change func(*recorder)) {

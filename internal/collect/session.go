@@ -216,6 +216,7 @@ func (s *Session) LastSample() time.Time {
 
 func (s *Session) takeHost(_ context.Context, mark bool) {
 	sample := s.host.sample(s.wallTime())
+	sample.TookMilliseconds = max(0, s.wallTime().Sub(sample.Time).Milliseconds())
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	thinned := s.hosts.add(sample, mark)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/collect/publish"
@@ -54,7 +55,7 @@ type Times struct {
 	Progress time.Duration // publish progress, beside each change of the span [2s]
 	Partial  time.Duration // publish a partial result while measuring [15s]
 	LoadFile time.Duration // read a load file that was replaced [2s]
-	Release  time.Duration // look whether all clients may start [500ms]
+	Release  time.Duration // look whether all clients may start, or go to another level [500ms]
 	Retry    time.Duration // try again to publish [2s]
 	Grace    time.Duration // from the request to stop to the end [20s]
 }
@@ -104,7 +105,8 @@ func Run(ctx context.Context, o RunOptions) error {
 		o.Started(session)
 	}
 	s := &sidecar{
-		opt: o, session: session, loader: newFollower(o.RunDir),
+		opt: o, session: session, loader: newFollower(o.RunDir), restarted: restarted,
+		search: o.Plan.Clients > 1 && o.Plan.Workload.Capacity() != nil,
 		outbox: &outbox{publisher: o.Publisher, log: o.Log, retry: o.Times.Retry, wake: make(chan struct{}, 1)},
 	}
 	defer s.session.Finish(context.WithoutCancel(ctx), runfile.Load{}) // ends the goroutines on every way out
@@ -207,6 +209,9 @@ type sidecar struct {
 	session      *Session
 	loader       *follower
 	outbox       *outbox
+	restarted    bool         // another collector was killed before this one
+	search       bool         // of several clients, which go to each level together
+	measured     atomic.Int32 // index of the last level that the loader has reported
 	releasing    bool
 	lastProgress time.Time
 	lastPartial  time.Time
@@ -223,7 +228,9 @@ func (s *sidecar) follow(ctx context.Context) {
 	helpers.Go(func() { s.outbox.run(ctx) })
 	if s.opt.Plan.Clients <= 1 {
 		s.releasing = true
-		helpers.Go(func() { s.releaseWhen(ctx, func(context.Context) (bool, error) { return true, nil }) })
+		helpers.Go(func() {
+			s.releaseWhen(ctx, func(context.Context) (publish.Signal, error) { return publish.Signal{Released: true}, nil })
+		})
 	}
 	poll := time.NewTicker(s.opt.Times.Poll)
 	defer poll.Stop()
@@ -232,9 +239,10 @@ func (s *sidecar) follow(ctx context.Context) {
 		if s.loader.done() {
 			return
 		}
-		if s.waiting() && !s.releasing {
+		// A loader that was released before a restart still needs its levels.
+		if (s.waiting() || s.search && s.restarted) && !s.releasing {
 			s.releasing = true
-			helpers.Go(func() { s.releaseWhen(ctx, s.opt.Publisher.Released) })
+			helpers.Go(func() { s.releaseWhen(ctx, s.opt.Publisher.Signal) })
 		}
 		s.tell(moved)
 		select {
@@ -273,8 +281,13 @@ func (s *sidecar) tell(moved bool) {
 	if s.loader.last == nil {
 		return
 	}
+	level := s.level()
+	if level != nil && level.Index != s.measured.Load() {
+		s.measured.Store(level.Index)
+		moved = true
+	}
 	if moved || (s.dirty && now.Sub(s.lastProgress) >= s.opt.Times.Progress) {
-		s.outbox.put(&runfile.Progress{Event: *s.loader.last, Ready: s.waiting()}, nil)
+		s.outbox.put(&runfile.Progress{Event: *s.loader.last, Ready: s.waiting(), Level: level}, nil)
 		s.lastProgress, s.dirty = now, false
 	}
 	repetitions, measuring := 0, s.loader.last.Span == runfile.SpanMeasure
@@ -285,17 +298,33 @@ func (s *sidecar) tell(moved bool) {
 		s.lastPartial, s.told = now, repetitions
 		load := s.loader.partialLoad()
 		s.outbox.put(nil, func() ([]byte, error) { // where packing does not keep the loader's events waiting
-			limits := publish.Share(s.opt.Plan.Clients)
+			limits := publish.Share(s.opt.Plan)
 			limits.Samples = partialSamples
 			return publish.Encode(s.result(load, s.session.Observe(load.Spans)), limits)
 		})
 	}
 }
 
-// readLoad reads the load file, which may be large, not more often than needed.
+// level is the last level of a search that the loader has reported; nil where there is none,
+// or nobody waits for it.
+func (s *sidecar) level() *runfile.LevelReport {
+	if !s.search || s.loader.load == nil || len(s.loader.load.Repetitions) == 0 {
+		return nil
+	}
+	last := s.loader.load.Repetitions[len(s.loader.load.Repetitions)-1].Level
+	if last == nil {
+		return nil
+	}
+	out := last.InParts(s.opt.Plan.ReportParts())
+	out.Slow, out.Histogram = out.Slow[:min(len(out.Slow), runfile.MaxLatencyBounds)], ""
+	return &out
+}
+
+// readLoad reads the load file, which may be large, not more often than needed. In a search
+// the other clients wait for what it tells of a level.
 func (s *sidecar) readLoad(now time.Time, last bool) {
 	done := s.loader.last != nil && s.loader.last.Span == runfile.SpanDone
-	if !last && !done && now.Sub(s.loader.loadRead) < s.opt.Times.LoadFile {
+	if !last && !done && !s.search && now.Sub(s.loader.loadRead) < s.opt.Times.LoadFile {
 		return
 	}
 	if err := s.loader.readLoad(now); err != nil {
@@ -338,11 +367,11 @@ func (s *sidecar) finalUpdate(ctx context.Context) publish.Update {
 	last, cancel := context.WithTimeout(ctx, s.opt.Times.Grace/2)
 	defer cancel()
 	s.session.Finish(last, load)
-	packed, err := publish.Encode(s.result(load, s.session.Observe(spans)), publish.Share(s.opt.Plan.Clients))
+	packed, err := publish.Encode(s.result(load, s.session.Observe(spans)), publish.Share(s.opt.Plan))
 	if err != nil {
 		s.opt.Log.Error("The final result is not as it should be", slog.Any("error", err))
 	}
-	progress := runfile.Progress{Event: runfile.Event{Time: s.session.wallTime()}, Final: true}
+	progress := runfile.Progress{Event: runfile.Event{Time: s.session.wallTime()}, Final: true, Level: s.level()}
 	if s.loader.last != nil {
 		progress.Event = *s.loader.last
 	}
@@ -352,24 +381,71 @@ func (s *sidecar) finalUpdate(ctx context.Context) publish.Update {
 	return publish.Update{Progress: &progress, Result: packed}
 }
 
-// releaseWhen lets the loader start once asked says so.
-func (s *sidecar) releaseWhen(ctx context.Context, asked func(context.Context) (bool, error)) {
+// release is how far the signals of the controller have brought the loader.
+type release struct {
+	started bool
+	levels  runfile.CapacitySearch // of a search of several clients
+}
+
+// releaseWhen lets the loader start once asked says so. In a search it then passes on the levels
+// of load, for which it asks only while the loader has none to measure.
+func (s *sidecar) releaseWhen(ctx context.Context, asked func(context.Context) (publish.Signal, error)) {
+	var r release
 	for {
-		yes, err := asked(ctx)
-		if err == nil && yes {
-			err = touch(s.opt.RunDir, runfile.ReleaseFile)
+		if !r.started || s.measured.Load() >= lastLevel(r.levels) {
+			if err := s.heed(ctx, &r, asked); err != nil && ctx.Err() == nil {
+				s.opt.Log.Warn("Waiting for the other clients", slog.Any("error", err))
+			}
 		}
-		switch {
-		case err == nil && yes:
-			s.opt.Log.Info("All clients may start")
-			return
-		case err != nil && ctx.Err() == nil:
-			s.opt.Log.Warn("Waiting for the other clients", slog.Any("error", err))
-		}
-		if !sleep(ctx, s.opt.Times.Release) {
+		if r.started && (!s.search || r.levels.Ended) || !sleep(ctx, s.opt.Times.Release) {
 			return
 		}
 	}
+}
+
+// heed looks for a signal, and tells the loader what it says. A loader has its first level
+// before it is released.
+func (s *sidecar) heed(
+	ctx context.Context, r *release, asked func(context.Context) (publish.Signal, error),
+) error {
+	signal, err := asked(ctx)
+	if err != nil || !signal.Released {
+		return err
+	}
+	if s.search {
+		if r.levels, err = s.passOn(r.levels, signal.Levels); err != nil {
+			return err
+		}
+	}
+	if r.started {
+		return nil
+	}
+	if err := touch(s.opt.RunDir, runfile.ReleaseFile); err != nil {
+		return err
+	}
+	r.started = true
+	s.opt.Log.Info("All clients may start")
+	return nil
+}
+
+// passOn writes the levels for the loader where they have changed.
+func (s *sidecar) passOn(known runfile.CapacitySearch, text []byte) (runfile.CapacitySearch, error) {
+	levels, err := runfile.ReadCapacitySearch(text)
+	if err != nil {
+		return known, err
+	}
+	if lastLevel(levels) == lastLevel(known) && levels.Ended == known.Ended {
+		return known, nil
+	}
+	return levels, publish.WriteFile(filepath.Join(s.opt.RunDir, runfile.LevelsFile), text)
+}
+
+// lastLevel is the index of the level that a search has come to; 0 where it has not begun.
+func lastLevel(s runfile.CapacitySearch) int32 {
+	if len(s.Levels) == 0 {
+		return 0
+	}
+	return s.Levels[len(s.Levels)-1].Index
 }
 
 // outbox publishes the newest progress and the newest partial result. What is
@@ -428,6 +504,10 @@ func (o *outbox) send(ctx context.Context) bool {
 	o.mu.Lock()
 	progress, pack := o.progress, o.pack
 	o.progress, o.pack = nil, nil
+	if progress != nil && pack != nil { // packing takes its time, and the other clients may wait for the progress
+		o.pack, pack = pack, nil
+		o.ring()
+	}
 	o.mu.Unlock()
 	update := publish.Update{Progress: progress}
 	if pack != nil {

@@ -14,6 +14,7 @@
 package course
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,6 +38,10 @@ var (
 	// ErrTimeout is the cause of a context whose run took longer than its plan
 	// allows.
 	ErrTimeout = errors.New("the run took longer than schedule.timeoutSeconds allows")
+
+	// ErrNoOrder says that nobody told this client which level follows.
+	ErrNoOrder = fmt.Errorf("the operator did not say within %v which level of load follows; see whether it runs, "+
+		"and whether the pods of the other clients do", releaseTimeout)
 
 	errNoRelease = fmt.Errorf("not all clients were ready within %v; look at the pods that are not running",
 		releaseTimeout)
@@ -97,6 +102,7 @@ type Course struct {
 	percent  int32
 	stretch  stretch
 	filling  filling
+	note     string // of the present level
 }
 
 // rate is what the last second gave.
@@ -198,22 +204,45 @@ func (c *Course) rounds(ctx context.Context, e Engine) error {
 // levels goes through those of one round.
 func (c *Course) levels(ctx context.Context, e Engine, index *int32) error {
 	s, pause := c.Script, int32(0) // the first has none before it
-	for l, more := s.Next(); more; l, more = s.Next() {
+	for {
+		if err := c.await(ctx, *index); err != nil {
+			return err
+		}
+		l, more := s.Next()
+		if !more {
+			return nil
+		}
 		if err := c.idle(ctx, runfile.SpanCooldown, *index, pause); err != nil {
 			return err
 		}
 		pause = s.PauseSeconds
 		*index++
 		s.begun++
-		c.stretch = stretch{c.opt.Now(), s.Each}
+		c.stretch, c.note = stretch{c.opt.Now(), cmp.Or(l.length(), s.Each)}, l.Note
 		outcome, err := e.Measure(ctx, *index, l)
 		if err != nil {
 			return err
 		}
-		c.stretch = stretch{}
+		c.stretch, c.note = stretch{}, ""
 		s.Note(outcome)
 	}
-	return nil
+}
+
+// await waits for the order of the next level, where levels are ordered. The storage is idle
+// meanwhile.
+func (c *Course) await(ctx context.Context, index int32) error {
+	o, ok := c.Script.present.(Ordered)
+	if !ok || c.opt.Plan.Clients == 1 {
+		return nil
+	}
+	if index > 0 {
+		c.Enter(runfile.SpanCooldown, index, time.Time{})
+	}
+	return c.Do(ctx, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeoutCause(ctx, releaseTimeout, ErrNoOrder)
+		defer cancel()
+		return o.Await(ctx)
+	})
 }
 
 // idle lets time pass without load.
@@ -341,7 +370,7 @@ func (c *Course) Tell(message string) { c.TellAt(c.opt.Now(), message) }
 func (c *Course) TellAt(now time.Time, message string) {
 	e := runfile.Event{
 		Time: now, Span: c.span, Repetition: c.index,
-		BytesPerSecond: c.rate.bytes, OpsPerSecond: c.rate.ops, Message: message,
+		BytesPerSecond: c.rate.bytes, OpsPerSecond: c.rate.ops, Message: cmp.Or(message, c.note),
 	}
 	if c.span == runfile.SpanDone {
 		e.Percent, e.ETASeconds = 100, new(int64)

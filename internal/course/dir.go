@@ -130,5 +130,35 @@ func (d *Dir) Release(ctx context.Context) error {
 	}
 }
 
+// Levels waits until the file with the search for capacity has more than so many levels, or
+// says that it is over. It serves as Orders.
+func (d *Dir) Levels(ctx context.Context, have int) (runfile.CapacitySearch, error) {
+	ticker := time.NewTicker(releasePoll)
+	defer ticker.Stop()
+	for {
+		search, err := readLevels(filepath.Join(d.path, runfile.LevelsFile))
+		if err != nil || search.Ended || len(search.Levels) > have {
+			return search, err
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return search, context.Cause(ctx)
+		}
+	}
+}
+
+// readLevels reads the search; a file that does not exist yet is an empty one.
+func readLevels(path string) (search runfile.CapacitySearch, err error) {
+	data, err := ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return search, nil
+	}
+	if err != nil {
+		return search, fmt.Errorf("read the levels of load: %w", err)
+	}
+	return runfile.ReadCapacitySearch(data)
+}
+
 // Close closes the events.
 func (d *Dir) Close() error { return d.events.Close() }

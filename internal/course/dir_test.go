@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/internal/capacity"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -95,5 +96,70 @@ func TestReleaseWaitsForTheFile(t *testing.T) {
 	}
 	if err := d.Release(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestALevelIsOrderedAsThePlanAllows(t *testing.T) {
+	p := capacity.Params{
+		Bounds: []runfile.LatencyBound{{Percentile: "p99", Microseconds: 1_500_000}}, Clients: 2, Rounds: 1, LongestSeconds: 60,
+	}
+	for warmup, allowed := range map[int32]bool{0: true, 3: true, 4: false} {
+		orders := func(context.Context, int) (runfile.CapacitySearch, error) {
+			return runfile.CapacitySearch{Levels: []runfile.CapacityLevel{
+				{Index: 1, Round: 1, OperationsPerSecond: 64, Seconds: 2, WarmupSeconds: warmup},
+			}}, nil
+		}
+		plan := &runfile.Plan{Clients: 2, Schedule: runfile.Schedule{Repetitions: 1, DurationSeconds: 60}}
+		level := SearchScript(plan, p, orders).Begin(0).(Ordered)
+		if err := level.Await(t.Context()); (err == nil) != allowed {
+			t.Errorf("a warm-up of %d s: %v", warmup, err)
+		}
+	}
+}
+
+func TestTheLevelsOfASearchAreWaitedForAndChecked(t *testing.T) {
+	const one = `{"levels": [{"index": 1, "round": 1, "operationsPerSecond": 64, "seconds": 2}]}`
+	const two = `{"levels": [
+		{"index": 1, "round": 1, "operationsPerSecond": 64, "seconds": 2, "outcome": {"due": 128, "done": 128, "bounds": []}},
+		{"index": 2, "round": 1, "operationsPerSecond": 256, "seconds": 2}]}`
+	dir := t.TempDir()
+	d, err := OpenDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = d.Close() }()
+	write := func(text string) {
+		if err := ReplaceFile(filepath.Join(dir, runfile.LevelsFile), []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := make(chan runfile.CapacitySearch, 1)
+	go func() {
+		s, err := d.Levels(t.Context(), 1)
+		if err != nil {
+			t.Error(err)
+		}
+		got <- s
+	}()
+	write(one)
+	if s, err := d.Levels(t.Context(), 0); err != nil || len(s.Levels) != 1 {
+		t.Errorf("%+v, %v; want the first level at once", s, err)
+	}
+	select {
+	case s := <-got:
+		t.Errorf("%+v is no second level", s)
+	default:
+	}
+	write(two)
+	if s := <-got; len(s.Levels) != 2 {
+		t.Errorf("%+v, want two levels", s)
+	}
+	for reason, text := range map[string]string{
+		"half a file": one[:20], "in no order": `{"levels": [{"index": 2}]}`, "too large": one + string(make([]byte, 2<<20)),
+	} {
+		write(text)
+		if s, err := d.Levels(t.Context(), 0); err == nil {
+			t.Errorf("%s: %+v", reason, s)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package course
 
 import (
+	"context"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -10,12 +11,19 @@ import (
 type Level struct {
 	Step           *runfile.Step // nil in a run without steps
 	Warmup, Window int           // seconds
+	// Note is what the events of the level say of it.
+	Note string
 }
+
+// length is how long the level lasts.
+func (l Level) length() time.Duration { return time.Duration(l.Warmup+l.Window) * time.Second }
 
 // Outcome is what a level gave, for what it decides about the next.
 type Outcome struct {
 	PerSecond float64       // operations or bytes, whichever is to grow
 	Mean      time.Duration // latency; 0 when nothing was counted
+	// Level is what a search for capacity is told; steps of kind Rate.
+	Level *runfile.LevelReport
 }
 
 // Levels gives the levels of load of one round. What a level gave may decide
@@ -27,6 +35,12 @@ type Levels interface {
 	Note(o Outcome)
 	// Left is how many levels may come after the present one.
 	Left() int
+}
+
+// Ordered are Levels whose next one is decided elsewhere. Await returns when Next can tell it.
+// Left may be called meanwhile.
+type Ordered interface {
+	Await(ctx context.Context) error
 }
 
 // Script says what a run goes through between filling and verifying: rounds,

@@ -26,6 +26,16 @@
 // the same offsets. A copying worker reads a block and then writes it to the
 // job's second file; with depth 1 that is serial, half duplex, as dd is.
 //
+// A mixed pattern decides for each block whether it is read or overwritten as a whole.
+//
+// # Capacity
+//
+// A search for capacity is an open loop whose rate changes with each level (package capacity).
+// I/Os are due at even distances, or at random ones that are exact in the mean (arrivals).
+// Every I/O is an operation: after the read of an update, its write is the next I/O of that
+// user that is due. What was due in a window and has not ended at its end is counted by how
+// long it has been due, started or not (levelReport).
+//
 // # Users and calibrations
 //
 // A user of random reads has one single-block read outstanding, uniformly over

@@ -24,9 +24,12 @@ type engine struct {
 	blocks     int64 // of each file
 	overwrites bool  // the pattern: what each operation is,
 	copies     bool
+	reads      int  // so many of 100 where they differ, 0 where they do not
 	draws      bool // and where
 	now        func() time.Time
-	rate       *pacer // nil in a closed loop
+	sleep      func(time.Duration) // of Options; nil = timers
+	rate       *pacer              // nil in a closed loop
+	paces      arrivals            // the rate of each level; a search for capacity
 	rec        *recorder.Recorder
 	workers    []worker // of one job after the other
 	arena      *target.Arena
@@ -93,6 +96,7 @@ func newEngine(plan *runfile.Plan, client int32, jobs []fileset.Job, now func() 
 		arena: arena, workers: make([]worker, len(jobs)*depth),
 	}
 	e.overwrites, e.copies, e.draws = patternOf(&raw)
+	e.reads, e.paces = int(raw.ReadPercent), newArrivals(plan, client)
 	if raw.OperationsPerSecond > 0 {
 		rate := newPacer(raw.OperationsPerSecond)
 		e.rate = &rate
@@ -102,7 +106,7 @@ func newEngine(plan *runfile.Plan, client int32, jobs []fileset.Job, now func() 
 		for slot := range depth {
 			i := j*depth + slot
 			w := &e.workers[i]
-			w.engine, w.job, w.index, w.buf = e, shared, j, arena.Buffer(i)
+			w.engine, w.job, w.index, w.buf, w.overwrites = e, shared, j, arena.Buffer(i), e.overwrites
 			w.source = *rand.NewPCG(plan.Seed, uint64(client)<<48|uint64(j)<<24|uint64(slot))
 			w.random = *rand.New(&w.source)
 			if f := w.writes(); f != nil {

@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -167,6 +168,88 @@ func TestAnOpenLoopHidesNoOverload(t *testing.T) {
 			})
 		})
 	}
+}
+
+// stopping is a server that answers at once but in one second of every ten.
+func stopping(delay time.Duration) *targettest.Memory {
+	begun := time.Now()
+	return &targettest.Memory{Delay: delay, BeforeIO: func(string, string, int64) error {
+		if at := time.Since(begun) % (10 * time.Second); at < time.Second {
+			time.Sleep(time.Second - at) // of the bubble
+		}
+		return nil
+	}}
+}
+
+// Of the operations that are due at even distances, a tenth meets the stop and waits for 0 to
+// 1 s, evenly: 99 % wait for at most 0.9 s, and 99.9 % for at most 0.99 s.
+func TestAnOpenLoopCountsWhatAServerThatStopsDelays(t *testing.T) {
+	eachWay(t, func(t bubble) {
+		plan := testPlan(runfile.PatternRandomRead) // 6 workers
+		plan.Workload.Raw.OperationsPerSecond = 1000
+		plan.Schedule = runfile.Schedule{WarmupSeconds: 1, DurationSeconds: 100, Repetitions: 1}
+		load, _ := t.run(t.Context(), t.T, plan, stopping(0))
+		if load.Failure != nil {
+			t.Fatal(load.Failure)
+		}
+		h, err := stats.DecodeHistogram(load.Repetitions[0].Read.Histogram)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for percent, want := range map[float64]float64{50: 0, 95: 500_000, 99: 900_000, 99.9: 990_000} {
+			if got := float64(h.Percentile(percent)); math.Abs(got-want) > 3000 {
+				t.Errorf("p%g is %.0f us, want %.0f", percent, got, want)
+			}
+		}
+	})
+}
+
+// The 6 workers of a closed loop wait once for each stop, so that it is missing in p99. The
+// correction brings it back.
+func TestAClosedLoopIsCorrectedForAServerThatStops(t *testing.T) {
+	eachWay(t, func(t bubble) {
+		plan := testPlan(runfile.PatternRandomRead)
+		plan.Schedule = runfile.Schedule{WarmupSeconds: 1, DurationSeconds: 100, Repetitions: 1}
+		load, _ := t.run(t.Context(), t.T, plan, stopping(time.Millisecond))
+		ops := load.Repetitions[0].Read
+		h, err := stats.DecodeHistogram(ops.Histogram)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p := h.Percentile(99); p > 1010 {
+			t.Errorf("p99 is %d us: the closed loop has seen the stop", p)
+		}
+		got := h.OpenLoop(6 * 100e6 / float64(ops.Count))
+		if math.Abs(float64(got.P99Microseconds)-900_000) > 20_000 {
+			t.Errorf("p99 of an open loop is %d us, want 0.9 s", got.P99Microseconds)
+		}
+		if math.Abs(got.StalledShare-0.1) > 0.005 {
+			t.Errorf("stalled for %.3f of the time, want 0.1", got.StalledShare)
+		}
+	})
+}
+
+func TestEachWindowHasBatches(t *testing.T) {
+	eachWay(t, func(t bubble) {
+		plan := testPlan(runfile.PatternCopy)
+		plan.Schedule = runfile.Schedule{WarmupSeconds: 3, DurationSeconds: 40, Repetitions: 2}
+		load, _ := t.run(t.Context(), t.T, plan, &targettest.Memory{Delay: 10 * time.Millisecond})
+		for _, rep := range load.Repetitions {
+			for _, ops := range []*runfile.Ops{rep.Read, rep.Write} {
+				count := int64(0)
+				for _, b := range ops.Batches {
+					counts, err := b.Counts()
+					if err != nil || b.Milliseconds != 2000 || counts[runfile.BatchBucket(10_000)] != b.Count {
+						t.Fatalf("repetition %d: batch %+v, %v; want 2 s with latencies of 10 ms", rep.Index, b, err)
+					}
+					count += b.Count
+				}
+				if len(ops.Batches) != 20 || count < ops.Count-12 || count > ops.Count+12 {
+					t.Errorf("repetition %d: %d batches with %d of %d operations", rep.Index, len(ops.Batches), count, ops.Count)
+				}
+			}
+		}
+	})
 }
 
 func TestStonewallTellsASlowJobFromAFastOne(t *testing.T) {

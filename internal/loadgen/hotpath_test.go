@@ -1,6 +1,7 @@
 package loadgen
 
 import (
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -21,6 +22,9 @@ func hotEngineOn(tb testing.TB, tgt target.Target, pattern string, rate int64) *
 	tb.Helper()
 	plan := testPlan(pattern)
 	plan.Workload.Raw.OperationsPerSecond = rate
+	if strings.HasSuffix(pattern, "Mixed") {
+		plan.Workload.Raw.ReadPercent = 50
+	}
 	set, err := fileset.Prepare(tb.Context(), tgt, fileset.Spec{
 		Directory: "d", Jobs: 2, Copy: pattern == runfile.PatternCopy,
 		FileSizeBytes: plan.Workload.Raw.FileSizeBytes, BlockSizeBytes: plan.Workload.Raw.BlockSizeBytes,
@@ -53,6 +57,7 @@ func hotEngineOn(tb testing.TB, tgt target.Target, pattern string, rate int64) *
 func patterns() []string {
 	return []string{
 		runfile.PatternRead, runfile.PatternOverwrite, runfile.PatternCopy, runfile.PatternRandomRead, runfile.PatternRandomWrite,
+		runfile.PatternMixed, runfile.PatternRandomMixed,
 	}
 }
 
@@ -123,6 +128,31 @@ func TestNoPacedOperationAllocates(t *testing.T) {
 		t.Errorf("%v allocations for each operation", n)
 	}
 	checkNoFailure(t, e)
+}
+
+func TestNoOperationOfASearchAllocates(t *testing.T) {
+	for _, arrivals := range []string{runfile.ArrivalsFixed, runfile.ArrivalsPoisson} {
+		for name, load := range userLoads() {
+			plan, step := load()
+			if plan.Workload.SLOB == nil {
+				continue
+			}
+			t.Run(arrivals+"/"+name, func(t *testing.T) {
+				plan.Workload.SLOB.Capacity = &runfile.Capacity{Arrivals: arrivals}
+				step.Kind, step.OperationsPerSecond = runfile.StepRate, 1_000_000
+				e := hotUsers(t, targettest.MemoryStreams{Memory: &targettest.Memory{}, Now: time.Now, LaneCount: 2}, plan, step)
+				n := allocations(func(operations int) {
+					b := &budget{Driver: e.drivers[0].ready()}
+					b.left.Store(int64(operations))
+					e.streams[0].Run(t.Context(), b)
+				})
+				if n > 0.001 {
+					t.Errorf("%v allocations for each operation", n)
+				}
+				checkNoFailure(t, e)
+			})
+		}
+	}
 }
 
 func BenchmarkOperation(b *testing.B) {

@@ -9,28 +9,42 @@ import (
 // after the start, whatever the storage does. An I/O that cannot start when it is due,
 // because all workers are busy, has its waiting counted as latency; otherwise an
 // overloaded storage would look fast, because the load would slow down with it.
-type pacer struct{ perSecond uint64 }
+//
+// With gaps the distances are random, as when many users come independently of each other
+// (Poisson), and 1/perSecond in the mean: see place.
+type pacer struct {
+	perSecond uint64
+	offset    time.Duration // when number 0 is due; without gaps
+	gaps      []uint32
+	seed      uint64
+}
 
 // newPacer returns the pacer of perSecond I/Os a second, at least 1.
-func newPacer(perSecond int64) pacer { return pacer{uint64(max(perSecond, 1))} }
+func newPacer(perSecond int64) pacer { return pacer{perSecond: uint64(max(perSecond, 1))} }
 
 // due returns when I/O number k is due, from the start.
 func (c pacer) due(k uint64) time.Duration {
+	if c.gaps != nil {
+		return c.grains().due(c.place(k))
+	}
 	whole, rest := k/c.perSecond, k%c.perSecond
 	const maxSeconds = uint64(1<<63-1) / uint64(time.Second)
-	if whole >= maxSeconds {
+	if whole+1 >= maxSeconds {
 		return 1<<63 - 1
 	}
-	return time.Duration(whole)*time.Second + time.Duration(muldiv(rest, uint64(time.Second), c.perSecond))
+	return c.offset + time.Duration(whole)*time.Second + time.Duration(muldiv(rest, uint64(time.Second), c.perSecond))
 }
 
 // countBefore returns how many I/Os are due before at: the smallest k whose
 // due is not before it.
 func (c pacer) countBefore(at time.Duration) uint64 {
-	if at <= 0 {
+	if at <= c.offset {
 		return 0
 	}
-	whole, rest := uint64(at/time.Second), uint64(at%time.Second)
+	if c.gaps != nil {
+		return c.randomBefore(at)
+	}
+	whole, rest := uint64((at-c.offset)/time.Second), uint64((at-c.offset)%time.Second)
 	// Rounded down, so never too many; Due rounds down as well, so perhaps too few.
 	k := whole*c.perSecond + muldiv(rest, c.perSecond, uint64(time.Second))
 	for c.due(k) < at {

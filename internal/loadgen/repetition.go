@@ -26,9 +26,12 @@ type measuring struct {
 	course.Level
 	read     [2]recorder.Snapshot // the present and the previous second
 	write    [2]recorder.Snapshot
-	channels []runfile.Channel // at the last sample
-	atFrom   reading           // when the window began
-	inside   bool              // the window has begun
+	batches  struct{ read, write recorder.Batches } // of the window
+	channels []runfile.Channel                      // at the last sample
+	atFrom   reading                                // when the window began
+	late     time.Duration                          // atFrom was read so long after that
+	inside   bool                                   // the window has begun
+	level    *levelReport                           // a search for capacity
 }
 
 // reading is what is read once at each end of the window.
@@ -42,7 +45,7 @@ type reading struct {
 func (r *Runner) Measure(ctx context.Context, rep int32, l course.Level) (course.Outcome, error) {
 	r.engine.take(l.Step)
 	defer r.provideThreads()()
-	m := &measuring{index: rep, Level: l, channels: r.target.Channels()}
+	m := &measuring{index: rep, Level: l, channels: r.target.Channels(), level: r.newLevelReport(rep, l)}
 	// In-flight I/O outlives a cancelled run: it is drained, not torn.
 	ioCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -71,6 +74,11 @@ func (r *Runner) Measure(ctx context.Context, rep int32, l course.Level) (course
 	case failed := <-m.round.failed: // while draining
 		err = cmp.Or(err, failed)
 	default:
+	}
+	if m.level != nil && err == nil {
+		r.load.Repetitions[len(r.load.Repetitions)-1].Level = m.level.finish(r.engine, m.round, r.opt.Plan.ReportParts())
+		r.course.Save()
+		return course.Outcome{Level: &m.level.LevelReport}, nil
 	}
 	var reads recorder.Snapshot
 	r.engine.rec.Read(&reads, recorder.Read, recorder.Measure)
@@ -106,6 +114,7 @@ func (r *Runner) beginWindow(m *measuring) {
 	m.inside = true
 	m.atFrom = r.reading()
 	start := m.round.base.Add(m.round.from)
+	m.late = r.opt.Now().Sub(start)
 	r.course.Enter(runfile.SpanMeasure, m.index, start)
 	r.load.Repetitions = append(r.load.Repetitions, runfile.Repetition{Index: m.index, Start: start, Step: m.Step})
 }
@@ -126,12 +135,19 @@ func (r *Runner) sample(m *measuring, at time.Time) {
 		Time: at, Span: r.course.Span(), Repetition: m.index,
 		Read: m.read[0].Since(&m.read[1]), Write: m.write[0].Since(&m.write[1]),
 	}
+	if m.inside {
+		m.batches.read.Add(&m.read[0], &m.read[1], time.Second)
+		m.batches.write.Add(&m.write[0], &m.write[1], time.Second)
+	}
 	channels := r.target.Channels()
 	for i, c := range channelsSince(m.channels, channels) {
 		s.Channels = append(s.Channels,
 			runfile.PathBytes{ID: channels[i].ID, BytesRead: c.BytesRead, BytesWritten: c.BytesWritten})
 	}
 	m.channels = channels
+	if m.level != nil && m.inside {
+		m.level.second(rec)
+	}
 	r.course.Sample(s)
 	r.course.TellAt(at, "")
 	if r.course.SaveDue(at) {
@@ -145,21 +161,26 @@ func (r *Runner) sample(m *measuring, at time.Time) {
 // putRepetition writes into the load what the window has given until end.
 func (r *Runner) putRepetition(m *measuring, end time.Duration) {
 	out := &r.load.Repetitions[len(r.load.Repetitions)-1]
-	out.Read, out.Write = r.measured(recorder.Read), r.measured(recorder.Write)
+	out.Read = r.measured(recorder.Read, &m.batches.read)
+	out.Write = r.measured(recorder.Write, &m.batches.write)
 	now := r.reading()
 	out.End = m.round.base.Add(end)
+	out.EdgeMilliseconds = max(0, m.late+r.opt.Now().Sub(out.End)).Milliseconds()
 	out.Channels = channelsSince(m.atFrom.channels, now.channels)
 	out.Servers = serversSince(m.atFrom.servers, now.servers)
 	out.CPUMicroseconds = (now.cpu - m.atFrom.cpu).Microseconds()
 	_, out.PeakMemoryBytes = r.opt.Usage()
 }
 
-func (r *Runner) measured(d recorder.Direction) *runfile.Ops {
+func (r *Runner) measured(d recorder.Direction, batches *recorder.Batches) *runfile.Ops {
 	var s recorder.Snapshot
 	r.engine.rec.Read(&s, d, recorder.Measure)
 	ops, err := s.Ops()
 	if err != nil {
 		r.course.Tell("the latencies of the window cannot be written: " + err.Error())
+	}
+	if ops != nil {
+		ops.Batches = batches.Ops()
 	}
 	return ops
 }

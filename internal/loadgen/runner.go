@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/nfsbench/nfsbench/internal/capacity"
 	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/loadgen/fileset"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
@@ -26,6 +27,8 @@ type Options struct {
 	Plan   runfile.Plan
 	Client int32 // index of this client, from 0
 	Now    func() time.Time
+	// Sleep waits more exactly than the timers of Go, for 2 ms at most; nil = by timers.
+	Sleep func(time.Duration)
 	// Open reaches what the load is put on. Its errors are mapped to failures;
 	// it is given as long as Engine.MountTimeoutSeconds says.
 	Open func(ctx context.Context) (target.Target, error)
@@ -33,6 +36,9 @@ type Options struct {
 	// Release returns when all clients may start. It is called only when the
 	// plan has several, and may then not be nil.
 	Release func(ctx context.Context) error
+	// Levels orders the levels of a search for capacity. It is called only when the plan has
+	// several clients, and may then not be nil.
+	Levels course.Orders
 	// Usage gives the CPU time used and the peak memory of this process.
 	Usage func() (cpu time.Duration, peakBytes int64)
 }
@@ -57,6 +63,9 @@ func New(opt Options) (*Runner, error) {
 		return nil, fmt.Errorf("clients is %d, but nothing tells this one when to start; use a run directory",
 			opt.Plan.Clients)
 	}
+	if opt.Plan.Clients > 1 && opt.Plan.Workload.Capacity() != nil && opt.Levels == nil {
+		return nil, errors.New("a search for capacity with several clients follows the operator; use a run directory")
+	}
 	if opt.Client < 0 || opt.Client >= opt.Plan.Clients {
 		return nil, fmt.Errorf("client index is %d of %d clients; they count from 0", opt.Client, opt.Plan.Clients)
 	}
@@ -71,8 +80,12 @@ func (r *Runner) Run(ctx context.Context) (*runfile.Load, error) {
 		Patience: patience, CleanTimeout: cleanTimeout, Leftovers: "files",
 	})
 	r.course.Script = newScript(&r.opt.Plan)
+	search, searches := capacity.ParamsOf(r.opt.Plan)
+	if searches {
+		r.course.Script = course.SearchScript(&r.opt.Plan, search, r.opt.Levels)
+	}
 	r.load = &r.course.Load
-	if raw := r.opt.Plan.Workload.Raw; raw != nil && raw.OperationsPerSecond > 0 {
+	if raw := r.opt.Plan.Workload.Raw; searches || raw != nil && raw.OperationsPerSecond > 0 {
 		r.load.LoopMode = "open"
 	}
 	err := r.course.Run(ctx, r)
@@ -119,6 +132,7 @@ func (r *Runner) Prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	r.engine.sleep = r.opt.Sleep
 	return r.course.Do(ctx, r.inTime(func(ctx context.Context) error { return r.engine.open(ctx, r.target) }))
 }
 
@@ -180,7 +194,7 @@ func (r *Runner) Failure(ctx context.Context, err error) *runfile.Failure {
 		switch code := target.CodeOf(err); {
 		case code != "":
 			return code
-		case r.course.Span() == runfile.SpanWait, errors.Is(err, errNotAnswered):
+		case r.course.Span() == runfile.SpanWait, errors.Is(err, errNotAnswered), errors.Is(err, course.ErrNoOrder):
 			return runfile.FailureTimeout
 		case r.course.Span() == runfile.SpanConnect:
 			return runfile.FailureInternal

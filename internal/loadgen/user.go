@@ -18,6 +18,7 @@ type users struct {
 	small, large int64
 	fileBytes    int64
 	tables       []*job // all files
+	most         int    // workers of the largest step
 }
 
 // user is what a worker is in such a load. It belongs to whoever calls the
@@ -109,8 +110,9 @@ func newUserEngine(plan *runfile.Plan, client int32, jobs []fileset.Job, channel
 	for i := range jobs {
 		u.tables = append(u.tables, &job{Job: jobs[i]})
 	}
-	e := &engine{now: now, users: u, draws: true, blockBytes: u.small}
+	e := &engine{now: now, users: u, draws: true, blockBytes: u.small, paces: newArrivals(plan, client)}
 	slots := u.slots(plan.Workload)
+	u.most = slots
 	if c, s := plan.Workload.Calibrate, plan.Workload.SLOB; c != nil || s.Access == runfile.AccessFullTableScan {
 		e.blockBytes, e.draws = u.large, c != nil
 	}
@@ -196,6 +198,13 @@ func (e *engine) take(step *runfile.Step) {
 	if step == nil {
 		return
 	}
+	rated := step.Kind == runfile.StepRate
+	if rated {
+		e.rate = e.paces.pacer(step.OperationsPerSecond)
+	}
+	if e.users == nil {
+		return
+	}
 	block := e.blockBytes
 	if step.Kind == runfile.StepSmallReads {
 		block = e.users.small
@@ -204,6 +213,9 @@ func (e *engine) take(step *runfile.Step) {
 	for i := range e.workers {
 		w := &e.workers[i]
 		w.idle = w.user.slot >= int(step.Users)*e.users.perUser
+		if rated {
+			w.idle = w.user.slot >= e.users.most
+		}
 		w.buf = w.user.whole[:block]
 	}
 }

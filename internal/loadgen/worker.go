@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/nfsbench/nfsbench/internal/loadgen/fileset"
 	"github.com/nfsbench/nfsbench/internal/loadgen/recorder"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
@@ -27,19 +29,21 @@ type worker struct {
 	user    *user     // nil in a raw load
 	idle    bool      // it has nothing to do in this round
 
-	round    *round
-	lane     lane          // of a worker with a goroutine of its own
-	timer    *time.Timer   // of such a worker, if it waits between operations
-	block    int64         // of the present operation
-	at       time.Duration // from when its latency counts
-	due      time.Duration // when the next is due; open loop
-	waiting  bool          // until due
-	half     bool          // of a copy or an update, the block was read and is to be written
-	updates  bool          // the present operation is an update
-	lastDone time.Duration // when its last counted operation ended
-	last     *lane         // that ended its last I/O
-	started  int64         // operations due in the window that were started; open loop
-	late     int64         // of them, those that were started after they were due
+	round   *round
+	lane    lane          // of a worker with a goroutine of its own
+	timer   *time.Timer   // of such a worker, if it waits between operations
+	block   int64         // of the present operation
+	at      time.Duration // from when its latency counts
+	due     time.Duration // when the next is due; open loop
+	waiting bool          // until due
+	half    bool          // of a copy or an update, the block was read and is to be written
+	updates bool          // the present operation is an update
+	// overwrites says that the present operation overwrites a block that it has not read.
+	overwrites bool
+	lastDone   time.Duration // when its last counted operation ended
+	last       *lane         // that ended its last I/O
+	started    int64         // operations due in the window that were started; open loop
+	late       int64         // of them, those that were started after they were due
 
 	_ [cacheLines]byte // the neighbour may be in use on another processor
 }
@@ -91,12 +95,7 @@ func (w *worker) step(ctx context.Context, io *target.IO) bool {
 	}
 	switch {
 	case io.Wait > 0:
-		w.timer.Reset(io.Wait)
-		select {
-		case <-w.timer.C:
-		case <-w.round.stopped: // it is being ended
-			w.timer.Stop()
-		}
+		w.pass(io.Wait)
 		return true
 	case io.Write:
 		io.Err = io.File.WriteAt(ctx, io.Buf, io.Offset)
@@ -107,11 +106,40 @@ func (w *worker) step(ctx context.Context, io *target.IO) bool {
 	return true
 }
 
+// exact is how long before an operation is due its worker leaves the timers of Go, which are
+// as coarse as 1 ms where nothing else runs: an operation that starts late has that in its
+// latency.
+const exact = 2 * time.Millisecond
+
+// pass lets some of d pass, or all of it: next says what is left.
+func (w *worker) pass(d time.Duration) {
+	if sleep := w.engine.sleep; sleep != nil {
+		if d <= exact {
+			sleep(d)
+			return
+		}
+		d -= exact
+	}
+	w.timer.Reset(d)
+	select {
+	case <-w.timer.C:
+	case <-w.round.stopped: // it is being ended
+		w.timer.Stop()
+	}
+}
+
+// Sleep returns after d, to a few microseconds, or earlier.
+func Sleep(d time.Duration) {
+	left := unix.NsecToTimespec(d.Nanoseconds())
+	_ = unix.Nanosleep(&left, nil)
+}
+
 // next fills in the next I/O of the pattern, or for how long to wait for it. It
 // returns false when there is none: the round has ended, or is being ended.
 func (w *worker) next(io *target.IO, l *lane) bool {
 	io.Wait = 0
-	if w.half {
+	// In a search for capacity the write of an update is due like any other I/O.
+	if w.half && (w.engine.rate == nil || w.engine.copies) {
 		w.toWrite(io, w.writes())
 		w.at = w.elapsed()
 		return true
@@ -133,6 +161,15 @@ func (w *worker) next(io *target.IO, l *lane) bool {
 		io.Wait = wait
 		return more
 	}
+	return w.fill(io, now)
+}
+
+// fill fills in the next I/O when it may start, or for how long a user still thinks.
+func (w *worker) fill(io *target.IO, now time.Duration) bool {
+	if w.half {
+		w.toWrite(io, w.writes())
+		return true
+	}
 	if w.user != nil {
 		if io.Wait = w.pause(now); io.Wait > 0 {
 			return true
@@ -140,7 +177,10 @@ func (w *worker) next(io *target.IO, l *lane) bool {
 		w.draw()
 	}
 	w.block = w.choose()
-	if !w.engine.overwrites {
+	if reads := w.engine.reads; reads > 0 {
+		w.overwrites = w.random.IntN(100) >= reads
+	}
+	if !w.overwrites {
 		io.Write, io.File, io.Buf, io.Offset = false, w.job.Main.File, w.buf, w.block*int64(len(w.buf))
 		return true
 	}
@@ -163,6 +203,7 @@ func (w *worker) await(now time.Duration) (more bool, wait time.Duration) {
 			return false, 0
 		}
 		if late = now > w.due; late && now >= w.round.to {
+			w.waiting = true
 			return false, 0 // dropped
 		}
 	}
@@ -234,6 +275,9 @@ func (w *worker) record(to *recorder.Shard, d recorder.Direction, end time.Durat
 	phase := recorder.Measure
 	switch {
 	case end >= w.round.to && err == nil:
+		if w.engine.rate != nil && w.at >= w.round.from {
+			to.Record(recorder.Unended, d, w.round.to-w.at, len(w.buf))
+		}
 		return
 	case end < w.round.from:
 		phase = recorder.Warmup
@@ -252,7 +296,7 @@ func (w *worker) writes() *fileset.File {
 	switch {
 	case w.engine.copies:
 		return w.job.Copy
-	case w.engine.overwrites, w.updates:
+	case w.overwrites, w.updates:
 		return w.job.Main
 	default:
 		return nil
@@ -261,12 +305,12 @@ func (w *worker) writes() *fileset.File {
 
 func (w *worker) elapsed() time.Duration { return w.engine.now().Sub(w.round.base) }
 
-// patternOf says what the operations of a pattern are made of.
+// patternOf says what the operations of a pattern are made of. Those of a mixed pattern differ.
 func patternOf(raw *runfile.Raw) (overwrites, copies, draws bool) {
 	switch raw.Pattern {
-	case runfile.PatternRead:
+	case runfile.PatternRead, runfile.PatternMixed:
 		return false, false, false
-	case runfile.PatternRandomRead:
+	case runfile.PatternRandomRead, runfile.PatternRandomMixed:
 		return false, false, true
 	case runfile.PatternCopy:
 		return false, true, false

@@ -87,16 +87,21 @@ func (c *ConfigMap) patch(ctx context.Context, patch mergePatch) error {
 	return nil
 }
 
-// Released looks for the key with which the controller starts all clients.
-func (c *ConfigMap) Released(ctx context.Context) (bool, error) {
+// Signal looks for the keys with which the controller starts all clients and moves them from
+// level to level.
+func (c *ConfigMap) Signal(ctx context.Context) (Signal, error) {
 	var object struct {
 		Data map[string]string `json:"data"`
 	}
 	if _, err := c.api.client.Get(ctx, c.path(), nil, &object); err != nil {
-		return false, fmt.Errorf("read ConfigMap %s/%s: %w", c.namespace, c.name, explained(err))
+		return Signal{}, fmt.Errorf("read ConfigMap %s/%s: %w", c.namespace, c.name, explained(err))
 	}
 	_, released := object.Data[runfile.KeyRelease]
-	return released, nil
+	s := Signal{Released: released}
+	if levels, ok := object.Data[runfile.KeyLevels]; ok {
+		s.Levels = []byte(levels)
+	}
+	return s, nil
 }
 
 func (c *ConfigMap) path() string {

@@ -185,8 +185,12 @@ func TestReleasedLooksForTheKey(t *testing.T) {
 	assertReleased(t, c, false)
 	stub.data = `{"data":{"release":""}}`
 	assertReleased(t, c, true)
+	stub.data = `{"data":{"release":"","levels":"{}"}}`
+	if s, err := c.Signal(t.Context()); err != nil || string(s.Levels) != "{}" {
+		t.Errorf("levels %q, %v", s.Levels, err)
+	}
 	stub.data = `{"data":`
-	if _, err := c.Released(t.Context()); err == nil {
+	if _, err := c.Signal(t.Context()); err == nil {
 		t.Error("half an answer was taken for one")
 	}
 	if want := "GET /api/v1/namespaces/ns/configmaps/demo-result  Bearer first"; stub.requests[0] != want {

@@ -2,8 +2,10 @@ package publish
 
 import (
 	"bytes"
-	"encoding/binary"
+	"compress/gzip"
 	"fmt"
+	"io"
+	"slices"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -15,50 +17,81 @@ const totalBudgetBytes = 900 << 10
 
 // Limits is how much a result may take. Zero is no limit.
 type Limits struct {
-	Bytes   int // packed
-	Plain   int // before it is packed
-	Samples int // of each series
+	Bytes    int // packed
+	Plain    int // before it is packed
+	Elements int // of all lists
+	Samples  int // of each series
 }
 
-// Share is what the result of one of so many clients may take. The manager reads no more.
-func Share(clients int32) Limits {
-	n := int(max(clients, 1))
-	return Limits{Bytes: totalBudgetBytes / n, Plain: runfile.BenchmarkBudget().Bytes / n}
+// Share is what the result of one client of a run may take. The manager reads no more. A search
+// for capacity has its levels in the same ConfigMap.
+func Share(p runfile.Plan) Limits {
+	n, bytes, most := int(max(p.Clients, 1)), totalBudgetBytes, runfile.BenchmarkBudget()
+	if p.Workload.Capacity() != nil && n > 1 {
+		bytes -= runfile.MaxSearchBytes
+	}
+	return Limits{Bytes: bytes / n, Plain: most.Bytes / n, Elements: most.Elements / n}
 }
 
-// Encode packs a result, thinned 2:1 until it is within the limits. It never
-// leaves out repetitions or windows. When these alone exceed the limit, Encode
-// returns the result without raw samples, and the error that says so: the
-// bytes can be used.
+// allow says whether a result of that size is within the limits.
+func (l Limits) allow(s size) bool {
+	within := func(n, most int) bool { return most == 0 || n <= most }
+	return within(s.packed, l.Bytes) && within(s.plain, l.Plain) && within(s.elements, l.Elements)
+}
+
+// size is what a result takes.
+type size struct{ packed, plain, elements int }
+
+// Encode packs a result, thinned 2:1 until it is within the limits. It never leaves out
+// repetitions or windows. When these alone exceed the limit, it leaves out latencies of a search
+// for capacity, first those that matter least. When that is not enough either, Encode returns
+// the result without them, and the error that says so: the bytes can be used.
 func Encode(result runfile.Result, limits Limits) ([]byte, error) {
 	for less := true; less && limits.Samples > 0 && sampleCount(result) > limits.Samples; {
 		result, less = thin(result)
 	}
 	for less := true; less; result, less = thin(result) {
-		packed, plain, err := pack(result)
-		if err != nil || (limits.Bytes == 0 || len(packed) <= limits.Bytes) && (limits.Plain == 0 || plain <= limits.Plain) {
+		packed, s, err := pack(result)
+		if err != nil || limits.allow(s) {
 			return packed, err
 		}
 	}
-	packed, _, err := pack(bare(result))
-	if err == nil && len(packed) > limits.Bytes {
-		err = fmt.Errorf("the result needs %d bytes without any samples and may take %d: use fewer repetitions or clients",
-			len(packed), limits.Bytes)
+	result = bare(result)
+	packed, s, err := pack(result)
+	for _, drop := range []latencies{replaced, farther(1.25), farther(1.1), farther(1.03), all} {
+		if err != nil || limits.allow(s) {
+			return packed, err
+		}
+		result = without(result, drop)
+		packed, s, err = pack(result)
+	}
+	if err == nil && !limits.allow(s) {
+		err = fmt.Errorf("the result needs %d bytes (%d as text, with %d list elements) without any samples and may take "+
+			"%d (%d, %d): use fewer repetitions or clients", s.packed, s.plain, s.elements, limits.Bytes, limits.Plain,
+			limits.Elements)
 	}
 	return packed, err
 }
 
-func pack(result runfile.Result) (packed []byte, plain int, err error) {
+func pack(result runfile.Result) ([]byte, size, error) {
 	var out bytes.Buffer
 	if err := runfile.WriteResultGzip(&out, result); err != nil {
-		return nil, 0, err
+		return nil, size{}, err
 	}
-	packed = out.Bytes()
-	return packed, int(binary.LittleEndian.Uint32(packed[len(packed)-4:])), nil // the last field of gzip (RFC 1952)
+	packed := out.Bytes()
+	plain, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, size{}, fmt.Errorf("read the packed result: %w", err)
+	}
+	text, err := io.ReadAll(plain)
+	if err != nil {
+		return nil, size{}, fmt.Errorf("read the packed result: %w", err)
+	}
+	return packed, size{len(packed), len(text), runfile.ElementsOf(text)}, nil
 }
 
-// thin returns a copy of the result with every second raw sample left out. It
-// leaves everything else, and the host samples at the ends of the windows, so
+// thin returns a copy of the result with every second raw sample left out, and with half as
+// many batches. It leaves everything else, and the host samples at the ends of the windows, so
 // that these can be computed again. It reports whether anything went.
 //
 // Left out means left out, not merged: a sample that stays still covers the
@@ -79,6 +112,8 @@ func thin(result runfile.Result) (runfile.Result, bool) {
 			c.Load.Samples, changed = loads, true
 			c.Load.SampleSeconds = 2 * max(c.Load.SampleSeconds, 1)
 		}
+		repetitions, less := withBatches(c.Load.Repetitions, fewerBatches)
+		c.Load.Repetitions, changed = repetitions, changed || less
 		if c.Observed != nil {
 			observed, less := thinObserved(*c.Observed)
 			c.Observed, changed = &observed, changed || less
@@ -86,6 +121,34 @@ func thin(result runfile.Result) (runfile.Result, bool) {
 		out.Clients = append(out.Clients, c)
 	}
 	return out, changed
+}
+
+// withBatches returns a copy of the repetitions with other batches, and whether any differ.
+func withBatches(all []runfile.Repetition, of func([]runfile.Batch) []runfile.Batch) ([]runfile.Repetition, bool) {
+	changed := false
+	change := func(o *runfile.Ops) *runfile.Ops {
+		if o == nil {
+			return nil
+		}
+		less := *o
+		less.Batches = of(o.Batches)
+		changed = changed || len(less.Batches) < len(o.Batches)
+		return &less
+	}
+	out := slices.Clone(all)
+	for i := range out {
+		out[i].Read, out[i].Write = change(out[i].Read), change(out[i].Write)
+	}
+	return out, changed
+}
+
+// fewerBatches merges neighbours while enough remain for an interval.
+func fewerBatches(batches []runfile.Batch) []runfile.Batch {
+	const least = 8
+	if len(batches) < 2*least {
+		return batches
+	}
+	return runfile.MergeBatches(batches)
 }
 
 func thinObserved(o runfile.Observed) (runfile.Observed, bool) {
@@ -117,12 +180,13 @@ func everySecond[T any, K comparable](samples []T, key func(T) (series K, at tim
 	return kept
 }
 
-// bare returns a copy without raw samples: the last resort.
+// bare returns a copy without raw samples and batches: the last resort.
 func bare(result runfile.Result) runfile.Result {
 	out := result
 	out.Clients = make([]runfile.ClientResult, 0, len(result.Clients))
 	for _, c := range result.Clients {
 		c.Load.Samples = nil
+		c.Load.Repetitions, _ = withBatches(c.Load.Repetitions, func([]runfile.Batch) []runfile.Batch { return nil })
 		if c.Observed != nil {
 			observed := *c.Observed
 			observed.Samples, observed.Storage = nil, nil

@@ -119,6 +119,34 @@ func TestThinningKeepsWindowsRepetitionsAndTheirEnds(t *testing.T) {
 	}
 }
 
+func TestBatchesAreThinnedTooWhileEnoughRemainForAnInterval(t *testing.T) {
+	whole := longResult(400)
+	ops := &runfile.Ops{Count: 64}
+	for range runfile.MaxBatches {
+		ops.Batches = append(ops.Batches, runfile.Batch{Milliseconds: 1000, Count: 2, Latencies: "160:1 170:1"})
+	}
+	whole.Clients[0].Load.Repetitions[1].Read = ops
+	for samples, want := range map[int]runfile.Batch{
+		900: {Milliseconds: 2000, Count: 4, Latencies: "160:2 170:2"}, 50: {Milliseconds: 4000, Count: 8, Latencies: "160:4 170:4"},
+	} {
+		packed, err := Encode(whole, Limits{Samples: samples})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := decode(t, packed).Clients[0].Load.Repetitions[1].Read.Batches
+		if len(got) != int(32_000/want.Milliseconds) || got[0] != want || got[len(got)-1] != want {
+			t.Errorf("%d samples: %d batches such as %+v; want %+v", samples, len(got), got[0], want)
+		}
+	}
+	if len(ops.Batches) != runfile.MaxBatches {
+		t.Error("thinning changed the original")
+	}
+	packed, _ := Encode(whole, Limits{Bytes: 10})
+	if got := decode(t, packed).Clients[0].Load.Repetitions[1].Read; len(got.Batches) != 0 || got.Count != 64 {
+		t.Errorf("of a result without space remains %+v", got)
+	}
+}
+
 func TestPartialResultsAreLimitedInTheNumberOfSamples(t *testing.T) {
 	packed, err := Encode(longResult(400), Limits{Samples: 300})
 	if err != nil {
@@ -143,7 +171,7 @@ func TestARepetitionIsNeverDroppedForSpace(t *testing.T) {
 
 func TestBudgetDividesTheConfigMapAmongTheClients(t *testing.T) {
 	for clients, want := range map[int32]int{0: 921600, 1: 921600, 7: 131657, 100: 9216} {
-		if got := Share(clients).Bytes; got != want {
+		if got := Share(runfile.Plan{Clients: clients}).Bytes; got != want {
 			t.Errorf("%d clients: %d bytes, want %d", clients, got, want)
 		}
 	}
@@ -173,14 +201,20 @@ func TestDirectoryHoldsTheKeysAsFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	assertReleased(t, d, true)
-	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 3 {
+	if err := WriteFile(filepath.Join(dir, "levels"), []byte("{}")); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := d.Signal(t.Context()); err != nil || string(s.Levels) != "{}" {
+		t.Errorf("levels %q, %v", s.Levels, err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 4 {
 		t.Errorf("files are left over: %v, %v", entries, err)
 	}
 }
 
 func assertReleased(t *testing.T, p Publisher, want bool) {
 	t.Helper()
-	if got, err := p.Released(context.WithoutCancel(t.Context())); err != nil || got != want {
+	if got, err := p.Signal(context.WithoutCancel(t.Context())); err != nil || got.Released != want {
 		t.Errorf("released %v, %v; want %v", got, err, want)
 	}
 }

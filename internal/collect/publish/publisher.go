@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -18,14 +19,20 @@ import (
 // Publisher keeps the last progress and the last result of one client.
 //
 // Publish replaces what the update carries and keeps the rest; it may be
-// repeated with the same update. Released reports whether all clients may
-// start. Both return when ctx ends at the latest. An error for which
+// repeated with the same update. Signal returns what the controller tells all
+// clients. Both return when ctx ends at the latest. An error for which
 // storage.IsPermanent is true will come again until somebody changes something outside;
 // after any other error the caller may try again soon. A Publisher is safe for
 // several goroutines.
 type Publisher interface {
 	Publish(ctx context.Context, update Update) error
-	Released(ctx context.Context) (bool, error)
+	Signal(ctx context.Context) (Signal, error)
+}
+
+// Signal is what the controller tells all clients of a run.
+type Signal struct {
+	Released bool   // all clients may start
+	Levels   []byte // of a search for capacity, see runfile.KeyLevels; nil: there are none
 }
 
 // Update is what changed. Nil parts stay as they are.
@@ -67,13 +74,26 @@ func (d *Directory) Publish(_ context.Context, update Update) error {
 	return WriteFile(filepath.Join(d.path, runfile.ProgressKey(d.index)), raw)
 }
 
-// Released reports whether somebody made the file named "release".
-func (d *Directory) Released(context.Context) (bool, error) {
+// Signal reports whether somebody made the file named "release", and reads the one named
+// "levels".
+func (d *Directory) Signal(context.Context) (Signal, error) {
 	_, err := os.Stat(filepath.Join(d.path, runfile.KeyRelease))
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+		return Signal{}, nil
 	}
-	return err == nil, err
+	if err != nil {
+		return Signal{}, err
+	}
+	f, err := os.Open(filepath.Join(d.path, runfile.KeyLevels))
+	if errors.Is(err, fs.ErrNotExist) {
+		return Signal{Released: true}, nil
+	}
+	if err != nil {
+		return Signal{}, err
+	}
+	defer f.Close() //nolint:errcheck // nothing was written
+	levels, err := io.ReadAll(io.LimitReader(f, runfile.MaxSearchBytes+1))
+	return Signal{Released: true, Levels: levels}, err
 }
 
 // WriteFile replaces a file at once, by writing another and renaming it.

@@ -176,24 +176,26 @@ func (d *offsets) Done(x *IO) {
 	}
 }
 
-// TestALaneThatWaitsForRepliesIsRungFor: a slot that comes meanwhile would be noticed late.
-func TestALaneThatWaitsForRepliesIsRungFor(t *testing.T) {
-	s := streamOfGroups(t, &striping{unit: 8, width: 1}, &routedIO{}, 8, 64, 0, 1)
-	l := s.lanes[1]
-	rung := func() bool {
-		var count [8]byte
-		_, err := unix.Read(l.bell, count[:])
-		return err == nil
-	}
-	l.give(&s.slots[0])
-	if rung() {
-		t.Error("the bell rings although nobody listens")
-	}
-	<-l.inbox
-	l.listening.Store(true)
-	l.give(&s.slots[0])
-	if !rung() {
-		t.Error("the bell does not ring")
+// TestALaneThatWaitsIsRungFor: a slot that comes meanwhile would be noticed late.
+func TestALaneThatWaitsIsRungFor(t *testing.T) {
+	for _, group := range []int{0, 1} { // of the second lane
+		s := streamOfGroups(t, &striping{unit: 8, width: 1}, &routedIO{}, 8, 64, 0, group)
+		l := s.lanes[1]
+		rung := func() bool {
+			var count [8]byte
+			_, err := unix.Read(l.bell, count[:])
+			return err == nil
+		}
+		l.give(&s.slots[0])
+		if rung() {
+			t.Error("the bell rings although nobody listens")
+		}
+		<-l.inbox
+		l.listening.Store(true)
+		l.give(&s.slots[0])
+		if !rung() {
+			t.Errorf("the bell of a lane of group %d does not ring", group)
+		}
 	}
 }
 

@@ -31,7 +31,8 @@ type lane struct {
 	load   atomic.Int32 // slots that are here or on their way
 	isDown atomic.Bool  // there is no connection
 
-	// With several groups a slot may come at any moment: a bell ends the wait for replies.
+	// With several groups a slot may come at any moment, and from a lane that lost its
+	// connection too: a bell ends the wait for replies, or for what is due.
 	bell      int // an eventfd, or -1
 	listening atomic.Bool
 	pieces    []routed
@@ -75,7 +76,7 @@ func newLane(s *Stream, index int) *lane {
 		room *= len(s.live) // the shares of all slots may end up here; giving must not wait
 	}
 	l.inbox = make(chan *slot, room)
-	if s.router != nil {
+	if s.cfg.Lanes > 1 {
 		// Without a bell a slot waits until the next reply, or for a tick.
 		if fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err == nil {
 			l.bell = fd
@@ -150,10 +151,19 @@ func (l *lane) step() error {
 	return nil
 }
 
+// exact is how long before the next due time a lane leaves the timers of Go, which are as
+// coarse as 1 ms where nothing else runs: an I/O that starts late has that in its latency.
+const exact = 2 * time.Millisecond
+
 // idle waits for a slot, the end, or the next due time, and for limit at most.
 func (l *lane) idle(limit time.Duration) {
 	if l.nextDue != never {
-		limit = min(limit, time.Duration(l.nextDue-l.now))
+		due := time.Duration(l.nextDue - l.now)
+		if due <= exact && l.sock != nil {
+			l.await()
+			return
+		}
+		limit = min(limit, max(due-exact, 0))
 	}
 	l.timer.Reset(max(limit, 0))
 	select {

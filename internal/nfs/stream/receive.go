@@ -91,7 +91,7 @@ func (l *lane) receive() error {
 		return err
 	}
 	flags := 0
-	if l.bell >= 0 || l.send.blocked || l.nextDue < l.now+int64(tick) {
+	if l.s.router != nil && l.bell >= 0 || l.send.blocked || l.nextDue < l.now+int64(tick) {
 		l.await()
 		flags = unix.MSG_DONTWAIT
 	}

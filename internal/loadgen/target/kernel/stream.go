@@ -12,6 +12,8 @@ import (
 	"time"
 	"unsafe"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 )
 
@@ -260,9 +262,19 @@ func (s *stream) wake() {
 	}
 }
 
-// idle waits until a slot is due, or for the end.
+// exact is how long before a slot is due its stream leaves the timers of Go, which are as
+// coarse as 1 ms where nothing else runs: an I/O that starts late has that in its latency.
+const exact = 2 * time.Millisecond
+
+// idle waits until a slot is due, or nearly so, or for the end.
 func (s *stream) idle() {
-	timer := time.NewTimer(max(0, s.nextDue-s.now()))
+	wait := s.nextDue - s.now()
+	if wait <= exact {
+		left := unix.NsecToTimespec(max(wait, 0).Nanoseconds())
+		_ = unix.Nanosleep(&left, nil) // who is interrupted comes here again
+		return
+	}
+	timer := time.NewTimer(wait - exact)
 	defer timer.Stop()
 	select {
 	case <-timer.C:

@@ -10,6 +10,8 @@ import (
 	"time"
 	"unsafe"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 )
 
@@ -162,5 +164,28 @@ func TestTheRestOfAShortIOIsDoneByAPlainCall(t *testing.T) {
 		if !slices.Equal(f.reads, c.reads) || !slices.Equal(f.writes, c.writes) {
 			t.Errorf("%s: reads %v and writes %v, want %v and %v", name, f.reads, f.writes, c.reads, c.writes)
 		}
+	}
+}
+
+// An I/O of an open loop that starts late has the delay in its latency. The kernel is the
+// measure, because the machine may be busy.
+func TestAStreamWithNothingUnderWayWakesUpWhenASlotIsDue(t *testing.T) {
+	s := &stream{t: &Target{now: time.Now}, start: time.Now(), ctx: t.Context()}
+	const wait = 300 * time.Microsecond
+	var idle, sleep []time.Duration
+	for range 50 {
+		began := time.Now()
+		s.nextDue = s.now() + wait
+		s.idle()
+		idle = append(idle, time.Since(began))
+		began = time.Now()
+		left := unix.NsecToTimespec(wait.Nanoseconds())
+		_ = unix.Nanosleep(&left, nil)
+		sleep = append(sleep, time.Since(began))
+	}
+	slices.Sort(idle)
+	slices.Sort(sleep)
+	if got, want := idle[len(idle)/2], sleep[len(sleep)/2]; got > 2*want || got < wait/2 {
+		t.Errorf("a wait of %v takes %v, and %v by the kernel alone", wait, got, want)
 	}
 }

@@ -1,0 +1,80 @@
+package capacity
+
+import (
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/stats"
+)
+
+// The reports come from pods of others; what is beyond these bounds is cut.
+const (
+	mostSeconds = 3600
+	mostCount   = int64(1) << 40 // of one second of one client
+)
+
+// Merge returns what the clients of a run gave together in one level. Reports of different
+// lengths are added up from their beginnings; a count that cannot be is cut to one that can.
+func Merge(bounds []runfile.LatencyBound, reports []runfile.LevelReport) runfile.CapacityOutcome {
+	var o runfile.CapacityOutcome
+	var done []int64
+	slow := make([][]int64, len(bounds))
+	for _, r := range reports {
+		o.Due += total(add(nil, r.Due))
+		done = add(done, r.Done)
+		o.Errors += clamp(r.Errors)
+		for b := range bounds {
+			if b < len(r.Slow) {
+				slow[b] = add(slow[b], r.Slow[b])
+			} else { // it does not say, so all of them may have been
+				slow[b] = add(slow[b], r.Done)
+			}
+		}
+	}
+	o.Done = total(done)
+	for b := range bounds {
+		o.Bounds = append(o.Bounds, share(slow[b], done))
+	}
+	return o
+}
+
+// add adds the counts of one client to those of others, second by second.
+func add(sum, more []int64) []int64 {
+	for i, n := range more[:min(len(more), mostSeconds)] {
+		if i == len(sum) {
+			sum = append(sum, 0)
+		}
+		sum[i] += clamp(n)
+	}
+	return sum
+}
+
+func clamp(n int64) int64 { return min(max(n, 0), mostCount) }
+
+func total(counts []int64) (sum int64) {
+	for _, n := range counts {
+		sum += n
+	}
+	return sum
+}
+
+// share is that of slow operations, with its interval. Operations that had not ended are slow
+// but not done.
+func share(slow, done []int64) runfile.BoundOutcome {
+	n := max(len(slow), len(done))
+	over, of := make([]float64, n), make([]float64, n)
+	var sum, all float64
+	for i := range n {
+		if i < len(slow) {
+			over[i] = float64(slow[i])
+		}
+		if i < len(done) {
+			of[i] = float64(done[i])
+		}
+		of[i] = max(of[i], over[i])
+		sum, all = sum+over[i], all+of[i]
+	}
+	interval, ok := stats.RatioInterval(over, of)
+	if !ok { // nothing ended
+		return runfile.BoundOutcome{High: 1}
+	}
+	return runfile.BoundOutcome{Share: sum / all, Low: interval.Low, High: interval.High}
+}

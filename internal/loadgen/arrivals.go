@@ -1,0 +1,98 @@
+package loadgen
+
+import (
+	"math"
+	"math/rand/v2"
+	"sort"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// arrivals gives the levels of a search for capacity their pacers.
+type arrivals struct {
+	gaps            []uint32 // nil = at even distances
+	seed            uint64
+	clients, client int64
+	levels          uint64 // so far
+}
+
+const (
+	cycleBits = 16
+	cycle     = 1 << cycleBits // I/Os after which the random gaps begin again, at another one
+)
+
+func newArrivals(plan *runfile.Plan, client int32) arrivals {
+	c := plan.Workload.Capacity()
+	if c == nil {
+		return arrivals{}
+	}
+	a := arrivals{seed: plan.Seed ^ uint64(client)<<32, clients: int64(plan.Clients), client: int64(client)}
+	if c.Arrivals == runfile.ArrivalsPoisson {
+		a.gaps = poisson(rand.New(rand.NewPCG(plan.Seed, uint64(client)<<48|1<<47)))
+	}
+	return a
+}
+
+// poisson returns when the I/Os of one cycle are due, from its first on, as a fraction of the
+// cycle in units of 2^-32. The gaps between them, and from the last to the end, are drawn from
+// an exponential distribution and stretched so that they fill the cycle.
+func poisson(random *rand.Rand) []uint32 {
+	at, sum := make([]float64, cycle), 0.0
+	for i := range at {
+		at[i] = sum
+		sum += random.ExpFloat64()
+	}
+	due := make([]uint32, cycle)
+	for i := range due {
+		due[i] = uint32(min(at[i]/sum*(1<<32), math.MaxUint32))
+	}
+	return due
+}
+
+// pacer returns the pacer of this client's share of a rate of all clients; what is left over
+// by the division goes to the first of them. Each level begins at another gap, or each client
+// at another part of the even distance.
+func (a *arrivals) pacer(perSecond int64) *pacer {
+	share := perSecond / max(a.clients, 1)
+	if a.client < perSecond%max(a.clients, 1) {
+		share++
+	}
+	a.levels++
+	p := newPacer(share)
+	if a.gaps == nil {
+		distance := uint64(time.Second) / p.perSecond
+		p.offset = time.Duration(muldiv(uint64(a.client), distance, uint64(max(a.clients, a.client+1))))
+	} else {
+		p.gaps, p.seed = a.gaps, mix(a.seed^a.levels<<48)
+	}
+	return &p
+}
+
+// place returns when I/O number k is due, in units of 2^-cycleBits of the mean distance. Every
+// cycle has the same gaps, and begins at another of them.
+func (c pacer) place(k uint64) uint64 {
+	number, i := k>>cycleBits, k%cycle
+	turn := mix(c.seed+number) % cycle
+	within := c.gaps[(turn+i)%cycle] - c.gaps[turn] // around the end of the cycle too
+	return number<<32 | uint64(within)
+}
+
+// grains is the pacer of the units of place.
+func (c pacer) grains() pacer { return pacer{perSecond: c.perSecond << cycleBits} }
+
+// randomBefore is countBefore where gaps are random.
+func (c pacer) randomBefore(at time.Duration) uint64 {
+	first := c.grains().countBefore(at) // the first place that is not before
+	number := first >> 32
+	in := sort.Search(cycle, func(i int) bool { return c.place(number<<cycleBits|uint64(i)) >= first })
+	return number<<cycleBits + uint64(in)
+}
+
+// mix spreads the bits of a number, as SplitMix64 does.
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}

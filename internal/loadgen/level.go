@@ -1,0 +1,99 @@
+package loadgen
+
+import (
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/course"
+	"github.com/nfsbench/nfsbench/internal/loadgen/recorder"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// levelReport counts, second by second, what a search for capacity asks of a level.
+type levelReport struct {
+	runfile.LevelReport
+
+	bounds   []time.Duration
+	snapshot recorder.Snapshot
+	done     int64 // so far
+	slow     []int64
+}
+
+// newLevelReport returns nil for a level of another load.
+func (r *Runner) newLevelReport(rep int32, l course.Level) *levelReport {
+	c := r.opt.Plan.Workload.Capacity()
+	if c == nil || l.Step == nil || l.Step.Kind != runfile.StepRate {
+		return nil
+	}
+	out := &levelReport{LevelReport: runfile.LevelReport{Index: rep}, slow: make([]int64, len(c.Bounds))}
+	for _, b := range c.Bounds {
+		out.bounds = append(out.bounds, time.Duration(b.Microseconds)*time.Microsecond)
+		out.Slow = append(out.Slow, nil)
+	}
+	return out
+}
+
+// read adds up the operations of a phase, and those of them that were slower than each bound.
+func (l *levelReport) read(rec *recorder.Recorder, phase recorder.Phase) (done, failed int64, slow []int64) {
+	slow = make([]int64, len(l.bounds))
+	for _, d := range []recorder.Direction{recorder.Read, recorder.Write} {
+		rec.Read(&l.snapshot, d, phase)
+		done, failed = done+l.snapshot.Count, failed+l.snapshot.Errors
+		for i, b := range l.bounds {
+			slow[i] += l.snapshot.SlowerThan(b)
+		}
+	}
+	return done, failed, slow
+}
+
+// second adds one second of the window, which has just ended.
+func (l *levelReport) second(rec *recorder.Recorder) {
+	l.Done = append(l.Done, 0)
+	for i := range l.Slow {
+		l.Slow[i] = append(l.Slow[i], 0)
+	}
+	l.update(rec)
+}
+
+// update counts in the last second what was counted since the last look.
+func (l *levelReport) update(rec *recorder.Recorder) {
+	done, failed, slow := l.read(rec, recorder.Measure)
+	last := len(l.Done) - 1
+	l.Done[last] += done - l.done
+	for i, n := range slow {
+		l.Slow[i][last] += n - l.slow[i]
+	}
+	l.done, l.slow, l.Errors = done, slow, failed
+}
+
+// finish completes the report of a round whose workers have all ended, in so many parts at most.
+// Operations that were due in the window and did not end in it are slow if they were due long
+// enough before its end.
+func (l *levelReport) finish(e *engine, r *round, parts int) *runfile.LevelReport {
+	l.update(e.rec)
+	_, _, unended := l.read(e.rec, recorder.Unended)
+	last := len(l.Done) - 1
+	for i, b := range l.bounds {
+		l.Slow[i][last] += unended[i] + notStarted(e, r, r.to-b)
+	}
+	for s := range l.Done {
+		from := r.from + time.Duration(s)*time.Second
+		l.Due = append(l.Due, int64(e.rate.countBefore(from+time.Second)-e.rate.countBefore(from)))
+	}
+	l.LevelReport = l.InParts(parts)
+	return &l.LevelReport
+}
+
+// notStarted counts the operations due in the window before some time that no worker started:
+// those that nobody has taken, and those that workers took too late.
+func notStarted(e *engine, r *round, before time.Duration) (n int64) {
+	taken := max(r.ticket.Load(), e.rate.countBefore(r.from))
+	if due := e.rate.countBefore(before); due > taken {
+		n = int64(due - taken)
+	}
+	for i := range e.workers {
+		if w := &e.workers[i]; !w.idle && w.waiting && w.due >= r.from && w.due < before {
+			n++
+		}
+	}
+	return n
+}
