@@ -20,13 +20,14 @@ const (
 	NoiseFloorUnknown  = "NoiseFloorUnknown"
 	Saturated          = "Saturated"
 	SimulatedResults   = "SimulatedResults"
+	SingleRuns         = "SingleRuns"
 )
 
 // Codes are all of them.
 func Codes() []string {
 	return []string{
 		InvalidLeftOut, SuspectIncluded, MixedSteps, NoBaseline, UnequalRepetitions, MetricNotMeasured,
-		TooFewRepetitions, NoiseFloorUnknown, Saturated, SimulatedResults,
+		TooFewRepetitions, NoiseFloorUnknown, Saturated, SimulatedResults, SingleRuns,
 	}
 }
 
@@ -100,6 +101,7 @@ func (f *finder) compare(pairs []pairing, all []*series, s runfile.SuiteSignific
 	f.pairs(pairs)
 	f.metrics(all, orDefault(s.Metrics))
 	f.tooFew(lines, s)
+	f.single(lines)
 	return lines
 }
 
@@ -171,6 +173,28 @@ func (f *finder) tooFew(lines []Line, s runfile.SuiteSignificance) {
 		why = err.Error()
 	}
 	f.add(TooFewRepetitions, severityWarning, "%d of %d comparisons have no answer: %s", unknown, len(lines), why)
+}
+
+// single says what single runs tell by themselves.
+func (f *finder) single(lines []Line) {
+	var beyond, inside []string
+	for _, l := range lines {
+		if l.WithinLow == nil {
+			continue
+		}
+		text := fmt.Sprintf("%s %+.1f %% (%+.1f to %+.1f)", strings.TrimSpace(Label(l.Cell, l.Step)+" "+l.Metric),
+			l.Impact*100, *l.WithinLow*100, *l.WithinHigh*100)
+		if *l.WithinLow > 0 || *l.WithinHigh < 0 {
+			beyond = append(beyond, text)
+		} else {
+			inside = append(inside, text)
+		}
+	}
+	const between = "Two runs of the same benchmark usually differ by more than that: repeat them for an answer"
+	f.about(beyond, SingleRuns, severityInfo, "with one run on each side, these differ by more than the runs vary within "+
+		"themselves, with 95 %% confidence: %s. "+between)
+	f.about(inside, SingleRuns, severityInfo, "with one run on each side, these differ by no more than the runs vary "+
+		"within themselves: %s. "+between)
 }
 
 func (f *finder) saturated(t Table) {

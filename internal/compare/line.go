@@ -25,10 +25,18 @@ func (p pairing) lines() []Line {
 	var lines []Line
 	for _, step := range p.candidate.steps {
 		for _, metric := range orDefault(p.Metrics) {
-			base, candidate := paired(p.base.numbers[key{step, metric}], p.candidate.numbers[key{step, metric}])
-			if len(base) > 0 {
-				lines = append(lines, p.line(step, metric, base, candidate))
+			b, c := p.base.numbers[key{step, metric}], p.candidate.numbers[key{step, metric}]
+			base, candidate := paired(b, c)
+			if len(base) == 0 {
+				continue
 			}
+			l := p.line(step, metric, base, candidate)
+			if metric == runfile.MetricCapacity {
+				l.byIntervals(b.interval(), c.interval())
+			} else {
+				l.within(b.interval(), c.interval(), p.impactOf)
+			}
+			lines = append(lines, l)
 		}
 	}
 	return lines
@@ -84,13 +92,18 @@ func sign(metric string) float64 {
 	return -1
 }
 
+// divisor is what the difference of two values is a share of.
+func divisor(of string, base, candidate float64) float64 {
+	if of == impactOfCandidate {
+		return candidate
+	}
+	return base
+}
+
 func (l *Line) impacts(of string) {
 	for i, b := range l.Base {
-		c, divisor := l.Candidate[i], b
-		if of == impactOfCandidate {
-			divisor = c
-		}
-		if v := sign(l.Metric) * (c - b) / divisor; b == c {
+		c := l.Candidate[i]
+		if v := sign(l.Metric) * (c - b) / divisor(of, b, c); b == c {
 			l.Impacts = append(l.Impacts, 0)
 		} else if finite(v) {
 			l.Impacts = append(l.Impacts, v)
@@ -128,6 +141,60 @@ func (l *Line) shift() {
 	}
 }
 
+// within sets the interval of the difference of two single runs, as a share of what Impact is.
+// The runs are independent, so the squares of the distances of their bounds add up.
+func (l *Line) within(base, candidate *runfile.SuiteInterval, of string) {
+	if base == nil || candidate == nil {
+		return
+	}
+	b, c := l.Base[0], l.Candidate[0]
+	whole := divisor(of, b, c)
+	low := sign(l.Metric) * (c - b - math.Hypot(c-candidate.Low, base.High-b)) / whole
+	high := sign(l.Metric) * (c - b + math.Hypot(candidate.High-c, b-base.Low)) / whole
+	if low, high = min(low, high), max(low, high); finite(low) && finite(high) {
+		l.WithinLow, l.WithinHigh = &low, &high
+	}
+}
+
+// intervalConfidence is that of a SuiteInterval.
+const intervalConfidence = 0.95
+
+// byIntervals compares two values by the intervals that each has of itself. The interval of
+// the difference has at each end the root of the sum of the squares of the distances that make
+// it (Zou and Donner's MOVER), and P is that of a normal distribution of that width.
+func (l *Line) byIntervals(base, candidate *runfile.SuiteInterval) {
+	if base == nil || candidate == nil || !finite(1/l.Base[0]) {
+		return
+	}
+	b, c := l.Base[0], l.Candidate[0]
+	down, up := math.Hypot(c-candidate.Low, base.High-b), math.Hypot(candidate.High-c, b-base.Low)
+	// The distances are of intervalConfidence, and l has a confidence of its own.
+	given := stats.NormalQuantile((1 + intervalConfidence) / 2)
+	width := stats.NormalQuantile((1+l.Confidence)/2) / given
+	low, high := (c-b-width*down)/b, (c-b+width*up)/b
+	shift := (c - b) / b
+	if sign(l.Metric) < 0 {
+		shift, low, high = -shift, -high, -low
+	}
+	towardsZero := down
+	if c < b {
+		towardsZero = up
+	}
+	p := 1.0
+	if c != b {
+		p = max(math.Erfc(math.Abs(c-b)/max(towardsZero, 1e-30)*given/math.Sqrt2), minAlpha)
+	}
+	l.Shift, l.ShiftLow, l.ShiftHigh, l.P, l.AdjustedP, l.ByIntervals = &shift, &low, &high, &p, &p, true
+}
+
+// leastP is the smallest p that a line can have.
+func (l *Line) leastP() float64 {
+	if l.ByIntervals {
+		return 0
+	}
+	return stats.MinimumP(len(l.Base), len(l.Candidate))
+}
+
 // spread is the standard deviation of one value, as a share of the baseline's
 // median: of both sides by themselves, so that a shift between them is none.
 func (l *Line) spread() (float64, bool) {
@@ -148,7 +215,7 @@ func decide(lines []Line, s runfile.SuiteSignificance) {
 	for i := range lines {
 		if l := &lines[i]; l.P != nil {
 			tested = append(tested, l)
-			p, least = append(p, *l.P), append(least, stats.MinimumP(len(l.Base), len(l.Candidate)))
+			p, least = append(p, *l.P), append(least, l.leastP())
 		}
 	}
 	if s.Correction != correctionNone {

@@ -99,9 +99,13 @@ func isBaseline(c runfile.SuiteCell, baseline map[string]string) (is bool, other
 }
 
 // Results compares two results, repetition by repetition, as Run compares two
-// cells. The repetitions of each are its samples.
+// cells. The repetitions of each are its samples. Of two searches for capacity, that is
+// compared where no metric is named: their other numbers are of different loads.
 func Results(baseline, candidate Sample, s runfile.SuiteSignificance) Table {
 	f := &finder{}
+	if len(s.Metrics) == 0 && baseline.searched() && candidate.searched() {
+		s.Metrics = []string{runfile.MetricCapacity}
+	}
 	p := pairing{base: baseline.series(), candidate: candidate.series(), SuiteSignificance: s}
 	both := []*series{p.base, p.candidate}
 	var t Table
@@ -120,6 +124,16 @@ func Results(baseline, candidate Sample, s runfile.SuiteSignificance) Table {
 type Sample struct {
 	Name   string
 	Points [][]runfile.SuitePoint // of each repetition
+}
+
+// searched says that a sample has a capacity.
+func (s Sample) searched() bool {
+	return slices.ContainsFunc(s.Points, func(points []runfile.SuitePoint) bool {
+		return slices.ContainsFunc(points, func(p runfile.SuitePoint) bool {
+			_, ok := p.Metrics[runfile.MetricCapacity]
+			return ok
+		})
+	})
 }
 
 func (s Sample) series() *series {

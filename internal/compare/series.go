@@ -30,6 +30,15 @@ type key struct{ step, metric string }
 type column struct {
 	repetitions []int32
 	values      []float64
+	intervals   []*runfile.SuiteInterval // of each value; nil where it has none
+}
+
+// interval is that of the only value; nil where there are several, or it has none.
+func (c column) interval() *runfile.SuiteInterval {
+	if len(c.values) != 1 {
+		return nil
+	}
+	return c.intervals[0]
 }
 
 func newSeries(name string) *series {
@@ -55,6 +64,7 @@ func (s *series) add(repetition int32, points []runfile.SuitePoint) {
 			}
 			c := s.numbers[key{p.Step, metric}]
 			c.repetitions, c.values = append(c.repetitions, repetition), append(c.values, v)
+			c.intervals = append(c.intervals, intervalOf(p, metric, v))
 			s.numbers[key{p.Step, metric}] = c
 		}
 		if p.WirePercent != nil {
@@ -67,6 +77,17 @@ func (s *series) add(repetition int32, points []runfile.SuitePoint) {
 // usable bounds what a foreign file can do to the arithmetic: no rate and no time
 // is negative, or has 30 digits.
 func usable(v float64) bool { return v >= 0 && v <= 1e30 }
+
+// intervalOf is the interval of a metric; nil where it is unknown, or does not contain the
+// value. Only that of a capacity decides: those of other metrics do not contain what a second
+// run of the same load would give.
+func intervalOf(p runfile.SuitePoint, metric string, v float64) *runfile.SuiteInterval {
+	i, ok := p.Intervals[metric]
+	if !ok || !usable(i.Low) || !usable(i.High) || i.Low > v || i.High < v {
+		return nil
+	}
+	return &i
+}
 
 func finite(v float64) bool { return math.Abs(v) <= 1e30 }
 
@@ -129,7 +150,7 @@ func (s *series) cells(metrics []string) []Cell {
 	var cells []Cell
 	for _, step := range s.steps {
 		for _, metric := range metrics {
-			values := s.numbers[key{step, metric}].values
+			values, own := s.numbers[key{step, metric}].values, s.numbers[key{step, metric}].interval()
 			if len(values) == 0 {
 				continue
 			}
@@ -140,6 +161,8 @@ func (s *series) cells(metrics []string) []Cell {
 			}
 			if i, ok := stats.MedianInterval(values, medianConfidence); ok {
 				c.MedianLow, c.MedianHigh = &i.Low, &i.High
+			} else if own != nil {
+				c.MedianLow, c.MedianHigh = &own.Low, &own.High
 			}
 			if v, ok := stats.CoefficientOfVariation(values); ok {
 				c.Variation = &v

@@ -3,6 +3,7 @@ package judge
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -41,7 +42,7 @@ func checkMissing(c *facts, found *findings) {
 	for _, s := range c.result.Plan.Collect.Sources {
 		if silent, why := c.silence(s); silent > 0 {
 			found.add(ArrayMetricsPartial, Warning, "Source %s has no usable counters in %d of %d repetitions: %s.", s.Name,
-				silent, len(c.repetitions), why)
+				silent, len(c.shown()), why)
 		}
 	}
 }
@@ -51,7 +52,7 @@ func (c *facts) isSilent(name string) bool {
 	for _, s := range c.result.Plan.Collect.Sources {
 		if s.Name == name {
 			silent, _ := c.silence(s)
-			return silent > 0 && silent == len(c.repetitions)
+			return silent > 0 && silent == len(c.shown())
 		}
 	}
 	return false
@@ -65,7 +66,7 @@ func (c *facts) silence(s runfile.Source) (repetitions int, why string) {
 		return 0, ""
 	}
 	is := func(w runfile.StorageWindow) bool { return w.Source == s.Name }
-	for _, rep := range c.repetitions {
+	for _, rep := range c.shown() {
 		parts := c.parts(rep.Repetition)
 		if slices.ContainsFunc(storageWindows(parts), is) {
 			continue
@@ -96,6 +97,9 @@ func unusable(parts []clientRep, is func(runfile.StorageWindow) bool) string {
 			case !is(w):
 			case w.Reset:
 				return "its counters went back, as after a takeover or a restart"
+			case p.rep.Step != nil && p.rep.Step.Kind == runfile.StepRate:
+				return "its counters did not change between two readings: levels end earlier than the storage updates its " +
+					"counters, every few seconds (ONTAP: 15)"
 			default:
 				return "its counters did not change between two readings; the storage updates them every few seconds (ONTAP: " +
 					"15), so use run.durationSeconds of 60 or more"
@@ -106,8 +110,11 @@ func unusable(parts []clientRep, is func(runfile.StorageWindow) bool) string {
 }
 
 func checkStorageCPU(c *facts, found *findings) {
+	if c.limitedBy(LimitStorageCPU, StorageCPUBound, found) {
+		return
+	}
 	for _, n := range c.overall.StorageNodes {
-		if c.bindsLoad(n) {
+		if bindsLoad(c.overall.StorageNodes, n) {
 			found.add(StorageCPUBound, Warning, "The CPU of storage node %s was %s busy: it is the limit. Spread the load "+
 				"over more nodes, or use a larger one.", n.Name, permilleText(n.CPUPermille))
 		}
@@ -117,9 +124,8 @@ func checkStorageCPU(c *facts, found *findings) {
 // bindsLoad reports whether the CPU of a node holds the load back: it is busy, and
 // the load is its work. Where the owner is known, a node that neither owns the
 // data nor has a path is busy for somebody else.
-func (c *facts) bindsLoad(n StorageNode) bool {
-	ownerKnown := slices.ContainsFunc(c.overall.StorageNodes,
-		func(o StorageNode) bool { return o.Owner && o.Source == n.Source })
+func bindsLoad(nodes []StorageNode, n StorageNode) bool {
+	ownerKnown := slices.ContainsFunc(nodes, func(o StorageNode) bool { return o.Owner && o.Source == n.Source })
 	return atLeastPermille(n.CPUPermille, cpuBusy) && (n.Owner || n.Entry || !ownerKnown)
 }
 
@@ -136,9 +142,10 @@ type disagreement struct {
 // else's; fewer were answered on the way.
 func checkArray(c *facts, found *findings) {
 	var all []disagreement
+	loads := timelines(c.result)
 	for _, s := range c.repetitions {
 		for _, w := range storageWindows(c.parts(s.Repetition)) {
-			for _, d := range c.disagreements(s, w) {
+			for _, d := range c.disagreements(s, w, loads) {
 				all = withDisagreement(all, d)
 			}
 		}
@@ -178,38 +185,212 @@ func (d disagreement) gap() float64 {
 }
 
 // disagreements are those of one repetition and source, by the storage's own
-// seconds. Where these are not all of the window, or not all clients ran in it,
-// the load may have been another in the rest.
-func (c *facts) disagreements(s Summary, w runfile.StorageWindow) []disagreement {
+// seconds.
+func (c *facts) disagreements(s Summary, w runfile.StorageWindow, loads map[int32]*timeline) []disagreement {
 	uncounted := c.result.Plan.Database != nil && s.Total.Ops == 0
 	if c.lags(w) || s.DurationMilliseconds <= 0 || uncounted {
 		return nil
 	}
-	coverage := min(w.Seconds*1000/float64(s.DurationMilliseconds), 1)
-	tolerance := (arrayTolerance+edgePermille(&s))/1000 + 1 - coverage + 1 - together(c.parts(s.Repetition))
 	var found []disagreement
 	for _, d := range []struct {
 		name  string
 		array *int64
 		of    *Direction
-	}{{"reads", w.ReadBytes, s.Read}, {"writes", w.WriteBytes, s.Write}} {
+		kind  direction
+	}{
+		{"reads", w.ReadBytes, s.Read, reads},
+		{"writes", w.WriteBytes, s.Write, writes},
+	} {
 		if d.array == nil {
 			continue
 		}
-		array, clients := float64(*d.array)/w.Seconds, 0.0
-		if d.of != nil {
-			clients = d.of.bytesPerSec
-		}
-		more := array > clients*(1+tolerance)+foreignBytesPerSecond
-		less := array < clients*(1-tolerance)-foreignBytesPerSecond && !c.mayMiss(s, d.of)
+		array, did := float64(*d.array)/w.Seconds, c.clientsDid(s, w, d.of, d.kind, loads)
+		more := array > did.most
+		less := array < did.least && !c.mayMiss(s, d.of)
 		if more || less {
 			found = append(found, disagreement{
-				source: w.Source, direction: d.name, more: more, array: array, clients: clients,
+				source: w.Source, direction: d.name, more: more, array: array, clients: did.rate,
 				repetitions: []string{fmt.Sprint(s.Repetition)},
 			})
 		}
 	}
 	return found
+}
+
+// expected is what the storage should have counted, in bytes per second: what the clients
+// did, and the least and the most that agree with it.
+type expected struct{ rate, least, most float64 }
+
+// clientsDid is what the clients did of one direction in the seconds of a storage window: by
+// their samples of these seconds. Without those it is by their mean, and where the window is
+// not all of the repetition, or not all clients ran in it, the load may have been another in
+// the rest.
+func (c *facts) clientsDid(s Summary, w runfile.StorageWindow, d *Direction, kind direction,
+	loads map[int32]*timeline,
+) expected {
+	if e, known := c.sampledDid(s, w, d, kind, loads); known {
+		return e
+	}
+	e := expected{}
+	if d != nil {
+		e.rate = d.bytesPerSec
+	}
+	coverage := min(w.Seconds*1000/float64(s.DurationMilliseconds), 1)
+	tolerance := (arrayTolerance+edgePermille(&s))/1000 + 1 - coverage + 1 - together(c.parts(s.Repetition))
+	e.least = e.rate*(1-tolerance) - foreignBytesPerSecond
+	e.most = e.rate*(1+tolerance) + foreignBytesPerSecond
+	return e
+}
+
+// sampledDid is not known where the samples are not of all of the load (Oracle counts the
+// reads of its own processes elsewhere), where a small error of the window's length is a large
+// share, and where the times of the counters are not known: the values of a Prometheus are
+// older than their time, and the nodes of a FlexGroup count at times of their own.
+func (c *facts) sampledDid(s Summary, w runfile.StorageWindow, d *Direction, kind direction,
+	loads map[int32]*timeline,
+) (expected, bool) {
+	parts := c.parts(s.Repetition)
+	length := w.End.Sub(w.Start)
+	if w.Start.IsZero() || length < sampledLeast || s.Total.Ops == 0 || c.isPrometheus(w) || c.isFlexGroup() ||
+		!sampledAll(parts, s, d, kind, loads) {
+		return expected{}, false
+	}
+	offsets := clockOffsets(parts)
+	// How far the clock of the storage is from that of the client is known to an interval of
+	// sampling only. On top, each end of the window is as exact as its stamp.
+	unsure := c.sourceInterval(w.Source)
+	var e expected
+	for i, shift := range []time.Duration{0, -unsure, -unsure / 2, unsure / 2, unsure} {
+		var bytes, least, most float64
+		for k, p := range parts {
+			// The window is by the clock of the first client, which asked the storage.
+			start := w.Start.Add(shift + offsets[0] - offsets[k])
+			load, rate := loads[p.client.Index], float64(opsBytes(opsOf(p.rep, kind)))/p.seconds
+			did, _ := load.between(start, start.Add(length), kind, rate)
+			low, _ := load.between(start.Add(stampError), start.Add(length-stampError), kind, rate)
+			_, high := load.between(start.Add(-stampError), start.Add(length+stampError), kind, rate)
+			bytes, least, most = bytes+did, least+low, most+high
+		}
+		if i == 0 {
+			e = expected{rate: bytes / length.Seconds(), least: least, most: most}
+		}
+		e.least, e.most = min(e.least, least), max(e.most, most)
+	}
+	slack := max(s.Total.bytesPerSec*foreignShare/1000, ownBytesPerSecond)
+	e.least = e.least/w.Seconds*(1-sampledTolerance/1000.0) - slack
+	e.most = e.most/w.Seconds*(1+sampledTolerance/1000.0) + slack
+	return e, true
+}
+
+// sampledAll says whether the samples of a repetition add up to what it did.
+func sampledAll(parts []clientRep, s Summary, d *Direction, kind direction, loads map[int32]*timeline) bool {
+	missing := opsOrZero(d)
+	for _, p := range parts {
+		load := loads[p.client.Index]
+		if load == nil {
+			return false
+		}
+		missing -= load.measured[s.Repetition][kind]
+	}
+	return math.Abs(float64(missing))*1000 <= float64(s.Total.Bytes)*sampledMissing
+}
+
+func (c *facts) isFlexGroup() bool { return c.volume().Style == "flexgroup" }
+
+// direction is the kind of an operation.
+type direction int
+
+const (
+	reads direction = iota
+	writes
+)
+
+func opsOf(rep runfile.Repetition, kind direction) *runfile.Ops {
+	if kind == writes {
+		return rep.Write
+	}
+	return rep.Read
+}
+
+// timeline is what a client did, added up from sample to sample.
+type timeline struct {
+	began, ended []time.Time        // of each sample
+	covered      []time.Duration    // by all samples before each
+	bytes        [][2]float64       // of all samples before each
+	measured     map[int32][2]int64 // bytes of the samples of each repetition
+}
+
+// timelines are those of the clients that have all samples, by their index.
+func timelines(r runfile.Result) map[int32]*timeline {
+	all := map[int32]*timeline{}
+	for _, cl := range r.Clients {
+		byTime := func(a, b runfile.LoadSample) int { return a.Time.Compare(b.Time) }
+		if l := cl.Load; l.SampleSeconds <= 1 && len(l.Samples) > 0 && slices.IsSortedFunc(l.Samples, byTime) {
+			all[cl.Index] = newTimeline(l.Samples)
+		}
+	}
+	return all
+}
+
+func newTimeline(samples []runfile.LoadSample) *timeline {
+	t := &timeline{covered: make([]time.Duration, 1), bytes: make([][2]float64, 1), measured: map[int32][2]int64{}}
+	for i, s := range samples {
+		began := s.Time.Add(-time.Second)
+		// A sample that came late, and one of the rest of a span, are of another length.
+		if i > 0 && (samples[i-1].Time.After(began) || sameWindow(samples[i-1], s)) {
+			began = samples[i-1].Time
+		}
+		sum := t.bytes[i]
+		measured := t.measured[s.Repetition]
+		for kind, ops := range []*runfile.SampleOps{s.Read, s.Write} {
+			if ops != nil {
+				sum[kind] += float64(ops.Bytes)
+				measured[kind] += ops.Bytes
+			}
+		}
+		if s.Span == runfile.SpanMeasure {
+			t.measured[s.Repetition] = measured
+		}
+		t.began, t.ended = append(t.began, began), append(t.ended, s.Time)
+		t.covered, t.bytes = append(t.covered, t.covered[i]+s.Time.Sub(began)), append(t.bytes, sum)
+	}
+	return t
+}
+
+// between is the least and the most that was done in a time: without a sample it was nothing, or
+// as much as at the given rate of bytes per second.
+func (t *timeline) between(from, to time.Time, kind direction, rate float64) (least, most float64) {
+	coveredFrom, bytesFrom := t.until(from, kind)
+	coveredTo, bytesTo := t.until(to, kind)
+	least = bytesTo - bytesFrom
+	return least, least + rate*(to.Sub(from)-(coveredTo-coveredFrom)).Seconds()
+}
+
+// until is what the samples cover and have until a moment, of the one that it is in a share.
+func (t *timeline) until(at time.Time, kind direction) (covered time.Duration, bytes float64) {
+	i, _ := slices.BinarySearchFunc(t.ended, at, time.Time.Compare)
+	covered, bytes = t.covered[i], t.bytes[i][kind]
+	if i < len(t.ended) && at.After(t.began[i]) {
+		part, length := at.Sub(t.began[i]), t.ended[i].Sub(t.began[i])
+		covered += part
+		bytes += (t.bytes[i+1][kind] - t.bytes[i][kind]) * part.Seconds() / length.Seconds()
+	}
+	return covered, bytes
+}
+
+func sameWindow(a, b runfile.LoadSample) bool {
+	return a.Span == b.Span && a.Repetition == b.Repetition
+}
+
+// sourceInterval is the time between two readings of a source.
+func (c *facts) sourceInterval(name string) time.Duration {
+	interval := c.result.Plan.Collect.IntervalMilliseconds
+	for _, s := range c.result.Plan.Collect.Sources {
+		if s.Name == name && s.IntervalMilliseconds > 0 {
+			interval = s.IntervalMilliseconds
+		}
+	}
+	return time.Duration(cmp.Or(interval, 1000)) * time.Millisecond
 }
 
 // mayMiss says that the array may count less than the clients: reads that a cache of the client
@@ -225,7 +406,11 @@ func (c *facts) mayMiss(s Summary, d *Direction) bool {
 // lags reports stale samples of a Prometheus: they are older than their time, which long
 // windows forgive and short ones do not.
 func (c *facts) lags(w runfile.StorageWindow) bool {
-	return w.Seconds < scrapedSeconds && slices.ContainsFunc(c.result.Plan.Collect.Sources, func(s runfile.Source) bool {
+	return w.Seconds < scrapedSeconds && c.isPrometheus(w)
+}
+
+func (c *facts) isPrometheus(w runfile.StorageWindow) bool {
+	return slices.ContainsFunc(c.result.Plan.Collect.Sources, func(s runfile.Source) bool {
 		return s.Name == w.Source && s.Kind == runfile.SourcePrometheus
 	})
 }

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -71,6 +72,33 @@ func TestLongWindowsOfAPrometheusAreCompared(t *testing.T) {
 	measured(func(w *runfile.StorageWindow) { w.Seconds, w.ReadBytes = 300, new(goodBytes/3) })(&r)
 	if j := Judge(r); !hasFinding(j, ArrayDisagrees, "") {
 		t.Errorf("%+v", j.Findings)
+	}
+}
+
+// What a Prometheus tells of a time was so a minute or two before.
+func TestTheValuesOfAPrometheusAreNotComparedWithTheSamplesOfTheirTime(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[string]bool{runfile.SourcePrometheus: false, runfile.SourceONTAP: true} {
+		r := twoNodes("a")(t)
+		r.Plan.Collect.Sources[0].Kind = kind
+		cl := &r.Clients[0]
+		rep := &cl.Load.Repetitions[0]
+		rep.End = rep.Start.Add(400 * time.Second)
+		rep.Read.Bytes = goodBytes / 60 * 400
+		cl.Load.Repetitions, cl.Load.Samples = cl.Load.Repetitions[:1], nil
+		for i := range 400 {
+			cl.Load.Samples = append(cl.Load.Samples, runfile.LoadSample{
+				Time: rep.Start.Add(time.Duration(i+1) * time.Second), Span: runfile.SpanMeasure, Repetition: 1,
+				Read: &runfile.SampleOps{Bytes: goodBytes / 60},
+			})
+		}
+		measured(func(w *runfile.StorageWindow) { w.Seconds, w.ReadBytes = 385, new(goodBytes/60*385*11/10) })(&r)
+		eachWindow(&r, windowMeasure, func(w *runfile.ObservedWindow) {
+			w.Storage[0].Start, w.Storage[0].End = w.Start, w.Start.Add(385*time.Second)
+		})
+		if f := findingOf(Judge(r), ArrayDisagrees); (f != nil) != want {
+			t.Errorf("%s: %+v", kind, f)
+		}
 	}
 }
 
@@ -216,8 +244,125 @@ func TestTheArrayIsNotBlamedForRedoOnAnotherExport(t *testing.T) {
 		f.result.Plan.Engine.Client = runfile.ClientDirectNFS
 		s := Summary{DurationMilliseconds: 60_000, Total: Direction{Ops: 1}, Read: &Direction{bytesPerSec: 100e6}, Write: &Direction{bytesPerSec: 100e6}}
 		w := runfile.StorageWindow{Seconds: 60, ReadBytes: new(int64(c.read * 60e6)), WriteBytes: new(int64(c.writes * 60e6))}
-		if got := f.disagreements(s, w); len(got) != c.found {
+		if got := f.disagreements(s, w, nil); len(got) != c.found {
 			t.Errorf("%s: %+v, want %d", name, got, c.found)
+		}
+	}
+}
+
+// The array's readings are 45 s of the 60 s of a repetition. What it counted there is held
+// against the samples of the clients in the same seconds.
+func TestTheArrayIsComparedWithTheSecondsThatItCounted(t *testing.T) {
+	t.Parallel()
+	const perSecond = goodBytes / 60
+	cases := map[string]struct {
+		begin, end   int // seconds of the repetition that the array counted
+		counted      int64
+		interval     int32 // of the readings, in seconds
+		change       func(*runfile.Result)
+		more, absent bool
+	}{
+		"others read a tenth":               {begin: 10, end: 55, counted: 45 * perSecond * 10 / 9, more: true},
+		"a cache answers a tenth":           {begin: 10, end: 55, counted: 45 * perSecond * 9 / 10},
+		"alike, and a little more":          {begin: 10, end: 55, counted: 45 * perSecond * 102 / 100, absent: true},
+		"alike, and a little less":          {begin: 10, end: 55, counted: 45 * perSecond * 98 / 100, absent: true},
+		"the clocks differ by a reading":    {begin: 15, end: 60, counted: 40 * perSecond, interval: 5, absent: true},
+		"the clocks cannot differ so much":  {begin: 15, end: 60, counted: 40 * perSecond, interval: 1},
+		"others, and the clocks may differ": {begin: 15, end: 60, counted: 45 * perSecond * 10 / 9, interval: 5, more: true},
+		"the load was slower elsewhere": {begin: 15, end: 60, counted: 45 * perSecond, absent: true, change: func(r *runfile.Result) {
+			slower(r, 80)
+			for i, s := range r.Clients[0].Load.Samples {
+				if i%60 < 15 {
+					s.Read.Bytes = s.Read.Bytes / 5
+				}
+			}
+		}},
+		"samples were left out": {begin: 10, end: 55, counted: 45 * perSecond * 10 / 9, absent: true, change: func(r *runfile.Result) {
+			r.Clients[0].Load.SampleSeconds = 2
+		}},
+		"stamps of whole seconds, later":   {begin: 10, end: 55, counted: 47 * perSecond, absent: true},
+		"stamps of whole seconds, earlier": {begin: 10, end: 55, counted: 43 * perSecond, absent: true},
+		"samples that miss half of the load": {begin: 10, end: 55, counted: 45 * perSecond, absent: true, change: func(r *runfile.Result) {
+			for i := range r.Clients[0].Load.Samples {
+				r.Clients[0].Load.Samples[i].Read.Bytes /= 2
+			}
+		}},
+		"samples that miss the seconds at the ends": {begin: 0, end: 60, counted: 60 * perSecond, absent: true, change: func(r *runfile.Result) {
+			r.Clients[0].Load.Samples = slices.DeleteFunc(r.Clients[0].Load.Samples, func(s runfile.LoadSample) bool {
+				return s.Time.Sub(t0)%(100*time.Second) <= 4*time.Second
+			})
+		}},
+		"nothing is known of the seconds before": {begin: 0, end: 60, counted: 63 * perSecond, absent: true},
+		"samples that are not in order": {begin: 10, end: 55, counted: 45 * perSecond * 10 / 9, absent: true, change: func(r *runfile.Result) {
+			slices.Reverse(r.Clients[0].Load.Samples)
+		}},
+		"nodes that count at times of their own": {begin: 10, end: 55, counted: 45 * perSecond * 10 / 9, absent: true, change: func(r *runfile.Result) {
+			r.Plan.Survey.Volume.Style = "flexgroup"
+		}},
+		"a window of half the size": {begin: 10, end: 35, counted: 25 * perSecond * 12 / 10, absent: true},
+		"an older collector":        {counted: 45 * perSecond * 10 / 9, absent: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := twoNodes("a")(t)
+			r.Plan.Collect.Sources[0].IntervalMilliseconds = 1000 * tc.interval
+			if tc.change != nil {
+				tc.change(&r)
+			}
+			eachWindow(&r, windowMeasure, func(w *runfile.ObservedWindow) {
+				s := &w.Storage[0]
+				s.Seconds, s.ReadBytes = 45, new(tc.counted)
+				if tc.end > 0 {
+					s.Seconds = float64(tc.end - tc.begin)
+					s.Start, s.End = w.Start.Add(time.Duration(tc.begin)*time.Second), w.Start.Add(time.Duration(tc.end)*time.Second)
+				}
+			})
+			want := "a cache"
+			if tc.more {
+				want = "somebody else"
+			}
+			f := findingOf(Judge(r), ArrayDisagrees)
+			if tc.absent && f != nil || !tc.absent && (f == nil || !strings.Contains(f.Message, want)) {
+				t.Errorf("found %+v, want %q", f, want)
+			}
+		})
+	}
+}
+
+func findingOf(j Judgement, code Code) *Finding {
+	for i, f := range j.Findings {
+		if f.Code == code {
+			return &j.Findings[i]
+		}
+	}
+	return nil
+}
+
+// A client whose clock is behind counts in the same seconds.
+func TestTheSamplesOfAnotherClientAreMovedByItsClock(t *testing.T) {
+	t.Parallel()
+	r := twoNodes("a")(t)
+	r.Plan.Clients = 2
+	other := client(t, 1)
+	const behind = 20 * time.Second
+	for i := range other.Load.Samples {
+		other.Load.Samples[i].Time = other.Load.Samples[i].Time.Add(-behind)
+	}
+	for i := range other.Load.Repetitions {
+		rep := &other.Load.Repetitions[i]
+		rep.Start, rep.End = rep.Start.Add(-behind), rep.End.Add(-behind)
+	}
+	r.Clients[0].Observed.ClockOffsetMilliseconds = new(int64(0))
+	other.Observed = &runfile.Observed{ClockOffsetMilliseconds: new(behind.Milliseconds())}
+	r.Clients = append(r.Clients, other)
+	for counted, want := range map[int64]bool{2 * goodBytes / 60 * 45: false, 2 * goodBytes / 60 * 40: true} {
+		measured(func(w *runfile.StorageWindow) { w.Seconds, w.ReadBytes = 45, new(counted) })(&r)
+		eachWindow(&r, windowMeasure, func(w *runfile.ObservedWindow) {
+			w.Storage[0].Start, w.Storage[0].End = w.Start.Add(10*time.Second), w.Start.Add(55*time.Second)
+		})
+		if f := findingOf(Judge(r), ArrayDisagrees); (f != nil) != want {
+			t.Errorf("the array counted %d: %+v", counted, f)
 		}
 	}
 }

@@ -130,24 +130,25 @@ func (c *facts) calibrationSummaries() []Summary {
 		switch {
 		case r.oracle != nil:
 			if o := c.oracleCalibration(*r.oracle); o != nil {
-				out = append(out, c.inTwoPhases(*r.oracle, float64(o.MaxIOPS), float64(o.MaxMegabytesPerSecond)*1e6))
+				out = append(out, c.inTwoPhases(*r.oracle, float64(o.MaxIOPS), float64(o.MaxMegabytesPerSecond)*1e6, Intervals{}))
 			}
 		case r.small != nil || r.least != nil:
 			s := r.small
 			if s == nil {
 				s = r.least
 			}
-			rate := 0.0
+			rate, intervals := 0.0, s.Total.Intervals
+			intervals.BytesPerSecond = nil
 			if r.large != nil {
-				rate = r.large.Total.bytesPerSec
+				rate, intervals.BytesPerSecond = r.large.Total.bytesPerSec, r.large.Total.Intervals.BytesPerSecond
 			}
-			out = append(out, c.inTwoPhases(*s, s.Total.iopsSec, rate))
+			out = append(out, c.inTwoPhases(*s, s.Total.iopsSec, rate, intervals))
 		}
 	}
 	return out
 }
 
-func (c *facts) inTwoPhases(s Summary, iops, bytesPerSecond float64) Summary {
+func (c *facts) inTwoPhases(s Summary, iops, bytesPerSecond float64, intervals Intervals) Summary {
 	read := Direction{}
 	if s.Read != nil {
 		read = *s.Read
@@ -155,7 +156,7 @@ func (c *facts) inTwoPhases(s Summary, iops, bytesPerSecond float64) Summary {
 	for _, d := range []*Direction{&read, &s.Total} {
 		d.iopsSec, d.bytesPerSec = iops, bytesPerSecond
 		d.OperationsPerSecond, d.BytesPerSecond = int64(math.Round(iops)), int64(math.Round(bytesPerSecond))
-		d.Latency = s.Total.Latency
+		d.Latency, d.Intervals = s.Total.Latency, intervals
 	}
 	s.Read, s.Write = &read, nil
 	c.wireShare(&s)
@@ -303,6 +304,13 @@ func (c *facts) runFigures() (name string, figures []float64, text func(float64)
 			figures = append(figures, float64(*s.MaxIOPS))
 		}
 		return "calibration", figures, func(v float64) string { return fmt.Sprintf("%.0f IOPS", v) }
+	}
+	if len(c.searches) > 0 {
+		figures = rates(c.searches, 0)
+		if len(figures) < len(c.searches) {
+			return "", nil, nil
+		}
+		return "search", figures, func(v float64) string { return fmt.Sprintf("%.0f operations/s", v) }
 	}
 	if c.overall.Step == nil {
 		return "", nil, nil

@@ -3,6 +3,7 @@ package judge
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -10,7 +11,24 @@ import (
 )
 
 func checkClientCPU(c *facts, found *findings) {
-	cpu := c.overall.ClientCPU
+	if c.limitedBy(LimitClientCPU, ClientCPUBound, found) {
+		return
+	}
+	seen := c.busyClient(c.overall.ClientCPU)
+	switch {
+	case len(seen) == 0:
+	case atLeastPermille(c.overall.WirePermille, wireSaturated):
+		// The line was filled all the same: nothing was held back.
+		found.add(ClientCPUBound, Info, "The line is full, but the client is almost at its limit: %s.",
+			strings.Join(seen, ", "))
+	default:
+		found.add(ClientCPUBound, Warning, "The client and not the storage may be the limit: %s. Give it more CPU, or use "+
+			"more clients.", strings.Join(seen, ", "))
+	}
+}
+
+// busyClient says what of the clients' CPU is used up.
+func (c *facts) busyClient(cpu ClientCPU) []string {
 	var seen []string
 	if atLeastPermille(cpu.BusiestNodePermille, cpuBusy) {
 		seen = append(seen, "the CPUs of a client machine were "+permilleText(cpu.BusiestNodePermille)+" busy")
@@ -25,16 +43,7 @@ func checkClientCPU(c *facts, found *findings) {
 	if atLeastPermille(cpu.WorstThrottlePermille, throttled) {
 		seen = append(seen, "a loader was throttled for "+permilleText(cpu.WorstThrottlePermille)+" of the time")
 	}
-	switch {
-	case len(seen) == 0:
-	case atLeastPermille(c.overall.WirePermille, wireSaturated):
-		// The line was filled all the same: nothing was held back.
-		found.add(ClientCPUBound, Info, "The line is full, but the client is almost at its limit: %s.",
-			strings.Join(seen, ", "))
-	default:
-		found.add(ClientCPUBound, Warning, "The client and not the storage may be the limit: %s. Give it more CPU, or use "+
-			"more clients.", strings.Join(seen, ", "))
-	}
+	return seen
 }
 
 // checkClientCache looks for reads that never left the client.
@@ -43,8 +52,8 @@ func checkClientCache(c *facts, found *findings) {
 		return // the user-space client has no cache
 	}
 	read := opsOrZero(c.overall.Read)
-	if m, coverage, known := mountCounters(c.result, c.overall.Repetition); known {
-		checkPageCache(c, found, m, coverage, int64(float64(read)*coverage))
+	if m, seen, known := mountCounters(c.result, c.overall.Repetition); known {
+		checkPageCache(c, found, m, seen.least, int64(float64(read)*seen.least))
 		return // the counters prove it, in one way or the other
 	}
 	if c.result.Plan.Database != nil {
@@ -117,6 +126,9 @@ func opsOrZero(d *Direction) int64 {
 
 func checkTime(c *facts, found *findings) {
 	seconds := float64(c.overall.DurationMilliseconds) / 1000
+	if c.capacity != nil {
+		seconds = c.searchSeconds() // its levels are as short as their percentiles allow
+	}
 	switch {
 	case c.overall.isOf(runfile.StepCalibrate): // takes as long as Oracle wants
 	case seconds < tooShortWarnSeconds:
@@ -127,8 +139,9 @@ func checkTime(c *facts, found *findings) {
 			seconds)
 	}
 	for _, s := range c.repetitions {
-		// A calibration goes through loads of two kinds: it cannot be steady.
-		if f := s.Steadiness; f.Known && !f.Steady && !s.isOf(runfile.StepCalibrate) {
+		// A calibration goes through loads of two kinds: it cannot be steady. Nor can a level above
+		// the capacity, and checkCapacity looks at those below.
+		if f := s.Steadiness; f.Known && !f.Steady && !s.isOf(runfile.StepCalibrate) && !s.isOf(runfile.StepRate) {
 			found.add(NotSteady, Warning, "Repetition %s was not steady: throughput deviated by %s from its mean and "+
 				"drifted by %s; latency deviated by %s and drifted by %s. Use a longer warm-up, and look for what changed.",
 				s.name(), permilleText(&f.DeviationPermille), permilleText(&f.DriftPermille),
@@ -138,6 +151,9 @@ func checkTime(c *facts, found *findings) {
 }
 
 func checkPace(c *facts, found *findings) {
+	if c.capacity != nil {
+		return // it goes beyond the pace that can be kept on purpose
+	}
 	late, dropped, ops := int64(0), int64(0), int64(0)
 	for _, cl := range c.result.Clients {
 		for _, rep := range cl.Load.Repetitions {
@@ -172,6 +188,29 @@ func checkForeignLoad(c *facts, found *findings) {
 			found.add(ForeignLoad, Warning, "Repetition %s was not alone: %s. Run again when the machines are quiet.", s.name(),
 				strings.Join(seen, ", "))
 		}
+	}
+}
+
+// checkForeignMount looks for more bytes on the mount of the kernel than the load moved: other
+// processes and pods of the machine share it. Only direct I/O compares, because a page cache
+// reads ahead, and only a load of our own, because a database has other files.
+func checkForeignMount(c *facts, found *findings) {
+	buffered := func(cl runfile.ClientResult) bool { return cl.Load.Mount == nil || !cl.Load.Mount.DirectIO }
+	if !c.kernel() || c.result.Plan.Database != nil || slices.ContainsFunc(c.result.Clients, buffered) {
+		return
+	}
+	for _, s := range c.repetitions {
+		m, seen, known := mountCounters(c.result, s.Repetition)
+		moved, load := m.ServerReadBytes+m.ServerWriteBytes, float64(s.Total.Bytes)
+		// The load may have been faster in the time that the counters are of, as fast as all of it.
+		tolerated := max(load*(mountForeign+edgePermille(&s)), foreignBytesPerSecond*float64(s.DurationMilliseconds)) / 1000
+		if !known || float64(moved) <= load+tolerated {
+			continue
+		}
+		found.add(ForeignLoad, Warning,
+			"In repetition %s the mount moved %s and the load only %s of that: something else on the machine uses the same "+
+				"mount. Run again when nothing else does.", s.name(), bytesText(moved), bytesText(int64(load*seen.most)))
+		return
 	}
 }
 
@@ -226,10 +265,13 @@ func checkVariation(c *facts, found *findings) {
 	const todo = "(coefficient of variation). Find what differs between them before you compare the numbers with " +
 		"others."
 	calibrate := c.result.Plan.Workload.Calibrate != nil
-	if c.overall.Step == nil || calibrate {
+	if c.overall.Step == nil || calibrate || c.capacity != nil {
 		what := "The throughput of %d repetitions varies by %s "
-		if calibrate {
+		switch {
+		case calibrate:
 			what = "The results of %d calibrations vary by %s "
+		case c.capacity != nil:
+			what = "The capacities of %d searches vary by %s "
 		}
 		if high(c.variation) {
 			found.add(VariationHigh, Warning, what+todo, len(c.headline), permilleText(c.variation))

@@ -74,15 +74,28 @@ func checkClocks(c *facts, found *findings) {
 }
 
 // checkTogether: rates of clients that did not run at the same time must not
-// be added.
+// be added. Clients learn of the next level of a search within a second, which is too much of a
+// short one; of the others, the worst stands for all.
 func checkTogether(c *facts, found *findings) {
+	worst, level := 1.0, ""
 	for _, s := range c.repetitions {
-		if share := together(c.parts(s.Repetition)); share*1000 < overlapGood {
-			found.add(ClientsNotTogether, Warning,
-				"In repetition %s the clients ran together for only %.0f %% of the time, so their sum is too high. Check the "+
-					"clocks of their machines.", s.name(), share*100)
+		share := together(c.parts(s.Repetition))
+		switch {
+		case share*1000 >= overlapGood:
+		case !s.isOf(runfile.StepRate):
+			found.notTogether(s.name(), share)
+		case s.DurationMilliseconds >= decidedSeconds*1000 && share < worst:
+			worst, level = share, s.name()
 		}
 	}
+	if level != "" {
+		found.notTogether(level, worst)
+	}
+}
+
+func (fs *findings) notTogether(repetition string, share float64) {
+	fs.add(ClientsNotTogether, Warning, "In repetition %s the clients ran together for only %.0f %% of the time, so "+
+		"their sum is too high. Check the clocks of their machines.", repetition, share*100)
 }
 
 // together is the share of the shortest window in which all clients ran.

@@ -127,7 +127,7 @@ func TestObservationsOfDirectNFS(t *testing.T) {
 			if !strings.Contains(e.Message, c.text) || c.observed != "" && e.Observed != c.observed {
 				t.Errorf("%q: %s", e.Observed, e.Message)
 			}
-			if c.mismatch != (j.Validity == Invalid) || c.mismatch != hasFinding(j, ProtocolMismatch, "") {
+			if c.mismatch != (j.Validity == Invalid) || (c.mismatch || e.Doubted) != hasFinding(j, ProtocolMismatch, "") {
 				t.Errorf("validity %s: %+v", j.Validity, j.Findings)
 			}
 		})
@@ -200,9 +200,10 @@ func TestFindingsOfDatabases(t *testing.T) {
 			r.Plan.Database.Kind = runfile.DatabaseExternal
 			windowOf1(r).Events = []runfile.OracleEvent{{Name: eventSequentialRead, Waits: 940}, {Name: eventParallelRead, Waits: 10}}
 		}, BatchedReads, Warning, Suspect, `about 2\.1 % .*Set _db_block_prefetch_limit.* this database`},
+		"PartlyThroughTheKernel": {scanRun, mounted(200), ProtocolMismatch, Warning, Suspect, `the kernel's mount moved 20\.0 % .*in part only`},
 		"Checkpoints": {random, func(r *runfile.Result) {
 			waited(r, "log file switch (checkpoint incomplete)", "Configuration", 100)
-		}, WaitsNotStorage, Warning, Suspect, `spent 10\.0 % of their wait time on log file switch \(checkpoint incomplete\) \(class Configuration, 7 waits\).*redo logs are too small`},
+		}, WaitsNotStorage, Warning, Suspect, `spent 10\.0 % of their wait time on log file switch \(checkpoint incomplete\) \(class Configuration, 7 waits, 10\.0 %\).*redo logs are too small`},
 		"FreeBuffers": {random, func(r *runfile.Result) {
 			waited(r, "free buffer waits", "Configuration", 400)
 		}, WaitsNotStorage, Warning, Suspect, `raise db_cache_size or db_writer_processes in database\.container\.parameters`},
@@ -212,10 +213,39 @@ func TestFindingsOfDatabases(t *testing.T) {
 		"RowLocks": {random, func(r *runfile.Result) {
 			waited(r, "enq: TX - row lock contention", "Application", 600)
 		}, WaitsNotStorage, Warning, Suspect, `more schemas or fewer users`},
+		"Interconnect": {random, func(r *runfile.Result) {
+			waited(r, "gc cr block 2-way", "Cluster", 400)
+		}, WaitsNotStorage, Warning, Suspect, `instances wait for each other`},
+		"SlowLoader": {random, func(r *runfile.Result) {
+			waited(r, "SQL*Net more data to client", "Network", 400)
+		}, WaitsNotStorage, Warning, Suspect, `network between the loader and the database`},
+		"Latches": {random, func(r *runfile.Result) {
+			waited(r, "latch free", "Other", 400)
+		}, WaitsNotStorage, Warning, Suspect, `Look up the wait`},
+		"SeveralSmall": {random, func(r *runfile.Result) {
+			waited(r, "latch: cache buffers chains", "Concurrency", 26)
+			for i := range r.Clients[0].Load.Repetitions {
+				w := r.Clients[0].Load.Repetitions[i].Oracle
+				w.TopWaits = append(w.TopWaits, runfile.OracleWait{Name: "enq: HW - contention", Class: "Configuration", Waits: 3, Microseconds: 24_000})
+			}
+		}, WaitsNotStorage, Warning, Suspect, `spent 5\.0 % .* on latch: cache buffers chains .*2\.6 %\), enq: HW - contention .*2\.4 %\)\. .*fewer users`},
 		"SmallExternal": {random, func(r *runfile.Result) {
 			r.Plan.Database.Kind = runfile.DatabaseExternal
 			waited(r, "enq: HW - contention", "Configuration", 600)
 		}, WaitsNotStorage, Warning, Suspect, `change this database`},
+		"OthersInTheDatabase": {random, func(r *runfile.Result) {
+			forEach(r, func(rep *runfile.Repetition) { timed(rep, 1037) })
+		}, ForeignLoad, Warning, Suspect, `others use the database`},
+		"ViewsSayTooLittle": {random, func(r *runfile.Result) {
+			forEach(r, func(rep *runfile.Repetition) { timed(rep, 490) })
+		}, SuspectLatency, Warning, Suspect, `16 users the views have only 49\.6 % as waits or CPU time: a read took 1210\.0 µs`},
+		"ViewsSayLessThanTheStorage": {random, func(r *runfile.Result) {
+			forEach(r, func(rep *runfile.Repetition) {
+				timed(rep, 490)
+				rep.Oracle.Events = []runfile.OracleEvent{{Name: eventSequentialRead, Waits: 1000, Microseconds: 499_000}}
+			})
+			counted(r, 1000)
+		}, SuspectLatency, Warning, Suspect, `16 users the views have only`},
 		"CachedReads": {random, func(r *runfile.Result) {
 			r.Plan.Workload.SLOB.WorkUnit = 4 // half of what is looked at is the index
 			windowOf1(r).Statistics = map[string]int64{statLogicalReads: 1000, statReads: 249}
@@ -319,6 +349,18 @@ func waited(r *runfile.Result, name, class string, permille int64) {
 	}
 }
 
+func forEach(r *runfile.Result, do func(*runfile.Repetition)) {
+	for i := range r.Clients[0].Load.Repetitions {
+		do(&r.Clients[0].Load.Repetitions[i])
+	}
+}
+
+// timed lets the sessions of a repetition wait for a part of the time of its users.
+func timed(rep *runfile.Repetition, permille int64) {
+	all := int64(rep.Step.Users) * rep.End.Sub(rep.Start).Microseconds()
+	rep.Oracle.ForegroundWaitMicroseconds = new(all * permille / 1000)
+}
+
 // asynchronous is what the node had of it before the load and under it.
 func asynchronous(before, under int64) func(*runfile.Result) {
 	return func(r *runfile.Result) {
@@ -375,13 +417,53 @@ func TestWhatIsAsItShouldBeIsNoFinding(t *testing.T) {
 	quiet("one batch, which cannot be all that is missing", batches, BatchedReads)
 	windowOf1(&batches).Events = windowOf1(&batches).Events[:1]
 	quiet("no batch at all", batches, BatchedReads)
-	for name, class := range map[string]string{
-		"resmgr:cpu quantum": "Scheduler", "log buffer space": "Configuration", "log file sync": "Commit", "gc cr request": "Cluster",
+	for name, wait := range map[string]struct {
+		class    string
+		permille int64
+	}{
+		"resmgr:cpu quantum": {"Scheduler", 49}, "log file sync": {"Commit", 999}, "db file scattered read": {"User I/O", 999},
+		// These are for storage, or for one who waits for it.
+		"log buffer space": {"Configuration", 999}, "checkpoint completed": {"Configuration", 999},
+		"rdbms ipc reply": {"Other", 999}, "reliable message": {"Other", 999},
+		"enq: KO - fast object checkpoint": {"Application", 999}, "enq: CF - contention": {"Other", 999},
+		"gc cr grant 2-way": {"Cluster", 999}, "gc current grant busy": {"Cluster", 999}, "gc cr multi block request": {"Cluster", 999},
+		// These are for storage in part.
+		"free buffer waits": {"Configuration", 99}, "write complete waits": {"Configuration", 99},
+		"log file switch (checkpoint incomplete)": {"Configuration", 99}, "log file switch completion": {"Configuration", 99},
 	} {
 		few := experiments.Ramp()
-		waited(&few, name, class, map[bool]int64{true: 99, false: 999}[class == "Scheduler"])
+		waited(&few, name, wait.class, wait.permille)
 		quiet(name, few, WaitsNotStorage)
 	}
+	for name, permille := range map[string]int64{"users that wait all the time": 1036, "users that wait half of it": 500} {
+		users := experiments.Ramp()
+		forEach(&users, func(rep *runfile.Repetition) { timed(rep, permille) })
+		quiet(name, users, ForeignLoad, SuspectLatency)
+	}
+	for name, change := range map[string]func(*runfile.Result){
+		"users that wait for the processors of a container": func(r *runfile.Result) {
+			r.Plan.Database.CPUMillis = 1000
+			useCPU(r, 0.95)
+		},
+		"users that wait for those of one instance": func(r *runfile.Result) {
+			forEach(r, func(rep *runfile.Repetition) { rep.Oracle.InstanceBytes = map[string]int64{"a": 1, "b": 1} })
+		},
+		"waits as long as the reads of the storage": func(r *runfile.Result) {
+			forEach(r, func(rep *runfile.Repetition) {
+				rep.Oracle.Events = []runfile.OracleEvent{{Name: eventSequentialRead, Waits: 1000, Microseconds: 500_000}}
+			})
+			counted(r, 1000)
+		},
+	} {
+		users := experiments.Ramp()
+		forEach(&users, func(rep *runfile.Repetition) { timed(rep, 400) })
+		change(&users)
+		quiet(name, users, SuspectLatency)
+	}
+	idle := experiments.Ramp()
+	idle.Plan.Workload.SLOB.Think = &runfile.Think{Frequency: 1}
+	forEach(&idle, func(rep *runfile.Repetition) { timed(rep, 100) })
+	quiet("users that think", idle, SuspectLatency)
 	for name, base := range map[string]func(testing.TB) runfile.Result{"kernel": onKernel, "Direct NFS": scanRun} {
 		r := base(t)
 		asynchronous(128, 62_259)(&r)

@@ -1,37 +1,67 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
+	"regexp"
+	"strings"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // checkWaits looks for waits that say that something in the database, and not its
-// storage, was the limit.
+// storage, was the limit. It adds them up: several short ones cost as much as a long one.
 func checkWaits(c *facts, found *findings) {
-	for _, w := range c.database.Waits {
-		advice := notStorage(w, c.result.Plan.Database.Kind == runfile.DatabaseExternal)
-		if advice == "" || w.Permille == nil || *w.Permille < waitsElsewhere {
+	sum, parts, advice := int64(0), []string(nil), ""
+	for _, w := range c.database.Waits { // the longest first
+		hint, least := c.notStorage(w), int32(1)
+		if perhapsStorage(w.Name) {
+			least = waitsPerhapsElsewhere
+		}
+		if hint == "" || w.Permille == nil || *w.Permille < least {
 			continue
 		}
-		found.add(WaitsNotStorage, Warning,
-			"Sessions spent %s of their wait time on %s (class %s, %d waits). That is not a wait for storage, so the storage "+
-				"may give more than was measured. %s", percent(int64(*w.Permille)), w.Name, w.Class, w.Waits, advice)
+		sum += int64(*w.Permille)
+		parts = append(parts, fmt.Sprintf("%s (class %s, %d waits, %s)", w.Name, w.Class, w.Waits,
+			percent(int64(*w.Permille))))
+		advice = cmp.Or(advice, hint)
 	}
+	if sum < waitsElsewhere {
+		return
+	}
+	found.add(WaitsNotStorage, Warning,
+		"Sessions spent %s of their wait time on %s. That is not a wait for storage, so the storage may give more than was "+
+			"measured. %s", percent(sum), listed(parts), advice)
+}
+
+// perhapsStorage: a database with too small logs or too few writers waits so, and a few percent
+// of it come from slow storage, too.
+func perhapsStorage(name string) bool {
+	return strings.HasPrefix(name, "log file switch") || name == "free buffer waits" || name == "write complete waits"
+}
+
+// forStorage reports waits for others that do I/O, whatever Oracle's class of them says: for the
+// writers of logs and blocks, for the control file, and for another instance that allows to
+// read a block from storage.
+func forStorage(name string) bool {
+	return regexp.MustCompile(`^(log buffer space|checkpoint completed|rdbms ipc reply|flashback buf free by RVWR|` +
+		`enq: (KO|RO|CF) .*|gc .*(grant|disk|multi block).*)$`).MatchString(name)
 }
 
 // notStorage is what to do about a wait that is not for storage; empty for all
 // others. Oracle's classes say what it is: Configuration is a resource of the database
 // that is too small, Scheduler its resource manager, Concurrency and Application are
-// sessions that wait for each other.
-func notStorage(w DatabaseWait, external bool) string {
+// sessions that wait for each other, Cluster is the other instances. Other is anything, so
+// only its latches are taken. What a calibration waits for in the remaining classes is not known.
+func (c *facts) notStorage(w DatabaseWait) string {
+	if forStorage(w.Name) {
+		return ""
+	}
 	parameters := "database.container.parameters"
-	if external {
+	if c.result.Plan.Database.Kind == runfile.DatabaseExternal {
 		parameters = "this database"
 	}
 	switch w.Name {
-	case "log buffer space":
-		return "" // a small buffer causes it, or slow storage of the redo logs
 	case "log file switch (checkpoint incomplete)", "log file switch (private strand flush incomplete)",
 		"log file switch completion":
 		return "The redo logs are too small or too few for these updates: add larger ones, or lower updatePercent."
@@ -53,6 +83,15 @@ func notStorage(w DatabaseWait, external bool) string {
 	case "Scheduler":
 		return "The resource manager of the database delays sessions: switch its plan off (resource_manager_plan), or " +
 			"use fewer users."
+	case "Cluster":
+		return "The instances wait for each other: use one service for each instance (database.external.services), and a " +
+			"number of schemas that is a multiple of theirs."
+	case "Network":
+		return "Sessions wait to send to their clients: look at the network between the loader and the database."
+	case "Administrative", "Queueing", "Other":
+		if c.result.Plan.Workload.SLOB != nil && (w.Class != "Other" || strings.HasPrefix(w.Name, "latch")) {
+			return "Look up the wait, and what the database does beside the load."
+		}
 	}
 	return ""
 }

@@ -52,8 +52,12 @@ func checkEnd(c *facts, found *findings) {
 }
 
 func checkProtocol(c *facts, found *findings) {
-	if c.protocol.Mismatch {
+	switch {
+	case c.protocol.Mismatch:
 		found.add(ProtocolMismatch, Error, "%s The number does not describe the declared protocol.", c.protocol.Message)
+	case c.protocol.Doubted:
+		found.add(ProtocolMismatch, Warning, "%s The number describes the declared protocol in part only.",
+			c.protocol.Message)
 	}
 }
 
@@ -110,6 +114,10 @@ func checkRounds(c *facts, found *findings) {
 	case plan.Workload.Calibrate != nil:
 		if n := c.completeCalibrations(); n < want {
 			found.add(Partial, Error, "%d of %d calibrations were measured.", n, want)
+		}
+	case len(c.bounds()) > 0:
+		if n := len(c.searches); n < want {
+			found.add(Partial, Error, "%d of %d searches for capacity were measured.", n, want)
 		}
 	case plan.Workload.SLOB != nil && len(plan.Workload.SLOB.Users) > 0:
 		var short []string

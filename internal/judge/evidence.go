@@ -57,6 +57,11 @@ func directEvidence(r runfile.Result, s *Summary) Evidence {
 		return e.no(true, "%s was declared and %s carried the load.", declared, version)
 	case declared == runfile.PNFS && layouts == 0:
 		return e.no(true, "pNFS was declared and the client used no layout: all I/O went through the metadata server.")
+	case share*1000 < protocolShare-windowEdge(s):
+		e.Message = fmt.Sprintf("%.1f %% of the load was counted on Direct NFS channels (%d of %d bytes). The loader waited "+
+			"%d ms for a processor at the edges of the window, which explains the rest, so this proves nothing. Give the "+
+			"client more CPU.", share*100, bytes, s.Total.Bytes, s.EdgeMilliseconds)
+		return e
 	case len(missing) > 0:
 		return e.no(false, "%d of %d declared paths are not connected: %s.", len(missing), paths,
 			strings.Join(missing, ", "))
@@ -122,9 +127,15 @@ func quantity(n int, what string) string {
 
 // edgePermille is what channels and mounts may miss of a window because their
 // counters are read beside the load and not at the instant when it begins or
-// ends. On a busy machine and in a short window that is more than the usual
-// tolerance.
+// ends. In a short window that is a larger share, and where the loader had to wait for
+// a processor, it has measured by how much they are apart.
 func edgePermille(s *Summary) float64 {
+	waited := float64(s.EdgeMilliseconds) / float64(max(s.DurationMilliseconds, 1))
+	return windowEdge(s) + min(waited, mostEdge)*1000
+}
+
+// windowEdge is the usual tolerance.
+func windowEdge(s *Summary) float64 {
 	return min(edgeMilliseconds/float64(max(s.DurationMilliseconds, 1)), 0.1) * 1000
 }
 
@@ -138,7 +149,7 @@ func leastMoved(s *Summary, coverage float64) float64 {
 func kernelEvidence(r runfile.Result, s *Summary) Evidence {
 	version := seenVersion(r)
 	e := Evidence{Observed: "Kernel " + orUnknown(version)}
-	m, coverage, known := mountCounters(r, s.Repetition)
+	m, seen, known := mountCounters(r, s.Repetition)
 	if m.PNFSReads+m.PNFSWrites > 0 {
 		e.Observed += " with pNFS layouts"
 	}
@@ -150,14 +161,15 @@ func kernelEvidence(r runfile.Result, s *Summary) Evidence {
 		return e.no(true, "pNFS was declared and the volume is mounted with %s, which has no layouts.", version)
 	}
 	if !known {
-		e.Message = "The mount's counters were not collected for every client, so the protocol cannot be seen under load."
+		e.Message = "The mount's counters were not collected for every client, or only with long delays, so the protocol " +
+			"cannot be seen under load."
 		return e
 	}
 	if declared == "pNFS" && m.PNFSReads+m.PNFSWrites == 0 {
 		return e.no(true, "pNFS was declared and the client used no layout: all I/O went through the metadata server.")
 	}
-	moved, wanted := m.ServerReadBytes+m.ServerWriteBytes, float64(s.Total.Bytes)*coverage
-	if float64(moved)*1000 < wanted*leastMoved(s, coverage) {
+	moved, wanted := m.ServerReadBytes+m.ServerWriteBytes, float64(s.Total.Bytes)*seen.least
+	if float64(moved)*1000 < wanted*leastMoved(s, seen.least) {
 		return e.no(false, "The mount moved %d bytes and the load %.0f: the rest came from a cache of the client or from "+
 			"another file system.", moved, wanted)
 	}
@@ -180,18 +192,31 @@ func (e Evidence) yes(format string, args ...any) Evidence {
 	return e
 }
 
-// mountCounters adds up the mounts of all clients in a repetition's window.
-// It is not known (false) unless every client has them. The counters are of the
-// time between two samples inside of the repetition: coverage is its share, and
-// so that of the load that the counters can have seen.
-func mountCounters(r runfile.Result, index int32) (sum runfile.MountCounters, coverage float64, known bool) {
-	var seen, lasted time.Duration
+// part is the share of a repetition that counters are of. A reading takes time, so there is
+// what they must have seen, and the most that they can have seen.
+type part struct{ least, most float64 }
+
+// mountCounters adds up the mounts of all clients in a repetition's window. It is not known
+// (false) unless every client has them, and they must have seen something. The counters are of
+// the time between two samples inside of the repetition. Clients that share a mount have the
+// same counters, which count once.
+func mountCounters(r runfile.Result, index int32) (sum runfile.MountCounters, seen part, known bool) {
+	var least, most, lasted time.Duration
+	mounts, shared := map[string]bool{}, false
 	for _, cl := range r.Clients {
 		w := windowOf(cl, windowMeasure, index)
 		if w == nil || w.Mount == nil {
-			return sum, 0, false
+			return sum, part{}, false
 		}
-		seen += w.End.Sub(w.Start)
+		mount := mountOf(cl)
+		if mounts[mount] {
+			shared = true
+			continue
+		}
+		mounts[mount] = true
+		length, edge := w.End.Sub(w.Start), time.Duration(max(0, w.EdgeMilliseconds))*time.Millisecond
+		least += max(0, length-edge)
+		most += length + edge
 		for _, rep := range cl.Load.Repetitions {
 			if rep.Index == index {
 				lasted += rep.End.Sub(rep.Start)
@@ -205,11 +230,24 @@ func mountCounters(r runfile.Result, index int32) (sum runfile.MountCounters, co
 		sum.PNFSWrites += w.Mount.PNFSWrites
 		sum.Retransmits += w.Mount.Retransmits
 	}
-	coverage = 1
-	if seen > 0 && seen < lasted {
-		coverage = float64(seen) / float64(lasted)
+	if least <= 0 || lasted <= 0 {
+		return sum, part{}, false
 	}
-	return sum, coverage, len(r.Clients) > 0
+	of := func(d time.Duration) float64 { return min(float64(d)/float64(lasted), 1) }
+	seen = part{least: of(least), most: of(most)}
+	if shared { // with those that ran at another time
+		seen.least *= together((&facts{result: r}).parts(index))
+	}
+	return sum, seen, true
+}
+
+// mountOf tells mounts apart. The kernel of a machine has one for all clients with the same
+// source, and its counters are of all of them.
+func mountOf(cl runfile.ClientResult) string {
+	if m := cl.Load.Mount; m != nil && m.Source != "" && !slices.Contains(m.Options, "nosharecache") {
+		return nodeOf(cl) + "|" + m.Source
+	}
+	return fmt.Sprint(cl.Index)
 }
 
 // seenVersion is the NFS version in use: what the loader says, or else the

@@ -23,8 +23,8 @@ const (
 type observation struct {
 	says statement
 	text string // the source, and what it shows
-	// proof: this source alone proves what carried the load. Others can agree although
-	// the load went elsewhere.
+	// proof: this source alone proves what carried the load, or that something else carried a
+	// part. Others can agree although the load went elsewhere.
 	proof bool
 }
 
@@ -67,6 +67,7 @@ func (e Evidence) weigh(all []observation) Evidence {
 	case len(said(denies)) > 0:
 		return e.no(true, "Direct NFS was declared, but %s.%s", strings.Join(said(denies), ", and "), agree)
 	case len(said(doubts)) > 0:
+		e.Doubted = slices.ContainsFunc(all, func(w observation) bool { return w.says == doubts && w.proof })
 		return e.no(false, "Not all of the load is known to have gone over Direct NFS: %s.%s",
 			strings.Join(said(doubts), ", and "), agree)
 	case len(said(incomplete)) > 0:
@@ -231,17 +232,24 @@ func statsObservation(r runfile.Result) observation {
 
 // mountObservation: with Direct NFS the kernel's mount of the same volume is idle.
 func mountObservation(r runfile.Result, s *Summary) observation {
-	m, coverage, known := mountCounters(r, s.Repetition)
-	wanted := float64(s.Total.Bytes) * coverage
+	m, seen, known := mountCounters(r, s.Repetition)
+	wanted := float64(s.Total.Bytes) * seen.most
 	if !known || wanted <= 0 {
 		return observation{says: silent, text: "mountstats"}
 	}
-	share := (float64(m.ServerReadBytes) + float64(m.ServerWriteBytes)) / wanted * 1000
+	moved := float64(m.ServerReadBytes) + float64(m.ServerWriteBytes)
+	share := moved / wanted * 1000
 	switch {
 	case share <= mountFlat:
 		return observation{says: agrees, text: "mountstats (flat)"}
+	case moved*1000 <= foreignBytesPerSecond*seen.most*float64(s.DurationMilliseconds):
+		// Trace files are as much, whatever the load is.
+		return observation{says: silent, text: fmt.Sprintf("mountstats (%.1f %% of a small load)", share/10)}
 	case share <= mountCarried:
-		return observation{says: doubts, text: fmt.Sprintf("the kernel's mount moved %.1f %% of the bytes", share/10)}
+		return observation{
+			says: doubts, text: fmt.Sprintf("the kernel's mount moved %.1f %% of the bytes", share/10),
+			proof: true,
+		}
 	default:
 		return observation{says: denies, text: fmt.Sprintf("the kernel's mount moved %.1f %% of the bytes", share/10)}
 	}

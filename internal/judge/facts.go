@@ -25,6 +25,8 @@ type facts struct {
 	warmups      []Summary  // of those that do not
 	steps        []StepSummary
 	calibrations []CalibrationSummary
+	searches     []search  // for capacity, by round
+	capacity     *Capacity // nil: it was not searched
 	headline     []Summary // those that overall is the median of
 	overall      *Summary  // nil: nothing was measured
 	database     *DatabaseSummary
@@ -54,11 +56,16 @@ func newFacts(r runfile.Result) *facts {
 	}
 	c.steps = c.stepSummaries()
 	c.calibrations = c.calibrate()
+	c.searches = c.search()
+	c.capacity = c.capacityOf()
 	c.headline = c.headlines()
 	if len(c.headline) > 0 {
 		c.overall = medianOf(c.headline)
 		c.series = seriesPoints(r, c.overall.Repetition)
 		c.variation = variationOf(c.headline)
+		if c.capacity != nil {
+			c.variation = c.capacityVariation()
+		}
 	}
 	c.database = databaseSummary(r, c.overall)
 	c.protocol = evidence(r, c.overall, c.database)
@@ -110,6 +117,7 @@ func (c *facts) summary(index int32) (Summary, bool) {
 	s := Summary{Repetition: index, Clients: int32(len(parts)), Step: parts[0].rep.Step}
 	for _, p := range parts {
 		s.DurationMilliseconds = max(s.DurationMilliseconds, p.rep.End.Sub(p.rep.Start).Milliseconds())
+		s.EdgeMilliseconds = max(s.EdgeMilliseconds, p.rep.EdgeMilliseconds)
 		s.Read = added(s.Read, p.rep.Read, p.seconds)
 		s.Write = added(s.Write, p.rep.Write, p.seconds)
 	}
@@ -119,14 +127,16 @@ func (c *facts) summary(index int32) (Summary, bool) {
 			c.finish(d)
 		}
 	}
-	c.finish(&s.Total)
+	c.openLoop(&s, c.finish(&s.Total))
 	c.oracleLatency(&s, parts)
+	points, _ := series(c.result, index)
+	c.intervals(&s, points)
 	c.wireShare(&s)
 	s.Paths, s.Servers = c.pathShares(parts), serversOf(parts)
 	s.ClientCPU = clientCPU(parts, s.Total.Bytes, databaseCores(c.result))
 	c.storageSide(&s, parts)
 	s.CollectorCPUPermille = collectorCPU(parts)
-	s.Steadiness = steadiness(c.result, index)
+	s.Steadiness = steadiness(points)
 	return s, true
 }
 
@@ -139,7 +149,7 @@ func added(d *Direction, ops *runfile.Ops, seconds float64) *Direction {
 	}
 	sum := d.plus(Direction{
 		Ops: ops.Count, Bytes: ops.Bytes, Errors: ops.Errors, histograms: []string{ops.Histogram},
-		buckets: bucketsOf(ops.Buckets), latencySum: ops.TotalMicroseconds,
+		batches: [][]runfile.Batch{ops.Batches}, buckets: bucketsOf(ops.Buckets), latencySum: ops.TotalMicroseconds,
 		bytesPerSec: float64(ops.Bytes) / seconds, iopsSec: float64(ops.Count) / seconds,
 	})
 	return &sum
@@ -148,16 +158,17 @@ func added(d *Direction, ops *runfile.Ops, seconds float64) *Direction {
 func (d Direction) plus(o Direction) Direction {
 	return Direction{
 		Ops: d.Ops + o.Ops, Bytes: d.Bytes + o.Bytes, Errors: d.Errors + o.Errors,
-		histograms: slices.Concat(d.histograms, o.histograms), buckets: slices.Concat(d.buckets, o.buckets),
+		histograms: slices.Concat(d.histograms, o.histograms), batches: slices.Concat(d.batches, o.batches),
+		buckets:     slices.Concat(d.buckets, o.buckets),
 		latencySum:  d.latencySum + o.latencySum,
 		bytesPerSec: d.bytesPerSec + o.bytesPerSec, iopsSec: d.iopsSec + o.iopsSec,
 	}
 }
 
-// finish rounds the rates and takes the percentiles of the merged histograms, or
-// else of the merged buckets. A histogram that cannot be read leaves the latency
+// finish rounds the rates and takes the percentiles of the merged histograms, which it
+// returns, or else of the merged buckets. A histogram that cannot be read leaves the latency
 // unknown.
-func (c *facts) finish(d *Direction) {
+func (c *facts) finish(d *Direction) *stats.Histogram {
 	d.BytesPerSecond = int64(math.Round(d.bytesPerSec))
 	d.OperationsPerSecond = int64(math.Round(d.iopsSec))
 	h, err := stats.MergeEncoded(d.histograms...)
@@ -165,12 +176,15 @@ func (c *facts) finish(d *Direction) {
 		if !slices.Contains(c.unreadable, err.Error()) {
 			c.unreadable = append(c.unreadable, err.Error())
 		}
-		return
+		return nil
 	}
 	d.Latency = h.Latency()
 	if d.Latency == nil {
 		d.Latency = stats.BucketLatency(d.buckets, d.latencySum)
+		return nil
 	}
+	d.Intervals.P99Microseconds = p99Interval(h, d.batches)
+	return h
 }
 
 // wireShare compares each direction with what the links carry that way. The
@@ -217,8 +231,8 @@ func opsCount(o *runfile.Ops) int64 {
 }
 
 // samplesOf are the samples of each client in the measured window of a
-// repetition.
-func samplesOf(r runfile.Result, index int32) [][]stats.Sample {
+// repetition, after a change of each.
+func samplesOf(r runfile.Result, index int32, change func(*runfile.LoadSample)) [][]stats.Sample {
 	out := make([][]stats.Sample, 0, len(r.Clients))
 	for _, cl := range r.Clients {
 		var samples []stats.Sample
@@ -226,6 +240,7 @@ func samplesOf(r runfile.Result, index int32) [][]stats.Sample {
 			if s.Span != runfile.SpanMeasure || s.Repetition != index {
 				continue
 			}
+			change(&s)
 			read, write := runfile.SampleOps{}, runfile.SampleOps{}
 			if s.Read != nil {
 				read = *s.Read
@@ -249,11 +264,15 @@ func samplesOf(r runfile.Result, index int32) [][]stats.Sample {
 // series merges the clients of a repetition, without the intervals that some
 // client has no sample of: at the edges they would look like a dip.
 func series(r runfile.Result, index int32) ([]stats.Point, time.Duration) {
+	return seriesOf(r, index, func(*runfile.LoadSample) {})
+}
+
+func seriesOf(r runfile.Result, index int32, change func(*runfile.LoadSample)) ([]stats.Point, time.Duration) {
 	interval := time.Second
 	for _, cl := range r.Clients {
 		interval = max(interval, time.Duration(cl.Load.SampleSeconds)*time.Second)
 	}
-	samples := samplesOf(r, index)
+	samples := samplesOf(r, index, change)
 	points := stats.MergeSeries(samples, interval)
 	first, last := 0, len(points)
 	for first < last && points[first].Clients < len(samples) {
@@ -277,8 +296,7 @@ func seriesPoints(r runfile.Result, index int32) []SeriesPoint {
 	return out
 }
 
-func steadiness(r runfile.Result, index int32) SteadinessFact {
-	points, _ := series(r, index)
+func steadiness(points []stats.Point) SteadinessFact {
 	rate, latency := make([]float64, 0, len(points)), make([]float64, 0, len(points))
 	for _, p := range points {
 		rate = append(rate, p.OpsPerSecond)

@@ -67,6 +67,34 @@ func TestClocksThatAgreeAreNotCorrectedByTheErrorOfTheirOffsets(t *testing.T) {
 	}
 }
 
+func TestTheShortLevelsOfASearchMayBeginApart(t *testing.T) {
+	t.Parallel()
+	apart := func(late time.Duration, seconds ...int) runfile.Result {
+		r := searched(t, storageOf{40_000, 200}, 1, inSearch()...)
+		r.Clients = append(r.Clients, searched(t, storageOf{40_000, 200}, 1, inSearch()...).Clients[0])
+		r.Clients[1].Index = 1
+		for i, s := range seconds {
+			a, b := &r.Clients[0].Load.Repetitions[i], &r.Clients[1].Load.Repetitions[i]
+			lasts := time.Duration(s) * time.Second
+			a.End, b.Start, b.End = a.Start.Add(lasts), b.Start.Add(late), b.Start.Add(late+lasts)
+		}
+		return r
+	}
+	if j := Judge(apart(600*time.Millisecond, 2, 4, 14, 15)); hasFinding(j, ClientsNotTogether, "") {
+		t.Errorf("%+v", j.Findings)
+	}
+	j := Judge(apart(3*time.Second, 2, 4, 20, 15, 16))
+	n := 0
+	for _, f := range j.Findings {
+		if f.Code == ClientsNotTogether {
+			n++
+		}
+	}
+	if n != 1 || !hasFinding(j, ClientsNotTogether, "In repetition 4 (4096 operations/s, round 1) the clients ran together for only 80 %") {
+		t.Errorf("%d findings: %+v", n, j.Findings)
+	}
+}
+
 func TestWithoutOffsetsTheClocksOfTheClientsAreBelieved(t *testing.T) {
 	t.Parallel()
 	r := twoClients(t, time.Minute, false)

@@ -70,6 +70,9 @@ const (
 	LayoutTypeUnsupported  Code = "LayoutTypeUnsupported"
 	StateRecovered         Code = "StateRecovered"
 	PathsNotTrunked        Code = "PathsNotTrunked"
+	CoordinatedOmission    Code = "CoordinatedOmission"
+	CapacityNotReached     Code = "CapacityNotReached"
+	CapacityUncertain      Code = "CapacityUncertain"
 )
 
 // Severity says how much a finding matters.
@@ -123,7 +126,7 @@ func rules() []rule {
 	info, warning, failure := Info.rank(), Warning.rank(), Error.rank()
 	return []rule{
 		{VerificationFailed, info, info, checkEnd},
-		{ProtocolMismatch, info, info, checkProtocol},
+		{ProtocolMismatch, info, failure, checkProtocol},
 		{DNFSNotActive, info, info, checkDirectNFS},
 		{Partial, info, never, nil}, // checkEnd
 		{IOErrors, warning, never, ifMeasured(checkErrors)},
@@ -133,7 +136,7 @@ func rules() []rule {
 		{NotNFS, warning, never, checkFilesystem},
 		{PathUnused, warning, never, ifMeasured(checkPaths)},
 		{OranfstabNotUsed, warning, never, ifDatabase(checkOranfstab)},
-		{SuspectLatency, warning, never, ifDatabase(checkServiceTime)},
+		{SuspectLatency, warning, never, all(ifDatabase(checkServiceTime), ifDatabase(checkUserTime))},
 		{BatchedReads, warning, never, ifDatabase(checkBatches)},
 		{BufferedScan, warning, never, ifDatabase(checkScan)},
 		{ParameterDiffers, warning, never, ifDatabase(checkParameters)},
@@ -143,12 +146,14 @@ func rules() []rule {
 		{WaitsNotStorage, warning, never, ifDatabase(checkWaits)},
 		{AsyncIOExhausted, warning, never, ifDatabase(checkAsyncLimit)},
 		{ClientCPUBound, warning, never, ifMeasured(checkClientCPU)},
-		{ForeignLoad, warning, never, ifMeasured(checkForeignLoad)},
+		{ForeignLoad, warning, never, all(ifMeasured(checkForeignLoad), ifMeasured(checkForeignMount),
+			ifDatabase(checkForeignSessions))},
 		{ArrayDisagrees, warning, never, ifMeasured(checkArray)},
 		{VolumeMoved, warning, never, ifMeasured(checkMoves)},
 		{NotSteady, warning, never, ifMeasured(checkTime)},
 		{TooShort, warning, never, nil}, // checkTime
 		{VariationHigh, warning, never, ifMeasured(checkVariation)},
+		{CapacityUncertain, warning, never, ifMeasured(checkCapacity)},
 		{ClientsNotTogether, warning, never, ifMeasured(checkTogether)},
 		{ChannelLost, warning, never, nil},        // checkPaths
 		{ChannelReconnected, warning, never, nil}, // checkPaths
@@ -168,11 +173,13 @@ func rules() []rule {
 		{PathsNotTrunked, never, never, ifMeasured(checkServerPaths)},
 		{SyncIO, never, never, ifDatabase(checkAsync)},
 		{LatencyLimitExceeded, never, never, nil}, // checkCalibration
+		{CapacityNotReached, never, never, nil},   // checkCapacity
 		{TransferSizeCapped, never, never, ifMeasured(checkTransferSize)},
 		{TransferSizeReduced, never, never, nil}, // checkTransferSize
 		{Retransmits, never, never, ifMeasured(checkRetransmits)},
 		{StorageCPUBound, never, never, ifMeasured(checkStorageCPU)},
 		{HalfDuplexCopy, never, never, ifMeasured(checkCopy)},
+		{CoordinatedOmission, never, never, ifMeasured(checkOmission)},
 		{ClockSkew, never, never, checkClocks},
 		{WireLimitUnknown, never, never, nil}, // checkWire
 		{NotCollected, never, never, all(checkCollection, ifDatabase(checkTimeUnit))},
@@ -195,8 +202,8 @@ func Codes() []Code {
 	return codes
 }
 
-// validity is the worst that any finding says.
-func validity(findings []Finding) Validity {
+// ValidityOf is the worst that any finding says.
+func ValidityOf(findings []Finding) Validity {
 	table := rules()
 	v := Valid
 	for _, f := range findings {

@@ -164,6 +164,7 @@ func clientCases() map[string]findingCase {
 		"ForeignTraffic": {nil, func(r *runfile.Result) {
 			eachWindow(r, "Baseline", func(w *runfile.ObservedWindow) { w.Interfaces[0].ReceivedBytes = 500e6 })
 		}, ForeignLoad, Warning, Suspect, `eth0 of client 0 carried 100\.0 MB/s while idle`},
+		"ForeignOnTheMount": {kernelRun, measure(func(w *runfile.ObservedWindow) { w.Mount.ServerWriteBytes = goodBytes * 55 / 1000 }), ForeignLoad, Warning, Suspect, `the mount moved 131\.4 GiB and the load only 124\.5 GiB`},
 		"ForeignCPU": {nil, func(r *runfile.Result) {
 			eachWindow(r, "Baseline", func(w *runfile.ObservedWindow) { w.NodeCPUPermille = new(int32(400)) })
 		}, ForeignLoad, Warning, Suspect, `40\.0 % busy while idle`},

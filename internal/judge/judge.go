@@ -25,7 +25,7 @@ func Judge(r runfile.Result) Judgement {
 	c := newFacts(r)
 	j := Judgement{
 		Engine: engineOf(r.Plan), Summary: c.overall, Repetitions: c.headline, VariationPermille: c.variation,
-		Steps: c.steps, Calibrations: c.calibrations, Database: c.database,
+		Steps: c.steps, Calibrations: c.calibrations, Capacity: c.capacity, Database: c.database,
 		Wire: c.wire, Protocol: c.protocol, Series: c.series,
 	}
 	if indirect := c.indirect(); len(indirect) > 0 {
@@ -33,7 +33,7 @@ func Judge(r runfile.Result) Judgement {
 	}
 	o := expect(c, &j)
 	j.Findings = append(find(c), o.findings...).sorted()
-	j.Validity = validity(j.Findings)
+	j.Validity = ValidityOf(j.Findings)
 	j.Verdict = verdict(c, j, o)
 	return j
 }
@@ -77,7 +77,10 @@ type Judgement struct {
 	Steps []StepSummary `json:"steps,omitempty"`
 	// Calibrations are the runs of a calibrate workload in order, warm-up first.
 	Calibrations []CalibrationSummary `json:"calibrations,omitempty"`
-	Database     *DatabaseSummary     `json:"database,omitempty"` // nil: native engine
+	// Capacity is of a search for capacity; nil of other loads. Summary is then of the highest
+	// rate that keeps the first bound.
+	Capacity *Capacity        `json:"capacity,omitempty"`
+	Database *DatabaseSummary `json:"database,omitempty"` // nil: native engine
 	// VariationPermille is the coefficient of variation of the throughput
 	// between repetitions, of a calibration also of its IOPS, whichever is
 	// larger; nil with fewer than two.
@@ -111,8 +114,17 @@ type Summary struct {
 	StoragePaths []StoragePath       `json:"storagePaths,omitempty"`
 	Storage      StorageLoad         `json:"storage"`
 	// CollectorCPUPermille is what the busiest collector used of one core.
-	CollectorCPUPermille *int32         `json:"collectorCPUPermille,omitempty"`
-	Steadiness           SteadinessFact `json:"steadiness"`
+	CollectorCPUPermille *int32 `json:"collectorCPUPermille,omitempty"`
+	// OpenLoopP99Microseconds is the 99th percentile of Total that a load at the same mean
+	// rate would have seen that does not wait for slow operations; nil unless the load is a
+	// raw closed loop.
+	OpenLoopP99Microseconds *int64 `json:"openLoopP99Microseconds,omitempty"`
+	// StalledPermille of the workers' time passed in operations that took more than ten times
+	// the 99th percentile; nil as OpenLoopP99Microseconds.
+	StalledPermille *int32         `json:"stalledPermille,omitempty"`
+	Steadiness      SteadinessFact `json:"steadiness"`
+	// EdgeMilliseconds is that of the client whose counters were read latest.
+	EdgeMilliseconds int64 `json:"-"`
 }
 
 // Direction is what was counted of reads, of writes, or of both.
@@ -123,8 +135,10 @@ type Direction struct {
 	BytesPerSecond       int64          `json:"bytesPerSecond"`
 	OperationsPerSecond  int64          `json:"operationsPerSecond"`
 	Latency              *stats.Latency `json:"latency,omitempty"`
-	WirePermille         *int32         `json:"-"` // wirePercent
+	Intervals            Intervals      `json:"intervals,omitzero"` // of 95 %
+	WirePermille         *int32         `json:"-"`                  // wirePercent
 	histograms           []string
+	batches              [][]runfile.Batch // of each client
 	buckets              []stats.Bucket
 	latencySum           int64 // microseconds, of what the buckets count
 	bytesPerSec, iopsSec float64
@@ -228,6 +242,8 @@ type Evidence struct {
 	Message  string `json:"message"`
 	// Mismatch: what was declared was not what carried the load.
 	Mismatch bool `json:"mismatch,omitempty"`
+	// Doubted: it is proven that something else carried a part of the load.
+	Doubted bool `json:"doubted,omitempty"`
 }
 
 // The engines.

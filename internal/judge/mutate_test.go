@@ -15,7 +15,7 @@ import (
 func TestJudgingABrokenResultDoesNotPanic(t *testing.T) {
 	t.Parallel()
 	bases := []func(testing.TB) runfile.Result{
-		good, kernelRun, twoNodes("b"), pnfsRun, nativePNFS("10.0.1.61", "10.0.3.61"), arrayTrouble, scanRun, onKernel, ladder,
+		good, kernelRun, twoNodes("b"), pnfsRun, nativePNFS("10.0.1.61", "10.0.3.61"), arrayTrouble, scanRun, onKernel, ladder, inBatches,
 		func(testing.TB) runfile.Result { return experiments.Ramp() }, func(testing.TB) runfile.Result { return experiments.Calibrations()[4].Result() },
 	}
 	for seed := range uint64(160) {

@@ -25,6 +25,8 @@ func (s Summary) name() string {
 	switch {
 	case s.Step == nil:
 		return fmt.Sprint(s.Repetition)
+	case s.isOf(runfile.StepRate):
+		return fmt.Sprintf("%d (%d operations/s, round %d)", s.Repetition, s.Step.OperationsPerSecond, s.Step.Round)
 	case s.Step.Users == 0:
 		return fmt.Sprintf("%d (round %d)", s.Repetition, s.Step.Round)
 	default:
@@ -45,7 +47,7 @@ func level(kind string, users int32) string {
 }
 
 // medianOf is the repetition that stands for all: by throughput, or, of
-// calibrations, by IOPS, for that is what they look for.
+// calibrations and searches, by IOPS, for that is what they look for.
 func medianOf(all []Summary) *Summary {
 	rates := make([]float64, 0, len(all))
 	for _, s := range all {
@@ -56,7 +58,7 @@ func medianOf(all []Summary) *Summary {
 
 // figure is the number that a repetition was made for.
 func (s Summary) figure() float64 {
-	if s.isOf(runfile.StepCalibrate) || s.isOf(runfile.StepSmallReads) {
+	if s.isOf(runfile.StepCalibrate) || s.isOf(runfile.StepSmallReads) || s.isOf(runfile.StepRate) {
 		return s.Total.iopsSec
 	}
 	return s.Total.bytesPerSec
@@ -92,11 +94,12 @@ func (c *facts) roundsOf(kind string, users int32) []Summary {
 }
 
 // stepSummaries are the median repetitions of all levels of load, in the order
-// in which they were first gone through. Calibrations of a database are none.
+// in which they were first gone through. Calibrations of a database are none, and the levels
+// of a search are a curve.
 func (c *facts) stepSummaries() []StepSummary {
 	var steps []StepSummary
 	for _, s := range c.repetitions {
-		if s.Step == nil || s.isOf(runfile.StepCalibrate) {
+		if s.Step == nil || s.isOf(runfile.StepCalibrate) || s.isOf(runfile.StepRate) {
 			continue
 		}
 		kind, users := s.Step.Kind, s.Step.Users
@@ -135,10 +138,13 @@ func markKnee(steps []StepSummary, kind string) {
 }
 
 // headlines are the repetitions that the summary is chosen from: of the step
-// with the most users, of calibrations one for each round, or all.
+// with the most users, of calibrations and searches one for each round, or all.
 func (c *facts) headlines() []Summary {
 	if c.result.Plan.Workload.Calibrate != nil {
 		return c.calibrationSummaries()
+	}
+	if len(c.searches) > 0 {
+		return c.searchSummaries()
 	}
 	most := int32(-1)
 	for _, s := range c.repetitions {
@@ -258,7 +264,9 @@ func Headline(j Judgement) []runfile.SuitePoint {
 		points = append(points, p)
 	}
 	if len(points) == 0 && j.Summary != nil {
-		points = append(points, point(*j.Summary))
+		p := point(*j.Summary)
+		addCapacity(&p, j.Capacity)
+		points = append(points, p)
 	}
 	return points
 }
@@ -316,5 +324,19 @@ func point(s Summary) runfile.SuitePoint {
 	}
 	maybe(runfile.MetricStorageLatency, s.Storage.MeanLatencyMicroseconds)
 	maybe(runfile.MetricClientCPU, s.ClientCPU.MicrosecondsPerMiB)
-	return runfile.SuitePoint{Metrics: metrics, WirePercent: percentOf(s.WirePermille)}
+	var intervals map[string]runfile.SuiteInterval
+	within := func(metric string, in *Interval) {
+		if _, known := metrics[metric]; !known || in == nil {
+			return
+		}
+		if intervals == nil {
+			intervals = map[string]runfile.SuiteInterval{}
+		}
+		intervals[metric] = runfile.SuiteInterval{Low: float64(in.Low), High: float64(in.High)}
+	}
+	within(runfile.MetricThroughput, s.Total.Intervals.BytesPerSecond)
+	within(runfile.MetricIOPS, s.Total.Intervals.OperationsPerSecond)
+	within(runfile.MetricMeanLatency, s.Total.Intervals.MeanMicroseconds)
+	within(runfile.MetricP99Latency, s.Total.Intervals.P99Microseconds)
+	return runfile.SuitePoint{Metrics: metrics, Intervals: intervals, WirePercent: percentOf(s.WirePermille)}
 }

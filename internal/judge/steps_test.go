@@ -263,7 +263,7 @@ func TestTheHeadlineOfACalibrationIsItsResultAndNotItsLevels(t *testing.T) {
 
 func TestTheHeadlineHasTheNumbersOfTheSummary(t *testing.T) {
 	t.Parallel()
-	j := Judge(good(t))
+	j := Judge(inBatches(t))
 	s := j.Summary
 	got := Headline(j)
 	want := []runfile.SuitePoint{{
@@ -272,6 +272,12 @@ func TestTheHeadlineHasTheNumbersOfTheSummary(t *testing.T) {
 			runfile.MetricMeanLatency: float64(s.Total.Latency.MeanMicroseconds), runfile.MetricP50Latency: float64(s.Total.Latency.P50Microseconds),
 			runfile.MetricP95Latency: float64(s.Total.Latency.P95Microseconds), runfile.MetricP99Latency: float64(s.Total.Latency.P99Microseconds),
 			runfile.MetricClientCPU: float64(*s.ClientCPU.MicrosecondsPerMiB),
+		},
+		Intervals: map[string]runfile.SuiteInterval{
+			runfile.MetricThroughput:  {Low: float64(s.Total.Intervals.BytesPerSecond.Low), High: float64(s.Total.Intervals.BytesPerSecond.High)},
+			runfile.MetricIOPS:        {Low: float64(s.Total.Intervals.OperationsPerSecond.Low), High: float64(s.Total.Intervals.OperationsPerSecond.High)},
+			runfile.MetricMeanLatency: {Low: float64(s.Total.Intervals.MeanMicroseconds.Low), High: float64(s.Total.Intervals.MeanMicroseconds.High)},
+			runfile.MetricP99Latency:  {Low: float64(s.Total.Intervals.P99Microseconds.Low), High: float64(s.Total.Intervals.P99Microseconds.High)},
 		},
 		WirePercent: new(float64(*s.WirePermille) / 10),
 	}}

@@ -1,6 +1,8 @@
 package judge
 
 import (
+	"time"
+
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
@@ -25,9 +27,22 @@ const (
 	foreignOpsPerSecond   = 20
 	foreignShare          = 10 // permille of the load
 	foreignCPU            = 250
+	mountForeign          = 50 // permille of the load: what a mount moved beyond it
 	// The storage's bytes and the clients' may differ by this much, for their
 	// windows do; beyond, others used the volume, or a cache answered.
 	arrayTolerance = 100
+	// The same where the samples of the clients are of the seconds that the storage counted:
+	// without anybody else the two differed by 1 permille, and by up to 20 on a machine without
+	// a free processor. On top comes foreignShare of both directions, or this many bytes per
+	// second, for what an array does by itself.
+	sampledTolerance  = 30
+	ownBytesPerSecond = 20_000
+	// The samples may miss this much of the load. Each end of the window may be elsewhere by as
+	// much as the stamp of an ONTAP tells, whole seconds; in a short window that is too much.
+	sampledMissing = 10
+	stampError     = time.Second
+	sampledLeast   = 30 * time.Second
+
 	cpuRise        = 50  // of a node that only passes on: what idle nodes do by themselves
 	lifAll         = 950 // of the bytes of all LIFs, on one
 	qosReached     = 950 // of a ceiling
@@ -35,17 +50,22 @@ const (
 	// An array averages latency badly over fewer operations.
 	latencyOps = 10
 
-	clientCacheShare      = 950 // server bytes below this share of the bytes read: the rest came from a cache
-	smallWorkingSetBytes  = 16 << 30
-	implausibleP50Micros  = 200
-	rereadFactor          = 2
-	protocolShare         = 990 // bytes on the declared channel or mount / bytes of the load
-	edgeMilliseconds      = 200 // by which counters and load may disagree on a window, both ends together
-	tooShortWarnSeconds   = 30
-	tooShortInfoSeconds   = 60
-	variationHigh         = 100
-	lateShare             = 10
-	overlapGood           = 900
+	clientCacheShare     = 950 // server bytes below this share of the bytes read: the rest came from a cache
+	smallWorkingSetBytes = 16 << 30
+	implausibleP50Micros = 200
+	rereadFactor         = 2
+	protocolShare        = 990 // bytes on the declared channel or mount / bytes of the load
+	edgeMilliseconds     = 200 // by which counters and load may disagree on a window, both ends together
+	mostEdge             = 0.5 // of a window, by which they may disagree because the loader waited for a processor
+	tooShortWarnSeconds  = 30
+	tooShortInfoSeconds  = 60
+	variationHigh        = 100
+	lateShare            = 10
+	overlapGood          = 900
+	// A closed loop hides stalls from p99 that take this much of the time: p99 of an open
+	// loop has what takes 1 % of it. Then that p99 is this many permille of the closed loop's.
+	stalledShare          = 10
+	omissionFactor        = 1500
 	smallBlockBytes       = 256 << 10
 	fewOutstandingPerPath = 4
 
@@ -66,9 +86,15 @@ const (
 	indexBlocks        = 4
 	// Of fs.aio-max-nr: a process asks for some hundred at once, and gets all or none.
 	asyncUsed = 950
-	// Of the wait time of sessions, the part that is not for storage: a smaller part changes
-	// the throughput less than two runs differ.
-	waitsElsewhere = 100
+	// Of the wait time of sessions, the part that is not for storage: the throughput is lower by
+	// as much.
+	waitsElsewhere = 50
+	// Of the same, a single wait that slow storage causes in part.
+	waitsPerhapsElsewhere = 100
+	// Of the time of all users together, the waits of sessions: above, others wait, too. Users
+	// alone have 1000 at most, and what was under way at the ends of the window.
+	usersWait      = 1030
+	othersWait     = 10  // 1/othersWait of the window: sessions of the database's own
 	instanceUneven = 200 // distance from an equal share of RAC instances, as a share of it
 	// No read over a network and TCP takes less; Oracle 12.2 says 19 to 24 of pNFS.
 	roundTripMicros = 30
@@ -76,6 +102,19 @@ const (
 	// or less is wrong.
 	latencyAgrees = 500
 	latencyWaits  = 100 // waits of an event that make a mean
+
+	followShare = 0.98 // of the operations that are due: achieved below, throughput does not follow
+	leastBend   = 0.1  // of a curve of latency over load, below which it has no knee
+	// Of a capacity. The last rates of a search are 5 % apart, so an interval is 15 % wide with
+	// one on each side that is not sure, and 26 % with two.
+	intervalWide  = 0.30
+	leastWide     = 4    // operations a second: rates are whole numbers
+	bracketNarrow = 1.03 // times the rate below it, as a search leaves them
+	contradicts   = 1.1  // times the rate: nearer levels differ by noise
+	// Of a level of a search, to judge more by it: in fewer, a hiccup or the way to it is too much.
+	decidedSeconds = 15
+	// Of the latency at the lowest rate: an I/O that takes less from its start was not slowed by load.
+	queueLatency = 1500
 )
 
 // steadyThroughput and steadyLatency are the limits of NotSteady. Latency may

@@ -36,6 +36,7 @@ func expect(c *facts, j *Judgement) outcome {
 	}
 	atMost(&o, "mean latency", e.MaxMeanLatencyMicroseconds, mean, 1, micros)
 	o.expectP99(e.MaxP99LatencyMicroseconds, s.Total.Latency)
+	o.expectCapacity(e.MinCapacity, c.capacity)
 	atMost(&o, "variation between repetitions", e.MaxVariationPercent, j.VariationPermille, 10, percent)
 	return o
 }
@@ -72,6 +73,25 @@ func (o *outcome) expectP99(want *int64, l *stats.Latency) {
 	default:
 		atMost(o, "p99 latency", want, &l.P99Microseconds, 1, micros)
 	}
+}
+
+// expectCapacity compares with the capacity within the first bound. Where that was not reached,
+// it is known to be below the lowest rate that was tried, or not below the highest.
+func (o *outcome) expectCapacity(want *int64, c *Capacity) {
+	if want == nil {
+		return
+	}
+	var got *int64
+	if c != nil {
+		b := c.Bounds[0]
+		switch {
+		case b.Reached, b.OperationsPerSecond >= *want:
+			got = &b.OperationsPerSecond
+		case b.OperationsPerSecond == 0 && b.High > 0 && b.High <= *want:
+			got = &b.OperationsPerSecond
+		}
+	}
+	atLeast(o, "capacity (operations/s)", want, got, 1, plain)
 }
 
 func known(ok bool, v int64) *int64 {

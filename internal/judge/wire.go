@@ -246,6 +246,7 @@ func checkWire(c *facts, found *findings) {
 	case share >= wireSaturated:
 		found.add(LineSaturated, Info, "%s: the line is full%s. The storage may be faster than this; add paths or faster "+
 			"links to find out.", numbers, c.fullSteps(" with "))
+	case c.limitedBy(LimitWire, LineSaturated, found):
 	case c.fullSteps("") != "":
 		found.add(LineSaturated, Info, "The line is full with %s. The storage may be faster than that; add paths or "+
 			"faster links to find out.", c.fullSteps(""))
@@ -309,17 +310,17 @@ func (c *facts) fullSteps(before string) string {
 // have no such duty.
 func (c *facts) shouldFillTheWire() bool {
 	if s := c.result.Plan.Workload.SLOB; s != nil {
-		return s.Access == runfile.AccessFullTableScan && s.Think == nil
+		return s.Access == runfile.AccessFullTableScan && s.Think == nil && s.Capacity == nil
 	}
 	if c.result.Plan.Workload.Calibrate != nil {
 		return false // what it looks for is IOPS
 	}
 	r := c.raw()
-	if r.OperationsPerSecond > 0 {
+	if r.OperationsPerSecond > 0 || r.Capacity != nil {
 		return false
 	}
 	switch r.Pattern {
-	case runfile.PatternRead, runfile.PatternOverwrite, runfile.PatternCopy:
+	case runfile.PatternRead, runfile.PatternOverwrite, runfile.PatternCopy, runfile.PatternMixed:
 		return true
 	default:
 		return r.BlockSizeBytes >= smallBlockBytes
@@ -353,7 +354,7 @@ func (c *facts) suspects() string {
 		suspect(true, "path %s is indirect: node %s owns the volume", listed(i.paths), i.owner)
 	}
 	for _, n := range s.StorageNodes {
-		suspect(c.bindsLoad(n), "the CPU of storage node %s is at %s", n.Name, permilleText(n.CPUPermille))
+		suspect(bindsLoad(s.StorageNodes, n), "the CPU of storage node %s is at %s", n.Name, permilleText(n.CPUPermille))
 	}
 	xfer := transferBytes(c.result, s.Read == nil)
 	block := blockBytes(c.result.Plan)

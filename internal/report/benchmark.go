@@ -26,13 +26,17 @@ func benchmarkDocument(r runfile.Result, j judge.Judgement, o PageOptions) doc.D
 		d.AddTerminal(d.Sections...)
 	} else {
 		d.Tiles = tiles(*j.Summary)
+		if t, ok := capacityTile(j.Capacity); ok {
+			d.Tiles[1] = t
+		}
 		overTime, latency, steps := timeSection(r, j), latencySection(r, j), stepsSection(r, j)
+		capacity := capacitySection(j)
 		repetitions, paths := repetitionSection(j), pathSection(r, j)
 		storage, database := storageSection(r, j), databaseSection(r, j)
 		calibrations := doc.Section{Blocks: []doc.Block{{Table: calibrationTable(j)}}}
-		d.AddTerminal(latency, overTime, repetitions, calibrations, steps, paths, database, storage)
+		d.AddTerminal(latency, overTime, repetitions, calibrations, steps, capacity, paths, database, storage)
 		database.Blocks = slices.Concat(calibrations.Blocks, database.Blocks)
-		d.Sections = []doc.Section{overTime, latency, steps, repetitions, paths, storage, database}
+		d.Sections = []doc.Section{capacity, overTime, latency, steps, repetitions, paths, storage, database}
 	}
 	findings := doc.Section{
 		ID: "findings", Title: "Findings, and what to do", Blocks: []doc.Block{findingBlock(j.Findings)},
@@ -151,16 +155,60 @@ func severityTone(s judge.Severity) doc.Tone {
 
 // tiles are the numbers that everybody asks for.
 func tiles(s judge.Summary) []doc.Tile {
+	in := s.Total.Intervals
 	out := []doc.Tile{
-		{Value: Rate(s.Total.BytesPerSecond), Unit: "MB/s", Short: "MB/s", Label: "Throughput"},
-		{Value: fmt.Sprint(s.Total.OperationsPerSecond), Unit: "/s", Short: "IOPS", Label: "Operations (IOPS)"},
+		{
+			Value: Rate(s.Total.BytesPerSecond), Unit: "MB/s", Short: "MB/s", Label: "Throughput",
+			Interval: range95(in.BytesPerSecond, Rate),
+		},
+		{
+			Value: fmt.Sprint(s.Total.OperationsPerSecond), Unit: "/s", Short: "IOPS", Label: "Operations (IOPS)",
+			Interval: range95(in.OperationsPerSecond, func(v int64) string { return fmt.Sprint(v) }),
+		},
 	}
 	if l := s.Total.Latency; l != nil {
-		out = append(out, latencyTile(l))
+		t := latencyTile(l)
+		if t.Interval = range95(in.P99Microseconds, Latency); l.MeanOnly {
+			t.Interval = range95(in.MeanMicroseconds, Latency)
+		}
+		out = append(out, t)
 	}
 	if s.WirePermille != nil {
 		out = append(out,
 			doc.Tile{Value: Tenths(*s.WirePermille), Unit: "%", Short: "% of the wire", Label: "Of the wire limit"})
+	}
+	return out
+}
+
+// range95 are the bounds of an interval; empty where it is unknown.
+func range95(in *judge.Interval, text func(int64) string) string {
+	if in == nil {
+		return ""
+	}
+	return text(in.Low) + " to " + text(in.High)
+}
+
+// intervalFacts are the intervals of both directions together, and what the closed loop of a
+// raw load cannot see.
+func intervalFacts(s judge.Summary) []doc.Fact {
+	in := s.Total.Intervals
+	var parts []string
+	add := func(name string, in *judge.Interval, text func(int64) string, unit string) {
+		if in != nil {
+			parts = append(parts, doc.Together(name+range95(in, text)+unit))
+		}
+	}
+	add("", in.BytesPerSecond, Rate, " MB/s")
+	add("", in.OperationsPerSecond, func(v int64) string { return fmt.Sprint(v) }, " IOPS")
+	add("mean ", in.MeanMicroseconds, Latency, "")
+	add("p99 ", in.P99Microseconds, Latency, "")
+	var out []doc.Fact
+	if len(parts) > 0 {
+		out = append(out, doc.Fact{Label: "95 %", Text: strings.Join(parts, "  ")})
+	}
+	if v := s.OpenLoopP99Microseconds; v != nil {
+		out = append(out, doc.Fact{Label: "open loop", Text: "p99 about " + Latency(*v) +
+			" for a load of the same mean rate that does not wait"})
 	}
 	return out
 }

@@ -325,7 +325,9 @@ func sideCard(label string, s Side) doc.Card {
 		Label: label, Word: ok.Word, Text: s.name(), Tone: ok.Tone,
 		List: []doc.Chip{{Text: "verdict: " + v.Word, Tone: v.Tone}},
 	}
-	if sum := s.Judgement.Summary; sum != nil {
+	if t, ok := capacityTile(s.Judgement.Capacity); ok {
+		c.List = append(c.List, doc.Chip{Text: t.Label + ": " + t.Value + t.Unit, Tone: doc.None})
+	} else if sum := s.Judgement.Summary; sum != nil {
 		c.List = append(c.List, doc.Chip{Text: Rate(sum.Total.BytesPerSecond) + " MB/s", Tone: doc.None})
 	}
 	return c
@@ -383,10 +385,13 @@ func sideFacts(s Side) []doc.Fact {
 	return out
 }
 
-// overlaySection draws both sides over each other: latencies by percentile, and
+// overlaySection draws both sides over each other: latency over load of two searches, latencies by percentile, and
 // throughput over time on one axis.
 func overlaySection(a, b Side) doc.Section {
-	s := doc.Section{ID: "both", Title: "Both in one picture"}
+	s := doc.Section{ID: "both", Title: "Both in one picture", Blocks: capacityOverlay(a, b)}
+	if len(s.Blocks) > 0 {
+		return s // two searches end at different loads, and go there by different levels
+	}
 	curves := make([]chart.Line, 0, 2)
 	for _, side := range []Side{a, b} {
 		if side.Judgement.Summary == nil {

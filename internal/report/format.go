@@ -139,6 +139,7 @@ func MetricName(metric string) string {
 		runfile.MetricP99Latency:     "Latency, 99th percentile",
 		runfile.MetricStorageLatency: "Latency of the storage",
 		runfile.MetricClientCPU:      "Client CPU for each MiB",
+		runfile.MetricCapacity:       "Capacity, operations/s",
 	}[metric], metric)
 }
 

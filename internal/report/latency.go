@@ -72,7 +72,8 @@ func latencySection(r runfile.Result, j judge.Judgement) doc.Section {
 	s := doc.Section{ID: "latency", Title: "Latency"}
 	all := spreads(r, *j.Summary)
 	s.Add(doc.Block{In: doc.TextOnly, Facts: latencyFacts(*j.Summary)},
-		doc.Block{In: doc.HTMLOnly, Table: latencyTable(*j.Summary)})
+		doc.Block{In: doc.HTMLOnly, Table: latencyTable(*j.Summary)},
+		doc.Block{Facts: intervalFacts(*j.Summary)})
 	if len(all) == 0 {
 		return s
 	}

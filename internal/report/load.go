@@ -144,7 +144,7 @@ func repetitionSection(j judge.Judgement) doc.Section {
 	if len(j.Repetitions) < 2 {
 		return s
 	}
-	iops := len(j.Calibrations) > 0
+	iops := len(j.Calibrations) > 0 || j.Capacity != nil
 	unit := "MB/s"
 	if iops {
 		unit = "IOPS"

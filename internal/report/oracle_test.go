@@ -50,7 +50,11 @@ func simulated() runfile.Result {
 func waiting() runfile.Result {
 	r := experiments.Ramp()
 	for i := range r.Clients[0].Load.Repetitions {
-		w := r.Clients[0].Load.Repetitions[i].Oracle
+		rep := &r.Clients[0].Load.Repetitions[i]
+		if rep.Step.Users < 14 {
+			continue // they have not as much time
+		}
+		w := rep.Oracle
 		w.ForegroundWaitMicroseconds = new(int64(4_000_000_000))
 		w.TopWaits = []runfile.OracleWait{
 			{Name: "resmgr:cpu quantum", Class: "Scheduler", Waits: 200_000, Microseconds: 2_100_000_000},

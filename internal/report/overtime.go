@@ -101,12 +101,12 @@ func wireMark(bytesPerSecond int64) chart.Mark {
 
 // bandNames names each window: by its number, or by its level of load.
 func bandNames(r runfile.Result) func(string, int32) string {
-	steps, levels := map[int32]*runfile.Step{}, map[int32]bool{}
+	steps, levels := map[int32]*runfile.Step{}, map[string]bool{}
 	for _, cl := range r.Clients {
 		for _, rep := range cl.Load.Repetitions {
 			steps[rep.Index] = rep.Step
 			if rep.Step != nil {
-				levels[rep.Step.Users] = true
+				levels[levelName(rep.Step)] = true
 			}
 		}
 	}
@@ -115,13 +115,21 @@ func bandNames(r runfile.Result) func(string, int32) string {
 		case span == runfile.SpanWarmup:
 			return "warm-up"
 		case step != nil && len(levels) > 1:
-			return fmt.Sprint(step.Users)
+			return levelName(step)
 		case len(steps) < 2:
 			return "measured"
 		default:
 			return fmt.Sprintf("repetition %d", repetition)
 		}
 	}
+}
+
+// levelName is a level of load in as few characters as there is room for.
+func levelName(s *runfile.Step) string {
+	if s.Kind == runfile.StepRate {
+		return chart.Operations(float64(s.OperationsPerSecond)) + "/s"
+	}
+	return fmt.Sprint(s.Users)
 }
 
 // windowTable is the figure in numbers: each window in parts.

@@ -34,8 +34,15 @@ func result() runfile.Result {
 func judged() judge.Judgement {
 	Latency := &stats.Latency{Count: 127_500, MeanMicroseconds: 14_481, P50Microseconds: 13_999, P95Microseconds: 18_100, P99Microseconds: 19_007, P999Microseconds: 41_343, MaxMicroseconds: 1_204_223}
 	read := judge.Direction{Ops: 127_500, Bytes: 127_500 << 20, BytesPerSecond: 2_228_224_000, OperationsPerSecond: 2125, Latency: Latency, WirePermille: new(int32(900))}
+	read.Intervals = judge.Intervals{
+		BytesPerSecond:      &judge.Interval{Low: 2_221_000_000, High: 2_235_000_000},
+		OperationsPerSecond: &judge.Interval{Low: 2118, High: 2132},
+		MeanMicroseconds:    &judge.Interval{Low: 14_390, High: 14_570},
+		P99Microseconds:     &judge.Interval{Low: 18_600, High: 19_500},
+	}
 	s := judge.Summary{
-		Repetition: 2, Clients: 1, DurationMilliseconds: 60_000, Read: &read, Total: read, WirePermille: new(int32(900)),
+		OpenLoopP99Microseconds: new(int64(20_400)),
+		Repetition:              2, Clients: 1, DurationMilliseconds: 60_000, Read: &read, Total: read, WirePermille: new(int32(900)),
 		Paths: []judge.PathShare{
 			{Local: "10.0.1.5", Path: "10.0.1.61", State: "Up", BytesRead: 63_750 << 20, BytesPerSecond: 1_114_112_000, SharePermille: 500},
 			{Local: "10.0.2.5", Path: "10.0.2.61", State: "Up", BytesRead: 63_750 << 20, BytesPerSecond: 1_114_112_000, SharePermille: 500},

@@ -28,6 +28,9 @@ func WhatRan(r runfile.Result, j judge.Judgement) string {
 			fmt.Sprintf("%s %s", w.Raw.Pattern, BinarySize(w.Raw.BlockSizeBytes)),
 			fmt.Sprintf("files %s x %d jobs x depth %d", BinarySize(w.Raw.FileSizeBytes), w.Raw.Jobs, w.Raw.Depth),
 		}
+		if w.Raw.ReadPercent > 0 {
+			parts[0] += fmt.Sprintf(", %d %% reads", w.Raw.ReadPercent)
+		}
 		if w.Raw.OperationsPerSecond > 0 {
 			parts = append(parts, fmt.Sprintf("paced at %d/s", w.Raw.OperationsPerSecond))
 		}
@@ -41,12 +44,16 @@ func WhatRan(r runfile.Result, j judge.Judgement) string {
 	case w.SLOB != nil:
 		parts = slobParts(*w.SLOB, r.Plan.Database)
 	}
+	parts = append(parts, capacityParts(w.Capacity())...)
 	on := j.Protocol.Observed
 	if on == "" {
 		on = strings.TrimSpace(r.Plan.Engine.Client + " " + r.Plan.Engine.NFSVersion)
 	}
 	each := fmt.Sprintf("%d x %d s", r.Plan.Schedule.Repetitions, r.Plan.Schedule.DurationSeconds)
-	if w.Calibrate != nil && r.Plan.Database != nil {
+	switch {
+	case w.Capacity() != nil:
+		each = "searched " + Count(int(r.Plan.Schedule.Repetitions), "time")
+	case w.Calibrate != nil && r.Plan.Database != nil:
 		each = Count(int(r.Plan.Schedule.Repetitions), "run") // Oracle takes as long as it wants
 	}
 	return strings.Join(doc.Whole(append(parts, on, Count(int(r.Plan.Clients), "client"), each)), ", ")

@@ -80,6 +80,7 @@ type Tile struct {
 	Value, Unit, Label string
 	Short              string // the unit with what it is of, in a terminal
 	AtMost             bool   // the value is an upper bound
+	Interval           string // with its unit, of 95 %; a terminal has it in a fact
 }
 
 // Fact is a label with its text; Code is shown as it is typed. A terminal cuts

@@ -1,0 +1,135 @@
+package compare
+
+import (
+	"math"
+	"testing"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// capacities are the repetitions of one side: a capacity each, with its interval.
+func capacities(name string, intervals ...[3]float64) Sample {
+	s := Sample{Name: name}
+	for _, i := range intervals {
+		s.Points = append(s.Points, []runfile.SuitePoint{{
+			Metrics:   map[string]float64{runfile.MetricCapacity: i[1], runfile.MetricMeanLatency: 200, runfile.MetricThroughput: 1e9},
+			Intervals: map[string]runfile.SuiteInterval{runfile.MetricCapacity: {Low: i[0], High: i[2]}},
+		}})
+	}
+	return s
+}
+
+func capacityRule() runfile.SuiteSignificance {
+	return runfile.SuiteSignificance{Alpha: 0.05, MinimumEffect: 0.02, Correction: "Holm"}
+}
+
+func TestTwoSearchesAreComparedByTheirIntervals(t *testing.T) {
+	t.Parallel()
+	base := [3]float64{39_000, 40_000, 41_000}
+	for name, tc := range map[string]struct {
+		candidate [3]float64
+		outcome   string
+		low, high float64 // of the shift
+	}{
+		"far above":                    {[3]float64{49_000, 50_000, 51_000}, Better, .2146, .2854},
+		"far below":                    {[3]float64{29_000, 30_000, 31_000}, Worse, -.2854, -.2146},
+		"the intervals overlap a lot":  {[3]float64{40_000, 41_000, 42_000}, NoDifference, -.0104, .0604},
+		"the same":                     {base, NoDifference, -.0354, .0354},
+		"certain, and too small":       {[3]float64{40_500, 40_600, 40_700}, NoDifference, -.0101, .0401},
+		"a wide interval on that side": {[3]float64{38_000, 44_000, 44_100}, NoDifference, -.0521, .1251},
+		// Of an interval that is wide only on the far side, nothing is doubtful.
+		"a wide interval on the other": {[3]float64{43_900, 44_000, 50_000}, Better, .0749, .2521},
+		"the same of a lower one":      {[3]float64{20_000, 36_000, 36_100}, Worse, -.5008, -.0749},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			table := Results(capacities("a", base), capacities("b", tc.candidate), capacityRule())
+			if len(table.Comparisons) != 1 || len(table.Findings) != 0 {
+				t.Fatalf("%+v %+v", table.Comparisons, table.Findings)
+			}
+			l := table.Comparisons[0]
+			if l.Metric != runfile.MetricCapacity || l.Outcome != tc.outcome || !l.ByIntervals {
+				t.Errorf("%s %s p %g", l.Metric, l.Outcome, *l.P)
+			}
+			if math.Abs(*l.ShiftLow-tc.low) > 2e-4 || math.Abs(*l.ShiftHigh-tc.high) > 2e-4 {
+				t.Errorf("shift %g, %g to %g", *l.Shift, *l.ShiftLow, *l.ShiftHigh)
+			}
+			if (*l.ShiftLow > 0 || *l.ShiftHigh < 0) != (*l.P < .05) {
+				t.Errorf("p %g does not agree with %g to %g", *l.P, *l.ShiftLow, *l.ShiftHigh)
+			}
+			if c := table.Cells[0]; *c.MedianLow != base[0] || *c.MedianHigh != base[2] {
+				t.Errorf("%+v", c)
+			}
+		})
+	}
+	exact := Results(capacities("a", [3]float64{40_000, 40_000, 40_000}), capacities("b", [3]float64{40_500, 40_500, 40_500}), capacityRule())
+	if l := exact.Comparisons[0]; l.Outcome != Negligible {
+		t.Errorf("1.25 %% is less than matters: %s", l.Outcome)
+	}
+}
+
+func TestSearchesThatWereRepeatedAreComparedByRank(t *testing.T) {
+	t.Parallel()
+	var a, b [][3]float64
+	for i := range 5 {
+		v := float64(i * 100)
+		// The intervals say nothing here: the spread of the repetitions does.
+		a, b = append(a, [3]float64{0, 40_000 + v, 1e6}), append(b, [3]float64{0, 50_000 + v, 1e6})
+	}
+	l := Results(capacities("a", a...), capacities("b", b...), capacityRule()).Comparisons[0]
+	if l.ByIntervals || l.Outcome != Better || math.Abs(*l.P-2.0/252) > 1e-9 {
+		t.Errorf("%s by intervals %v, p %g", l.Outcome, l.ByIntervals, *l.P)
+	}
+	few := Results(capacities("a", a[:2]...), capacities("b", b[:2]...), capacityRule())
+	if few.Comparisons[0].Outcome != Unknown {
+		t.Errorf("two repetitions: %s", few.Comparisons[0].Outcome)
+	}
+}
+
+func TestOtherMetricsOfOneSearchHaveNoAnswer(t *testing.T) {
+	t.Parallel()
+	s := capacityRule()
+	s.Metrics = []string{runfile.MetricMeanLatency}
+	a := capacities("a", [3]float64{39_000, 40_000, 41_000})
+	a.Points[0][0].Intervals[runfile.MetricMeanLatency] = runfile.SuiteInterval{Low: 199, High: 201}
+	b := capacities("b", [3]float64{49_000, 50_000, 51_000})
+	b.Points[0][0].Metrics[runfile.MetricMeanLatency] = 300
+	b.Points[0][0].Intervals[runfile.MetricMeanLatency] = runfile.SuiteInterval{Low: 299, High: 301}
+	if l := Results(a, b, s).Comparisons[0]; l.Outcome != Unknown || l.ByIntervals {
+		t.Errorf("%s", l.Outcome)
+	}
+	// A file can hold any interval.
+	a.Points[0][0].Intervals[runfile.MetricCapacity] = runfile.SuiteInterval{Low: 41_000, High: math.NaN()}
+	if l := Results(a, b, capacityRule()).Comparisons[0]; l.Outcome != Unknown {
+		t.Errorf("%s", l.Outcome)
+	}
+}
+
+func TestACapacityThatFellIsARegression(t *testing.T) {
+	t.Parallel()
+	of := func(name string, low, v, high float64) runfile.SuiteRun {
+		return runfile.SuiteRun{Run: name, Cells: []runfile.SuiteCell{{Name: "v3"}}, Results: []runfile.SuiteResult{{
+			Cell: "v3", Repetition: 1, Position: 1, Benchmark: "b", Phase: phaseSucceeded, Validity: "Valid",
+			Points: capacities("", [3]float64{low, v, high}).Points[0],
+		}}}
+	}
+	s := capacityRule()
+	s.Metrics = []string{runfile.MetricCapacity}
+	accepted := of("before", 39_000, 40_000, 41_000)
+	if r := Regress(of("after", 34_500, 35_000, 35_500), accepted, nil, s); !r.Regressed || len(r.Changes) != 1 {
+		t.Errorf("12.5 %% less: %+v", r)
+	}
+	for name, run := range map[string]runfile.SuiteRun{"more": of("after", 44_000, 45_000, 46_000), "about as much": of("after", 38_000, 39_000, 40_000)} {
+		if r := Regress(run, accepted, nil, s); r.Regressed {
+			t.Errorf("%s: %s", name, r.Message)
+		}
+	}
+	// Days that differ by as much are noise.
+	noisy := []runfile.SuiteRun{of("1", 39_000, 40_000, 41_000), of("2", 34_500, 35_000, 35_500), of("3", 39_000, 40_000, 41_000)}
+	for i := range noisy {
+		noisy[i].Started = noisy[i].Started.AddDate(0, 0, i)
+	}
+	if r := Regress(of("after", 34_500, 35_000, 35_500), accepted, noisy, s); r.Regressed {
+		t.Errorf("within the noise: %s", r.Message)
+	}
+}

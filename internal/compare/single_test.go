@@ -1,0 +1,77 @@
+package compare
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// single is one run with a throughput and an interval.
+func single(name string, v, low, high float64) Sample {
+	return Sample{Name: name, Points: [][]runfile.SuitePoint{{{
+		Metrics:   map[string]float64{runfile.MetricThroughput: v},
+		Intervals: map[string]runfile.SuiteInterval{runfile.MetricThroughput: {Low: low, High: high}},
+	}}}}
+}
+
+func TestSingleRunsSayWhetherTheirIntervalsExcludeZero(t *testing.T) {
+	t.Parallel()
+	s := runfile.SuiteSignificance{Metrics: []string{runfile.MetricThroughput}, Alpha: 0.05}
+	for name, c := range map[string]struct {
+		base, candidate Sample
+		low, high       float64
+		text            string
+	}{
+		"beyond":  {single("a", 100, 97, 103), single("b", 110, 106, 114), 0.05, 0.15, "by more than the runs vary"},
+		"inside":  {single("a", 100, 97, 103), single("b", 104, 100, 108), -0.01, 0.09, "by no more than the runs vary"},
+		"broken":  {single("a", 100, math.Inf(-1), 103), single("b", 110, 106, 114), 0, 0, ""},
+		"outside": {single("a", 100, 101, 103), single("b", 110, 106, 114), 0, 0, ""},
+	} {
+		table := Results(c.base, c.candidate, s)
+		l, text := table.Comparisons[0], ""
+		for _, f := range table.Findings {
+			if f.Code == SingleRuns {
+				text += f.Message
+			}
+		}
+		if c.text == "" {
+			if l.WithinLow != nil || text != "" {
+				t.Errorf("%s: %v, %q", name, l.WithinLow, text)
+			}
+			continue
+		}
+		if l.WithinLow == nil || math.Abs(*l.WithinLow-c.low) > 1e-9 || math.Abs(*l.WithinHigh-c.high) > 1e-9 || l.Outcome != Unknown {
+			t.Errorf("%s: %+v", name, l)
+		}
+		if !strings.Contains(text, c.text) {
+			t.Errorf("%s: %q", name, text)
+		}
+	}
+}
+
+func TestRepetitionsNeedNoIntervalsOfTheirRuns(t *testing.T) {
+	t.Parallel()
+	a, b := single("a", 100, 97, 103), single("b", 110, 106, 114)
+	a.Points, b.Points = append(a.Points, a.Points...), append(b.Points, b.Points...)
+	if l := Results(a, b, runfile.SuiteSignificance{Metrics: []string{runfile.MetricThroughput}, Alpha: 0.05}).Comparisons[0]; l.WithinLow != nil {
+		t.Errorf("%+v", l)
+	}
+}
+
+// Impact and its interval are shares of the same run.
+func TestTheIntervalOfSingleRunsIsAShareOfWhatTheImpactIs(t *testing.T) {
+	t.Parallel()
+	for of, want := range map[string][2]float64{"": {0.05, 0.15}, impactOfCandidate: {5.0 / 110, 15.0 / 110}} {
+		p := pairing{impactOf: of, SuiteSignificance: runfile.SuiteSignificance{Metrics: []string{runfile.MetricThroughput}}}
+		p.base, p.candidate = single("a", 100, 97, 103).series(), single("b", 110, 106, 114).series()
+		l := p.lines()[0]
+		if l.WithinLow == nil || math.Abs(*l.WithinLow-want[0]) > 1e-9 || math.Abs(*l.WithinHigh-want[1]) > 1e-9 {
+			t.Errorf("of %q: %+v", of, l)
+		}
+		if l.Impact < *l.WithinLow || l.Impact > *l.WithinHigh {
+			t.Errorf("of %q: %v is not within %v and %v", of, l.Impact, *l.WithinLow, *l.WithinHigh)
+		}
+	}
+}

@@ -1,0 +1,671 @@
+package judge
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/nfsbench/nfsbench/internal/capacity"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/stats"
+)
+
+// Capacity is what a search for capacity found: for each bound of latency the highest rate
+// that keeps it, and latency over load.
+type Capacity struct {
+	Bounds []BoundCapacity `json:"bounds"` // in the order of the plan
+	Curve  []CurvePoint    `json:"curve"`  // ascending by Offered
+	// Searches counts the rounds that gave an estimate. Bounds has the median of them.
+	Searches int32 `json:"searches"`
+	// Statements says that the operations are statements of a database, and not I/Os.
+	Statements bool `json:"statements,omitempty"`
+}
+
+// BoundCapacity is the highest rate of operations that keeps one bound.
+type BoundCapacity struct {
+	Percentile   string `json:"percentile"`   // such as p99
+	Microseconds int64  `json:"microseconds"` // the bound
+	// OperationsPerSecond is the capacity. 0 = even the lowest rate that was tried broke the
+	// bound.
+	OperationsPerSecond int64 `json:"operationsPerSecond"`
+	// Low and High contain the capacity with 95 % confidence. 0 = no rate surely keeps the bound,
+	// or none surely breaks it.
+	Low  int64 `json:"lowOperationsPerSecond"`
+	High int64 `json:"highOperationsPerSecond"`
+	// Reached says that one rate keeps the bound and a higher one breaks it. Otherwise the
+	// capacity is below the lowest rate that was tried, or not below the highest.
+	Reached bool `json:"reached"`
+	// LimitedBy is LimitWire, LimitClientCPU, ... and empty where it is not known; LimitReason
+	// is one sentence with the numbers.
+	LimitedBy   string `json:"limitedBy,omitempty"`
+	LimitReason string `json:"limitReason,omitempty"`
+	// wirePermille is the share of the wire limit at the level above, if that is known.
+	wirePermille *int32
+	last         bool // the search ended because it had as many levels as it may have
+	open         bool // the rates on both sides of it are farther apart than a search leaves them
+}
+
+// What limits a capacity.
+const (
+	LimitWire       = "Wire"       // the links are full
+	LimitClientCPU  = "ClientCPU"  // a client, or the database, is out of CPU
+	LimitStorageCPU = "StorageCPU" // a storage node is out of CPU
+	LimitQueue      = "Queue"      // no more I/Os could be outstanding: jobs x depth
+	LimitStorage    = "Storage"    // none of these: what is behind the server
+)
+
+// CurvePoint is one rate of a search, over all clients and rounds.
+type CurvePoint struct {
+	Offered         int64 `json:"offeredOperationsPerSecond"`  // that were asked for
+	Achieved        int64 `json:"achievedOperationsPerSecond"` // that ended without an error
+	BytesPerSecond  int64 `json:"bytesPerSecond"`              // 0 of statements
+	P50Microseconds int64 `json:"p50Microseconds"`             // from when an operation was due
+	P99Microseconds int64 `json:"p99Microseconds"`
+	// P999Microseconds is the 99.9th percentile.
+	P999Microseconds int64 `json:"p999Microseconds"`
+	Errors           int64 `json:"errors"`
+	// Read and Write are the two directions where the load has both.
+	Read  *Direction `json:"read,omitempty"`
+	Write *Direction `json:"write,omitempty"`
+	// Knee marks the knee by either method: ThroughputKnee, the last rate that was achieved
+	// (98 % of it) before one that was not; LatencyKnee, the point of the curve that is farthest
+	// below the line between its ends.
+	Knee           bool `json:"knee,omitempty"`
+	ThroughputKnee bool `json:"throughputKnee,omitempty"`
+	LatencyKnee    bool `json:"latencyKnee,omitempty"`
+}
+
+// Bound is the bound as people write it: p99 of 1 ms.
+func (b BoundCapacity) Bound() string {
+	return runfile.LatencyBound{Percentile: b.Percentile, Microseconds: b.Microseconds}.String()
+}
+
+// search is one round of a search for capacity.
+type search struct {
+	round  int32
+	levels []searchLevel       // in the order in which they were measured
+	bounds []capacity.Estimate // in the order of the plan
+}
+
+// searchLevel is one level with the numbers of all clients.
+type searchLevel struct {
+	*Summary
+	reports []runfile.LevelReport    // of the clients
+	outcome *runfile.CapacityOutcome // nil where a client reports nothing
+}
+
+// offered is the rate that all clients together were asked for.
+func (l searchLevel) offered() int64 { return l.Step.OperationsPerSecond }
+
+// bounds are what a search looks for; none of another load.
+func (c *facts) bounds() []runfile.LatencyBound {
+	if w := c.result.Plan.Workload.Capacity(); w != nil {
+		return w.Bounds
+	}
+	return nil
+}
+
+// search puts the levels of each round together, in order.
+func (c *facts) search() []search {
+	bounds := c.bounds()
+	if len(bounds) == 0 {
+		return nil
+	}
+	var rounds []search
+	for i := range c.repetitions {
+		s := &c.repetitions[i]
+		if !s.isOf(runfile.StepRate) || s.Step.OperationsPerSecond <= 0 {
+			continue
+		}
+		at := slices.IndexFunc(rounds, func(r search) bool { return r.round == s.Step.Round })
+		if at < 0 {
+			at = len(rounds)
+			rounds = append(rounds, search{round: s.Step.Round})
+		}
+		rounds[at].levels = append(rounds[at].levels, c.searchLevel(s))
+	}
+	for i := range rounds {
+		rounds[i].estimate(bounds)
+	}
+	return rounds
+}
+
+// searchLevel adds up what the clients report of a level.
+func (c *facts) searchLevel(s *Summary) searchLevel {
+	l := searchLevel{Summary: s}
+	for _, p := range c.parts(s.Repetition) {
+		if p.rep.Level == nil {
+			return l
+		}
+		l.reports = append(l.reports, *p.rep.Level)
+	}
+	l.outcome = new(capacity.Merge(c.bounds(), l.reports))
+	return l
+}
+
+// seconds is the length of the window of a level, as its reports say: that of a database is
+// between two snapshots, which take time.
+func (l searchLevel) seconds() float64 {
+	for _, r := range l.reports {
+		if n := max(int(r.Seconds), len(r.Due)); n > 0 {
+			return float64(min(n, mostLevelSeconds))
+		}
+	}
+	return math.Round(float64(l.DurationMilliseconds) / 1000)
+}
+
+// A level lasts no longer. The reports come from pods of others.
+const mostLevelSeconds = 3600
+
+func (r *search) estimate(bounds []runfile.LatencyBound) {
+	levels := make([]runfile.CapacityLevel, 0, len(r.levels))
+	for _, l := range r.levels {
+		levels = append(levels, l.asMeasured())
+	}
+	r.bounds = capacity.Estimates(bounds, levels)
+}
+
+// asMeasured is the level as the search knew it.
+func (l searchLevel) asMeasured() runfile.CapacityLevel {
+	return runfile.CapacityLevel{
+		Index: l.Repetition, Round: l.Step.Round, OperationsPerSecond: l.offered(), Seconds: int32(l.seconds()),
+		Outcome: l.outcome,
+	}
+}
+
+// reached says that the capacity lies between two rates.
+func reached(e capacity.Estimate) bool { return e.OperationsPerSecond > 0 && !e.StillHeld }
+
+// at is the level whose numbers stand for a capacity: the highest at or below it, or the lowest
+// of all where none is. Of several at one rate it is the last, which is the longest.
+func (r search) at(rate int64) *Summary {
+	best := slices.MinFunc(r.levels, func(a, b searchLevel) int { return cmp.Compare(a.offered(), b.offered()) })
+	for _, l := range r.levels {
+		if l.offered() <= rate && l.offered() >= best.offered() {
+			best = l
+		}
+	}
+	return best.Summary
+}
+
+// above is the lowest level above a capacity; nil without one.
+func (r search) above(rate int64) *Summary {
+	var best *Summary
+	for _, l := range r.levels {
+		if l.offered() > rate && (best == nil || l.offered() <= best.Step.OperationsPerSecond) {
+			best = l.Summary
+		}
+	}
+	return best
+}
+
+// rates are the estimates of all rounds that found the capacity within a bound.
+func rates(rounds []search, bound int) []float64 {
+	var out []float64
+	for _, r := range rounds {
+		if e := r.bounds[bound]; reached(e) {
+			out = append(out, float64(e.OperationsPerSecond))
+		}
+	}
+	return out
+}
+
+// capacityOf judges a search; nil of other loads.
+func (c *facts) capacityOf() *Capacity {
+	if len(c.searches) == 0 {
+		return nil
+	}
+	out := &Capacity{
+		Searches: int32(len(c.searches)), Curve: c.curve(), //nolint:gosec // rounds are few
+		Statements: c.result.Plan.Database != nil,
+	}
+	for i, b := range c.bounds() {
+		out.Bounds = append(out.Bounds, c.boundCapacity(i, b))
+	}
+	return out
+}
+
+// boundCapacity takes the round with the median estimate. Its interval also contains the
+// estimates of the other rounds: they show what a single search cannot see of the spread.
+func (c *facts) boundCapacity(i int, b runfile.LatencyBound) BoundCapacity {
+	r := c.medianSearch(i)
+	e := r.bounds[i]
+	out := BoundCapacity{
+		Percentile: b.Percentile, Microseconds: b.Microseconds, Reached: reached(e),
+		OperationsPerSecond: e.OperationsPerSecond, Low: e.Low, High: e.High,
+		last: len(r.levels) >= runfile.MaxCapacityLevels,
+	}
+	if out.Reached {
+		all := rates(c.searches, i)
+		out.Low = min(out.Low, int64(slices.Min(all)))
+		if out.High > 0 {
+			out.High = max(out.High, int64(slices.Max(all)))
+		}
+	}
+	if e.StillHeld {
+		return out // nothing limited it
+	}
+	out.LimitedBy, out.LimitReason = c.limit(r, e.OperationsPerSecond)
+	if above := r.above(e.OperationsPerSecond); above != nil {
+		out.wirePermille = above.WirePermille
+		low, high := r.at(e.OperationsPerSecond).Step.OperationsPerSecond, above.Step.OperationsPerSecond
+		out.open = high-low > 1 && float64(high) > bracketNarrow*float64(low)
+	}
+	return out
+}
+
+// medianSearch is the round that stands for all: with the median capacity of those that found
+// it, where half of them did or more, and otherwise the first that did not.
+func (c *facts) medianSearch(bound int) search {
+	var found []search
+	for _, r := range c.searches {
+		if reached(r.bounds[bound]) {
+			found = append(found, r)
+		}
+	}
+	if 2*len(found) < len(c.searches) {
+		i := slices.IndexFunc(c.searches, func(r search) bool { return !reached(r.bounds[bound]) })
+		return c.searches[i]
+	}
+	return found[stats.MedianIndex(rates(found, bound))]
+}
+
+// searchSummaries are one summary for each round: of the level at the capacity within the
+// first bound, whose numbers were measured together.
+func (c *facts) searchSummaries() []Summary {
+	var out []Summary
+	for _, r := range c.searches {
+		out = append(out, *r.at(r.bounds[0].OperationsPerSecond))
+	}
+	return out
+}
+
+// limit says what holds the load back at the capacity of a round, by the level above it and
+// the one at it.
+func (c *facts) limit(r search, rate int64) (by, reason string) {
+	levels := []*Summary{r.at(rate)}
+	if above := r.above(rate); above != nil && above != levels[0] {
+		levels = []*Summary{above, levels[0]}
+	}
+	for _, l := range []struct {
+		name string
+		seen func(*Summary) []string
+	}{
+		{LimitWire, fullWire},
+		{LimitClientCPU, func(s *Summary) []string { return c.busyClient(s.ClientCPU) }},
+		{LimitStorageCPU, busyStorage},
+		{LimitQueue, func(s *Summary) []string { return c.fullQueue(r, s) }},
+	} {
+		for _, s := range levels {
+			if seen := l.seen(s); len(seen) > 0 {
+				return l.name, fmt.Sprintf("At %d operations/s %s.", s.Step.OperationsPerSecond, listed(seen))
+			}
+		}
+	}
+	return LimitStorage, fmt.Sprintf("At %d operations/s neither the links nor the CPUs that were sampled nor the I/Os "+
+		"outstanding were used up.", levels[0].Step.OperationsPerSecond)
+}
+
+func fullWire(s *Summary) []string {
+	if !atLeastPermille(s.WirePermille, wireSaturated) {
+		return nil
+	}
+	return []string{"the load was " + permilleText(s.WirePermille) + " of the wire limit"}
+}
+
+func busyStorage(s *Summary) []string {
+	var seen []string
+	for _, n := range s.StorageNodes {
+		if bindsLoad(s.StorageNodes, n) {
+			seen = append(seen, "the CPU of storage node "+n.Name+" was "+permilleText(n.CPUPermille)+" busy")
+		}
+	}
+	return seen
+}
+
+// fullQueue says that operations waited for their turn while the storage answered as fast as
+// it does at the lowest rate. How long an I/O took from its start follows from Little's law:
+// when all that may be outstanding are, it is their number divided by the rate.
+func (c *facts) fullQueue(r search, s *Summary) []string {
+	waiting, ops := int64(0), s.Total.Ops
+	for _, p := range c.parts(s.Repetition) {
+		waiting += p.rep.LateOps + p.rep.DroppedOps
+		ops += p.rep.DroppedOps
+	}
+	lowest := slices.MinFunc(r.levels, func(a, b searchLevel) int { return cmp.Compare(a.offered(), b.offered()) })
+	ios, product := c.mostOutstanding(s.Clients)
+	if l := lowest.Total.Latency; l == nil || s.Total.iopsSec <= 0 || ios == 0 || waiting*1000 <= ops*lateShare {
+		return nil
+	}
+	idle := lowest.Total.Latency.MeanMicroseconds
+	took := float64(ios) * 1e6 / s.Total.iopsSec
+	if took*1000 > float64(max(idle, 1))*queueLatency {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d of %d operations waited for one of the %d I/Os that may be outstanding "+
+		"(%s), while each took %.0f µs, about as long as at %d operations/s", waiting, ops, ios, product, took,
+		lowest.offered())}
+}
+
+// mostOutstanding is how many I/Os the clients may have outstanding in a search, and of what that
+// is the product; 0 = not known.
+func (c *facts) mostOutstanding(clients int32) (ios int64, product string) {
+	if s := c.result.Plan.Workload.SLOB; s != nil {
+		if c.result.Plan.Database != nil || len(s.Users) == 0 {
+			return 0, "" // a session of a database does more than wait for reads
+		}
+		users := int64(s.Users[0]) * int64(clients)
+		if s.Access == runfile.AccessFullTableScan {
+			return users * int64(max(s.ReadAhead, 1)), "users x readAhead"
+		}
+		return users, "users"
+	}
+	r := c.raw()
+	return int64(r.Jobs) * int64(r.Depth) * int64(clients), "jobs x depth"
+}
+
+// curve has one point for each rate, over all rounds, with the two knees.
+func (c *facts) curve() []CurvePoint {
+	var points []CurvePoint
+	var due []float64 // operations a second that were due
+	for _, group := range c.byRate() {
+		p := CurvePoint{Offered: group[0].offered()}
+		read, write, total := c.sumOf(group)
+		wanted, n := 0.0, float64(len(group))
+		for _, l := range group {
+			wanted += l.due()
+		}
+		for _, d := range []*Direction{read, write, &total} {
+			if d != nil {
+				d.bytesPerSec, d.iopsSec = d.bytesPerSec/n, d.iopsSec/n
+				c.finish(d)
+			}
+		}
+		p.Achieved, p.BytesPerSecond, p.Errors = total.OperationsPerSecond, total.BytesPerSecond, total.Errors
+		if l := total.Latency; l != nil && !l.MeanOnly {
+			p.P50Microseconds, p.P99Microseconds, p.P999Microseconds = l.P50Microseconds, l.P99Microseconds, l.P999Microseconds
+		}
+		if read != nil && write != nil {
+			p.Read, p.Write = read, write
+		}
+		points, due = append(points, p), append(due, wanted/n)
+	}
+	markThroughputKnee(points, due)
+	markLatencyKnee(points)
+	return points
+}
+
+// sumOf adds up what levels did: I/Os in both directions, or statements.
+func (c *facts) sumOf(group []searchLevel) (read, write *Direction, total Direction) {
+	for _, l := range group {
+		if c.result.Plan.Database != nil {
+			total = total.plus(l.statements())
+		} else {
+			read, write, total = joined(read, l.Read), joined(write, l.Write), total.plus(l.Total)
+		}
+	}
+	return read, write, total
+}
+
+// byRate are the levels of all rounds, grouped by their rate, ascending.
+func (c *facts) byRate() [][]searchLevel {
+	var all []searchLevel
+	for _, r := range c.searches {
+		all = append(all, r.levels...)
+	}
+	slices.SortStableFunc(all, func(a, b searchLevel) int { return cmp.Compare(a.offered(), b.offered()) })
+	var groups [][]searchLevel
+	for i, l := range all {
+		if i == 0 || l.offered() != all[i-1].offered() {
+			groups = append(groups, nil)
+		}
+		groups[len(groups)-1] = append(groups[len(groups)-1], l)
+	}
+	return groups
+}
+
+func joined(sum, d *Direction) *Direction {
+	if d == nil {
+		return sum
+	}
+	if sum == nil {
+		sum = &Direction{}
+	}
+	return new(sum.plus(*d))
+}
+
+// due is how many operations a second were due. With random arrivals this is not quite the
+// rate that was asked for.
+func (l searchLevel) due() float64 {
+	if l.outcome == nil || l.seconds() <= 0 || l.outcome.Due <= 0 {
+		return float64(l.offered())
+	}
+	return float64(l.outcome.Due) / l.seconds()
+}
+
+// statements is what the sessions of a database did in a level. The rest of its numbers count
+// the I/Os of that.
+func (l searchLevel) statements() Direction {
+	var d Direction
+	if l.outcome == nil || l.seconds() <= 0 {
+		return d
+	}
+	d.Ops, d.Errors = l.outcome.Done, l.outcome.Errors
+	d.iopsSec = float64(d.Ops) / l.seconds()
+	for _, r := range l.reports {
+		d.histograms = append(d.histograms, r.Histogram)
+	}
+	return d
+}
+
+// markThroughputKnee marks the last point that achieves what was due, before the first that
+// does not; none where all do, or none.
+func markThroughputKnee(points []CurvePoint, due []float64) {
+	for i := range points {
+		if float64(points[i].Achieved) >= due[i]*followShare {
+			continue
+		}
+		if i > 0 {
+			points[i-1].ThroughputKnee, points[i-1].Knee = true, true
+		}
+		return
+	}
+}
+
+// markLatencyKnee marks the point of the curve of p99 over the offered rate, both from 0 to 1,
+// that is farthest below the line between its ends. A curve that bends less than
+// leastBend of that height has no knee. Points whose latency is not known are none of it.
+func markLatencyKnee(all []CurvePoint) {
+	var points []*CurvePoint
+	for i := range all {
+		if all[i].P99Microseconds > 0 {
+			points = append(points, &all[i])
+		}
+	}
+	const few = 4
+	if len(points) < few {
+		return
+	}
+	first, last := points[0], points[len(points)-1]
+	width, height := float64(last.Offered-first.Offered), float64(last.P99Microseconds-first.P99Microseconds)
+	if width <= 0 || height <= 0 {
+		return
+	}
+	best, most := -1, leastBend
+	for i, p := range points[:len(points)-1] {
+		x := float64(p.Offered-first.Offered) / width
+		y := float64(p.P99Microseconds-first.P99Microseconds) / height
+		if below := x - y; below > most {
+			best, most = i, below
+		}
+	}
+	if best >= 0 {
+		points[best].LatencyKnee, points[best].Knee = true, true
+	}
+}
+
+// checkCapacity says when a search did not find the capacity, or not exactly.
+func checkCapacity(c *facts, found *findings) {
+	if c.capacity == nil {
+		return
+	}
+	for _, b := range c.capacity.Bounds {
+		c.checkBound(b, found)
+	}
+	if low, high, changed := c.contradiction(); changed {
+		found.add(NotSteady, Warning, "The storage did not keep %s at %d operations/s and kept it at %d: it changed "+
+			"while the search was under way. Run again when it is quiet.", c.bounds()[0],
+			low, high)
+	}
+}
+
+func (c *facts) checkBound(b BoundCapacity, found *findings) {
+	name := b.Bound()
+	switch {
+	case b.Reached && b.uncertain():
+		found.add(CapacityUncertain, Warning,
+			"The capacity within %s is %d operations/s, %s: this is too wide to compare.%s Repeat the search "+
+				"(run.repetitions), let its levels be longer (run.durationSeconds), and look for others on the storage.",
+			name, b.OperationsPerSecond, b.interval(), b.ended())
+	case b.Reached:
+	case b.OperationsPerSecond == 0 && b.High == 0:
+		found.add(CapacityNotReached, Warning,
+			"No rate that was tried surely keeps %s, and none surely breaks it: there were too few operations to tell. Let the "+
+				"levels be longer (run.durationSeconds), or use a percentile that fewer operations show.", name)
+	case b.OperationsPerSecond == 0:
+		found.add(CapacityNotReached, Warning,
+			"No rate that was tried keeps %s: the lowest was %d operations/s. Allow more latency, or find what slows the "+
+				"storage when it is almost idle.", name, c.capacity.Curve[0].Offered)
+	default:
+		found.add(CapacityNotReached, Warning,
+			"The highest rate that was tried, %d operations/s, keeps %s: the capacity is not below it, and may be above.%s "+
+				"Use more clients, or a bound of less latency.", b.OperationsPerSecond, name, b.ended())
+	}
+}
+
+// uncertain says that the search did not close in on the capacity, or that the interval is wide
+// or has no end.
+func (b BoundCapacity) uncertain() bool {
+	wide := max(intervalWide*float64(b.OperationsPerSecond), leastWide)
+	return b.open || b.Low == 0 || b.High == 0 || float64(b.High-b.Low) > wide
+}
+
+func (b BoundCapacity) interval() string {
+	switch {
+	case b.Low == 0 && b.High == 0:
+		return "and no rate is sure on either side of it"
+	case b.High == 0:
+		return fmt.Sprintf("surely %d or more, and no rate surely breaks the bound", b.Low)
+	case b.Low == 0:
+		return fmt.Sprintf("surely less than %d, and no rate surely keeps the bound", b.High)
+	default:
+		return fmt.Sprintf("between %d and %d (%.0f %% of it)", b.Low, b.High,
+			float64(b.High-b.Low)/float64(b.OperationsPerSecond)*100)
+	}
+}
+
+func (b BoundCapacity) ended() string {
+	if !b.last {
+		return ""
+	}
+	return fmt.Sprintf(" The search ended after %d levels, as many as there may be.", runfile.MaxCapacityLevels)
+}
+
+// contradiction looks for two rates of one round of which the lower one fails the first bound
+// and the much higher one keeps it, both beyond doubt. Of each rate the last level counts, as in
+// the search, if it is so long that a hiccup is not most of it.
+func (c *facts) contradiction() (low, high int64, ok bool) {
+	for _, r := range c.searches {
+		lowestBroken := int64(math.MaxInt64)
+		last := map[int64]searchLevel{}
+		for _, l := range r.levels {
+			last[l.offered()] = l
+		}
+		for _, rate := range slices.Sorted(maps.Keys(last)) {
+			l := last[rate]
+			if l.outcome == nil || l.seconds() < decidedSeconds {
+				continue
+			}
+			switch holds, sure := capacity.Sure(c.bounds()[0], 0, l.asMeasured()); {
+			case !sure:
+			case !holds:
+				lowestBroken = min(lowestBroken, rate)
+			case float64(rate) >= contradicts*float64(lowestBroken):
+				return lowestBroken, rate, true
+			}
+		}
+	}
+	return 0, 0, false
+}
+
+// shown are the repetitions whose numbers are shown. The other levels of a search are short,
+// and nobody misses what an array counted in them.
+func (c *facts) shown() []Summary {
+	if c.capacity != nil {
+		return c.headline
+	}
+	return c.repetitions
+}
+
+// searchSeconds is how long the shortest round measured, all of its levels together.
+func (c *facts) searchSeconds() float64 {
+	least := math.Inf(1)
+	for _, r := range c.searches {
+		sum := int64(0)
+		for _, l := range r.levels {
+			sum += l.DurationMilliseconds
+		}
+		least = min(least, float64(sum)/1000)
+	}
+	return least
+}
+
+// capacityVariation is how much the capacities of the rounds differ; nil with fewer than two.
+func (c *facts) capacityVariation() *int32 {
+	if cv, ok := stats.CoefficientOfVariation(rates(c.searches, 0)); ok {
+		return permille(cv)
+	}
+	return nil
+}
+
+// limitedBy reports what limits the capacity within the first bound under a code. The level
+// above it shows that, and the summary is of the level at it.
+func (c *facts) limitedBy(limit string, code Code, found *findings) bool {
+	if c.capacity == nil || c.capacity.Bounds[0].LimitedBy != limit {
+		return false
+	}
+	severity, meaning := Warning, ""
+	switch limit {
+	case LimitWire:
+		severity, meaning = Info, "The line limits the capacity, and the storage may be faster: add paths or faster "+
+			"links to find out."
+	case LimitClientCPU:
+		meaning = "The client and not the storage may limit the capacity: give it more CPU, or use more clients."
+	case LimitStorageCPU:
+		meaning = "It limits the capacity: spread the load over more nodes, or use a larger one."
+	}
+	found.add(code, severity, "%s %s", c.capacity.Bounds[0].LimitReason, meaning)
+	return true
+}
+
+// addCapacity adds the capacity within the first bound to the numbers of the level at it. A
+// capacity that was not reached is not known. The line was full where it limits the capacity,
+// although the level at it keeps a little below.
+func addCapacity(p *runfile.SuitePoint, c *Capacity) {
+	if c == nil || !c.Bounds[0].Reached {
+		return
+	}
+	b := c.Bounds[0]
+	p.Metrics[runfile.MetricCapacity] = float64(b.OperationsPerSecond)
+	if b.High > 0 {
+		if p.Intervals == nil {
+			p.Intervals = map[string]runfile.SuiteInterval{}
+		}
+		p.Intervals[runfile.MetricCapacity] = runfile.SuiteInterval{Low: float64(b.Low), High: float64(b.High)}
+	}
+	if b.LimitedBy == LimitWire && b.wirePermille != nil {
+		p.WirePercent = percentOf(b.wirePermille)
+	}
+}

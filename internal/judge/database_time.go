@@ -1,0 +1,97 @@
+package judge
+
+import (
+	"slices"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// sessionTime is how much of the time of the users of a SLOB load is accounted for: nobody
+// waits for two things at once, and nobody of them is idle.
+type sessionTime struct {
+	all     time.Duration // of all users together
+	waited  time.Duration // by foreground sessions, whosever they are
+	working time.Duration // by their processors
+	// A wait counts when it ends, the second reading of the views comes late under load, and the
+	// session that reads them and those of jobs are foreground, too.
+	slack time.Duration
+}
+
+// sessionTimeOf is known where users work all the time of a window.
+func (c *facts) sessionTimeOf(s Summary) (t sessionTime, known bool) {
+	slob := c.result.Plan.Workload.SLOB
+	if slob == nil || s.Step == nil || s.Step.Users <= 0 {
+		return t, false
+	}
+	for _, p := range c.parts(s.Repetition) {
+		w := p.rep.Oracle
+		if w == nil || w.ForegroundWaitMicroseconds == nil {
+			return t, false
+		}
+		length := p.rep.End.Sub(p.rep.Start)
+		t.all += time.Duration(s.Step.Users) * length
+		t.slack += length/othersWait + time.Duration(s.Step.Users)*edgeMilliseconds*time.Millisecond
+		t.waited += time.Duration(*w.ForegroundWaitMicroseconds) * time.Microsecond
+		t.working += time.Duration(databaseCPU(p)) * time.Microsecond
+	}
+	return t, t.all > 0
+}
+
+// checkForeignSessions looks for more waiting than the users of the load can do.
+func checkForeignSessions(c *facts, found *findings) {
+	for _, s := range c.repetitions {
+		t, known := c.sessionTimeOf(s)
+		if !known || (t.waited-t.slack).Seconds()*1000 <= t.all.Seconds()*usersWait {
+			continue
+		}
+		found.add(ForeignLoad, Warning,
+			"In repetition %s the sessions of the database waited for %.1f s, and %d users have only %.1f s in that time: "+
+				"others use the database, and what they read is counted as load. Look for jobs and other sessions "+
+				"(V$SESSION), and run again when nobody else uses it.",
+			s.name(), t.waited.Seconds(), s.Step.Users, t.all.Seconds())
+		return
+	}
+}
+
+// checkUserTime looks for waits that are too short for the number of users and of reads.
+func checkUserTime(c *facts, found *findings) {
+	slob := c.result.Plan.Workload.SLOB
+	if slob == nil || slob.Access != runfile.AccessRandomRead || slob.Kit != nil || slob.WorkLoop > 0 ||
+		slob.Think != nil {
+		return // their users may be idle, or wait for reads that began before
+	}
+	if len(c.busyClient(c.overall.ClientCPU)) > 0 || c.severalInstances() || c.overall.Read == nil || c.waitsAsStorage() {
+		return // they may wait for a processor, of one instance of several, too, which no view counts
+	}
+	t, known := c.sessionTimeOf(*c.overall)
+	accounted := (t.waited + t.working).Seconds()
+	if !known || c.overall.Read.Ops < latencyWaits || accounted*1000 >= t.all.Seconds()*latencyAgrees {
+		return
+	}
+	found.add(SuspectLatency, Warning,
+		"Of the time of %d users the views have only %.1f %% as waits or CPU time: a read took %.1f µs by the number of "+
+			"users and of reads. Either the views count too little, or the users were idle because the loader or its network "+
+			"was slow. Use the latency that the array reports.",
+		c.overall.Step.Users, accounted/t.all.Seconds()*100,
+		float64(t.all.Microseconds())/float64(c.overall.Read.Ops))
+}
+
+func (c *facts) severalInstances() bool {
+	return slices.ContainsFunc(databaseWindows(c.result, c.overall.Repetition), func(w runfile.OracleWindow) bool {
+		return len(w.InstanceBytes) > 1
+	})
+}
+
+// waitsAsStorage says that the waits for reads are as long as the reads of the storage, so that
+// the views do not count too little.
+func (c *facts) waitsAsStorage() bool {
+	array := c.overall.Storage.MeanLatencyMicroseconds
+	if array == nil {
+		return false
+	}
+	return slices.ContainsFunc(databaseWindows(c.result, c.overall.Repetition), func(w runfile.OracleWindow) bool {
+		waits, micros := eventOf(w, eventSequentialRead)
+		return waits >= latencyWaits && float64(micros)/float64(waits)*1000 >= float64(*array)*latencyAgrees
+	})
+}

@@ -1,0 +1,161 @@
+package judge
+
+import (
+	"math"
+	"slices"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/stats"
+)
+
+// Interval contains a value with 95 % confidence, as far as one repetition tells: what differs
+// between two runs is not in it. docs/findings.md has the coverage.
+type Interval struct {
+	Low  int64 `json:"low"`
+	High int64 `json:"high"`
+}
+
+// Intervals are those of the numbers of a Direction; nil where unknown.
+type Intervals struct {
+	BytesPerSecond      *Interval `json:"bytesPerSecond,omitempty"`
+	OperationsPerSecond *Interval `json:"operationsPerSecond,omitempty"`
+	MeanMicroseconds    *Interval `json:"meanMicroseconds,omitempty"`
+	P99Microseconds     *Interval `json:"p99Microseconds,omitempty"`
+}
+
+// around is the interval of a value whose series has this interval for its mean. The value is
+// of the whole window, and the series perhaps of every second sample.
+func around(value float64, series []float64) *Interval {
+	in, ok := stats.MeanInterval(series)
+	if !ok {
+		return nil
+	}
+	return whole(max(0, value-(in.High-in.Low)/2), value+(in.High-in.Low)/2)
+}
+
+func whole(low, high float64) *Interval {
+	return &Interval{Low: int64(math.Floor(low)), High: int64(math.Ceil(min(high, math.MaxInt64/2)))}
+}
+
+// intervals sets those of the rates and of the mean latency; points are of both directions.
+func (c *facts) intervals(s *Summary, points []stats.Point) {
+	s.Total.rates(points)
+	if s.Read == nil || s.Write == nil {
+		for _, d := range []*Direction{s.Read, s.Write} {
+			if d != nil {
+				d.rates(points)
+			}
+		}
+		return
+	}
+	points, _ = seriesOf(c.result, s.Repetition, func(l *runfile.LoadSample) { l.Write = nil })
+	s.Read.rates(points)
+	points, _ = seriesOf(c.result, s.Repetition, func(l *runfile.LoadSample) { l.Read = nil })
+	s.Write.rates(points)
+}
+
+func (d *Direction) rates(points []stats.Point) {
+	bytes, ops, latency := make([]float64, len(points)), make([]float64, len(points)), make([]float64, len(points))
+	for i, p := range points {
+		bytes[i], ops[i], latency[i] = p.BytesPerSecond(), p.OpsPerSecond, p.MeanMicroseconds*p.OpsPerSecond
+	}
+	d.Intervals.BytesPerSecond = around(d.bytesPerSec, bytes)
+	d.Intervals.OperationsPerSecond = around(d.iopsSec, ops)
+	rate, sum := stats.Mean(ops), stats.Mean(latency)
+	if d.Latency == nil || !(rate > 0) || !(sum > 0) {
+		return // a database does not tell the latency of a second
+	}
+	// The mean is a ratio: the seconds differ from it by these residuals.
+	for i := range latency {
+		latency[i] = (latency[i] - sum/rate*ops[i]) / rate
+	}
+	d.Intervals.MeanMicroseconds = around(float64(d.Latency.MeanMicroseconds), latency)
+}
+
+// p99Interval is unknown where a client has no batches, or those of the clients do not fit
+// together.
+func p99Interval(h *stats.Histogram, batches [][]runfile.Batch) *Interval {
+	batches, ok := aligned(batches)
+	if !ok {
+		return nil
+	}
+	bucket := runfile.BatchBucket(h.Percentile(99))
+	var over [2][]float64 // above the bucket of p99, and above that before
+	var of []float64
+	for _, client := range batches {
+		for i, b := range client {
+			counts, err := b.Counts()
+			if err != nil {
+				return nil
+			}
+			if i == len(of) {
+				over[0], over[1], of = append(over[0], 0), append(over[1], 0), append(of, 0)
+			}
+			of[i] += float64(b.Count)
+			over[1][i] += float64(counts[bucket])
+			for _, n := range counts[bucket+1:] {
+				over[0][i] += float64(n)
+				over[1][i] += float64(n)
+			}
+		}
+	}
+	// The shares are below 1 % and above: that which is nearer tells more.
+	slow := over[0]
+	if mean := stats.Mean(of); stats.Mean(slow)*stats.Mean(over[1]) < mean*mean/100/100 {
+		slow = over[1]
+	}
+	in, ok := h.PercentileInterval(99, slow, of)
+	if !ok {
+		return nil
+	}
+	return whole(in.Low, in.High)
+}
+
+// aligned merges the batches of each client until they are as long as those of all.
+func aligned(all [][]runfile.Batch) ([][]runfile.Batch, bool) {
+	longest := int64(0)
+	for _, batches := range all {
+		if len(batches) == 0 || len(batches) > runfile.MaxBatches {
+			return nil, false
+		}
+		longest = max(longest, batches[0].Milliseconds)
+	}
+	out := slices.Clone(all)
+	for i, batches := range out {
+		for len(batches) > 1 && batches[0].Milliseconds > 0 && batches[0].Milliseconds < longest {
+			batches = runfile.MergeBatches(batches)
+		}
+		if len(batches) == 0 || batches[0].Milliseconds != longest {
+			return nil, false
+		}
+		out[i] = batches
+	}
+	return out, len(out) > 0
+}
+
+// openLoop sets what the closed loop of a raw load cannot see; h has the latencies of Total.
+func (c *facts) openLoop(s *Summary, h *stats.Histogram) {
+	raw := c.result.Plan.Workload.Raw
+	open := slices.ContainsFunc(c.result.Clients, func(cl runfile.ClientResult) bool { return cl.Load.LoopMode == "open" })
+	if raw == nil || open || h == nil || s.Total.iopsSec <= 0 {
+		return
+	}
+	workers := float64(s.Clients) * float64(raw.Jobs) * float64(raw.Depth)
+	o := h.OpenLoop(workers * 1e6 / s.Total.iopsSec)
+	s.OpenLoopP99Microseconds, s.StalledPermille = &o.P99Microseconds, permille(o.StalledShare)
+}
+
+// checkOmission looks for stalls that the percentiles of a closed loop hide: while all workers
+// wait, few operations are slow.
+func checkOmission(c *facts, found *findings) {
+	s, l := c.overall, c.overall.Total.Latency
+	open := s.OpenLoopP99Microseconds
+	if open == nil || l == nil || *s.StalledPermille < stalledShare ||
+		float64(*open)*1000 < float64(l.P99Microseconds)*omissionFactor {
+		return
+	}
+	found.add(CoordinatedOmission, Info, "For %s of the time the workers waited for operations that took more than %s, "+
+		"ten times the 99th percentile. Workers that wait start no other operations, so that p99 is only %s; under a load "+
+		"of the same mean rate that does not wait, p99 would be about %s. Set opsPerSecond to measure it.",
+		permilleText(s.StalledPermille), micros(10*l.P99Microseconds), micros(l.P99Microseconds), micros(*open))
+}

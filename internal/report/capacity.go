@@ -1,0 +1,278 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/report/chart"
+	"github.com/nfsbench/nfsbench/internal/report/doc"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// capacitySection is what a search found: each bound with what limits it, and the curve.
+func capacitySection(j judge.Judgement) doc.Section {
+	s := doc.Section{ID: "capacity", Title: "Capacity"}
+	if j.Capacity == nil {
+		return s
+	}
+	s.Lead = "The highest rate of operations that keeps a percentile of the latency within a bound. Latency counts from " +
+		"when an operation is due. docs/capacity.md of nfsbench says what the number means."
+	s.Add(doc.Block{Table: boundTable(*j.Capacity)})
+	for _, b := range j.Capacity.Bounds {
+		if b.LimitReason != "" {
+			text := b.Bound() + ": " + b.LimitReason
+			s.Add(doc.Block{In: doc.HTMLOnly, Text: text},
+				doc.Block{In: doc.TextOnly, Facts: []doc.Fact{{Label: "limit", Text: text}}})
+		}
+	}
+	table := curveOfLoad(*j.Capacity)
+	s.Add(doc.Block{In: doc.TextOnly, Apart: true}, doc.Block{In: doc.TextOnly, Table: table})
+	l := chart.LoadCurves{
+		Axis: rateUnit(*j.Capacity) + " offered", Lines: loadLines(*j.Capacity), Knees: kneeMarks(j.Capacity.Curve),
+	}
+	for _, b := range j.Capacity.Bounds {
+		l.Bounds = append(l.Bounds, boundMark(b))
+		l.Capacities = append(l.Capacities, capacityMark(b, "")...)
+	}
+	s.Add(doc.Block{Figure: &doc.Figure{
+		ID: "load-latency", Title: "Latency over load", Draw: l.SVG, Table: table,
+		Description: fmt.Sprintf("Percentiles of the latency at %s, with the bounds and the capacity within each.",
+			Count(len(j.Capacity.Curve), "rate")),
+		Caption: "Across: the bounds. Upright: the capacity within each, shaded with its interval (95 %). Rates far above " +
+			"the capacity are in the table only.",
+	}})
+	return s
+}
+
+// rateUnit is the unit of the rates of a search.
+func rateUnit(c judge.Capacity) string {
+	if c.Statements {
+		return "statements/s"
+	}
+	return "operations/s"
+}
+
+// capacityText is a capacity, or what is known where it was not reached.
+func capacityText(b judge.BoundCapacity, lowest int64) string {
+	switch {
+	case b.Reached:
+		return fmt.Sprint(b.OperationsPerSecond)
+	case b.OperationsPerSecond > 0:
+		return fmt.Sprintf(">= %d", b.OperationsPerSecond)
+	default:
+		return fmt.Sprintf("< %d", lowest)
+	}
+}
+
+func boundTable(c judge.Capacity) *doc.Table {
+	t := &doc.Table{Columns: doc.Columns(1, 10, "Bound", "Capacity, "+rateUnit(c), "Low", "High",
+		"Limited by")}
+	t.Columns[0].Width, t.Columns[1].Short = 16, "CAPACITY/S"
+	t.Columns[4].Number = false
+	rate := func(v int64) string {
+		if v == 0 {
+			return doc.Unknown
+		}
+		return fmt.Sprint(v)
+	}
+	for _, b := range c.Bounds {
+		by := b.LimitedBy
+		if by == "" {
+			by = doc.Unknown
+		}
+		row := t.Row(b.Bound(), capacityText(b, c.Curve[0].Offered), rate(b.Low), rate(b.High), by)
+		row.Cells[1].Strong = b.Reached
+	}
+	t.Note = "Low and high contain the capacity with 95 % confidence."
+	if c.Searches > 1 {
+		t.Note += fmt.Sprintf(" The median of %d searches; the interval holds the capacity of each.", c.Searches)
+	}
+	return t
+}
+
+// curveOfLoad is the curve in numbers.
+func curveOfLoad(c judge.Capacity) *doc.Table {
+	t := &doc.Table{Columns: doc.Columns(0, 8, "Offered", "Achieved", "MB/s", "p50", "p99", "p99.9", "Errors")}
+	both := false
+	for _, p := range c.Curve {
+		both = both || p.Read != nil
+	}
+	if c.Statements {
+		t.Columns[2].In = doc.Nowhere
+	}
+	directions := doc.Nowhere
+	if both {
+		directions = doc.HTMLOnly
+	}
+	t.Columns = append(t.Columns, doc.Column{Head: "Reads, p99", Number: true, In: directions},
+		doc.Column{Head: "Writes, p99", Number: true, In: directions}, doc.Column{Head: "Knee"})
+	for _, p := range c.Curve {
+		t.Row(fmt.Sprint(p.Offered), fmt.Sprint(p.Achieved), Rate(p.BytesPerSecond), latencyOrUnknown(p.P50Microseconds),
+			latencyOrUnknown(p.P99Microseconds), latencyOrUnknown(p.P999Microseconds), fmt.Sprint(p.Errors),
+			directionP99(p.Read), directionP99(p.Write), kneeName(p))
+	}
+	t.Note = "Knee: throughput is the last rate before one of which less than 98 % was achieved; latency is where the " +
+		"curve of p99 bends most."
+	return t
+}
+
+func directionP99(d *judge.Direction) string {
+	if d == nil {
+		return doc.Unknown
+	}
+	return latencyCells(d.Latency)[3]
+}
+
+func latencyOrUnknown(us int64) string {
+	if us <= 0 {
+		return doc.Unknown
+	}
+	return Latency(us)
+}
+
+func kneeName(p judge.CurvePoint) string {
+	switch {
+	case p.ThroughputKnee && p.LatencyKnee:
+		return "both"
+	case p.ThroughputKnee:
+		return "throughput"
+	case p.LatencyKnee:
+		return "latency"
+	default:
+		return ""
+	}
+}
+
+// loadLines are the percentiles of a curve.
+func loadLines(c judge.Capacity) []chart.Line {
+	return []chart.Line{
+		loadLine("p50", "p50", c.Curve), loadLine("p99", "p99", c.Curve), loadLine("p99.9", "p999", c.Curve),
+	}
+}
+
+func loadLine(name, percentile string, curve []judge.CurvePoint) chart.Line {
+	l := chart.Line{Name: name}
+	for _, p := range curve {
+		us := p.P99Microseconds
+		switch percentile {
+		case "p50":
+			us = p.P50Microseconds
+		case "p999":
+			us = p.P999Microseconds
+		}
+		l.Points = append(l.Points, chart.Point{X: float64(p.Offered), Y: positive(float64(us))})
+	}
+	return l
+}
+
+func boundMark(b judge.BoundCapacity) chart.Mark {
+	return chart.Mark{Label: b.Bound(), Value: float64(b.Microseconds)}
+}
+
+// capacityMark is the band of a bound whose capacity was reached. of names the side, in a
+// comparison.
+func capacityMark(b judge.BoundCapacity, of string) []chart.CapacityMark {
+	if !b.Reached {
+		return nil
+	}
+	m := chart.CapacityMark{
+		Label: fmt.Sprintf("%s%d/s within %s", of, b.OperationsPerSecond, b.Bound()),
+		Value: float64(b.OperationsPerSecond), Low: float64(b.Low), High: float64(b.High),
+	}
+	if b.High == 0 {
+		m.High = math.NaN()
+	}
+	return []chart.CapacityMark{m}
+}
+
+// kneeLabel names a knee in a figure.
+func kneeLabel(p judge.CurvePoint) string {
+	if p.ThroughputKnee && p.LatencyKnee {
+		return "knee"
+	}
+	return "knee of " + kneeName(p)
+}
+
+func kneeMarks(curve []judge.CurvePoint) []chart.Mark {
+	var out []chart.Mark
+	for _, p := range curve {
+		if p.Knee {
+			out = append(out, chart.Mark{Label: kneeLabel(p), Value: float64(p.Offered)})
+		}
+	}
+	return out
+}
+
+// capacityOverlay draws the curves of two searches over each other, by the percentile of the
+// first bound of the first.
+func capacityOverlay(a, b Side) []doc.Block {
+	x, y := a.Judgement.Capacity, b.Judgement.Capacity
+	if x == nil || y == nil {
+		return nil
+	}
+	percentile, name := "p99", "p99" // the curve has three of them
+	switch x.Bounds[0].Percentile {
+	case "p50":
+		percentile, name = "p50", "p50"
+	case "p999":
+		percentile, name = "p999", "p99.9"
+	}
+	l := chart.LoadCurves{Axis: rateUnit(*x) + " offered"}
+	for _, side := range []Side{a, b} {
+		c := side.Judgement.Capacity
+		l.Lines = append(l.Lines, loadLine(side.name()+", "+name, percentile, c.Curve))
+		l.Capacities = append(l.Capacities, capacityMark(c.Bounds[0], side.name()+": ")...)
+		if m := boundMark(c.Bounds[0]); len(l.Bounds) == 0 || l.Bounds[0] != m {
+			l.Bounds = append(l.Bounds, m)
+		}
+	}
+	return []doc.Block{{Figure: &doc.Figure{
+		ID: "load-latency", Title: "Latency over load of both sides", Draw: l.SVG,
+		Description: "The " + name + " latency of each side over the rate that was offered, with the capacity within " +
+			"the first bound.",
+		Caption: "The line that stays low for longer is of the side with more capacity. Upright: the capacity of each " +
+			"side within its first bound, shaded with its interval.",
+		Table: overlayTable(a, b),
+	}}}
+}
+
+// overlayTable is both curves in numbers.
+func overlayTable(a, b Side) *doc.Table {
+	t := &doc.Table{Columns: doc.Columns(1, 0, "Side", "Offered", "Achieved", "p50", "p99", "p99.9", "Errors")}
+	for _, side := range []Side{a, b} {
+		for _, p := range side.Judgement.Capacity.Curve {
+			t.Row(side.name(), fmt.Sprint(p.Offered), fmt.Sprint(p.Achieved), latencyOrUnknown(p.P50Microseconds),
+				latencyOrUnknown(p.P99Microseconds), latencyOrUnknown(p.P999Microseconds), fmt.Sprint(p.Errors))
+		}
+	}
+	return t
+}
+
+// capacityTile replaces the rate of the level that was measured at the capacity.
+func capacityTile(c *judge.Capacity) (doc.Tile, bool) {
+	if c == nil || !c.Bounds[0].Reached {
+		return doc.Tile{}, false
+	}
+	b, short := c.Bounds[0], "IOPS in "
+	if c.Statements {
+		short = "statements/s in "
+	}
+	return doc.Tile{
+		Value: fmt.Sprint(b.OperationsPerSecond), Unit: "/s", Short: short + b.Bound(),
+		Label: "Capacity, " + b.Bound(),
+	}, true
+}
+
+// capacityParts are what a search looks for, in the sentence of what ran.
+func capacityParts(c *runfile.Capacity) []string {
+	if c == nil {
+		return nil
+	}
+	bounds := make([]string, 0, len(c.Bounds))
+	for _, b := range c.Bounds {
+		bounds = append(bounds, b.String())
+	}
+	return []string{"capacity within " + strings.Join(bounds, " and ")}
+}

@@ -1,0 +1,148 @@
+package chart
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// LoadCurves draws latency over load. X of a point is operations a second, and Y microseconds,
+// whose axis is logarithmic.
+type LoadCurves struct {
+	Axis       string // what X is
+	Lines      []Line
+	Bounds     []Mark // of latency: lines across
+	Capacities []CapacityMark
+	Knees      []Mark // at an X
+}
+
+// CapacityMark is a capacity with its interval. An end of the interval that is not known is not
+// a number.
+type CapacityMark struct {
+	Label            string
+	Value, Low, High float64
+}
+
+// beyondCapacity is how far beyond the highest capacity the axis goes, as a factor: levels far
+// above it would press those near it together.
+const beyondCapacity = 1.6
+
+// SVG draws the curves.
+func (l LoadCurves) SVG(f Frame) string {
+	last := l.last()
+	lines, low, high := l.shown(last)
+	p := newPlot(f, 0, last)
+	var xs []float64
+	p.x, xs = linear(0, last, int(max(f.Width/90, 2)), p.x.from, p.x.to)
+	y := p.heading(Panel{Title: "Latency over load", Lines: lines}, 0)
+	top := y + rowHeight*float64(len(l.Capacities))
+	bottom := top + 240
+	ys, ticks := logarithmic(low, high, bottom, top)
+	l.capacities(p, y, bottom)
+	p.grid(ys, ticks, Microseconds)
+	p.line(p.x.from, bottom, p.x.to, bottom, "axis")
+	for _, t := range xs {
+		p.line(p.x.at(t), bottom, p.x.at(t), bottom+4, "axis")
+		p.text(min(p.x.at(t), p.x.to+8-width(Operations(t))/2), bottom+17, middle, "tick", Operations(t))
+	}
+	for _, b := range l.Bounds {
+		p.line(p.x.from, ys.at(b.Value), p.x.to, ys.at(b.Value), "limit")
+		p.text(p.x.from+6, ys.at(b.Value)-4, start, "note", short(b.Label, p.x.to-p.x.from))
+	}
+	for i, k := range lines {
+		if len(k.Points) == 0 {
+			continue
+		}
+		p.path("M"+p.through(k.Points, ys), lineClass(i), "")
+		for _, pt := range k.Points {
+			p.mark(p.x.at(pt.X), ys.at(pt.Y), 3.4, i%4, pointClass(i),
+				k.Name+" at "+Operations(pt.X)+" operations/s: "+Microseconds(pt.Y))
+		}
+	}
+	l.knees(p, last, bottom)
+	return p.done(p.caption(bottom, l.Axis))
+}
+
+func (l LoadCurves) knees(p *plot, last, bottom float64) {
+	for i, k := range l.Knees {
+		if finite(k.Value) && k.Value <= last {
+			p.line(p.x.at(k.Value), bottom-34, p.x.at(k.Value), bottom, "mark")
+			p.text(p.x.at(k.Value)-5, bottom-6-14*float64(i%2), end, "note", k.Label)
+		}
+	}
+}
+
+// shown are the points that are numbers and not beyond the axis, and the range of all latencies.
+func (l LoadCurves) shown(last float64) (lines []Line, low, high float64) {
+	for _, b := range l.Bounds {
+		low, high = min(cmp.Or(low, b.Value), b.Value), max(high, b.Value*1.2)
+	}
+	for _, k := range l.Lines {
+		shown := Line{Name: k.Name}
+		for _, pt := range k.Points {
+			if finite(pt.X) && finite(pt.Y) && pt.Y > 0 && pt.X <= last {
+				shown.Points = append(shown.Points, pt)
+				low, high = min(cmp.Or(low, pt.Y), pt.Y), max(high, pt.Y)
+			}
+		}
+		lines = append(lines, shown)
+	}
+	return lines, low, high
+}
+
+// last is the end of the axis of the load.
+func (l LoadCurves) last() float64 {
+	most, known := 1.0, 0.0
+	for _, k := range l.Lines {
+		for _, pt := range k.Points {
+			if finite(pt.X) {
+				most = max(most, pt.X)
+			}
+		}
+	}
+	for _, c := range l.Capacities {
+		if finite(c.Value) {
+			known = max(known, c.Value)
+		}
+	}
+	if known > 0 {
+		most = min(most, known*beyondCapacity)
+	}
+	return bounded(most, 1, 1e12)
+}
+
+// capacities draws the band of each interval, with the label of each in a row of its own: the
+// highest at the top, so that no label reaches over the line of a lower one.
+func (l LoadCurves) capacities(p *plot, y, bottom float64) {
+	descending := slices.SortedStableFunc(slices.Values(l.Capacities),
+		func(a, b CapacityMark) int { return cmp.Compare(b.Value, a.Value) })
+	for i, c := range descending {
+		if !finite(c.Value) || c.Value <= 0 {
+			continue
+		}
+		row := y + rowHeight*float64(i)
+		x := p.x.at(c.Value)
+		if finite(c.Low) && finite(c.High) && c.High > c.Low {
+			from, to := p.x.at(c.Low), p.x.at(c.High)
+			p.rect(from, row+4, max(to-from, 1), bottom-row-4, "warm", c.Label)
+		}
+		p.line(x, row+4, x, bottom, "mark")
+		if width(c.Label)+8 > x {
+			p.text(x+5, row+12, start, "note", short(c.Label, p.x.to-x))
+		} else {
+			p.text(x-5, row+12, end, "note", short(c.Label, x))
+		}
+	}
+}
+
+// Operations writes a rate of operations in three digits or so.
+func Operations(v float64) string {
+	switch a := math.Abs(v); {
+	case a < 10_000:
+		return digits(v)
+	case a < 1e6:
+		return digits(v/1e3) + "k"
+	default:
+		return digits(v/1e6) + "M"
+	}
+}
