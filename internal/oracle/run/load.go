@@ -54,20 +54,20 @@ func readsOfFiles(rep *runfile.Repetition) *runfile.Ops {
 	return &files
 }
 
-// runUsers lets so many users work through warm-up and window. With fixed work, the window
-// begins with their work and ends with it.
-func (r *runner) runUsers(ctx context.Context, index int32, step runfile.Step) error {
-	s := r.plan.Schedule
+// runUsers lets so many users work through warm-up and window, at a pace or as fast as they
+// can. With fixed work, the window begins with their work and ends with it.
+func (r *runner) runUsers(ctx context.Context, index int32, l course.Level, users int32, pace *slob.Pace) error {
+	s, step := r.plan.Schedule, *l.Step
 	loops := r.plan.Workload.SLOB.WorkLoop
 	if loops == 0 {
 		r.course.Enter(runfile.SpanWarmup, index, time.Time{})
 	}
-	users, err := r.connectUsers(ctx, index, step.Users)
+	sessions, err := r.connectUsers(ctx, index, users, pace)
 	stuck := false
-	if users != nil {
+	if sessions != nil {
 		defer func() {
 			if !stuck {
-				users.Close()
+				sessions.Close()
 			}
 		}()
 	}
@@ -75,18 +75,21 @@ func (r *runner) runUsers(ctx context.Context, index int32, step runfile.Step) e
 		return err
 	}
 	loading, cancel := context.WithCancel(ctx)
-	working := &work{run: func() error { return users.Run(loading) }}
+	working := &work{run: func() error { return sessions.Run(loading) }}
 	if loops == 0 {
 		working.start()
-		err = r.warmUp(ctx, index, working)
+		err = r.warmUp(ctx, index, time.Duration(l.Warmup)*time.Second, working)
 	}
 	if err == nil {
 		err = r.awrSnapshot(ctx)
 	}
 	if err == nil {
 		err = r.measure(ctx, index, step, func(ctx context.Context) error {
+			if pace != nil {
+				pace.Window(l.Window)
+			}
 			working.start()
-			finished, err := working.wait(ctx, time.Duration(s.DurationSeconds)*time.Second)
+			finished, err := working.wait(ctx, time.Duration(l.Window)*time.Second)
 			return cmp.Or(err, lateFor(loops, finished, step, s))
 		}, r.putLatency)
 	}
@@ -102,6 +105,20 @@ func (r *runner) runUsers(ctx context.Context, index int32, step runfile.Step) e
 	return err
 }
 
+// runLevel is one level of a search for capacity.
+func (r *runner) runLevel(ctx context.Context, index int32, l course.Level) (course.Outcome, error) {
+	s := r.plan.Workload.SLOB
+	pace := slob.NewPace(*s.Capacity, l.Step.OperationsPerSecond, r.plan.Seed+uint64(index), r.opt.Now) //nolint:gosec // positive
+	begun := len(r.load.Repetitions)
+	err := r.runUsers(ctx, index, l, s.Users[0], pace)
+	if len(r.load.Repetitions) == begun || errors.Is(err, course.ErrStuck) {
+		return course.Outcome{}, err
+	}
+	report, failed := pace.Report(index, r.plan.ReportParts())
+	r.load.Repetitions[begun].Level = report
+	return course.Outcome{Level: report}, cmp.Or(err, failed)
+}
+
 // lateFor says that fixed work was not done in the time of its step.
 func lateFor(loops int32, finished bool, step runfile.Step, s runfile.Schedule) error {
 	if loops == 0 || finished {
@@ -112,12 +129,12 @@ func lateFor(loops int32, finished bool, step runfile.Step, s runfile.Schedule) 
 		s.DurationSeconds)
 }
 
-func (r *runner) connectUsers(ctx context.Context, index, n int32) (*slob.Users, error) {
+func (r *runner) connectUsers(ctx context.Context, index, n int32, pace *slob.Pace) (*slob.Users, error) {
 	var users *slob.Users
 	err := r.course.Do(ctx, func(ctx context.Context) (err error) {
 		users, err = slob.Connect(ctx, slob.Options{
 			Open: r.open, Connects: r.plan.Database.Connects, Password: r.password,
-			SLOB: *r.plan.Workload.SLOB, Rows: r.schemas.Rows(), Users: n,
+			SLOB: *r.plan.Workload.SLOB, Rows: r.schemas.Rows(), Users: n, Pace: pace,
 			Seed: r.plan.Seed + uint64(index), //nolint:gosec // positive
 		})
 		return err
@@ -137,8 +154,7 @@ func (r *runner) connectUsers(ctx context.Context, index, n int32) (*slob.Users,
 }
 
 // warmUp lets time pass under load that is not counted.
-func (r *runner) warmUp(ctx context.Context, index int32, working *work) error {
-	d := time.Duration(r.plan.Schedule.WarmupSeconds) * time.Second
+func (r *runner) warmUp(ctx context.Context, index int32, d time.Duration, working *work) error {
 	if d == 0 {
 		return nil
 	}

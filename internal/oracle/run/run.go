@@ -20,6 +20,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/nfsbench/nfsbench/internal/capacity"
 	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/oracle/slob"
@@ -94,6 +95,9 @@ func Run(ctx context.Context, o Options) (*runfile.Load, error) {
 	})
 	r.load = &r.course.Load
 	r.load.Oracle = &runfile.Oracle{}
+	if _, ok := capacity.ParamsOf(o.Plan); ok {
+		r.load.LoopMode = "open"
+	}
 	err := r.course.Run(ctx, r)
 	return r.load, err
 }
@@ -131,14 +135,18 @@ func checkPlan(p *runfile.Plan) error {
 // newScript makes each repetition of each step a round of one level.
 func newScript(p *runfile.Plan) *course.Script {
 	schedule, w := p.Schedule, p.Workload
-	seconds := schedule.DurationSeconds
-	if w.SLOB != nil && w.SLOB.Kit == nil && w.SLOB.WorkLoop == 0 { // a kit and fixed work have no warm-up
-		seconds += schedule.WarmupSeconds
+	if search, ok := capacity.ParamsOf(*p); ok {
+		return course.SearchScript(p, search, nil)
 	}
-	each := time.Duration(seconds) * time.Second
+	seconds := schedule.DurationSeconds
+	level := course.Level{Window: int(seconds)}
+	if w.SLOB != nil && w.SLOB.Kit == nil && w.SLOB.WorkLoop == 0 { // a kit and fixed work have no warm-up
+		level.Warmup = int(schedule.WarmupSeconds)
+	}
+	each := time.Duration(level.Warmup+level.Window) * time.Second
 	var steps []runfile.Step
 	if c := w.Calibrate; c != nil {
-		each = calibrateEstimate
+		each, level = calibrateEstimate, course.Level{}
 		for i := range int(c.WarmupRuns + schedule.Repetitions) {
 			step := course.RoundStep(i, int(c.WarmupRuns))
 			step.Kind = runfile.StepCalibrate
@@ -153,7 +161,11 @@ func newScript(p *runfile.Plan) *course.Script {
 	}
 	return &course.Script{
 		Schedule: schedule, Rounds: len(steps), Most: 1, Each: each,
-		Begin: func(round int) course.Levels { return course.Fixed(course.Level{Step: &steps[round]}) },
+		Begin: func(round int) course.Levels {
+			l := level
+			l.Step = &steps[round]
+			return course.Fixed(l)
+		},
 	}
 }
 
@@ -164,8 +176,10 @@ func (r *runner) Measure(ctx context.Context, index int32, l course.Level) (cour
 		return course.Outcome{}, r.calibrate(ctx, index, *l.Step)
 	case w.SLOB.Kit != nil:
 		return course.Outcome{}, r.runKit(ctx, index, *l.Step)
+	case w.SLOB.Capacity != nil:
+		return r.runLevel(ctx, index, l)
 	default:
-		return course.Outcome{}, r.runUsers(ctx, index, *l.Step)
+		return course.Outcome{}, r.runUsers(ctx, index, l, l.Step.Users, nil)
 	}
 }
 

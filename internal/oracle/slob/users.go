@@ -32,6 +32,7 @@ type Options struct {
 	Rows     int64 // of the table of each schema
 	Users    int32
 	Seed     uint64
+	Pace     *Pace // nil = each session executes one statement after the other
 }
 
 // Users are sessions that put load on schemas.
@@ -121,6 +122,7 @@ type session struct {
 	name      string
 	slob      runfile.SLOB
 	rows      int64
+	pace      *Pace
 	conn      *sql.Conn
 	read      *sql.Stmt
 	update    *sql.Stmt // nil without updates
@@ -132,6 +134,7 @@ func newSession(ctx context.Context, o Options, index int, db *sql.DB) (*session
 	p := o.placeOf(index)
 	s := &session{
 		name: fmt.Sprintf("user %d (%s at %s)", index+1, p.schema, p.connect), slob: o.SLOB, rows: o.Rows,
+		pace:   o.Pace,
 		random: rand.New(rand.NewPCG(o.Seed, uint64(index))), //nolint:gosec // offsets, not secrets
 	}
 	if err := s.open(ctx, db); err != nil {
@@ -181,6 +184,9 @@ func (s *session) readDirectly(ctx context.Context) {
 // work runs statements until ctx is done or its fixed work is. An interrupted last
 // statement is not an error.
 func (s *session) work(ctx context.Context) error {
+	if s.pace != nil {
+		return s.keepPace(ctx)
+	}
 	for done := int32(1); ctx.Err() == nil && (s.slob.WorkLoop == 0 || done <= s.slob.WorkLoop); done++ {
 		err := s.statement(ctx)
 		if ctx.Err() != nil {
@@ -198,6 +204,27 @@ func (s *session) work(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// keepPace executes statements when they are due, until the window is over or ctx is done.
+func (s *session) keepPace(ctx context.Context) error {
+	for {
+		due, more := s.pace.take()
+		if !more {
+			return nil
+		}
+		err := s.pace.wait(ctx, due)
+		if err == nil {
+			err = s.statement(ctx)
+		}
+		s.pace.ended(due, err == nil)
+		switch {
+		case ctx.Err() != nil:
+			return nil //nolint:nilerr // ORA-01013 of the statement that was cancelled
+		case err != nil:
+			return fmt.Errorf("%s: %w", s.name, oracle.Explain(err))
+		}
+	}
 }
 
 func (s *session) statement(ctx context.Context) error {

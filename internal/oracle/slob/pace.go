@@ -1,0 +1,198 @@
+package slob
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/nfsbench/nfsbench/internal/course"
+	"github.com/nfsbench/nfsbench/internal/loadgen/recorder"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// Pace makes all sessions together an open loop: statements are due at a rate, whichever session
+// is free executes the next, and its latency counts from when it was due. It counts what a search
+// for capacity asks of a level. Its methods are safe for several goroutines.
+type Pace struct {
+	now    func() time.Time
+	nap    func(time.Duration) // more exact than a timer of Go
+	gap    float64             // mean distance, in nanoseconds: of high rates less than one
+	random *rand.Rand          // nil = at even distances
+	bounds []time.Duration
+
+	mu       sync.Mutex
+	base     time.Time     // when the first session was ready; zero before
+	next     float64       // when the next statement is due, in nanoseconds from base
+	from, to time.Duration // the window; both are the end of time before Window
+	report   runfile.LevelReport
+	latency  *recorder.Recorder // of the statements that ended in the window
+	behind   []time.Duration    // when statements were due that did not
+	taken    []time.Duration    // when those are due that sessions wait for or execute
+}
+
+// NewPace returns the pace of one level. Its first statement is due when the first session
+// asks for one: logging in takes its time.
+func NewPace(c runfile.Capacity, perSecond int64, seed uint64, now func() time.Time) *Pace {
+	p := &Pace{
+		now: now, nap: nap, gap: float64(time.Second) / float64(max(perSecond, 1)), from: endOfTime, to: endOfTime,
+		latency: recorder.New(1),
+	}
+	if c.Arrivals == runfile.ArrivalsPoisson {
+		p.random = rand.New(rand.NewPCG(seed, uint64(perSecond))) //nolint:gosec // distances, not secrets
+	}
+	for _, b := range c.Bounds {
+		p.bounds = append(p.bounds, time.Duration(b.Microseconds)*time.Microsecond)
+	}
+	return p
+}
+
+const endOfTime = time.Duration(1<<63 - 1)
+
+// Window begins the measured window, of so many seconds.
+func (p *Pace) Window(seconds int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.from = p.elapsed()
+	p.to = p.from + time.Duration(seconds)*time.Second
+	p.report.Due, p.report.Done = make([]int64, seconds), make([]int64, seconds)
+	for range p.bounds {
+		p.report.Slow = append(p.report.Slow, make([]int64, seconds))
+	}
+	for _, due := range p.taken {
+		p.countDue(due)
+	}
+}
+
+// countDue counts a statement that is due in the window.
+func (p *Pace) countDue(due time.Duration) {
+	if due >= p.from && due < p.to {
+		p.report.Due[p.second(due)]++
+	}
+}
+
+// elapsed is the time since the first statement was due.
+func (p *Pace) elapsed() time.Duration {
+	now := p.now()
+	if p.base.IsZero() {
+		p.base = now
+	}
+	return now.Sub(p.base)
+}
+
+// take returns when the next statement is due, or false when the window is over.
+func (p *Pace) take() (due time.Duration, more bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.elapsed() // begins the schedule
+	due = time.Duration(p.next)
+	if due >= p.to {
+		return 0, false
+	}
+	distance := p.gap
+	if p.random != nil {
+		distance *= p.random.ExpFloat64()
+	}
+	p.next += distance
+	p.countDue(due)
+	p.taken = append(p.taken, due)
+	return due, true
+}
+
+// second is that of the window in which a moment of it lies.
+func (p *Pace) second(at time.Duration) int { return int((at - p.from) / time.Second) }
+
+// exact is how long before a statement is due its session leaves the timers of Go, which are as
+// coarse as 1 ms where nothing else runs: a statement that starts late has that in its latency.
+const exact = 2 * time.Millisecond
+
+// wait returns when a statement is due, or with an error when the load is to end.
+func (p *Pace) wait(ctx context.Context, due time.Duration) error {
+	for {
+		p.mu.Lock()
+		left := due - p.elapsed()
+		p.mu.Unlock()
+		switch {
+		case left <= 0:
+			return nil
+		case left <= exact:
+			p.nap(left)
+		default:
+			if err := course.Wait(ctx, left-exact); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// nap lets the thread sleep. It may end early.
+func nap(d time.Duration) {
+	left := unix.NsecToTimespec(d.Nanoseconds())
+	_ = unix.Nanosleep(&left, nil) // who is interrupted looks at the clock again
+}
+
+// ended counts a statement. One that was cut short has not ended in the window.
+func (p *Pace) ended(due time.Duration, whole bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if i := slices.Index(p.taken, due); i >= 0 {
+		p.taken = slices.Delete(p.taken, i, i+1)
+	}
+	end := p.elapsed()
+	switch {
+	case end < p.from:
+	case whole && end < p.to:
+		at := p.second(end)
+		p.report.Done[at]++
+		p.latency.Shard(0).Record(recorder.Measure, recorder.Read, end-due, 1)
+		for i, b := range p.bounds {
+			if end-due > b {
+				p.report.Slow[i][at]++
+			}
+		}
+	default:
+		p.behind = append(p.behind, due)
+	}
+}
+
+// Report returns what the level gave, when all sessions have ended. Statements that were due in
+// the window and did not end in it are slow if they were due long enough before its end. Those
+// that no session has taken are counted as if they came at even distances. The window is divided
+// into so many parts at most.
+func (p *Pace) Report(index int32, parts int) (*runfile.LevelReport, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out := runfile.LevelReport{Index: index, Due: slices.Clone(p.report.Due), Done: p.report.Done}
+	for s := range out.Due {
+		from := p.from + time.Duration(s)*time.Second
+		out.Due[s] += p.notTaken(from, from+time.Second)
+	}
+	for i, slow := range p.report.Slow {
+		b, slow := p.bounds[i], slices.Clone(slow)
+		slow[len(slow)-1] += p.notTaken(p.from, p.to-b)
+		for _, due := range p.behind {
+			if due >= p.from && due < p.to-b {
+				slow[len(slow)-1]++
+			}
+		}
+		out.Slow = append(out.Slow, slow)
+	}
+	var all recorder.Snapshot
+	p.latency.Read(&all, recorder.Read, recorder.Measure)
+	ops, err := all.Ops()
+	if ops != nil {
+		out.Histogram = ops.Histogram
+	}
+	out = out.InParts(parts)
+	return &out, err
+}
+
+// notTaken counts the statements that are due between two moments and that no session has taken.
+func (p *Pace) notTaken(from, to time.Duration) int64 {
+	before := func(t time.Duration) float64 { return max(0, math.Ceil((float64(t)-p.next)/p.gap)) }
+	return int64(max(0, before(to)-before(from)))
+}

@@ -1,0 +1,132 @@
+package slob
+
+import (
+	"context"
+	"math"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// level lets sessions, whose statements take 10 ms each, keep a rate for a warm-up of 1 s and a
+// window of 4 s. Each can execute 100 statements a second. They are ready a minute late.
+func level(t *testing.T, users int, perSecond int64, arrivals string) runfile.LevelReport {
+	t.Helper()
+	var report *runfile.LevelReport
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPace(runfile.Capacity{
+			Bounds: []runfile.LatencyBound{{Percentile: "p99", Microseconds: 50_000}}, Arrivals: arrivals,
+		}, perSecond, 7, time.Now)
+		p.nap = time.Sleep      // of the bubble
+		time.Sleep(time.Minute) // the sessions log in
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var sessions sync.WaitGroup
+		for range users {
+			sessions.Go(func() {
+				for ctx.Err() == nil {
+					due, more := p.take()
+					if !more {
+						return
+					}
+					err := p.wait(ctx, due)
+					time.Sleep(10 * time.Millisecond)
+					p.ended(due, err == nil)
+				}
+			})
+		}
+		time.Sleep(time.Second)
+		p.Window(4)
+		time.Sleep(4 * time.Second)
+		cancel()
+		sessions.Wait()
+		var err error
+		if report, err = p.Report(3, 32); err != nil {
+			t.Fatal(err)
+		}
+	})
+	return *report
+}
+
+func sum(of []int64) (n int64) {
+	for _, v := range of {
+		n += v
+	}
+	return n
+}
+
+// With twice the load, 400 statements are behind when the window begins. The 1,600 that end in
+// it are slow, and so are 1,960 that were due in it, longer than the bound before its end.
+func TestStatementsAreDueAtTheRateWhateverTheSessionsDo(t *testing.T) {
+	cases := map[string]struct {
+		perSecond int64
+		arrivals  string
+		done      [2]int64 // in 4 s
+		slow      [2]int64
+	}{
+		"half of what the sessions can do":      {200, runfile.ArrivalsFixed, [2]int64{796, 800}, [2]int64{0, 0}},
+		"the same, as from independent users":   {200, runfile.ArrivalsPoisson, [2]int64{740, 860}, [2]int64{0, 4}},
+		"twice what they can do: a queue grows": {800, runfile.ArrivalsFixed, [2]int64{1590, 1600}, [2]int64{3540, 3570}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := level(t, 4, tc.perSecond, tc.arrivals)
+			if r.Index != 3 || len(r.Due) != 4 || len(r.Done) != 4 || len(r.Slow) != 1 || len(r.Slow[0]) != 4 {
+				t.Fatalf("got %+v, want 4 seconds and one bound", r)
+			}
+			due, done, slow := sum(r.Due), sum(r.Done), sum(r.Slow[0])
+			if tc.arrivals == runfile.ArrivalsFixed && due != 4*tc.perSecond {
+				t.Errorf("%d statements were due, want %d", due, 4*tc.perSecond)
+			}
+			if done < tc.done[0] || done > tc.done[1] || slow < tc.slow[0] || slow > tc.slow[1] {
+				t.Errorf("%d statements ended and %d were slow, want %v and %v", done, slow, tc.done, tc.slow)
+			}
+			if r.Histogram == "" {
+				t.Error("the report has no latencies")
+			}
+		})
+	}
+}
+
+// Sessions that are idle wait for statements of long after the window when it begins.
+func TestManySessionsWaitForAFewStatements(t *testing.T) {
+	for name, arrivals := range map[string]string{"fixed": runfile.ArrivalsFixed, "Poisson": runfile.ArrivalsPoisson} {
+		t.Run(name, func(t *testing.T) {
+			if r := level(t, 64, 4, arrivals); arrivals == runfile.ArrivalsFixed && sum(r.Due) != 16 {
+				t.Errorf("%d statements were due in 4 s, want 16", sum(r.Due))
+			}
+		})
+	}
+}
+
+// The plan allows any rate, and the report of one that nobody can keep must not take for ever.
+func TestARateThatNobodyCanKeepIsReported(t *testing.T) {
+	r := level(t, 1, math.MaxInt32, runfile.ArrivalsFixed)
+	if due := sum(r.Due); due < 4*math.MaxInt32-4 || due > 4*math.MaxInt32+4 {
+		t.Errorf("%d statements were due in 4 s at %d/s", due, math.MaxInt32)
+	}
+}
+
+// The timers of Go are too coarse for what the latency counts from.
+func TestASessionNapsBeforeItsStatementIsDue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPace(runfile.Capacity{Arrivals: runfile.ArrivalsFixed}, 100, 7, time.Now)
+		var naps []time.Duration
+		p.nap = func(d time.Duration) {
+			naps = append(naps, d)
+			time.Sleep(d/2 + 1) // a signal ends it early
+		}
+		for range 2 {
+			due, _ := p.take()
+			if err := p.wait(t.Context(), due); err != nil || p.elapsed() < due {
+				t.Errorf("%v after the start, error %v, for a statement that is due after %v", p.elapsed(), err, due)
+			}
+		}
+		if len(naps) < 2 || naps[0] != exact {
+			t.Errorf("naps of %v", naps)
+		}
+	})
+}
