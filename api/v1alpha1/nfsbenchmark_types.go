@@ -20,7 +20,10 @@ import (
 // +kubebuilder:printcolumn:name="% wire",type=integer,JSONPath=`.status.summary.wirePercent`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Validity",type=string,priority=1,JSONPath=`.status.validity`
+// +kubebuilder:printcolumn:name="MB/s ±",type=string,priority=1,JSONPath=`.status.summary.intervals.throughput`
+// +kubebuilder:printcolumn:name="p99 95%",type=string,priority=1,JSONPath=`.status.summary.intervals.p99Latency`
 // +kubebuilder:printcolumn:name="Latency",type=string,priority=1,JSONPath=`.status.summary.meanLatency`
+// +kubebuilder:printcolumn:name="Capacity",type=string,priority=1,JSONPath=`.status.summary.capacity`
 // +kubebuilder:printcolumn:name="Paths",type=string,priority=1,JSONPath=`.status.summary.paths`
 // +kubebuilder:printcolumn:name="Storage CPU",type=string,priority=1,JSONPath=`.status.summary.storageCPU`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.message`
@@ -95,6 +98,9 @@ type NFSBenchmarkList struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.pods) || !has(self.pods.hostNetwork) || self.pods.hostNetwork == 'Disabled' || !has(self.storage.embedded)",message="storage.embedded admits the pods of the benchmark only, and traffic of the host network is the node's: leave out pods.hostNetwork"
 // +kubebuilder:validation:XValidation:rule="has(self.database) || !has(self.workload.slob) || self.workload.slob.awr == 'Disabled'",message="workload.slob.awr takes snapshots of a database: give spec.database, or leave awr out"
 // +kubebuilder:validation:XValidation:rule="!has(self.run.timeoutSeconds) || !has(self.workload.slob) || !has(self.workload.slob.users) || self.run.timeoutSeconds >= self.run.repetitions * size(self.workload.slob.users) * (self.run.baselineSeconds + self.run.warmupSeconds + self.run.durationSeconds + self.run.cooldownSeconds)",message="run.timeoutSeconds is shorter than the steps of workload.slob.users together, which each repetition goes through: raise it, or leave it out"
+// +kubebuilder:validation:XValidation:rule="!has(self.expect) || !has(self.expect.minCapacity) || has(self.workload.raw) && has(self.workload.raw.capacity) || has(self.workload.slob) && has(self.workload.slob.capacity)",message="expect.minCapacity needs a capacity to compare with: give workload.raw.capacity or workload.slob.capacity, or use expect.minIOPS"
+// +kubebuilder:validation:XValidation:rule="!(has(self.workload.raw) && has(self.workload.raw.capacity) || has(self.workload.slob) && has(self.workload.slob.capacity)) || self.run.durationSeconds <= 3600 && self.run.repetitions <= 20",message="a level of a search for capacity lasts 3600 s at most, and there are 20 searches at most: lower run.durationSeconds or run.repetitions"
+// +kubebuilder:validation:XValidation:rule="!has(self.database) || !has(self.workload.slob) || !has(self.workload.slob.capacity) || self.workload.slob.access != 'FullTableScan'",message="workload.slob.capacity counts statements of a database, and a FullTableScan takes seconds for each: use access RandomRead, or leave out spec.database"
 type NFSBenchmarkSpec struct {
 	// storage is where the data lives.
 	// +required

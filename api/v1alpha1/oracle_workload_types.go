@@ -73,6 +73,8 @@ type NativeFiles struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.updatePercent) || self.updatePercent <= 50 || self.updatePercent == 100",message="workload.slob.updatePercent must be 0 to 50, or 100, as in SLOB"
 // +kubebuilder:validation:XValidation:rule="self.access != 'FullTableScan' || !has(self.updatePercent) || self.updatePercent == 0",message="workload.slob.access FullTableScan only reads: leave out updatePercent, or use RandomRead"
 // +kubebuilder:validation:XValidation:rule="self.access != 'RandomRead' || self.workUnit * 8192 <= quantity(string(self.scale)).asInteger()",message="workload.slob.workUnit is more than the blocks of 8Ki that workload.slob.scale has: lower it, or raise scale"
+// +kubebuilder:validation:XValidation:rule="!has(self.capacity) || has(self.users) && size(self.users) == 1",message="workload.slob.capacity finds the load by itself: give one number in workload.slob.users, which is how many sessions may be at work"
+// +kubebuilder:validation:XValidation:rule="!has(self.capacity) || !has(self.workLoop) && !has(self.think) && !has(self.kit)",message="workload.slob.capacity starts operations by a schedule: leave out workload.slob.workLoop, think and kit"
 type SLOBWorkload struct {
 	// access: FullTableScan reads whole tables in large pieces past the buffer
 	// cache, RandomRead single blocks by keys.
@@ -89,6 +91,11 @@ type SLOBWorkload struct {
 	// +kubebuilder:validation:items:Maximum=1024
 	// +kubebuilder:validation:XValidation:rule="self.all(u, self.exists_one(v, v == u))",message="a number is listed twice in workload.slob.users: use run.repetitions to repeat"
 	Users []int32 `json:"users,omitempty"`
+	// capacity searches the highest rate of I/Os that keeps a latency, instead of going
+	// through users, of which one number then says how many sessions may be at work. With
+	// a database it is the rate of statements.
+	// +optional
+	Capacity *Capacity `json:"capacity,omitempty"`
 	// schemas that users are spread over, each with tables of its own.
 	// +optional
 	// +default=1

@@ -52,6 +52,18 @@ type NFSBenchmarkStatus struct {
 	// summary holds the headline numbers: those of the median repetition.
 	// +optional
 	Summary *Summary `json:"summary,omitempty"`
+	// capacity holds the highest rate within each bound of latency, where the workload asks
+	// for it.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=4
+	Capacity []CapacityStatus `json:"capacity,omitempty"`
+	// curve holds the levels of load of a search for capacity, by their offered rate. The
+	// result has all of it where this is absent for its size.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=48
+	Curve []CurvePoint `json:"curve,omitempty"`
 	// steps holds the numbers of each level of load, where there are several.
 	// +optional
 	// +listType=atomic

@@ -2,7 +2,7 @@ package v1alpha1
 
 // Metric is a number of a benchmark's status.summary that can be compared.
 //
-// +kubebuilder:validation:Enum=Throughput;IOPS;MeanLatency;P50Latency;P95Latency;P99Latency;StorageLatency;ClientCPU
+// +kubebuilder:validation:Enum=Throughput;IOPS;MeanLatency;P50Latency;P95Latency;P99Latency;StorageLatency;ClientCPU;Capacity
 type Metric string
 
 // The metrics.
@@ -15,6 +15,9 @@ const (
 	MetricP99Latency     Metric = "P99Latency"     // microseconds
 	MetricStorageLatency Metric = "StorageLatency" // microseconds, as the storage measured
 	MetricClientCPU      Metric = "ClientCPU"      // microseconds for 2^20 bytes
+	// MetricCapacity is the highest rate of operations a second within the first bound of a
+	// search for capacity.
+	MetricCapacity Metric = "Capacity"
 )
 
 // Correction is what is done against chance when there are many comparisons.
@@ -44,7 +47,7 @@ type Significance struct {
 	// metrics to compare; without them MeanLatency and Throughput.
 	// +optional
 	// +listType=set
-	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:MaxItems=9
 	Metrics []Metric `json:"metrics,omitempty"`
 	// alpha is the accepted rate of false alarms, for example "0.05".
 	// +optional

@@ -16,9 +16,14 @@ type Summary struct {
 	// throughputMegabytesPerSecond is the same in 10^6 bytes.
 	// +optional
 	ThroughputMegabytesPerSecond *int64 `json:"throughputMegabytesPerSecond,omitempty"`
-	// iops is the number of I/Os per second of both directions together.
+	// iops is the number of I/Os per second of both directions together; of a search for
+	// capacity the capacity at the first bound.
 	// +optional
 	IOPS *int64 `json:"iops,omitempty"`
+	// capacity at the first bound for people, for example "41.2k @ p99 1ms".
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Capacity string `json:"capacity,omitempty"`
 	// meanLatencyMicroseconds of one I/O.
 	// +optional
 	MeanLatencyMicroseconds *int64 `json:"meanLatencyMicroseconds,omitempty"`
@@ -59,12 +64,113 @@ type Summary struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	P99Latency string `json:"p99Latency,omitempty"`
+	// openLoopP99LatencyMicroseconds is about the 99th percentile that a load of the same
+	// mean rate would have seen that does not wait for slow operations. It is absent unless
+	// the load is a raw one without opsPerSecond.
+	// +optional
+	OpenLoopP99LatencyMicroseconds *int64 `json:"openLoopP99LatencyMicroseconds,omitempty"`
+	// intervals of 95 % say how far a longer run of the same could be from the numbers.
+	// They contain the variation within the run only, not that between runs.
+	// +optional
+	Intervals *SummaryIntervals `json:"intervals,omitempty"`
 	// wirePercent is the share of the wire limit that was reached.
 	// +optional
 	WirePercent *int32 `json:"wirePercent,omitempty"`
 	// clientCPUPermille is the busy share of the busiest client node.
 	// +optional
 	ClientCPUPermille *int32 `json:"clientCPUPermille,omitempty"`
+}
+
+// SummaryIntervals are intervals of 95 % of the numbers of a Summary. What is not known is
+// absent.
+type SummaryIntervals struct {
+	// throughput for people, in 10^6 bytes per second, for example "412 ±6".
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	Throughput string `json:"throughput,omitempty"`
+	// p99Latency for people, for example "1.1ms to 1.4ms".
+	// +optional
+	// +kubebuilder:validation:MaxLength=48
+	P99Latency string `json:"p99Latency,omitempty"`
+	// throughputLowBytesPerSecond is the lower bound of throughputBytesPerSecond.
+	// +optional
+	ThroughputLowBytesPerSecond *int64 `json:"throughputLowBytesPerSecond,omitempty"`
+	// throughputHighBytesPerSecond is the upper bound of throughputBytesPerSecond.
+	// +optional
+	ThroughputHighBytesPerSecond *int64 `json:"throughputHighBytesPerSecond,omitempty"`
+	// iopsLow is the lower bound of iops.
+	// +optional
+	IOPSLow *int64 `json:"iopsLow,omitempty"`
+	// iopsHigh is the upper bound of iops.
+	// +optional
+	IOPSHigh *int64 `json:"iopsHigh,omitempty"`
+	// meanLatencyLowMicroseconds is the lower bound of meanLatencyMicroseconds.
+	// +optional
+	MeanLatencyLowMicroseconds *int64 `json:"meanLatencyLowMicroseconds,omitempty"`
+	// meanLatencyHighMicroseconds is the upper bound of meanLatencyMicroseconds.
+	// +optional
+	MeanLatencyHighMicroseconds *int64 `json:"meanLatencyHighMicroseconds,omitempty"`
+	// p99LatencyLowMicroseconds is the lower bound of p99LatencyMicroseconds.
+	// +optional
+	P99LatencyLowMicroseconds *int64 `json:"p99LatencyLowMicroseconds,omitempty"`
+	// p99LatencyHighMicroseconds is the upper bound of p99LatencyMicroseconds.
+	// +optional
+	P99LatencyHighMicroseconds *int64 `json:"p99LatencyHighMicroseconds,omitempty"`
+}
+
+// CapacityStatus is the highest rate of operations, of all clients together, within one bound
+// of latency.
+type CapacityStatus struct {
+	// percentile of the latency that the bound is for.
+	// +kubebuilder:validation:MaxLength=8
+	// +required
+	Percentile string `json:"percentile"`
+	// microseconds of the bound.
+	// +required
+	Microseconds int64 `json:"microseconds"`
+	// operationsPerSecond is the capacity.
+	// +required
+	OperationsPerSecond int64 `json:"operationsPerSecond"`
+	// low is the lower end of its interval of 95 % confidence.
+	// +optional
+	Low int64 `json:"low,omitempty"`
+	// high is the upper end.
+	// +optional
+	High int64 `json:"high,omitempty"`
+	// limitedBy is what held the rate: Wire, ClientCPU, StorageCPU, Queue or Storage. It is
+	// absent where that is not known.
+	// +kubebuilder:validation:MaxLength=32
+	// +optional
+	LimitedBy string `json:"limitedBy,omitempty"`
+	// reached says that one rate keeps the bound and a higher one breaks it. Otherwise
+	// operationsPerSecond is the highest rate that was tried, or 0 if none kept the bound.
+	// +required
+	Reached bool `json:"reached"`
+}
+
+// CurvePoint is one level of load of a search for capacity, over all clients.
+type CurvePoint struct {
+	// offered operations per second.
+	// +required
+	Offered int64 `json:"offered"`
+	// achieved operations per second.
+	// +required
+	Achieved int64 `json:"achieved"`
+	// p50Microseconds is the median latency.
+	// +optional
+	P50Microseconds int64 `json:"p50Microseconds,omitempty"`
+	// p99Microseconds is the 99th percentile.
+	// +optional
+	P99Microseconds int64 `json:"p99Microseconds,omitempty"`
+	// p999Microseconds is the 99.9th percentile.
+	// +optional
+	P999Microseconds int64 `json:"p999Microseconds,omitempty"`
+	// errors are the operations that failed.
+	// +optional
+	Errors int64 `json:"errors,omitempty"`
+	// knee says that more load than this gave latency and hardly throughput.
+	// +optional
+	Knee bool `json:"knee,omitempty"`
 }
 
 // StepStatus holds the numbers of one level of load: the medians over the

@@ -26,14 +26,24 @@ type Workload struct {
 // +kubebuilder:validation:XValidation:rule="quantity(string(self.fileSize)).asInteger() >= (has(self.blockSize) ? quantity(string(self.blockSize)).asInteger() : self.pattern.startsWith('Random') ? 8192 : 1048576)",message="workload.raw.fileSize is smaller than blockSize: make the file at least one block"
 // +kubebuilder:validation:XValidation:rule="(has(self.blockSize) ? quantity(string(self.blockSize)).asInteger() : self.pattern.startsWith('Random') ? 8192 : 1048576) < 1 || quantity(string(self.fileSize)).asInteger() % (has(self.blockSize) ? quantity(string(self.blockSize)).asInteger() : self.pattern.startsWith('Random') ? 8192 : 1048576) == 0",message="workload.raw.fileSize must be a multiple of blockSize"
 // +kubebuilder:validation:XValidation:rule="self.jobs * self.depth * (has(self.blockSize) ? quantity(string(self.blockSize)).asInteger() : self.pattern.startsWith('Random') ? 8192 : 1048576) <= 17179869184",message="workload.raw.jobs x depth x blockSize is more than 16Gi of buffers in each client: lower one of them"
+// +kubebuilder:validation:XValidation:rule="!(self.pattern in ['Mixed', 'RandomMixed']) || has(self.readPercent)",message="workload.raw.pattern Mixed and RandomMixed read and write: give workload.raw.readPercent, such as 70"
+// +kubebuilder:validation:XValidation:rule="self.pattern in ['Mixed', 'RandomMixed'] || !has(self.readPercent)",message="workload.raw.readPercent is for the patterns Mixed and RandomMixed: leave it out, or choose one of them"
+// +kubebuilder:validation:XValidation:rule="!has(self.capacity) || !has(self.operationsPerSecond)",message="workload.raw.capacity finds the rate by itself: leave out workload.raw.operationsPerSecond"
+// +kubebuilder:validation:XValidation:rule="!has(self.capacity) || self.pattern != 'Copy'",message="workload.raw.capacity needs operations of one size that start by a schedule, which Copy does not make: choose RandomMixed or another pattern"
 type RawWorkload struct {
 	// pattern of the load. Read and Overwrite go through the file in order,
 	// RandomRead and RandomWrite choose aligned offsets, Copy reads one file
-	// and overwrites another. Writes never grow a file.
+	// and overwrites another. Mixed and RandomMixed do readPercent of reads among
+	// overwrites, in order and at aligned offsets. Writes never grow a file.
 	// +required
 	Pattern RawPattern `json:"pattern"`
-	// blockSize of one I/O. It defaults to 8Ki for RandomRead and RandomWrite, a
-	// block of a database, and to 1Mi otherwise, as scans read.
+	// readPercent of the I/Os of Mixed and RandomMixed are reads.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=99
+	ReadPercent *int32 `json:"readPercent,omitempty"`
+	// blockSize of one I/O. It defaults to 8Ki for RandomRead, RandomWrite and
+	// RandomMixed, a block of a database, and to 1Mi otherwise, as scans read.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() in [512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144, 524288, 1048576, 2097152, 4194304, 8388608, 16777216]",message="workload.raw.blockSize must be a power of two from 512 to 16Mi, such as 8Ki or 1Mi: direct I/O is aligned"
 	BlockSize *resource.Quantity `json:"blockSize,omitempty"`
@@ -61,6 +71,11 @@ type RawWorkload struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000000
 	OperationsPerSecond *int64 `json:"operationsPerSecond,omitempty"`
+	// capacity searches the highest rate of I/Os that keeps a latency, instead of
+	// measuring one load. jobs x depth of each client is then how many I/Os may be
+	// outstanding.
+	// +optional
+	Capacity *Capacity `json:"capacity,omitempty"`
 	// seed of offsets and data; the same seed repeats the same run. Without
 	// it, one is derived from the object and recorded in the result.
 	// +optional
@@ -81,9 +96,82 @@ type RawWorkload struct {
 	ForeignFiles ForeignFilesPolicy `json:"foreignFiles,omitempty"`
 }
 
+// Capacity asks for the highest rate of operations, of all clients together, whose latency
+// keeps a bound. The load goes through levels: each is an open loop, in which latency counts
+// from when an operation is due.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.milliseconds) != has(self.microseconds)",message="give exactly one of capacity.milliseconds and capacity.microseconds: the latency that the operations keep"
+// +kubebuilder:validation:XValidation:rule="!has(self.alsoAt) || self.alsoAt.all(b, (has(b.microseconds) ? b.microseconds : has(b.milliseconds) ? b.milliseconds * 1000 : 0) >= (has(self.microseconds) ? self.microseconds : has(self.milliseconds) ? self.milliseconds * 1000 : 0))",message="capacity.alsoAt has a lower latency than capacity: write the lowest latency first, to which the headline number belongs"
+type Capacity struct {
+	// percentile of the latency that the bound is for.
+	// +optional
+	// +default="p99"
+	Percentile LatencyPercentile `json:"percentile,omitempty"`
+	// milliseconds that the percentile of the latency may have at most.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=10000
+	Milliseconds *int64 `json:"milliseconds,omitempty"`
+	// microseconds is the same in a finer unit.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=10000000
+	Microseconds *int64 `json:"microseconds,omitempty"`
+	// alsoAt lists further bounds, with the lowest latency above. The same run finds the
+	// capacity of each.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=3
+	AlsoAt []LatencyBound `json:"alsoAt,omitempty"`
+	// arrivals is when operations are due: at random distances, as from many independent
+	// users, or at Fixed ones.
+	// +optional
+	// +default="Poisson"
+	Arrivals Arrivals `json:"arrivals,omitempty"`
+}
+
+// LatencyBound is the latency that a percentile of all operations keeps.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.milliseconds) != has(self.microseconds)",message="give exactly one of milliseconds and microseconds in each of capacity.alsoAt: the latency that the operations keep"
+type LatencyBound struct {
+	// percentile of the latency that the bound is for.
+	// +optional
+	// +default="p99"
+	Percentile LatencyPercentile `json:"percentile,omitempty"`
+	// milliseconds that the percentile of the latency may have at most.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=10000
+	Milliseconds *int64 `json:"milliseconds,omitempty"`
+	// microseconds is the same in a finer unit.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=10000000
+	Microseconds *int64 `json:"microseconds,omitempty"`
+}
+
+// LatencyPercentile is a percentile of latencies.
+//
+// +kubebuilder:validation:Enum=p50;p90;p95;p99;p999
+type LatencyPercentile string
+
+// PercentileP99 is the percentile where none is given.
+const PercentileP99 LatencyPercentile = "p99"
+
+// Arrivals says when the operations of an open loop are due.
+//
+// +kubebuilder:validation:Enum=Poisson;Fixed
+type Arrivals string
+
+// The arrivals.
+const (
+	ArrivalsPoisson Arrivals = "Poisson"
+	ArrivalsFixed   Arrivals = "Fixed"
+)
+
 // RawPattern is an order of reads and writes.
 //
-// +kubebuilder:validation:Enum=Read;Overwrite;Copy;RandomRead;RandomWrite
+// +kubebuilder:validation:Enum=Read;Overwrite;Copy;RandomRead;RandomWrite;Mixed;RandomMixed
 type RawPattern string
 
 // The patterns.
@@ -93,6 +181,8 @@ const (
 	PatternCopy        RawPattern = "Copy"
 	PatternRandomRead  RawPattern = "RandomRead"
 	PatternRandomWrite RawPattern = "RandomWrite"
+	PatternMixed       RawPattern = "Mixed"
+	PatternRandomMixed RawPattern = "RandomMixed"
 )
 
 // ForeignFilesPolicy says what to do with files that are not ours.
@@ -110,13 +200,15 @@ const (
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.timeoutSeconds) || self.timeoutSeconds >= self.repetitions * (self.baselineSeconds + self.warmupSeconds + self.durationSeconds + self.cooldownSeconds)",message="run.timeoutSeconds is shorter than the parts of the run together: raise it, or leave it out"
 type Run struct {
-	// durationSeconds is the measured window.
+	// durationSeconds is the measured window. With capacity of the workload it is the longest
+	// window of one level of load; a level ends earlier when its percentile is known.
 	// +optional
 	// +default=60
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=86400
 	DurationSeconds int32 `json:"durationSeconds,omitempty"`
-	// warmupSeconds of load before it, which are not counted.
+	// warmupSeconds of load before it, which are not counted. With capacity of the workload
+	// they come before the first level.
 	// +optional
 	// +default=10
 	// +kubebuilder:validation:Minimum=0
@@ -130,7 +222,8 @@ type Run struct {
 	// +kubebuilder:validation:Maximum=3600
 	BaselineSeconds *int32 `json:"baselineSeconds,omitempty"`
 	// repetitions of baseline, warm-up and window. The summary is the median
-	// repetition; with several, their variation is reported.
+	// repetition; with several, their variation is reported. With capacity of the workload
+	// each is a whole search.
 	// +optional
 	// +default=1
 	// +kubebuilder:validation:Minimum=1
@@ -167,6 +260,11 @@ type Expect struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	MinIOPS *int64 `json:"minIOPS,omitempty"`
+	// minCapacity is the least capacity at the first bound of the workload's capacity, in
+	// operations per second.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	MinCapacity *int64 `json:"minCapacity,omitempty"`
 	// maxMeanLatencyMicroseconds is the largest mean latency.
 	// +optional
 	// +kubebuilder:validation:Minimum=1

@@ -45,13 +45,15 @@ func reduceSettled(in any) (any, error) {
 	}
 	b.Status = v1alpha1.NFSBenchmarkStatus{
 		ObservedGeneration: st.ObservedGeneration, Phase: st.Phase, Verdict: st.Verdict, Validity: st.Validity,
-		StartTime: st.StartTime, CompletionTime: st.CompletionTime, Summary: st.Summary, ResultRef: st.ResultRef,
+		StartTime: st.StartTime, CompletionTime: st.CompletionTime, Summary: st.Summary, Capacity: st.Capacity,
+		ResultRef: st.ResultRef,
 	}
 	if st.Phase != v1alpha1.PhaseSucceeded {
 		b.Status.Message = st.Message // the record of a suite has it
 	}
 	if sum := b.Status.Summary; sum != nil { // without what is there twice, for people
 		sum.Workload, sum.Protocol, sum.Paths, sum.StorageCPU, sum.MeanLatency, sum.P99Latency = "", "", "", "", "", ""
+		sum.Capacity = ""
 		sum.ThroughputMegabytesPerSecond = nil
 	}
 	for _, c := range st.Conditions {

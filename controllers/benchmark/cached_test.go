@@ -31,7 +31,8 @@ func settled() *v1alpha1.NFSBenchmark {
 	at, n := metav1.NewTime(time.Unix(1_800_000_000, 0)), int64(7)
 	b.Status = v1alpha1.NFSBenchmarkStatus{
 		ObservedGeneration: 1, Phase: v1alpha1.PhaseSucceeded, Verdict: v1alpha1.VerdictPass, Validity: v1alpha1.ValidityValid,
-		Message: "900 MB/s", StartTime: &at, CompletionTime: &at, Summary: &v1alpha1.Summary{IOPS: &n},
+		Message: "900 MB/s", StartTime: &at, CompletionTime: &at, Summary: &v1alpha1.Summary{IOPS: &n}, Capacity: []v1alpha1.CapacityStatus{{Percentile: "p99", Microseconds: 1000, OperationsPerSecond: 7}},
+		Curve:     make([]v1alpha1.CurvePoint, 48),
 		ResultRef: &v1alpha1.ResultReference{Name: "b-result"}, Steps: make([]v1alpha1.StepStatus, 16), Paths: make([]v1alpha1.PathStatus, 2),
 		Resolved: &v1alpha1.ResolvedStatus{Export: "/vol/oradata"}, Findings: []v1alpha1.Finding{{Code: "Indirect", Message: "why"}},
 		Conditions: []metav1.Condition{
@@ -57,7 +58,7 @@ func TestTheCacheHoldsOfASettledBenchmarkWhatSuitesAndMetricsRead(t *testing.T) 
 		Protocol: v1alpha1.Protocol{Version: whole.Spec.Protocol.Version, Client: whole.Spec.Protocol.Client},
 		Workload: v1alpha1.Workload{SLOB: &v1alpha1.SLOBWorkload{Access: v1alpha1.SLOBRandomRead}},
 	}
-	want.Status.Message, want.Status.Steps, want.Status.Paths, want.Status.Resolved = "", nil, nil, nil
+	want.Status.Message, want.Status.Steps, want.Status.Paths, want.Status.Resolved, want.Status.Curve = "", nil, nil, nil, nil
 	want.Status.Findings = []v1alpha1.Finding{{Code: "Indirect"}}
 	want.Status.Conditions = want.Status.Conditions[1:]
 	if diff := cmp.Diff(client.Object(want), out); diff != "" {

@@ -205,8 +205,10 @@ type scope struct {
 	plan          *runfile.Plan
 	load          *batchv1.Job
 	progress      []runfile.Progress
-	database      *diagnose.Database // in the pods; nil = not looked at, or there is none
-	released      bool               // the clients may start their load
+	reports       []*runfile.LevelReport // the last one of each client in a search for capacity; nil = it has none
+	database      *diagnose.Database     // in the pods; nil = not looked at, or there is none
+	released      bool                   // the clients may start their load
+	levels        []byte                 // of the search of several clients, as they were published; nil = none are
 	result        *runfile.Result
 	kept          int64 // bytes of the ConfigMap with the result; 0 = not looked at
 	judgement     *judge.Judgement

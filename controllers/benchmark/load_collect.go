@@ -74,11 +74,13 @@ func (r *Reconciler) readResultObject(ctx context.Context, s *scope) (*corev1.Co
 	if err != nil || cm == nil || s.plan == nil {
 		return nil, err
 	}
-	s.progress = nil
+	s.progress, s.reports = nil, make([]*runfile.LevelReport, s.plan.Clients)
 	_, s.released = cm.Data[runfile.KeyRelease]
+	s.levels = []byte(cm.Data[runfile.KeyLevels])
 	for i := range s.plan.Clients {
 		if p := progressOf(cm, i); p != nil {
 			s.progress = append(s.progress, *p)
+			s.reports[i] = p.Level
 		}
 	}
 	return cm, nil
@@ -151,7 +153,7 @@ func (r *Reconciler) collect(ctx context.Context, s *scope) (next, error) {
 	case f.Code == runfile.FailureCancelled:
 		return r.explainStop(ctx, s)
 	default:
-		return s.fail(reasonOf(f), f.Message)
+		return s.fail(reasonOf(f), f.Message+s.notReported())
 	}
 
 	if err := r.keepPoints(ctx, s); err != nil {

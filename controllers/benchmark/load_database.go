@@ -77,7 +77,7 @@ func (s *scope) deadlineMessage() (reason, message string) {
 				"look at its log", seconds, d.StartupTimeoutSeconds)
 	}
 	return v1alpha1.ReasonTimeout, fmt.Sprintf("the run took longer than %d s: raise spec.run.timeoutSeconds, or make "+
-		"files or durations smaller", seconds)
+		"files or durations smaller", seconds) + s.notReported()
 }
 
 // explainDatabase asks the pods why a load lost its database: only Kubernetes

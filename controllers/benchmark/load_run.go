@@ -131,7 +131,7 @@ func (r *Reconciler) runLoad(ctx context.Context, s *scope) (next, error) {
 	if err := r.releaseClients(ctx, s); err != nil {
 		return next{}, err
 	}
-	return waitFor(soon), nil
+	return r.nextLevel(ctx, s)
 }
 
 // ensureLoad creates the load Job once. A Job that is gone although the run
@@ -295,8 +295,15 @@ func (r *Reconciler) releaseClients(ctx context.Context, s *scope) error {
 	if slices.ContainsFunc(s.progress, func(p runfile.Progress) bool { return !p.Ready }) {
 		return nil
 	}
-	released := map[string]string{runfile.KeyRelease: s.now.UTC().Format(time.RFC3339Nano)}
-	return r.patchResult(ctx, s, map[string]any{"data": released})
+	signal := map[string]string{runfile.KeyRelease: s.now.UTC().Format(time.RFC3339Nano)}
+	if s.searches() {
+		levels, err := levelsText(*s.plan, nil)
+		if err != nil {
+			return err
+		}
+		signal[runfile.KeyLevels] = levels
+	}
+	return r.patchResult(ctx, s, map[string]any{"data": signal})
 }
 
 // troubleOf is what keeps the pods of a Job from their work, or the Job from having any; nil

@@ -417,8 +417,15 @@ func failureOf(o *outcome) v1alpha1.FailureKind {
 func workloadWords(p runfile.Plan) string {
 	switch w := p.Workload; {
 	case w.Raw != nil:
-		return fmt.Sprintf("%s %s x%d depth %d", w.Raw.Pattern, resource.NewQuantity(w.Raw.BlockSizeBytes, resource.BinarySI),
-			w.Raw.Jobs*p.Clients, w.Raw.Depth)
+		words := w.Raw.Pattern
+		if w.Raw.ReadPercent > 0 {
+			words += fmt.Sprintf(" %d%% reads", w.Raw.ReadPercent)
+		}
+		words += " " + resource.NewQuantity(w.Raw.BlockSizeBytes, resource.BinarySI).String()
+		if w.Raw.Capacity != nil {
+			return words + capacityAsked(*w.Raw.Capacity)
+		}
+		return fmt.Sprintf("%s x%d depth %d", words, w.Raw.Jobs*p.Clients, w.Raw.Depth)
 	case w.Calibrate != nil:
 		return fmt.Sprintf("Calibrate %d disks %dms", w.Calibrate.PhysicalDisks, w.Calibrate.MaxLatencyMilliseconds)
 	case w.SLOB == nil:
@@ -432,10 +439,12 @@ func workloadWords(p runfile.Plan) string {
 	if w.UpdatePercent > 0 {
 		words += fmt.Sprintf(" %d%% updates", w.UpdatePercent)
 	}
-	switch len(w.Users) {
-	case 0:
+	switch {
+	case w.Capacity != nil:
+		return words + capacityAsked(*w.Capacity)
+	case len(w.Users) == 0:
 		return words
-	case 1:
+	case len(w.Users) == 1:
 		return words + " " + usersWords(w.Users[0])
 	default:
 		return fmt.Sprintf("%s %d-%d users", words, slices.Min(w.Users), slices.Max(w.Users))
@@ -462,6 +471,9 @@ func protocolWords(p runfile.Plan) string {
 // numbers does not say by itself.
 func headline(s *scope) string {
 	j := s.judgement
+	if j != nil && j.Capacity != nil && len(j.Capacity.Bounds) > 0 {
+		return capacityHeadline(j.Capacity.Bounds, s.b.Spec.Database != nil)
+	}
 	if j == nil || j.Summary == nil {
 		return "finished"
 	}

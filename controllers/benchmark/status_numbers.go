@@ -41,12 +41,12 @@ func setNumbers(s *scope) {
 	}
 	st.Findings = findings(j.Findings)
 	st.Steps = steps(j.Steps)
-	if j.Summary == nil {
-		return
+	if j.Summary != nil {
+		fillSummary(st.Summary, j.Summary)
+		st.Paths = paths(s.result)
+		st.StorageNodes = storageNodes(j.Summary.StorageNodes)
 	}
-	fillSummary(st.Summary, j.Summary)
-	st.Paths = paths(s.result)
-	st.StorageNodes = storageNodes(j.Summary.StorageNodes)
+	setCapacity(st, j.Capacity, s.b.Spec.Database != nil)
 }
 
 func fillSummary(sum *v1alpha1.Summary, m *judge.Summary) {
@@ -59,6 +59,8 @@ func fillSummary(sum *v1alpha1.Summary, m *judge.Summary) {
 	sum.ClientCPUPermille = m.ClientCPU.BusiestNodePermille
 	sum.StorageCPU = pass.ClipTo(storageCPUWords(m.StorageNodes), 256)
 	sum.StorageMeanLatencyMicroseconds = m.Storage.MeanLatencyMicroseconds
+	sum.OpenLoopP99LatencyMicroseconds = m.OpenLoopP99Microseconds
+	sum.Intervals = summaryIntervals(m.Total)
 
 	l := m.Total.Latency
 	if l == nil {
@@ -75,6 +77,32 @@ func fillSummary(sum *v1alpha1.Summary, m *judge.Summary) {
 	sum.P999LatencyMicroseconds = &l.P999Microseconds
 	sum.MaxLatencyMicroseconds = &l.MaxMicroseconds
 	sum.P99Latency = latencyWords(l.P99Microseconds)
+}
+
+// summaryIntervals is nil where no interval is known.
+func summaryIntervals(d judge.Direction) *v1alpha1.SummaryIntervals {
+	if d.Intervals == (judge.Intervals{}) {
+		return nil
+	}
+	out := &v1alpha1.SummaryIntervals{}
+	if in := d.Intervals.BytesPerSecond; in != nil {
+		out.ThroughputLowBytesPerSecond, out.ThroughputHighBytesPerSecond = &in.Low, &in.High
+		out.Throughput = fmt.Sprintf("%.0f ±%.1f", float64(d.BytesPerSecond)/1e6, float64(in.High-in.Low)/2e6)
+		if half := (in.High - in.Low) / 2; half >= 10e6 {
+			out.Throughput = fmt.Sprintf("%.0f ±%.0f", float64(d.BytesPerSecond)/1e6, float64(half)/1e6)
+		}
+	}
+	if in := d.Intervals.OperationsPerSecond; in != nil {
+		out.IOPSLow, out.IOPSHigh = &in.Low, &in.High
+	}
+	if in := d.Intervals.MeanMicroseconds; in != nil {
+		out.MeanLatencyLowMicroseconds, out.MeanLatencyHighMicroseconds = &in.Low, &in.High
+	}
+	if in := d.Intervals.P99Microseconds; in != nil {
+		out.P99LatencyLowMicroseconds, out.P99LatencyHighMicroseconds = &in.Low, &in.High
+		out.P99Latency = latencyWords(in.Low) + " to " + latencyWords(in.High)
+	}
+	return out
 }
 
 // known leaves out a rate of zero: a calibration may have found one of its two,
@@ -315,6 +343,8 @@ func levelOf(p *runfile.Plan, index int32) (repetition int32, words string) {
 		return max(index, 0), ""
 	}
 	switch w := p.Workload; {
+	case w.Capacity() != nil: // it finds its own levels
+		return 0, fmt.Sprintf(", level %d", index)
 	case w.SLOB != nil && len(w.SLOB.Users) > 1:
 		n := int32(len(w.SLOB.Users)) //nolint:gosec // 32 at most
 		return (index-1)/n + 1, " with " + usersWords(w.SLOB.Users[(index-1)%n])
@@ -355,6 +385,7 @@ func progressMessage(p *runfile.Plan, all []runfile.Progress) string {
 func fit(st *v1alpha1.NFSBenchmarkStatus) {
 	pass.Fit(st, func() []pass.Cut {
 		return []pass.Cut{
+			{Bytes: len(st.Curve) * pass.MaxStatusBytes, Cut: func() { st.Curve = nil }}, // a part of it would mislead
 			{Bytes: pass.SizeOf(st.Paths), Cut: func() { st.Paths = pass.Shorter(st.Paths) }},
 			{Bytes: pass.SizeOf(st.Findings), Cut: func() { st.Findings = pass.Shorter(st.Findings) }},
 			{Bytes: pass.SizeOf(st.StorageNodes), Cut: func() { st.StorageNodes = pass.Shorter(st.StorageNodes) }},

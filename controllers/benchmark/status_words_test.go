@@ -3,10 +3,40 @@ package benchmark
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/gen"
 )
+
+func TestTheSummaryHasIntervals(t *testing.T) {
+	t.Parallel()
+	total := judge.Direction{BytesPerSecond: 412_400_000, Intervals: judge.Intervals{
+		BytesPerSecond:  &judge.Interval{Low: 406_000_000, High: 418_800_000},
+		P99Microseconds: &judge.Interval{Low: 1100, High: 1400},
+	}}
+	want := &v1alpha1.SummaryIntervals{
+		Throughput: "412 ±6.4", P99Latency: "1.1ms to 1.4ms",
+		ThroughputLowBytesPerSecond: new(int64(406_000_000)), ThroughputHighBytesPerSecond: new(int64(418_800_000)),
+		P99LatencyLowMicroseconds: new(int64(1100)), P99LatencyHighMicroseconds: new(int64(1400)),
+	}
+	sum := &v1alpha1.Summary{}
+	fillSummary(sum, &judge.Summary{Total: total, OpenLoopP99Microseconds: new(int64(9000))})
+	if diff := cmp.Diff(want, sum.Intervals); diff != "" || *sum.OpenLoopP99LatencyMicroseconds != 9000 {
+		t.Error(diff, sum.OpenLoopP99LatencyMicroseconds)
+	}
+	total.BytesPerSecond, total.Intervals.BytesPerSecond = 2_228_000_000, &judge.Interval{Low: 2_200_000_000, High: 2_256_000_000}
+	fillSummary(sum, &judge.Summary{Total: total})
+	if got := sum.Intervals.Throughput; got != "2228 ±28" {
+		t.Error(got)
+	}
+	fillSummary(sum, &judge.Summary{})
+	if sum.Intervals != nil || sum.OpenLoopP99LatencyMicroseconds != nil {
+		t.Errorf("of an unknown interval: %+v", sum.Intervals)
+	}
+}
 
 func TestWhatKindOfFailureEndedARun(t *testing.T) {
 	t.Parallel()

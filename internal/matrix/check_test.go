@@ -108,6 +108,10 @@ func TestTooFewRepetitionsForTheClaimAreRefused(t *testing.T) {
 		"NoClaim":       {"\n  repetitions: 1", ""},
 		"Regression":    {"\n  repetitions: 5\n  schedule: {cron: '0 2 * * 0'}\n  regression: {}", "spec.regression: 5 repetitions"},
 		"FewerMetrics":  {"\n  repetitions: 5\n  schedule: {cron: '0 2 * * 0'}\n  regression: {metrics: [IOPS]}", ""},
+		"OneSearch":     {"\n  repetitions: 1\n  compare: {baseline: {client: nfs}, metrics: [Capacity]}", ""},
+		"OneEachNight":  {"\n  repetitions: 1\n  schedule: {cron: '0 2 * * 0'}\n  regression: {metrics: [Capacity]}", ""},
+		"OneForAll":     {"\n  repetitions: 1\n  schedule: {cron: '0 2 * * 0'}\n  regression: {metrics: [Capacity, IOPS]}", "spec.regression: 1 repetition cannot"},
+		"TwoSearches":   {"\n  repetitions: 2\n  schedule: {cron: '0 2 * * 0'}\n  regression: {metrics: [Capacity]}", "spec.regression: 2 repetitions cannot"},
 		"NoRegressions": {"\n  repetitions: 5\n  schedule: {cron: '0 2 * * 0'}", ""},
 	}
 	for name, tc := range cases {

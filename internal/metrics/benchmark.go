@@ -3,6 +3,7 @@ package metrics
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
@@ -45,9 +46,21 @@ func exportBenchmark(s sink, b *v1alpha1.NFSBenchmark) {
 	if st.Summary != nil {
 		exportSummary(s, st.Summary, own, with)
 	}
+	for _, q := range st.Capacity {
+		exportCapacity(s, q, with)
+	}
 	for _, n := range st.StorageNodes {
 		if n.CPUPermille != nil {
 			s.send("benchmark_storage_cpu_ratio", float64(*n.CPUPermille)/perMille, with(n.Name)...)
+		}
+	}
+}
+
+func exportCapacity(s sink, q v1alpha1.CapacityStatus, with func(...string) []string) {
+	bound := strconv.FormatFloat(float64(q.Microseconds)/perMicros, 'f', -1, 64)
+	for stat, rate := range map[string]int64{"capacity": q.OperationsPerSecond, "low": q.Low, "high": q.High} {
+		if rate > 0 { // 0 = not known
+			s.send("benchmark_capacity_operations_per_second", float64(rate), with(q.Percentile, bound, stat)...)
 		}
 	}
 }

@@ -33,6 +33,9 @@ func newDescs() descs {
 	one("benchmark_info", "1, with the phase and the outcome of a benchmark.", "phase", "verdict", "validity")
 	one("benchmark_throughput_bytes_per_second", "Throughput of both directions, of the median repetition.")
 	one("benchmark_iops", "I/Os per second of both directions, of the median repetition.")
+	one("benchmark_capacity_operations_per_second", "Highest rate of operations whose latency keeps a bound, by the "+
+		"percentile and the bound in seconds: the capacity, and low and high of the interval that contains it with 95 %.",
+		"percentile", "bound", "stat")
 	one("benchmark_latency_seconds", "Latency of one I/O, of the median repetition, by mean, p50, p95, p99, p999, max, "+
 		"and storage for the mean that the storage measured.", "stat")
 	one("benchmark_wire_ratio", "Share of what the links can carry that was reached.")
@@ -65,6 +68,8 @@ func newDescs() descs {
 	cell("suite_cell_throughput_bytes_per_second", "Throughput of a cell in the newest run, by median, low and high: the "+
 		"interval that holds the median with 95 %.", "stat")
 	cell("suite_cell_iops", "I/Os per second of a cell in the newest run, by median, low and high.", "stat")
+	cell("suite_cell_capacity_operations_per_second", "Highest rate of operations within the first bound of a search, of "+
+		"a cell in the newest run, by median, low and high.", "stat")
 	cell("suite_cell_latency_seconds", "Latency of a cell in the newest run, by what was measured, and of that the "+
 		"median, low and high.", "latency", "stat")
 	cell("suite_comparison_impact_ratio", "Difference of a cell to its baseline as a share of it; positive is better, "+

@@ -110,6 +110,8 @@ func exportCell(s sink, c v1alpha1.CellStatus, own []string) {
 		name, per = "suite_cell_throughput_bytes_per_second", 1
 	case v1alpha1.MetricIOPS:
 		name, per = "suite_cell_iops", 1
+	case v1alpha1.MetricCapacity:
+		name, per = "suite_cell_capacity_operations_per_second", 1
 	case v1alpha1.MetricClientCPU:
 		return // a cost of the client, and no unit that others have
 	case v1alpha1.MetricMeanLatency, v1alpha1.MetricP50Latency, v1alpha1.MetricP95Latency,

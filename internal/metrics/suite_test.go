@@ -34,6 +34,7 @@ func suite() *v1alpha1.NFSBenchmarkSuite {
 				{Cell: "dnfs-u8", Step: "Users=8", Metric: v1alpha1.MetricMeanLatency, Median: 402},
 				{Cell: "dnfs-u8", Step: "Users=8", Metric: v1alpha1.MetricIOPS, Median: 28_000},
 				{Cell: "dnfs-u8", Step: "Users=8", Metric: v1alpha1.MetricClientCPU, Median: 900},
+				{Cell: "dnfs", Metric: v1alpha1.MetricCapacity, Median: 41_200, MedianLow: new(int64(40_500)), MedianHigh: new(int64(41_900))},
 			},
 			Comparisons: []v1alpha1.ComparisonStatus{{
 				Cell: "dnfs-u8", Baseline: "nfs-u8", Step: "Users=8", Metric: v1alpha1.MetricMeanLatency,

@@ -1,7 +1,9 @@
 package plan
 
 import (
+	"cmp"
 	"path"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -39,6 +41,8 @@ func raw(b *v1alpha1.NFSBenchmark) *runfile.Raw {
 		Directory:         w.Directory,
 		OverwriteExisting: w.ForeignFiles == v1alpha1.ForeignFilesOverwrite,
 		KeepFiles:         keeps(b),
+		ReadPercent:       ptr.Deref(w.ReadPercent, 0),
+		Capacity:          capacity(w.Capacity),
 	}
 	if w.BlockSize != nil {
 		r.BlockSizeBytes = w.BlockSize.Value()
@@ -47,6 +51,25 @@ func raw(b *v1alpha1.NFSBenchmark) *runfile.Raw {
 		r.OperationsPerSecond = *w.OperationsPerSecond
 	}
 	return r
+}
+
+// capacity has the bounds in the order in which a search for it meets them.
+func capacity(q *v1alpha1.Capacity) *runfile.Capacity {
+	if q == nil {
+		return nil
+	}
+	out := &runfile.Capacity{Arrivals: cmp.Or(string(q.Arrivals), runfile.ArrivalsPoisson)}
+	first := v1alpha1.LatencyBound{Percentile: q.Percentile, Milliseconds: q.Milliseconds, Microseconds: q.Microseconds}
+	for _, b := range append([]v1alpha1.LatencyBound{first}, q.AlsoAt...) {
+		out.Bounds = append(out.Bounds, runfile.LatencyBound{
+			Percentile:   string(cmp.Or(b.Percentile, v1alpha1.PercentileP99)),
+			Microseconds: ptr.Deref(b.Microseconds, 1000*ptr.Deref(b.Milliseconds, 0)),
+		})
+	}
+	slices.SortStableFunc(out.Bounds, func(a, b runfile.LatencyBound) int {
+		return cmp.Compare(a.Microseconds, b.Microseconds)
+	})
+	return out
 }
 
 // keeps says that what a run has loaded is left for the next.
@@ -99,6 +122,7 @@ func slob(b *v1alpha1.NFSBenchmark) *runfile.SLOB {
 		UpdatePercent:    w.UpdatePercent,
 		RedoStress:       string(w.RedoStress),
 		ObfuscateColumns: w.ObfuscateColumns != v1alpha1.Disabled,
+		Capacity:         capacity(w.Capacity),
 	}
 	if t := w.Think; t != nil {
 		s.Think = &runfile.Think{

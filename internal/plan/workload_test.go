@@ -48,6 +48,48 @@ func TestTheFilesOfTheNativeEngine(t *testing.T) {
 	}
 }
 
+func TestASearchForCapacity(t *testing.T) {
+	t.Parallel()
+	mixed := func(b *v1alpha1.NFSBenchmark) {
+		w := b.Spec.Workload.Raw
+		w.Pattern, w.ReadPercent, w.BlockSize = v1alpha1.PatternRandomMixed, new(int32(70)), nil
+		w.Capacity = &v1alpha1.Capacity{
+			Microseconds: new(int64(500)), AlsoAt: []v1alpha1.LatencyBound{
+				{Percentile: "p999", Milliseconds: new(int64(5))}, {Percentile: "p50", Milliseconds: new(int64(1))},
+			},
+		}
+		b.Spec.Expect = &v1alpha1.Expect{MinCapacity: new(int64(40_000))}
+	}
+	p := build(t, target("10.0.1.61"), mixed)
+	want := &runfile.Capacity{Arrivals: "Poisson", Bounds: []runfile.LatencyBound{
+		{Percentile: "p99", Microseconds: 500}, {Percentile: "p50", Microseconds: 1000}, {Percentile: "p999", Microseconds: 5000},
+	}}
+	if diff := cmp.Diff(want, p.Workload.Raw.Capacity); diff != "" {
+		t.Errorf("capacity (-want +got):\n%s", diff)
+	}
+	if r := p.Workload.Raw; r.ReadPercent != 70 || r.BlockSizeBytes != 8192 || *p.Expect.MinCapacity != 40_000 {
+		t.Errorf("raw %+v, expect %+v", r, p.Expect)
+	}
+	// Baseline and warm-up of 2 s, and 48 levels of 10 s after 1 s; 128 MiB at 50 MB/s, 180 to
+	// start, 30 to mount.
+	if got, want := p.Schedule.TimeoutSeconds, int32(4+48*11+2+180+30); got != want {
+		t.Errorf("times out after %d s, want %d", got, want)
+	}
+	// Of two clients each level warms up for 2 s and may wait 15 s for the operator, and there are
+	// twice the files.
+	if got, want := build(t, target("10.0.1.61"), mixed, gen.Clients(2)).Schedule.TimeoutSeconds, int32(4+48*27+5+180+30); got != want {
+		t.Errorf("two clients time out after %d s, want %d", got, want)
+	}
+	slob := func(b *v1alpha1.NFSBenchmark) {
+		b.Spec.Workload.SLOB.Capacity = &v1alpha1.Capacity{Milliseconds: new(int64(2)), Arrivals: v1alpha1.ArrivalsFixed}
+	}
+	want = &runfile.Capacity{Arrivals: "Fixed", Bounds: []runfile.LatencyBound{{Percentile: "p99", Microseconds: 2000}}}
+	got := build(t, target("10.0.1.61"), gen.SLOB(v1alpha1.SLOBRandomRead, 16), slob).Workload.SLOB.Capacity
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("capacity of SLOB (-want +got):\n%s", diff)
+	}
+}
+
 func TestASLOBLoadInADatabase(t *testing.T) {
 	t.Parallel()
 	change := func(b *v1alpha1.NFSBenchmark) {

@@ -21,6 +21,8 @@ func TestTheCRDsFollowTheConventionsOfKubernetesAPIs(t *testing.T) {
 				".spec.pods.nodeSelector{}: a string without bound":              "a map of strings, bounded in number",
 				".spec.database.container.environment{}: a string without bound": "a map of strings, bounded in number",
 				".status.steps[].knee: a boolean":                                "a computed mark that is there or not, and no choice of a user",
+				".status.capacity[].reached: a boolean":                          "a computed mark that is there or not, and no choice of a user",
+				".status.curve[].knee: a boolean":                                "a computed mark that is there or not, and no choice of a user",
 			},
 			foreign: []string{".metadata", ".apiVersion", ".kind", ".spec.pods.tolerations[]", ".spec.pods.resources", ".spec.database.container.resources", ".spec.pods.imagePullSecrets[]", ".status.conditions[]"},
 		},

@@ -52,6 +52,7 @@ func TestSuiteSamplesComeToWhatTheySay(t *testing.T) {
 		"dnfs-vs-pnfs-native":    {six, 36, 10, "nfsv3-local"},
 		"dnfs-vs-pnfs-oracle":    {six, 36, 10, "nfsv3-local"},
 		"dnfs-vs-pnfs-moved":     {[]string{"nfsv3", "nfsv4", "pnfs"}, 18, 0, ""},
+		"capacity":               {[]string{"v3-one", "v3-four", "v41-one", "v41-four"}, 4, 3, "v3-one"},
 		"dnfs-throughput-native": {[]string{"off", "on", "multipath", "two-clients"}, 20, 3, "off"},
 		"dnfs-throughput-oracle": {[]string{"off", "on", "multipath", "rac"}, 20, 3, "off"},
 		"nfs-vs-dnfs-native":     {[]string{"nfs", "dnfs"}, 16, 1, "nfs"},

@@ -270,7 +270,7 @@ func columns(t *testing.T, b *v1alpha1.NFSBenchmark) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	t.Log("\n" + out)
-	head := regexp.MustCompile(`(?m)^NAME +PHASE +VERDICT +WORKLOAD +PROTOCOL +MB/S +IOPS +P99 +% WIRE +AGE +VALIDITY +LATENCY +PATHS +STORAGE CPU +MESSAGE$`)
+	head := regexp.MustCompile(`(?m)^NAME +PHASE +VERDICT +WORKLOAD +PROTOCOL +MB/S +IOPS +P99 +% WIRE +AGE +VALIDITY +LATENCY +CAPACITY +PATHS +STORAGE CPU +MESSAGE$`)
 	if !head.MatchString(trimLines(out)) {
 		t.Error("the columns are others")
 	}

@@ -52,16 +52,9 @@ func TestTwoClientsMeasureTogether(t *testing.T) {
 	if x.Start.IsZero() || y.Start.IsZero() {
 		t.Fatal("a client measured nothing")
 	}
-	from, to := x.Start, x.End
-	if y.Start.After(from) {
-		from = y.Start
-	}
-	if y.End.Before(to) {
-		to = y.End
-	}
 	shortest := min(x.End.Sub(x.Start), y.End.Sub(y.Start))
-	if overlap := to.Sub(from); overlap < shortest*3/4 {
-		t.Errorf("of %v only %v were measured together", shortest, overlap)
+	if together := overlap(x, y); together < shortest*3/4 {
+		t.Errorf("of %v only %v were measured together", shortest, together)
 	}
 	if results[0].Clients[0].Index == results[1].Clients[0].Index {
 		t.Error("both results are of the same client")

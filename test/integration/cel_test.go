@@ -60,6 +60,7 @@ func refusals() map[string]refusal {
 	out := storageRefusals()
 	maps.Copy(out, databaseRefusals())
 	maps.Copy(out, workloadRefusals())
+	maps.Copy(out, capacityRefusals())
 	maps.Copy(out, map[string]refusal{
 		"NoStorage":        {"give exactly one of storage", embeddedSpec, fields{"storage.embedded": nil}, fields{}},
 		"TwoStorages":      {"give exactly one of storage", embeddedSpec, fields{"storage.claim.name": "data"}, fields{}},
@@ -238,6 +239,7 @@ func TestNumbersHaveBounds(t *testing.T) {
 	bad := fields{
 		"protocol.userID": int64(1 << 32), "protocol.groupID": int64(1 << 32), "clients": int64(65),
 		"workload.raw.jobs": int64(257), "workload.raw.depth": int64(1025), "run.durationSeconds": int64(86401),
+		"workload.raw.readPercent": int64(100), "workload.raw.capacity.milliseconds": int64(10001),
 		"storage.export.path": "/a b", "workload.raw.directory": "../x",
 	}
 	for path, v := range bad {

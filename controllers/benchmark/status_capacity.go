@@ -1,0 +1,125 @@
+package benchmark
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/pass"
+	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// setCapacity copies what a search for capacity found. The capacity at the first bound is the
+// number of I/Os that the run is known by; in a database it counts statements.
+func setCapacity(st *v1alpha1.NFSBenchmarkStatus, q *judge.Capacity, ofStatements bool) {
+	st.Capacity, st.Curve = nil, nil
+	if q == nil || len(q.Bounds) == 0 {
+		return
+	}
+	st.Summary.Capacity = pass.ClipTo(capacityWords(q.Bounds[0]), 64)
+	if !ofStatements {
+		st.Summary.IOPS = known(q.Bounds[0].OperationsPerSecond)
+	}
+	for _, b := range q.Bounds[:min(len(q.Bounds), runfile.MaxLatencyBounds)] {
+		st.Capacity = append(st.Capacity, v1alpha1.CapacityStatus{
+			Percentile: pass.ClipTo(b.Percentile, 8), Microseconds: b.Microseconds,
+			OperationsPerSecond: b.OperationsPerSecond, Low: b.Low, High: b.High,
+			LimitedBy: pass.ClipTo(b.LimitedBy, 32), Reached: b.Reached,
+		})
+	}
+	if len(q.Curve) > runfile.MaxCapacityLevels {
+		return // of several repetitions; the result has it
+	}
+	for _, p := range q.Curve {
+		st.Curve = append(st.Curve, v1alpha1.CurvePoint{
+			Offered: p.Offered, Achieved: p.Achieved, P50Microseconds: p.P50Microseconds,
+			P99Microseconds: p.P99Microseconds, P999Microseconds: p.P999Microseconds, Errors: p.Errors, Knee: p.Knee,
+		})
+	}
+}
+
+// capacityAsked is the capacity that a plan asks for, such as " capacity p99<=1ms".
+func capacityAsked(q runfile.Capacity) string {
+	each := make([]string, 0, len(q.Bounds))
+	for _, b := range q.Bounds {
+		each = append(each, fmt.Sprintf("%s<=%s", b.Percentile, latencyWords(b.Microseconds)))
+	}
+	return " capacity " + strings.Join(each, ", ")
+}
+
+// capacityWords is a capacity for people, such as "41.2k @ p99 1ms".
+func capacityWords(b judge.BoundCapacity) string {
+	return fmt.Sprintf("%s%s @ %s %s", capacitySign(b), rateWords(b.OperationsPerSecond), b.Percentile,
+		latencyWords(b.Microseconds))
+}
+
+// capacitySign says which way a capacity goes on beyond the rates that were tried.
+func capacitySign(b judge.BoundCapacity) string {
+	if b.Reached || b.OperationsPerSecond == 0 {
+		return ""
+	}
+	return ">"
+}
+
+// rateWords is a rate in three digits, such as 950, 41.2k or 1.25M.
+func rateWords(rate int64) string {
+	switch v := float64(rate); {
+	case rate < 1000:
+		return fmt.Sprint(rate)
+	case rate < 999_500:
+		return fmt.Sprintf("%.3gk", v/1e3)
+	default:
+		return fmt.Sprintf("%.3gM", v/1e6)
+	}
+}
+
+// capacityHeadline is the end of a search in one sentence. What limits the first bound stands
+// with it.
+func capacityHeadline(bounds []judge.BoundCapacity, ofStatements bool) string {
+	var each []string
+	unit := "IOPS"
+	if ofStatements {
+		unit = "statements/s"
+	}
+	for i, b := range bounds {
+		within := fmt.Sprintf("%s of %s", b.Percentile, latencyWords(b.Microseconds))
+		switch {
+		case b.OperationsPerSecond == 0:
+			each = append(each, "no rate that was tried keeps a "+within)
+		case !b.Reached:
+			each = append(each, fmt.Sprintf("at least %d %s within a %s", b.OperationsPerSecond, unit, within))
+		default:
+			each = append(each, fmt.Sprintf("%d %s within a %s", b.OperationsPerSecond, unit, within))
+		}
+		var aside []string
+		if b.Low > 0 && b.High > b.Low {
+			aside = append(aside, fmt.Sprintf("%d to %d", b.Low, b.High))
+		}
+		if i == 0 && b.LimitedBy != "" {
+			aside = append(aside, limitWords(b.LimitedBy)+" limits it")
+		}
+		if len(aside) > 0 {
+			each[i] += " (" + strings.Join(aside, "; ") + ")"
+		}
+	}
+	return strings.Join(each, ", ")
+}
+
+// limitWords is what limits a capacity, for people.
+func limitWords(by string) string {
+	switch by {
+	case judge.LimitWire:
+		return "the wire"
+	case judge.LimitClientCPU:
+		return "the CPU of the clients"
+	case judge.LimitStorageCPU:
+		return "the CPU of the storage"
+	case judge.LimitQueue:
+		return "the number of I/Os that may be outstanding"
+	case judge.LimitStorage:
+		return "the storage"
+	default:
+		return by
+	}
+}

@@ -1,0 +1,138 @@
+package benchmark
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/pass"
+	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/gen"
+	"github.com/nfsbench/nfsbench/test/statuscheck"
+)
+
+// searched is a run that found the capacity at one bound, and not at another.
+func searched(t *testing.T) *scope {
+	t.Helper()
+	s := finishedScope(t, func(b *v1alpha1.NFSBenchmark) {
+		w := b.Spec.Workload.Raw
+		w.Pattern, w.ReadPercent, w.BlockSize = v1alpha1.PatternRandomMixed, new(int32(70)), nil
+		w.Capacity = &v1alpha1.Capacity{
+			Milliseconds: new(int64(1)), AlsoAt: []v1alpha1.LatencyBound{{Percentile: "p999", Milliseconds: new(int64(5))}},
+		}
+	})
+	s.judgement.Capacity = &judge.Capacity{
+		Bounds: []judge.BoundCapacity{
+			{Percentile: "p99", Microseconds: 1000, OperationsPerSecond: 41_234, Low: 40_500, High: 41_900, Reached: true, LimitedBy: judge.LimitStorageCPU},
+			{Percentile: "p999", Microseconds: 5000, OperationsPerSecond: 64_000},
+		},
+	}
+	for i := range int64(runfile.MaxCapacityLevels) {
+		s.judgement.Capacity.Curve = append(s.judgement.Capacity.Curve, judge.CurvePoint{
+			Offered: 1000 * (i + 1), Achieved: 1000 * (i + 1), P50Microseconds: 200, P99Microseconds: 400 + i, P999Microseconds: 900 + i, Knee: i == 40,
+		})
+	}
+	return s
+}
+
+func TestTheStatusShowsTheCapacity(t *testing.T) {
+	t.Parallel()
+	s := searched(t)
+	setStatus(s, nil)
+	st := s.b.Status
+	want := []v1alpha1.CapacityStatus{
+		{Percentile: "p99", Microseconds: 1000, OperationsPerSecond: 41_234, Low: 40_500, High: 41_900, LimitedBy: "StorageCPU", Reached: true},
+		{Percentile: "p999", Microseconds: 5000, OperationsPerSecond: 64_000},
+	}
+	if diff := cmp.Diff(want, st.Capacity); diff != "" {
+		t.Errorf("capacity (-want +got):\n%s", diff)
+	}
+	if len(st.Curve) != 48 || st.Curve[40] != (v1alpha1.CurvePoint{Offered: 41_000, Achieved: 41_000, P50Microseconds: 200, P99Microseconds: 440, P999Microseconds: 940, Knee: true}) {
+		t.Errorf("curve %+v", st.Curve)
+	}
+	sum := st.Summary
+	if sum.Workload != "RandomMixed 70% reads 8Ki capacity p99<=1ms, p999<=5ms" || sum.Capacity != "41.2k @ p99 1ms" || *sum.IOPS != 41_234 {
+		t.Errorf("summary %q, %q, %d IOPS", sum.Workload, sum.Capacity, *sum.IOPS)
+	}
+	const message = "41234 IOPS within a p99 of 1ms (40500 to 41900; the CPU of the storage limits it), at least 64000 IOPS within a p999 of 5ms"
+	if st.Message != message {
+		t.Errorf("message %q", st.Message)
+	}
+	for _, p := range statuscheck.Problems(nil, s.b) {
+		t.Error(p)
+	}
+}
+
+func TestTheCapacityOfADatabaseCountsStatements(t *testing.T) {
+	t.Parallel()
+	s := searched(t)
+	iops := s.judgement.Summary.Total.OperationsPerSecond
+	s.b.Spec.Database = &v1alpha1.Database{}
+	s.judgement.Capacity.Bounds = s.judgement.Capacity.Bounds[:1]
+	setStatus(s, nil)
+	st := s.b.Status
+	if *st.Summary.IOPS != iops || !strings.HasPrefix(st.Message, "41234 statements/s within a p99 of 1ms") {
+		t.Errorf("%d IOPS, not the %d that were measured; message %q", *st.Summary.IOPS, iops, st.Message)
+	}
+}
+
+func TestABoundThatNoRateKeepsIsSaid(t *testing.T) {
+	t.Parallel()
+	s := searched(t)
+	s.judgement.Summary = nil
+	s.judgement.Capacity.Bounds = []judge.BoundCapacity{{Percentile: "p99", Microseconds: 1000, LimitedBy: judge.LimitQueue}}
+	setStatus(s, nil)
+	st := s.b.Status
+	if st.Message != "no rate that was tried keeps a p99 of 1ms (the number of I/Os that may be outstanding limits it)" || st.Summary.IOPS != nil || st.Summary.Capacity != "0 @ p99 1ms" {
+		t.Errorf("message %q, summary %+v", st.Message, st.Summary)
+	}
+}
+
+func TestTheCurveLeavesAStatusThatIsTooLargeFirst(t *testing.T) {
+	t.Parallel()
+	s := searched(t)
+	for i := range 60 {
+		s.judgement.Findings = append(s.judgement.Findings, judge.Finding{
+			Code: "PathUnused", Severity: "Warning", Message: fmt.Sprint(i, strings.Repeat(" words", 60)),
+		})
+	}
+	setStatus(s, nil)
+	if st := s.b.Status; st.Curve != nil || len(st.Capacity) != 2 || len(st.Findings) < 60 || pass.SizeOf(st) > pass.MaxStatusBytes {
+		t.Errorf("%d points of the curve, %d bounds and %d findings in %d bytes", len(st.Curve), len(st.Capacity), len(st.Findings), pass.SizeOf(st))
+	}
+}
+
+func TestRatesAreShort(t *testing.T) {
+	t.Parallel()
+	for rate, want := range map[int64]string{0: "0", 950: "950", 1000: "1k", 41_234: "41.2k", 999_499: "999k", 999_500: "1M", 1_254_000: "1.25M"} {
+		if got := rateWords(rate); got != want {
+			t.Errorf("%d is %s, want %s", rate, got, want)
+		}
+	}
+	over := judge.BoundCapacity{Percentile: "p999", Microseconds: 500, OperationsPerSecond: 64_000}
+	if got := capacityWords(over); got != ">64k @ p999 500µs" {
+		t.Errorf("a capacity above all rates is %q", got)
+	}
+}
+
+func TestAClientThatTheOthersWaitForIsNamed(t *testing.T) {
+	t.Parallel()
+	s := finishedScope(t, gen.Clients(3), func(b *v1alpha1.NFSBenchmark) {
+		b.Spec.Workload.Raw.Capacity = &v1alpha1.Capacity{Milliseconds: new(int64(1))}
+	})
+	s.released = true
+	s.levels = []byte(`{"levels":[{"index":1,"round":1,"operationsPerSecond":64,"seconds":5},{"index":2,"round":2,"operationsPerSecond":12800,"seconds":5}]}`)
+	s.reports = []*runfile.LevelReport{{Index: 2}, {Index: 1}, nil}
+	const want = "; level 2 of 12800 operations/s was not reported by client 1 2, and the others waited for it: see the log of its pod"
+	if got := s.notReported(); got != want {
+		t.Errorf("got %q", got)
+	}
+	s.reports[0] = nil
+	if got := s.notReported(); got != "" {
+		t.Errorf("all are late, and %q is said", got)
+	}
+}

@@ -1,0 +1,103 @@
+package e2e
+
+import (
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/gen"
+)
+
+// eightKiOfALink is about how many READs of 8 KiB a second one link of the pool carries, with
+// their replies' headers: 100 Mbit/s.
+const eightKiOfALink = 1430
+
+// within50ms searches the capacity of random reads. The bound is so wide that a busy machine
+// does not break it before the link is full, and more I/Os may be outstanding than a full link
+// delays by it.
+func within50ms(b *v1alpha1.NFSBenchmark) {
+	w := b.Spec.Workload.Raw
+	w.Pattern, w.BlockSize, w.Jobs, w.Depth = v1alpha1.PatternRandomRead, new(resource.MustParse("8Ki")), 2, 64
+	w.Capacity = &v1alpha1.Capacity{Percentile: "p99", Milliseconds: new(int64(50)), Arrivals: v1alpha1.ArrivalsPoisson}
+}
+
+// capacityOf is the capacity in the status, which must be near to what the links carry.
+func capacityOf(t *testing.T, b *v1alpha1.NFSBenchmark, most int64) v1alpha1.CapacityStatus {
+	t.Helper()
+	if len(b.Status.Capacity) != 1 {
+		t.Fatalf("the status has the capacity at %d bounds, not at one: %s", len(b.Status.Capacity), state(b))
+	}
+	q := b.Status.Capacity[0]
+	if q.Percentile != "p99" || q.Microseconds != 50_000 || !q.Reached {
+		t.Errorf("capacity %+v", q)
+	}
+	if q.OperationsPerSecond < most*80/100 || q.OperationsPerSecond > most*103/100 {
+		t.Errorf("%d operations a second, where the links carry %d", q.OperationsPerSecond, most)
+	}
+	if q.Low > q.OperationsPerSecond || q.High < q.OperationsPerSecond {
+		t.Errorf("%d is not between %d and %d", q.OperationsPerSecond, q.Low, q.High)
+	}
+	if s := b.Status.Summary; s.IOPS == nil || *s.IOPS != q.OperationsPerSecond || s.Capacity == "" {
+		t.Errorf("the columns show %v and %q, not %d", s.IOPS, s.Capacity, q.OperationsPerSecond)
+	}
+	if len(b.Status.Curve) < 5 {
+		t.Errorf("the curve has %d points only", len(b.Status.Curve))
+	}
+	return q
+}
+
+// TestCapacityOfALinkIsFound: a link of known speed limits the rate, and the run says so.
+func TestCapacityOfALinkIsFound(t *testing.T) {
+	p := newPlot(t, 1)
+	b := p.create(t, p.benchmark("capacity", gen.Link("100M", 1500), within50ms))
+	p.phase(t, b, v1alpha1.PhaseSucceeded, 10*time.Minute)
+	done := p.cleanedUp(t, b)
+	q := capacityOf(t, done, eightKiOfALink)
+	if q.LimitedBy != "Wire" {
+		t.Errorf("limited by %q, but the link is full", q.LimitedBy)
+	}
+	mustSay(t, done.Status.Message, "within a p99 of 50ms")
+	p.noFiles(t)
+}
+
+// TestCapacityOfTwoClientsIsFoundTogether demands that both clients measured the same levels
+// at the same times.
+func TestCapacityOfTwoClientsIsFoundTogether(t *testing.T) {
+	p := newPlot(t, 1)
+	b := p.create(t, p.benchmark("capacity", gen.Link("100M", 1500), gen.Clients(2), within50ms))
+	p.phase(t, b, v1alpha1.PhaseSucceeded, 15*time.Minute)
+	done := p.cleanedUp(t, b)
+	capacityOf(t, done, eightKiOfALink)
+	results := p.results(t, done)
+	x, y := results[0].Clients[0].Load.Repetitions, results[1].Clients[0].Load.Repetitions
+	if len(x) != len(y) || len(x) < 5 {
+		t.Fatalf("one client has measured %d levels, the other %d", len(x), len(y))
+	}
+	var together, longest time.Duration
+	for i := range x {
+		if x[i].Step == nil || y[i].Step == nil || x[i].Step.OperationsPerSecond != y[i].Step.OperationsPerSecond {
+			t.Errorf("level %d is %+v for one client and %+v for the other", i+1, x[i].Step, y[i].Step)
+		}
+		together += overlap(x[i], y[i])
+		longest += max(x[i].End.Sub(x[i].Start), y[i].End.Sub(y[i].Start))
+	}
+	if together < longest/2 {
+		t.Errorf("of %v of levels only %v were measured together", longest, together)
+	}
+	p.noFiles(t)
+}
+
+// overlap is how long two windows went on at the same time.
+func overlap(x, y runfile.Repetition) time.Duration {
+	from, to := x.Start, x.End
+	if y.Start.After(from) {
+		from = y.Start
+	}
+	if y.End.Before(to) {
+		to = y.End
+	}
+	return max(to.Sub(from), 0)
+}
