@@ -2,8 +2,8 @@
 # The guest's kernel and its root file system, an initramfs. Sourced by run.sh
 # and node.sh.
 
-MODULES=(virtio_pci virtio_blk virtio_net nfsd nfsv3 nfsv4 loop xfs overlay bridge veth)
-PROGRAMS=(exportfs rpc.nfsd rpc.mountd mount.nfs rpcbind mkfs.xfs)
+MODULES=(virtio_pci virtio_blk virtio_net nfsd nfsv3 nfsv4 loop xfs overlay bridge veth sch_netem)
+PROGRAMS=(exportfs rpc.nfsd rpc.mountd mount.nfs rpcbind mkfs.xfs tc)
 
 # prepare_guest finds the guest in the cache, or builds it.
 prepare_guest() {

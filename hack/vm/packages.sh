@@ -2,7 +2,7 @@
 # The Debian packages that guest and QEMU are made of. Sourced by run.sh
 # and node.sh.
 
-PACKAGES=(nfs-kernel-server nfs-common rpcbind busybox-static cpio qemu-system-x86 xfsprogs)
+PACKAGES=(nfs-kernel-server nfs-common rpcbind busybox-static cpio qemu-system-x86 xfsprogs iproute2)
 
 readonly CANNOT=3 # the exit code
 

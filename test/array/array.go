@@ -69,8 +69,9 @@ type Options struct {
 	// Name of up to 8 lower-case letters and digits: several arrays may run at
 	// once if their names and subnets differ.
 	Name string
-	// Subnets are one /24 for the LIF of each node. In each .1 is this machine
-	// and .2 the LIF. Default 10.246.1.0/24 and 10.246.2.0/24.
+	// Subnets are one /24 for each LIF, of which the nodes have turns: the first is on
+	// node a, the second on node b, a third on node a. In each .1 is this machine and .2
+	// the LIF. Two to four; default 10.246.1.0/24 and 10.246.2.0/24.
 	Subnets []string
 	// Volumes exist from the beginning; default: one, "data" on node a, which
 	// clients mount as /export/data.
@@ -135,8 +136,10 @@ type node struct {
 	ganesha     *process
 	nblade      *process
 
-	mu   sync.Mutex
-	busy time.Duration // the most that was counted: it must not fall when a process has ended
+	mu    sync.Mutex
+	busy  time.Duration // the most that was counted: it must not fall when a process has ended
+	work  []*process    // see Array.Work
+	ended time.Duration // processor time of work that has ended
 }
 
 // Start starts an array. What a killed one of the same name left behind is removed
@@ -175,8 +178,8 @@ func (o Options) complete() (Options, error) {
 			return o, fmt.Errorf("subnet %q: use the form 10.246.1.0/24", s)
 		}
 	}
-	if len(o.Subnets) != 2 || o.Subnets[0] == o.Subnets[1] {
-		return o, fmt.Errorf("subnets %q: one for each of the two nodes", o.Subnets)
+	if n := len(o.Subnets); n < 2 || n > 4 || len(slices.Compact(slices.Sorted(slices.Values(o.Subnets)))) != n {
+		return o, fmt.Errorf("subnets %q: two to four different ones, of which the nodes have turns", o.Subnets)
 	}
 	names := []string{o.Name + "-a", o.Name + "-b"}
 	if len(o.Volumes) == 0 {
@@ -296,7 +299,7 @@ func (a *Array) Volumes() []Volume {
 	return slices.Clone(a.volumes)
 }
 
-// LIFs are the data addresses, one per node.
+// LIFs are the data addresses, in the order of the subnets.
 func (a *Array) LIFs() []LIF { return slices.Clone(a.lifs) }
 
 func (a *Array) node(name string) (*node, error) {

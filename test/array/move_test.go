@@ -22,10 +22,10 @@ func TestFileHandlesMeanTheSameOnBothNodes(t *testing.T) {
 	before := client(t, a, 0)
 	f := create(t, before, "file")
 	writeAll(t, f)
-	asked := a.nodes[1].ganesha.cpu(t)
+	asked := a.nodes[1].ganesha.cpu()
 	move(t, a, "arrtest-b")
 	readAll(t, f, 2000)
-	if now := a.nodes[1].ganesha.cpu(t); now == asked {
+	if now := a.nodes[1].ganesha.cpu(); now == asked {
 		t.Error("the NFS-Ganesha of the new owner did nothing")
 	}
 	after := client(t, a, 0)
@@ -61,15 +61,6 @@ func TestWhatWasWrittenUnstableIsCommittedAfterAMove(t *testing.T) {
 	if err != nil || !bytes.Equal(text, content) {
 		t.Errorf("the file holds something else (%v)", err)
 	}
-}
-
-func (p *process) cpu(t *testing.T) time.Duration {
-	t.Helper()
-	st, err := readStat(p.id.PID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return st.cpu
 }
 
 // TestAMoveUnderLoadLosesNothing writes and reads over both LIFs while the volume

@@ -55,7 +55,7 @@ func (a *Array) makeNetwork(ctx context.Context) error {
 		return err
 	}
 	for i, s := range a.options.Subnets {
-		if err := a.makeLIF(ctx, i+1, netip.MustParsePrefix(s), a.nodes[i]); err != nil {
+		if err := a.makeLIF(ctx, i+1, netip.MustParsePrefix(s), a.nodes[i%len(a.nodes)]); err != nil {
 			return err
 		}
 	}

@@ -172,8 +172,8 @@ func (a *Array) stopREST() {
 var _ ontap.Truth = (*Array)(nil)
 
 // Node counts the processor time of all processes of a node, user and system,
-// since they started, in steps of 10 ms, and the part of the server of NFSv4 that was done
-// for it. Its base is the time since the start of
+// since they started, in steps of 10 ms, with those of Work, and the part of the server of
+// NFSv4 that was done for it. Its base is the time since the start of
 // the array for each of this machine's processors, which the nodes share: both
 // together can be busy for no longer than that. See the package for what is not
 // in it. The counters of an unknown node are zero.
@@ -184,13 +184,15 @@ func (a *Array) Node(name string) ontap.NodeCounters {
 	}
 	var busy time.Duration
 	for _, p := range []*process{n.rpcbind, n.ganesha, n.nblade} {
-		if st, err := readStat(p.id.PID); err == nil && st.began == p.id.Began {
-			busy += st.cpu
-		}
+		busy += p.cpu()
 	}
 	busy += a.nfs4.busy(name, a.counts(), a.Volumes()[0].Node)
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	busy += n.ended
+	for _, p := range n.work {
+		busy += p.cpu()
+	}
 	n.busy = max(n.busy, busy)
 	base := a.options.Now().Sub(a.began) * time.Duration(runtime.NumCPU())
 	return ontap.NodeCounters{BusyMicros: uint64(n.busy.Microseconds()), BaseMicros: uint64(base.Microseconds())}

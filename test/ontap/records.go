@@ -149,9 +149,15 @@ func (q query) ofSVM(svm string, r record) record {
 	return r
 }
 
+// stampOf writes a time as coarsely as ONTAP does.
+func (q query) stampOf(at time.Time) string {
+	slot := at.UTC().Truncate(q.s.opt.Grid)
+	return slot.Add(at.Sub(slot).Truncate(q.s.stampStep())).Format(time.RFC3339Nano)
+}
+
 // stamp writes when and how well statistics were read.
 func (q query) stamp(r record, part string) {
-	r["statistics.timestamp"], r["statistics.status"] = q.at.UTC().Format(time.RFC3339Nano), cmp.Or(q.status[part], "ok")
+	r["statistics.timestamp"], r["statistics.status"] = q.stampOf(q.at), cmp.Or(q.status[part], "ok")
 }
 
 func (q query) node(n Node) record {
@@ -248,6 +254,9 @@ func (q query) volume(v Volume) record {
 	}
 	q.s.tellMove(r, v)
 	q.stamp(r, StatisticsVolumes)
+	if at := q.dates[v.Name]; !at.IsZero() {
+		r["statistics.timestamp"] = q.stampOf(at)
+	}
 	c := q.volumes[v.Name]
 	for kind, o := range map[string]OpCounters{"read": c.Read, "write": c.Write, "other": c.Other, "total": c.Read.Plus(c.Write).Plus(c.Other)} {
 		r["statistics.iops_raw."+kind] = o.Ops

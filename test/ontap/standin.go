@@ -32,7 +32,9 @@ type Options struct {
 	Truth Truth
 	Model Model
 	// Grid is how often statistics and their timestamps move; 0 = 15 s, as with
-	// ONTAP. Each reading is taken at a whole multiple of it.
+	// ONTAP. Each reading is stamped with a whole multiple of it, and is taken up to
+	// one step of the stamps later: they are whole seconds with ONTAP, and here a
+	// fifteenth of Grid.
 	Grid time.Duration
 	// Now is the array's clock; nil = that of the machine, with which StartTLS reads
 	// the truth on the grid; else the first request after a step of the grid does.

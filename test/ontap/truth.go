@@ -1,8 +1,11 @@
 package ontap
 
 import (
+	"cmp"
 	"context"
 	"maps"
+	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 )
@@ -21,6 +24,12 @@ type Truth interface {
 	// Move makes node the owner of a volume's data, online, and returns when it
 	// is, or when the context ends.
 	Move(ctx context.Context, volume, node string) error
+}
+
+// Dated is a Truth whose counters of a volume are older than the moment when it is asked.
+type Dated interface {
+	// VolumeTime is when the counters held that Volume returned last; zero = when it was asked.
+	VolumeTime(name string) time.Time
 }
 
 // NodeCounters are processor times of a controller, in microseconds: how much of
@@ -71,18 +80,119 @@ type counters struct {
 	nodes   map[string]NodeCounters
 	lifs    map[string]LIFCounters
 	volumes map[string]VolumeCounters
+	dates   map[string]time.Time // by volume; see Dated
 }
 
 // statistics is the last reading of the truth. Like ONTAP's they stand still
 // until the next step of the grid.
 type statistics struct {
-	mu     sync.Mutex
-	taken  bool
-	slot   time.Time // of the grid
-	at     time.Time // when the counters held
-	last   counters
-	frozen bool              // no more readings
-	status map[string]string // by part; none = ok
+	mu      sync.Mutex
+	taken   bool
+	slot    time.Time // of the grid
+	at      time.Time // when the counters held
+	last    counters
+	frozen  bool              // no more readings
+	status  map[string]string // by part; none = ok
+	wrong   Miscount
+	past    []timed // what was true, oldest first, for Miscount.Lag
+	counted timed   // of past: what last was made of
+}
+
+// timed are the volumes' true counters at a time.
+type timed struct {
+	at      time.Time
+	volumes map[string]VolumeCounters
+}
+
+// Miscount is how the counters of volumes differ from what is true. The zero Miscount lets
+// them be right from then on: of what was counted wrongly before, nothing is taken back.
+type Miscount struct {
+	// Percent of operations, bytes and times are counted; 0 = 100. More are counted by two
+	// layers, fewer are those that a layer above the counters has answered.
+	Percent uint64
+	// Beside are volumes whose load is in the counters of each other one, as where an array
+	// counts by aggregate or policy group.
+	Beside []string
+	// Lag is how old the counters are, although their timestamp is of now.
+	Lag time.Duration
+	// Stuck: they stand still while the timestamp goes on, and catch up later.
+	Stuck bool
+}
+
+// maxLag bounds Miscount.Lag.
+const maxLag = 2 * time.Minute
+
+// SetMiscount lets the counters of volumes be wrong.
+func (s *Standin) SetMiscount(m Miscount) {
+	s.stats.mu.Lock()
+	defer s.stats.mu.Unlock()
+	s.stats.wrong = m
+}
+
+// Reset lets the counters of volumes begin at zero, as after a takeover.
+func (s *Standin) Reset() {
+	s.read(false)
+	s.stats.mu.Lock()
+	defer s.stats.mu.Unlock()
+	s.stats.last.volumes = map[string]VolumeCounters{}
+}
+
+// told returns the counters of volumes as they are told when these are true.
+func (st *statistics) told(at time.Time, now map[string]VolumeCounters) map[string]VolumeCounters {
+	st.past = append(st.past, timed{at, now})
+	st.past = slices.DeleteFunc(st.past, func(t timed) bool { return t.at.Before(at.Add(-maxLag)) })
+	if !st.taken {
+		return st.begin(timed{at, now})
+	}
+	if st.wrong.Stuck {
+		return st.last.volumes
+	}
+	held := st.counted // nothing is told that is older than what was told before
+	for _, t := range st.past {
+		if t.at.After(held.at) && !t.at.After(at.Add(-st.wrong.Lag)) {
+			held = t
+		}
+	}
+	told := map[string]VolumeCounters{}
+	for name, c := range now {
+		if st.counted.volumes[name].minus(c) != (VolumeCounters{}) {
+			return st.begin(timed{at, now}) // the truth itself began anew
+		}
+		grown := held.volumes[name].minus(st.counted.volumes[name])
+		for _, other := range st.wrong.Beside {
+			if other != name {
+				grown = grown.plus(held.volumes[other].minus(st.counted.volumes[other]))
+			}
+		}
+		told[name] = st.last.volumes[name].plus(grown.percent(cmp.Or(st.wrong.Percent, 100)))
+	}
+	st.counted = held
+	return told
+}
+
+// begin tells the truth, and forgets what was before.
+func (st *statistics) begin(now timed) map[string]VolumeCounters {
+	st.past, st.counted = []timed{now}, now
+	return now.volumes
+}
+
+func (c VolumeCounters) each(o VolumeCounters, f func(a, b uint64) uint64) VolumeCounters {
+	op := func(a, b OpCounters) OpCounters {
+		return OpCounters{f(a.Ops, b.Ops), f(a.Bytes, b.Bytes), f(a.LatencyMicros, b.LatencyMicros)}
+	}
+	return VolumeCounters{op(c.Read, o.Read), op(c.Write, o.Write), op(c.Other, o.Other)}
+}
+
+func (c VolumeCounters) plus(o VolumeCounters) VolumeCounters {
+	return c.each(o, func(a, b uint64) uint64 { return a + b })
+}
+
+func (c VolumeCounters) minus(o VolumeCounters) VolumeCounters {
+	return c.each(o, func(a, b uint64) uint64 { return a - min(a, b) })
+}
+
+func (c VolumeCounters) percent(p uint64) VolumeCounters {
+	return c.each(c, func(a, _ uint64) uint64 { return a * p / 100 })
 }
 
 // view is a reading and what the statistics say of themselves.
@@ -108,13 +218,16 @@ func (s *Standin) read(onGrid bool) view {
 		if onGrid || s.opt.Now != nil {
 			st.at = slot
 		}
-		st.taken, st.slot, st.last = true, slot, s.count(m)
+		c := s.count(m)
+		c.volumes = st.told(now, c.volumes)
+		st.taken, st.slot, st.last = true, slot, c
 	}
 	return view{at: st.at, status: maps.Clone(st.status), counters: st.last}
 }
 
 func (s *Standin) count(m Model) counters {
-	c := counters{map[string]NodeCounters{}, map[string]LIFCounters{}, map[string]VolumeCounters{}}
+	c := counters{map[string]NodeCounters{}, map[string]LIFCounters{}, map[string]VolumeCounters{}, map[string]time.Time{}}
+	dated, isDated := s.truth.(Dated)
 	for _, n := range m.Nodes {
 		c.nodes[n.Name] = s.truth.Node(n.Name)
 	}
@@ -123,6 +236,9 @@ func (s *Standin) count(m Model) counters {
 	}
 	for _, v := range m.Volumes {
 		c.volumes[v.Name] = s.truth.Volume(v.Name)
+		if isDated {
+			c.dates[v.Name] = dated.VolumeTime(v.Name)
+		}
 	}
 	return c
 }
@@ -146,12 +262,16 @@ func (s *Standin) SetStatus(part, status string) {
 	s.stats.status[part] = status
 }
 
+// stampStep is what timestamps of statistics are whole multiples of.
+func (s *Standin) stampStep() time.Duration { return s.opt.Grid / 15 }
+
 // readOnGrid reads the truth at each step of the grid until Close.
 func (s *Standin) readOnGrid() {
 	s.read(false)
 	for {
 		now := s.now()
-		if pause(s.ctx, now.Truncate(s.opt.Grid).Add(s.opt.Grid).Sub(now)) != nil {
+		late := rand.N(s.stampStep())
+		if pause(s.ctx, now.Truncate(s.opt.Grid).Add(s.opt.Grid+late).Sub(now)) != nil {
 			return
 		}
 		s.read(true)

@@ -191,7 +191,7 @@ func (i *Instance) try(ctx context.Context, d *directNFS, dir string) (*directNF
 // Direct NFS has not found it.
 func (i *Instance) connectVolume(ctx context.Context, p *process, d *directNFS, dir string) (volume, error) {
 	if d == nil {
-		return mounted{dir}, nil
+		return mounted{dir, &i.kernel}, nil
 	}
 	client, err := nfs.Dial(ctx, d.config)
 	if err != nil {

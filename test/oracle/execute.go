@@ -46,7 +46,11 @@ func (s *session) execute(ctx context.Context, r wire.Request) (*wire.Response, 
 	}
 	rows, found, err := s.i.fixed(q.name)
 	if !found {
+		began := s.i.now()
 		rows, err = e.do(ctx, s, q)
+		if err == nil && s.process.session {
+			err = s.i.waitBeside(ctx, s.i.now().Sub(began))
+		}
 	}
 	s.i.ran(q.name)
 	if err != nil {

@@ -18,8 +18,8 @@
 //
 // README.md lists what it does because Oracle does, with the source of each.
 //
-// Less than Oracle: no buffer cache, so a read of a block is always I/O; no
-// index; redo and DBWR are written by the session that makes them; NFSv4 is not
+// Less than Oracle: no buffer cache unless Faults ask for one, so a read of a block is
+// always I/O; no index; redo and DBWR are written by the session that makes them; NFSv4 is not
 // spoken, such an oranfstab falls back to the mounted directory as Oracle does
 // where Direct NFS cannot be had.
 package oracle
@@ -79,6 +79,10 @@ type Instance struct {
 	phase       int                   // of the fixture
 	redoDirect  map[string]*directNFS // by directory; nil = the kernel's mount
 	executed    map[string]int64
+	cache       cache
+	foreign     foreignJob
+	processors  processors
+	kernel      kernelMount
 }
 
 // redoBytes is how much of the current redo log is written, round and round.
@@ -94,8 +98,9 @@ func Open(ctx context.Context, cfg Config) (*Instance, error) {
 	}
 	i := &Instance{
 		cfg: cfg, now: cfg.Now, alert: alert, started: cfg.Now(), pool: content.NewPool(1),
-		stats:     &statistics{system: map[string]int64{}, events: map[string]*event{}, files: map[int64]*fileCount{}},
+		stats:     newStatistics(cfg.Faults),
 		processes: map[int64]*process{}, sessions: map[*session]bool{}, executed: map[string]int64{}, stopJobs: func() {},
+		foreign: foreignJob{stop: func() {}},
 	}
 	if err := i.start(ctx); err != nil {
 		i.release()
@@ -122,6 +127,7 @@ func (i *Instance) start(ctx context.Context) error {
 	if err := i.params.size(); err != nil {
 		return err
 	}
+	maps.Copy(i.params.running, i.cfg.Faults.Running)
 	i.alert.linef("Starting ORACLE instance (normal) (OS id: %d)", os.Getpid())
 	if i.direct, err = i.findDirectNFS(ctx); err != nil {
 		return err
@@ -146,6 +152,7 @@ func (i *Instance) start(ctx context.Context) error {
 	i.alert.linef("Completed: ALTER DATABASE OPEN")
 	i.alert.linef("Completed: ALTER PLUGGABLE DATABASE %s OPEN", i.cfg.PDB)
 	i.startJobs()
+	i.startForeign()
 	return nil
 }
 
@@ -302,6 +309,7 @@ func (i *Instance) Shutdown(context.Context) error {
 	}
 	i.mu.Unlock()
 	i.stopJobs()
+	i.foreign.stop()
 	i.serving.Wait()
 	i.alert.linef("Instance shutdown complete (OS id: %d)", os.Getpid())
 	i.release()
@@ -423,9 +431,11 @@ type Config struct {
 	Direct    DirectConfig
 	Owners    Owners
 	Faults    Faults
-	Fixture   *Fixture
-	Now       func() time.Time // required
-	Out       io.Writer        // lines of the alert log; nil = nowhere
+	// Disk is how long the storage takes for a read beyond what this machine takes; nil = no time.
+	Disk    func(bytes int) time.Duration
+	Fixture *Fixture
+	Now     func() time.Time // required
+	Out     io.Writer        // lines of the alert log; nil = nowhere
 }
 
 // DirectConfig says where Direct NFS finds what it needs.
@@ -438,20 +448,6 @@ type DirectConfig struct {
 	NFSPort, MountPort int // those of internal/nfs.Config
 	// Privileged says whether oradism may act as root; nil = look.
 	Privileged func() bool
-}
-
-// Faults are what goes wrong on request.
-type Faults struct {
-	Fallback bool // Direct NFS is set up and silently not used
-	AsyncOff bool // ASYNCH_IO is ASYNC_OFF everywhere
-	// NoKernelAIO is a node whose fs.aio-max-nr is used up: through the kernel's
-	// mount files may be ASYNC_ON, and asynchronous I/O is not to be had.
-	NoKernelAIO bool
-	// FullAfter makes datafiles grow to so many bytes in all; 0 = no such limit.
-	FullAfter int64
-	// CheckpointWait is how long each commit waits for a checkpoint before a log
-	// can be switched, as with redo logs that are too small.
-	CheckpointWait time.Duration
 }
 
 func (c Config) withDefaults() Config {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/capacity"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/oracle/run"
 	planner "github.com/nfsbench/nfsbench/internal/plan"
@@ -130,6 +131,45 @@ func TestRandomReadsAndScansThroughThePipeline(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Each statement waits 20 ms for a checkpoint, so two sessions execute 100 a second at most.
+// Two sessions whose statements take 100 ms cannot execute more than 20 in a second, however busy
+// the machine is. The levels of one second say no more of the capacity than that it is below the
+// rate of 64/s at which the queue exceeds the bound; package slob tests what is counted. This
+// proves that a search paces the statements of a real run and ends by what they report.
+func TestTheCapacityOfADatabaseIsARateOfStatements(t *testing.T) {
+	t.Parallel()
+	w := standin.NewWorld(t, standin.Options{Config: standin.Config{Faults: standin.Faults{CheckpointWait: 100 * time.Millisecond}}})
+	p := withSLOB(planFor(w), runfile.AccessRandomRead, 2)
+	p.Schedule.DurationSeconds = 1
+	p.Workload.SLOB.UpdatePercent = 100
+	bounds := []runfile.LatencyBound{{Percentile: "p90", Microseconds: 500_000}}
+	p.Workload.SLOB.Capacity = &runfile.Capacity{Bounds: bounds, Arrivals: runfile.ArrivalsFixed}
+	load := succeeded(t, execute(t, w, p))
+	if load.LoopMode != "open" {
+		t.Fatalf("loop %s", load.LoopMode)
+	}
+	var levels []runfile.CapacityLevel
+	for _, rep := range load.Repetitions {
+		if rep.Step.Kind != runfile.StepRate || rep.Level == nil || rep.Read == nil {
+			t.Fatalf("level %+v", rep)
+		}
+		due, done := rep.Level.Due[0], rep.Level.Done[0]
+		if due != rep.Step.OperationsPerSecond {
+			t.Errorf("%d statements were due in a second at %d/s", due, rep.Step.OperationsPerSecond)
+		}
+		if done > 22 || done > 0 && rep.Level.Histogram == "" {
+			t.Errorf("%d statements ended in a second at %d/s, with latencies %q", done, due, rep.Level.Histogram)
+		}
+		outcome := capacity.Merge(bounds, []runfile.LevelReport{*rep.Level})
+		levels = append(levels, runfile.CapacityLevel{
+			Index: rep.Index, OperationsPerSecond: rep.Step.OperationsPerSecond, Seconds: 1, Outcome: &outcome,
+		})
+	}
+	if e := capacity.Estimates(bounds, levels)[0]; e.StillHeld || e.OperationsPerSecond >= 64 {
+		t.Errorf("%d levels gave %+v", len(levels), e)
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
+	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/loadgen/content"
 	"github.com/nfsbench/nfsbench/internal/nfs"
 )
@@ -29,8 +30,12 @@ type process struct {
 	i    *Instance
 	pnum int64
 	name string
-	ops  dnfsOps
-	last []nfs.ChannelStats // as V$DNFS_CHANNELS gave them last; guarded by Instance.mu
+	// instance of a RAC, from 0.
+	instance int
+	session  bool // of a user
+	ahead    int  // how many reads a scan keeps under way; a session waits for one at a time
+	ops      dnfsOps
+	last     []nfs.ChannelStats // as V$DNFS_CHANNELS gave them last; guarded by Instance.mu
 
 	mu    sync.Mutex
 	vol   volume
@@ -56,7 +61,11 @@ func (p *process) volumeLocked(ctx context.Context) (volume, error) {
 		return nil, ora(3113, "end-of-file on communication channel")
 	}
 	if p.vol == nil {
-		v, err := p.i.connectVolume(ctx, p, p.i.direct, p.i.cfg.Data)
+		direct := p.i.direct
+		if p.session && kernelSession(p.pnum-firstSession, p.i.cfg.Faults.KernelSessions) {
+			direct = nil
+		}
+		v, err := p.i.connectVolume(ctx, p, direct, p.i.cfg.Data)
 		if err != nil {
 			return nil, err
 		}
@@ -89,18 +98,47 @@ func (p *process) read(ctx context.Context, d *datafile, buf []byte, block int64
 	if err != nil {
 		return 0, err
 	}
+	buffered := event != eventDirect && event != eventCalibrate
+	if buffered && p.i.cached(d.No, block, buf) {
+		return 0, nil
+	}
 	began := p.i.now()
-	if err := f.readAt(ctx, buf, block*blockBytes); err != nil {
+	if err := p.readDisk(ctx, f, buf, block); err != nil {
 		return 0, cmp.Or(ctx.Err(), error(ora(1115, "IO error reading block from file %d (block # %d)\n"+
 			"ORA-01110: data file %d: '%s'\nORA-27072: File I/O error\n%v", d.No, block, d.No, p.i.path(d.Name), err)))
 	}
 	took := p.i.now().Sub(began)
-	p.i.stats.readDone(d.No, len(buf), took, event)
+	waited := took
+	if event == eventDirect {
+		waited = took / time.Duration(max(p.ahead, 1))
+	}
+	p.i.stats.readDone(d.No, p.instance, len(buf), took, waited, event)
+	if buffered {
+		p.i.cacheBlock(d.No, block, buf)
+	}
+	if p.session {
+		p.i.provoke()
+	}
 	if err := p.i.data(d).Check(buf, block*blockBytes, 0, 1<<40); err != nil {
 		p.i.alert.linef("Corrupt block relative dba: (file %d, block %d): %v", d.No, block, err)
 		return took, ora(1578, "ORACLE data block corrupted (file # %d, block # %d)\nORA-01110: data file %d: '%s'", d.No, block, d.No, p.i.path(d.Name))
 	}
 	return took, nil
+}
+
+// readDisk reads, and takes as long as the disk of the storage does.
+func (p *process) readDisk(ctx context.Context, f blockFile, buf []byte, block int64) error {
+	if err := f.readAt(ctx, buf, block*blockBytes); err != nil {
+		return err
+	}
+	wait := time.Duration(0)
+	if p.i.cfg.Disk != nil {
+		wait = p.i.cfg.Disk(len(buf))
+	}
+	if n := len(p.i.cfg.Faults.Instances); n > 1 && p.instance == n-1 {
+		wait += p.i.cfg.Faults.SlowInstance
+	}
+	return course.Wait(ctx, wait)
 }
 
 // readBatch reads single blocks at once and waits once for all of them.
@@ -134,6 +172,7 @@ func (p *process) write(ctx context.Context, d *datafile, buf []byte, block int6
 	if err := f.writeAt(ctx, buf, block*blockBytes); err != nil {
 		return err
 	}
+	p.i.cacheBlock(d.No, block, buf)
 	p.i.stats.writeDone(d.No, len(buf), p.i.now().Sub(began))
 	return nil
 }
@@ -209,7 +248,10 @@ func aligned(n int) []byte {
 }
 
 // mounted is the data directory as the kernel shows it.
-type mounted struct{ dir string }
+type mounted struct {
+	dir   string
+	count *kernelMount
+}
 
 func (m mounted) create(_ context.Context, name string) (blockFile, error) {
 	full := filepath.Join(m.dir, name)
@@ -228,7 +270,7 @@ func (m mounted) openWith(full string, flags int) (blockFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	return mountedFile{f}, nil
+	return mountedFile{f, m.count}, nil
 }
 
 func (m mounted) remove(_ context.Context, name string) error {
@@ -238,13 +280,17 @@ func (m mounted) remove(_ context.Context, name string) error {
 func (m mounted) channels() []nfs.ChannelStats { return nil }
 func (m mounted) close() error                 { return nil }
 
-type mountedFile struct{ f *os.File }
+type mountedFile struct {
+	f     *os.File
+	count *kernelMount
+}
 
 func (f mountedFile) readAt(ctx context.Context, p []byte, off int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	_, err := f.f.ReadAt(p, off)
+	n, err := f.f.ReadAt(p, off)
+	f.count.read.Add(int64(n))
 	return err
 }
 
@@ -252,7 +298,8 @@ func (f mountedFile) writeAt(ctx context.Context, p []byte, off int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	_, err := f.f.WriteAt(p, off)
+	n, err := f.f.WriteAt(p, off)
+	f.count.written.Add(int64(n))
 	return err
 }
 

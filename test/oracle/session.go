@@ -64,7 +64,8 @@ func (s *session) serve() {
 		_ = s.codec.Send(&wire.Response{Failure: failure(err)})
 		return
 	}
-	p := s.i.newProcess(s.user, 40)
+	p := s.i.newProcess(s.user, firstSession)
+	p.session, p.instance = strings.HasPrefix(s.user, "NFSBENCH"), s.i.instanceOf(s.user)
 	s.i.mu.Lock()
 	s.process, s.sid = p, p.pnum
 	s.i.mu.Unlock()

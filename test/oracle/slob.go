@@ -108,8 +108,10 @@ func (i *Instance) randomRead(ctx context.Context, s *session, q statement) ([]r
 	if err != nil {
 		return nil, err
 	}
-	if strings.Contains(q.hints, "NO_BATCH_TABLE_ACCESS_BY_ROWID") ||
-		i.params.get("_db_file_noncontig_mblock_read_count") == "0" {
+	if err := i.compute(ctx, last-first+1); err != nil {
+		return nil, err
+	}
+	if !i.batches(q) {
 		found, err := i.eachBlock(ctx, s, first, last, func(*datafile, []byte, int64) error { return nil })
 		return []row{{"found": found}}, err
 	}
@@ -136,6 +138,13 @@ func (i *Instance) randomRead(ctx context.Context, s *session, q statement) ([]r
 	}
 	i.stats.add(map[string]int64{"session logical reads": int64(len(blocks))})
 	return []row{{"found": found + int64(len(blocks))}}, nil
+}
+
+// batches says whether a range is read in batches.
+func (i *Instance) batches(q statement) bool {
+	told := strings.Contains(q.hints, "NO_BATCH_TABLE_ACCESS_BY_ROWID") ||
+		i.params.get("_db_file_noncontig_mblock_read_count") == "0"
+	return !told || percentOf(i.cfg.Faults.Batches)
 }
 
 // eachBlock reads the blocks of a range of keys, one after the other.
@@ -223,28 +232,22 @@ func (i *Instance) scan(ctx context.Context, s *session, owner, name string) (in
 	if err != nil {
 		return 0, err
 	}
-	type part struct{ block, count int64 }
-	var parts []part
-	rows := int64(0)
-	for _, p := range pieces {
-		rows += p.Count
-		for at := int64(0); at < p.Count; at += multiblock {
-			parts = append(parts, part{p.First + at, min(multiblock, p.Count-at)})
-		}
-	}
+	parts, rows := multiblocks(pieces)
 	event := "db file scattered read"
-	if s.direct || rows*blockBytes > 32<<20 { // a small table is scanned through the cache
+	// A small table is scanned through the cache.
+	if !i.cfg.Faults.BufferedScans && (s.direct || rows*blockBytes > 32<<20) {
 		event = eventDirect
 	}
+	ahead := i.scanAhead(event)
 	g, ctx := errgroup.WithContext(ctx)
 	memory := s.buffer(readAhead * multiblock * blockBytes)
 	var next atomic.Int64
-	for n := range readAhead {
+	s.process.ahead = ahead
+	for n := range ahead {
 		buf := memory[n*multiblock*blockBytes:]
 		g.Go(func() error {
 			for at := next.Add(1) - 1; at < int64(len(parts)); at = next.Add(1) - 1 {
-				p := parts[at]
-				if _, err := s.process.read(ctx, d, buf[:p.count*blockBytes], p.block, event); err != nil {
+				if err := i.scanPart(ctx, s, d, buf, parts[at], event); err != nil {
 					return err
 				}
 			}
@@ -256,6 +259,42 @@ func (i *Instance) scan(ctx context.Context, s *session, owner, name string) (in
 	}
 	i.stats.add(map[string]int64{"session logical reads": rows})
 	return rows, nil
+}
+
+// scanned is what a scan reads at once.
+type scanned struct{ block, count int64 }
+
+// multiblocks divides the pieces of a table into what a scan reads at once, and counts its rows.
+func multiblocks(pieces []piece) (parts []scanned, rows int64) {
+	for _, p := range pieces {
+		rows += p.Count
+		for at := int64(0); at < p.Count; at += multiblock {
+			parts = append(parts, scanned{p.First + at, min(multiblock, p.Count-at)})
+		}
+	}
+	return parts, rows
+}
+
+// scanPart reads a part of a table, or what the cache lacks of it.
+func (i *Instance) scanPart(ctx context.Context, s *session, d *datafile, buf []byte, p scanned, event string) error {
+	runs := []struct{ at, count int64 }{{0, p.count}}
+	if event != eventDirect && i.cfg.Faults.CachedBlocks > 0 {
+		runs = i.missing(d.No, p.block, p.count)
+	}
+	for _, r := range runs {
+		if _, err := s.process.read(ctx, d, buf[:r.count*blockBytes], p.block+r.at, event); err != nil {
+			return err
+		}
+	}
+	return i.compute(ctx, p.count)
+}
+
+// scanAhead is how many reads a scan keeps under way: one without asynchronous I/O.
+func (i *Instance) scanAhead(event string) int {
+	if event != eventDirect || i.direct == nil && (i.cfg.Faults.NoKernelAIO || i.asynchIO() != "ASYNC_ON") {
+		return 1
+	}
+	return readAhead
 }
 
 // buffer is the session's own, at least so large.

@@ -20,10 +20,18 @@ func (i *Instance) versionRows() []row {
 }
 
 func (i *Instance) instanceRows() []row {
-	return []row{{
-		"inst_id": int64(1), "instance_name": i.cfg.SID, "host_name": i.cfg.Host, "version": version,
-		"startup_time": i.started.Truncate(time.Second), "status": "OPEN",
-	}}
+	names := i.cfg.Faults.Instances
+	if len(names) == 0 {
+		names = []string{i.cfg.SID}
+	}
+	var rows []row
+	for n, name := range names {
+		rows = append(rows, row{
+			"inst_id": int64(n + 1), "instance_name": name, "host_name": i.cfg.Host, "version": version,
+			"startup_time": i.started.Truncate(time.Second), "status": "OPEN",
+		})
+	}
+	return rows
 }
 
 // containerName is SYS_CONTEXT, and V$DATABASE.CDB.
@@ -92,9 +100,9 @@ func (i *Instance) fileRows() []row {
 		rows = append(rows, row{
 			"inst_id": int64(1), "file_no": d.No, "filetype_id": int64(2), "filetype_name": "Data File", "name": i.path(d.Name),
 			"access_method": method, "asynch_io": i.asynchIO(), "con_id": d.Container,
-			"small_read_reqs": c.smallReads.count, "small_read_servicetime": c.smallReads.took.Microseconds(),
-			"small_sync_read_reqs": c.syncReads.count, "small_sync_read_latency": c.syncReads.took.Microseconds(),
-			"large_read_reqs": c.largeReads.count, "large_read_servicetime": c.largeReads.took.Microseconds(),
+			"small_read_reqs": c.smallReads.count, "small_read_servicetime": i.serviceTime(c.smallReads),
+			"small_sync_read_reqs": c.syncReads.count, "small_sync_read_latency": i.serviceTime(c.syncReads),
+			"large_read_reqs": c.largeReads.count, "large_read_servicetime": i.serviceTime(c.largeReads),
 			"small_read_megabytes": c.smallReads.bytes >> 20, "large_read_megabytes": c.largeReads.bytes >> 20,
 			"small_write_reqs": c.smallWrites.count, "large_write_reqs": c.largeWrites.count,
 		})
@@ -264,8 +272,10 @@ func waitClass(event string) (class string, background bool) {
 // statistics are what an instance has counted since it started. The methods are
 // safe for several goroutines.
 type statistics struct {
+	faults Faults
 	mu     sync.Mutex
-	system map[string]int64 // V$SYSSTAT
+	others []map[string]int64 // the part of system of the second instance of a RAC and of those after it
+	system map[string]int64   // V$SYSSTAT
 	events map[string]*event
 	files  map[int64]*fileCount // V$IOSTAT_FILE, by FILE_NO
 }
@@ -310,6 +320,29 @@ func (s *statistics) wait(name string, took time.Duration) {
 	e.buckets[min(bits.Len64(uint64(max(took.Microseconds(), 0))), len(e.buckets)-1)]++
 }
 
+func newStatistics(f Faults) *statistics {
+	s := &statistics{faults: f, system: map[string]int64{}, events: map[string]*event{}, files: map[int64]*fileCount{}}
+	for n := 1; n < len(f.Instances); n++ {
+		s.others = append(s.others, map[string]int64{})
+	}
+	return s
+}
+
+// serviceTime is a time of V$IOSTAT_FILE.
+func (i *Instance) serviceTime(c ioCount) int64 {
+	return scaled(c.took, i.cfg.Faults.ServiceTimes).Microseconds()
+}
+
+// instanceOf is the instance of a RAC where a user of a schema logs in, in turns: its number,
+// from 0.
+func (i *Instance) instanceOf(user string) int {
+	n, err := strconv.Atoi(strings.TrimPrefix(user, "NFSBENCH"))
+	if err != nil || len(i.cfg.Faults.Instances) < 2 {
+		return 0
+	}
+	return (n + len(i.cfg.Faults.Instances) - 1) % len(i.cfg.Faults.Instances)
+}
+
 func (s *statistics) file(no int64) *fileCount {
 	if s.files[no] == nil {
 		s.files[no] = &fileCount{}
@@ -317,9 +350,13 @@ func (s *statistics) file(no int64) *fileCount {
 	return s.files[no]
 }
 
-func (s *statistics) readDone(no int64, bytes int, took time.Duration, event string) {
+func (s *statistics) readDone(no int64, instance, bytes int, took, waited time.Duration, event string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if instance > 0 {
+		s.others[instance-1]["physical read total bytes"] += int64(bytes)
+		s.others[instance-1]["physical read total IO requests"]++
+	}
 	f := s.file(no)
 	blocks := int64(bytes / blockBytes)
 	// Of the reads of a calibration Oracle counts those of single blocks as synchronous.
@@ -345,8 +382,12 @@ func (s *statistics) readDone(no int64, bytes int, took time.Duration, event str
 	case eventDirect:
 		s.system["physical reads direct"] += blocks
 	}
-	if event != eventBatch { // one wait for all of its reads: see readBatch
-		s.wait(event, took)
+	switch event {
+	case eventBatch: // one wait for all of its reads: see readBatch
+	case eventSingle:
+		s.wait(event, scaled(waited, s.faults.EventTimes))
+	default:
+		s.wait(event, waited)
 	}
 }
 
@@ -392,7 +433,12 @@ func (s *statistics) systemRows() []row {
 		"physical write bytes", "physical write total IO requests", "physical write total bytes", "physical writes",
 		"redo size", "redo writes", "session logical reads", "user commits",
 	} {
-		rows = append(rows, row{"inst_id": int64(1), "name": name, "value": s.system[name]})
+		own := s.system[name]
+		for n, other := range s.others {
+			own -= other[name]
+			rows = append(rows, row{"inst_id": int64(n + 2), "name": name, "value": other[name]})
+		}
+		rows = append(rows, row{"inst_id": int64(1), "name": name, "value": own})
 	}
 	return rows
 }
@@ -405,6 +451,9 @@ func (s *statistics) eventRows() []row {
 	for _, name := range slices.Sorted(maps.Keys(s.events)) {
 		e := s.events[name]
 		class, background := waitClass(name)
+		if n := slices.IndexFunc(s.faults.Waits, func(w Waiting) bool { return w.Event == name }); n >= 0 {
+			class = s.faults.Waits[n].Class
+		}
 		r := row{
 			"inst_id": int64(1), "event": name, "total_waits": e.waits, "time_waited_micro": e.took.Microseconds(),
 			"time_waited": e.took.Milliseconds() / 10, "wait_class": class,

@@ -27,6 +27,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -169,16 +170,21 @@ func Down(name string) error {
 // export.
 func (a *Array) Owner(tb testing.TB, path string) int {
 	tb.Helper()
-	for i, n := range a.Nodes {
+	i := a.Find(path)
+	if i < 0 {
+		tb.Fatalf("file %s is on no node of array %s", path, a.Name)
+	}
+	return i
+}
+
+// Find returns the index of the node where a file lies, -1 if there is none.
+func (a *Array) Find(path string) int {
+	return slices.IndexFunc(a.Nodes, func(n *Node) bool {
 		info, err := os.Lstat(filepath.Join(n.Brick, path))
 		// A file may have a pointer on the other node: empty, with nothing but the
 		// sticky bit.
-		if err == nil && info.Mode() != fs.ModeSticky {
-			return i
-		}
-	}
-	tb.Fatalf("file %s is on no node of array %s", path, a.Name)
-	return -1
+		return err == nil && info.Mode() != fs.ModeSticky
+	})
 }
 
 // BytesOut returns how many bytes have left the node by its LIF, with all headers.
@@ -271,13 +277,18 @@ func (n *Node) Kill(tb testing.TB) { tb.Helper(); n.run(tb, "kill") }
 // again. The NFS server of the other node connects to the brick a few seconds later.
 func (n *Node) Start(tb testing.TB) { tb.Helper(); n.run(tb, "start") }
 
-// run calls pnfs.sh for this node.
 func (n *Node) run(tb testing.TB, verb string, more ...string) {
 	tb.Helper()
-	args := append([]string{verb, n.number}, more...)
-	if _, err := script(append(args, "--name", n.array)...); err != nil {
+	if err := n.Do(verb, more...); err != nil {
 		tb.Fatal(err)
 	}
+}
+
+// Do calls pnfs.sh for this node, for programs that are no tests.
+func (n *Node) Do(verb string, more ...string) error {
+	args := append([]string{verb, n.number}, more...)
+	_, err := script(append(args, "--name", n.array)...)
+	return err
 }
 
 func script(args ...string) ([]byte, error) { return repository.Script("hack/lab/pnfs.sh", args...) }

@@ -39,11 +39,21 @@ type REST struct {
 	Standin *ontap.Standin
 }
 
-// StartREST serves the REST interface of ONTAP (package ontap) for this array over TLS
-// until the end of the test, at an address of this machine that every pod can reach. The
-// volume is a FlexVol of the node with the files, or a FlexGroup of both nodes.
+// StartREST serves the REST interface until the end of the test, as ServeREST does.
 func (a *Array) StartREST(tb testing.TB, o RESTOptions) *REST {
 	tb.Helper()
+	r, err := a.ServeREST(o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(r.Standin.Close)
+	return r
+}
+
+// ServeREST serves the REST interface of ONTAP (package ontap) for this array over TLS
+// until its Standin is closed, at an address of this machine that every pod can reach. The
+// volume is a FlexVol of the node with the files, or a FlexGroup of both nodes.
+func (a *Array) ServeREST(o RESTOptions) (*REST, error) {
 	if o.SVM == "" {
 		o.SVM = "svm1"
 	}
@@ -51,13 +61,13 @@ func (a *Array) StartREST(tb testing.TB, o RESTOptions) *REST {
 	r.Standin = ontap.New(ontap.Options{Truth: a.Truth(), Model: a.model(r), Grid: o.Grid})
 	l, err := net.Listen("tcp", net.JoinHostPort(a.Nodes[0].Host, "0"))
 	if err != nil {
-		tb.Fatalf("serve the REST interface: %v", err)
+		return nil, fmt.Errorf("serve the REST interface: %w", err)
 	}
-	tb.Cleanup(r.Standin.Close)
 	if r.URL, r.CA, err = r.Standin.StartTLS(l); err != nil {
-		tb.Fatal(errors.Join(err, l.Close()))
+		r.Standin.Close()
+		return nil, errors.Join(err, l.Close())
 	}
-	return r
+	return r, nil
 }
 
 func (a *Array) model(r *REST) ontap.Model {
@@ -88,7 +98,7 @@ func (a *Array) model(r *REST) ontap.Model {
 // Truth counts what really happens in an array. See its methods for what is counted
 // where. It begins to count processor time when it is made.
 func (a *Array) Truth() ontap.Truth {
-	return &truth{array: a, began: time.Now(), busy: map[string]map[process]time.Duration{}, volume: map[string]ontap.VolumeCounters{}}
+	return &truth{array: a, began: time.Now(), busy: map[string]map[process]time.Duration{}, volume: map[string]ontap.VolumeCounters{}, held: map[string]time.Time{}}
 }
 
 type truth struct {
@@ -98,6 +108,7 @@ type truth struct {
 	mu     sync.Mutex // guards what follows
 	busy   map[string]map[process]time.Duration
 	volume map[string]ontap.VolumeCounters // by node: what was read last
+	held   map[string]time.Time            // by node: when that was written
 }
 
 // process is a pid that no other process has taken over.
@@ -152,7 +163,7 @@ func (t *truth) LIF(address string) ontap.LIFCounters {
 
 // Volume counts the I/O that the NFS servers of both nodes asked GlusterFS for, whatever
 // the protocol. A latency has the way over the cluster link in it, and never the network
-// of the client. GlusterFS writes the counters once a second.
+// of the client. GlusterFS writes the counters once a second: see VolumeTime.
 func (t *truth) Volume(string) ontap.VolumeCounters {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -161,13 +172,25 @@ func (t *truth) Volume(string) ontap.VolumeCounters {
 		file := filepath.Join(t.array.Folder, n.Name, "glusterd", "stats", "ganesha.nfsd_pv.dump")
 		// A file that is being written is no JSON yet, and a server that has started
 		// again counts from zero: the last counters stand until these are more.
-		if c, err := readDump(file); err == nil && c.Read.Ops+c.Write.Ops+c.Other.Ops >= ops(t.volume[n.Name]) {
-			t.volume[n.Name] = c
+		info, statErr := os.Stat(file)
+		if c, err := readDump(file); errors.Join(err, statErr) == nil && ops(c) >= ops(t.volume[n.Name]) {
+			t.volume[n.Name], t.held[n.Name] = c, info.ModTime()
 		}
 		v := t.volume[n.Name]
 		sum = ontap.VolumeCounters{Read: sum.Read.Plus(v.Read), Write: sum.Write.Plus(v.Write), Other: sum.Other.Plus(v.Other)}
 	}
 	return sum
+}
+
+// VolumeTime is in the middle between the times when both nodes wrote their counters.
+func (t *truth) VolumeTime(string) time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	a, b := t.held[t.array.Nodes[0].Name], t.held[t.array.Nodes[1].Name]
+	if a.IsZero() || b.IsZero() {
+		return time.Time{}
+	}
+	return a.Add(b.Sub(a) / 2)
 }
 
 func ops(v ontap.VolumeCounters) uint64 { return v.Read.Ops + v.Write.Ops + v.Other.Ops }

@@ -47,14 +47,33 @@ const (
 	Add = "add"
 	// Remove forgets a volume; one that is not known is no error. The first stays.
 	Remove = "remove"
+	// Limit bounds the reads and writes of a volume, see Limits.
+	Limit = "limit"
 )
 
 // Order is the body of an order.
 type Order struct {
 	Volume Volume `json:"volume"`
 	// Milliseconds is how long hold waits for what is in flight.
-	Milliseconds int64 `json:"milliseconds,omitempty"`
+	Milliseconds int64  `json:"milliseconds,omitempty"`
+	Limits       Limits `json:"limits,omitzero"`
 }
+
+// Limits are how fast a volume is: as fast as disks or a QoS policy let it be. The zero
+// Limits are none.
+type Limits struct {
+	// OpsPerSecond is how many reads and writes all nodes together let through; 0 = all.
+	OpsPerSecond int64 `json:"opsPerSecond,omitempty"`
+	// CachedPermille of the reads are answered by a cache in front of the volume: they do
+	// not wait for it, and it does not count them.
+	CachedPermille int `json:"cachedPermille,omitempty"`
+	// Clock is a file of ClockBytes that all nodes share, so that they have one limit
+	// together.
+	Clock string `json:"clock,omitempty"`
+}
+
+// ClockBytes is the size of Limits.Clock.
+const ClockBytes = 8
 
 // Counts are the counters of one N-blade; they only grow while it lives. Latency is from
 // the last header of a call to that of its reply. Requests are local where the node of

@@ -25,6 +25,8 @@ type volume struct {
 	held     bool
 	inFlight int
 
+	limit atomic.Pointer[limit] // nil = none
+
 	ops [4]opCounts // by kind
 }
 

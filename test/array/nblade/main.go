@@ -304,9 +304,16 @@ func (b *blade) obey(ctx context.Context, order string, o control.Order) error {
 	if err != nil {
 		return err
 	}
-	if order == control.Release {
+	switch order {
+	case control.Release:
 		v.release(o.Volume.Owner)
 		return nil
+	case control.Limit:
+		l, err := newLimit(o.Limits)
+		if err == nil {
+			v.limit.Store(l)
+		}
+		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(o.Milliseconds)*time.Millisecond)
 	defer cancel()

@@ -88,6 +88,20 @@ func (s *session) serve() {
 	clear(s.calls)
 }
 
+// enterAfter waits until a volume takes calls. Those in front are in flight already, and must not
+// wait with this one.
+func enterAfter(v *volume, flush func() error) (owner string, err error) {
+	owner, free := v.enter(false)
+	if free {
+		return owner, nil
+	}
+	if err := flush(); err != nil {
+		return "", err
+	}
+	owner, _ = v.enter(true)
+	return owner, nil
+}
+
 // wrote is part of sink.
 func (s *session) wrote(bool) {}
 
@@ -103,15 +117,18 @@ func (s *session) record(head []byte, flush func() error) (io.Writer, error) {
 	var gate *volume
 	if h.kind != kindNone {
 		gate = towards
-		var free bool
-		if owner, free = gate.enter(false); !free {
-			// Those in front are in flight already: they must not wait with us.
-			if err := flush(); err != nil {
-				return nil, err
-			}
-			owner, _ = gate.enter(true)
+		var err error
+		if owner, err = enterAfter(gate, flush); err != nil {
+			return nil, err
 		}
 		s.seenCall(h, about, owner)
+		cached, err := towards.limit.Load().pass(h.kind, flush)
+		if err != nil {
+			return nil, err
+		}
+		if cached {
+			about = nil // the volume does not know of it
+		}
 	}
 	if h.v4 {
 		s.blade.countV4(owner)
