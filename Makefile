@@ -97,7 +97,11 @@ bench: ## Measure nfsbench beside iperf3, fio and libnfs; write docs/performance
 
 .PHONY: bench-quick
 bench-quick: ## The same in a few minutes, to see that it works; nothing is recorded
-	hack/bench.sh --repeats 2 --seconds 1 --no-record --rows quick
+	hack/bench.sh --repeats 2 --seconds 1 --short --rows quick
+
+.PHONY: believe
+believe: ## Measure how often the findings are right; write the table in docs/findings.md
+	hack/believe.sh
 
 ##@ Cluster
 .PHONY: cluster-up

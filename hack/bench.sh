@@ -16,11 +16,13 @@
 #   --out FOLDER     where results.json and results.md go (default bin/bench)
 #   --directory DIR  folder with O_DIRECT for the Kernel engine and fio (default /var/tmp)
 #   --name NAME      of the lab, --subnet A.B of its links: several may run at once
+#   --short          capacity rows: search once, and sweep only near the capacity
 #   --no-record      leave docs/performance.md as it is
 #
 #   FIO=FILE         a fio that has the nfs engine
 #
-# All rows take about an hour. When all were measured without --rows and
+# All rows take about an hour and a half; the capacity rows alone (--rows capacity) about
+# 30 minutes, and with --short about 10. When all were measured without --rows and
 # --peers, the table goes into docs/performance.md and all repeats into
 # docs/performance.json. Interrupting keeps what was measured. Needs root, and
 # installs the Debian packages that are missing.
@@ -37,6 +39,7 @@ while (($#)); do
 	-h | --help) help_of "$0"; exit 0 ;;
 	--list) list=yes ;;
 	--no-record) record=no ;;
+	--short) options+=(--short) record=no ;;
 	--nfsbench) ours=$(realpath "${2:?--nfsbench needs a value}") && shift ;;
 	--rows | --peers | --repeats | --seconds | --other | --out | --name | --subnet | --directory)
 		options+=("$1" "${2:?$1 needs a value}") && shift

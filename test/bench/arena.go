@@ -31,6 +31,7 @@ type arena struct {
 	servers      map[string]*exec.Cmd // beside the NFS server, by tool
 	pnfsScript   string               // set while the pNFS array may run
 	filled       map[string]bool      // directories whose files are there
+	limit        *throttle            // of the NFS server, while it is confined
 }
 
 // wants says what beside the server of all rows is needed.
@@ -43,7 +44,7 @@ type wants struct {
 // starts the server on it.
 func openArena(ctx context.Context, repo, name, subnet string, w wants) (*arena, error) {
 	a := &arena{
-		scene: scene{Port: 5201, Bare: 5202}, name: name, script: filepath.Join(repo, "hack", "lab", "ganesha.sh"),
+		scene: scene{Port: 5201, Bare: 5202, Relay: 5203}, name: name, script: filepath.Join(repo, "hack", "lab", "ganesha.sh"),
 		servers: map[string]*exec.Cmd{}, filled: map[string]bool{},
 	}
 	err := a.start(ctx, subnet)
@@ -168,20 +169,34 @@ func (a *arena) prepare(ctx context.Context, p programs, j job) error {
 			return err
 		}
 	}
-	return a.fill(ctx, p, j)
+	if err := errors.Join(a.confine(ctx, placeServer), a.fill(ctx, p, j)); err != nil {
+		return err
+	}
+	if j.Place == placeRelay {
+		self, err := os.Executable()
+		if err != nil {
+			return err
+		}
+		return a.serve(
+			placeRelay, a.Relay, self, relayCommand, "--listen", fmt.Sprintf(":%d", a.Relay), "--server", "127.0.0.1:2049",
+			"--rate", strconv.Itoa(relayRate),
+		)
+	}
+	return a.confine(ctx, j.Place)
 }
 
 // fill lets nfsbench make the files of a job, unless they are there already. It
 // goes over the loopback, for the links are slow.
 func (a *arena) fill(ctx context.Context, p programs, j job) error {
+	if j.onGanesha() {
+		j.Place, j.Links, j.NFS = placeServer, nil, ""
+	}
+	j.How = ""
 	where := j.Place + "/" + j.directory()
 	if a.filled[where] {
 		return nil
 	}
 	j.Tool, j.Work.Pattern, j.Warmup, j.Seconds = toolOurs, "read", 0, 1
-	if j.Place == placeServer {
-		j.Links, j.NFS = nil, ""
-	}
 	command, err := p.command(j)
 	if err != nil {
 		return err
@@ -199,6 +214,9 @@ func (a *arena) Close() error {
 	for _, server := range a.servers {
 		problems = append(problems, server.Process.Kill())
 		_ = server.Wait() // it was killed, and says so
+	}
+	if a.limit != nil {
+		problems = append(problems, a.limit.lift())
 	}
 	if a.pnfsScript != "" {
 		_, err := a.lab(context.Background(), a.pnfsScript, "down")

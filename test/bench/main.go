@@ -41,7 +41,7 @@ type settings struct {
 	programs           programs
 	oursNote, fioNote  string
 	out, page          string
-	listRows           bool
+	listRows, short    bool
 }
 
 func (s *settings) register(fs *flag.FlagSet) {
@@ -68,6 +68,7 @@ func (s *settings) register(fs *flag.FlagSet) {
 	fs.StringVar(&s.directory, "directory", "/var/tmp", "folder on a file system with O_DIRECT for the rows of the Kernel engine")
 	fs.StringVar(&s.out, "out", "bin/bench", "folder for results.json and results.md")
 	fs.StringVar(&s.page, "publish", "", "page to put the tables into when all rows were measured")
+	fs.BoolVar(&s.short, "short", false, "capacity rows: search once, and let the sweep try only rates near the capacity; its time counts as if it had tried all")
 	fs.BoolVar(&s.listRows, "list", false, "show the rows and end")
 }
 
@@ -81,6 +82,9 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) (err error) {
+	if len(args) > 0 && args[0] == relayCommand {
+		return runRelay(ctx, args[1:])
+	}
 	var s settings
 	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
 	s.register(fs)
@@ -118,6 +122,9 @@ func (s *settings) measure(ctx context.Context, rows []row) (err error) {
 	for i, r := range rows {
 		rows[i] = r.field(without, s.only, p.Other != "")
 	}
+	if s.short {
+		shortForm(rows)
+	}
 	scratch, err := os.MkdirTemp("", "nfsbench-bench-")
 	if err != nil {
 		return err
@@ -138,6 +145,9 @@ func (s *settings) measure(ctx context.Context, rows []row) (err error) {
 		need.directory = s.directory
 		doc.Reminders = append(doc.Reminders, "directory rows: the Kernel engine and fio on "+fileSystem(s.directory)+" of this machine, by O_DIRECT; no NFS is in them")
 	}
+	if needs(rows, func(e entry) bool { return e.Bound > 0 }) {
+		doc.Reminders = append(doc.Reminders, capacityReminders(s.short)...)
+	}
 	if needs(rows, func(e entry) bool { return e.Tool == toolSocket }) {
 		doc.Reminders = append(doc.Reminders, "floor rows: test/bench/peer sends READ calls of NFSv3 that were made before and looks at the length of the replies only")
 	}
@@ -152,7 +162,7 @@ func (s *settings) measure(ctx context.Context, rows []row) (err error) {
 	defer func() { err = errors.Join(err, a.Close()) }()
 	one := &session{
 		programs: s.programs, arena: a, rows: rows, repeats: s.repeats, seconds: s.seconds,
-		scratch: scratch, out: s.out, say: os.Stderr, doc: doc,
+		scratch: scratch, out: s.out, say: os.Stderr, doc: doc, short: s.short,
 	}
 	err = one.run(ctx)
 	one.doc.Ended = now()
@@ -194,7 +204,7 @@ func (s *settings) report(doc score.Document) error {
 		return err
 	}
 	fmt.Fprintf(os.Stderr, "\nwritten: %s/results.json, results.md\n", s.out)
-	if s.page == "" || !doc.Complete || len(s.rows)+len(s.only) > 0 {
+	if s.page == "" || !doc.Complete || s.short || len(s.rows)+len(s.only) > 0 {
 		return nil
 	}
 	fmt.Fprintf(os.Stderr, "written: %s\n", s.page)

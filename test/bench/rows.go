@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/bench/score"
 )
 
@@ -58,8 +59,9 @@ type entry struct {
 	Work  work
 	Links []int
 	Place string
-	NFS   string // version
-	How   string // engine of fio; null for a bare socket to a server without files
+	NFS   string        // version
+	How   string        // engine of fio; null for a bare socket to a server without files; of a capacity row
+	Bound time.Duration // that 99 % of the operations keep; a capacity row
 }
 
 // row is a score.Row and how to measure it.
@@ -67,8 +69,10 @@ type row struct {
 	Name, Title string
 	Entries     []entry // the first one is the subject
 	Checks      []score.Check
-	Warmup      int // seconds
-	Stretch     int // the window is so many times the usual one
+	Warmup      int    // seconds
+	Stretch     int    // the window is so many times the usual one
+	Unit        string // empty: by the work
+	Once        bool   // whatever the number of repeats
 }
 
 // The links of the arena: the first one is a 1GbE, the others are slower, so
@@ -131,6 +135,7 @@ func allRows() []row {
 	for _, depth := range []int{1, 16, 64} {
 		rows = append(rows, kernelRow(work{"randread", oracle, 1, depth}), kernelRow(work{"read", mebi, 1, depth}))
 	}
+	rows = append(rows, capacityRows()...)
 	w := work{"randread", oracle, 1, 256}
 	return append(rows, row{
 		Name: "memory-d256", Title: "loopback, randread 8 KiB, " + w.String(), Warmup: 1, Stretch: 1,
@@ -312,6 +317,9 @@ func (r row) score() score.Row {
 	if subject.random() {
 		out.Unit = score.UnitOps
 	}
+	if r.Unit != "" {
+		out.Unit = r.Unit
+	}
 	for _, e := range r.Entries {
 		c := score.Contender{Name: e.Name}
 		if e.Work != subject && e.Tool != toolIperf {
@@ -328,7 +336,7 @@ const quick = "quick"
 func quickRows() []string {
 	return []string{
 		"1gbe-read", "links-2", "read-j1-d1", "random-j1-d16", "v4.0-random-j1-d16", "v4.1-random-j1-d16",
-		"floor-random-j1-d1", "kernel-random-j1-d16", "kernel-read-j1-d1",
+		"floor-random-j1-d1", "kernel-random-j1-d16", "kernel-read-j1-d1", "capacity-relay",
 	}
 }
 
@@ -414,7 +422,11 @@ type turn struct {
 func turnsOf(rows []row, repeats int) []turn {
 	var turns []turn
 	for i, r := range rows {
-		for repeat := 1; repeat <= repeats; repeat++ {
+		most := repeats
+		if r.Once {
+			most = 1
+		}
+		for repeat := 1; repeat <= most; repeat++ {
 			for k := range r.Entries {
 				e := k
 				if repeat%2 == 0 {
@@ -444,12 +456,35 @@ func (r row) window(seconds int) int { return seconds * max(1, r.Stretch) }
 // lasts is about how long a measurement takes, start and end included.
 func (r row) lasts(e entry, seconds int) time.Duration {
 	const around = 500 * time.Millisecond
+	if e.Bound > 0 {
+		return e.search(max(r.window(seconds), leastLongest))
+	}
 	return time.Duration(r.Warmup+r.window(seconds))*time.Second + around + e.verification()
+}
+
+// typicalLevels of the longest length last about as long as a search.
+const typicalLevels = 4
+
+// search is about how long a contender of a capacity row takes, where the longest level has so
+// many seconds.
+func (e entry) search(longest int) time.Duration {
+	levels := typicalLevels
+	switch e.How {
+	case howSweep:
+		levels = len(sweepRates(relayRate))
+	case howTarget:
+		return targetMost * time.Second
+	}
+	return time.Duration(levels*(longest+sweepWarmup)) * time.Second
 }
 
 // patience is when a measurement that has not ended never will.
 func (r row) patience(e entry, seconds int) time.Duration {
-	return r.lasts(e, seconds) + 2*e.verification() + 10*time.Second
+	patience := r.lasts(e, seconds) + 2*e.verification() + 10*time.Second
+	if e.How == howSearch { // of a server that changes, it may measure many levels
+		patience *= runfile.MaxCapacityLevels / typicalLevels
+	}
+	return patience
 }
 
 // verification is how long the links carry the blocks that nfsbench reads back

@@ -39,7 +39,10 @@ func TestEveryRowIsWellFormed(t *testing.T) {
 				}
 				continue
 			}
-			if e.Tool == toolFio && (e.Place == placeDirectory) != (e.How != "") {
+			if (e.Bound > 0) != (r.Unit == score.UnitCapacity) {
+				t.Errorf("%s: %s has the bound %v in a row of unit %q", r.Name, e.Name, e.Bound, r.Unit)
+			}
+			if e.Tool == toolFio && e.Bound == 0 && (e.Place == placeDirectory) != (e.How != "") {
 				t.Errorf("%s: %s has engine %q in place %q", r.Name, e.Name, e.How, e.Place)
 			}
 			if e.Tool == toolSocket && (e.Work.Jobs != 1 || e.NFS != "") {
@@ -84,6 +87,7 @@ func TestTheRowsThatAreAskedForAreThere(t *testing.T) {
 		"v4.1-read-j1-d1": {0.95, 1.25}, "v4.1-read-j1-d8": {0.95, 1.25},
 		"v4.1-random-j1-d1": {CPU: 1.25}, "v4.1-random-j1-d16": {0.85, 1.25}, "memory-d256": {},
 		"floor-read-j1-d1": {CPU: 1.3}, "floor-read-j1-d8": {CPU: 1.3},
+		"capacity-link": {}, "capacity-relay": {}, "capacity-cpu": {},
 	}
 	for _, version := range []string{"", "v4.0-"} {
 		for _, name := range []string{"read-j1-d1", "read-j1-d2", "read-j1-d8", "read-j1-d32", "read-j2-d1", "read-j4-d1"} {

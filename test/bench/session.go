@@ -27,6 +27,9 @@ type session struct {
 
 	expected, took time.Duration  // of the turns that are over
 	hung           map[string]int // how often, by row and contender
+
+	short    bool                       // sweeps try rates near the capacity only
+	searched map[string]*score.Capacity // by row, by the last search
 }
 
 // mostHangs is how often a contender may hang in a row before it is left out of
@@ -36,7 +39,7 @@ const mostHangs = 2
 // run goes through all turns. What has been measured is in the document,
 // however it ends.
 func (s *session) run(ctx context.Context) error {
-	s.hung = map[string]int{}
+	s.hung, s.searched = map[string]int{}, map[string]*score.Capacity{}
 	for _, r := range s.rows {
 		s.doc.Rows = append(s.doc.Rows, r.score())
 	}
@@ -99,15 +102,13 @@ func (s *session) keepWords(sample score.Sample, err error) string {
 }
 
 func (s *session) measure(ctx context.Context, j job, patience time.Duration, sample *score.Sample) error {
-	command, err := s.programs.command(j)
-	if err != nil {
-		return err
+	if j.Bound > 0 {
+		return s.takeCapacity(ctx, j, patience, sample)
 	}
 	if j.Tool == toolCat {
-		return s.again(ctx, command, j, patience, sample)
+		return s.again(ctx, j, patience, sample)
 	}
-	_ = os.Remove(j.Output) // of the turn before
-	output, used, err := runChild(ctx, patience, command)
+	output, err := s.child(ctx, j, patience, sample)
 	if err != nil {
 		return err
 	}
@@ -116,13 +117,28 @@ func (s *session) measure(ctx context.Context, j job, patience time.Duration, sa
 			return err
 		}
 	}
-	sample.ProcessCPUSeconds, sample.PeakMemoryBytes = used.CPU.Seconds(), used.PeakBytes
 	return understand(j, output, sample)
+}
+
+// child runs the command of a job to its end and returns its standard output.
+func (s *session) child(ctx context.Context, j job, patience time.Duration, sample *score.Sample) ([]byte, error) {
+	command, err := s.programs.command(j)
+	if err != nil {
+		return nil, err
+	}
+	_ = os.Remove(j.Output) // of the turn before
+	output, used, err := runChild(ctx, patience, command)
+	sample.ProcessCPUSeconds, sample.PeakMemoryBytes = used.CPU.Seconds(), used.PeakBytes
+	return output, err
 }
 
 // again measures a program that reads one file and ends: as often as fits, from
 // its start to its end.
-func (s *session) again(ctx context.Context, command []string, j job, patience time.Duration, sample *score.Sample) error {
+func (s *session) again(ctx context.Context, j job, patience time.Duration, sample *score.Sample) error {
+	command, err := s.programs.command(j)
+	if err != nil {
+		return err
+	}
 	for sample.Seconds < float64(j.Seconds) {
 		_, used, err := runChild(ctx, patience, append(command, discard))
 		if err != nil {
@@ -143,6 +159,9 @@ func (s *session) tell(t turn, sample score.Sample, done int, turns []turn) {
 	what := sample.State + " " + sample.Message
 	if v, ok := sample.Value(score.MetricRate, unit); ok {
 		what = fmt.Sprintf("%.0f %s", v, unit)
+	}
+	if c := sample.Capacity; sample.State == score.StateDone && c != nil {
+		what = fmt.Sprintf("%.0f %s in %.0f s", c.OperationsPerSecond, score.UnitOps, c.Seconds)
 	}
 	pace := 1.0
 	if s.expected > 0 {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,6 +26,7 @@ type scene struct {
 	Export string
 	Port   int    // of iperf3's server
 	Bare   int    // port of the server of the bare socket
+	Relay  int    // port of the relay
 	Folder string // of this machine, for placeDirectory
 	PNFS   pnfsScene
 }
@@ -41,6 +43,7 @@ type job struct {
 	Scene   scene
 	Warmup  int // seconds
 	Seconds int
+	Rate    int64  // operations a second; a sweep
 	Output  string // a file of its own, for tools that write one
 }
 
@@ -66,9 +69,14 @@ func (j job) export() string {
 	return j.Scene.Export
 }
 
+// onGanesha says whether the files are those of NFS-Ganesha.
+func (j job) onGanesha() bool {
+	return j.Place == placeServer || j.Place == placeRelay || j.Place == placeCPU
+}
+
 // inside puts the command where the server's loopback is.
 func (j job) inside(command []string) []string {
-	if len(j.Links) == 0 && j.Place == placeServer {
+	if len(j.Links) == 0 && j.onGanesha() {
 		return append([]string{"ip", "netns", "exec", j.Scene.Netns}, command...)
 	}
 	return command
@@ -89,8 +97,11 @@ func (j job) files() []string {
 // url is that of the directory. libnfs reads the version of NFS from it.
 func (j job) url() string {
 	url := "nfs://" + j.addresses()[0] + j.export() + "/" + j.directory()
-	if j.NFS == v40 {
+	switch {
+	case j.NFS == v40:
 		url += "?version=4"
+	case j.Place == placeRelay:
+		url += fmt.Sprintf("?nfsport=%d", j.Scene.Relay)
 	}
 	return url
 }
@@ -142,14 +153,16 @@ func fioCommand(program string, j job) []string {
 	if j.Place == placeDirectory {
 		where = []string{program, "--name=bench", "--ioengine=" + j.How, "--direct=1", "--directory=" + filepath.Join(j.Scene.Folder, j.directory())}
 	}
-	return append(
-		where, "--filename_format=c0-j$jobnum.dat",
-		"--size="+strconv.Itoa(j.fileBytes()), "--rw="+pattern, "--bs="+strconv.FormatInt(j.Work.Block, 10),
+	how := []string{"--time_based", "--runtime=" + strconv.Itoa(j.Seconds), "--ramp_time=" + strconv.Itoa(j.Warmup)}
+	if j.How == howTarget {
+		how = j.targetFlags()
+	}
+	return slices.Concat(where, []string{
+		"--filename_format=c0-j$jobnum.dat",
+		"--size=" + strconv.Itoa(j.fileBytes()), "--rw=" + pattern, "--bs=" + strconv.FormatInt(j.Work.Block, 10),
 		// Without a map of the blocks that were read already, which nfsbench does not keep either.
-		"--norandommap=1", "--numjobs="+strconv.Itoa(j.Work.Jobs), "--iodepth="+strconv.Itoa(j.Work.Depth),
-		"--time_based", "--runtime="+strconv.Itoa(j.Seconds), "--ramp_time="+strconv.Itoa(j.Warmup),
-		"--group_reporting", "--output-format=json", "--output="+j.Output,
-	)
+		"--norandommap=1", "--numjobs=" + strconv.Itoa(j.Work.Jobs), "--iodepth=" + strconv.Itoa(j.Work.Depth),
+	}, how, []string{"--group_reporting", "--output-format=json", "--output=" + j.Output})
 }
 
 type fioReport struct {
@@ -208,12 +221,15 @@ func oursCommand(program string, j job) []string {
 	if j.NFS != "" {
 		command = append(command, "--nfs-version", j.NFS)
 	}
-	return append(
-		command, "--dir", j.directory(), "--pattern", j.Work.Pattern, "--block-size", strconv.FormatInt(j.Work.Block, 10),
+	if j.Place == placeRelay {
+		command = append(command, "--nfs-port", strconv.Itoa(j.Scene.Relay))
+	}
+	return slices.Concat(command, []string{
+		"--dir", j.directory(), "--pattern", j.Work.Pattern, "--block-size", strconv.FormatInt(j.Work.Block, 10),
 		"--file-size", strconv.Itoa(j.fileBytes()), "--jobs", strconv.Itoa(j.Work.Jobs), "--depth", strconv.Itoa(j.Work.Depth),
 		"--warmup", fmt.Sprintf("%ds", j.Warmup), "--duration", fmt.Sprintf("%ds", j.Seconds), "--baseline", "0s", "--cooldown", "0s",
 		"--keep-files", "--progress", "none", "--output", "json",
-	)
+	}, j.loadFlags())
 }
 
 // parseOurs reads a result file. Fill, warm-up and verification are outside of

@@ -18,7 +18,7 @@ import (
 
 func testScene() scene {
 	return scene{
-		Netns: "ns", LIFs: []string{"10.0.1.2", "10.0.2.2", "10.0.3.2"}, Export: "/export/data", Port: 5201, Bare: 5202,
+		Netns: "ns", LIFs: []string{"10.0.1.2", "10.0.2.2", "10.0.3.2"}, Export: "/export/data", Port: 5201, Bare: 5202, Relay: 5203,
 		Folder: "/var/tmp/b", PNFS: pnfsScene{Nodes: []string{"10.0.11.2", "10.0.12.2"}, Export: "/pv"},
 	}
 }
@@ -81,6 +81,25 @@ func TestCommandLines(t *testing.T) {
 			entry{Tool: toolReader, Work: sequential, Links: []int{0}, NFS: v40},
 			"/b/reader sequential 1048576 4 1 5 nfs://10.0.1.2/export/data/bench-j1?version=4 c0-j0.dat",
 		},
+		"a search for capacity": {
+			entry{Tool: toolOurs, Work: random, Place: placeCPU, How: howSearch, Bound: 5 * time.Millisecond},
+			"ip netns exec ns /b/nfsbench load --server 127.0.0.1 --export /export/data --dir bench-j2 --pattern randread --block-size 8192 " +
+				"--file-size 536870912 --jobs 2 --depth 16 --warmup 1s --duration 5s --baseline 0s --cooldown 0s --keep-files --progress none " +
+				"--output json --capacity p99=5ms --arrivals fixed",
+		},
+		"one rate of a sweep goes through the relay": {
+			entry{Tool: toolOurs, Work: random, Place: placeRelay, How: howSweep, Bound: 5 * time.Millisecond},
+			"ip netns exec ns /b/nfsbench load --server 127.0.0.1 --export /export/data --nfs-port 5203 --dir bench-j2 --pattern randread " +
+				"--block-size 8192 --file-size 536870912 --jobs 2 --depth 16 --warmup 1s --duration 5s --baseline 0s --cooldown 0s " +
+				"--keep-files --progress none --output json --ops-per-second 3990",
+		},
+		"fio finds the depth within a bound": {
+			entry{Tool: toolFio, Work: random, Place: placeRelay, How: howTarget, Bound: 5 * time.Millisecond},
+			"ip netns exec ns /b/fio --name=bench --ioengine=nfs --nfs_url=nfs://127.0.0.1/export/data/bench-j2?nfsport=5203 " +
+				"--filename_format=c0-j$jobnum.dat --size=536870912 --rw=randread --bs=8192 --norandommap=1 --numjobs=2 --iodepth=16 " +
+				"--time_based --runtime=32 --latency_target=5000us --latency_window=2s --latency_percentile=99 " +
+				"--group_reporting --output-format=json --output=/tmp/o",
+		},
 		"a bare socket to the server": {
 			entry{Tool: toolSocket, Work: sequential},
 			"ip netns exec ns /b/socket read sequential 1048576 4 1 5 nfs://127.0.0.1/export/data/bench-j1 c0-j0.dat",
@@ -91,6 +110,9 @@ func TestCommandLines(t *testing.T) {
 		},
 	} {
 		j := job{entry: c.entry, Scene: testScene(), Warmup: 1, Seconds: 5, Output: "/tmp/o"}
+		if c.entry.How == howSweep {
+			j.Rate = 3990
+		}
 		got, err := p.command(j)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)

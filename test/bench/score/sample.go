@@ -85,6 +85,7 @@ type Check struct {
 	To      string  `json:"to,omitempty"`
 	AtLeast float64 `json:"atLeast,omitempty"` // 0 = no lower bound
 	AtMost  float64 `json:"atMost,omitempty"`  // 0 = no upper bound
+	Every   bool    `json:"every,omitempty"`   // each repeat must reach it, not only the median
 }
 
 // Sample is one measurement of one contender.
@@ -106,6 +107,8 @@ type Sample struct {
 	PeakMemoryBytes   int64    `json:"peakMemoryBytes,omitempty"` // of its largest process
 	P50Microseconds   *int64   `json:"p50Microseconds,omitempty"`
 	P99Microseconds   *int64   `json:"p99Microseconds,omitempty"`
+	// Capacity is what a contender of a row with UnitCapacity found.
+	Capacity *Capacity `json:"capacity,omitempty"`
 }
 
 // Value gives one metric of a sample in a row's unit. It is false where the
@@ -116,6 +119,8 @@ func (s Sample) Value(metric, unit string) (float64, bool) {
 	}
 	const gib, mib, million = 1 << 30, 1 << 20, 1e6
 	switch metric {
+	case MetricCapacity, MetricTime:
+		return s.Capacity.value(metric)
 	case MetricRate:
 		if unit == UnitOps {
 			return ratio(float64(s.Ops), s.Seconds)
@@ -244,10 +249,14 @@ func (d Document) Judge(row Row, c Check) (Spread, Outcome) {
 	if c.To != "" {
 		spread, ok = d.Ratio(row, c.Of, c.To, c.Metric)
 	}
+	low, high := spread.Median, spread.Median
+	if c.Every {
+		low, high = spread.Min, spread.Max
+	}
 	switch {
 	case !ok:
 		return spread, Unknown
-	case c.AtLeast > 0 && spread.Median < c.AtLeast, c.AtMost > 0 && spread.Median > c.AtMost:
+	case c.AtLeast > 0 && low < c.AtLeast, c.AtMost > 0 && high > c.AtMost:
 		return spread, Missed
 	default:
 		return spread, Met

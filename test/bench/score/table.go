@@ -16,33 +16,49 @@ const (
 
 // Insert puts a text between the markers of a document.
 func Insert(document, text string) (string, error) {
-	before, rest, ok := strings.Cut(document, BeginMarker)
-	if !ok {
-		return "", fmt.Errorf("no line %q", BeginMarker)
-	}
-	_, after, ok := strings.Cut(rest, EndMarker)
-	if !ok {
-		return "", fmt.Errorf("no line %q after %q", EndMarker, BeginMarker)
-	}
-	return before + BeginMarker + "\n\n" + strings.TrimSpace(text) + "\n\n" + EndMarker + after, nil
+	return Between(document, text, BeginMarker, EndMarker)
 }
 
-// Markdown writes a document as tables: speed, what it cost, and the circumstances.
+// Between puts a text between two lines of a document.
+func Between(document, text, begin, end string) (string, error) {
+	before, rest, ok := strings.Cut(document, begin)
+	if !ok {
+		return "", fmt.Errorf("no line %q", begin)
+	}
+	_, after, ok := strings.Cut(rest, end)
+	if !ok {
+		return "", fmt.Errorf("no line %q after %q", end, begin)
+	}
+	return before + begin + "\n\n" + strings.TrimSpace(text) + "\n\n" + end + after, nil
+}
+
+// Markdown writes a document as tables: speed, what it cost, capacities, and the circumstances.
 func Markdown(d Document) string {
 	var b strings.Builder
 	if !d.Complete {
 		fmt.Fprintf(&b, "**Interrupted**: %d measurements.\n\n", len(d.Samples))
 	}
-	speed(&b, d)
-	cost(&b, d)
+	var rows, capacities []Row
+	for _, row := range d.Rows {
+		if row.Unit == UnitCapacity {
+			capacities = append(capacities, row)
+		} else {
+			rows = append(rows, row)
+		}
+	}
+	if len(rows) > 0 {
+		speed(&b, d, rows)
+		cost(&b, d, rows)
+	}
+	capacity(&b, d, capacities)
 	circumstances(&b, d)
 	return b.String()
 }
 
-func speed(b *strings.Builder, d Document) {
+func speed(b *strings.Builder, d Document, rows []Row) {
 	b.WriteString("| row | nfsbench | beside it | reached | ratio | from..to | CV ours, theirs | asked | |\n")
 	b.WriteString("|---|--:|---|--:|--:|--:|--:|--:|---|\n")
-	for _, row := range d.Rows {
+	for _, row := range rows {
 		subject := row.Contenders[0]
 		ours, measured := d.Of(row, subject.Name, MetricRate)
 		for _, peer := range row.Contenders[1:] {
@@ -60,11 +76,11 @@ func speed(b *strings.Builder, d Document) {
 	b.WriteString("\n")
 }
 
-func cost(b *strings.Builder, d Document) {
+func cost(b *strings.Builder, d Document, rows []Row) {
 	b.WriteString("CPU is user and system time of the client for 1 GiB, or for 10^6 operations.\n\n")
 	b.WriteString("| row | client | CPU | ratio ours to theirs | asked | | p99 | peak memory | asked | |\n")
 	b.WriteString("|---|---|--:|--:|--:|---|--:|--:|--:|---|\n")
-	for _, row := range d.Rows {
+	for _, row := range rows {
 		subject := row.Contenders[0].Name
 		for i, c := range row.Contenders {
 			ratio, both := d.Ratio(row, subject, c.Name, MetricCPU)
@@ -109,6 +125,9 @@ func asked(d Document, row Row, metric, to string) []string {
 }
 
 func (c Check) bound() string {
+	if c.AtLeast > 0 && c.AtMost > 0 {
+		return fmt.Sprintf("%g to %g", c.AtLeast, c.AtMost)
+	}
 	if c.AtLeast > 0 {
 		return fmt.Sprintf(">= %g", c.AtLeast)
 	}
@@ -125,7 +144,7 @@ func cell(d Document, row Row, contender, metric, unit string) string {
 		return value(spread, true, unit)
 	}
 	for _, s := range d.SamplesOf(row.Name, contender) {
-		if metric == MetricRate && s.State != StateDone {
+		if (metric == MetricRate || metric == MetricCapacity) && s.State != StateDone {
 			return s.State
 		}
 	}

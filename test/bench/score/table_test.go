@@ -34,6 +34,21 @@ func sampleDocument() Document {
 		},
 		Reminders: []string{"a reminder"},
 	}
+	d.Rows = append(d.Rows, Row{
+		Name: "capacity", Title: "a relay", Unit: UnitCapacity,
+		Contenders: []Contender{{Name: "nfsbench"}, {Name: "sweep"}, {Name: "fio"}, {Name: "another"}},
+		Checks: []Check{
+			{Metric: MetricCapacity, Of: "nfsbench", To: "sweep", AtLeast: 0.95, AtMost: 1.05, Every: true},
+			{Metric: MetricTime, Of: "nfsbench", To: "sweep", AtMost: 0.2, Every: true},
+		},
+	})
+	d.Samples = append(
+		d.Samples,
+		Sample{Row: "capacity", Contender: "nfsbench", Repeat: 1, State: StateDone, Capacity: &Capacity{OperationsPerSecond: 3960, Low: 3900, High: 4017, Seconds: 61.5}},
+		Sample{Row: "capacity", Contender: "sweep", Repeat: 1, State: StateDone, Capacity: &Capacity{OperationsPerSecond: 4011, Low: 3961, High: 4060, Seconds: 288}},
+		Sample{Row: "capacity", Contender: "fio", Repeat: 1, State: StateDone, Capacity: &Capacity{OperationsPerSecond: 3967, Seconds: 18, Depth: 64}},
+		Sample{Row: "capacity", Contender: "another", Repeat: 1, State: StateFailed, Message: "it found none"},
+	)
 	for repeat := 1; repeat <= 2; repeat++ {
 		cpu, more, p99 := 1.5, 2.0, int64(1234)
 		n := int64(repeat)
@@ -55,7 +70,7 @@ func TestTheTablesSayWhatWasMeasuredAndWhatWasNot(t *testing.T) {
 func TestAnInterruptedDocumentSaysSo(t *testing.T) {
 	d := sampleDocument()
 	d.Complete = false
-	if text := Markdown(d); !strings.HasPrefix(text, "**Interrupted**: 10 measurements.") {
+	if text := Markdown(d); !strings.HasPrefix(text, "**Interrupted**: 14 measurements.") {
 		t.Errorf("it begins with %q", text[:40])
 	}
 	d.Samples = nil

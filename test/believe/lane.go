@@ -1,0 +1,405 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/lab"
+)
+
+// The places of this file.
+const (
+	placeGanesha  = "NFS-Ganesha"
+	placeEmbedded = "embedded server"
+)
+
+func lanePlaces() []Place {
+	return []Place{
+		{Name: placeGanesha, Open: func(ctx context.Context, r *Rig, n int) (World, error) { return openLane(ctx, r, n, true) }},
+		{Name: placeEmbedded, Open: func(ctx context.Context, r *Rig, n int) (World, error) { return openLane(ctx, r, n, false) }},
+	}
+}
+
+const (
+	lanePaths = 4
+	laneMbit  = 50 // the rate of each path, on a wire
+	// tbf counts neither the preamble nor the checksum of a frame: 24 bytes of 1538.
+	laneBits = 49.22e6
+	// The ports of NFS: of the server, of the relay before it, and of its counters.
+	portNFS, portRelay, portCounters, portCountersRelay = 2049, 2149, 8080, 8180
+)
+
+// Lane is one NFS server with four paths, a client, and another client. Each is in a network
+// namespace of its own, and a router joins them:
+//
+//	client ══ four links ══╗
+//	                     router ══ four links, shaped ══ server
+//	other  ══ four links ══╝
+//
+// So the counters of the client know nothing of what the other does.
+type Lane struct {
+	rig    *Rig
+	number int
+	embed  bool // the embedded server, not NFS-Ganesha
+
+	paths                         []string // addresses of the server
+	export, data                  string   // the export, and the folder behind it
+	client, other, router, server string   // network namespaces
+	cgroup                        string   // of the load, below that of each controller
+	process                       *exec.Cmd
+	pid                           int // of the server
+	thin                          int // directories of thin files so far
+}
+
+func (l *Lane) subnet(second, path int) string {
+	return fmt.Sprintf("10.%d.%d", second, l.number*lanePaths+path)
+}
+
+// openLane makes a lane and fills in what a killed rig has left.
+func openLane(ctx context.Context, rig *Rig, number int, ganesha bool) (World, error) {
+	name := fmt.Sprintf("bel%d", number)
+	l := &Lane{
+		rig: rig, number: number, embed: !ganesha, client: name + "c", other: name + "o", router: name + "r", server: name + "s",
+		cgroup: "nfsbench-" + name, data: filepath.Join(rig.Dir, name), export: "/export",
+	}
+	if ganesha {
+		l.server, l.export = "nfsbench-"+name, "/export/data"
+	}
+	if err := l.Close(); err != nil {
+		return nil, err
+	}
+	err := os.MkdirAll(l.data, 0o755)
+	err = errors.Join(err, os.Chmod(l.data, 0o777))
+	if err == nil {
+		err = l.open(ctx, name, ganesha)
+	}
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+func (l *Lane) open(ctx context.Context, name string, ganesha bool) error {
+	var subnets []string
+	for i := range lanePaths {
+		subnets = append(subnets, l.subnet(236, i)+".0/24")
+		l.paths = append(l.paths, l.subnet(236, i)+".2")
+	}
+	lines := []string{
+		"ip netns add " + l.client, "ip netns add " + l.other, "ip netns add " + l.router,
+		"ip netns exec " + l.router + " sysctl -qw net.ipv4.ip_forward=1",
+	}
+	if ganesha {
+		array, err := lab.Up(name, subnets, "--no-offload", "--data", l.data)
+		if err != nil {
+			return err
+		}
+		l.export = array.Export
+	} else {
+		lines = append(lines, "ip netns add "+l.server)
+	}
+	for i := range lanePaths {
+		lines = append(lines, l.link(i, ganesha)...)
+	}
+	for _, n := range []string{l.client, l.other, l.router} {
+		lines = append(lines, "ip -n "+n+" link set lo up")
+	}
+	if err := errors.Join(commands(ctx, lines...), l.makeCgroups()); err != nil {
+		return err
+	}
+	if ganesha {
+		return l.findServer()
+	}
+	return l.serve(ctx)
+}
+
+// link are the commands that join client, other and server over one path.
+func (l *Lane) link(i int, ganesha bool) []string {
+	s, c, o := l.subnet(236, i), l.subnet(237, i), l.subnet(238, i)
+	var lines []string
+	if ganesha { // its script made the link to this machine
+		old := fmt.Sprintf("nb-bel%d-%d", l.number, i+1)
+		lines = append(lines, fmt.Sprintf("ip link set %s netns %s", old, l.router), fmt.Sprintf("ip -n %s link set %s name s%d", l.router, old, i))
+	} else {
+		lines = append(lines,
+			fmt.Sprintf("ip -n %s link add lif%d type veth peer name s%d netns %s", l.server, i+1, i, l.router),
+			fmt.Sprintf("ip -n %s addr add %s.2/24 dev lif%d", l.server, s, i+1),
+			fmt.Sprintf("ip -n %s link set lo up", l.server),
+			fmt.Sprintf("ip -n %s link set lif%d up", l.server, i+1),
+			fmt.Sprintf("ip netns exec %s ethtool -K lif%d tso off gso off gro off", l.server, i+1),
+		)
+	}
+	lines = append(lines,
+		fmt.Sprintf("ip -n %s addr add %s.1/24 dev s%d", l.router, s, i),
+		fmt.Sprintf("ip -n %s link set s%d up", l.router, i),
+		fmt.Sprintf("ip netns exec %s ethtool -K s%d tso off gso off gro off", l.router, i),
+		l.rateCommand(i, 1), l.rateCommandOf(l.router, fmt.Sprintf("s%d", i), 1),
+	)
+	if !ganesha {
+		lines = append(lines,
+			fmt.Sprintf("ip -n %s route add default via %s.1 dev lif%d metric %d", l.server, s, i+1, i+1),
+			fmt.Sprintf("ip -n %s route add default via %s.1 dev lif%d table %d", l.server, s, i+1, 101+i),
+			fmt.Sprintf("ip -n %s rule add from %s.2 table %d", l.server, s, 101+i),
+		)
+	} else {
+		lines = append(lines,
+			fmt.Sprintf("ip -n %s route replace default via %s.1 dev lif%d metric %d", l.server, s, i+1, i+1),
+			fmt.Sprintf("ip -n %s route replace default via %s.1 dev lif%d table %d", l.server, s, i+1, 101+i),
+		)
+	}
+	for netns, net := range map[string]string{l.client: c, l.other: o} {
+		dev := netns[len(netns)-1:]
+		lines = append(lines,
+			fmt.Sprintf("ip -n %s link add p%d type veth peer name %s%d netns %s", netns, i, dev, i, l.router),
+			fmt.Sprintf("ip -n %s addr add %s.2/24 dev p%d", netns, net, i),
+			fmt.Sprintf("ip -n %s addr add %s.1/24 dev %s%d", l.router, net, dev, i),
+			fmt.Sprintf("ip -n %s link set p%d up", netns, i),
+			fmt.Sprintf("ip -n %s link set %s%d up", l.router, dev, i),
+			fmt.Sprintf("ip netns exec %s ethtool -K p%d tso off gso off gro off", netns, i),
+			fmt.Sprintf("ip netns exec %s ethtool -K %s%d tso off gso off gro off", l.router, dev, i),
+			fmt.Sprintf("ip -n %s route add %s.0/24 via %s.1 dev p%d", netns, s, net, i),
+		)
+	}
+	return lines
+}
+
+// rateCommand shapes what the server sends over a path; what it receives is the router's.
+func (l *Lane) rateCommand(path int, share float64) string {
+	return l.rateCommandOf(l.server, fmt.Sprintf("lif%d", path+1), share)
+}
+
+func (l *Lane) rateCommandOf(netns, dev string, share float64) string {
+	rate := fmt.Sprintf("%.0fbit burst %.0f", laneBits*share, 16384*max(share, 1))
+	return fmt.Sprintf("tc -n %s qdisc replace dev %s root tbf rate %s latency 50ms", netns, dev, rate)
+}
+
+// setRate makes a path slower or faster, both ways. share is of its own rate.
+func (l *Lane) setRate(ctx context.Context, path int, share float64) error {
+	return commands(ctx, l.rateCommand(path, share), l.rateCommandOf(l.router, fmt.Sprintf("s%d", path), share))
+}
+
+// serve starts the embedded server.
+func (l *Lane) serve(ctx context.Context) error {
+	args := []string{l.rig.Nfsbench, "serve", "--dir", l.data, "--export", l.export, "--http", fmt.Sprintf("0.0.0.0:%d", portCounters)}
+	for _, p := range l.paths {
+		args = append(args, "--listen", fmt.Sprintf("%s:%d", p, portNFS))
+	}
+	args = inNetns(l.server, args...)
+	l.process = exec.Command(args[0], args[1:]...) // ended by Close
+	if err := l.process.Start(); err != nil {
+		return err
+	}
+	l.pid = l.process.Process.Pid
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		c, err := dialIn(l.client, fmt.Sprintf("%s:%d", l.paths[lanePaths-1], portNFS))
+		if err == nil {
+			return c.Close()
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("the embedded server of lane %d does not answer: %w", l.number, err)
+		}
+		if err := pause(ctx, 50*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+// findServer finds the process of NFS-Ganesha.
+func (l *Lane) findServer() error {
+	out, err := exec.Command("ip", "netns", "pids", l.server).Output()
+	if err != nil {
+		return err
+	}
+	for word := range strings.FieldsSeq(string(out)) {
+		name, err := os.ReadFile(filepath.Join("/proc", word, "comm"))
+		if err == nil && strings.HasPrefix(string(name), "ganesha") {
+			_, err := fmt.Sscan(word, &l.pid)
+			return err
+		}
+	}
+	return fmt.Errorf("there is no NFS-Ganesha in %s", l.server)
+}
+
+// Close implements World.
+func (l *Lane) Close() error {
+	var errs []error
+	if l.process != nil {
+		_ = l.process.Process.Signal(syscall.SIGCONT)
+		_ = l.process.Process.Kill()
+		_ = l.process.Wait() // it was killed
+		l.process = nil
+	}
+	if !l.embed {
+		errs = append(errs, lab.Down(fmt.Sprintf("bel%d", l.number)))
+	}
+	for _, n := range []string{l.client, l.other, l.router, l.server} {
+		errs = append(errs, removeNetns(n))
+	}
+	for _, c := range controllers() {
+		if err := os.Remove(filepath.Join(c, l.cgroup)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(append(errs, os.RemoveAll(l.data))...)
+}
+
+// controllers are the folders of the CPU controller: of its version 1, which has two, or 2.
+func controllers() []string {
+	if _, err := os.Stat("/sys/fs/cgroup/cgroup.controllers"); err == nil {
+		return []string{"/sys/fs/cgroup"}
+	}
+	return []string{"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpuacct"}
+}
+
+func (l *Lane) makeCgroups() error {
+	var errs []error
+	for _, c := range controllers() {
+		errs = append(errs, os.MkdirAll(filepath.Join(c, l.cgroup), 0o755))
+	}
+	return errors.Join(errs...)
+}
+
+// limitCPU gives the load a quota of so many cores; 0 = none.
+func (l *Lane) limitCPU(cores float64) error {
+	const period = 100_000
+	first := controllers()[0]
+	if first == "/sys/fs/cgroup" {
+		value := "max"
+		if cores > 0 {
+			value = fmt.Sprintf("%d %d", int(cores*period), period)
+		}
+		return os.WriteFile(filepath.Join(first, l.cgroup, "cpu.max"), []byte(value), 0o644)
+	}
+	quota := -1
+	if cores > 0 {
+		quota = int(cores * period)
+	}
+	return os.WriteFile(filepath.Join(first, l.cgroup, "cpu.cfs_quota_us"), fmt.Append(nil, quota), 0o644)
+}
+
+// enter is a command line that begins in the control group of the load.
+func (l *Lane) enter() []string {
+	var script strings.Builder
+	for _, c := range controllers() {
+		fmt.Fprintf(&script, "echo $$ >%s; ", filepath.Join(c, l.cgroup, "cgroup.procs"))
+	}
+	return []string{"sh", "-ec", script.String() + `exec "$@"`, "sh"}
+}
+
+// run makes a run of a plan by the client.
+func (l *Lane) run(ctx context.Context, p runfile.Plan, o Load) (runfile.Result, error) {
+	o.Plan, o.Netns, o.Within = p, l.client, l.enter()
+	return l.rig.Run(ctx, o)
+}
+
+// shape is the load of a plan.
+type shape struct {
+	name     string
+	workload runfile.Workload
+	paths    int
+}
+
+const (
+	fileBytes  = 8 << 20
+	blockBytes = 8192
+	// openRate is about half of what one path carries in blocks of 8 KiB.
+	openRate = 300
+)
+
+func sequentialRead() shape {
+	return shape{name: "sequential read", paths: 1, workload: runfile.Workload{Raw: &runfile.Raw{
+		Pattern: runfile.PatternRead, BlockSizeBytes: 256 << 10, FileSizeBytes: fileBytes, Jobs: 4, Depth: 2, Directory: "files", KeepFiles: true,
+	}}}
+}
+
+func randomRead() shape {
+	return shape{name: "random read", paths: 1, workload: runfile.Workload{Raw: &runfile.Raw{
+		Pattern: runfile.PatternRandomRead, BlockSizeBytes: blockBytes, FileSizeBytes: fileBytes, Jobs: 4, Depth: 4, Directory: "files", KeepFiles: true,
+	}}}
+}
+
+func openRead() shape {
+	s := randomRead()
+	s.name, s.workload.Raw.OperationsPerSecond, s.workload.Raw.Depth = "random read at a rate", openRate, 16
+	return s
+}
+
+func randomWrite() shape {
+	s := randomRead()
+	s.name, s.workload.Raw.Pattern = "random write", runfile.PatternRandomWrite
+	return s
+}
+
+func slobUsers() shape {
+	return shape{name: "SLOB users who update", paths: 2, workload: runfile.Workload{SLOB: &runfile.SLOB{
+		Access: runfile.AccessRandomRead, Users: []int32{8}, Schemas: 4, ScaleBytes: fileBytes, ScanTableBytes: fileBytes, WorkUnit: 64,
+		UpdatePercent: 25, ReadAhead: 2,
+		Files: &runfile.Files{
+			Count: 4, SizeBytes: fileBytes, BlockSizeBytes: blockBytes, LargeReadBytes: 1 << 20, Directory: "slob", KeepFiles: true,
+		},
+	}}}
+}
+
+// over is the same load over so many paths, with more outstanding.
+func (s shape) over(paths int) shape {
+	s.paths = paths
+	if s.workload.Raw != nil {
+		raw := *s.workload.Raw
+		raw.Depth *= int32(paths)
+		s.workload.Raw = &raw
+	}
+	return s
+}
+
+// plan is that of a load on this lane.
+func (l *Lane) plan(s shape) runfile.Plan {
+	p := runfile.Plan{
+		Version: runfile.PlanVersion, Clients: 1, Seed: 1, Run: runfile.Identity{Name: "believe"}, Workload: s.workload, Schedule: l.rig.Schedule(),
+		Engine: runfile.Engine{
+			Client: runfile.ClientDirectNFS, NFSVersion: runfile.NFSv3, RequireNFS: true, Server: "lane", Export: l.export,
+			Channels: runfile.ChannelsTo(l.paths[:s.paths]...),
+		},
+		Collect: runfile.Collect{IntervalMilliseconds: 1000},
+		Link:    &runfile.Link{BitsPerSecond: laneMbit * 1e6},
+	}
+	if l.embed {
+		p.Engine.Ports = runfile.Ports{NFS: portNFS, Mount: portNFS, Portmap: portNFS}
+		p.Collect.Sources = []runfile.Source{l.source(portCounters)}
+	}
+	return p
+}
+
+// source are the counters of the embedded server.
+func (l *Lane) source(port int) runfile.Source {
+	return runfile.Source{Kind: runfile.SourceEmbedded, Name: "server", URL: fmt.Sprintf("http://%s:%d", l.paths[0], port)}
+}
+
+// honestLoads lists the loads of the runs with nothing injected.
+func honestLoads() []Honest {
+	var out []Honest
+	for i, s := range []shape{sequentialRead(), randomRead(), randomWrite(), slobUsers(), openRead()} {
+		place := placeGanesha
+		if i%2 == 1 {
+			place = placeEmbedded
+		}
+		out = append(out, Honest{Name: s.name, Place: place, Run: func(ctx context.Context, w World, noise bool) (runfile.Result, error) {
+			l := w.(*Lane)
+			o := Load{}
+			if noise {
+				o.During = l.noise
+			}
+			return l.run(ctx, l.plan(s), o)
+		}})
+	}
+	return slices.Concat(out, arrayHonest(), pnfsHonest(), guestHonest())
+}

@@ -1,0 +1,235 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// Rig is what all worlds share.
+type Rig struct {
+	Nfsbench string // the program
+	Jump     string // the same, whose clock jumps as $NFSBENCH_CLOCK_JUMP says
+	Dir      string // for whatever files a world needs, removed at the end
+	Seconds  int32  // length of measured windows
+	Log      func(format string, args ...any)
+
+	noise machineNoise
+}
+
+// Schedule is that of all runs: short, so that there can be many.
+func (r *Rig) Schedule() runfile.Schedule {
+	return runfile.Schedule{BaselineSeconds: 2, WarmupSeconds: 1, DurationSeconds: r.Seconds, Repetitions: 1}
+}
+
+// Load is one run of `nfsbench load`.
+type Load struct {
+	Plan  runfile.Plan
+	Netns string // network namespace that the client runs in; empty = that of the rig
+	// Within is a command line that ends by executing its further arguments, such as one that
+	// enters a control group.
+	Within []string
+	Env    []string // besides that of the rig
+	Args   []string // flags of nfsbench load, besides those for its files
+	// Program takes the place of Rig.Nfsbench, such as a build with another clock.
+	Program string
+	// Prepare is called when the process exists and before it does anything that takes time,
+	// such as to move it into a control group.
+	Prepare func(p *Process) error
+	// During runs beside the load. Its context ends with the load.
+	During func(ctx context.Context, p *Process) error
+}
+
+// Process is a load that runs.
+type Process struct {
+	Pid int
+
+	mu      sync.Mutex
+	entered map[string]chan struct{}
+}
+
+func (p *Process) span(name string) chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.entered[name] == nil {
+		p.entered[name] = make(chan struct{})
+	}
+	return p.entered[name]
+}
+
+func (p *Process) enter(name string) {
+	c := p.span(name)
+	select {
+	case <-c:
+	default:
+		close(c)
+	}
+}
+
+// Await waits until the load has begun a span, such as runfile.SpanMeasure.
+func (p *Process) Await(ctx context.Context, span string) error {
+	select {
+	case <-p.span(span):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// onset is when a load began a span.
+type onset struct{ at atomic.Pointer[time.Time] }
+
+// await waits for the span and notes when it began.
+func (o *onset) await(ctx context.Context, p *Process, span string) error {
+	if err := p.Await(ctx, span); err != nil {
+		return err
+	}
+	o.at.Store(new(time.Now()))
+	return nil
+}
+
+// since is how long before a time the span began; began = it has.
+func (o *onset) since(t time.Time) (passed time.Duration, began bool) {
+	at := o.at.Load()
+	if at == nil {
+		return 0, false
+	}
+	return t.Sub(*at), true
+}
+
+// Signal sends a signal to the load.
+func (p *Process) Signal(s syscall.Signal) error { return syscall.Kill(p.Pid, s) }
+
+// pause waits, or until the context ends.
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// runLimit bounds one run: that of a loader that hangs is no result.
+const runLimit = 3 * time.Minute
+
+// Run makes the run and returns its result, also that of a load that failed.
+func (r *Rig) Run(ctx context.Context, l Load) (runfile.Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, runLimit)
+	defer cancel()
+	dir, err := os.MkdirTemp(r.Dir, "load")
+	if err != nil {
+		return runfile.Result{}, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	plan, result := filepath.Join(dir, "plan.json"), filepath.Join(dir, "result.json")
+	var b bytes.Buffer
+	if err := errors.Join(runfile.WritePlan(&b, l.Plan), os.WriteFile(plan, b.Bytes(), 0o600)); err != nil {
+		return runfile.Result{}, err
+	}
+	program := r.Nfsbench
+	if l.Program != "" {
+		program = l.Program
+	}
+	args := append([]string{program, "load", "--plan", plan, "--output-file", result, "--progress", "json"}, l.Args...)
+	said, err := r.follow(ctx, l, append(slices.Clone(l.Within), inNetns(l.Netns, args...)...))
+	f, openErr := os.Open(result)
+	if openErr != nil {
+		return runfile.Result{}, fmt.Errorf("nfsbench load: %w: %s", errors.Join(err, ctx.Err()), said)
+	}
+	defer func() { _ = f.Close() }() // only read
+	read, readErr := runfile.ReadResult(f)
+	if _, ok := errors.AsType[*exec.ExitError](err); ok { // the result says it
+		err = nil
+	}
+	return read, errors.Join(err, readErr)
+}
+
+// failureOf is why the clients of a result have not measured what they should; nil = they have.
+func failureOf(r runfile.Result) error {
+	var errs []error
+	for _, c := range r.Clients {
+		if f := c.Load.Failure; f != nil {
+			errs = append(errs, fmt.Errorf("%s: %s", f.Code, f.Message))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// follow runs the process to its end, with what is to happen beside it.
+func (r *Rig) follow(ctx context.Context, l Load, args []string) (string, error) {
+	cmd := exec.Command(args[0], args[1:]...) // ended below, with a stopped one in mind
+	cmd.Env = append(os.Environ(), l.Env...)
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		return "", err
+	}
+	if err := cmd.Start(); err != nil {
+		return "", err
+	}
+	p := &Process{Pid: cmd.Process.Pid, entered: map[string]chan struct{}{}}
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Kill() })
+	var prepared, beside error
+	if l.Prepare != nil {
+		prepared = l.Prepare(p)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if l.During != nil {
+			beside = l.During(ctx, p)
+		}
+	}()
+	said := p.listen(bufio.NewScanner(stderr))
+	stop()
+	err = cmd.Wait()
+	cancel()
+	<-done
+	if errors.Is(beside, context.Canceled) {
+		beside = nil
+	}
+	return said, errors.Join(err, prepared, beside)
+}
+
+// listen reads the events of the load, and returns what else it said.
+func (p *Process) listen(lines *bufio.Scanner) string {
+	lines.Buffer(nil, 1<<20)
+	var rest bytes.Buffer
+	for lines.Scan() {
+		var e runfile.Event
+		if json.Unmarshal(lines.Bytes(), &e) == nil && e.Span != "" {
+			p.enter(e.Span)
+			continue
+		}
+		if rest.Len() < 1<<16 {
+			fmt.Fprintf(&rest, "%s\n", lines.Bytes())
+		}
+	}
+	return rest.String()
+}
+
+// inNetns is the command line of a program in a network namespace. nsenter becomes the
+// program, which so has the process ID of the command. /sys stays that of the machine, for
+// the control groups are in it.
+func inNetns(netns string, args ...string) []string {
+	if netns == "" {
+		return args
+	}
+	return append([]string{"nsenter", "--net=/run/netns/" + netns}, args...)
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os/exec"
+	"sync"
+	"time"
+)
+
+// burn keeps a CPU busy for a share of the time, in pulses, until the context ends: another
+// process of this machine.
+func burn(ctx context.Context, share float64) error {
+	const period = 1000
+	script := fmt.Sprintf("while :; do timeout %.3f sh -c 'while :; do :; done'; sleep %.3f; done",
+		share*period/1000, (1-share)*period/1000)
+	if share >= 1 {
+		script = "while :; do :; done"
+	}
+	cmd := exec.CommandContext(ctx, "sh", "-c", script)
+	return unlessEnded(ctx, cmd.Run())
+}
+
+// unlessEnded leaves out the error of what ended because its context did.
+func unlessEnded(ctx context.Context, err error) error {
+	if ctx.Err() == nil {
+		return err
+	}
+	return nil
+}
+
+// machineNoise is what all lanes with noise share, because the machine is one.
+type machineNoise struct {
+	mu   sync.Mutex
+	runs int
+	stop context.CancelFunc
+	done chan struct{}
+}
+
+// noiseShare of one CPU: with what the other lanes use, between 10 and 20 % of two.
+const noiseShare = 0.2
+
+func (m *machineNoise) enter() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.runs++; m.runs > 1 {
+		return
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	m.stop, m.done = stop, done
+	go func() {
+		defer close(done)
+		_ = burn(ctx, noiseShare) // without it the run is merely quiet
+	}()
+}
+
+func (m *machineNoise) leave() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.runs--; m.runs == 0 {
+		m.stop()
+		<-m.done
+	}
+}
+
+// noise is what an honest run has to live with: another process of the machine has work in
+// pulses, another link carries data, and the link of the run jitters by 2 %.
+func (l *Lane) noise(ctx context.Context, _ *Process) error {
+	l.rig.noise.enter()
+	defer l.rig.noise.leave()
+	listener, err := listenIn(l.router, l.subnet(238, 3)+".1:5001")
+	if err != nil {
+		return err
+	}
+	var wait sync.WaitGroup
+	defer wait.Wait()
+	defer func() { _ = listener.Close() }()
+	wait.Go(func() {
+		if c, err := listener.Accept(); err == nil {
+			_, _ = io.Copy(io.Discard, c) // ends with the other end
+			_ = c.Close()
+		}
+	})
+	c, err := dialIn(l.other, listener.Addr().String())
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.Close() }()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	block := make([]byte, 25_000) // 10 Mbit/s
+	for i := 0; ; i++ {
+		select {
+		case <-ctx.Done():
+			return errors.Join(l.setRate(context.WithoutCancel(ctx), 0, 1))
+		case <-tick.C:
+		}
+		if _, err := c.Write(block); err != nil {
+			return err
+		}
+		if i%100 == 0 {
+			if err := l.setRate(ctx, 0, 0.98+0.02*rand.Float64()); err != nil && ctx.Err() == nil {
+				return err
+			}
+		}
+	}
+}

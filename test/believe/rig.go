@@ -1,0 +1,301 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// task is what a lane does in one go: some runs in one world, one after the other.
+type task struct {
+	name  string
+	place string
+	phase phase
+	runs  int
+	do    func(ctx context.Context, w World, to sink) error
+}
+
+// sink is where runs go.
+type sink struct {
+	emit func(Record)
+	// keep keeps a result, and names it; nil = none is kept.
+	keep func(runfile.Result) (string, error)
+}
+
+func (s sink) names(results ...runfile.Result) ([]string, error) {
+	if s.keep == nil {
+		return nil, nil
+	}
+	var out []string
+	for _, r := range results {
+		name, err := s.keep(r)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, name)
+	}
+	return out, nil
+}
+
+// phase is when a task has its turn. In the phase of noise there is nothing but runs with
+// noise, because the machine is one.
+type phase int
+
+const (
+	quiet phase = iota
+	noisy
+	alone // one lane only
+)
+
+// noisyLanes are few: to each, the others are noise of the machine, too.
+const noisyLanes = 4
+
+// session goes through all tasks, in lanes side by side.
+type session struct {
+	rig    *Rig
+	lanes  int
+	first  int // number of a lane
+	places []Place
+	tasks  []task
+	now    func() time.Time
+	to     sink
+
+	began   time.Time
+	numbers chan int     // of lanes, that are free
+	done    atomic.Int32 // runs
+	slots   chan struct{}
+}
+
+// aaTasks are runs with nothing injected: half of them with noise, and few of those made alone.
+func aaTasks(kinds []Honest, runs int) []task {
+	var out []task
+	for i := 0; len(out) < runs; i++ {
+		k, round := kinds[i%len(kinds)], i/len(kinds)
+		noise := round%2 == 1
+		if k.Alone && round%6 > 1 {
+			continue
+		}
+		when := quiet
+		if noise {
+			when = noisy
+		}
+		if k.Alone {
+			when = alone
+		}
+		out = append(out, task{
+			name: "nothing injected: " + k.Name, place: k.Place, phase: when, runs: 1,
+			do: func(ctx context.Context, w World, to sink) error {
+				result, err := k.Run(ctx, w, noise)
+				if err != nil {
+					return err
+				}
+				names, err := to.names(result)
+				to.emit(Record{AA: &AARun{Load: k.Name, Place: k.Place, Noise: noise, Outcome: outcomeOf(result, false)}, Results: names})
+				return err
+			},
+		})
+	}
+	return out
+}
+
+// trialTasks make each injection as often as trials says. One honest run is the pair of all
+// strengths of a trial, in turns before, between and after them.
+func trialTasks(all []Injection, trials int) []task {
+	var out []task
+	for i := range trials {
+		for _, in := range all {
+			if in.Alone && i%2 == 1 { // they take long, because no other lane works meanwhile
+				continue
+			}
+			order := slices.Insert(slices.Clone(in.Strengths), i%(len(in.Strengths)+1), Strength{})
+			when := quiet
+			if in.Alone {
+				when = alone
+			}
+			out = append(out, task{
+				name: in.Name, place: in.Place, phase: when, runs: len(order),
+				do: func(ctx context.Context, w World, to sink) error { return trial(ctx, w, in, order, to) },
+			})
+		}
+	}
+	return out
+}
+
+func trial(ctx context.Context, w World, in Injection, order []Strength, to sink) error {
+	results := make([]runfile.Result, len(order))
+	honest := 0
+	for i, s := range order {
+		var err error
+		if results[i], err = in.Run(ctx, w, s); err != nil {
+			return fmt.Errorf("%s: %w", cmp.Or(s.Name, "nothing injected"), err)
+		}
+		if s.None() {
+			honest = i
+		}
+	}
+	names, err := to.names(results...)
+	again := false
+	for i, s := range order {
+		if s.None() {
+			continue
+		}
+		r := Record{Trial: new(pair(in, s, outcomeOf(results[honest], in.Short), outcomeOf(results[i], in.Short)))}
+		r.Trial.Again, again = again, true
+		if names != nil {
+			r.Results = []string{names[honest], names[i]}
+		}
+		to.emit(r)
+	}
+	return err
+}
+
+// run goes through all tasks. Those that fail are reported, and the others go on.
+func (s *session) run(ctx context.Context) error {
+	s.began = s.now()
+	if err := s.number(); err != nil {
+		return err
+	}
+	s.slots = make(chan struct{}, s.lanes)
+	runs, took := s.estimate()
+	s.rig.Log("%d runs, about %s", runs, took.Round(time.Minute))
+	rand.Shuffle(len(s.tasks), func(i, j int) { s.tasks[i], s.tasks[j] = s.tasks[j], s.tasks[i] })
+	var mu sync.Mutex
+	var errs []error
+	fail := func(err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		errs = append(errs, err)
+	}
+	for _, now := range []phase{quiet, noisy, alone} {
+		var wait sync.WaitGroup
+		for _, p := range s.places {
+			queue := s.queue(p, now)
+			for range s.width(p, now) {
+				wait.Go(func() { fail(s.lane(ctx, p, queue)) })
+			}
+			if now == alone {
+				wait.Wait()
+			}
+		}
+		wait.Wait()
+	}
+	return errors.Join(errors.Join(errs...), ctx.Err())
+}
+
+// estimate is about how long all runs take: besides its schedule, each needs a second or two to
+// start and to end.
+func (s *session) estimate() (runs int, took time.Duration) {
+	schedule := s.rig.Schedule()
+	one := time.Duration(schedule.BaselineSeconds+schedule.WarmupSeconds+schedule.DurationSeconds)*time.Second + 1500*time.Millisecond
+	for _, now := range []phase{quiet, noisy, alone} {
+		n := 0
+		for _, t := range s.tasks {
+			if t.phase == now {
+				n += t.runs
+			}
+		}
+		runs += n
+		took += one * time.Duration(n) / time.Duration(s.atOnce(now))
+	}
+	return runs, took
+}
+
+// atOnce is how many runs there are at once in a phase.
+func (s *session) atOnce(now phase) int {
+	return map[phase]int{quiet: s.lanes, noisy: min(s.lanes, noisyLanes), alone: 1}[now]
+}
+
+// width is how many worlds of a place are open at once in a phase.
+func (s *session) width(p Place, now phase) int {
+	width := s.atOnce(now)
+	if p.Lanes > 0 {
+		width = min(width, p.Lanes)
+	}
+	return min(width, len(s.queue(p, now)))
+}
+
+// laneNumbers is how many lanes have names and subnets of their own: those of pNFS have half of
+// a second byte of their address for eight.
+const laneNumbers = 48
+
+// number makes the numbers of as many lanes as are open at once.
+func (s *session) number() error {
+	most := 0
+	for _, now := range []phase{quiet, noisy, alone} {
+		n := 0
+		for _, p := range s.places {
+			n += s.width(p, now)
+		}
+		most = max(most, n)
+	}
+	if s.first < 0 || s.first+most > laneNumbers {
+		return fmt.Errorf("--first-lane %d: this run opens %d lanes at once, and there are only %d in all", s.first, most, laneNumbers)
+	}
+	s.numbers = make(chan int, most)
+	for i := range most {
+		s.numbers <- s.first + i
+	}
+	return nil
+}
+
+// queue are the tasks of a place in a phase.
+func (s *session) queue(p Place, now phase) <-chan task {
+	queue := make(chan task, len(s.tasks))
+	for _, t := range s.tasks {
+		if t.place == p.Name && t.phase == now {
+			queue <- t
+		}
+	}
+	close(queue)
+	return queue
+}
+
+// lane opens a world and takes tasks until there is none.
+func (s *session) lane(ctx context.Context, p Place, queue <-chan task) (err error) {
+	var w World
+	number := <-s.numbers
+	defer func() {
+		if w != nil {
+			err = errors.Join(err, w.Close())
+		}
+		s.numbers <- number
+	}()
+	for t := range queue {
+		select {
+		case s.slots <- struct{}{}:
+		case <-ctx.Done():
+			return nil
+		}
+		if w == nil {
+			if w, err = p.Open(ctx, s.rig, number); err != nil {
+				<-s.slots
+				return fmt.Errorf("open %s: %w", p.Name, err)
+			}
+		}
+		if err := t.do(ctx, w, s.to); err != nil && ctx.Err() == nil {
+			s.to.emit(Record{Error: fmt.Sprintf("%s at %s: %v", t.name, t.place, err)})
+		}
+		<-s.slots
+		s.progress(t)
+	}
+	return nil
+}
+
+// progress shows how far all runs are and when they are done.
+func (s *session) progress(last task) {
+	done, all := int(s.done.Add(int32(last.runs))), 0
+	for _, t := range s.tasks {
+		all += t.runs
+	}
+	took := s.now().Sub(s.began)
+	left := time.Duration(float64(took) / float64(done) * float64(all-done))
+	s.rig.Log("%d of %d runs, about %s left: %s", done, all, left.Round(time.Second), last.name)
+}

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// Outcome is what is kept of one run.
+type Outcome struct {
+	Validity judge.Validity `json:"validity"`
+	// Codes are the findings that make it so, without repetition. TooShort is left out: the
+	// windows of the rig are short on purpose, to have many.
+	Codes []judge.Code `json:"codes,omitempty"`
+	// Warnings leave it Valid, because they say that a number is low and was rightly measured.
+	Warnings []judge.Code `json:"warnings,omitempty"`
+	Notes    []judge.Code `json:"notes,omitempty"` // findings of severity Info
+	// Of the whole run; microseconds.
+	BytesPerSecond int64  `json:"bytesPerSecond"`
+	OpsPerSecond   int64  `json:"opsPerSecond"`
+	Mean           int64  `json:"mean"`
+	P99            int64  `json:"p99"`
+	StorageOps     int64  `json:"storageOps,omitempty"` // a second, as the storage counted
+	Open           bool   `json:"open,omitempty"`       // an open loop
+	Failure        string `json:"failure,omitempty"`    // of the load
+}
+
+// says whether a finding of any severity is there.
+func (o Outcome) says(c judge.Code) bool {
+	return slices.Contains(o.Codes, c) || slices.Contains(o.Warnings, c) || slices.Contains(o.Notes, c)
+}
+
+// outcomeOf judges a result. short = TooShort counts.
+func outcomeOf(r runfile.Result, short bool) Outcome {
+	j := judge.Judge(r)
+	var o Outcome
+	var counted []judge.Finding
+	for _, f := range j.Findings {
+		if f.Code == judge.TooShort && !short {
+			continue
+		}
+		counted = append(counted, f)
+		into := &o.Notes
+		switch {
+		case judge.ValidityOf([]judge.Finding{f}) != judge.Valid:
+			into = &o.Codes
+		case f.Severity != judge.Info:
+			into = &o.Warnings
+		}
+		if !slices.Contains(*into, f.Code) {
+			*into = append(*into, f.Code)
+		}
+	}
+	o.Validity = judge.ValidityOf(counted)
+	if j.Summary != nil {
+		o.measured(*j.Summary)
+	}
+	raw := r.Plan.Workload.Raw
+	o.Open = raw != nil && raw.OperationsPerSecond > 0
+	for _, c := range r.Clients {
+		if f := c.Load.Failure; f != nil {
+			o.Failure = f.Code
+		}
+	}
+	return o
+}
+
+func (o *Outcome) measured(s judge.Summary) {
+	o.BytesPerSecond, o.OpsPerSecond = s.Total.BytesPerSecond, s.Total.OperationsPerSecond
+	if l := s.Total.Latency; l != nil {
+		o.Mean, o.P99 = l.MeanMicroseconds, l.P99Microseconds
+	}
+	if ops := s.Storage.OperationsPerSecond; ops != nil {
+		o.StorageOps = *ops
+	}
+}
+
+// headline is the number of a run that an effect is measured by: the p99 of an open loop,
+// whose throughput is given, and else the throughput; or what the storage counted
+// of an operation of the client.
+func (o Outcome) headline(in Injection) float64 {
+	switch {
+	case in.Storage:
+		return float64(o.StorageOps) / float64(max(o.OpsPerSecond, 1))
+	case in.Latency:
+		return float64(o.Mean)
+	case o.Open:
+		return float64(o.P99)
+	default:
+		return float64(o.BytesPerSecond)
+	}
+}
+
+// AARun is one run in which nothing was injected.
+type AARun struct {
+	Load    string  `json:"load"`
+	Place   string  `json:"place"`
+	Noise   bool    `json:"noise,omitempty"`
+	Outcome Outcome `json:"outcome"`
+}
+
+// Trial is a pair of runs, with and without an injection, otherwise equal.
+type Trial struct {
+	Injection string  `json:"injection"`
+	Kind      string  `json:"kind"`
+	Place     string  `json:"place"`
+	Strength  string  `json:"strength"`
+	Honest    Outcome `json:"honest"`
+	Injected  Outcome `json:"injected"`
+	// Effect is by which share of itself the headline moved; nil = the injected run, or its
+	// pair, gave no number.
+	Effect *float64 `json:"effect,omitempty"`
+	// By are the findings that make the injected run Suspect or Invalid and that its pair has
+	// not. Noticed says that there are any.
+	By      []judge.Code `json:"by,omitempty"`
+	Noticed bool         `json:"noticed"`
+	// Named are the warnings that leave the run Valid and that name the injection, where the
+	// pair has them not.
+	Named []judge.Code `json:"named,omitempty"`
+	// Short: see Injection. It is in no rate of the summary, because TooShort says the same of
+	// every run of the rig.
+	Short bool `json:"short,omitempty"`
+	// Again says that the honest run is that of an earlier Trial, too.
+	Again bool `json:"again,omitempty"`
+}
+
+// pair compares two runs.
+func pair(in Injection, s Strength, honest, injected Outcome) Trial {
+	t := Trial{Injection: in.Name, Kind: in.Kind, Place: in.Place, Strength: s.Name, Honest: honest, Injected: injected, Short: in.Short}
+	if a, b := honest.headline(in), injected.headline(in); a > 0 && b > 0 {
+		t.Effect = new(b/a - 1)
+	}
+	for _, code := range injected.Codes {
+		if !slices.Contains(honest.Codes, code) {
+			t.By = append(t.By, code)
+		}
+	}
+	for _, code := range injected.Warnings {
+		if slices.Contains(in.Expect, code) && !slices.Contains(honest.Warnings, code) {
+			t.Named = append(t.Named, code)
+		}
+	}
+	t.Noticed = len(t.By) > 0
+	return t
+}
+
+// Record is one line of the file of all runs: an AARun, a Trial, what went wrong, or the end.
+type Record struct {
+	AA    *AARun `json:"aa,omitempty"`
+	Trial *Trial `json:"trial,omitempty"`
+	Error string `json:"error,omitempty"`
+	// Whole, of the last line, says that nothing was left out, so that the table is that of
+	// the docs.
+	Whole bool `json:"whole,omitempty"`
+	// Results are the files of the runs, in the folder of results: of a Trial the honest one
+	// first. They are not published.
+	Results []string `json:"results,omitempty"`
+}
+
+// again judges the results of a record once more, for the checks and thresholds of today.
+func (r Record) again(read func(name string) (runfile.Result, error)) (Record, error) {
+	var results []runfile.Result
+	for _, name := range r.Results {
+		result, err := read(name)
+		if err != nil {
+			return r, err
+		}
+		results = append(results, result)
+	}
+	switch {
+	case r.AA != nil && len(results) == 1:
+		r.AA.Outcome = outcomeOf(results[0], false)
+	case r.Trial != nil && len(results) == 2:
+		all := injections()
+		i := slices.IndexFunc(all, func(in Injection) bool { return in.Name == r.Trial.Injection && in.Place == r.Trial.Place })
+		if i < 0 {
+			return r, fmt.Errorf("there is no injection %q at %s any more", r.Trial.Injection, r.Trial.Place)
+		}
+		in, again := all[i], r.Trial.Again
+		r.Trial = new(pair(in, Strength{Name: r.Trial.Strength}, outcomeOf(results[0], in.Short), outcomeOf(results[1], in.Short)))
+		r.Trial.Again = again
+	case r.Error == "" && !r.Whole:
+		return r, errors.New("the results of a run were not kept")
+	}
+	return r, nil
+}

@@ -1,0 +1,334 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/capacity"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/bench/score"
+)
+
+// How the contenders of a capacity row find it.
+const (
+	howSearch = "search"         // nfsbench load --capacity
+	howSweep  = "sweep"          // nfsbench load --ops-per-second, at each rate
+	howTarget = "latency_target" // fio, by the number of operations outstanding
+)
+
+// The servers of known limit, besides the slow links. All are the NFS-Ganesha of placeServer.
+const (
+	placeRelay = "relay" // behind the relay, over the loopback
+	placeCPU   = "cpu"   // with a limit of its processor time, over the loopback
+
+	relayRate  = 4000 // replies a second
+	cpuPercent = 30   // of one processor
+)
+
+// The bounds are far above what a server that is not busy needs, on a machine that has noise of
+// its own, and far below the queue of one that is. That of the limited server is shorter than
+// its stall when it has used up its share of a period.
+const (
+	boundOfLink  = 5 * time.Millisecond
+	boundOfRelay = 20 * time.Millisecond
+	boundOfCPU   = 20 * time.Millisecond
+)
+
+// The rates of a sweep around the capacity that the search has found. No rate is the capacity
+// itself, so that an exact search has a rate above it and one below.
+const (
+	sweepStep = 0.025
+	sweepFrom = 0.5
+	sweepTo   = 1.1
+	// nearFrom and nearTo are where a sweep of the short form begins and ends. Its time counts as that of the whole one,
+	// which is known beforehand.
+	nearFrom = 0.93
+	nearTo   = 1.05
+	// sweepWarmup is that of each rate, and of each level of the search after the first.
+	sweepWarmup = 1
+	// leastLongest is the shortest length in seconds that the longest level of a search may have.
+	leastLongest = 9
+)
+
+// capacityRows compare the search for capacity with an exhaustive sweep. Where closed and open
+// loop mean the same, fio takes part: a server that answers so many requests a second, and no
+// more, answers them to any load that keeps it busy.
+func capacityRows() []row {
+	w := work{"randread", oracle, 1, 64}
+	link := capacityRow("capacity-link", "a link of 200 Mbit/s", entry{Work: w, Links: []int{slowOne}, Bound: boundOfLink})
+	relay := capacityRow("capacity-relay", fmt.Sprintf("a relay of %d replies/s", relayRate), entry{Work: w, Place: placeRelay, Bound: boundOfRelay})
+	for _, r := range []*row{&link, &relay} {
+		e := r.Entries[0]
+		e.Name, e.Tool, e.How = "fio, "+howTarget, toolFio, howTarget
+		r.Entries = append(r.Entries, e)
+		r.Checks = append(r.Checks, score.Check{Metric: score.MetricCapacity, Of: toolOurs, To: e.Name, AtLeast: 0.95, AtMost: 1.05, Every: true})
+	}
+	limited := fmt.Sprintf("a server with %d %% of a core", cpuPercent)
+	return []row{link, relay, capacityRow("capacity-cpu", limited, entry{Work: w, Place: placeCPU, Bound: boundOfCPU})}
+}
+
+// capacityRow has the search, the sweep, and the search again.
+func capacityRow(name, server string, e entry) row {
+	r := row{
+		Name: name, Title: fmt.Sprintf("%s, randread 8 KiB, p99 within %v", server, e.Bound),
+		Unit: score.UnitCapacity, Warmup: sweepWarmup, Stretch: 3, Once: true,
+	}
+	for _, c := range []struct{ name, how string }{{toolOurs, howSearch}, {howSweep, howSweep}, {againName, howSearch}} {
+		e.Name, e.Tool, e.How = c.name, toolOurs, c.how
+		r.Entries = append(r.Entries, e)
+	}
+	for _, of := range []string{howSweep, againName} {
+		r.Checks = append(r.Checks, score.Check{Metric: score.MetricCapacity, Of: toolOurs, To: of, AtLeast: 0.95, AtMost: 1.05, Every: true})
+	}
+	r.Checks = append(r.Checks, score.Check{Metric: score.MetricTime, Of: toolOurs, To: howSweep, AtMost: 0.2, Every: true})
+	return r
+}
+
+const againName = "the search again"
+
+// shortForm leaves the second search out.
+func shortForm(rows []row) {
+	for i, r := range rows {
+		rows[i].Entries = slices.DeleteFunc(slices.Clone(r.Entries), func(e entry) bool { return e.Name == againName })
+		rows[i].Checks = slices.DeleteFunc(slices.Clone(r.Checks), func(c score.Check) bool { return c.To == againName })
+	}
+}
+
+// capacityReminders say how the capacity rows were measured.
+func capacityReminders(short bool) []string {
+	text := "capacity rows: the sweep runs nfsbench load --ops-per-second at rates of half the capacity to 1.1 of it, in steps of 2.5 %, each as long as a level of the search may last, because who sweeps does not know which rate needs it; the time of the search is that of the whole program, the time of the sweep that of its warm-ups and windows"
+	if short {
+		text += "; short form: it tried the rates from 0.93 to 1.05 of the capacity only"
+	}
+	return []string{
+		text,
+		"capacity rows, fio: latency_target with 99 % in windows of 2 s; it changes the number of operations outstanding (closed loop), so it is compared where the rate of the server does not depend on that",
+	}
+}
+
+// sweepRates are the rates of a whole sweep, ascending.
+func sweepRates(found float64) []int64 {
+	var rates []int64
+	n := math.Floor(math.Log(sweepFrom) / math.Log1p(sweepStep))
+	for ; ; n++ {
+		factor := math.Pow(1+sweepStep, n+0.5)
+		if factor > sweepTo {
+			return rates
+		}
+		if factor >= sweepFrom {
+			rates = append(rates, max(1, int64(math.Round(found*factor))))
+		}
+	}
+}
+
+// upAndDown orders rates so that what changes the server in the meantime meets rates of all
+// heights: every other one upwards, the others downwards.
+func upAndDown(rates []int64) []int64 {
+	var up, down []int64
+	for i, r := range rates {
+		if i%2 == 0 {
+			up = append(up, r)
+		} else {
+			down = append([]int64{r}, down...)
+		}
+	}
+	return append(up, down...)
+}
+
+// takeCapacity measures one contender of a capacity row.
+func (s *session) takeCapacity(ctx context.Context, j job, patience time.Duration, sample *score.Sample) error {
+	j.Seconds = max(j.Seconds, leastLongest)
+	sample.Capacity = &score.Capacity{}
+	began := time.Now()
+	switch j.How {
+	case howSweep:
+		found := s.searched[sample.Row]
+		if found == nil {
+			return errors.New("the search before has found no capacity to sweep around")
+		}
+		j.Warmup = sweepWarmup
+		return s.sweep(ctx, j, found.OperationsPerSecond, patience, sample.Capacity)
+	case howTarget:
+		if _, err := s.child(ctx, j, patience, sample); err != nil {
+			return err
+		}
+		output, err := os.ReadFile(j.Output)
+		if err != nil {
+			return err
+		}
+		sample.Capacity.Seconds = time.Since(began).Seconds()
+		return parseTarget(output, sample)
+	default:
+		output, err := s.child(ctx, j, patience, sample)
+		if err != nil {
+			return err
+		}
+		sample.Capacity.Seconds = time.Since(began).Seconds()
+		if err := parseSearch(output, sample.Capacity); err != nil {
+			return err
+		}
+		s.searched[sample.Row] = sample.Capacity
+		return nil
+	}
+}
+
+func (s *session) sweep(ctx context.Context, j job, found float64, patience time.Duration, c *score.Capacity) error {
+	c.LongestSeconds, c.WarmupSeconds = j.Seconds, j.Warmup
+	rates := sweepRates(found)
+	c.Seconds = float64(len(rates) * (j.Warmup + j.Seconds))
+	for _, rate := range upAndDown(rates) {
+		if s.short && (float64(rate) < nearFrom*found || float64(rate) > nearTo*found) {
+			continue
+		}
+		var one score.Sample
+		j.Rate = rate
+		output, err := s.child(ctx, j, patience, &one)
+		if err != nil {
+			return err
+		}
+		if err := parseOurs(output, &one); err != nil {
+			return err
+		}
+		c.Rates = append(c.Rates, score.Rate{
+			OperationsPerSecond: float64(rate), Seconds: j.Seconds, P99Microseconds: *one.P99Microseconds,
+			Holds: *one.P99Microseconds <= j.Bound.Microseconds(),
+		})
+	}
+	c.Conclude()
+	if c.Low == 0 {
+		return fmt.Errorf("no rate of the sweep holds the bound, from %d operations/s", rates[0])
+	}
+	return nil
+}
+
+// loadFlags are what a capacity row adds to the command line of ours.
+func (j job) loadFlags() []string {
+	switch {
+	case j.How == howSearch:
+		return []string{"--capacity", fmt.Sprintf("p99=%v", j.Bound), "--arrivals", "fixed"} // as a sweep has them
+	case j.Rate > 0:
+		return []string{"--ops-per-second", strconv.FormatInt(j.Rate, 10)}
+	default:
+		return nil
+	}
+}
+
+// parseSearch finds the capacity by the levels of a result.
+func parseSearch(output []byte, c *score.Capacity) error {
+	result, err := runfile.ReadResult(bytes.NewReader(output))
+	if err != nil {
+		return fmt.Errorf("result of nfsbench: %w", err)
+	}
+	if len(result.Clients) != 1 {
+		return fmt.Errorf("result of nfsbench has %d clients, not 1", len(result.Clients))
+	}
+	load, wanted := result.Clients[0].Load, result.Plan.Workload.Capacity()
+	if load.Failure != nil {
+		return fmt.Errorf("nfsbench: %s: %s", load.Failure.Code, load.Failure.Message)
+	}
+	if wanted == nil || len(wanted.Bounds) == 0 {
+		return errors.New("result of nfsbench is not one of a search for capacity")
+	}
+	var levels []runfile.CapacityLevel
+	for _, rep := range load.Repetitions {
+		if rep.Level == nil || rep.Step == nil {
+			continue
+		}
+		outcome := capacity.Merge(wanted.Bounds, []runfile.LevelReport{*rep.Level})
+		seconds := int(rep.End.Sub(rep.Start).Round(time.Second).Seconds())
+		levels = append(levels, runfile.CapacityLevel{
+			Index: rep.Index, Round: rep.Step.Round, OperationsPerSecond: rep.Step.OperationsPerSecond,
+			Seconds: int32(seconds), Outcome: &outcome, //nolint:gosec // of a window in seconds
+		})
+		c.LongestSeconds = max(c.LongestSeconds, seconds)
+		c.Rates = append(c.Rates, score.Rate{
+			OperationsPerSecond: float64(rep.Step.OperationsPerSecond), Seconds: seconds,
+			Holds: outcome.Bounds[0].Share <= wanted.Bounds[0].SlowShare(),
+		})
+	}
+	found := capacity.Estimates(wanted.Bounds, levels)
+	if len(found) == 0 || found[0].OperationsPerSecond == 0 {
+		return fmt.Errorf("nfsbench found no capacity by %d levels", len(levels))
+	}
+	c.OperationsPerSecond = float64(found[0].OperationsPerSecond)
+	c.Low, c.High = float64(found[0].Low), float64(found[0].High)
+	return nil
+}
+
+// targetFlags let fio double the number of operations outstanding, then halve the range, until
+// it is the highest with which 99 % of the operations of a window end in time. Its report is
+// that of a last window.
+func (j job) targetFlags() []string {
+	return []string{
+		"--time_based", fmt.Sprintf("--runtime=%d", targetMost), fmt.Sprintf("--latency_target=%dus", j.Bound.Microseconds()),
+		fmt.Sprintf("--latency_window=%ds", targetWindow), "--latency_percentile=99",
+	}
+}
+
+const (
+	targetWindow = 2                 // seconds
+	targetMost   = 16 * targetWindow // seconds of all windows
+)
+
+func parseTarget(output []byte, s *score.Sample) error {
+	if err := parseFio(output, s); err != nil {
+		return err
+	}
+	var report struct {
+		Jobs []struct {
+			Depth int `json:"latency_depth"`
+		} `json:"jobs"`
+	}
+	if err := json.NewDecoder(bytes.NewReader(output[bytes.IndexByte(output, '{'):])).Decode(&report); err != nil {
+		return fmt.Errorf("report of fio: %w", err)
+	}
+	if len(report.Jobs) != 1 || report.Jobs[0].Depth < 1 || s.Seconds > 2*targetWindow {
+		return errors.New("fio found no depth within the bound")
+	}
+	s.Capacity.Depth = report.Jobs[0].Depth
+	s.Capacity.OperationsPerSecond = float64(s.Ops) / s.Seconds
+	return nil
+}
+
+// confine makes the server as a place wants it: with a limit of its processor time, or without.
+func (a *arena) confine(ctx context.Context, place string) error {
+	if (place == placeCPU) == (a.limit != nil) {
+		return nil
+	}
+	if a.limit != nil {
+		limit := a.limit
+		a.limit = nil
+		return limit.lift()
+	}
+	pid, err := a.serverPID(ctx)
+	if err != nil {
+		return err
+	}
+	a.limit, err = limitCPU(pid, a.name, cpuPercent)
+	return err
+}
+
+// serverPID finds NFS-Ganesha by its network namespace.
+func (a *arena) serverPID(ctx context.Context) (int, error) {
+	out, err := exec.CommandContext(ctx, "ip", "netns", "pids", a.Netns).Output()
+	if err != nil {
+		return 0, fmt.Errorf("list the processes of %s: %w", a.Netns, err)
+	}
+	for field := range strings.FieldsSeq(string(out)) {
+		if fileText(filepath.Join("/proc", field, "comm")) == "ganesha.nfsd" {
+			return strconv.Atoi(field)
+		}
+	}
+	return 0, fmt.Errorf("no NFS-Ganesha runs in %s", a.Netns)
+}
