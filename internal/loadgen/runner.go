@@ -27,7 +27,8 @@ type Options struct {
 	Plan   runfile.Plan
 	Client int32 // index of this client, from 0
 	Now    func() time.Time
-	// Sleep waits more exactly than the timers of Go, for 2 ms at most; nil = by timers.
+	// Sleep waits for nanosleep.Margin at most, more exactly than the timers of Go; nil = by
+	// timers.
 	Sleep func(time.Duration)
 	// Open reaches what the load is put on. Its errors are mapped to failures;
 	// it is given as long as Engine.MountTimeoutSeconds says.

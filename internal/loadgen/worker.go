@@ -6,11 +6,10 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/nfsbench/nfsbench/internal/loadgen/fileset"
 	"github.com/nfsbench/nfsbench/internal/loadgen/recorder"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
+	"github.com/nfsbench/nfsbench/internal/nanosleep"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -106,19 +105,14 @@ func (w *worker) step(ctx context.Context, io *target.IO) bool {
 	return true
 }
 
-// exact is how long before an operation is due its worker leaves the timers of Go, which are
-// as coarse as 1 ms where nothing else runs: an operation that starts late has that in its
-// latency.
-const exact = 2 * time.Millisecond
-
 // pass lets some of d pass, or all of it: next says what is left.
 func (w *worker) pass(d time.Duration) {
 	if sleep := w.engine.sleep; sleep != nil {
-		if d <= exact {
+		if d <= nanosleep.Margin {
 			sleep(d)
 			return
 		}
-		d -= exact
+		d -= nanosleep.Margin
 	}
 	w.timer.Reset(d)
 	select {
@@ -126,12 +120,6 @@ func (w *worker) pass(d time.Duration) {
 	case <-w.round.stopped: // it is being ended
 		w.timer.Stop()
 	}
-}
-
-// Sleep returns after d, to a few microseconds, or earlier.
-func Sleep(d time.Duration) {
-	left := unix.NsecToTimespec(d.Nanoseconds())
-	_ = unix.Nanosleep(&left, nil)
 }
 
 // next fills in the next I/O of the pattern, or for how long to wait for it. It

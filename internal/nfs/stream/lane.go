@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/nfsbench/nfsbench/internal/nanosleep"
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 )
@@ -151,19 +152,15 @@ func (l *lane) step() error {
 	return nil
 }
 
-// exact is how long before the next due time a lane leaves the timers of Go, which are as
-// coarse as 1 ms where nothing else runs: an I/O that starts late has that in its latency.
-const exact = 2 * time.Millisecond
-
 // idle waits for a slot, the end, or the next due time, and for limit at most.
 func (l *lane) idle(limit time.Duration) {
 	if l.nextDue != never {
 		due := time.Duration(l.nextDue - l.now)
-		if due <= exact && l.sock != nil {
+		if due <= nanosleep.Margin && l.sock != nil {
 			l.await()
 			return
 		}
-		limit = min(limit, max(due-exact, 0))
+		limit = min(limit, max(due-nanosleep.Margin, 0))
 	}
 	l.timer.Reset(max(limit, 0))
 	select {

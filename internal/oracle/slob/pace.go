@@ -8,10 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/loadgen/recorder"
+	"github.com/nfsbench/nfsbench/internal/nanosleep"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -39,7 +38,7 @@ type Pace struct {
 // asks for one: logging in takes its time.
 func NewPace(c runfile.Capacity, perSecond int64, seed uint64, now func() time.Time) *Pace {
 	p := &Pace{
-		now: now, nap: nap, gap: float64(time.Second) / float64(max(perSecond, 1)), from: endOfTime, to: endOfTime,
+		now: now, nap: nanosleep.For, gap: float64(time.Second) / float64(max(perSecond, 1)), from: endOfTime, to: endOfTime,
 		latency: recorder.New(1),
 	}
 	if c.Arrivals == runfile.ArrivalsPoisson {
@@ -106,10 +105,6 @@ func (p *Pace) take() (due time.Duration, more bool) {
 // second is that of the window in which a moment of it lies.
 func (p *Pace) second(at time.Duration) int { return int((at - p.from) / time.Second) }
 
-// exact is how long before a statement is due its session leaves the timers of Go, which are as
-// coarse as 1 ms where nothing else runs: a statement that starts late has that in its latency.
-const exact = 2 * time.Millisecond
-
 // wait returns when a statement is due, or with an error when the load is to end.
 func (p *Pace) wait(ctx context.Context, due time.Duration) error {
 	for {
@@ -119,20 +114,14 @@ func (p *Pace) wait(ctx context.Context, due time.Duration) error {
 		switch {
 		case left <= 0:
 			return nil
-		case left <= exact:
+		case left <= nanosleep.Margin:
 			p.nap(left)
 		default:
-			if err := course.Wait(ctx, left-exact); err != nil {
+			if err := course.Wait(ctx, left-nanosleep.Margin); err != nil {
 				return err
 			}
 		}
 	}
-}
-
-// nap lets the thread sleep. It may end early.
-func nap(d time.Duration) {
-	left := unix.NsecToTimespec(d.Nanoseconds())
-	_ = unix.Nanosleep(&left, nil) // who is interrupted looks at the clock again
 }
 
 // ended counts a statement. One that was cut short has not ended in the window.

@@ -12,9 +12,8 @@ import (
 	"time"
 	"unsafe"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
+	"github.com/nfsbench/nfsbench/internal/nanosleep"
 )
 
 const (
@@ -262,19 +261,14 @@ func (s *stream) wake() {
 	}
 }
 
-// exact is how long before a slot is due its stream leaves the timers of Go, which are as
-// coarse as 1 ms where nothing else runs: an I/O that starts late has that in its latency.
-const exact = 2 * time.Millisecond
-
 // idle waits until a slot is due, or nearly so, or for the end.
 func (s *stream) idle() {
 	wait := s.nextDue - s.now()
-	if wait <= exact {
-		left := unix.NsecToTimespec(max(wait, 0).Nanoseconds())
-		_ = unix.Nanosleep(&left, nil) // who is interrupted comes here again
+	if wait <= nanosleep.Margin {
+		nanosleep.For(wait)
 		return
 	}
-	timer := time.NewTimer(wait - exact)
+	timer := time.NewTimer(wait - nanosleep.Margin)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
