@@ -124,8 +124,16 @@ func WriteResult(w io.Writer, r Result) error {
 // WriteResultGzip writes a result file as it is kept in a ConfigMap: compact
 // and compressed. ReadResult reads it back.
 func WriteResultGzip(w io.Writer, r Result) error {
+	_, err := WriteResultCounted(w, r)
+	return err
+}
+
+// WriteResultCounted is WriteResultGzip that also returns what the text takes: its bytes and the
+// elements of its lists, as a reader counts them.
+func WriteResultCounted(w io.Writer, r Result) (Budget, error) {
 	r.Version, r.Plan.Version = ResultVersion, PlanVersion
-	return writePacked(w, "result", r)
+	text, err := writePacked(w, "result", r)
+	return Budget{Bytes: len(text), Elements: ElementsOf(text)}, err
 }
 
 // WriteSuiteRun writes the record of a run, indented for people. It sets the
@@ -139,14 +147,16 @@ func WriteSuiteRun(w io.Writer, run SuiteRun) error {
 // compact and compressed. ReadSuiteRun reads it back. It sets the version.
 func WriteSuiteRunGzip(w io.Writer, run SuiteRun) error {
 	run.Version = SuiteRunVersion
-	return writePacked(w, "suite run", run)
+	_, err := writePacked(w, "suite run", run)
+	return err
 }
 
 // WriteSuitePoints writes the numbers of a benchmark, compact and compressed. It sets
 // the version.
 func WriteSuitePoints(w io.Writer, points SuitePoints) error {
 	points.Version = SuitePointsVersion
-	return writePacked(w, "points", points)
+	_, err := writePacked(w, "points", points)
+	return err
 }
 
 // WriteSurvey writes a survey in one line. It sets the version. It is an error
@@ -182,18 +192,23 @@ func write(w io.Writer, what string, v any) error {
 	return nil
 }
 
-func writePacked(w io.Writer, what string, v any) error {
+// writePacked compresses the text of a file, which it returns.
+func writePacked(w io.Writer, what string, v any) (text []byte, err error) {
 	z, err := gzip.NewWriterLevel(w, gzip.BestCompression)
 	if err == nil {
-		err = json.NewEncoder(z).Encode(v)
+		text, err = json.Marshal(v)
+	}
+	if err == nil {
+		text = append(text, '\n')
+		_, err = z.Write(text)
 	}
 	if err == nil {
 		err = z.Close()
 	}
 	if err != nil {
-		return fmt.Errorf("write %s: %w", what, err)
+		return nil, fmt.Errorf("write %s: %w", what, err)
 	}
-	return nil
+	return text, nil
 }
 
 // read reads a file of this version, or of none where it has no version.

@@ -2,9 +2,7 @@ package publish
 
 import (
 	"bytes"
-	"compress/gzip"
 	"fmt"
-	"io"
 	"slices"
 	"time"
 
@@ -75,19 +73,11 @@ func Encode(result runfile.Result, limits Limits) ([]byte, error) {
 
 func pack(result runfile.Result) ([]byte, size, error) {
 	var out bytes.Buffer
-	if err := runfile.WriteResultGzip(&out, result); err != nil {
+	text, err := runfile.WriteResultCounted(&out, result)
+	if err != nil {
 		return nil, size{}, err
 	}
-	packed := out.Bytes()
-	plain, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		return nil, size{}, fmt.Errorf("read the packed result: %w", err)
-	}
-	text, err := io.ReadAll(plain)
-	if err != nil {
-		return nil, size{}, fmt.Errorf("read the packed result: %w", err)
-	}
-	return packed, size{len(packed), len(text), runfile.ElementsOf(text)}, nil
+	return out.Bytes(), size{out.Len(), text.Bytes, text.Elements}, nil
 }
 
 // thin returns a copy of the result with every second raw sample left out, and with half as
