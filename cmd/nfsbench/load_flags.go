@@ -412,7 +412,7 @@ func (f *loadFlags) workload() (w runfile.Workload, err error) {
 func (f *loadFlags) search() (*runfile.Capacity, error) {
 	if len(f.capacity) == 0 {
 		if f.fs.Changed("arrivals") {
-			return nil, errors.New("--arrivals is of --capacity and does nothing without it; leave it out")
+			return nil, errors.New("--arrivals has no effect without --capacity; leave it out, or give --capacity")
 		}
 		return nil, nil //nolint:nilnil // nothing is to be searched
 	}
@@ -435,9 +435,7 @@ func (f *loadFlags) search() (*runfile.Capacity, error) {
 		}
 		c.Bounds = append(c.Bounds, b)
 	}
-	slices.SortStableFunc(c.Bounds, func(a, b runfile.LatencyBound) int {
-		return cmp.Compare(a.Microseconds, b.Microseconds)
-	})
+	runfile.SortBounds(c.Bounds)
 	return &c, nil
 }
 

@@ -120,7 +120,7 @@ func TestLoadRefusesASearchThatCannotBe(t *testing.T) {
 		"too many":    {[]string{"--capacity=p99=1ms,p99=2ms,p99=3ms,p99=4ms,p99=5ms"}, "1 to 4"},
 		"twice":       {[]string{"--capacity=p99=1ms,p99=1ms"}, "twice"},
 		"arrivals":    {[]string{"--capacity=p99=1ms", "--arrivals=often"}, "Poisson, Fixed"},
-		"alone":       {[]string{"--arrivals=fixed"}, "of --capacity"},
+		"alone":       {[]string{"--arrivals=fixed"}, "no effect without --capacity"},
 		"a rate":      {[]string{"--capacity=p99=1ms", "--ops-per-second=5"}, "--ops-per-second is set"},
 		"a copy":      {[]string{"--capacity=p99=1ms", "--pattern=copy"}, "--pattern is Copy"},
 		"a ramp":      {[]string{"--workload=slob-read", "--capacity=p99=1ms", "--users=1,2"}, "--users has 2 steps"},

@@ -70,8 +70,8 @@ const (
 
 	// comfortable is how much of the allowed share may be slow for the rate to rise fast.
 	comfortable = 0.25
-	// resolution is how far apart the two ends of a bracket are at most.
-	resolution = 1.03
+	// Resolution is how far apart, as a factor, the two ends of a bracket are at most.
+	Resolution = 1.03
 	// wide is a bracket whose middle needs no long level: an error there shows at its ends.
 	wide = 1.25
 	// outside of a narrow bracket, rates are measured at this distance, so often at most, until
@@ -88,8 +88,10 @@ const (
 	// give some in every second.
 	mostEmpty, surelySome = 2, 20
 
-	shortestSeconds     = 2  // of a level that finds the range
-	leastDecidedSeconds = 15 // of one that is near the bound: fewer parts hide how they depend
+	shortestSeconds = 2 // of a level that finds the range
+	// LeastDecidedSeconds is the length of a level near the bound, at least: fewer parts hide how
+	// they depend on each other.
+	LeastDecidedSeconds = 15
 )
 
 // Next returns the level that follows those that are done, in the order in which they were
@@ -213,7 +215,7 @@ func verdictOf(b runfile.LatencyBound, i int, l runfile.CapacityLevel) verdict {
 		return verdict{share: 1}
 	}
 	margin := longMargin
-	if l.Seconds < leastDecidedSeconds {
+	if l.Seconds < LeastDecidedSeconds {
 		margin = shortMargin
 	}
 	o, allowed := l.Outcome.Bounds[i], b.SlowShare()
@@ -335,7 +337,7 @@ func (s *search) fall(i int, high *point) (rate int64, seconds int32) {
 func (s *search) halve(i int, low, high *point) (rate int64, seconds int32) {
 	mid := int64(math.Round(math.Sqrt(float64(low.rate) * float64(high.rate))))
 	switch {
-	case float64(high.rate) > resolution*float64(low.rate) && mid > low.rate && mid < high.rate:
+	case float64(high.rate) > Resolution*float64(low.rate) && mid > low.rate && mid < high.rate:
 		if float64(high.rate) > wide*float64(low.rate) {
 			return mid, s.shortest(i)
 		}
@@ -350,7 +352,7 @@ func (s *search) halve(i int, low, high *point) (rate int64, seconds int32) {
 // perhaps: that rate again, and then one beyond it. Without doubt it returns 0.
 func (s *search) doubt(i int, high *point) (rate int64, seconds int32) {
 	v := high.bounds[i]
-	brief := high.seconds < min(leastDecidedSeconds, s.LongestSeconds) && v.share < overloaded
+	brief := high.seconds < min(LeastDecidedSeconds, s.LongestSeconds) && v.share < overloaded
 	top := s.points[len(s.points)-1]
 	switch {
 	case high.measured < 2 && (!v.sure || brief):
@@ -463,7 +465,7 @@ func (p point) operations() float64 { return float64(p.rate) * float64(p.seconds
 
 // unsure says whether a rate is to be measured once more.
 func (s *search) unsure(i int, pt *point) bool {
-	return pt.measured < 2 && (!pt.bounds[i].sure || pt.seconds < min(leastDecidedSeconds, s.LongestSeconds))
+	return pt.measured < 2 && (!pt.bounds[i].sure || pt.seconds < min(LeastDecidedSeconds, s.LongestSeconds))
 }
 
 // shortest is the length of a level that finds the range. A queue has time to reach the bound.
@@ -474,8 +476,8 @@ func (s *search) shortest(i int) int32 {
 // deciding is the length of a level near the bound.
 func (s *search) deciding(i int, rate int64) int32 {
 	b := s.Bounds[i]
-	need := max(expectedSlow/(b.SlowShare()*float64(rate)), seconds(b)/(resolution-1))
-	return s.clamp(need, leastDecidedSeconds)
+	need := max(expectedSlow/(b.SlowShare()*float64(rate)), seconds(b)/(Resolution-1))
+	return s.clamp(need, LeastDecidedSeconds)
 }
 
 // longer is the length of a level that is measured once more.
@@ -493,7 +495,7 @@ func (s *search) halvings() int {
 	for i := range s.Bounds {
 		low, high := bracket(s.points, i)
 		if low != nil && high != nil {
-			most = max(most, math.Log2(math.Log(float64(high.rate)/float64(low.rate))/math.Log(resolution)))
+			most = max(most, math.Log2(math.Log(float64(high.rate)/float64(low.rate))/math.Log(Resolution)))
 		}
 	}
 	return int(math.Ceil(most))

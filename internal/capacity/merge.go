@@ -5,11 +5,9 @@ import (
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
-// The reports come from pods of others; what is beyond these bounds is cut.
-const (
-	mostSeconds = 3600
-	mostCount   = int64(1) << 40 // of one second of one client
-)
+// mostCount is of one second of one client. The reports come from pods of others; what is beyond
+// it, or beyond the seconds of the longest level, is cut.
+const mostCount = int64(1) << 40
 
 // Merge returns what the clients of a run gave together in one level. Reports of different
 // lengths are added up from their beginnings; a count that cannot be is cut to one that can.
@@ -36,9 +34,21 @@ func Merge(bounds []runfile.LatencyBound, reports []runfile.LevelReport) runfile
 	return o
 }
 
+// Level is a level as one client has measured it; false for a repetition of another load.
+func Level(bounds []runfile.LatencyBound, rep runfile.Repetition) (runfile.CapacityLevel, bool) {
+	if rep.Level == nil || rep.Step == nil {
+		return runfile.CapacityLevel{}, false
+	}
+	outcome := Merge(bounds, []runfile.LevelReport{*rep.Level})
+	return runfile.CapacityLevel{
+		Index: rep.Index, Round: rep.Step.Round, OperationsPerSecond: rep.Step.OperationsPerSecond,
+		Seconds: rep.Level.WindowSeconds(), Outcome: &outcome,
+	}, true
+}
+
 // add adds the counts of one client to those of others, second by second.
 func add(sum, more []int64) []int64 {
-	for i, n := range more[:min(len(more), mostSeconds)] {
+	for i, n := range more[:min(len(more), runfile.MaxLevelSeconds)] {
 		if i == len(sum) {
 			sum = append(sum, 0)
 		}

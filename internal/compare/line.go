@@ -141,16 +141,23 @@ func (l *Line) shift() {
 	}
 }
 
+// distances are those from the difference of two values to the ends of its interval, by the
+// interval that each has of itself: the values are independent, so the squares of the distances
+// of their bounds add up (Zou and Donner's MOVER).
+func (l *Line) distances(base, candidate runfile.SuiteInterval) (down, up float64) {
+	b, c := l.Base[0], l.Candidate[0]
+	return math.Hypot(c-candidate.Low, base.High-b), math.Hypot(candidate.High-c, b-base.Low)
+}
+
 // within sets the interval of the difference of two single runs, as a share of what Impact is.
-// The runs are independent, so the squares of the distances of their bounds add up.
 func (l *Line) within(base, candidate *runfile.SuiteInterval, of string) {
 	if base == nil || candidate == nil {
 		return
 	}
 	b, c := l.Base[0], l.Candidate[0]
+	down, up := l.distances(*base, *candidate)
 	whole := divisor(of, b, c)
-	low := sign(l.Metric) * (c - b - math.Hypot(c-candidate.Low, base.High-b)) / whole
-	high := sign(l.Metric) * (c - b + math.Hypot(candidate.High-c, b-base.Low)) / whole
+	low, high := sign(l.Metric)*(c-b-down)/whole, sign(l.Metric)*(c-b+up)/whole
 	if low, high = min(low, high), max(low, high); finite(low) && finite(high) {
 		l.WithinLow, l.WithinHigh = &low, &high
 	}
@@ -159,15 +166,14 @@ func (l *Line) within(base, candidate *runfile.SuiteInterval, of string) {
 // intervalConfidence is that of a SuiteInterval.
 const intervalConfidence = 0.95
 
-// byIntervals compares two values by the intervals that each has of itself. The interval of
-// the difference has at each end the root of the sum of the squares of the distances that make
-// it (Zou and Donner's MOVER), and P is that of a normal distribution of that width.
+// byIntervals compares two values by the intervals that each has of itself. P is that of a normal
+// distribution as wide as the interval of the difference.
 func (l *Line) byIntervals(base, candidate *runfile.SuiteInterval) {
 	if base == nil || candidate == nil || !finite(1/l.Base[0]) {
 		return
 	}
 	b, c := l.Base[0], l.Candidate[0]
-	down, up := math.Hypot(c-candidate.Low, base.High-b), math.Hypot(candidate.High-c, b-base.Low)
+	down, up := l.distances(*base, *candidate)
 	// The distances are of intervalConfidence, and l has a confidence of its own.
 	given := stats.NormalQuantile((1 + intervalConfidence) / 2)
 	width := stats.NormalQuantile((1+l.Confidence)/2) / given

@@ -149,15 +149,12 @@ func (c *facts) searchLevel(s *Summary) searchLevel {
 // between two snapshots, which take time.
 func (l searchLevel) seconds() float64 {
 	for _, r := range l.reports {
-		if n := max(int(r.Seconds), len(r.Due)); n > 0 {
-			return float64(min(n, mostLevelSeconds))
+		if n := r.WindowSeconds(); n > 0 {
+			return float64(n)
 		}
 	}
 	return math.Round(float64(l.DurationMilliseconds) / 1000)
 }
-
-// A level lasts no longer. The reports come from pods of others.
-const mostLevelSeconds = 3600
 
 func (r *search) estimate(bounds []runfile.LatencyBound) {
 	levels := make([]runfile.CapacityLevel, 0, len(r.levels))

@@ -3,6 +3,7 @@ package judge
 import (
 	"time"
 
+	"github.com/nfsbench/nfsbench/internal/capacity"
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
@@ -108,11 +109,11 @@ const (
 	// Of a capacity. The last rates of a search are 5 % apart, so an interval is 15 % wide with
 	// one on each side that is not sure, and 26 % with two.
 	intervalWide  = 0.30
-	leastWide     = 4    // operations a second: rates are whole numbers
-	bracketNarrow = 1.03 // times the rate below it, as a search leaves them
-	contradicts   = 1.1  // times the rate: nearer levels differ by noise
+	leastWide     = 4                   // operations a second: rates are whole numbers
+	bracketNarrow = capacity.Resolution // times the rate below it, as a search leaves them
+	contradicts   = 1.1                 // times the rate: nearer levels differ by noise
 	// Of a level of a search, to judge more by it: in fewer, a hiccup or the way to it is too much.
-	decidedSeconds = 15
+	decidedSeconds = capacity.LeastDecidedSeconds
 	// Of the latency at the lowest rate: an I/O that takes less from its start was not slowed by load.
 	queueLatency = 1500
 )

@@ -41,11 +41,11 @@ func estimate(t *testing.T, plan runfile.Plan, load *runfile.Load) []capacity.Es
 		if rep.Level == nil || rep.Step == nil || rep.Step.Kind != runfile.StepRate || rep.Level.Index != rep.Index {
 			t.Fatalf("repetition %d has step %+v and report %+v", rep.Index, rep.Step, rep.Level)
 		}
-		o := capacity.Merge(bounds, []runfile.LevelReport{*rep.Level})
-		levels = append(levels, runfile.CapacityLevel{
-			Index: rep.Index, Round: rep.Step.Round, OperationsPerSecond: rep.Step.OperationsPerSecond,
-			Seconds: int32(rep.End.Sub(rep.Start).Round(time.Second).Seconds()), Outcome: &o,
-		})
+		l, _ := capacity.Level(bounds, rep)
+		if lasted := rep.End.Sub(rep.Start).Round(time.Second); lasted != time.Duration(l.Seconds)*time.Second {
+			t.Errorf("level %d lasted %v and its report is of %d s", rep.Index, lasted, l.Seconds)
+		}
+		levels = append(levels, l)
 	}
 	return capacity.Estimates(bounds, levels)
 }

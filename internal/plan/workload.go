@@ -3,7 +3,6 @@ package plan
 import (
 	"cmp"
 	"path"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -66,9 +65,7 @@ func capacity(q *v1alpha1.Capacity) *runfile.Capacity {
 			Microseconds: ptr.Deref(b.Microseconds, 1000*ptr.Deref(b.Milliseconds, 0)),
 		})
 	}
-	slices.SortStableFunc(out.Bounds, func(a, b runfile.LatencyBound) int {
-		return cmp.Compare(a.Microseconds, b.Microseconds)
-	})
+	runfile.SortBounds(out.Bounds)
 	return out
 }
 

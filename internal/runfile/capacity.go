@@ -1,6 +1,7 @@
 package runfile
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -46,6 +47,11 @@ type LatencyBound struct {
 // Percentiles lists the percentiles of a LatencyBound.
 func Percentiles() []string { return []string{"p50", "p90", "p95", "p99", "p999"} }
 
+// SortBounds puts bounds in the order in which a search meets them.
+func SortBounds(bounds []LatencyBound) {
+	slices.SortStableFunc(bounds, func(a, b LatencyBound) int { return cmp.Compare(a.Microseconds, b.Microseconds) })
+}
+
 // SlowShare is the share of operations that may be slower than the bound: 0.01 for p99.
 func (b LatencyBound) SlowShare() float64 {
 	switch b.Percentile {
@@ -78,6 +84,7 @@ func (b LatencyBound) String() string {
 const (
 	MaxLatencyBounds  = 4
 	MaxCapacityLevels = 48 // of each repetition
+	MaxLevelSeconds   = 3600
 	// MaxSearchBytes is more than the JSON of the longest CapacitySearch.
 	MaxSearchBytes    = 128 << 10
 	maxSearchElements = 16_384
@@ -133,6 +140,11 @@ type LevelReport struct {
 	// Histogram is that of the latencies of these operations, as in Ops; databases only, whose
 	// operations are statements, where Ops counts the reads of files.
 	Histogram string `json:"histogram,omitempty"`
+}
+
+// WindowSeconds is the length of the window, MaxLevelSeconds at most; 0 is unknown.
+func (r LevelReport) WindowSeconds() int32 {
+	return min(max(r.Seconds, int32(min(len(r.Due), MaxLevelSeconds))), MaxLevelSeconds) //nolint:gosec // bounded
 }
 
 // InParts returns the report with neighbours added up until it has at most so many parts.

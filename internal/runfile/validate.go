@@ -198,7 +198,6 @@ func (c *checker) raw(r Raw) {
 // The bounds of a search for capacity.
 const (
 	maxBoundMicroseconds = 10_000_000
-	maxLevelSeconds      = 3600
 	maxSearches          = 20
 	// maxClientSearches bounds the searches of all clients: the results of more do not fit where
 	// they are kept, even without latencies.
@@ -238,8 +237,8 @@ func (c *checker) schedule(p Plan) {
 	c.between("schedule.cooldownSeconds", int64(s.CooldownSeconds), 0, maxSpanSeconds)
 	c.between("schedule.repetitions", int64(s.Repetitions), 1, 1000)
 	if p.Workload.Capacity() != nil {
-		c.check(s.DurationSeconds <= maxLevelSeconds, "schedule.durationSeconds",
-			"is %d; a level of a search for capacity lasts %d s at most", s.DurationSeconds, maxLevelSeconds)
+		c.check(s.DurationSeconds <= MaxLevelSeconds, "schedule.durationSeconds",
+			"is %d; a level of a search for capacity lasts %d s at most", s.DurationSeconds, MaxLevelSeconds)
 		c.check(s.Repetitions <= maxSearches, "schedule.repetitions",
 			"is %d, each a whole search for capacity; write %d at most", s.Repetitions, maxSearches)
 		c.check(int64(s.Repetitions)*int64(p.Clients) <= maxClientSearches || s.Repetitions > maxSearches, "clients",

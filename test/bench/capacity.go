@@ -226,35 +226,25 @@ func (j job) loadFlags() []string {
 
 // parseSearch finds the capacity by the levels of a result.
 func parseSearch(output []byte, c *score.Capacity) error {
-	result, err := runfile.ReadResult(bytes.NewReader(output))
+	result, load, err := oneLoad(output)
 	if err != nil {
-		return fmt.Errorf("result of nfsbench: %w", err)
+		return err
 	}
-	if len(result.Clients) != 1 {
-		return fmt.Errorf("result of nfsbench has %d clients, not 1", len(result.Clients))
-	}
-	load, wanted := result.Clients[0].Load, result.Plan.Workload.Capacity()
-	if load.Failure != nil {
-		return fmt.Errorf("nfsbench: %s: %s", load.Failure.Code, load.Failure.Message)
-	}
+	wanted := result.Plan.Workload.Capacity()
 	if wanted == nil || len(wanted.Bounds) == 0 {
 		return errors.New("result of nfsbench is not one of a search for capacity")
 	}
 	var levels []runfile.CapacityLevel
 	for _, rep := range load.Repetitions {
-		if rep.Level == nil || rep.Step == nil {
+		l, ok := capacity.Level(wanted.Bounds, rep)
+		if !ok {
 			continue
 		}
-		outcome := capacity.Merge(wanted.Bounds, []runfile.LevelReport{*rep.Level})
-		seconds := int(rep.End.Sub(rep.Start).Round(time.Second).Seconds())
-		levels = append(levels, runfile.CapacityLevel{
-			Index: rep.Index, Round: rep.Step.Round, OperationsPerSecond: rep.Step.OperationsPerSecond,
-			Seconds: int32(seconds), Outcome: &outcome, //nolint:gosec // of a window in seconds
-		})
-		c.LongestSeconds = max(c.LongestSeconds, seconds)
+		levels = append(levels, l)
+		c.LongestSeconds = max(c.LongestSeconds, int(l.Seconds))
 		c.Rates = append(c.Rates, score.Rate{
-			OperationsPerSecond: float64(rep.Step.OperationsPerSecond), Seconds: seconds,
-			Holds: outcome.Bounds[0].Share <= wanted.Bounds[0].SlowShare(),
+			OperationsPerSecond: float64(l.OperationsPerSecond), Seconds: int(l.Seconds),
+			Holds: l.Outcome.Bounds[0].Share <= wanted.Bounds[0].SlowShare(),
 		})
 	}
 	found := capacity.Estimates(wanted.Bounds, levels)

@@ -232,19 +232,28 @@ func oursCommand(program string, j job) []string {
 	}, j.loadFlags())
 }
 
-// parseOurs reads a result file. Fill, warm-up and verification are outside of
-// the window and in none of its figures.
-func parseOurs(output []byte, s *score.Sample) error {
+// oneLoad reads a result file of one client whose load has not failed.
+func oneLoad(output []byte) (runfile.Result, runfile.Load, error) {
 	result, err := runfile.ReadResult(bytes.NewReader(output))
 	if err != nil {
-		return fmt.Errorf("result of nfsbench: %w", err)
+		return result, runfile.Load{}, fmt.Errorf("result of nfsbench: %w", err)
 	}
 	if len(result.Clients) != 1 {
-		return fmt.Errorf("result of nfsbench has %d clients, not 1", len(result.Clients))
+		return result, runfile.Load{}, fmt.Errorf("result of nfsbench has %d clients, not 1", len(result.Clients))
 	}
 	load := result.Clients[0].Load
 	if load.Failure != nil {
-		return fmt.Errorf("nfsbench: %s: %s", load.Failure.Code, load.Failure.Message)
+		return result, load, fmt.Errorf("nfsbench: %s: %s", load.Failure.Code, load.Failure.Message)
+	}
+	return result, load, nil
+}
+
+// parseOurs reads a result file. Fill, warm-up and verification are outside of
+// the window and in none of its figures.
+func parseOurs(output []byte, s *score.Sample) error {
+	_, load, err := oneLoad(output)
+	if err != nil {
+		return err
 	}
 	if load.Partial || len(load.Repetitions) != 1 {
 		return fmt.Errorf("result of nfsbench has %d windows, partial: %v", len(load.Repetitions), load.Partial)

@@ -163,10 +163,8 @@ func TestTheCapacityOfADatabaseIsARateOfStatements(t *testing.T) {
 		if done > 22 || done > 0 && rep.Level.Histogram == "" {
 			t.Errorf("%d statements ended in a second at %d/s, with latencies %q", done, due, rep.Level.Histogram)
 		}
-		outcome := capacity.Merge(bounds, []runfile.LevelReport{*rep.Level})
-		levels = append(levels, runfile.CapacityLevel{
-			Index: rep.Index, OperationsPerSecond: rep.Step.OperationsPerSecond, Seconds: 1, Outcome: &outcome,
-		})
+		l, _ := capacity.Level(bounds, rep)
+		levels = append(levels, l)
 	}
 	if e := capacity.Estimates(bounds, levels)[0]; e.StillHeld || e.OperationsPerSecond >= 64 {
 		t.Errorf("%d levels gave %+v", len(levels), e)

@@ -70,14 +70,9 @@ func rounds(levels []runfile.Repetition) [][]runfile.Repetition {
 func capacities(bounds []runfile.LatencyBound, round []runfile.Repetition) []capacity.Estimate {
 	var levels []runfile.CapacityLevel
 	for _, rep := range round {
-		if rep.Level == nil || rep.Step == nil {
-			continue
+		if l, ok := capacity.Level(bounds, rep); ok {
+			levels = append(levels, l)
 		}
-		outcome := capacity.Merge(bounds, []runfile.LevelReport{*rep.Level})
-		levels = append(levels, runfile.CapacityLevel{
-			Index: rep.Index, Round: rep.Step.Round, OperationsPerSecond: rep.Step.OperationsPerSecond,
-			Seconds: int32(rep.End.Sub(rep.Start).Seconds()), Outcome: &outcome,
-		})
 	}
 	return capacity.Estimates(bounds, levels)
 }
