@@ -15,9 +15,9 @@ import (
 // arrayHonest lists the loads of this file in which nothing is injected.
 func arrayHonest() []Honest {
 	return []Honest{{Name: "random reads of an array", Place: placeArray, Run: func(ctx context.Context, w World, noise bool) (runfile.Result, error) {
-		a, ok := w.(*arrayWorld)
-		if !ok {
-			return runfile.Result{}, fmt.Errorf("the place opens %T", w)
+		a, err := as[*arrayWorld](w)
+		if err != nil {
+			return runfile.Result{}, err
 		}
 		if !noise {
 			return a.run(ctx, []string{a.path(1)}, nil)
@@ -150,12 +150,12 @@ func (r *Rig) atShare(ctx context.Context, p *Process, share float64) error {
 
 // inWindow lets something happen when so much of the window is over, unless nothing is
 // injected.
-func (w *arrayWorld) inWindow(s Strength, share float64, do func(context.Context) error) func(context.Context, *Process) error {
+func (r *Rig) inWindow(s Strength, share float64, do func(context.Context) error) func(context.Context, *Process) error {
 	return func(ctx context.Context, p *Process) error {
 		if s.None() {
 			return nil
 		}
-		if err := w.rig.atShare(ctx, p, share); err != nil {
+		if err := r.atShare(ctx, p, share); err != nil {
 			return err
 		}
 		return do(ctx)
@@ -208,13 +208,13 @@ func (w *arrayWorld) moves(ctx context.Context, s Strength) (runfile.Result, err
 	if err := w.between(ctx, 0.5, 1); err != nil {
 		return runfile.Result{}, err
 	}
-	return w.run(ctx, []string{w.path(1)}, w.inWindow(s, s.Value, func(ctx context.Context) error {
+	return w.run(ctx, []string{w.path(1)}, w.rig.inWindow(s, s.Value, func(ctx context.Context) error {
 		return w.array.Move(ctx, "data", w.array.Nodes()[1])
 	}))
 }
 
 func (w *arrayWorld) othersInWindow(ctx context.Context, s Strength) (runfile.Result, error) {
-	return w.run(ctx, []string{w.path(1)}, w.inWindow(s, 0, func(ctx context.Context) error {
+	return w.run(ctx, []string{w.path(1)}, w.rig.inWindow(s, 0, func(ctx context.Context) error {
 		return w.others(ctx, "data", int64(s.Value*arrayOps), 600)
 	}))
 }
@@ -261,7 +261,7 @@ func (w *arrayWorld) policy(ctx context.Context, s Strength) (runfile.Result, er
 }
 
 func (w *arrayWorld) policyLater(ctx context.Context, s Strength) (runfile.Result, error) {
-	return w.run(ctx, []string{w.path(1)}, w.inWindow(s, 0.5, func(ctx context.Context) error { return w.setPolicy(ctx, s.Value) }))
+	return w.run(ctx, []string{w.path(1)}, w.rig.inWindow(s, 0.5, func(ctx context.Context) error { return w.setPolicy(ctx, s.Value) }))
 }
 
 func (w *arrayWorld) busyNode(ctx context.Context, s Strength) (r runfile.Result, err error) {
@@ -292,7 +292,7 @@ func (w *arrayWorld) silentPath(ctx context.Context, s Strength) (r runfile.Resu
 	}
 	lif := w.array.LIFs()[2]
 	defer func() { _ = w.array.Heal(context.WithoutCancel(ctx), lif) }() // it may not have been cut
-	return w.run(ctx, paths, w.inWindow(s, s.Value, func(ctx context.Context) error { return w.array.Cut(ctx, lif) }))
+	return w.run(ctx, paths, w.rig.inWindow(s, s.Value, func(ctx context.Context) error { return w.array.Cut(ctx, lif) }))
 }
 
 func (w *arrayWorld) flappingPath(ctx context.Context, s Strength) (r runfile.Result, err error) {
@@ -302,7 +302,7 @@ func (w *arrayWorld) flappingPath(ctx context.Context, s Strength) (r runfile.Re
 	}
 	lif := w.array.LIFs()[2]
 	defer func() { _ = w.array.Heal(context.WithoutCancel(ctx), lif) }()
-	return w.run(ctx, paths, w.inWindow(s, 0, func(ctx context.Context) error {
+	return w.run(ctx, paths, w.rig.inWindow(s, 0, func(ctx context.Context) error {
 		return flap(ctx, s.Value, func(ctx context.Context) error { return w.array.Cut(ctx, lif) },
 			func() error { return w.array.Heal(context.WithoutCancel(ctx), lif) })
 	}))
@@ -349,14 +349,14 @@ func (w *arrayWorld) othersCounted(ctx context.Context, s Strength) (runfile.Res
 }
 
 func (w *arrayWorld) resets(ctx context.Context, s Strength) (runfile.Result, error) {
-	return w.run(ctx, []string{w.path(1)}, w.inWindow(s, s.Value, func(context.Context) error {
+	return w.run(ctx, []string{w.path(1)}, w.rig.inWindow(s, s.Value, func(context.Context) error {
 		w.rest.Standin.Reset()
 		return nil
 	}))
 }
 
 func (w *arrayWorld) freezes(ctx context.Context, s Strength) (runfile.Result, error) {
-	return w.run(ctx, []string{w.path(1)}, w.inWindow(s, s.Value, func(context.Context) error {
+	return w.run(ctx, []string{w.path(1)}, w.rig.inWindow(s, s.Value, func(context.Context) error {
 		w.rest.Standin.Freeze(true)
 		return nil
 	}))
@@ -367,7 +367,7 @@ func (w *arrayWorld) sticks(ctx context.Context, s Strength) (runfile.Result, er
 }
 
 func (w *arrayWorld) miscounted(ctx context.Context, s Strength, share float64, m ontap.Miscount) (runfile.Result, error) {
-	return w.run(ctx, []string{w.path(1)}, w.inWindow(s, share, func(context.Context) error {
+	return w.run(ctx, []string{w.path(1)}, w.rig.inWindow(s, share, func(context.Context) error {
 		w.rest.Standin.SetMiscount(m)
 		return nil
 	}))

@@ -84,12 +84,21 @@ type Honest struct {
 // in makes a run of an injection from a function that knows which worlds its place has.
 func in[W World](run func(ctx context.Context, w W, s Strength) (runfile.Result, error)) func(context.Context, World, Strength) (runfile.Result, error) {
 	return func(ctx context.Context, w World, s Strength) (runfile.Result, error) {
-		own, ok := w.(W)
-		if !ok {
-			return runfile.Result{}, fmt.Errorf("the place of the injection opens %T, not %T", w, own)
+		own, err := as[W](w)
+		if err != nil {
+			return runfile.Result{}, err
 		}
 		return run(ctx, own, s)
 	}
+}
+
+// as is a world that its place has opened.
+func as[W World](w World) (own W, err error) {
+	own, ok := w.(W)
+	if !ok {
+		err = fmt.Errorf("the place opens %T, not %T", w, own)
+	}
+	return own, err
 }
 
 // places lists all places.

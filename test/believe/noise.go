@@ -43,6 +43,15 @@ type machineNoise struct {
 // noiseShare of one CPU: with what the other lanes use, between 10 and 20 % of two.
 const noiseShare = 0.2
 
+// during makes noise, where it is wanted, until what it returns is called.
+func (m *machineNoise) during(wanted bool) (end func()) {
+	if !wanted {
+		return func() {}
+	}
+	m.enter()
+	return m.leave
+}
+
 func (m *machineNoise) enter() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

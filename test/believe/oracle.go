@@ -29,14 +29,11 @@ func honestDatabases() []Honest {
 		"SLOB, kernel's client":          {access: runfile.AccessRandomRead, kernel: true},
 	} {
 		all = append(all, Honest{Name: name, Place: oraclePlace, Run: func(ctx context.Context, w World, noise bool) (runfile.Result, error) {
-			o, ok := w.(*oracleWorld)
-			if !ok {
-				return runfile.Result{}, fmt.Errorf("a database cannot be in %T", w)
+			o, err := as[*oracleWorld](w)
+			if err != nil {
+				return runfile.Result{}, err
 			}
-			if noise {
-				o.rig.noise.enter()
-				defer o.rig.noise.leave()
-			}
+			defer o.rig.noise.during(noise)()
 			return o.run(ctx, load)
 		}})
 	}

@@ -103,14 +103,11 @@ func (w *pnfsWorld) run(ctx context.Context, during func(context.Context, *Proce
 
 func pnfsHonest() []Honest {
 	return []Honest{{Name: "random reads by pNFS", Place: placePNFS, Run: func(ctx context.Context, w World, noise bool) (runfile.Result, error) {
-		a, ok := w.(*pnfsWorld)
-		if !ok {
-			return runfile.Result{}, fmt.Errorf("the place opens %T", w)
+		a, err := as[*pnfsWorld](w)
+		if err != nil {
+			return runfile.Result{}, err
 		}
-		if noise {
-			a.rig.noise.enter()
-			defer a.rig.noise.leave()
-		}
+		defer a.rig.noise.during(noise)()
 		return a.run(ctx, nil)
 	}}}
 }
@@ -172,21 +169,7 @@ func (w *pnfsWorld) slower(ctx context.Context, s Strength) (r runfile.Result, e
 
 func (w *pnfsWorld) slowerLater(ctx context.Context, s Strength) (r runfile.Result, err error) {
 	defer func() { err = errors.Join(err, w.shape(1)) }()
-	return w.run(ctx, w.inWindow(s, 0.5, func(context.Context) error { return w.shape(s.Value) }))
-}
-
-// inWindow lets something happen when so much of the window is over, unless nothing is
-// injected.
-func (w *pnfsWorld) inWindow(s Strength, share float64, do func(context.Context) error) func(context.Context, *Process) error {
-	return func(ctx context.Context, p *Process) error {
-		if s.None() {
-			return nil
-		}
-		if err := w.rig.atShare(ctx, p, share); err != nil {
-			return err
-		}
-		return do(ctx)
-	}
+	return w.run(ctx, w.rig.inWindow(s, 0.5, func(context.Context) error { return w.shape(s.Value) }))
 }
 
 // idleServer has one file in place of four, with as much outstanding at once.
@@ -206,7 +189,7 @@ func (w *pnfsWorld) heal() error { return w.array.Nodes[1].Do("heal") }
 
 func (w *pnfsWorld) fallsBack(ctx context.Context, s Strength) (r runfile.Result, err error) {
 	defer func() { err = errors.Join(err, w.heal()) }()
-	return w.run(ctx, w.inWindow(s, s.Value, w.cut))
+	return w.run(ctx, w.rig.inWindow(s, s.Value, w.cut))
 }
 
 func (w *pnfsWorld) noDataServer(ctx context.Context, s Strength) (r runfile.Result, err error) {
@@ -222,14 +205,14 @@ func (w *pnfsWorld) noDataServer(ctx context.Context, s Strength) (r runfile.Res
 
 func (w *pnfsWorld) flappingServer(ctx context.Context, s Strength) (r runfile.Result, err error) {
 	defer func() { err = errors.Join(err, w.heal()) }()
-	return w.run(ctx, w.inWindow(s, 0, func(ctx context.Context) error {
+	return w.run(ctx, w.rig.inWindow(s, 0, func(ctx context.Context) error {
 		return flap(ctx, s.Value, w.cut, w.heal)
 	}))
 }
 
 // others reads through layouts too: by a link of half the files.
 func (w *pnfsWorld) others(ctx context.Context, s Strength) (runfile.Result, error) {
-	return w.run(ctx, w.inWindow(s, 0, func(ctx context.Context) error {
+	return w.run(ctx, w.rig.inWindow(s, 0, func(ctx context.Context) error {
 		const opsPerSecond = 2 * pnfsBits * 95 / 100 / 8 / arrayBlock
 		return w.readBeside(ctx, int64(s.Value*opsPerSecond), 600)
 	}))
