@@ -23,9 +23,10 @@
 #
 # All rows take about an hour and a half; the capacity rows alone (--rows capacity) about
 # 30 minutes, and with --short about 10. When all were measured without --rows and
-# --peers, the table goes into docs/performance.md and all repeats into
-# docs/performance.json. Interrupting keeps what was measured. Needs root, and
-# installs the Debian packages that are missing.
+# --peers, or all capacity rows, their tables go into docs/performance.md, and all
+# repeats into docs/performance.json and performance-capacity.json. Interrupting
+# keeps what was measured. Needs root, and installs the Debian packages that are
+# missing.
 set -euo pipefail
 REPO_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 for part in lib/common.sh bench/packages.sh bench/fio.sh; do

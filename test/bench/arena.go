@@ -31,7 +31,7 @@ type arena struct {
 	servers      map[string]*exec.Cmd // beside the NFS server, by tool
 	pnfsScript   string               // set while the pNFS array may run
 	filled       map[string]bool      // directories whose files are there
-	limit        *throttle            // of the NFS server, while it is confined
+	limit        *throttle            // limit of the NFS server, while it has one
 }
 
 // wants says what beside the server of all rows is needed.
@@ -235,11 +235,11 @@ func (a *arena) Close() error {
 	return errors.Join(problems...)
 }
 
-// errHangs is what a process that did not end in time is said to do.
+// errHangs describes a process that did not end in time.
 var errHangs = errors.New("did not end in time and was killed")
 
-// hang is errHangs with the last words of the process. Asked by SIGQUIT, a Go
-// program tells where each of its goroutines stands.
+// hang is errHangs with the last output of the process. On SIGQUIT, a Go program prints where each
+// of its goroutines is.
 type hang struct{ words []byte }
 
 func (h *hang) Error() string { return errHangs.Error() }
@@ -252,7 +252,7 @@ func (h *hang) Unwrap() error { return errHangs }
 // fio, for one, gives each of its jobs a session, and orphans them when it dies.
 const badge = "NFSBENCH_BENCH_CHILD"
 
-// usage is what a command and all that it waited for has used.
+// usage is the resource use of a command and all the processes that it waited for.
 type usage struct {
 	Took      time.Duration
 	CPU       time.Duration
@@ -300,7 +300,7 @@ func runChild(ctx context.Context, patience time.Duration, command []string) ([]
 	return stdout.Bytes(), used, nil
 }
 
-// discard as the last argument stands for an output that nobody wants.
+// discard as the last argument is an output that nobody reads.
 const discard = ">/dev/null"
 
 func killAll(mark string) error {

@@ -20,50 +20,50 @@ import (
 	"github.com/nfsbench/nfsbench/test/bench/score"
 )
 
-// How the contenders of a capacity row find it.
+// The methods of the contenders in a capacity row.
 const (
 	howSearch = "search"         // nfsbench load --capacity
 	howSweep  = "sweep"          // nfsbench load --ops-per-second, at each rate
-	howTarget = "latency_target" // fio, by the number of operations outstanding
+	howTarget = "latency_target" // fio, by the number of outstanding operations
 )
 
-// The servers of known limit, besides the slow links. All are the NFS-Ganesha of placeServer.
+// The servers with a known limit, besides the slow links. All are the NFS-Ganesha of placeServer.
 const (
 	placeRelay = "relay" // behind the relay, over the loopback
-	placeCPU   = "cpu"   // with a limit of its processor time, over the loopback
+	placeCPU   = "cpu"   // with limited processor time, over the loopback
 
 	relayRate  = 4000 // replies a second
-	cpuPercent = 30   // of one processor
+	cpuPercent = 30   // percent of one processor
 )
 
-// The bounds are far above what a server that is not busy needs, on a machine that has noise of
-// its own, and far below the queue of one that is. That of the limited server is shorter than
-// its stall when it has used up its share of a period.
+// The bounds are far above the latency of an idle server on a machine with its own noise, and far
+// below the queueing time of a busy one. The bound of the limited server is shorter than its stall
+// after it has used up its share of a period.
 const (
 	boundOfLink  = 5 * time.Millisecond
 	boundOfRelay = 20 * time.Millisecond
 	boundOfCPU   = 20 * time.Millisecond
 )
 
-// The rates of a sweep around the capacity that the search has found. No rate is the capacity
-// itself, so that an exact search has a rate above it and one below.
+// The rates of a sweep around the capacity that the search found. No rate equals that capacity, so
+// an exact search has a rate on each side.
 const (
 	sweepStep = 0.025
 	sweepFrom = 0.5
 	sweepTo   = 1.1
-	// nearFrom and nearTo are where a sweep of the short form begins and ends. Its time counts as that of the whole one,
-	// which is known beforehand.
+	// nearFrom and nearTo are the range of a sweep in the short form. Its time counts as that of the whole sweep, which
+	// is known in advance.
 	nearFrom = 0.93
 	nearTo   = 1.05
-	// sweepWarmup is that of each rate, and of each level of the search after the first.
+	// sweepWarmup is the warm-up of each rate, and of each level of the search after the first.
 	sweepWarmup = 1
-	// leastLongest is the shortest length in seconds that the longest level of a search may have.
+	// leastLongest is the minimum, in seconds, for the longest level of a search.
 	leastLongest = 9
 )
 
-// capacityRows compare the search for capacity with an exhaustive sweep. Where closed and open
-// loop mean the same, fio takes part: a server that answers so many requests a second, and no
-// more, answers them to any load that keeps it busy.
+// capacityRows compare the search for capacity with an exhaustive sweep. fio takes part where
+// closed and open loop are equivalent: a server with a fixed maximum of requests a second reaches
+// it under any load that keeps it busy.
 func capacityRows() []row {
 	w := work{"randread", oracle, 1, 64}
 	link := capacityRow("capacity-link", "a link of 200 Mbit/s", entry{Work: w, Links: []int{slowOne}, Bound: boundOfLink})
@@ -95,9 +95,12 @@ func capacityRow(name, server string, e entry) row {
 	return r
 }
 
-const againName = "the search again"
+const (
+	capacityPrefix = "capacity" // prefix of the names of capacity rows
+	againName      = "the search again"
+)
 
-// shortForm leaves the second search out.
+// shortForm removes the second search.
 func shortForm(rows []row) {
 	for i, r := range rows {
 		rows[i].Entries = slices.DeleteFunc(slices.Clone(r.Entries), func(e entry) bool { return e.Name == againName })
@@ -105,7 +108,7 @@ func shortForm(rows []row) {
 	}
 }
 
-// capacityReminders say how the capacity rows were measured.
+// capacityReminders describe how the capacity rows were measured.
 func capacityReminders(short bool) []string {
 	text := "capacity rows: the sweep runs nfsbench load --ops-per-second at rates of half the capacity to 1.1 of it, in steps of 2.5 %, each as long as a level of the search may last, because who sweeps does not know which rate needs it; the time of the search is that of the whole program, the time of the sweep that of its warm-ups and windows"
 	if short {
@@ -117,7 +120,7 @@ func capacityReminders(short bool) []string {
 	}
 }
 
-// sweepRates are the rates of a whole sweep, ascending.
+// sweepRates returns the rates of a complete sweep, ascending.
 func sweepRates(found float64) []int64 {
 	var rates []int64
 	n := math.Floor(math.Log(sweepFrom) / math.Log1p(sweepStep))
@@ -132,8 +135,8 @@ func sweepRates(found float64) []int64 {
 	}
 }
 
-// upAndDown orders rates so that what changes the server in the meantime meets rates of all
-// heights: every other one upwards, the others downwards.
+// upAndDown orders rates so that a change of the server during the sweep affects both high and low
+// rates: every other rate upwards, then the rest downwards.
 func upAndDown(rates []int64) []int64 {
 	var up, down []int64
 	for i, r := range rates {
@@ -212,11 +215,11 @@ func (s *session) sweep(ctx context.Context, j job, found float64, patience time
 	return nil
 }
 
-// loadFlags are what a capacity row adds to the command line of ours.
+// loadFlags returns the flags that a capacity row adds to our command line.
 func (j job) loadFlags() []string {
 	switch {
 	case j.How == howSearch:
-		return []string{"--capacity", fmt.Sprintf("p99=%v", j.Bound), "--arrivals", "fixed"} // as a sweep has them
+		return []string{"--capacity", fmt.Sprintf("p99=%v", j.Bound), "--arrivals", "fixed"} // like a sweep
 	case j.Rate > 0:
 		return []string{"--ops-per-second", strconv.FormatInt(j.Rate, 10)}
 	default:
@@ -224,7 +227,7 @@ func (j job) loadFlags() []string {
 	}
 }
 
-// parseSearch finds the capacity by the levels of a result.
+// parseSearch computes the capacity from the levels of a result.
 func parseSearch(output []byte, c *score.Capacity) error {
 	result, load, err := oneLoad(output)
 	if err != nil {
@@ -256,9 +259,8 @@ func parseSearch(output []byte, c *score.Capacity) error {
 	return nil
 }
 
-// targetFlags let fio double the number of operations outstanding, then halve the range, until
-// it is the highest with which 99 % of the operations of a window end in time. Its report is
-// that of a last window.
+// targetFlags make fio double the number of outstanding operations, then bisect to the highest
+// number at which 99 % of the operations of a window end in time. Its report covers a last window.
 func (j job) targetFlags() []string {
 	return []string{
 		"--time_based", fmt.Sprintf("--runtime=%d", targetMost), fmt.Sprintf("--latency_target=%dus", j.Bound.Microseconds()),
@@ -268,7 +270,7 @@ func (j job) targetFlags() []string {
 
 const (
 	targetWindow = 2                 // seconds
-	targetMost   = 16 * targetWindow // seconds of all windows
+	targetMost   = 16 * targetWindow // seconds for all windows
 )
 
 func parseTarget(output []byte, s *score.Sample) error {
@@ -291,7 +293,7 @@ func parseTarget(output []byte, s *score.Sample) error {
 	return nil
 }
 
-// confine makes the server as a place wants it: with a limit of its processor time, or without.
+// confine gives the server the limit of processor time that the place needs, or removes it.
 func (a *arena) confine(ctx context.Context, place string) error {
 	if (place == placeCPU) == (a.limit != nil) {
 		return nil

@@ -102,7 +102,7 @@ func TestTheRelayCountsRepliesAndChangesNoByte(t *testing.T) {
 	if !bytes.Equal(in, out.Bytes()) {
 		t.Errorf("forwarded %q, want %q", out.Bytes(), in)
 	}
-	// A long interval tells how many tokens were taken, without a wait.
+	// A long interval shows how many tokens were taken, without a wait.
 	r = &relay{tokens: bucket{interval: time.Hour}}
 	if err := r.replies(bytes.NewReader(in), io.Discard); !errors.Is(err, io.EOF) {
 		t.Errorf("it ends with %v", err)

@@ -23,6 +23,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -67,7 +68,7 @@ func (s *settings) register(fs *flag.FlagSet) {
 	fs.StringVar(&s.programs.Socket, "socket", "", "the bare socket of test/bench/peer")
 	fs.StringVar(&s.directory, "directory", "/var/tmp", "folder on a file system with O_DIRECT for the rows of the Kernel engine")
 	fs.StringVar(&s.out, "out", "bin/bench", "folder for results.json and results.md")
-	fs.StringVar(&s.page, "publish", "", "page to put the tables into when all rows were measured")
+	fs.StringVar(&s.page, "publish", "", "page to put the tables into when all rows were measured, or all capacity rows")
 	fs.BoolVar(&s.short, "short", false, "capacity rows: search once, and let the sweep try only rates near the capacity; its time counts as if it had tried all")
 	fs.BoolVar(&s.listRows, "list", false, "show the rows and end")
 }
@@ -204,7 +205,8 @@ func (s *settings) report(doc score.Document) error {
 		return err
 	}
 	fmt.Fprintf(os.Stderr, "\nwritten: %s/results.json, results.md\n", s.out)
-	if s.page == "" || !doc.Complete || s.short || len(s.rows)+len(s.only) > 0 {
+	whole := len(s.rows) == 0 || slices.Equal(s.rows, []string{capacityPrefix})
+	if s.page == "" || !doc.Complete || s.short || !whole || len(s.only) > 0 {
 		return nil
 	}
 	fmt.Fprintf(os.Stderr, "written: %s\n", s.page)

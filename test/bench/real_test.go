@@ -11,9 +11,9 @@ import (
 	"github.com/nfsbench/nfsbench/test/kit/repository"
 )
 
-// TestRealSearchForCapacity runs the short form of the relay's row. Other tests share the
-// machine, and what they do to a level of some seconds moves the capacity of search and sweep
-// apart: the error may be twice what `make bench` asks for on a quiet machine.
+// TestRealSearchForCapacity runs the short form of the relay's row. Other tests share the machine
+// and disturb levels of some seconds, so search and sweep may find different capacities: the
+// allowed error is twice that of `make bench` on a quiet machine.
 func TestRealSearchForCapacity(t *testing.T) {
 	if os.Getenv("NFSBENCH_LAB") == "" {
 		t.Skip("set NFSBENCH_LAB=1 to run this against NFS-Ganesha; needs root")
@@ -37,7 +37,7 @@ func TestRealSearchForCapacity(t *testing.T) {
 		t.Context(), bench, "--repo", root, "--nfsbench", nfsbench, "--name", "capacity", "--subnet", "10.234",
 		"--rows", "capacity-relay", "--short", "--seconds", "3", "--out", folder,
 	)
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it takes its servers down
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it stops its servers
 	said, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, said)

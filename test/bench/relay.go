@@ -14,11 +14,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// relayCommand is what bench is called with to be the relay: a server of known limit.
+// relayCommand is the argument that makes bench run as the relay: a server with a known limit.
 const relayCommand = "relay"
 
-// relay forwards TCP connections to an NFS server and lets so many replies a second through,
-// over all connections together. Calls pass as they come.
+// relay forwards TCP connections to an NFS server and limits the replies per second, over all
+// connections together. Calls pass without a limit.
 type relay struct {
 	server string
 	mu     sync.Mutex
@@ -58,7 +58,7 @@ func runRelay(ctx context.Context, args []string) error {
 	}
 }
 
-// carry joins a client to the server until one of them closes.
+// carry connects a client to the server until one of them closes.
 func (r *relay) carry(client net.Conn) {
 	defer func() { _ = client.Close() }()
 	server, err := net.DialTimeout("tcp", r.server, 5*time.Second)
@@ -67,21 +67,21 @@ func (r *relay) carry(client net.Conn) {
 	}
 	defer func() { _ = server.Close() }()
 	go func() {
-		_, _ = io.Copy(server, client) // either end closes both
+		_, _ = io.Copy(server, client) // the end of either side closes both
 		_ = server.Close()
 		_ = client.Close()
 	}()
 	_ = r.replies(server, client)
 }
 
-// mostFragment bounds what the relay keeps of a reply.
+// mostFragment limits what the relay buffers of a reply.
 const mostFragment = 4 << 20
 
-// replies forwards the replies of the server, each in its turn. A reply is one record of RPC
-// over TCP: fragments, each after a head with its length and whether it is the last.
+// replies forwards the replies of the server at the limited rate. A reply is one record of RPC over
+// TCP: fragments, each after a header with its length and whether it is the last.
 func (r *relay) replies(server io.Reader, client io.Writer) error {
 	buf := make([]byte, 4+mostFragment)
-	first := true // fragment of a reply
+	first := true // the next fragment starts a reply
 	for {
 		if _, err := io.ReadFull(server, buf[:4]); err != nil {
 			return err
@@ -105,7 +105,7 @@ func (r *relay) replies(server io.Reader, client io.Writer) error {
 	}
 }
 
-// wait returns when a token is there. Connections that wait get theirs one after the other.
+// wait returns when a token is available. Waiting connections get tokens one after the other.
 func (r *relay) wait() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -113,22 +113,22 @@ func (r *relay) wait() {
 	if wait <= 0 {
 		return
 	}
-	// The timers of Go are as coarse as 1 ms where nothing else runs.
+	// Go timers are as coarse as 1 ms on an idle process.
 	left := unix.NsecToTimespec(wait.Nanoseconds())
-	_ = unix.Nanosleep(&left, nil) // one that is interrupted is short by little, and the next is longer
+	_ = unix.Nanosleep(&left, nil) // an interrupted sleep is a little short, and the next one is longer
 }
 
-// burst is how many tokens a bucket holds. They make up for the time in which the relay waits
-// for a processor, so that its rate is the same on a busy machine.
+// burst is the number of tokens that a bucket holds. They compensate for time in which the relay
+// waits for a processor, so that its rate is the same on a busy machine.
 const burst = 64
 
 // bucket is a token bucket, full at its start.
 type bucket struct {
-	interval time.Duration // in which it gets one token
+	interval time.Duration // time per token
 	full     time.Time     // when it will be full
 }
 
-// take takes one token and returns how long it is until that is there.
+// take takes one token and returns the time until it is available.
 func (b *bucket) take(now time.Time) time.Duration {
 	if b.full.Before(now) {
 		b.full = now

@@ -60,8 +60,8 @@ type entry struct {
 	Links []int
 	Place string
 	NFS   string        // version
-	How   string        // engine of fio; null for a bare socket to a server without files; of a capacity row
-	Bound time.Duration // that 99 % of the operations keep; a capacity row
+	How   string        // engine of fio; null = bare socket to a server without files; in a capacity row, the method
+	Bound time.Duration // for 99 % of the operations; a capacity row
 }
 
 // row is a score.Row and how to measure it.
@@ -70,9 +70,9 @@ type row struct {
 	Entries     []entry // the first one is the subject
 	Checks      []score.Check
 	Warmup      int    // seconds
-	Stretch     int    // the window is so many times the usual one
-	Unit        string // empty: by the work
-	Once        bool   // whatever the number of repeats
+	Stretch     int    // the window is this many times the usual one
+	Unit        string // empty = unit of the work
+	Once        bool   // regardless of the number of repeats
 }
 
 // The links of the arena: the first one is a 1GbE, the others are slower, so
@@ -226,7 +226,7 @@ func pnfsRow(least float64) row {
 	}
 }
 
-// kind begins the name of a row for its pattern; size is that of its blocks.
+// kind begins the name of a row for its pattern; size is its block size.
 func (w work) kind() (kind, size string) {
 	if w.random() {
 		return "random", "8 KiB"
@@ -275,9 +275,8 @@ func sessionRow(w work, least float64) row {
 	return r
 }
 
-// floorRow compares us with the same bytes over a bare socket, always those of v3:
-// from the same server, and with one outstanding also from a server without files,
-// which would answer many at once.
+// floorRow compares us with the same bytes over a bare socket, always with NFSv3: from the same server,
+// and with one outstanding I/O also from a server without files, which would answer many at once.
 func floorRow(version string, w work) row {
 	r := plainRow("floor-", "floor", version, w)
 	r.Entries = append(r.Entries, entry{Name: toolSocket, Tool: toolSocket, Work: w})
@@ -330,7 +329,7 @@ func (r row) score() score.Row {
 	return out
 }
 
-// quick stands for the rows that together use every program and place.
+// quick lists the rows that together use every program and place.
 const quick = "quick"
 
 func quickRows() []string {
@@ -396,8 +395,7 @@ func isPNFS(e entry) bool { return e.Place == placePNFS }
 
 func isLocal(e entry) bool { return e.Place == placeDirectory }
 
-// possible keeps the rows whose version of NFS and whose place are there, and says
-// of the others why they are left out.
+// possible keeps the rows whose NFS version and place are available, and explains why the others are left out.
 func possible(rows []row, versions, array bool) (keep []row, left []string) {
 	for _, r := range rows {
 		switch {
@@ -417,8 +415,8 @@ type turn struct {
 	Repeat     int // from 1
 }
 
-// turnsOf orders the measurements by row, repeat and contender. Every other repeat is
-// backwards, so that nobody always comes after the same other.
+// turnsOf orders the measurements by row, repeat and contender. Every other repeat is backwards, so
+// that no contender always follows the same other one.
 func turnsOf(rows []row, repeats int) []turn {
 	var turns []turn
 	for i, r := range rows {
@@ -462,11 +460,11 @@ func (r row) lasts(e entry, seconds int) time.Duration {
 	return time.Duration(r.Warmup+r.window(seconds))*time.Second + around + e.verification()
 }
 
-// typicalLevels of the longest length last about as long as a search.
+// typicalLevels of the longest length take about as long as a search.
 const typicalLevels = 4
 
-// search is about how long a contender of a capacity row takes, where the longest level has so
-// many seconds.
+// search returns roughly how long a contender of a capacity row takes, if the longest level has
+// longest seconds.
 func (e entry) search(longest int) time.Duration {
 	levels := typicalLevels
 	switch e.How {
@@ -481,7 +479,7 @@ func (e entry) search(longest int) time.Duration {
 // patience is when a measurement that has not ended never will.
 func (r row) patience(e entry, seconds int) time.Duration {
 	patience := r.lasts(e, seconds) + 2*e.verification() + 10*time.Second
-	if e.How == howSearch { // of a server that changes, it may measure many levels
+	if e.How == howSearch { // it may measure many levels on a server that changes
 		patience *= runfile.MaxCapacityLevels / typicalLevels
 	}
 	return patience

@@ -28,8 +28,8 @@ type session struct {
 	expected, took time.Duration  // of the turns that are over
 	hung           map[string]int // how often, by row and contender
 
-	short    bool                       // sweeps try rates near the capacity only
-	searched map[string]*score.Capacity // by row, by the last search
+	short    bool                       // sweeps try only rates near the capacity
+	searched map[string]*score.Capacity // result of the last search, by row
 }
 
 // mostHangs is how often a contender may hang in a row before it is left out of
@@ -126,7 +126,7 @@ func (s *session) child(ctx context.Context, j job, patience time.Duration, samp
 	if err != nil {
 		return nil, err
 	}
-	_ = os.Remove(j.Output) // of the turn before
+	_ = os.Remove(j.Output) // from an earlier job
 	output, used, err := runChild(ctx, patience, command)
 	sample.ProcessCPUSeconds, sample.PeakMemoryBytes = used.CPU.Seconds(), used.PeakBytes
 	return output, err
@@ -153,7 +153,7 @@ func (s *session) again(ctx context.Context, j job, patience time.Duration, samp
 	return nil
 }
 
-// tell says what a turn gave and when the end is to be expected.
+// tell reports the result of a turn and the expected end.
 func (s *session) tell(t turn, sample score.Sample, done int, turns []turn) {
 	unit := s.doc.Rows[t.Row].Unit
 	what := sample.State + " " + sample.Message
@@ -179,19 +179,32 @@ func writeJSON(doc score.Document, path string) error {
 	return os.WriteFile(path, append(data, '\n'), 0o644)
 }
 
-// publish puts the tables into a page of the documentation, and all repeats into
-// a JSON file beside it.
+// publish puts the tables into a page of the documentation, and all repeats into JSON files beside
+// it. Capacity rows have their own table and file.
 func publish(doc score.Document, page string) error {
 	text, err := os.ReadFile(page)
 	if err != nil {
 		return err
 	}
-	filled, err := score.Insert(string(text), score.Markdown(doc))
-	if err != nil {
-		return fmt.Errorf("%s: %w", page, err)
+	others, capacities := doc.Split()
+	filled, name := string(text), strings.TrimSuffix(page, filepath.Ext(page))
+	for _, part := range []struct {
+		doc    score.Document
+		insert func(string, score.Document) (string, error)
+		file   string
+	}{
+		{others, score.Insert, name + ".json"},
+		{capacities, score.InsertCapacity, name + "-capacity.json"},
+	} {
+		if len(part.doc.Rows) == 0 {
+			continue
+		}
+		if filled, err = part.insert(filled, part.doc); err != nil {
+			return fmt.Errorf("%s: %w", page, err)
+		}
+		if err := writeJSON(part.doc, part.file); err != nil {
+			return err
+		}
 	}
-	return errors.Join(
-		os.WriteFile(page, []byte(filled), 0o644),
-		writeJSON(doc, strings.TrimSuffix(page, filepath.Ext(page))+".json"),
-	)
+	return os.WriteFile(page, []byte(filled), 0o644)
 }

@@ -9,21 +9,20 @@ import (
 	"strings"
 )
 
-// throttle limits the processor time of a process by a control group, of version 1 or 2.
+// throttle limits the processor time of a process with a control group, version 1 or 2.
 type throttle struct {
 	group string // its folder
-	back  string // cgroup.procs of the group that the process came from
+	back  string // cgroup.procs of the original group of the process
 	pid   int
 }
 
 const (
 	controlGroups = "/sys/fs/cgroup"
-	// throttlePeriod is that of Kubernetes: the process runs for its share of it, and not again
-	// before the next.
+	// throttlePeriod is that of Kubernetes: when the process has used its share, it waits for the next period.
 	throttlePeriod = 100_000 // microseconds
 )
 
-// limitCPU lets a process use a percentage of one processor from now on.
+// limitCPU limits a process to a percentage of one processor from now on.
 func limitCPU(pid int, name string, percent int) (*throttle, error) {
 	quota := throttlePeriod * percent / 100
 	root, settings, from := filepath.Join(controlGroups, "cpu"), map[string]string{
@@ -40,7 +39,7 @@ func limitCPU(pid int, name string, percent int) (*throttle, error) {
 		return nil, err
 	}
 	t := &throttle{group: filepath.Join(root, "nfsbench-"+name), back: filepath.Join(root, was, procsFile), pid: pid}
-	if err := os.Mkdir(t.group, 0o755); err != nil && !errors.Is(err, os.ErrExist) { // a killed run has left it
+	if err := os.Mkdir(t.group, 0o755); err != nil && !errors.Is(err, os.ErrExist) { // a killed run left it
 		return nil, err
 	}
 	for file, value := range settings {
@@ -59,7 +58,7 @@ func (t *throttle) lift() error {
 
 const (
 	procsFile = "cgroup.procs"
-	// How /proc/PID/cgroup names the hierarchy.
+	// The names of the hierarchy in /proc/PID/cgroup.
 	controllerCPU  = "cpu"
 	controllersAll = ""
 )
@@ -68,7 +67,7 @@ func move(pid int, procs string) error {
 	return os.WriteFile(procs, []byte(strconv.Itoa(pid)), 0)
 }
 
-// groupOf reads the group of a process in the hierarchy of a controller.
+// groupOf returns the group of a process in the hierarchy of a controller.
 func groupOf(file, controller string) (string, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -43,7 +43,7 @@ type job struct {
 	Scene   scene
 	Warmup  int // seconds
 	Seconds int
-	Rate    int64  // operations a second; a sweep
+	Rate    int64  // operations a second in a sweep
 	Output  string // a file of its own, for tools that write one
 }
 
@@ -69,7 +69,7 @@ func (j job) export() string {
 	return j.Scene.Export
 }
 
-// onGanesha says whether the files are those of NFS-Ganesha.
+// onGanesha reports whether the files are those of NFS-Ganesha.
 func (j job) onGanesha() bool {
 	return j.Place == placeServer || j.Place == placeRelay || j.Place == placeCPU
 }
@@ -82,8 +82,8 @@ func (j job) inside(command []string) []string {
 	return command
 }
 
-// directory holds the files of all jobs that have as many streams: the marker
-// of nfsbench remembers the files of the last run only.
+// directory holds the files of all jobs with the same number of streams: nfsbench's marker
+// remembers only the files of the last run.
 func (j job) directory() string { return fmt.Sprintf("bench-j%d", j.Work.Jobs) }
 
 func (j job) files() []string {
@@ -94,7 +94,7 @@ func (j job) files() []string {
 	return names
 }
 
-// url is that of the directory. libnfs reads the version of NFS from it.
+// url is the URL of the directory. libnfs reads the NFS version from it.
 func (j job) url() string {
 	url := "nfs://" + j.addresses()[0] + j.export() + "/" + j.directory()
 	switch {
@@ -232,7 +232,7 @@ func oursCommand(program string, j job) []string {
 	}, j.loadFlags())
 }
 
-// oneLoad reads a result file of one client whose load has not failed.
+// oneLoad reads a result file with one client whose load did not fail.
 func oneLoad(output []byte) (runfile.Result, runfile.Load, error) {
 	result, err := runfile.ReadResult(bytes.NewReader(output))
 	if err != nil {
@@ -248,8 +248,7 @@ func oneLoad(output []byte) (runfile.Result, runfile.Load, error) {
 	return result, load, nil
 }
 
-// parseOurs reads a result file. Fill, warm-up and verification are outside of
-// the window and in none of its figures.
+// parseOurs reads a result file. Its figures do not include fill, warm-up or verification.
 func parseOurs(output []byte, s *score.Sample) error {
 	_, load, err := oneLoad(output)
 	if err != nil {
@@ -285,7 +284,7 @@ func parseOurs(output []byte, s *score.Sample) error {
 	return nil
 }
 
-// order is what the peers call the pattern.
+// order is the name of the pattern in the other tools.
 func (w work) order() string {
 	if w.random() {
 		return "random"

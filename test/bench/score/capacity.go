@@ -7,50 +7,49 @@ import (
 	"strings"
 )
 
-// UnitCapacity is that of a row that compares a search for capacity with others who find the
-// same: operations per second within a bound of latency.
+// UnitCapacity is the unit of a row that compares ways to find a capacity: operations per second
+// within a latency bound.
 const UnitCapacity = "capacity"
 
 // Metrics of a row with UnitCapacity.
 const (
 	MetricCapacity = "capacity" // operations per second
-	MetricTime     = "time"     // seconds until the capacity was known; less is better
+	MetricTime     = "time"     // seconds until the capacity is known; less is better
 )
 
-// Capacity is the highest rate of operations within a bound of latency, and how it was found.
+// Capacity is the highest rate of operations within a latency bound, and how it was found.
 type Capacity struct {
 	OperationsPerSecond float64 `json:"operationsPerSecond"`
-	// Low and High are the ends of the interval that contains it; 0 = unknown.
+	// Low and High are the ends of its interval; 0 = unknown.
 	Low  float64 `json:"low,omitempty"`
 	High float64 `json:"high,omitempty"`
-	// Seconds it took: of a search from the start of the program to its end, of a sweep the
-	// warm-ups and windows of its rates alone.
+	// Seconds is the time taken: for a search from the start to the end of the program, for a sweep
+	// only the warm-ups and windows of its rates.
 	Seconds float64 `json:"seconds"`
-	// LongestSeconds is the longest window of a level, Warmup what was before it.
+	// LongestSeconds is the longest window of a level, WarmupSeconds the warm-up before it.
 	LongestSeconds int `json:"longestSeconds,omitempty"`
 	WarmupSeconds  int `json:"warmupSeconds,omitempty"`
-	// Rates are those that were tried, in this order.
+	// Rates are the rates that were tried, in this order.
 	Rates []Rate `json:"rates,omitempty"`
-	Depth int    `json:"depth,omitempty"` // operations outstanding; fio
+	Depth int    `json:"depth,omitempty"` // outstanding operations; fio
 }
 
-// Rate is one rate of a sweep or level of a search.
+// Rate is one rate of a sweep or one level of a search.
 type Rate struct {
 	OperationsPerSecond float64 `json:"operationsPerSecond"`
 	Seconds             int     `json:"seconds"`
-	P99Microseconds     int64   `json:"p99Microseconds,omitempty"` // of a sweep
-	Holds               bool    `json:"holds"`                     // the bound
+	P99Microseconds     int64   `json:"p99Microseconds,omitempty"` // only in a sweep
+	Holds               bool    `json:"holds"`                     // whether it holds the bound
 }
 
-// Conclude finds the capacity by rates that were tried independently of each other: all below
-// it hold the bound, and none above. Where noise contradicts that, the smallest number of
-// rates is taken to be wrong, and of several such places the lowest. The capacity lies between
-// two rates; it is their middle.
+// Conclude finds the capacity from independent rates: all below it hold the bound, and none above
+// it. If noise contradicts that, it assumes as few wrong rates as possible, and the lowest of
+// several such places. The capacity is the middle of the two rates around it.
 func (c *Capacity) Conclude() {
 	rates := slices.SortedFunc(slices.Values(c.Rates), func(a, b Rate) int {
 		return cmp.Compare(a.OperationsPerSecond, b.OperationsPerSecond)
 	})
-	wrong := 0 // of the rates, if the capacity is below all of them
+	wrong := 0 // number of wrong rates if the capacity is below all of them
 	for _, r := range rates {
 		if r.Holds {
 			wrong++
@@ -117,7 +116,7 @@ func capacity(b *strings.Builder, d Document, rows []Row) {
 	b.WriteString("\n")
 }
 
-// percents writes the median difference of a ratio from 1, and the range where there are several.
+// percents formats the median difference of a ratio from 1, with the range if there are several.
 func percents(s Spread) string {
 	text := fmt.Sprintf("%+.1f %%", 100*(s.Median-1))
 	if s.Repeats > 1 {
@@ -126,7 +125,7 @@ func percents(s Spread) string {
 	return text
 }
 
-// interval is that of the last repeat.
+// interval returns the interval of the last repeat.
 func interval(d Document, row Row, contender string) string {
 	text := "-"
 	for _, s := range d.SamplesOf(row.Name, contender) {

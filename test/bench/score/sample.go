@@ -50,7 +50,7 @@ type Document struct {
 	Reminders []string `json:"reminders,omitempty"` // what a reader of the figures must know
 }
 
-// Machine is what the figures depend on.
+// Machine describes the machine that the figures depend on.
 type Machine struct {
 	Cores       int               `json:"cores"`
 	CPU         string            `json:"cpu,omitempty"`
@@ -71,21 +71,21 @@ type Row struct {
 	Checks     []Check     `json:"checks,omitempty"`
 }
 
-// Contender is one who does the work of a row.
+// Contender is a program that does the work of a row.
 type Contender struct {
 	Name string `json:"name"`           // unique in its row
 	Work string `json:"work,omitempty"` // where it differs from the title of the row
 }
 
-// Check is what a row must reach: the median of the ratio of two contenders,
-// or, without To, the median of one.
+// Check is the requirement on a row: the median of the ratio of two contenders, or, without To, the
+// median of one.
 type Check struct {
 	Metric  string  `json:"metric"`
 	Of      string  `json:"of"`
 	To      string  `json:"to,omitempty"`
 	AtLeast float64 `json:"atLeast,omitempty"` // 0 = no lower bound
 	AtMost  float64 `json:"atMost,omitempty"`  // 0 = no upper bound
-	Every   bool    `json:"every,omitempty"`   // each repeat must reach it, not only the median
+	Every   bool    `json:"every,omitempty"`   // each repeat must meet it, not only the median
 }
 
 // Sample is one measurement of one contender.
@@ -99,15 +99,14 @@ type Sample struct {
 	Seconds float64 `json:"seconds,omitempty"` // of the window
 	Bytes   int64   `json:"bytes,omitempty"`   // payload in the window
 	Ops     int64   `json:"ops,omitempty"`
-	// CPUSeconds is user and system time of the client in the window, absent
-	// where the tool does not tell; ProcessCPUSeconds is that of its processes
-	// from their start to their end.
+	// CPUSeconds is the user and system time of the client in the window, absent if the tool does not
+	// report it. ProcessCPUSeconds is the CPU time of its processes from start to end.
 	CPUSeconds        *float64 `json:"cpuSeconds,omitempty"`
 	ProcessCPUSeconds float64  `json:"processCPUSeconds,omitempty"`
 	PeakMemoryBytes   int64    `json:"peakMemoryBytes,omitempty"` // of its largest process
 	P50Microseconds   *int64   `json:"p50Microseconds,omitempty"`
 	P99Microseconds   *int64   `json:"p99Microseconds,omitempty"`
-	// Capacity is what a contender of a row with UnitCapacity found.
+	// Capacity is the result of a contender in a row with UnitCapacity.
 	Capacity *Capacity `json:"capacity,omitempty"`
 }
 
@@ -153,7 +152,7 @@ func ratio(a, b float64) (float64, bool) {
 	return a / b, true
 }
 
-// SamplesOf lists what a contender of a row gave, by repeat.
+// SamplesOf lists the results of a contender of a row, by repeat.
 func (d Document) SamplesOf(row, contender string) []Sample {
 	var out []Sample
 	for _, s := range d.Samples {
@@ -163,6 +162,22 @@ func (d Document) SamplesOf(row, contender string) []Sample {
 	}
 	slices.SortStableFunc(out, func(a, b Sample) int { return a.Repeat - b.Repeat })
 	return out
+}
+
+// Split separates the capacity rows from the others, which take an hour more to measure.
+func (d Document) Split() (others, capacities Document) {
+	others, capacities = d, d
+	is := map[string]bool{}
+	for _, r := range d.Rows {
+		is[r.Name] = r.Unit == UnitCapacity
+	}
+	part := func(of *Document, capacity bool) {
+		of.Rows = slices.DeleteFunc(slices.Clone(d.Rows), func(r Row) bool { return is[r.Name] != capacity })
+		of.Samples = slices.DeleteFunc(slices.Clone(d.Samples), func(s Sample) bool { return is[s.Row] != capacity })
+	}
+	part(&others, false)
+	part(&capacities, true)
+	return others, capacities
 }
 
 // Spread is a median and how much the repeats differed.
@@ -187,7 +202,7 @@ func SpreadOf(values []float64) (s Spread, ok bool) {
 	return s, true
 }
 
-// Of summarises one metric of one contender. It is false where no repeat knows it.
+// Of summarises one metric of one contender. It returns false if no repeat has it.
 func (d Document) Of(row Row, contender, metric string) (Spread, bool) {
 	var values []float64
 	failures := 0
@@ -204,8 +219,8 @@ func (d Document) Of(row Row, contender, metric string) (Spread, bool) {
 	return spread, ok
 }
 
-// Ratio summarises one metric of one contender over that of another, taken
-// within each repeat. It is false where no repeat has both.
+// Ratio summarises one metric of one contender over that of another, taken within each repeat. It
+// returns false if no repeat has both.
 func (d Document) Ratio(row Row, of, to, metric string) (Spread, bool) {
 	theirs := map[int]float64{}
 	for _, s := range d.SamplesOf(row.Name, to) {

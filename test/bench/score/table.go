@@ -8,15 +8,21 @@ import (
 	"strings"
 )
 
-// The lines in a document between which the table stands.
+// The lines in a page around the tables.
 const (
-	BeginMarker = "<!-- bench:begin (written by make bench) -->"
-	EndMarker   = "<!-- bench:end -->"
+	BeginMarker         = "<!-- bench:begin (written by make bench) -->"
+	BeginCapacityMarker = "<!-- bench:begin capacity (written by make bench, or hack/bench.sh --rows capacity) -->"
+	EndMarker           = "<!-- bench:end -->"
 )
 
-// Insert puts a text between the markers of a document.
-func Insert(document, text string) (string, error) {
-	return Between(document, text, BeginMarker, EndMarker)
+// Insert puts the tables of a document between the markers of a page.
+func Insert(page string, d Document) (string, error) {
+	return Between(page, Markdown(d), BeginMarker, EndMarker)
+}
+
+// InsertCapacity puts the table of the capacity rows into its own place in a page.
+func InsertCapacity(page string, d Document) (string, error) {
+	return Between(page, Markdown(d), BeginCapacityMarker, EndMarker)
 }
 
 // Between puts a text between two lines of a document.
@@ -32,7 +38,7 @@ func Between(document, text, begin, end string) (string, error) {
 	return before + begin + "\n\n" + strings.TrimSpace(text) + "\n\n" + end + after, nil
 }
 
-// Markdown writes a document as tables: speed, what it cost, capacities, and the circumstances.
+// Markdown formats a document as tables: speed, cost, capacities, and circumstances.
 func Markdown(d Document) string {
 	var b strings.Builder
 	if !d.Complete {
@@ -107,8 +113,7 @@ func label(c Contender) string {
 	return c.Name + ", " + c.Work
 }
 
-// asked finds the check of a row on one metric against one contender, and says
-// what it asks and what came out.
+// asked finds the check of a row on one metric against one contender, and returns its requirement and result.
 func asked(d Document, row Row, metric, to string) []string {
 	for _, c := range row.Checks {
 		if c.Metric != metric || c.To != to {

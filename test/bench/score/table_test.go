@@ -81,7 +81,7 @@ func TestAnInterruptedDocumentSaysSo(t *testing.T) {
 
 func TestATableTakesThePlaceOfTheOneBefore(t *testing.T) {
 	page := "# Title\n\nprose\n" + BeginMarker + "\nold | table\n" + EndMarker + "\nmore prose\n"
-	got, err := Insert(page, "\nnew | table\n\n")
+	got, err := Between(page, "\nnew | table\n\n", BeginMarker, EndMarker)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestATableTakesThePlaceOfTheOneBefore(t *testing.T) {
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	again, err := Insert(got, "new | table")
+	again, err := Between(got, "new | table", BeginMarker, EndMarker)
 	if err != nil || again != want {
 		t.Errorf("a second time: %v\n%s", err, again)
 	}
@@ -97,7 +97,7 @@ func TestATableTakesThePlaceOfTheOneBefore(t *testing.T) {
 
 func TestAPageWithoutMarkersIsRefused(t *testing.T) {
 	for _, page := range []string{"", "text " + EndMarker, BeginMarker + " text", EndMarker + BeginMarker} {
-		if got, err := Insert(page, "table"); err == nil {
+		if got, err := Insert(page, Document{}); err == nil {
 			t.Errorf("page %q became %q", page, got)
 		}
 	}
