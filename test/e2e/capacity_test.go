@@ -11,20 +11,20 @@ import (
 	"github.com/nfsbench/nfsbench/test/gen"
 )
 
-// eightKiOfALink is about how many READs of 8 KiB a second one link of the pool carries, with
-// their replies' headers: 100 Mbit/s.
+// eightKiOfALink is roughly how many READs of 8 KiB a second one link of the pool (100 Mbit/s)
+// carries, including the headers of the replies.
 const eightKiOfALink = 1430
 
-// within50ms searches the capacity of random reads. The bound is so wide that a busy machine
-// does not break it before the link is full, and more I/Os may be outstanding than a full link
-// delays by it.
+// within50ms searches the capacity of random reads. Enough I/Os may be outstanding for a full link
+// to delay them beyond the bound. hack/test/parts.txt runs these tests one after the other: beside
+// other tests, the processors of the machine would be the limit.
 func within50ms(b *v1alpha1.NFSBenchmark) {
 	w := b.Spec.Workload.Raw
 	w.Pattern, w.BlockSize, w.Jobs, w.Depth = v1alpha1.PatternRandomRead, new(resource.MustParse("8Ki")), 2, 64
 	w.Capacity = &v1alpha1.Capacity{Percentile: "p99", Milliseconds: new(int64(50)), Arrivals: v1alpha1.ArrivalsPoisson}
 }
 
-// capacityOf is the capacity in the status, which must be near to what the links carry.
+// capacityOf returns the capacity in the status, which must be close to what the links carry.
 func capacityOf(t *testing.T, b *v1alpha1.NFSBenchmark, most int64) v1alpha1.CapacityStatus {
 	t.Helper()
 	if len(b.Status.Capacity) != 1 {
@@ -49,7 +49,7 @@ func capacityOf(t *testing.T, b *v1alpha1.NFSBenchmark, most int64) v1alpha1.Cap
 	return q
 }
 
-// TestCapacityOfALinkIsFound: a link of known speed limits the rate, and the run says so.
+// TestCapacityOfALinkIsFound: a link of known speed limits the rate, and the run reports that.
 func TestCapacityOfALinkIsFound(t *testing.T) {
 	p := newPlot(t, 1)
 	b := p.create(t, p.benchmark("capacity", gen.Link("100M", 1500), within50ms))
@@ -63,8 +63,7 @@ func TestCapacityOfALinkIsFound(t *testing.T) {
 	p.noFiles(t)
 }
 
-// TestCapacityOfTwoClientsIsFoundTogether demands that both clients measured the same levels
-// at the same times.
+// TestCapacityOfTwoClientsIsFoundTogether requires that both clients measure the same levels at the same times.
 func TestCapacityOfTwoClientsIsFoundTogether(t *testing.T) {
 	p := newPlot(t, 1)
 	b := p.create(t, p.benchmark("capacity", gen.Link("100M", 1500), gen.Clients(2), within50ms))
@@ -90,7 +89,7 @@ func TestCapacityOfTwoClientsIsFoundTogether(t *testing.T) {
 	p.noFiles(t)
 }
 
-// overlap is how long two windows went on at the same time.
+// overlap returns how long two windows ran at the same time.
 func overlap(x, y runfile.Repetition) time.Duration {
 	from, to := x.Start, x.End
 	if y.Start.After(from) {

@@ -148,8 +148,8 @@ func tokenVolumes(p corev1.Pod) []string {
 	return names
 }
 
-// honest demands no speed: this machine may be busy. It demands that the numbers
-// agree with each other and with the links, which carry so many bits a second.
+// honest requires no speed, because this machine may be busy. It requires that the numbers agree
+// with each other and with the link rate in bits a second.
 func honest(t *testing.T, b *v1alpha1.NFSBenchmark, bitsPerSecond float64) {
 	t.Helper()
 	st := b.Status
@@ -270,10 +270,11 @@ func columns(t *testing.T, b *v1alpha1.NFSBenchmark) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	t.Log("\n" + out)
-	head := regexp.MustCompile(`(?m)^NAME +PHASE +VERDICT +WORKLOAD +PROTOCOL +MB/S +IOPS +P99 +% WIRE +AGE +VALIDITY +LATENCY +CAPACITY +PATHS +STORAGE CPU +MESSAGE$`)
+	head := regexp.MustCompile(`(?m)^NAME +PHASE +VERDICT +WORKLOAD +PROTOCOL +MB/S +IOPS +P99 +% WIRE +AGE +VALIDITY +MB/S ± +P99 95% +LATENCY +CAPACITY +PATHS +STORAGE CPU +MESSAGE$`)
 	if !head.MatchString(trimLines(out)) {
 		t.Error("the columns are others")
 	}
+	// The window is too short for intervals.
 	row := regexp.MustCompile(`(?m)^demo +Succeeded +(Pass|Fail) +Read 1Mi x4 depth 4 +NFSv3 DirectNFS 2 paths +\d+ +\d+ +[\d.]+(µs|ms|s) +\d+ +\d+[ms]\w* +(Valid|Suspect) +[\d.]+(µs|ms|s) +2 +nfsb-demo-server \d+% +\S.*MB/s`)
 	if !row.MatchString(trimLines(out)) {
 		t.Error("the row does not tell the result")
