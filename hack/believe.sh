@@ -10,16 +10,17 @@
 #   --trials N     pairs of runs of each strength (default 2), half as many
 #                  of those that are made alone
 #   --aa N         runs in which nothing is injected (default 300)
-#   --lanes N      runs at once (default 7)
+#   --lanes N      runs at once (default 8)
 #   --first-lane N number of the first lane (default 0), of which names and subnets are made:
 #                  several may run at once, if they fit below 48
-#   --seconds N    length of each measured window (default 12)
+#   --seconds N    length of each measured window (default 12); 33 or 36 where counters of
+#                  storage are compared, if that is more
 #   --out FOLDER   where runs.jsonl, the results and table.md go (default bin/believe)
 #   --judge-again  judge the results that are there again, for checks that have changed
 #   --table-of FILE  make the table of such a runs.jsonl again
 #   --no-record    leave docs/findings.md as it is
 #
-# It takes about an hour on two cores and says so at the start; --only, --aa and --trials make
+# It takes more than an hour on two cores and says so at the start; --only, --aa and --trials make
 # it shorter. When all injections were made, the table goes into docs/findings.md and all runs
 # into docs/believe.jsonl. Interrupting keeps what was measured. Needs root, and installs the
 # Debian packages that are missing. What cannot run here is named and left out, and the docs

@@ -21,28 +21,28 @@ import (
 const (
 	placeArray = "array of two nodes"
 
-	// arrayOps is how many reads of arrayBlock the disks of the volume make in a second. It
-	// is less than what this machine can do, so that all runs without an injection are
-	// equally fast, and somebody else's reads are missing in the result.
+	// arrayOps is the number of reads of arrayBlock a second that the disks of the volume allow. This machine
+	// is faster, so all runs without an injection are equally fast, and other clients' reads lower the result.
 	arrayOps   = 800
 	arrayBlock = 8192
-	// arrayNeeds is what arrayOps need of a link, with all headers.
+	// arrayNeeds is the link rate that arrayOps need, with all headers.
 	arrayNeeds = arrayOps * arrayBlock * 8 * 107 / 100
-	// lifBits is what a LIF carries: the load of the disks, and a third more.
+	// lifBits is the rate of a LIF: the load of the disks, and a third more.
 	lifBits = arrayNeeds * 4 / 3
-	// countersEvery is the grid of the array's statistics. That of ONTAP is as long in
-	// windows of a minute as this one in those of the rig, and so are the steps of its
-	// timestamps.
+	// countersEvery is the interval of the array's statistics. It has the same share of the rig's
+	// windows as ONTAP's interval has of windows of a minute, and so do the steps of its timestamps.
 	countersEvery = 3 * time.Second
+	// arraySeconds is 30 s, with the intervals in which the window begins and ends.
+	arraySeconds = 36
 )
 
 // arrayPlaces lists the places of this file.
 func arrayPlaces() []Place {
-	return []Place{{Name: placeArray, Open: openArray}}
+	return []Place{{Name: placeArray, Seconds: arraySeconds, Open: openArray}}
 }
 
-// arrayWorld is an array with the volume data on node a, which the runs use, and the volume
-// other beside it. The first and the third LIF are on node a, the second on node b.
+// arrayWorld is an array with two volumes on node a: the runs use data, and other is beside it. The
+// first and the third LIF are on node a, the second on node b.
 type arrayWorld struct {
 	rig    *Rig
 	array  *array.Array
@@ -51,7 +51,7 @@ type arrayWorld struct {
 	source source
 }
 
-// source is how a run asks an array.
+// source describes how a run queries an array.
 type source struct {
 	secrets string // folder of Secrets
 	plan    runfile.Source
@@ -74,7 +74,7 @@ func openArray(ctx context.Context, rig *Rig, lane int) (World, error) {
 	return w, nil
 }
 
-// begin starts what is around the array.
+// begin starts everything around the array.
 func (w *arrayWorld) begin(ctx context.Context, name, subnet string) (err error) {
 	if w.rest, err = w.array.StartREST(array.RESTOptions{Grid: countersEvery}); err != nil {
 		return err
@@ -99,7 +99,7 @@ func (w *arrayWorld) begin(ctx context.Context, name, subnet string) (err error)
 	if err := w.source.keep(reader); err != nil {
 		return err
 	}
-	// The files of others exist before they are needed.
+	// Create the files of other clients in advance.
 	for _, volume := range []string{"data", "other"} {
 		if err := w.others(ctx, volume, 1, 1); err != nil {
 			return err
@@ -108,7 +108,7 @@ func (w *arrayWorld) begin(ctx context.Context, name, subnet string) (err error)
 	return w.usual(ctx)
 }
 
-// usual lets everything be as it is without an injection.
+// usual sets everything to its state without an injection.
 func (w *arrayWorld) usual(ctx context.Context) error {
 	w.rest.Standin.SetMiscount(ontap.Miscount{})
 	w.rest.Standin.Freeze(false)
@@ -133,13 +133,13 @@ func (w *arrayWorld) usual(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Close ends the array and all that is around it.
+// Close ends the array and everything around it.
 func (w *arrayWorld) Close() error { return errors.Join(w.client.close(), w.array.Stop()) }
 
-// path is the address of a LIF, from 1.
+// path returns the address of a LIF, counted from 1.
 func (w *arrayWorld) path(lif int) string { return w.array.LIFs()[lif-1].Address }
 
-// run makes a run over paths, and leaves everything as it is without an injection.
+// run makes a run over paths, and restores the state without an injection.
 func (w *arrayWorld) run(ctx context.Context, paths []string, during func(context.Context, *Process) error,
 	change ...func(*runfile.Plan),
 ) (r runfile.Result, err error) {
@@ -162,7 +162,7 @@ func (s source) keep(a ontap.Account) error {
 		os.WriteFile(filepath.Join(dir, "password"), []byte(a.Password), 0o600))
 }
 
-// survey asks the array, as the operator does before a run.
+// survey queries the array, like the operator before a run.
 func (s source) survey(ctx context.Context) (runfile.Survey, error) {
 	opened, err := connect.Open(s.plan, connect.Options{SecretsDir: s.secrets, Now: time.Now})
 	if err != nil {
@@ -178,7 +178,7 @@ func (s source) survey(ctx context.Context) (runfile.Survey, error) {
 	return survey, err
 }
 
-// plannedRun is a run of random reads over paths of an array, which was asked just now.
+// plannedRun returns a run of random reads over paths of an array, with a new survey.
 func (s source) plannedRun(ctx context.Context, rig *Rig, paths ...string) (runfile.Plan, error) {
 	survey, err := s.survey(ctx)
 	if err != nil {
@@ -199,7 +199,7 @@ func (s source) plannedRun(ctx context.Context, rig *Rig, paths ...string) (runf
 	return p, nil
 }
 
-// reads is a run of random reads over paths.
+// reads returns a run of random reads over paths.
 func reads(export string, s runfile.Schedule, paths ...string) runfile.Plan {
 	return runfile.Plan{
 		Version: runfile.PlanVersion, Run: runfile.Identity{Name: "believe"}, Clients: 1, Seed: 7,
@@ -215,14 +215,13 @@ func reads(export string, s runfile.Schedule, paths ...string) runfile.Plan {
 	}
 }
 
-// others reads ops a second from a volume over the third LIF, as another client, for some
-// seconds or until the context ends.
+// others acts as another client: it reads ops a second from a volume over the third LIF, for the
+// given seconds or until the context ends.
 func (w *arrayWorld) others(ctx context.Context, volume string, ops int64, seconds int32) error {
 	return readBeside(ctx, w.rig, runfile.NFSv3, "/export/"+volume, w.path(3), ops, seconds)
 }
 
-// readBeside is another client: it reads ops a second, for some seconds or until the context
-// ends.
+// readBeside acts as another client: it reads ops a second, for the given seconds or until the context ends.
 func readBeside(ctx context.Context, rig *Rig, version, export, path string, ops int64, seconds int32) error {
 	p := reads(export, runfile.Schedule{DurationSeconds: seconds, Repetitions: 1}, path)
 	p.Engine.NFSVersion = version
@@ -235,11 +234,11 @@ func readBeside(ctx context.Context, rig *Rig, version, export, path string, ops
 	return unlessEnded(ctx, err)
 }
 
-// client is where the load of a world runs: a network namespace of its own, so that its
-// counters are those of its load.
+// client is where the load of a world runs: in its own network namespace, so that the counters
+// cover only its load.
 type client struct{ netns, link string }
 
-// newClient makes one. What one of the same name left behind is removed.
+// newClient creates a client and removes what an earlier one of the same name left behind.
 func newClient(ctx context.Context, name, subnet string) (client, error) {
 	c := client{netns: "nfsbelieve-" + name, link: "nv-" + name}
 	_ = c.close() // there may be none
@@ -263,8 +262,8 @@ func newClient(ctx context.Context, name, subnet string) (client, error) {
 	return c, c.reaches(c.link)
 }
 
-// reaches lets packets that come in by a link of this machine be forwarded: those of the
-// client, and those of a LIF to it.
+// reaches allows the forwarding of packets that arrive on a link of this machine: packets of the
+// client, and of a LIF to the client.
 func (c client) reaches(link string) error {
 	return os.WriteFile("/proc/sys/net/ipv4/conf/"+link+"/forwarding", []byte("1"), 0o644)
 }
@@ -273,5 +272,5 @@ func (c client) close() error {
 	if c.netns == "" {
 		return nil
 	}
-	return removeNetns(c.netns) // its link goes with it
+	return removeNetns(c.netns) // removes its link too
 }

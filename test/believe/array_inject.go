@@ -23,7 +23,7 @@ func arrayHonest() []Honest {
 			return a.run(ctx, []string{a.path(1)}, nil)
 		}
 		return a.run(ctx, []string{a.path(1)}, func(ctx context.Context, _ *Process) error {
-			return a.others(ctx, "other", arrayOps/4, 600) // by another LIF
+			return a.others(ctx, "other", arrayOps/4, 600) // through another LIF
 		})
 	}}}
 }
@@ -87,13 +87,12 @@ func arrayInjections() []Injection {
 	return withPlace(placeArray, append(all, countersOfTheArray()...))
 }
 
-// onArray makes a run of an injection from a method of the world.
+// onArray turns a method of the world into the run of an injection.
 func onArray(run func(w *arrayWorld, ctx context.Context, s Strength) (runfile.Result, error)) func(context.Context, World, Strength) (runfile.Result, error) {
 	return in(func(ctx context.Context, w *arrayWorld, s Strength) (runfile.Result, error) { return run(w, ctx, s) })
 }
 
-// countersOfTheArray are injections of which the result knows nothing, but what the array
-// says of it is wrong.
+// countersOfTheArray are injections that do not change the result, only the array's report on it.
 func countersOfTheArray() []Injection {
 	return []Injection{
 		{
@@ -123,7 +122,7 @@ func countersOfTheArray() []Injection {
 	}
 }
 
-// percents makes strengths of percentages; Value is a share of 1. The short form takes the last.
+// percents makes strengths from percentages; Value is a fraction. The short form uses the last strength.
 func percents(name string, percent ...float64) []Strength {
 	all := make([]Strength, 0, len(percent))
 	for _, p := range percent {
@@ -132,7 +131,7 @@ func percents(name string, percent ...float64) []Strength {
 	return all
 }
 
-// withPlace names the place of injections, and the last strength of each as the grossest.
+// withPlace sets the place of injections, and the last strength of each as the gross one.
 func withPlace(place string, all []Injection) []Injection {
 	for i := range all {
 		all[i].Place, all[i].Gross = place, all[i].Strengths[len(all[i].Strengths)-1].Name
@@ -140,7 +139,7 @@ func withPlace(place string, all []Injection) []Injection {
 	return all
 }
 
-// atShare waits until so much of the measured window is over.
+// atShare waits until a share of the measured window is over.
 func (r *Rig) atShare(ctx context.Context, p *Process, share float64) error {
 	if err := p.Await(ctx, runfile.SpanMeasure); err != nil {
 		return err
@@ -148,8 +147,7 @@ func (r *Rig) atShare(ctx context.Context, p *Process, share float64) error {
 	return pause(ctx, time.Duration(share*float64(r.Seconds)*float64(time.Second)))
 }
 
-// inWindow lets something happen when so much of the window is over, unless nothing is
-// injected.
+// inWindow calls do when a share of the window is over, unless nothing is injected.
 func (r *Rig) inWindow(s Strength, share float64, do func(context.Context) error) func(context.Context, *Process) error {
 	return func(ctx context.Context, p *Process) error {
 		if s.None() {
@@ -162,7 +160,7 @@ func (r *Rig) inWindow(s Strength, share float64, do func(context.Context) error
 	}
 }
 
-// between lets the link between the nodes carry a share of the load.
+// between makes the link between the nodes carry a share of the load.
 func (w *arrayWorld) between(ctx context.Context, share, load float64) error {
 	if share == 0 {
 		share = 0.5
@@ -229,7 +227,7 @@ func (w *arrayWorld) othersAlways(ctx context.Context, s Strength) (runfile.Resu
 }
 
 func (w *arrayWorld) cached(ctx context.Context, s Strength) (runfile.Result, error) {
-	for _, l := range w.array.LIFs() { // the cache is faster than the disks, and so must be the way to it
+	for _, l := range w.array.LIFs() { // the cache is faster than the disks, so the path to it must be too
 		if err := w.array.Shape(ctx, l, 3*lifBits); err != nil {
 			return runfile.Result{}, err
 		}
@@ -241,7 +239,7 @@ func (w *arrayWorld) cached(ctx context.Context, s Strength) (runfile.Result, er
 	return w.run(ctx, []string{w.path(1)}, nil)
 }
 
-// setPolicy puts a ceiling on the volume, and says so.
+// setPolicy puts a QoS ceiling on the volume and reports it.
 func (w *arrayWorld) setPolicy(ctx context.Context, share float64) error {
 	ops := int64(share * arrayOps)
 	w.rest.Standin.Change(func(m *ontap.Model) {
@@ -275,8 +273,7 @@ func (w *arrayWorld) busyNode(ctx context.Context, s Strength) (r runfile.Result
 	return w.run(ctx, []string{w.path(1)}, nil)
 }
 
-// twoPaths lets each of two paths carry little more than half of the load, so that one alone
-// is not enough.
+// twoPaths makes each of two paths carry little more than half of the load, so that one alone is not enough.
 func (w *arrayWorld) twoPaths(ctx context.Context) ([]string, error) {
 	var errs []error
 	for _, l := range w.array.LIFs() {
@@ -308,7 +305,7 @@ func (w *arrayWorld) flappingPath(ctx context.Context, s Strength) (r runfile.Re
 	}))
 }
 
-// flap lets something be silent for a share of the time, again and again.
+// flap repeatedly silences something for a share of the time.
 func flap(ctx context.Context, share float64, cut func(context.Context) error, heal func() error) error {
 	const period = 2 * time.Second
 	silent := time.Duration(share * float64(period))
@@ -373,7 +370,7 @@ func (w *arrayWorld) miscounted(ctx context.Context, s Strength, share float64, 
 	}))
 }
 
-// late and twice are so from before the run.
+// late and twice miscount from before the run.
 func (w *arrayWorld) late(ctx context.Context, s Strength) (runfile.Result, error) {
 	lag := time.Duration(s.Value * float64(w.rig.Seconds) * float64(time.Second))
 	w.rest.Standin.SetMiscount(ontap.Miscount{Lag: lag})

@@ -1,6 +1,6 @@
-// Command believe measures how often our findings are right: it makes real runs with and
-// without something that falsifies a benchmark, judges them, and counts what was noticed.
-// hack/believe.sh builds what it needs and calls it.
+// Command believe measures how often our findings are right. It makes real runs with and without
+// something that falsifies a benchmark, judges them, and counts what was noticed. hack/believe.sh
+// builds what it needs and calls it.
 //
 //	believe.go   what a place, a world, an injection and a strength are
 //	load.go      one run of `nfsbench load` as a process, which an injection can follow
@@ -8,8 +8,7 @@
 //	rig.go       the order of all runs, in lanes side by side
 //	table.go     rates, intervals and the table in docs/findings.md
 //
-// The rest is places and injections, in the file of their subject. A new one is a row of
-// places or of injections, below.
+// The other files have places and injections by subject. A new one is a row of places or injections, below.
 package main
 
 import (
@@ -21,67 +20,71 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// World is one storage with its clients, opened by a Place. Only one run is made in it at a
-// time.
+// World is one storage with its clients, opened by a Place. It has only one run at a time.
 type World interface {
 	Close() error
 }
 
-// Place is where runs are made.
+// Place is where runs take place.
 type Place struct {
 	Name string
-	// Lanes is how many worlds may be open at once; 0 = as many as --lanes says.
+	// Lanes is the number of worlds that may be open at once; 0 = as many as --lanes says.
 	Lanes int
-	// Open makes a world. lane is the number of the lane, from 0, and no two worlds that are
-	// open at once have the same: names and subnets are made of it.
+	// Seconds is the length of its windows, if more than --seconds. Counters of storage and clients
+	// are compared second by second only in windows of 30 s or more.
+	Seconds int32
+	// Open creates a world. lane is the number of the lane, from 0. Worlds that are open at once have
+	// different numbers: names and subnets derive from them.
 	Open func(ctx context.Context, rig *Rig, lane int) (World, error)
 }
 
-// Strength is how much of something is injected. The zero Strength injects nothing, and
-// leaves all else equal: the run that it gives is the honest one of the pair.
+// Strength is the amount of an injection. The zero Strength injects nothing and leaves everything
+// else equal: its run is the honest one of the pair.
 type Strength struct {
-	Name  string // what the table shows, such as "half of the link"
+	Name  string // text in the table, such as "half of the link"
 	Value float64
 }
 
-// None says that nothing is injected.
+// None reports that nothing is injected.
 func (s Strength) None() bool { return s.Name == "" }
 
-// Injection is one thing that falsifies a benchmark.
+// Injection is one cause that falsifies a benchmark.
 type Injection struct {
 	Name      string // in plain words, such as "another client reads"
-	Kind      string // client, network, server, counters, ...: rows of one kind stand together
+	Kind      string // client, network, server, counters, ...; the table groups rows by kind
 	Place     string // name of a Place
 	Strengths []Strength
-	// Expect are the findings that name the cause. Others notice it too.
+	// Expect are the findings that name the cause. Other findings notice it too.
 	Expect []judge.Code
 	// Alone: no other lane works meanwhile, because the injection would disturb it.
 	Alone bool
-	// Gross is the strength, by name, that the short form injects, and which must be
-	// noticed. Empty = not part of the short form.
+	// Gross is the name of the strength that the short form injects. It must be noticed. Empty = not
+	// part of the short form.
 	Gross string
-	// Storage: the number that it falsifies is that of the storage's counters, and not what
-	// the client measured.
+	// Storage: the injection falsifies the storage's counters, not what the client measured.
 	Storage bool
-	// Latency: the number that it falsifies is the mean latency.
+	// Latency: the injection falsifies the mean latency.
 	Latency bool
-	// Short: it is about the length of the window, so TooShort counts.
+	// Short: the injection concerns the length of the window, so TooShort counts.
 	Short bool
-	// Run makes one run in a world of the place. It undoes what it did to the world.
+	// Small: the injection is a cache, in a place where nothing counts what it answers. Findings can
+	// only say that the files are small, and say so in every run of the rig.
+	Small bool
+	// Run makes one run in a world of the place, and then undoes its changes to the world.
 	Run func(ctx context.Context, w World, s Strength) (runfile.Result, error)
 }
 
-// Honest is one kind of load for the runs in which nothing is injected.
+// Honest is one kind of load for runs without an injection.
 type Honest struct {
 	Name  string
 	Place string
 	Alone bool // see Injection
-	// Run makes one run. noise = another process of the machine has work meanwhile, and where
-	// the place can, another link or volume too.
+	// Run makes one run. noise = another process of the machine works meanwhile, and another link or
+	// volume too if the place supports it.
 	Run func(ctx context.Context, w World, noise bool) (runfile.Result, error)
 }
 
-// in makes a run of an injection from a function that knows which worlds its place has.
+// in makes a run of an injection from a function for the worlds of its place.
 func in[W World](run func(ctx context.Context, w W, s Strength) (runfile.Result, error)) func(context.Context, World, Strength) (runfile.Result, error) {
 	return func(ctx context.Context, w World, s Strength) (runfile.Result, error) {
 		own, err := as[W](w)
@@ -92,7 +95,7 @@ func in[W World](run func(ctx context.Context, w W, s Strength) (runfile.Result,
 	}
 }
 
-// as is a world that its place has opened.
+// as converts a world to the type of its place.
 func as[W World](w World) (own W, err error) {
 	own, ok := w.(W)
 	if !ok {

@@ -21,12 +21,12 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// guestPlace is the name of the place of this file: the NFS client and server of a Linux kernel
-// in an emulated machine, which has netem.
+// guestPlace is the name of the place in this file: the NFS client and server of a Linux kernel in
+// an emulated machine, which has netem.
 const guestPlace = "a kernel in a virtual machine"
 
-// guestSeconds, and guestRunSeconds for each run, bound the life of a guest. It boots in about ten
-// on a quiet machine.
+// guestSeconds, plus guestRunSeconds per run, bound the life of a guest. It boots in about ten
+// seconds on a quiet machine.
 const (
 	guestSeconds    = 120
 	guestRunSeconds = 120
@@ -35,12 +35,12 @@ const (
 //go:embed guest.sh
 var guestScript []byte
 
-// guestWorld makes runs in guests. A guest takes longer to boot than a run takes, so that one
-// makes the runs of all strengths of an injection, and those that are not asked for yet are kept.
+// guestWorld makes runs in guests. A guest takes longer to boot than a run takes. So one guest makes
+// the runs of all strengths of an injection, and the world keeps those that are not needed yet.
 type guestWorld struct {
 	rig  *Rig
 	kept map[string]runfile.Result // by injection and strength
-	// honest are runs with nothing injected that are kept, by whether there was noise.
+	// honest keeps runs without an injection, by whether there was noise.
 	honest map[bool][]runfile.Result
 }
 
@@ -54,19 +54,19 @@ func openGuest(ctx context.Context, rig *Rig, _ int) (World, error) {
 
 func (g *guestWorld) Close() error { return nil }
 
-// guestRun is one run in a guest. inject is shell: it may set OPTIONS of the mount, and define
+// guestRun is one run in a guest. inject is shell code: it may set OPTIONS of the mount, and define
 // before and beside; see guest.sh.
 type guestRun struct {
 	plan   runfile.Plan
 	inject string
 }
 
-// run makes a run of an injection, in a new guest if none has made it yet.
+// run makes a run of an injection, in a new guest if no earlier guest has made it.
 func (g *guestWorld) run(ctx context.Context, i guestInjection, s Strength) (runfile.Result, error) {
 	key := func(s Strength) string { return i.Name + "|" + s.Name }
 	if _, ok := g.kept[key(s)]; !ok {
 		all := append([]Strength{{}}, i.Strengths...)
-		rand.Shuffle(len(all), func(a, b int) { all[a], all[b] = all[b], all[a] }) // an earlier run may leave something
+		rand.Shuffle(len(all), func(a, b int) { all[a], all[b] = all[b], all[a] }) // an earlier run may affect a later one
 		var runs []guestRun
 		for _, s := range all {
 			runs = append(runs, i.run(g, s))
@@ -84,7 +84,7 @@ func (g *guestWorld) run(ctx context.Context, i guestInjection, s Strength) (run
 	return result, nil
 }
 
-// guestNoise is another process that has work in pulses.
+// guestNoise is another process that works in pulses.
 const guestNoise = `before() {
 	(
 		until injecting; do sleep .1; done
@@ -92,7 +92,7 @@ const guestNoise = `before() {
 	) &
 }`
 
-// guestHonest lists the loads of this file in which nothing is injected.
+// guestHonest lists the loads of this file without an injection.
 func guestHonest() []Honest {
 	return []Honest{{
 		Name: "random reads by the kernel's client", Place: guestPlace, Alone: true,
@@ -106,7 +106,7 @@ func guestHonest() []Honest {
 	}}
 }
 
-// plain makes a run with nothing injected, in a new guest if none has made it yet.
+// plain makes a run without an injection, in a new guest if no earlier guest has made it.
 func (g *guestWorld) plain(ctx context.Context, noise bool) (runfile.Result, error) {
 	const atOnce = 6
 	if len(g.honest[noise]) == 0 {
@@ -141,7 +141,7 @@ func (g *guestWorld) boot(ctx context.Context, runs []guestRun) ([]runfile.Resul
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(limit+60)*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "hack/vm/run.sh", "boot", "--job", job, "--out", out, "--timeout", strconv.Itoa(limit))
-	// The script ends QEMU when it is asked to end, and cannot when it is killed.
+	// The script ends QEMU if it is asked to end, but cannot if it is killed.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 20 * time.Second
 	if said, err := cmd.CombinedOutput(); err != nil {
@@ -150,7 +150,7 @@ func (g *guestWorld) boot(ctx context.Context, runs []guestRun) ([]runfile.Resul
 	return resultsIn(out, len(runs))
 }
 
-// writeJob writes what the guest finds in /job.
+// writeJob writes the files that the guest finds in /job.
 func (g *guestWorld) writeJob(job string, runs []guestRun) error {
 	program, err := os.ReadFile(g.rig.Nfsbench)
 	if err != nil {
@@ -168,7 +168,7 @@ func (g *guestWorld) writeJob(job string, runs []guestRun) error {
 	return err
 }
 
-// maxGuestResult bounds what is read of each result on a guest's disk.
+// maxGuestResult limits the size of each result that is read from a guest's disk.
 const maxGuestResult = 16 << 20
 
 // resultsIn finds the results in the archive of a guest.
@@ -200,7 +200,7 @@ func resultsIn(archive string, runs int) ([]runfile.Result, error) {
 	}
 }
 
-// plan is that of a run in a guest: random reads by the kernel's client.
+// plan returns the plan of a run in a guest: random reads by the kernel's client.
 func (g *guestWorld) plan() runfile.Plan {
 	return runfile.Plan{
 		Version: runfile.PlanVersion, Run: runfile.Identity{Name: "believe"}, Clients: 1, Seed: 1, Schedule: g.rig.Schedule(),
@@ -214,11 +214,10 @@ func (g *guestWorld) plan() runfile.Plan {
 	}
 }
 
-// guestPlaces lists the places of this file. The guest is emulated, and the machine has not
-// the CPU for two.
+// guestPlaces lists the places of this file. The guest is emulated, and the machine lacks the CPU for two.
 func guestPlaces() []Place { return []Place{{Name: guestPlace, Lanes: 1, Open: openGuest}} }
 
-// guestInjection is an Injection whose shell is a format of the strength's value.
+// guestInjection is an Injection whose shell code is a format string for the strength's value.
 type guestInjection struct {
 	Injection
 
@@ -237,7 +236,7 @@ func (i guestInjection) run(w *guestWorld, s Strength) guestRun {
 	return r
 }
 
-// ourClient lets our own client carry the load.
+// ourClient makes our own client carry the load.
 func ourClient(p *runfile.Plan, _ Strength) {
 	p.Engine = runfile.Engine{
 		Client: runfile.ClientDirectNFS, NFSVersion: "NFSv4.1", Server: "server", Export: "/export/data",
@@ -250,7 +249,7 @@ func guestInjections() []Injection {
 	var all []Injection
 	for _, g := range append(networkOfGuests(), mountsOfGuests()...) {
 		i := g.Injection
-		i.Kind, i.Place, i.Alone = "kernel", guestPlace, true // QEMU needs a CPU, and lanes would take it
+		i.Kind, i.Place, i.Alone = "kernel", guestPlace, true // QEMU needs a CPU that lanes would use
 		i.Run = in(func(ctx context.Context, w *guestWorld, s Strength) (runfile.Result, error) {
 			return w.run(ctx, g, s)
 		})
@@ -259,7 +258,7 @@ func guestInjections() []Injection {
 	return all
 }
 
-// networkOfGuests are about the network of the guest: netem of its loopback.
+// networkOfGuests are injections into the guest's network: netem on its loopback.
 func networkOfGuests() []guestInjection {
 	return []guestInjection{
 		{Injection: Injection{
@@ -280,12 +279,12 @@ func networkOfGuests() []guestInjection {
 		}, shell: "beside() { sleep 3; network delay %gms; }"},
 		{Injection: Injection{
 			Name: "the delay of the network varies", Strengths: []Strength{{"by 2 ms", 2}, {"by 10 ms", 10}}, Gross: "by 10 ms",
-			Expect: []judge.Code{judge.NotSteady},
+			Expect: []judge.Code{judge.NotSteady, judge.Retransmits}, // a packet with a shorter delay overtakes others
 		}, shell: "beside() { network delay %[1]gms %[1]gms; }"},
 	}
 }
 
-// mountsOfGuests are about the mount and the machine.
+// mountsOfGuests are injections into the mount and the machine.
 func mountsOfGuests() []guestInjection {
 	return []guestInjection{
 		{Injection: Injection{

@@ -12,8 +12,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// beside injects by something that happens beside the load, which begins with a span. The
-// function returns at the latest when its context ends, and undoes what it did.
+// beside makes an injection that runs beside the load from the start of a span. The function
+// returns at the latest when its context ends, and undoes its changes.
 func beside(s shape, span string, do func(ctx context.Context, l *Lane, p *Process, v float64) error) func(context.Context, World, Strength) (runfile.Result, error) {
 	return in(func(ctx context.Context, l *Lane, strength Strength) (runfile.Result, error) {
 		o := Load{}
@@ -25,7 +25,7 @@ func beside(s shape, span string, do func(ctx context.Context, l *Lane, p *Proce
 				return do(ctx, l, p, strength.Value)
 			}
 		}
-		return l.run(ctx, l.plan(s), o)
+		return l.load(ctx, s, o)
 	})
 }
 
@@ -93,7 +93,9 @@ func clientInjections() []Injection {
 			Run: in(func(ctx context.Context, l *Lane, s Strength) (runfile.Result, error) {
 				p := l.plan(thoughtful())
 				p.Schedule.DurationSeconds = 31
-				if !s.None() {
+				if s.None() {
+					p.Schedule.WarmupSeconds = 8 // longer than the credits
+				} else {
 					p.Schedule.DurationSeconds = int32(s.Value)
 				}
 				var warmup onset
@@ -105,8 +107,8 @@ func clientInjections() []Injection {
 	}
 }
 
-// burst is a server with credits for six seconds, of which the warm-up is one. Filling the files
-// costs none.
+// burst is a server with credits for six seconds, including one second of warm-up. Filling the
+// files uses no credits.
 func burst(warmup *onset) func(rpcCall) time.Duration {
 	return func(c rpcCall) time.Duration {
 		if !c.data() {
@@ -127,7 +129,7 @@ func busy(ctx context.Context, l *Lane, s Strength) (runfile.Result, error) {
 	}
 	p := l.plan(randomRead())
 	p.Link.BitsPerSecond *= faster
-	o := Load{}
+	o := Load{RealMachine: true}
 	if !s.None() {
 		o.During = func(ctx context.Context, p *Process) error {
 			if err := p.Await(ctx, runfile.SpanWarmup); err != nil {

@@ -17,13 +17,13 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// falsify changes the counters of the embedded server on their way. at is the share of the
-// window that is over, negative before it.
+// falsify changes the counters of the embedded server on their way. at is the share of the window
+// that is over, negative before the window.
 type falsify func(f *falsified, d *counters.Document, at, v float64)
 
 // falsified is the state of one run.
 type falsified struct {
-	past []counters.Document // all that were read, oldest first
+	past []counters.Document // all documents read so far, oldest first
 	kept *counters.Document
 }
 
@@ -39,7 +39,7 @@ func counts(d *counters.Document, change func(ops, bytes *uint64)) {
 	}
 }
 
-// liar stands before the counters of a server.
+// liar is a proxy for the counters of a server.
 type liar struct {
 	lane     *Lane
 	how      falsify
@@ -70,7 +70,7 @@ func (f *liar) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 		f.how(&f.state, &d, at, f.strength.Value)
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(d) // a client that is gone asks again
+	_ = json.NewEncoder(w).Encode(d) // if the client is gone, it asks again
 }
 
 func (f *liar) begin(ctx context.Context, p *Process) error {
@@ -105,7 +105,7 @@ func lie(s shape, how falsify) func(context.Context, World, Strength) (runfile.R
 	})
 }
 
-// reset lets counters begin anew at a share of the window.
+// reset makes counters start anew at a share of the window.
 func reset(announced bool) falsify {
 	return func(f *falsified, d *counters.Document, at, v float64) {
 		if !f.keeps(at, v) {
@@ -118,7 +118,7 @@ func reset(announced bool) falsify {
 	}
 }
 
-// keeps holds the last document from a share of the window on, and says whether it has one.
+// keeps holds the last document from a share of the window on, and reports whether it has one.
 func (f *falsified) keeps(at, v float64) bool {
 	if at >= v && f.kept == nil {
 		f.kept = new(f.past[len(f.past)-1])
@@ -185,7 +185,7 @@ func counterInjections() []Injection {
 	}
 }
 
-// subtract makes counters begin at another document.
+// subtract makes counters start at another document.
 func subtract(d, from *counters.Document) {
 	one := func(c, f *counters.Counts) {
 		c.ReadOps -= f.ReadOps
@@ -199,7 +199,7 @@ func subtract(d, from *counters.Document) {
 	}
 }
 
-// counters asks the server, with a connection for each request.
+// counters queries the server, with one connection per request.
 func (l *Lane) counters() (d counters.Document, err error) {
 	conn, err := dialIn(l.server, fmt.Sprintf("%s:%d", l.paths[0], portCounters))
 	if err != nil {

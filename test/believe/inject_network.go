@@ -14,7 +14,7 @@ func (l *Lane) iptables(ctx context.Context, action, rule string) error {
 	return commands(ctx, fmt.Sprintf("nsenter --net=/run/netns/%s iptables -w %s %s", l.client, action, rule))
 }
 
-// filter has a rule until the context ends.
+// filter applies a rule until the context ends.
 func (l *Lane) filter(ctx context.Context, rule string) error {
 	if err := l.iptables(ctx, "-A", rule); err != nil {
 		return err
@@ -115,7 +115,7 @@ func shares() []Strength {
 	return []Strength{{"5 % of the path", 0.05}, {"10 %", 0.1}, {"25 %", 0.25}, {"half of the path", 0.5}}
 }
 
-// without makes a run in which so many of its paths, the last ones, cannot be reached.
+// without makes a run with some of its paths unreachable, the last ones.
 func (l *Lane) without(ctx context.Context, s shape, strength Strength) (r runfile.Result, err error) {
 	for i := range int(strength.Value) {
 		rule := "OUTPUT -d " + l.paths[s.paths-1-i] + " -p tcp -j REJECT --reject-with tcp-reset"
@@ -127,21 +127,21 @@ func (l *Lane) without(ctx context.Context, s shape, strength Strength) (r runfi
 	return l.run(ctx, l.plan(s), Load{})
 }
 
-// When another client begins.
+// The times at which another client begins.
 const (
 	fromBaseline = iota
 	fromWarmup
 	fromMidRun
 )
 
-// otherClient loads the first path with a share of what it can carry. It connects while the
-// load of the run has not begun, because that takes longer over a path that is full.
+// otherClient loads the first path with a share of its capacity. It connects before the load of the
+// run begins, because that takes longer over a full path.
 func otherClient(from int) func(ctx context.Context, l *Lane, p *Process, v float64) error {
 	const pathIOPS = laneBits / 8 / (blockBytes + 6*66 + 140)
 	return func(ctx context.Context, l *Lane, _ *Process, v float64) error {
 		s := randomRead()
 		raw := *s.workload.Raw
-		// The files of the load itself: to fill others would take longer than the run.
+		// Use the files of the load itself: filling others would take longer than the run.
 		raw.OperationsPerSecond, raw.Depth = int64(v*pathIOPS), 16
 		s.workload.Raw = &raw
 		p := l.plan(s)

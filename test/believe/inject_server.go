@@ -14,14 +14,24 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// serviceTime is how long a server behind a relay takes for one call: that of a disk.
+// serviceTime is the time of a server behind a relay for one call: that of a disk.
 const serviceTime = 8 * time.Millisecond
 
-// cacheTime is how long it takes where its cache has the block.
+// cacheTime is its time when its cache has the block.
 const cacheTime = 300 * time.Microsecond
 
-// thoughtful is a closed loop with so few outstanding that the time of the server, and not
-// the path, is what it measures.
+// diskRelay is a relay behind which each call of data takes serviceTime.
+func diskRelay() *relay {
+	return &relay{answer: func(c rpcCall) time.Duration {
+		if !c.data() {
+			return 0
+		}
+		return serviceTime
+	}}
+}
+
+// thoughtful is a closed loop with so few outstanding I/Os that it measures the time of the server,
+// not the path.
 func thoughtful() shape {
 	s := randomRead()
 	raw := *s.workload.Raw
@@ -30,7 +40,7 @@ func thoughtful() shape {
 	return s
 }
 
-// relayed makes a run through a relay before the server.
+// relayed makes a run through a relay in front of the server.
 func (l *Lane) relayed(ctx context.Context, p runfile.Plan, r *relay, o Load) (result runfile.Result, err error) {
 	if err := r.open(l.server, l.paths[:len(p.Engine.Channels)]); err != nil {
 		return result, err
@@ -40,8 +50,8 @@ func (l *Lane) relayed(ctx context.Context, p runfile.Plan, r *relay, o Load) (r
 	return result, errors.Join(err, r.close())
 }
 
-// inTime makes a run through a relay whose server takes as long as a function says of the
-// share of the window that is over: negative before it. The function is given the strength.
+// inTime makes a run through a relay. The function returns the server's time per call from the
+// share of the window that is over (negative before the window) and the strength.
 func inTime(s shape, took func(at float64, v float64) time.Duration) func(context.Context, World, Strength) (runfile.Result, error) {
 	return in(func(ctx context.Context, l *Lane, strength Strength) (runfile.Result, error) {
 		var window onset
@@ -66,7 +76,7 @@ func inTime(s shape, took func(at float64, v float64) time.Duration) func(contex
 
 func times(d time.Duration, v float64) time.Duration { return time.Duration(float64(d) * v) }
 
-// place is a number from 0 to 1 for each block of a file, always the same.
+// place maps each block of a file to a fixed number from 0 to 1.
 func place(c rpcCall) float64 {
 	h := uint64(14695981039346656037)
 	for _, b := range []byte(fmt.Sprint(c.file, c.offset)) {
@@ -137,7 +147,7 @@ func serverInjections() []Injection {
 		},
 		{
 			Name: "a cache of the server holds a part of the files", Kind: "server", Place: placeEmbedded, Strengths: held,
-			Expect: []judge.Code{judge.CacheSuspected}, Run: caches(thoughtful()),
+			Expect: []judge.Code{judge.CacheSuspected}, Small: true, Run: caches(thoughtful()),
 		},
 		{
 			Name: "a cache before the server answers, the server counts", Kind: "server", Place: placeEmbedded, Strengths: held,
@@ -145,7 +155,7 @@ func serverInjections() []Injection {
 		},
 		{
 			Name: "a cache before the server answers, server without counters", Kind: "server", Place: placeGanesha, Strengths: held,
-			Expect: []judge.Code{judge.CacheSuspected}, Run: remembers(),
+			Expect: []judge.Code{judge.CacheSuspected}, Small: true, Run: remembers(),
 		},
 		{
 			Name: "calls reach the server two times", Kind: "server", Place: placeEmbedded, Storage: true,
@@ -171,7 +181,7 @@ func serverInjections() []Injection {
 	}
 }
 
-// ignore leaves out that a context has ended.
+// ignore discards the error of a context that has ended.
 func ignore(error) error { return nil }
 
 func caches(s shape) func(context.Context, World, Strength) (runfile.Result, error) {
@@ -188,7 +198,7 @@ func caches(s shape) func(context.Context, World, Strength) (runfile.Result, err
 func remembers() func(context.Context, World, Strength) (runfile.Result, error) {
 	return in(func(ctx context.Context, l *Lane, strength Strength) (runfile.Result, error) {
 		held := func(c rpcCall) bool { return place(c) < strength.Value }
-		// So few blocks that the cache has its part when the window begins.
+		// Use so few blocks that the cache is filled when the window begins.
 		s := thoughtful()
 		raw := *s.workload.Raw
 		raw.FileSizeBytes, raw.Directory = 1<<20, "small"
@@ -205,8 +215,7 @@ func remembers() func(context.Context, World, Strength) (runfile.Result, error) 
 	})
 }
 
-// otherVersion makes a run over one version and says that another was declared, as a
-// fallback without a word does.
+// otherVersion makes a run over one version and declares another, like a silent fallback.
 func otherVersion(ctx context.Context, l *Lane, s Strength) (runfile.Result, error) {
 	declared, used := runfile.NFSv41, runfile.NFSv41
 	switch s.Value {
@@ -224,12 +233,12 @@ func otherVersion(ctx context.Context, l *Lane, s Strength) (runfile.Result, err
 	return r, err
 }
 
-// thin makes the files of a run sparse on the server. A server that has nothing to read from
-// its disks answers at once, which a relay does here.
+// thin makes the files of a run sparse on the server. A server that need not read from its disks
+// answers at once; here a relay does so.
 func thin(ctx context.Context, l *Lane, s Strength) (runfile.Result, error) {
 	shape := thoughtful()
 	raw := *shape.workload.Raw
-	// The server may remember a directory that was removed behind its back.
+	// The server may remember a directory that was removed locally.
 	l.thin++
 	raw.Directory = fmt.Sprint("thin", l.thin)
 	shape.workload.Raw = &raw

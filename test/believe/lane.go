@@ -25,46 +25,46 @@ const (
 func lanePlaces() []Place {
 	return []Place{
 		{Name: placeGanesha, Open: func(ctx context.Context, r *Rig, n int) (World, error) { return openLane(ctx, r, n, true) }},
-		{Name: placeEmbedded, Open: func(ctx context.Context, r *Rig, n int) (World, error) { return openLane(ctx, r, n, false) }},
+		{Name: placeEmbedded, Seconds: 33, Open: func(ctx context.Context, r *Rig, n int) (World, error) { return openLane(ctx, r, n, false) }},
 	}
 }
 
 const (
 	lanePaths = 4
-	laneMbit  = 50 // the rate of each path, on a wire
+	laneMbit  = 50 // rate of each path, on the wire
 	// tbf counts neither the preamble nor the checksum of a frame: 24 bytes of 1538.
 	laneBits = 49.22e6
-	// The ports of NFS: of the server, of the relay before it, and of its counters.
+	// The ports of the NFS server, of the relay in front of it, and of their counters.
 	portNFS, portRelay, portCounters, portCountersRelay = 2049, 2149, 8080, 8180
 )
 
-// Lane is one NFS server with four paths, a client, and another client. Each is in a network
-// namespace of its own, and a router joins them:
+// Lane is one NFS server with four paths, a client, and another client. Each has its own network
+// namespace, and a router joins them:
 //
 //	client ══ four links ══╗
 //	                     router ══ four links, shaped ══ server
 //	other  ══ four links ══╝
 //
-// So the counters of the client know nothing of what the other does.
+// The counters of the client therefore do not see the traffic of the other client.
 type Lane struct {
 	rig    *Rig
 	number int
-	embed  bool // the embedded server, not NFS-Ganesha
+	embed  bool // the embedded server instead of NFS-Ganesha
 
 	paths                         []string // addresses of the server
 	export, data                  string   // the export, and the folder behind it
 	client, other, router, server string   // network namespaces
-	cgroup                        string   // of the load, below that of each controller
+	cgroup                        string   // control group of the load, below each controller
 	process                       *exec.Cmd
 	pid                           int // of the server
-	thin                          int // directories of thin files so far
+	thin                          int // number of directories with sparse files so far
 }
 
 func (l *Lane) subnet(second, path int) string {
 	return fmt.Sprintf("10.%d.%d", second, l.number*lanePaths+path)
 }
 
-// openLane makes a lane and fills in what a killed rig has left.
+// openLane opens a lane. It replaces what a killed rig left behind.
 func openLane(ctx context.Context, rig *Rig, number int, ganesha bool) (World, error) {
 	name := fmt.Sprintf("bel%d", number)
 	l := &Lane{
@@ -122,7 +122,7 @@ func (l *Lane) open(ctx context.Context, name string, ganesha bool) error {
 	return l.serve(ctx)
 }
 
-// link are the commands that join client, other and server over one path.
+// link returns the commands that join client, other and server over one path.
 func (l *Lane) link(i int, ganesha bool) []string {
 	s, c, o := l.subnet(236, i), l.subnet(237, i), l.subnet(238, i)
 	var lines []string
@@ -172,7 +172,7 @@ func (l *Lane) link(i int, ganesha bool) []string {
 	return lines
 }
 
-// rateCommand shapes what the server sends over a path; what it receives is the router's.
+// rateCommand shapes what the server sends over a path. The router shapes the opposite direction.
 func (l *Lane) rateCommand(path int, share float64) string {
 	return l.rateCommandOf(l.server, fmt.Sprintf("lif%d", path+1), share)
 }
@@ -182,7 +182,7 @@ func (l *Lane) rateCommandOf(netns, dev string, share float64) string {
 	return fmt.Sprintf("tc -n %s qdisc replace dev %s root tbf rate %s latency 50ms", netns, dev, rate)
 }
 
-// setRate makes a path slower or faster, both ways. share is of its own rate.
+// setRate makes a path slower or faster in both directions. share is relative to its usual rate.
 func (l *Lane) setRate(ctx context.Context, path int, share float64) error {
 	return commands(ctx, l.rateCommand(path, share), l.rateCommandOf(l.router, fmt.Sprintf("s%d", path), share))
 }
@@ -253,7 +253,7 @@ func (l *Lane) Close() error {
 	return errors.Join(append(errs, os.RemoveAll(l.data))...)
 }
 
-// controllers are the folders of the CPU controller: of its version 1, which has two, or 2.
+// controllers returns the folders of the CPU controller: two for version 1, one for version 2.
 func controllers() []string {
 	if _, err := os.Stat("/sys/fs/cgroup/cgroup.controllers"); err == nil {
 		return []string{"/sys/fs/cgroup"}
@@ -269,7 +269,7 @@ func (l *Lane) makeCgroups() error {
 	return errors.Join(errs...)
 }
 
-// limitCPU gives the load a quota of so many cores; 0 = none.
+// limitCPU gives the load a quota in cores; 0 = none.
 func (l *Lane) limitCPU(cores float64) error {
 	const period = 100_000
 	first := controllers()[0]
@@ -287,7 +287,7 @@ func (l *Lane) limitCPU(cores float64) error {
 	return os.WriteFile(filepath.Join(first, l.cgroup, "cpu.cfs_quota_us"), fmt.Append(nil, quota), 0o644)
 }
 
-// enter is a command line that begins in the control group of the load.
+// enter returns a command line that starts in the control group of the load.
 func (l *Lane) enter() []string {
 	var script strings.Builder
 	for _, c := range controllers() {
@@ -302,7 +302,16 @@ func (l *Lane) run(ctx context.Context, p runfile.Plan, o Load) (runfile.Result,
 	return l.rig.Run(ctx, o)
 }
 
-// shape is the load of a plan.
+// load makes a run of a shape. An open loop goes through a relay with the time of a disk: without
+// one, its latency is that of this machine's CPUs.
+func (l *Lane) load(ctx context.Context, s shape, o Load) (runfile.Result, error) {
+	if raw := s.workload.Raw; raw != nil && raw.OperationsPerSecond > 0 {
+		return l.relayed(ctx, l.plan(s), diskRelay(), o)
+	}
+	return l.run(ctx, l.plan(s), o)
+}
+
+// shape describes the load of a plan.
 type shape struct {
 	name     string
 	workload runfile.Workload
@@ -350,7 +359,7 @@ func slobUsers() shape {
 	}}}
 }
 
-// over is the same load over so many paths, with more outstanding.
+// over returns the same load over several paths, with more outstanding I/Os.
 func (s shape) over(paths int) shape {
 	s.paths = paths
 	if s.workload.Raw != nil {
@@ -361,7 +370,7 @@ func (s shape) over(paths int) shape {
 	return s
 }
 
-// plan is that of a load on this lane.
+// plan returns the plan of a load on this lane.
 func (l *Lane) plan(s shape) runfile.Plan {
 	p := runfile.Plan{
 		Version: runfile.PlanVersion, Clients: 1, Seed: 1, Run: runfile.Identity{Name: "believe"}, Workload: s.workload, Schedule: l.rig.Schedule(),
@@ -379,12 +388,12 @@ func (l *Lane) plan(s shape) runfile.Plan {
 	return p
 }
 
-// source are the counters of the embedded server.
+// source returns the counters of the embedded server.
 func (l *Lane) source(port int) runfile.Source {
 	return runfile.Source{Kind: runfile.SourceEmbedded, Name: "server", URL: fmt.Sprintf("http://%s:%d", l.paths[0], port)}
 }
 
-// honestLoads lists the loads of the runs with nothing injected.
+// honestLoads lists the loads of the runs without an injection.
 func honestLoads() []Honest {
 	var out []Honest
 	for i, s := range []shape{sequentialRead(), randomRead(), randomWrite(), slobUsers(), openRead()} {
@@ -398,7 +407,7 @@ func honestLoads() []Honest {
 			if noise {
 				o.During = l.noise
 			}
-			return l.run(ctx, l.plan(s), o)
+			return l.load(ctx, s, o)
 		}})
 	}
 	return slices.Concat(out, arrayHonest(), pnfsHonest(), guestHonest())

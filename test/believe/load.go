@@ -22,15 +22,22 @@ import (
 // Rig is what all worlds share.
 type Rig struct {
 	Nfsbench string // the program
-	Jump     string // the same, whose clock jumps as $NFSBENCH_CLOCK_JUMP says
-	Dir      string // for whatever files a world needs, removed at the end
+	Jump     string // a build whose clock jumps as $NFSBENCH_CLOCK_JUMP says
+	Dir      string // for all files of worlds, removed at the end
 	Seconds  int32  // length of measured windows
 	Log      func(format string, args ...any)
 
-	noise machineNoise
+	noise *machineNoise // of all lanes
 }
 
-// Schedule is that of all runs: short, so that there can be many.
+// lasting returns the rig of a place, whose windows may have another length.
+func (r *Rig) lasting(p Place) *Rig {
+	own := *r
+	own.Seconds = max(r.Seconds, p.Seconds)
+	return &own
+}
+
+// Schedule returns the schedule of all runs: short, so that there can be many.
 func (r *Rig) Schedule() runfile.Schedule {
 	return runfile.Schedule{BaselineSeconds: 2, WarmupSeconds: 1, DurationSeconds: r.Seconds, Repetitions: 1}
 }
@@ -38,22 +45,27 @@ func (r *Rig) Schedule() runfile.Schedule {
 // Load is one run of `nfsbench load`.
 type Load struct {
 	Plan  runfile.Plan
-	Netns string // network namespace that the client runs in; empty = that of the rig
-	// Within is a command line that ends by executing its further arguments, such as one that
-	// enters a control group.
+	Netns string // network namespace of the client; empty = that of the rig
+	// Within is a command line that ends by executing its further arguments, such as one that enters a
+	// control group.
 	Within []string
-	Env    []string // besides that of the rig
-	Args   []string // flags of nfsbench load, besides those for its files
-	// Program takes the place of Rig.Nfsbench, such as a build with another clock.
+	Env    []string // in addition to that of the rig
+	Args   []string // flags of nfsbench load, in addition to those for its files
+	// Program replaces Rig.Nfsbench, such as a build with another clock.
 	Program string
-	// Prepare is called when the process exists and before it does anything that takes time,
-	// such as to move it into a control group.
+	// RealMachine: the load sees the CPU time of the real machine. Otherwise it sees a machine on
+	// which no other lane works.
+	RealMachine bool
+	// Prepare is called when the process exists and before it does anything slow, for example to move
+	// it into a control group.
 	Prepare func(p *Process) error
 	// During runs beside the load. Its context ends with the load.
 	During func(ctx context.Context, p *Process) error
+
+	machine *lonely // that the load sees; nil = the real one
 }
 
-// Process is a load that runs.
+// Process is a running load.
 type Process struct {
 	Pid int
 
@@ -89,10 +101,10 @@ func (p *Process) Await(ctx context.Context, span string) error {
 	}
 }
 
-// onset is when a load began a span.
+// onset is the time when a load began a span.
 type onset struct{ at atomic.Pointer[time.Time] }
 
-// await waits for the span and notes when it began.
+// await waits for the span and stores when it began.
 func (o *onset) await(ctx context.Context, p *Process, span string) error {
 	if err := p.Await(ctx, span); err != nil {
 		return err
@@ -101,7 +113,7 @@ func (o *onset) await(ctx context.Context, p *Process, span string) error {
 	return nil
 }
 
-// since is how long before a time the span began; began = it has.
+// since returns the time from the start of the span to t. began reports whether the span has begun.
 func (o *onset) since(t time.Time) (passed time.Duration, began bool) {
 	at := o.at.Load()
 	if at == nil {
@@ -113,7 +125,7 @@ func (o *onset) since(t time.Time) (passed time.Duration, began bool) {
 // Signal sends a signal to the load.
 func (p *Process) Signal(s syscall.Signal) error { return syscall.Kill(p.Pid, s) }
 
-// pause waits, or until the context ends.
+// pause waits for d or until the context ends.
 func pause(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -125,10 +137,10 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// runLimit bounds one run: that of a loader that hangs is no result.
+// runLimit bounds one run, so that a loader that hangs gives no result.
 const runLimit = 3 * time.Minute
 
-// Run makes the run and returns its result, also that of a load that failed.
+// Run makes the run and returns its result, even if the load failed.
 func (r *Rig) Run(ctx context.Context, l Load) (runfile.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, runLimit)
 	defer cancel()
@@ -147,20 +159,28 @@ func (r *Rig) Run(ctx context.Context, l Load) (runfile.Result, error) {
 		program = l.Program
 	}
 	args := append([]string{program, "load", "--plan", plan, "--output-file", result, "--progress", "json"}, l.Args...)
-	said, err := r.follow(ctx, l, append(slices.Clone(l.Within), inNetns(l.Netns, args...)...))
+	args = inNetns(l.Netns, args...)
+	if !l.RealMachine {
+		m, err := newLonely(dir, r.noise)
+		if err != nil {
+			return runfile.Result{}, err
+		}
+		args, l.machine = append(m.within(), args...), m
+	}
+	said, err := r.follow(ctx, l, append(slices.Clone(l.Within), args...))
 	f, openErr := os.Open(result)
 	if openErr != nil {
 		return runfile.Result{}, fmt.Errorf("nfsbench load: %w: %s", errors.Join(err, ctx.Err()), said)
 	}
 	defer func() { _ = f.Close() }() // only read
 	read, readErr := runfile.ReadResult(f)
-	if _, ok := errors.AsType[*exec.ExitError](err); ok { // the result says it
+	if _, ok := errors.AsType[*exec.ExitError](err); ok { // the result reports it
 		err = nil
 	}
 	return read, errors.Join(err, readErr)
 }
 
-// failureOf is why the clients of a result have not measured what they should; nil = they have.
+// failureOf returns why the clients of a result did not measure what they should; nil = they did.
 func failureOf(r runfile.Result) error {
 	var errs []error
 	for _, c := range r.Clients {
@@ -171,9 +191,9 @@ func failureOf(r runfile.Result) error {
 	return errors.Join(errs...)
 }
 
-// follow runs the process to its end, with what is to happen beside it.
+// follow runs the process to its end, together with During.
 func (r *Rig) follow(ctx context.Context, l Load, args []string) (string, error) {
-	cmd := exec.Command(args[0], args[1:]...) // ended below, with a stopped one in mind
+	cmd := exec.Command(args[0], args[1:]...) // ended below, even if it is stopped
 	cmd.Env = append(os.Environ(), l.Env...)
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
@@ -185,29 +205,31 @@ func (r *Rig) follow(ctx context.Context, l Load, args []string) (string, error)
 	p := &Process{Pid: cmd.Process.Pid, entered: map[string]chan struct{}{}}
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Kill() })
-	var prepared, beside error
+	var prepared, beside, machine error
+	var wait sync.WaitGroup
+	if l.machine != nil {
+		wait.Go(func() { machine = l.machine.follow(ctx, p.Pid) })
+	}
 	if l.Prepare != nil {
 		prepared = l.Prepare(p)
 	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	wait.Go(func() {
 		if l.During != nil {
 			beside = l.During(ctx, p)
 		}
-	}()
+	})
 	said := p.listen(bufio.NewScanner(stderr))
 	stop()
 	err = cmd.Wait()
 	cancel()
-	<-done
+	wait.Wait()
 	if errors.Is(beside, context.Canceled) {
 		beside = nil
 	}
-	return said, errors.Join(err, prepared, beside)
+	return said, errors.Join(err, prepared, beside, machine)
 }
 
-// listen reads the events of the load, and returns what else it said.
+// listen reads the events of the load, and returns its other output.
 func (p *Process) listen(lines *bufio.Scanner) string {
 	lines.Buffer(nil, 1<<20)
 	var rest bytes.Buffer
@@ -224,9 +246,8 @@ func (p *Process) listen(lines *bufio.Scanner) string {
 	return rest.String()
 }
 
-// inNetns is the command line of a program in a network namespace. nsenter becomes the
-// program, which so has the process ID of the command. /sys stays that of the machine, for
-// the control groups are in it.
+// inNetns returns the command line of a program in a network namespace. nsenter becomes the program, so the
+// program has the process ID of the command. /sys stays that of the machine, because it has the control groups.
 func inNetns(netns string, args ...string) []string {
 	if netns == "" {
 		return args

@@ -53,7 +53,7 @@ func (s *settings) register(fs *flag.FlagSet) {
 	})
 	fs.IntVar(&s.trials, "trials", 2, "pairs of runs for each strength of each injection, half as many of those made alone")
 	fs.IntVar(&s.aa, "aa", 300, "runs in which nothing is injected")
-	fs.IntVar(&s.lanes, "lanes", 7, "runs at once")
+	fs.IntVar(&s.lanes, "lanes", 8, "runs at once")
 	fs.IntVar(&s.firstLane, "first-lane", 0, "number of the first lane, of which names and subnets are made")
 	fs.IntVar(&s.seconds, "seconds", 12, "length of each measured window")
 	fs.BoolVar(&s.list, "list", false, "list the injections and end")
@@ -99,17 +99,17 @@ func (s *settings) run(ctx context.Context) error {
 	return errors.Join(err, closeRig(), s.write(records))
 }
 
-// folderPrefix begins the name of the folder of a rig; its process ID follows.
+// folderPrefix starts the name of a rig's folder; its process ID follows.
 const folderPrefix = "nfsbench-believe-"
 
-// removeFolders removes those of rigs that were killed.
+// removeFolders removes the folders of rigs that were killed.
 func removeFolders(dir string) error {
 	old, err := filepath.Glob(filepath.Join(dir, folderPrefix+"*"))
 	errs := []error{err}
 	for _, f := range old {
 		pid, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(f), folderPrefix), "-")
 		if n, err := strconv.Atoi(pid); err != nil || !errors.Is(syscall.Kill(n, 0), syscall.ESRCH) {
-			continue // it works
+			continue // it is still running
 		}
 		if err := unix.Unmount(f, unix.MNT_DETACH); err != nil && !errors.Is(err, unix.EINVAL) { // it was not mounted
 			errs = append(errs, err)
@@ -119,8 +119,7 @@ func removeFolders(dir string) error {
 	return errors.Join(errs...)
 }
 
-// newRig prepares what all worlds share: a folder in memory, so that no disk of this machine
-// is measured.
+// newRig prepares what all worlds share: a folder in memory, so that no disk of this machine is measured.
 func newRig(nfsbench, jump string, seconds int) (*Rig, func() error, error) {
 	program, err := filepath.Abs(nfsbench)
 	if err != nil {
@@ -140,7 +139,7 @@ func newRig(nfsbench, jump string, seconds int) (*Rig, func() error, error) {
 		return nil, nil, errors.Join(fmt.Errorf("mount a file system in memory at %s: %w", dir, err), os.Remove(dir))
 	}
 	rig := &Rig{
-		Nfsbench: program, Jump: jump, Dir: dir, Seconds: int32(seconds),
+		Nfsbench: program, Jump: jump, Dir: dir, Seconds: int32(seconds), noise: &machineNoise{},
 		Log: func(format string, args ...any) {
 			fmt.Fprintf(os.Stderr, time.Now().Format("15:04:05 ")+format+"\n", args...)
 		},
@@ -148,7 +147,7 @@ func newRig(nfsbench, jump string, seconds int) (*Rig, func() error, error) {
 	return rig, func() error { return errors.Join(unix.Unmount(dir, unix.MNT_DETACH), os.Remove(dir)) }, nil
 }
 
-// chosen says whether something is to be run.
+// chosen reports whether something is to be run.
 func (s *settings) chosen(name string) bool {
 	return len(s.only) == 0 || slices.ContainsFunc(s.only, func(o string) bool { return strings.Contains(name, o) })
 }
@@ -191,7 +190,7 @@ func (s *settings) measure(ctx context.Context, rig *Rig) ([]Record, error) {
 	return records, errors.Join(err, broken, f.Close())
 }
 
-// keepIn keeps results in a folder, compressed.
+// keepIn stores compressed results in a folder.
 func keepIn(dir string) func(runfile.Result) (string, error) {
 	var number atomic.Int64
 	return func(r runfile.Result) (string, error) {
@@ -204,8 +203,7 @@ func keepIn(dir string) func(runfile.Result) (string, error) {
 	}
 }
 
-// judgeAgain judges all results that were kept, for checks and thresholds that have changed
-// since.
+// judgeAgain judges all stored results again, with the current checks and thresholds.
 func (s *settings) judgeAgain() ([]Record, error) {
 	path := filepath.Join(s.out, "runs.jsonl")
 	records, err := readRecords(path)
@@ -257,7 +255,7 @@ func list(w *os.File) {
 	}
 }
 
-// write puts the table into the folder of the runs and, of a whole run, into the docs.
+// write puts the table into the folder of the runs and, after a complete run, into the docs.
 func (s *settings) write(records []Record) error {
 	if len(records) == 0 {
 		return nil

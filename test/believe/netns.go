@@ -26,7 +26,7 @@ func command(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// commands runs a program for each line, the words of which are its arguments.
+// commands runs a program for each line. Its words are the program and its arguments.
 func commands(ctx context.Context, lines ...string) error {
 	for _, l := range lines {
 		if err := command(ctx, strings.Fields(l)...); err != nil {
@@ -36,8 +36,8 @@ func commands(ctx context.Context, lines ...string) error {
 	return nil
 }
 
-// removeNetns ends what runs in a network namespace, which a killed rig leaves behind, and
-// removes it. There may be none.
+// removeNetns ends the processes that a killed rig left in a network namespace, and removes it.
+// There may be none.
 func removeNetns(name string) error {
 	if _, err := os.Stat(filepath.Join("/run/netns", name)); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -46,7 +46,7 @@ func removeNetns(name string) error {
 	errs := []error{err}
 	for word := range strings.FieldsSeq(string(out)) {
 		pid, err := strconv.Atoi(word)
-		if err == nil && pid != os.Getpid() { // whose first thread may have been there; see inside
+		if err == nil && pid != os.Getpid() { // this process's first thread may have been there; see inside
 			err = syscall.Kill(pid, syscall.SIGKILL)
 		}
 		if !errors.Is(err, syscall.ESRCH) { // it has ended by itself
@@ -56,12 +56,11 @@ func removeNetns(name string) error {
 	return errors.Join(append(errs, command(context.Background(), "ip", "netns", "del", name))...)
 }
 
-// inside runs a function on a thread that is in a network namespace. Sockets that it makes
-// stay there.
+// inside runs a function on a thread in a network namespace. Sockets that the function opens stay there.
 func inside(netns string, do func() error) error {
 	done := make(chan error, 1)
 	go func() {
-		// The thread ends with the goroutine: it is never unlocked.
+		// The thread is never unlocked, so it ends with the goroutine.
 		runtime.LockOSThread()
 		f, err := os.Open(filepath.Join("/run/netns", netns))
 		if err != nil {
@@ -89,7 +88,7 @@ func listenIn(netns, address string) (l net.Listener, err error) {
 // dialIn connects in a network namespace.
 func dialIn(netns, address string) (c net.Conn, err error) {
 	err = inside(netns, func() error {
-		to, err := net.ResolveTCPAddr("tcp4", address) // an address of digits: nobody is asked
+		to, err := net.ResolveTCPAddr("tcp4", address) // a numeric address: no lookup
 		if err != nil {
 			return err
 		}

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// burn keeps a CPU busy for a share of the time, in pulses, until the context ends: another
-// process of this machine.
+// burn keeps a CPU busy for a share of the time, in pulses, until the context ends. It stands for
+// another process of this machine.
 func burn(ctx context.Context, share float64) error {
 	const period = 1000
 	script := fmt.Sprintf("while :; do timeout %.3f sh -c 'while :; do :; done'; sleep %.3f; done",
@@ -24,7 +24,7 @@ func burn(ctx context.Context, share float64) error {
 	return unlessEnded(ctx, cmd.Run())
 }
 
-// unlessEnded leaves out the error of what ended because its context did.
+// unlessEnded drops the error of a call that ended because its context did.
 func unlessEnded(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		return err
@@ -32,7 +32,7 @@ func unlessEnded(ctx context.Context, err error) error {
 	return nil
 }
 
-// machineNoise is what all lanes with noise share, because the machine is one.
+// machineNoise is shared by all lanes with noise, because there is only one machine.
 type machineNoise struct {
 	mu   sync.Mutex
 	runs int
@@ -40,16 +40,23 @@ type machineNoise struct {
 	done chan struct{}
 }
 
-// noiseShare of one CPU: with what the other lanes use, between 10 and 20 % of two.
+// noiseShare of one CPU is less than ForeignLoad reports, also with what the load uses.
 const noiseShare = 0.2
 
-// during makes noise, where it is wanted, until what it returns is called.
+// during makes noise, if wanted, until the caller calls end.
 func (m *machineNoise) during(wanted bool) (end func()) {
 	if !wanted {
 		return func() {}
 	}
 	m.enter()
 	return m.leave
+}
+
+// on reports whether there is noise.
+func (m *machineNoise) on() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.runs > 0
 }
 
 func (m *machineNoise) enter() {
@@ -63,7 +70,7 @@ func (m *machineNoise) enter() {
 	m.stop, m.done = stop, done
 	go func() {
 		defer close(done)
-		_ = burn(ctx, noiseShare) // without it the run is merely quiet
+		_ = burn(ctx, noiseShare) // without the noise the run is merely quiet
 	}()
 }
 
@@ -76,8 +83,8 @@ func (m *machineNoise) leave() {
 	}
 }
 
-// noise is what an honest run has to live with: another process of the machine has work in
-// pulses, another link carries data, and the link of the run jitters by 2 %.
+// noise is what an honest run must tolerate: another process of the machine works in pulses,
+// another link carries data, and the link of the run jitters by 2 %.
 func (l *Lane) noise(ctx context.Context, _ *Process) error {
 	l.rig.noise.enter()
 	defer l.rig.noise.leave()
@@ -90,7 +97,7 @@ func (l *Lane) noise(ctx context.Context, _ *Process) error {
 	defer func() { _ = listener.Close() }()
 	wait.Go(func() {
 		if c, err := listener.Accept(); err == nil {
-			_, _ = io.Copy(io.Discard, c) // ends with the other end
+			_, _ = io.Copy(io.Discard, c) // ends when the other end closes
 			_ = c.Close()
 		}
 	})

@@ -13,13 +13,14 @@ import (
 	standin "github.com/nfsbench/nfsbench/test/oracle"
 )
 
-// oraclePlace is the name of the place of databases.
+// oraclePlace is the name of the place with databases.
 const oraclePlace = "a database"
 
 // oraclePlaces lists the places of this file.
-func oraclePlaces() []Place { return []Place{{Name: oraclePlace, Open: openOracle}} }
+// In shorter windows than 24 s, what other lanes do to this machine looks like a drift of a database.
+func oraclePlaces() []Place { return []Place{{Name: oraclePlace, Seconds: 24, Open: openOracle}} }
 
-// honestDatabases lists the loads in a database of the runs with nothing injected.
+// honestDatabases lists the database loads of the runs without an injection.
 func honestDatabases() []Honest {
 	var all []Honest
 	for name, load := range map[string]databaseRun{
@@ -68,7 +69,7 @@ type databaseInjection struct {
 	inject func(w *oracleWorld, r *databaseRun, s Strength)
 }
 
-// wholePercents are strengths of so many percent.
+// wholePercents makes strengths from percentages.
 func wholePercents(values ...float64) []Strength {
 	var all []Strength
 	for _, v := range values {
@@ -77,7 +78,7 @@ func wholePercents(values ...float64) []Strength {
 	return all
 }
 
-// faults sets what goes wrong in the database.
+// faults sets the faults of the database.
 func faults(set func(f *standin.Faults, s Strength)) func(*oracleWorld, *databaseRun, Strength) {
 	return func(_ *oracleWorld, r *databaseRun, s Strength) {
 		r.options = func(o *standin.Options) { set(&o.Config.Faults, s) }
@@ -88,12 +89,12 @@ func scans(r *databaseRun)         { r.access = runfile.AccessFullTableScan }
 func updates(r *databaseRun)       { r.updates = 20 }
 func throughKernel(r *databaseRun) { r.kernel = true }
 
-// databaseInjections are all that a database can do to the number of a storage.
+// databaseInjections are all the ways in which a database can falsify the number of a storage.
 func databaseInjections() []databaseInjection {
 	return append(append(directInjections(), insideInjections()...), waitInjections()...)
 }
 
-// directInjections are about what carries the load.
+// directInjections change what carries the load.
 func directInjections() []databaseInjection {
 	return []databaseInjection{
 		{Injection: Injection{
@@ -154,7 +155,7 @@ func directInjections() []databaseInjection {
 	}
 }
 
-// insideInjections are about what a database does instead of the I/O that it was asked for.
+// insideInjections make a database do something other than the I/O that it was asked for.
 func insideInjections() []databaseInjection {
 	return []databaseInjection{
 		{Injection: Injection{
@@ -232,7 +233,7 @@ func insideInjections() []databaseInjection {
 	}
 }
 
-// waitInjections are about what sessions wait for that is not the storage.
+// waitInjections make sessions wait for something other than the storage.
 func waitInjections() []databaseInjection {
 	var all []databaseInjection
 	for _, w := range []struct{ event, class string }{

@@ -10,8 +10,8 @@ import (
 	standin "github.com/nfsbench/nfsbench/test/oracle"
 )
 
-// TestGrossInjectionsIntoADatabaseAreNoticed makes a run of each gross injection, by a finding
-// that names the cause. Those are left out that a busy machine hides.
+// TestGrossInjectionsIntoADatabaseAreNoticed makes a run of each gross injection; a finding must
+// name the cause. It leaves out injections that a busy machine hides.
 func TestGrossInjectionsIntoADatabaseAreNoticed(t *testing.T) {
 	if os.Getenv("NFSBENCH_LAB") == "" {
 		t.Skip("set NFSBENCH_LAB=1 to make real runs")
@@ -28,7 +28,7 @@ func TestGrossInjectionsIntoADatabaseAreNoticed(t *testing.T) {
 		}
 		t.Run(in.Name, func(t *testing.T) {
 			t.Parallel()
-			w, err := openOracle(t.Context(), &Rig{Dir: t.TempDir(), Seconds: 4, Log: t.Logf}, lane)
+			w, err := openOracle(t.Context(), &Rig{Dir: t.TempDir(), Seconds: 4, Log: t.Logf, noise: &machineNoise{}}, lane)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -81,7 +81,7 @@ func TestWhatAGuestLeavesIsItsResultsOrAnError(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, runs := range []int{0, 1, 7} { // no such run, and no such result
+	for _, runs := range []int{0, 1, 7} { // no run, or no result
 		if r, err := resultsIn(archive, runs); err == nil {
 			t.Errorf("%d runs: %+v", runs, r)
 		}

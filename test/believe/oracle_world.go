@@ -21,8 +21,8 @@ import (
 	standin "github.com/nfsbench/nfsbench/test/oracle"
 )
 
-// oracleWorld is where stand-ins of a database run: in this process, with an embedded NFS
-// server whose disk takes its time. Each run has a database of its own.
+// oracleWorld runs stand-ins of a database in this process, with an embedded NFS server whose disk
+// takes time. Each run has its own database.
 type oracleWorld struct {
 	rig   *Rig
 	lane  int
@@ -39,27 +39,27 @@ func openOracle(_ context.Context, rig *Rig, lane int) (World, error) {
 
 func (w *oracleWorld) Close() error { return nil }
 
-// databaseRun is one run against a stand-in, as it is declared and as it is.
+// databaseRun is one run against a stand-in, with its declaration and its actual setup.
 type databaseRun struct {
 	access  string
 	users   int32
 	updates int32 // percent
 	kernel  bool  // declared: the client of the kernel
 	options func(*standin.Options)
-	// declare changes the plan only, so that what is declared is not what is there.
+	// declare changes only the plan, so that the declaration differs from the setup.
 	declare func(*runfile.Plan)
-	// observe changes what the collector has seen of the node.
+	// observe changes what the collector saw of the node.
 	observe func(*runfile.ObservedWindow)
 	change  func(*runfile.Plan)
 }
 
-// The disk behind the server: slow enough to be the limit on a small machine.
+// The disk behind the server: so slow that what other lanes do to the CPUs hardly shows.
 const (
-	diskSmall = 2 * time.Millisecond
-	diskLarge = 12 * time.Millisecond // 1 MiB
+	diskSmall = 5 * time.Millisecond
+	diskLarge = 40 * time.Millisecond // 1 MiB
 )
 
-// disk takes a time that varies by a quarter, as disks do.
+// disk returns a time that varies by a quarter, as with disks.
 func disk(bytes int) time.Duration {
 	mean := diskSmall + (diskLarge-diskSmall)*time.Duration(bytes)/(1<<20)
 	return mean*7/8 + time.Duration(rand.Int64N(int64(mean/4)))
@@ -109,7 +109,7 @@ func (w *oracleWorld) run(ctx context.Context, d databaseRun) (result runfile.Re
 	}, nil
 }
 
-// plan is that of a run, with the init parameters that the operator gives.
+// plan returns the plan of a run, with the operator's init parameters.
 func (w *oracleWorld) plan(s *standin.World, d databaseRun) (runfile.Plan, error) {
 	paths, err := planner.SelectPaths(v1alpha1.NFSBenchmarkSpec{}, w.paths, nil)
 	if err != nil {
@@ -146,7 +146,7 @@ func (w *oracleWorld) plan(s *standin.World, d databaseRun) (runfile.Plan, error
 	return p, nil
 }
 
-// eyes see of a run what a collector sees: what went through the kernel's mount in the window.
+// eyes observe a run like a collector: they count what the kernel's mount carries in the window.
 type eyes struct {
 	world   *standin.World
 	observe func(*runfile.ObservedWindow)
@@ -182,11 +182,11 @@ func (e *eyes) Event(v runfile.Event) {
 	e.open = measures
 }
 
-// holder is what a stand-in that was made for tests wants of one.
+// holder implements the testing.TB that a stand-in for tests needs.
 type holder struct {
 	testing.TB
 
-	ctx  context.Context //nolint:containedctx // as that of a test
+	ctx  context.Context //nolint:containedctx // like that of a test
 	dir  string
 	dirs int
 	undo []func()
@@ -217,7 +217,7 @@ func (h *holder) TempDir() string {
 	return dir
 }
 
-// close undoes all, and says what went wrong.
+// close undoes everything, and returns what went wrong.
 func (h *holder) close(recovered any) error {
 	for _, undo := range slices.Backward(h.undo) {
 		undo()

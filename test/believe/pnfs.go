@@ -16,7 +16,7 @@ import (
 const (
 	placePNFS = "pNFS array"
 
-	// pnfsBits is what the LIF of a data server carries, and the limit of all runs.
+	// pnfsBits is the rate of a data server's LIF, and the limit of all runs.
 	pnfsBits  = 40_000_000
 	pnfsBlock = 32 << 10
 )
@@ -26,8 +26,7 @@ func pnfsPlaces() []Place {
 	return []Place{{Name: placePNFS, Open: openPNFS}}
 }
 
-// pnfsWorld is an array of two data servers, of which the first is the metadata server of the
-// runs.
+// pnfsWorld is an array of two data servers. The first is the metadata server of the runs.
 type pnfsWorld struct {
 	rig     *Rig
 	array   *pnfs.Array
@@ -74,11 +73,11 @@ func (w *pnfsWorld) begin(ctx context.Context, name, subnet string) error {
 		},
 		export: w.array.Export,
 	}
-	// The files of others exist before they are needed.
+	// Create the files of other clients in advance.
 	return errors.Join(w.source.keep(rest.Account), w.readBeside(ctx, 1, 1))
 }
 
-// Close ends the array and all that is around it.
+// Close ends the array and everything around it.
 func (w *pnfsWorld) Close() error {
 	if w.standin != nil {
 		w.standin.Close()
@@ -86,7 +85,7 @@ func (w *pnfsWorld) Close() error {
 	return errors.Join(w.client.close(), pnfs.Down(w.array.Name))
 }
 
-// run makes a run over the first data server, which is asked for layouts.
+// run makes a run over the first data server, which grants the layouts.
 func (w *pnfsWorld) run(ctx context.Context, during func(context.Context, *Process) error, change ...func(*runfile.Plan)) (runfile.Result, error) {
 	p, err := w.source.plannedRun(ctx, w.rig, w.array.Nodes[0].Address)
 	if err != nil {
@@ -146,12 +145,12 @@ func pnfsInjections() []Injection {
 	})
 }
 
-// onPNFS makes a run of an injection from a method of the world.
+// onPNFS turns a method of the world into the run of an injection.
 func onPNFS(run func(w *pnfsWorld, ctx context.Context, s Strength) (runfile.Result, error)) func(context.Context, World, Strength) (runfile.Result, error) {
 	return in(func(ctx context.Context, w *pnfsWorld, s Strength) (runfile.Result, error) { return run(w, ctx, s) })
 }
 
-// shape lets the second data server have a share of the link of the first.
+// shape gives the second data server a share of the link rate of the first.
 func (w *pnfsWorld) shape(share float64) error {
 	return w.array.Nodes[1].Do("shape", strconv.Itoa(int(share*pnfsBits))+"bit")
 }
@@ -172,7 +171,7 @@ func (w *pnfsWorld) slowerLater(ctx context.Context, s Strength) (r runfile.Resu
 	return w.run(ctx, w.rig.inWindow(s, 0.5, func(context.Context) error { return w.shape(s.Value) }))
 }
 
-// idleServer has one file in place of four, with as much outstanding at once.
+// idleServer uses one file instead of four, with the same number of outstanding I/Os.
 func (w *pnfsWorld) idleServer(ctx context.Context, s Strength) (runfile.Result, error) {
 	return w.run(ctx, nil, func(p *runfile.Plan) {
 		if raw := p.Workload.Raw; !s.None() {
@@ -182,7 +181,7 @@ func (w *pnfsWorld) idleServer(ctx context.Context, s Strength) (runfile.Result,
 	})
 }
 
-// cut lets the second data server fall silent for clients; its cluster link stays.
+// cut silences the second data server for clients; its cluster link stays.
 func (w *pnfsWorld) cut(context.Context) error { return w.array.Nodes[1].Do("cut") }
 
 func (w *pnfsWorld) heal() error { return w.array.Nodes[1].Do("heal") }
@@ -210,7 +209,7 @@ func (w *pnfsWorld) flappingServer(ctx context.Context, s Strength) (r runfile.R
 	}))
 }
 
-// others reads through layouts too: by a link of half the files.
+// others also reads through layouts, at up to the rate of the link that half the files use.
 func (w *pnfsWorld) others(ctx context.Context, s Strength) (runfile.Result, error) {
 	return w.run(ctx, w.rig.inWindow(s, 0, func(ctx context.Context) error {
 		const opsPerSecond = 2 * pnfsBits * 95 / 100 / 8 / arrayBlock
@@ -218,7 +217,7 @@ func (w *pnfsWorld) others(ctx context.Context, s Strength) (runfile.Result, err
 	}))
 }
 
-// readBeside is another client, whom the second data server gives layouts.
+// readBeside acts as another client, which gets layouts from the second data server.
 func (w *pnfsWorld) readBeside(ctx context.Context, ops int64, seconds int32) error {
 	return readBeside(ctx, w.rig, runfile.PNFS, w.array.Export, w.array.Nodes[1].Address, ops, seconds)
 }

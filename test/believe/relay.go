@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// rpcCall is what a relay knows of a call of NFSv3.
+// rpcCall is what a relay knows about an NFSv3 call.
 type rpcCall struct {
 	at        time.Time
 	path      int
 	procedure uint32
-	file      string // file handle, of a READ or WRITE
+	file      string // file handle of a READ or WRITE
 	offset    uint64
 	count     uint32
 }
@@ -29,15 +29,14 @@ const (
 
 func (c rpcCall) data() bool { return c.procedure == procRead || c.procedure == procWrite }
 
-// relay stands before an NFS server and does to calls what a test wants. All functions are
-// called by many goroutines.
+// relay is a proxy for an NFS server that changes calls as a test needs. All functions are called concurrently.
 type relay struct {
-	// answer says how long after its arrival a call is answered at the earliest.
+	// answer returns the minimum time from the arrival of a call to its reply.
 	answer func(c rpcCall) time.Duration
-	// remember says that the reply is kept, and that a call of the same place is answered by
+	// remember reports whether to keep the reply, and to answer later calls for the same place with
 	// it, without the server.
 	remember func(c rpcCall) bool
-	// twice says that the server gets the call two times. It answers once.
+	// twice reports whether the server gets the call twice. The client gets one reply.
 	twice func(c rpcCall) bool
 
 	mu        sync.Mutex
@@ -53,7 +52,7 @@ type memoryKey struct {
 	count  uint32
 }
 
-// open relays these addresses, which are in a network namespace.
+// open listens on these addresses in a network namespace.
 func (r *relay) open(netns string, addresses []string) error {
 	r.memory = map[memoryKey][]byte{}
 	for i, a := range addresses {
@@ -103,7 +102,7 @@ type relaySession struct {
 	path     int
 	down, up net.Conn
 
-	mu      sync.Mutex // of writes to down, and of waiting
+	mu      sync.Mutex // guards writes to down, and waiting
 	waiting map[uint32]rpcCall
 }
 
@@ -120,7 +119,7 @@ func (r *relay) serve(path int, down, up net.Conn) {
 	<-done
 }
 
-// secondCopy marks the transaction of a call that is sent two times.
+// secondCopy marks the transaction of a call that is sent twice.
 const secondCopy = 1 << 31
 
 func (s *relaySession) calls() {
@@ -152,7 +151,7 @@ func (s *relaySession) calls() {
 	}
 }
 
-// recall is a copy of a reply that is kept; nil = there is none.
+// recall returns a copy of a kept reply; nil = none.
 func (r *relay) recall(c rpcCall) []byte {
 	if r.remember == nil || c.procedure != procRead || !r.remember(c) {
 		return nil
@@ -175,7 +174,7 @@ func (s *relaySession) replies() {
 		delete(s.waiting, xid)
 		s.mu.Unlock()
 		if !ok {
-			continue // the second reply of a call that was sent two times
+			continue // second reply of a call that was sent twice
 		}
 		if s.r.remember != nil && c.procedure == procRead && s.r.remember(c) {
 			s.r.mu.Lock()
@@ -186,7 +185,7 @@ func (s *relaySession) replies() {
 	}
 }
 
-// reply answers a call when its time has come.
+// reply answers a call when it is due.
 func (s *relaySession) reply(c rpcCall, record []byte) {
 	write := func() {
 		s.mu.Lock()
@@ -202,10 +201,10 @@ func (s *relaySession) reply(c rpcCall, record []byte) {
 	write()
 }
 
-// maxRecord is above every READ and WRITE of 1 MiB.
+// maxRecord is larger than every READ and WRITE of 1 MiB.
 const maxRecord = 2 << 20
 
-// readRecord reads one record with its mark, whose fragments it joins.
+// readRecord reads one record with its mark and joins its fragments.
 func readRecord(in io.Reader) ([]byte, error) {
 	record := []byte{0, 0, 0, 0}
 	for {
@@ -233,7 +232,7 @@ func readRecord(in io.Reader) ([]byte, error) {
 	return record, nil
 }
 
-// parseCall reads what a relay wants to know. What it cannot read stays zero.
+// parseCall reads what a relay needs. What it cannot read stays zero.
 func parseCall(b []byte) (c rpcCall, xid uint32) {
 	xid = binary.BigEndian.Uint32(b)
 	const header = 24 // to the credential
@@ -262,7 +261,7 @@ func parseCall(b []byte) (c rpcCall, xid uint32) {
 	return c, xid
 }
 
-// opaque reads bytes of a length that stands before them; rest is nil where there are none.
+// opaque reads bytes that follow their length; rest is nil if there are none.
 func opaque(b []byte) (value, rest []byte) {
 	if len(b) < 4 {
 		return nil, nil

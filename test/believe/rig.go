@@ -14,7 +14,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// task is what a lane does in one go: some runs in one world, one after the other.
+// task is one unit of work of a lane: some runs in one world, one after the other.
 type task struct {
 	name  string
 	place string
@@ -23,10 +23,10 @@ type task struct {
 	do    func(ctx context.Context, w World, to sink) error
 }
 
-// sink is where runs go.
+// sink receives the runs.
 type sink struct {
 	emit func(Record)
-	// keep keeps a result, and names it; nil = none is kept.
+	// keep stores a result and returns its name; nil = results are not stored.
 	keep func(runfile.Result) (string, error)
 }
 
@@ -45,8 +45,8 @@ func (s sink) names(results ...runfile.Result) ([]string, error) {
 	return out, nil
 }
 
-// phase is when a task has its turn. In the phase of noise there is nothing but runs with
-// noise, because the machine is one.
+// phase is when a task has its turn. The noisy phase has only runs with noise, because there is
+// only one machine.
 type phase int
 
 const (
@@ -55,26 +55,26 @@ const (
 	alone // one lane only
 )
 
-// noisyLanes are few: to each, the others are noise of the machine, too.
+// noisyLanes are few: to each lane, the others are machine noise too.
 const noisyLanes = 4
 
-// session goes through all tasks, in lanes side by side.
+// session goes through all tasks, in parallel lanes.
 type session struct {
 	rig    *Rig
 	lanes  int
-	first  int // number of a lane
+	first  int // number of the first lane
 	places []Place
 	tasks  []task
 	now    func() time.Time
 	to     sink
 
 	began   time.Time
-	numbers chan int     // of lanes, that are free
+	numbers chan int     // free lane numbers
 	done    atomic.Int32 // runs
 	slots   chan struct{}
 }
 
-// aaTasks are runs with nothing injected: half of them with noise, and few of those made alone.
+// aaTasks are runs without an injection: half of them with noise, and fewer of those that run alone.
 func aaTasks(kinds []Honest, runs int) []task {
 	var out []task
 	for i := 0; len(out) < runs; i++ {
@@ -106,8 +106,8 @@ func aaTasks(kinds []Honest, runs int) []task {
 	return out
 }
 
-// trialTasks make each injection as often as trials says. One honest run is the pair of all
-// strengths of a trial, in turns before, between and after them.
+// trialTasks make each injection trials times. All strengths of a trial share one honest run as
+// their pair. It alternates between the first, a middle and the last position.
 func trialTasks(all []Injection, trials int) []task {
 	var out []task
 	for i := range trials {
@@ -157,7 +157,7 @@ func trial(ctx context.Context, w World, in Injection, order []Strength, to sink
 	return err
 }
 
-// run goes through all tasks. Those that fail are reported, and the others go on.
+// run goes through all tasks. It reports tasks that fail and continues with the others.
 func (s *session) run(ctx context.Context) error {
 	s.began = s.now()
 	if err := s.number(); err != nil {
@@ -190,30 +190,27 @@ func (s *session) run(ctx context.Context) error {
 	return errors.Join(errors.Join(errs...), ctx.Err())
 }
 
-// estimate is about how long all runs take: besides its schedule, each needs a second or two to
-// start and to end.
+// estimate returns roughly how long all runs take. Each run needs a second or two to start and end
+// besides its schedule.
 func (s *session) estimate() (runs int, took time.Duration) {
-	schedule := s.rig.Schedule()
-	one := time.Duration(schedule.BaselineSeconds+schedule.WarmupSeconds+schedule.DurationSeconds)*time.Second + 1500*time.Millisecond
-	for _, now := range []phase{quiet, noisy, alone} {
-		n := 0
-		for _, t := range s.tasks {
-			if t.phase == now {
-				n += t.runs
-			}
-		}
-		runs += n
-		took += one * time.Duration(n) / time.Duration(s.atOnce(now))
+	one := map[string]time.Duration{}
+	for _, p := range s.places {
+		schedule := s.rig.lasting(p).Schedule()
+		one[p.Name] = time.Duration(schedule.BaselineSeconds+schedule.WarmupSeconds+schedule.DurationSeconds)*time.Second + 1500*time.Millisecond
+	}
+	for _, t := range s.tasks {
+		runs += t.runs
+		took += one[t.place] * time.Duration(t.runs) / time.Duration(s.atOnce(t.phase))
 	}
 	return runs, took
 }
 
-// atOnce is how many runs there are at once in a phase.
+// atOnce returns the number of concurrent runs in a phase.
 func (s *session) atOnce(now phase) int {
 	return map[phase]int{quiet: s.lanes, noisy: min(s.lanes, noisyLanes), alone: 1}[now]
 }
 
-// width is how many worlds of a place are open at once in a phase.
+// width returns the number of worlds of a place that are open at once in a phase.
 func (s *session) width(p Place, now phase) int {
 	width := s.atOnce(now)
 	if p.Lanes > 0 {
@@ -222,11 +219,11 @@ func (s *session) width(p Place, now phase) int {
 	return min(width, len(s.queue(p, now)))
 }
 
-// laneNumbers is how many lanes have names and subnets of their own: those of pNFS have half of
-// a second byte of their address for eight.
+// laneNumbers is the number of lanes with their own names and subnets. For pNFS, eight lanes share
+// half of the values of an address's second byte.
 const laneNumbers = 48
 
-// number makes the numbers of as many lanes as are open at once.
+// number creates the numbers for the lanes that are open at once.
 func (s *session) number() error {
 	most := 0
 	for _, now := range []phase{quiet, noisy, alone} {
@@ -246,7 +243,7 @@ func (s *session) number() error {
 	return nil
 }
 
-// queue are the tasks of a place in a phase.
+// queue returns the tasks of a place in a phase.
 func (s *session) queue(p Place, now phase) <-chan task {
 	queue := make(chan task, len(s.tasks))
 	for _, t := range s.tasks {
@@ -258,7 +255,7 @@ func (s *session) queue(p Place, now phase) <-chan task {
 	return queue
 }
 
-// lane opens a world and takes tasks until there is none.
+// lane opens a world and takes tasks until there are no more.
 func (s *session) lane(ctx context.Context, p Place, queue <-chan task) (err error) {
 	var w World
 	number := <-s.numbers
@@ -275,7 +272,7 @@ func (s *session) lane(ctx context.Context, p Place, queue <-chan task) (err err
 			return nil
 		}
 		if w == nil {
-			if w, err = p.Open(ctx, s.rig, number); err != nil {
+			if w, err = p.Open(ctx, s.rig.lasting(p), number); err != nil {
 				<-s.slots
 				return fmt.Errorf("open %s: %w", p.Name, err)
 			}
@@ -289,7 +286,7 @@ func (s *session) lane(ctx context.Context, p Place, queue <-chan task) (err err
 	return nil
 }
 
-// progress shows how far all runs are and when they are done.
+// progress shows how far all runs are and when they will be done.
 func (s *session) progress(last task) {
 	done, all := int(s.done.Add(int32(last.runs))), 0
 	for _, t := range s.tasks {

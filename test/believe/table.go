@@ -16,13 +16,13 @@ import (
 	"github.com/nfsbench/nfsbench/test/bench/score"
 )
 
-// The lines of docs/findings.md that the table stands between.
+// The lines of docs/findings.md around the table.
 const (
 	beginMarker = "<!-- believe:begin (written by make believe) -->"
 	endMarker   = "<!-- believe:end -->"
 )
 
-// publish puts the table and the runs that it is made of into the docs.
+// publish puts the table and its runs into the docs.
 func publish(docs, text string, records []Record) error {
 	page := filepath.Join(docs, "findings.md")
 	old, err := os.ReadFile(page)
@@ -44,10 +44,10 @@ func publish(docs, text string, records []Record) error {
 		os.WriteFile(filepath.Join(docs, "believe.jsonl"), []byte(lines.String()), 0o644))
 }
 
-// rate is how many of all, with Wilson's interval of 95 %.
+// rate is a count out of a total, with Wilson's 95 % interval.
 type rate struct{ n, all int }
 
-// count adds one of which something is so or not.
+// count adds one to the total, and to the count if so is true.
 func (r *rate) count(so bool) {
 	r.all++
 	if so {
@@ -72,13 +72,14 @@ func (r rate) String() string {
 	return fmt.Sprintf("%d of %d (%.0f to %.0f %%)", r.n, r.all, math.Floor(low*100), math.Ceil(high*100))
 }
 
-// row is all trials of one injection at one strength.
+// row holds all trials of one injection at one strength.
 type row struct {
 	Trial
 	trials  []Trial
 	noticed rate
+	flagged rate
 	by      map[judge.Code]int
-	named   map[judge.Code]int // by warnings that leave the run Valid
+	named   map[judge.Code]int // from warnings that leave the run Valid
 }
 
 // rows groups trials in the order of the injections.
@@ -98,6 +99,7 @@ func rows(records []Record) []*row {
 		own := at[key]
 		own.trials = append(own.trials, *t)
 		own.noticed.count(t.Noticed)
+		own.flagged.count(t.flagged())
 		for _, c := range t.By {
 			own.by[c]++
 		}
@@ -118,7 +120,7 @@ func rows(records []Record) []*row {
 	return out
 }
 
-// effect is the median over the trials, as text.
+// effect returns the median over the trials, also as text.
 func (r *row) effect() (float64, string) {
 	var all []float64
 	for _, t := range r.trials {
@@ -133,7 +135,7 @@ func (r *row) effect() (float64, string) {
 	return m, fmt.Sprintf("%+.1f %%", m*100)
 }
 
-// counted lists codes by how often they were seen.
+// counted lists codes with how often they were seen.
 func counted(by map[judge.Code]int) string {
 	var codes []judge.Code
 	for c := range by {
@@ -147,7 +149,7 @@ func counted(by map[judge.Code]int) string {
 	return strings.Join(out, ", ")
 }
 
-// table is the section of the docs.
+// table returns the section of the docs.
 func table(records []Record) string {
 	var b strings.Builder
 	all := rows(records)
@@ -159,15 +161,14 @@ func table(records []Record) string {
 	return b.String()
 }
 
-// moved says that the injection moves the headline by more than a share: by the median of its
-// trials, because the number of one trial is noisy. A run that gave no number is one that nobody
-// can believe wrongly.
+// moved reports whether the injection moves the headline by more than a share. It uses the median
+// of the trials, because one trial is noisy. A run without a number cannot mislead anybody.
 func (r *row) moved(t Trial, share float64) bool {
 	m, _ := r.effect()
 	return t.Effect != nil && math.Abs(m) > share
 }
 
-// honest calls a function for each run of a pair in which nothing was injected.
+// honest calls a function for each run of a pair without an injection.
 func honest(records []Record, do func(Trial)) {
 	for _, r := range records {
 		if r.Trial != nil && !r.Trial.Again {
@@ -177,19 +178,19 @@ func honest(records []Record, do func(Trial)) {
 }
 
 func writeSummary(b *strings.Builder, all []*row, records []Record) {
-	var tenth, twentieth, less, named, aa, invalid, halves, invalidHalves rate
+	var tenth, twentieth, less, noticed, aa, invalid, halves, invalidHalves rate
 	for _, r := range all {
 		for _, t := range r.trials {
 			switch {
-			case t.Short:
+			case t.Apart:
 			case r.moved(t, 0.10):
-				tenth.count(t.Noticed)
-				named.count(t.Noticed || len(t.Named) > 0)
-				twentieth.count(t.Noticed)
+				tenth.count(t.flagged())
+				noticed.count(t.Noticed)
+				twentieth.count(t.flagged())
 			case r.moved(t, 0.05):
-				twentieth.count(t.Noticed)
+				twentieth.count(t.flagged())
 			default:
-				less.count(t.Noticed)
+				less.count(t.flagged())
 			}
 		}
 	}
@@ -208,10 +209,10 @@ func writeSummary(b *strings.Builder, all []*row, records []Record) {
 		invalidHalves.count(t.Honest.Validity == judge.Invalid)
 	})
 	fmt.Fprintf(b, "| what | so many runs (95 %% interval) | goal |\n|---|---|---|\n")
-	fmt.Fprintf(b, "| the injection moves the result by more than 10 %%: noticed | %s | 99 %% |\n", tenth)
-	fmt.Fprintf(b, "| the same: noticed, or named by a warning that leaves the run Valid | %s | |\n", named)
-	fmt.Fprintf(b, "| by more than 5 %%: noticed | %s | 95 %% |\n", twentieth)
-	fmt.Fprintf(b, "| by less, or the run gave no number: noticed | %s | none |\n", less)
+	fmt.Fprintf(b, "| the injection moves the result by more than 10 %%: flagged | %s | 99 %% |\n", tenth)
+	fmt.Fprintf(b, "| the same: noticed, so the run is Suspect or Invalid | %s | |\n", noticed)
+	fmt.Fprintf(b, "| by more than 5 %%: flagged | %s | 95 %% |\n", twentieth)
+	fmt.Fprintf(b, "| by less, or the run gave no number: flagged | %s | none |\n", less)
 	fmt.Fprintf(b, "| nothing was injected: Suspect or Invalid | %s | at most 2 %% |\n", aa)
 	fmt.Fprintf(b, "| nothing was injected: Invalid | %s | never |\n", invalid)
 	fmt.Fprintf(b, "| nothing was injected, as the pair of a run with an injection: Suspect or Invalid | %s | at most 2 %% |\n", halves)
@@ -231,14 +232,18 @@ func writeInjections(b *strings.Builder, all []*row) {
 	}
 }
 
-// writeBlind lists what is not noticed although it matters.
+// writeBlind lists what matters but is not flagged.
 func writeBlind(b *strings.Builder, all []*row) {
-	fmt.Fprintf(b, "\n### What is not noticed\n\nRows whose median effect is more than 5 %% and of which less than 95 %% are noticed:\n\n")
+	fmt.Fprintf(b, "\n### What is not flagged\n\nRows whose median effect is more than 5 %% and of which less than 95 %% are flagged:\n\n")
 	n := 0
 	for _, r := range all {
-		if m, _ := r.effect(); math.Abs(m) > 0.05 && float64(r.noticed.n) < 0.95*float64(r.noticed.all) {
+		if m, _ := r.effect(); math.Abs(m) > 0.05 && float64(r.flagged.n) < 0.95*float64(r.flagged.all) {
 			_, effect := r.effect()
-			fmt.Fprintf(b, "- %s, %s (%s): %s, noticed in %s\n", r.Injection, r.Strength, r.Place, effect, r.noticed)
+			apart := ""
+			if r.Apart {
+				apart = "; not in the rates above, because a finding says it of every run of the rig"
+			}
+			fmt.Fprintf(b, "- %s, %s (%s): %s, flagged in %s%s\n", r.Injection, r.Strength, r.Place, effect, r.flagged, apart)
 			n++
 		}
 	}
@@ -247,8 +252,8 @@ func writeBlind(b *strings.Builder, all []*row) {
 	}
 }
 
-// seen is how often a finding of any severity was seen where it names the injection, by its
-// effect, and where nothing was injected.
+// seen counts how often a finding of any severity was seen: for injections that it names, by their
+// effect, and without an injection.
 type seen struct{ tenth, less, honest rate }
 
 func seenOf(all []*row, records []Record) map[judge.Code]*seen {
@@ -279,14 +284,14 @@ func seenOf(all []*row, records []Record) map[judge.Code]*seen {
 	return of
 }
 
-// row counts the runs of a row that a finding names.
+// row counts the runs of a row that the finding was seen in.
 func (s *seen) row(r *row, c judge.Code) {
 	for _, t := range r.trials {
 		into := &s.less
 		if r.moved(t, 0.10) {
 			into = &s.tenth
 		}
-		if !t.Short {
+		if !t.Apart {
 			into.count(t.Injected.says(c))
 		}
 	}
@@ -341,7 +346,7 @@ func writeAlarms(b *strings.Builder, records []Record) {
 		if g.Noise {
 			noise = "noise"
 		}
-		worst := "" // of the pairs, each has another load
+		worst := "" // empty for pairs: each has another load
 		if len(g.p99) > 0 {
 			worst = fmt.Sprintf("%.2f", slices.Max(g.p99)/max(1, stats.Median(g.p99)))
 		}

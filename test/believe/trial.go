@@ -12,23 +12,23 @@ import (
 // Outcome is what is kept of one run.
 type Outcome struct {
 	Validity judge.Validity `json:"validity"`
-	// Codes are the findings that make it so, without repetition. TooShort is left out: the
-	// windows of the rig are short on purpose, to have many.
+	// Codes are the findings behind Validity, without repetition. They omit TooShort: the windows of
+	// the rig are short on purpose, so that there can be many.
 	Codes []judge.Code `json:"codes,omitempty"`
-	// Warnings leave it Valid, because they say that a number is low and was rightly measured.
+	// Warnings leave the run Valid: they report a low number that was measured correctly.
 	Warnings []judge.Code `json:"warnings,omitempty"`
 	Notes    []judge.Code `json:"notes,omitempty"` // findings of severity Info
-	// Of the whole run; microseconds.
+	// These cover the whole run; times are microseconds.
 	BytesPerSecond int64  `json:"bytesPerSecond"`
 	OpsPerSecond   int64  `json:"opsPerSecond"`
 	Mean           int64  `json:"mean"`
 	P99            int64  `json:"p99"`
-	StorageOps     int64  `json:"storageOps,omitempty"` // a second, as the storage counted
-	Open           bool   `json:"open,omitempty"`       // an open loop
-	Failure        string `json:"failure,omitempty"`    // of the load
+	StorageOps     int64  `json:"storageOps,omitempty"` // per second, by the storage's counters
+	Open           bool   `json:"open,omitempty"`       // the load is an open loop
+	Failure        string `json:"failure,omitempty"`    // failure of the load
 }
 
-// says whether a finding of any severity is there.
+// says reports whether a finding of any severity is present.
 func (o Outcome) says(c judge.Code) bool {
 	return slices.Contains(o.Codes, c) || slices.Contains(o.Warnings, c) || slices.Contains(o.Notes, c)
 }
@@ -78,9 +78,9 @@ func (o *Outcome) measured(s judge.Summary) {
 	}
 }
 
-// headline is the number of a run that an effect is measured by: the p99 of an open loop,
-// whose throughput is given, and else the throughput; or what the storage counted
-// of an operation of the client.
+// headline returns the number that measures an effect: the throughput, or the p99 of an open loop,
+// whose throughput is fixed. For storage injections it is the storage's operations per client
+// operation, and for latency injections the mean latency.
 func (o Outcome) headline(in Injection) float64 {
 	switch {
 	case in.Storage:
@@ -94,7 +94,7 @@ func (o Outcome) headline(in Injection) float64 {
 	}
 }
 
-// AARun is one run in which nothing was injected.
+// AARun is one run without an injection.
 type AARun struct {
 	Load    string  `json:"load"`
 	Place   string  `json:"place"`
@@ -110,26 +110,24 @@ type Trial struct {
 	Strength  string  `json:"strength"`
 	Honest    Outcome `json:"honest"`
 	Injected  Outcome `json:"injected"`
-	// Effect is by which share of itself the headline moved; nil = the injected run, or its
-	// pair, gave no number.
+	// Effect is the relative change of the headline; nil = one of the two runs has no number.
 	Effect *float64 `json:"effect,omitempty"`
-	// By are the findings that make the injected run Suspect or Invalid and that its pair has
-	// not. Noticed says that there are any.
+	// By are the findings that make the injected run Suspect or Invalid and that the honest run does
+	// not have. Noticed reports that there are any.
 	By      []judge.Code `json:"by,omitempty"`
 	Noticed bool         `json:"noticed"`
-	// Named are the warnings that leave the run Valid and that name the injection, where the
-	// pair has them not.
+	// Named are the warnings that name the injection and leave the run Valid, unless the honest run has them too.
 	Named []judge.Code `json:"named,omitempty"`
-	// Short: see Injection. It is in no rate of the summary, because TooShort says the same of
-	// every run of the rig.
-	Short bool `json:"short,omitempty"`
-	// Again says that the honest run is that of an earlier Trial, too.
+	// Apart: no rate of the summary includes the trial, because a finding says the same of every run
+	// of the rig; see Short and Small of Injection.
+	Apart bool `json:"apart,omitempty"`
+	// Again reports that an earlier Trial has the same honest run.
 	Again bool `json:"again,omitempty"`
 }
 
 // pair compares two runs.
 func pair(in Injection, s Strength, honest, injected Outcome) Trial {
-	t := Trial{Injection: in.Name, Kind: in.Kind, Place: in.Place, Strength: s.Name, Honest: honest, Injected: injected, Short: in.Short}
+	t := Trial{Injection: in.Name, Kind: in.Kind, Place: in.Place, Strength: s.Name, Honest: honest, Injected: injected, Apart: in.Short || in.Small}
 	if a, b := honest.headline(in), injected.headline(in); a > 0 && b > 0 {
 		t.Effect = new(b/a - 1)
 	}
@@ -147,20 +145,22 @@ func pair(in Injection, s Strength, honest, injected Outcome) Trial {
 	return t
 }
 
-// Record is one line of the file of all runs: an AARun, a Trial, what went wrong, or the end.
+// flagged reports that the run is noticed, or that a warning names the injection.
+func (t Trial) flagged() bool { return t.Noticed || len(t.Named) > 0 }
+
+// Record is one line of the file of all runs: an AARun, a Trial, an error, or the end.
 type Record struct {
 	AA    *AARun `json:"aa,omitempty"`
 	Trial *Trial `json:"trial,omitempty"`
 	Error string `json:"error,omitempty"`
-	// Whole, of the last line, says that nothing was left out, so that the table is that of
-	// the docs.
+	// Whole, in the last line, reports that nothing was left out, so that the table may go into the docs.
 	Whole bool `json:"whole,omitempty"`
-	// Results are the files of the runs, in the folder of results: of a Trial the honest one
-	// first. They are not published.
+	// Results are the files of the runs in the folder of results, for a Trial the honest one first.
+	// They are not published.
 	Results []string `json:"results,omitempty"`
 }
 
-// again judges the results of a record once more, for the checks and thresholds of today.
+// again judges the results of a record again, with the current checks and thresholds.
 func (r Record) again(read func(name string) (runfile.Result, error)) (Record, error) {
 	var results []runfile.Result
 	for _, name := range r.Results {
