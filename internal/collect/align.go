@@ -21,18 +21,15 @@ type Reading struct {
 // must cover before they may stand for it.
 const minCoverage = 2
 
-// Align says what the counters did in each closed Baseline and Measure span,
-// in the order of the spans. Samples are in the order in which they were taken.
+// Align returns what the counters did in each closed Baseline and Measure span, in the order of the
+// spans. Samples are in the order in which they were taken.
 //
-// A window is cut from the first sample inside the span to the last one inside
-// it, both ends included. Samples outside are never used: one second of load
-// in an idle baseline, or of idleness in a measured window, is worse than a
-// window that is a second shorter. Start and End of the window are the times
-// of the two host samples, so that a delta and its duration always belong
-// together; a window without host samples keeps the times of its span. Each
-// storage source has two readings, and times and Seconds of its own. Where fewer than two
-// samples are inside, or where they cover less than half of the span, nothing
-// is said.
+// A window reaches from the first sample inside the span to the last one inside it, both ends included.
+// Samples outside are never used: one second of load in an idle baseline, or of idleness in a measured
+// window, is worse than a window that is a second shorter. Start and End of the window are the times of
+// the two host samples, so that a delta always matches its duration; a window without host samples keeps
+// the times of its span. Each storage source has its own two readings, times and Seconds. The window has
+// no values if fewer than two samples are inside, or if they cover less than half of the span.
 //
 // A counter that is missing at either end, or that went back in between, has
 // no delta. A storage source that was started again, or whose own counters went
@@ -186,6 +183,7 @@ func fillHostWindow(w *runfile.ObservedWindow, samples []runfile.HostSample) {
 	w.CgroupCPUMicroseconds = delta(func(s runfile.HostSample) *int64 { return s.CgroupCPUMicroseconds })
 	w.CgroupThrottledMicros = delta(func(s runfile.HostSample) *int64 { return s.CgroupThrottledMicros })
 	w.TCPRetransmittedSegment = delta(func(s runfile.HostSample) *int64 { return s.TCPRetransmittedSegment })
+	w.TCPOutOfOrderSegments = delta(func(s runfile.HostSample) *int64 { return s.TCPOutOfOrderSegments })
 	w.CollectorCPUMicroseconds = delta(func(s runfile.HostSample) *int64 { return s.CollectorCPUMicroseconds })
 	w.Interfaces = interfaceDeltas(samples)
 	w.Mount = mountDelta(samples)
@@ -269,7 +267,7 @@ func storageFields(s *runfile.StorageSample) []*int64 {
 func storageWindow(source string, readings []Reading) runfile.StorageWindow {
 	first, last := readings[0].Sample, readings[len(readings)-1].Sample
 	w := runfile.StorageWindow{Source: source, Seconds: last.Time.Sub(first.Time).Seconds()}
-	// A clock that went back is that of another server, or as bad as one.
+	// A clock that went back belongs to another server, or is as bad as one.
 	reset := w.Seconds < 0 || slices.ContainsFunc(readings, func(r Reading) bool { return r.Epoch != readings[0].Epoch })
 	deltas := make([]*int64, len(storageFields(&first)))
 	for n := range deltas {
@@ -319,7 +317,7 @@ func nodeWindow(readings []Reading, name string, seconds float64) runfile.Storag
 	return w
 }
 
-// pathWindow is that of a path as it is known at the end.
+// pathWindow returns the state of a path at the end of a window.
 func pathWindow(readings []Reading, path runfile.StoragePath) runfile.StoragePath {
 	known := func(r Reading) *runfile.StoragePath {
 		return find(r.Sample.Paths, func(p runfile.StoragePath) bool { return p.Address == path.Address })

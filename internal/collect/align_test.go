@@ -74,7 +74,7 @@ func TestWindowsUseOnlyTheSamplesInsideTheSpan(t *testing.T) {
 	}
 }
 
-// A counter is of a moment between the time of its sample and the end of the reading.
+// A counter is read at some moment between the time of its sample and the end of the reading.
 func TestAWindowSaysByHowMuchItsReadingsMayBeApart(t *testing.T) {
 	hosts := []runfile.HostSample{hostAt(1, 0), hostAt(5, 1), hostAt(9, 2)}
 	hosts[0].TookMilliseconds, hosts[1].TookMilliseconds, hosts[2].TookMilliseconds = 700, 5000, 40
@@ -161,6 +161,28 @@ func TestUnknownAndBackwardHostCountersHaveNoDelta(t *testing.T) {
 				func(s *runfile.HostSample) { s.CgroupCPUMicroseconds = new(int64(3)) },
 				func(s *runfile.HostSample) { s.CgroupCPUMicroseconds = new(int64(0)) },
 				func(s *runfile.HostSample) { s.CgroupCPUMicroseconds = new(int64(5)) },
+			},
+			want: func(*runfile.ObservedWindow) {},
+		},
+		"segments": {
+			reason: "each direction has a counter of its own",
+			series: []func(*runfile.HostSample){
+				func(s *runfile.HostSample) {
+					s.TCPRetransmittedSegment, s.TCPOutOfOrderSegments = new(int64(1)), new(int64(10))
+				},
+				func(s *runfile.HostSample) {
+					s.TCPRetransmittedSegment, s.TCPOutOfOrderSegments = new(int64(3)), new(int64(17))
+				},
+			},
+			want: func(w *runfile.ObservedWindow) {
+				w.TCPRetransmittedSegment, w.TCPOutOfOrderSegments = new(int64(2)), new(int64(7))
+			},
+		},
+		"segments in another namespace": {
+			reason: "a counter that went back is that of another network namespace, and never negative",
+			series: []func(*runfile.HostSample){
+				func(s *runfile.HostSample) { s.TCPOutOfOrderSegments = new(int64(10)) },
+				func(s *runfile.HostSample) { s.TCPOutOfOrderSegments = new(int64(7)) },
 			},
 			want: func(*runfile.ObservedWindow) {},
 		},

@@ -11,14 +11,14 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// searchOf two clients for the capacity at one bound.
+// searchOf makes a plan search with two clients for the capacity at one bound.
 func searchOf(o *RunOptions) {
 	o.Plan.Workload.Raw = &runfile.Raw{Capacity: &runfile.Capacity{
 		Bounds: []runfile.LatencyBound{{Percentile: "p99", Microseconds: 1000}}, Arrivals: runfile.ArrivalsPoisson,
 	}}
 }
 
-// levels is a search that has come to level n.
+// levels returns a search that has reached level n.
 func levels(t *testing.T, n int32, ended bool) []byte {
 	t.Helper()
 	s := runfile.CapacitySearch{Ended: ended}
@@ -36,7 +36,7 @@ func levels(t *testing.T, n int32, ended bool) []byte {
 	return raw
 }
 
-// level is what the loader has been told; 0 while it has been told nothing.
+// level returns the level that the loader received last; 0 before the first.
 func (r *rig) level() int32 {
 	r.t.Helper()
 	text, err := os.ReadFile(filepath.Join(r.dir, runfile.LevelsFile))

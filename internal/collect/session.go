@@ -51,9 +51,9 @@ type Options struct {
 	Plan runfile.Plan
 	Now  func() time.Time
 	Log  *slog.Logger
-	// Sources are the storage's counters; nil makes those of the plan.
+	// Sources are the storage's counters; nil = the plan's sources.
 	Sources []storage.Source
-	// Root is the file tree with proc and sys; nil is that of this machine.
+	// Root is the file tree with proc and sys; nil = this machine's.
 	Root fs.FS
 	// SameProcess says that the load runs in this process, so that its control
 	// group is ours and can be seen.
@@ -70,7 +70,7 @@ type Options struct {
 
 func (o Options) interval() time.Duration { return interval(o.Plan.Collect.IntervalMilliseconds) }
 
-// sourceInterval is that of a source which has one of its own.
+// sourceInterval is the interval of a source with its own interval.
 func (o Options) sourceInterval(name string) time.Duration {
 	for _, s := range o.Plan.Collect.Sources {
 		if s.Name == name && s.IntervalMilliseconds > 0 {
@@ -188,8 +188,7 @@ func (s *Session) Finish(ctx context.Context, load runfile.Load) *runfile.Observ
 		last.Wait()
 		for _, source := range s.opened {
 			last.Go(func() {
-				// A session on the storage that stays open ends by itself some day, and is
-				// no problem of the measurement.
+				// A session that stays open on the storage ends eventually, and does not affect the measurement.
 				if err := storage.Close(source); err != nil {
 					s.opt.Log.Info("A source was not closed", slog.String("source", source.Name()), slog.Any("error", err))
 				}

@@ -38,6 +38,7 @@ func machine() fstest.MapFS {
 		"proc/meminfo":         file("MemTotal: 4 kB\n"),
 		"proc/net/dev":         file("eth0: 5 0 0 0 0 0 0 0 6 0 0 0 0 0 0 0\n"),
 		"proc/net/snmp":        file("Tcp: RetransSegs\nTcp: 7\n"),
+		"proc/net/netstat":     file("TcpExt: TCPOFOQueue\nTcpExt: 8\n"),
 		"proc/self/mountinfo":  file("1 0 8:1 / / rw - ext4 /dev/sda rw\n2 1 0:9 / /data rw - nfs s:/p rw,vers=3\n"),
 		"proc/self/mountstats": file("device s:/p mounted on /data with fstype nfs statvers=1.1\n\tbytes: 1 2 3 4 5 6 7 8\n"),
 		"proc/self/cgroup":     file("0::/\n"),
@@ -61,8 +62,8 @@ func TestAHostSampleHoldsWhatTheMachineSays(t *testing.T) {
 		Time:                 day,
 		NodeBusyMicroseconds: new(int64(100_000)), NodeTotalMicroseconds: new(int64(1_000_000)),
 		CgroupCPUMicroseconds: new(int64(8)), CgroupThrottledMicros: new(int64(9)),
-		TCPRetransmittedSegment: new(int64(7)),
-		Interfaces:              []runfile.InterfaceRead{{Name: "eth0", ReceivedBytes: 5, SentBytes: 6}},
+		TCPRetransmittedSegment: new(int64(7)), TCPOutOfOrderSegments: new(int64(8)),
+		Interfaces: []runfile.InterfaceRead{{Name: "eth0", ReceivedBytes: 5, SentBytes: 6}},
 		Mount: &runfile.MountCounters{
 			NormalReadBytes: 1, NormalWriteBytes: 2, DirectReadBytes: 3, DirectWriteBytes: 4, ServerReadBytes: 5, ServerWriteBytes: 6,
 		},
@@ -133,10 +134,11 @@ func TestWhatCannotBeReadIsAProblemAndStaysUnknown(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	want := map[string]string{
-		"host cpu":     "open proc/stat: file does not exist",
-		"host network": "open proc/net/dev: file does not exist",
-		"host tcp":     "open proc/net/snmp: file does not exist",
-		"mountstats":   `"/data" is on ext4, not on NFS: there are no mount counters`,
+		"host cpu":       "open proc/stat: file does not exist",
+		"host network":   "open proc/net/dev: file does not exist",
+		"host tcp":       "open proc/net/snmp: file does not exist",
+		"host tcp order": "open proc/net/netstat: file does not exist",
+		"mountstats":     `"/data" is on ext4, not on NFS: there are no mount counters`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)

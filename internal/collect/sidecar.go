@@ -48,14 +48,13 @@ type RunOptions struct {
 	Started   func(*Session) // called once when sampling has begun; may be nil
 }
 
-// Times are the distances of what a sidecar does again and again. Zero is the
-// default in brackets.
+// Times are the intervals of a sidecar's periodic work. Zero is the default in brackets.
 type Times struct {
 	Poll     time.Duration // look at the run directory [200ms]
 	Progress time.Duration // publish progress, beside each change of the span [2s]
 	Partial  time.Duration // publish a partial result while measuring [15s]
 	LoadFile time.Duration // read a load file that was replaced [2s]
-	Release  time.Duration // look whether all clients may start, or go to another level [500ms]
+	Release  time.Duration // how often to check for the signal to start or to go to another level [500ms]
 	Retry    time.Duration // try again to publish [2s]
 	Grace    time.Duration // from the request to stop to the end [20s]
 }
@@ -188,9 +187,8 @@ const (
 	// publishTimeout bounds the attempts to publish one update before a newer
 	// one may take its place.
 	publishTimeout = 10 * time.Second
-	// lastTimeout is what an attempt still has when the outbox is stopped. It
-	// is not broken off: a server could carry it out after the final result,
-	// and the reader would take the run for unfinished.
+	// lastTimeout is the time that an attempt still has when the outbox is stopped. The attempt is not cancelled:
+	// a server could execute it after the final result, and readers would take the run for unfinished.
 	lastTimeout = 3 * time.Second
 )
 
@@ -210,8 +208,8 @@ type sidecar struct {
 	loader       *follower
 	outbox       *outbox
 	restarted    bool         // another collector was killed before this one
-	search       bool         // of several clients, which go to each level together
-	measured     atomic.Int32 // index of the last level that the loader has reported
+	search       bool         // several clients search and go to each level together
+	measured     atomic.Int32 // index of the last level that the loader reported
 	releasing    bool
 	lastProgress time.Time
 	lastPartial  time.Time
@@ -274,7 +272,7 @@ func (s *sidecar) waiting() bool {
 	return s.loader.last != nil && s.loader.last.Span == runfile.SpanWait
 }
 
-// tell hands to the outbox what is due.
+// tell passes to the outbox what is due.
 func (s *sidecar) tell(moved bool) {
 	now := s.session.wallTime()
 	s.readLoad(now, false)
@@ -305,8 +303,8 @@ func (s *sidecar) tell(moved bool) {
 	}
 }
 
-// level is the last level of a search that the loader has reported; nil where there is none,
-// or nobody waits for it.
+// level returns the last level of a search that the loader has reported, or nil if there is none or
+// no other client waits for it.
 func (s *sidecar) level() *runfile.LevelReport {
 	if !s.search || s.loader.load == nil || len(s.loader.load.Repetitions) == 0 {
 		return nil
@@ -320,8 +318,8 @@ func (s *sidecar) level() *runfile.LevelReport {
 	return &out
 }
 
-// readLoad reads the load file, which may be large, not more often than needed. In a search
-// the other clients wait for what it tells of a level.
+// readLoad reads the load file, which may be large, no more often than needed. In a search the
+// other clients wait for the report of a level in it.
 func (s *sidecar) readLoad(now time.Time, last bool) {
 	done := s.loader.last != nil && s.loader.last.Span == runfile.SpanDone
 	if !last && !done && !s.search && now.Sub(s.loader.loadRead) < s.opt.Times.LoadFile {
@@ -335,7 +333,7 @@ func (s *sidecar) readLoad(now time.Time, last bool) {
 	}
 }
 
-// offsetClock is a Publisher that knows the clock of those who read the result.
+// offsetClock is a Publisher that knows the clock of the result's readers.
 type offsetClock interface {
 	// ClockOffset is how far that clock is ahead of this client's.
 	ClockOffset() (time.Duration, bool)
@@ -381,14 +379,14 @@ func (s *sidecar) finalUpdate(ctx context.Context) publish.Update {
 	return publish.Update{Progress: &progress, Result: packed}
 }
 
-// release is how far the signals of the controller have brought the loader.
+// release records which signals of the controller the loader has received.
 type release struct {
 	started bool
-	levels  runfile.CapacitySearch // of a search of several clients
+	levels  runfile.CapacitySearch // search with several clients
 }
 
-// releaseWhen lets the loader start once asked says so. In a search it then passes on the levels
-// of load, for which it asks only while the loader has none to measure.
+// releaseWhen lets the loader start when asked returns the signal. In a search it then passes on
+// the levels. It asks only while the loader has no level to measure.
 func (s *sidecar) releaseWhen(ctx context.Context, asked func(context.Context) (publish.Signal, error)) {
 	var r release
 	for {
@@ -403,8 +401,7 @@ func (s *sidecar) releaseWhen(ctx context.Context, asked func(context.Context) (
 	}
 }
 
-// heed looks for a signal, and tells the loader what it says. A loader has its first level
-// before it is released.
+// heed reads the signal and passes it on to the loader. A loader gets its first level before its release.
 func (s *sidecar) heed(
 	ctx context.Context, r *release, asked func(context.Context) (publish.Signal, error),
 ) error {
@@ -428,7 +425,7 @@ func (s *sidecar) heed(
 	return nil
 }
 
-// passOn writes the levels for the loader where they have changed.
+// passOn writes the levels for the loader if they have changed.
 func (s *sidecar) passOn(known runfile.CapacitySearch, text []byte) (runfile.CapacitySearch, error) {
 	levels, err := runfile.ReadCapacitySearch(text)
 	if err != nil {
@@ -440,7 +437,7 @@ func (s *sidecar) passOn(known runfile.CapacitySearch, text []byte) (runfile.Cap
 	return levels, publish.WriteFile(filepath.Join(s.opt.RunDir, runfile.LevelsFile), text)
 }
 
-// lastLevel is the index of the level that a search has come to; 0 where it has not begun.
+// lastLevel returns the index of the current level of a search; 0 before the first.
 func lastLevel(s runfile.CapacitySearch) int32 {
 	if len(s.Levels) == 0 {
 		return 0
@@ -504,7 +501,7 @@ func (o *outbox) send(ctx context.Context) bool {
 	o.mu.Lock()
 	progress, pack := o.progress, o.pack
 	o.progress, o.pack = nil, nil
-	if progress != nil && pack != nil { // packing takes its time, and the other clients may wait for the progress
+	if progress != nil && pack != nil { // packing takes time, and the other clients may wait for the progress
 		o.pack, pack = pack, nil
 		o.ring()
 	}

@@ -21,6 +21,7 @@ const (
 	problemCPU        = "host cpu"
 	problemNetwork    = "host network"
 	problemTCP        = "host tcp"
+	problemTCPOrder   = "host tcp order"
 	problemAsyncIO    = "host aio"
 	problemMount      = "mountstats"
 	problemInterfaces = "host interfaces"
@@ -70,11 +71,8 @@ func (h *hostReader) sample(at time.Time) runfile.HostSample {
 	} else {
 		s.NodeBusyMicroseconds, s.NodeTotalMicroseconds = &cpu.BusyMicroseconds, &cpu.TotalMicroseconds
 	}
-	if segments, err := h.proc.RetransmittedSegments(); err != nil {
-		h.problem(problemTCP, err)
-	} else {
-		s.TCPRetransmittedSegment = &segments
-	}
+	s.TCPRetransmittedSegment = h.counter(problemTCP, h.proc.RetransmittedSegments)
+	s.TCPOutOfOrderSegments = h.counter(problemTCPOrder, h.proc.OutOfOrderSegments)
 	interfaces, err := h.proc.InterfaceCounters()
 	if err != nil {
 		h.problem(problemNetwork, err)
@@ -99,6 +97,16 @@ func (h *hostReader) sample(at time.Time) runfile.HostSample {
 		s.Mount = counters
 	}
 	return s
+}
+
+// counter is nil for what can not be read.
+func (h *hostReader) counter(source string, read func() (int64, error)) *int64 {
+	value, err := read()
+	if err != nil {
+		h.problem(source, err)
+		return nil
+	}
+	return &value
 }
 
 func (h *hostReader) sampleAsyncIO(s *runfile.HostSample) {

@@ -58,9 +58,8 @@ func (c *facts) isSilent(name string) bool {
 	return false
 }
 
-// silence counts the repetitions without a window of a source that can be used,
-// and says why. Sources that only one client samples are not missed at others;
-// what the embedded server does not tell is NotCollected.
+// silence counts the repetitions without a usable window of a source, and explains why. A source that only one
+// client samples is not expected from the others. What the embedded server does not report is NotCollected.
 func (c *facts) silence(s runfile.Source) (repetitions int, why string) {
 	if s.Kind == runfile.SourceEmbedded || len(c.result.Clients) == 0 || c.result.Clients[0].Observed == nil {
 		return 0, ""
@@ -129,8 +128,8 @@ func bindsLoad(nodes []StorageNode, n StorageNode) bool {
 	return atLeastPermille(n.CPUPermille, cpuBusy) && (n.Owner || n.Entry || !ownerKnown)
 }
 
-// disagreement is what the storage counted of one direction against what the
-// clients did, in the repetition where they differ most.
+// disagreement compares what the storage counted in one direction with what the clients did, in the
+// repetition with the largest difference.
 type disagreement struct {
 	source, direction string
 	more              bool
@@ -184,8 +183,7 @@ func (d disagreement) gap() float64 {
 	return d.clients - d.array
 }
 
-// disagreements are those of one repetition and source, by the storage's own
-// seconds.
+// disagreements returns those of one repetition and source, over the seconds that the storage counted.
 func (c *facts) disagreements(s Summary, w runfile.StorageWindow, loads map[int32]*timeline) []disagreement {
 	uncounted := c.result.Plan.Database != nil && s.Total.Ops == 0
 	if c.lags(w) || s.DurationMilliseconds <= 0 || uncounted {
@@ -217,14 +215,13 @@ func (c *facts) disagreements(s Summary, w runfile.StorageWindow, loads map[int3
 	return found
 }
 
-// expected is what the storage should have counted, in bytes per second: what the clients
-// did, and the least and the most that agree with it.
+// expected is what the storage should have counted, in bytes per second: the clients' rate, and the
+// least and most that agree with it.
 type expected struct{ rate, least, most float64 }
 
-// clientsDid is what the clients did of one direction in the seconds of a storage window: by
-// their samples of these seconds. Without those it is by their mean, and where the window is
-// not all of the repetition, or not all clients ran in it, the load may have been another in
-// the rest.
+// clientsDid returns what the clients did in one direction in the seconds of a storage window, from
+// their samples of these seconds. Without samples it uses their mean. The tolerance then grows by the
+// part of the repetition outside the window or without all clients, where the load may have differed.
 func (c *facts) clientsDid(s Summary, w runfile.StorageWindow, d *Direction, kind direction,
 	loads map[int32]*timeline,
 ) expected {
@@ -242,10 +239,10 @@ func (c *facts) clientsDid(s Summary, w runfile.StorageWindow, d *Direction, kin
 	return e
 }
 
-// sampledDid is not known where the samples are not of all of the load (Oracle counts the
-// reads of its own processes elsewhere), where a small error of the window's length is a large
-// share, and where the times of the counters are not known: the values of a Prometheus are
-// older than their time, and the nodes of a FlexGroup count at times of their own.
+// sampledDid returns false in three cases: the samples do not cover all of the load (Oracle counts
+// the reads of its own processes elsewhere), the window is so short that a small error of its
+// length matters, or the times of the counters are unknown. A Prometheus reports values older than
+// their time, and each node of a FlexGroup counts at its own time.
 func (c *facts) sampledDid(s Summary, w runfile.StorageWindow, d *Direction, kind direction,
 	loads map[int32]*timeline,
 ) (expected, bool) {
@@ -256,19 +253,19 @@ func (c *facts) sampledDid(s Summary, w runfile.StorageWindow, d *Direction, kin
 		return expected{}, false
 	}
 	offsets := clockOffsets(parts)
-	// How far the clock of the storage is from that of the client is known to an interval of
-	// sampling only. On top, each end of the window is as exact as its stamp.
+	// The offset between the clocks of storage and client is known only to within one sampling
+	// interval. In addition, each end of the window may be later than its timestamp, by stampError.
 	unsure := c.sourceInterval(w.Source)
 	var e expected
 	for i, shift := range []time.Duration{0, -unsure, -unsure / 2, unsure / 2, unsure} {
 		var bytes, least, most float64
 		for k, p := range parts {
-			// The window is by the clock of the first client, which asked the storage.
+			// The window uses the clock of the first client, which queries the storage.
 			start := w.Start.Add(shift + offsets[0] - offsets[k])
 			load, rate := loads[p.client.Index], float64(opsBytes(opsOf(p.rep, kind)))/p.seconds
 			did, _ := load.between(start, start.Add(length), kind, rate)
-			low, _ := load.between(start.Add(stampError), start.Add(length-stampError), kind, rate)
-			_, high := load.between(start.Add(-stampError), start.Add(length+stampError), kind, rate)
+			low, _ := load.between(start.Add(stampError), start.Add(length), kind, rate)
+			_, high := load.between(start, start.Add(length+stampError), kind, rate)
 			bytes, least, most = bytes+did, least+low, most+high
 		}
 		if i == 0 {
@@ -282,7 +279,7 @@ func (c *facts) sampledDid(s Summary, w runfile.StorageWindow, d *Direction, kin
 	return e, true
 }
 
-// sampledAll says whether the samples of a repetition add up to what it did.
+// sampledAll reports whether the samples of a repetition add up to its load.
 func sampledAll(parts []clientRep, s Summary, d *Direction, kind direction, loads map[int32]*timeline) bool {
 	missing := opsOrZero(d)
 	for _, p := range parts {
@@ -312,15 +309,15 @@ func opsOf(rep runfile.Repetition, kind direction) *runfile.Ops {
 	return rep.Read
 }
 
-// timeline is what a client did, added up from sample to sample.
+// timeline is what one client did, cumulative over its samples.
 type timeline struct {
 	began, ended []time.Time        // of each sample
-	covered      []time.Duration    // by all samples before each
-	bytes        [][2]float64       // of all samples before each
-	measured     map[int32][2]int64 // bytes of the samples of each repetition
+	covered      []time.Duration    // time covered by all samples before each
+	bytes        [][2]float64       // bytes of all samples before each
+	measured     map[int32][2]int64 // bytes sampled in each repetition
 }
 
-// timelines are those of the clients that have all samples, by their index.
+// timelines returns a timeline for each client that has all samples, by client index.
 func timelines(r runfile.Result) map[int32]*timeline {
 	all := map[int32]*timeline{}
 	for _, cl := range r.Clients {
@@ -336,7 +333,7 @@ func newTimeline(samples []runfile.LoadSample) *timeline {
 	t := &timeline{covered: make([]time.Duration, 1), bytes: make([][2]float64, 1), measured: map[int32][2]int64{}}
 	for i, s := range samples {
 		began := s.Time.Add(-time.Second)
-		// A sample that came late, and one of the rest of a span, are of another length.
+		// A late sample, and the last sample of a span, have a different length.
 		if i > 0 && (samples[i-1].Time.After(began) || sameWindow(samples[i-1], s)) {
 			began = samples[i-1].Time
 		}
@@ -357,8 +354,8 @@ func newTimeline(samples []runfile.LoadSample) *timeline {
 	return t
 }
 
-// between is the least and the most that was done in a time: without a sample it was nothing, or
-// as much as at the given rate of bytes per second.
+// between returns the least and the most that was done in a period. Time without a sample counts as
+// idle for the least, and as the given rate of bytes per second for the most.
 func (t *timeline) between(from, to time.Time, kind direction, rate float64) (least, most float64) {
 	coveredFrom, bytesFrom := t.until(from, kind)
 	coveredTo, bytesTo := t.until(to, kind)
@@ -366,7 +363,7 @@ func (t *timeline) between(from, to time.Time, kind direction, rate float64) (le
 	return least, least + rate*(to.Sub(from)-(coveredTo-coveredFrom)).Seconds()
 }
 
-// until is what the samples cover and have until a moment, of the one that it is in a share.
+// until returns the time and bytes that the samples cover up to a moment, with a share of a partial sample.
 func (t *timeline) until(at time.Time, kind direction) (covered time.Duration, bytes float64) {
 	i, _ := slices.BinarySearchFunc(t.ended, at, time.Time.Compare)
 	covered, bytes = t.covered[i], t.bytes[i][kind]
@@ -382,7 +379,7 @@ func sameWindow(a, b runfile.LoadSample) bool {
 	return a.Span == b.Span && a.Repetition == b.Repetition
 }
 
-// sourceInterval is the time between two readings of a source.
+// sourceInterval returns the time between two readings of a source.
 func (c *facts) sourceInterval(name string) time.Duration {
 	interval := c.result.Plan.Collect.IntervalMilliseconds
 	for _, s := range c.result.Plan.Collect.Sources {
@@ -427,8 +424,8 @@ func cacheSuspected(c *facts) bool {
 	return slices.ContainsFunc(found, func(f Finding) bool { return f.Severity == Warning })
 }
 
-// checkQoS compares with the ceiling of the volume what was measured: by the
-// clients, or by the array, which counts what the ceiling is of.
+// checkQoS compares the measured load with the ceiling of the volume: the clients' measurement, or
+// that of the array, which counts in the units of the ceiling.
 func checkQoS(c *facts, found *findings) {
 	v := c.volume()
 	if v.QoS == nil {
@@ -466,8 +463,8 @@ type place struct {
 	seen       func(runfile.StorageWindow) []string // the nodes by a window, in order
 }
 
-// checkMoves follows the volume, and the LIFs in use, from the survey through
-// the measured windows: the numbers before and after a move are of two places.
+// checkMoves follows the volume, and the LIFs in use, from the survey through the measured windows:
+// after a move, the numbers belong to another place.
 func checkMoves(c *facts, found *findings) {
 	places := map[string][]*place{} // by source
 	for _, rep := range c.repetitions {
@@ -484,7 +481,7 @@ func checkMoves(c *facts, found *findings) {
 	}
 }
 
-// places are what is followed, each where it was before.
+// places are the objects to follow, with their last places.
 func (c *facts) places(source string) []*place {
 	volume := &place{
 		what: volumeName(c.volume()),

@@ -21,9 +21,9 @@ type calibration struct {
 	within []*Summary
 }
 
-// sameIOPS is how much less than the most IOPS a level may give and stand for it. Storage
-// that is saturated gives about the same at every level, and only the latency grows: which
-// of them gives the most is chance, and their latencies differ by factors.
+// sameIOPS is how far below the highest IOPS a level may be and still represent it. Saturated
+// storage gives about the same IOPS at every level, and only the latency grows. Which level gives
+// the most is chance, and their latencies differ by factors.
 const sameIOPS = 0.98
 
 // calibrationRuns puts the repetitions of each run together, in order.
@@ -107,7 +107,7 @@ func (c *facts) calibrate() []CalibrationSummary {
 	return out
 }
 
-// oracleCalibration is what CALIBRATE_IO gave in a repetition.
+// oracleCalibration returns the result of CALIBRATE_IO in a repetition.
 func (c *facts) oracleCalibration(s Summary) *runfile.Calibration {
 	for _, p := range c.parts(s.Repetition) {
 		if p.rep.Oracle != nil && p.rep.Oracle.Calibration != nil {
@@ -117,10 +117,9 @@ func (c *facts) oracleCalibration(s Summary) *runfile.Calibration {
 	return nil
 }
 
-// calibrationSummaries are one summary for each run that counts. Its IOPS and
-// its latency are those of small reads, its bytes a second those of large ones:
-// the two phases are measured one after the other. All else (operations and
-// bytes counted, paths, CPU, storage) is of the small reads.
+// calibrationSummaries returns one summary per counted run. IOPS and latency come from small reads,
+// bytes per second from large ones: the two phases are measured one after the other. Everything
+// else (operations and bytes counted, paths, CPU, storage) comes from the small reads.
 func (c *facts) calibrationSummaries() []Summary {
 	var out []Summary
 	for _, r := range c.calibrationRuns() {
@@ -163,10 +162,9 @@ func (c *facts) inTwoPhases(s Summary, iops, bytesPerSecond float64, intervals I
 	return s
 }
 
-// oracleLatency fills in what only the database knows of latency: of a
-// calibration that of V$IOSTAT_FILE; of random reads that of V$SYSTEM_EVENT, where
-// there are no buckets. Where the user's own SLOB kit made an AWR report, its mean
-// is that of the report: it is what people compare with.
+// oracleLatency fills in latencies that only the database knows: for a calibration from
+// V$IOSTAT_FILE, and for random reads without buckets from V$SYSTEM_EVENT. If the user's own SLOB
+// kit made an AWR report, the mean is that of the report, because people compare with it.
 func (c *facts) oracleLatency(s *Summary, parts []clientRep) {
 	count, micros, reported := int64(0), 0.0, false
 	for _, p := range parts {
@@ -196,8 +194,8 @@ func (c *facts) oracleLatency(s *Summary, parts []clientRep) {
 	}
 }
 
-// readLatency is the number of single-block reads and the microseconds of all
-// of them. Of scans they say nothing: their few are those of the dictionary.
+// readLatency returns the number of single-block reads and their total microseconds. It is
+// meaningless for scans: their few single-block reads go to the dictionary.
 func (c *facts) readLatency(w runfile.OracleWindow, calibration bool) (count int64, micros float64, awr bool) {
 	slob := c.result.Plan.Workload.SLOB
 	switch {
@@ -271,8 +269,7 @@ func checkLimit(c *facts, found *findings, s CalibrationSummary, limit int32) {
 	}
 }
 
-// checkCold compares the first run with all later ones. Raw loads have a warm-up
-// of their own for that.
+// checkCold compares the first run with all later ones. Raw loads have their own warm-up for that.
 func checkCold(c *facts, found *findings) {
 	name, figures, text := c.runFigures()
 	if len(figures) < 2 {

@@ -12,14 +12,14 @@ import (
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
-// Capacity is what a search for capacity found: for each bound of latency the highest rate
-// that keeps it, and latency over load.
+// Capacity is the result of a search for capacity: for each latency bound the highest rate that
+// keeps it, and the curve of latency over load.
 type Capacity struct {
 	Bounds []BoundCapacity `json:"bounds"` // in the order of the plan
 	Curve  []CurvePoint    `json:"curve"`  // ascending by Offered
-	// Searches counts the rounds that gave an estimate. Bounds has the median of them.
+	// Searches counts the rounds that gave an estimate. Bounds has the median round.
 	Searches int32 `json:"searches"`
-	// Statements says that the operations are statements of a database, and not I/Os.
+	// Statements reports that the operations are database statements, not I/Os.
 	Statements bool `json:"statements,omitempty"`
 }
 
@@ -27,41 +27,40 @@ type Capacity struct {
 type BoundCapacity struct {
 	Percentile   string `json:"percentile"`   // such as p99
 	Microseconds int64  `json:"microseconds"` // the bound
-	// OperationsPerSecond is the capacity. 0 = even the lowest rate that was tried broke the
-	// bound.
+	// OperationsPerSecond is the capacity. 0 = even the lowest rate tried broke the bound.
 	OperationsPerSecond int64 `json:"operationsPerSecond"`
-	// Low and High contain the capacity with 95 % confidence. 0 = no rate surely keeps the bound,
-	// or none surely breaks it.
+	// Low and High contain the capacity with 95 % confidence. 0 = no rate surely keeps the bound, or
+	// none surely breaks it.
 	Low  int64 `json:"lowOperationsPerSecond"`
 	High int64 `json:"highOperationsPerSecond"`
-	// Reached says that one rate keeps the bound and a higher one breaks it. Otherwise the
-	// capacity is below the lowest rate that was tried, or not below the highest.
+	// Reached reports that one rate keeps the bound and a higher one breaks it. Otherwise the capacity
+	// is below the lowest rate tried, or at least the highest.
 	Reached bool `json:"reached"`
-	// LimitedBy is LimitWire, LimitClientCPU, ... and empty where it is not known; LimitReason
-	// is one sentence with the numbers.
+	// LimitedBy is LimitWire, LimitClientCPU, ..., or empty if unknown. LimitReason is one sentence
+	// with the numbers.
 	LimitedBy   string `json:"limitedBy,omitempty"`
 	LimitReason string `json:"limitReason,omitempty"`
-	// wirePermille is the share of the wire limit at the level above, if that is known.
+	// wirePermille is the share of the wire limit at the next higher level, if known.
 	wirePermille *int32
-	last         bool // the search ended because it had as many levels as it may have
-	open         bool // the rates on both sides of it are farther apart than a search leaves them
+	last         bool // the search ended at the maximum number of levels
+	open         bool // the rates on both sides are farther apart than a complete search leaves them
 }
 
-// What limits a capacity.
+// The limits of a capacity.
 const (
 	LimitWire       = "Wire"       // the links are full
-	LimitClientCPU  = "ClientCPU"  // a client, or the database, is out of CPU
-	LimitStorageCPU = "StorageCPU" // a storage node is out of CPU
-	LimitQueue      = "Queue"      // no more I/Os could be outstanding: jobs x depth
-	LimitStorage    = "Storage"    // none of these: what is behind the server
+	LimitClientCPU  = "ClientCPU"  // a client, or the database, has no CPU left
+	LimitStorageCPU = "StorageCPU" // a storage node has no CPU left
+	LimitQueue      = "Queue"      // the number of outstanding I/Os is at its maximum: jobs x depth
+	LimitStorage    = "Storage"    // none of these: something behind the server
 )
 
 // CurvePoint is one rate of a search, over all clients and rounds.
 type CurvePoint struct {
-	Offered         int64 `json:"offeredOperationsPerSecond"`  // that were asked for
-	Achieved        int64 `json:"achievedOperationsPerSecond"` // that ended without an error
-	BytesPerSecond  int64 `json:"bytesPerSecond"`              // 0 of statements
-	P50Microseconds int64 `json:"p50Microseconds"`             // from when an operation was due
+	Offered         int64 `json:"offeredOperationsPerSecond"`  // requested
+	Achieved        int64 `json:"achievedOperationsPerSecond"` // ended without an error
+	BytesPerSecond  int64 `json:"bytesPerSecond"`              // 0 for statements
+	P50Microseconds int64 `json:"p50Microseconds"`             // counted from when an operation was due
 	P99Microseconds int64 `json:"p99Microseconds"`
 	// P999Microseconds is the 99.9th percentile.
 	P999Microseconds int64 `json:"p999Microseconds"`
@@ -69,15 +68,14 @@ type CurvePoint struct {
 	// Read and Write are the two directions where the load has both.
 	Read  *Direction `json:"read,omitempty"`
 	Write *Direction `json:"write,omitempty"`
-	// Knee marks the knee by either method: ThroughputKnee, the last rate that was achieved
-	// (98 % of it) before one that was not; LatencyKnee, the point of the curve that is farthest
-	// below the line between its ends.
+	// Knee marks the knee by either method. ThroughputKnee is the last rate that was achieved (98 % of it)
+	// before one that was not. LatencyKnee is the point of the curve farthest below the line between its ends.
 	Knee           bool `json:"knee,omitempty"`
 	ThroughputKnee bool `json:"throughputKnee,omitempty"`
 	LatencyKnee    bool `json:"latencyKnee,omitempty"`
 }
 
-// Bound is the bound as people write it: p99 of 1 ms.
+// Bound returns the bound as people write it: p99 of 1 ms.
 func (b BoundCapacity) Bound() string {
 	return runfile.LatencyBound{Percentile: b.Percentile, Microseconds: b.Microseconds}.String()
 }
@@ -89,17 +87,17 @@ type search struct {
 	bounds []capacity.Estimate // in the order of the plan
 }
 
-// searchLevel is one level with the numbers of all clients.
+// searchLevel is one level with the results of all clients.
 type searchLevel struct {
 	*Summary
-	reports []runfile.LevelReport    // of the clients
-	outcome *runfile.CapacityOutcome // nil where a client reports nothing
+	reports []runfile.LevelReport    // one per client
+	outcome *runfile.CapacityOutcome // nil if a client has no report
 }
 
-// offered is the rate that all clients together were asked for.
+// offered is the requested rate of all clients together.
 func (l searchLevel) offered() int64 { return l.Step.OperationsPerSecond }
 
-// bounds are what a search looks for; none of another load.
+// bounds returns the bounds of the search; none for another load.
 func (c *facts) bounds() []runfile.LatencyBound {
 	if w := c.result.Plan.Workload.Capacity(); w != nil {
 		return w.Bounds
@@ -107,7 +105,7 @@ func (c *facts) bounds() []runfile.LatencyBound {
 	return nil
 }
 
-// search puts the levels of each round together, in order.
+// search groups the levels by round, in order.
 func (c *facts) search() []search {
 	bounds := c.bounds()
 	if len(bounds) == 0 {
@@ -132,7 +130,7 @@ func (c *facts) search() []search {
 	return rounds
 }
 
-// searchLevel adds up what the clients report of a level.
+// searchLevel adds up the clients' reports of a level.
 func (c *facts) searchLevel(s *Summary) searchLevel {
 	l := searchLevel{Summary: s}
 	for _, p := range c.parts(s.Repetition) {
@@ -145,7 +143,7 @@ func (c *facts) searchLevel(s *Summary) searchLevel {
 	return l
 }
 
-// seconds is the length of the window of a level, as its reports say: that of a database is
+// seconds returns the window length of a level from its reports. The window of a database lies
 // between two snapshots, which take time.
 func (l searchLevel) seconds() float64 {
 	for _, r := range l.reports {
@@ -164,7 +162,7 @@ func (r *search) estimate(bounds []runfile.LatencyBound) {
 	r.bounds = capacity.Estimates(bounds, levels)
 }
 
-// asMeasured is the level as the search knew it.
+// asMeasured returns the level as the search saw it.
 func (l searchLevel) asMeasured() runfile.CapacityLevel {
 	return runfile.CapacityLevel{
 		Index: l.Repetition, Round: l.Step.Round, OperationsPerSecond: l.offered(), Seconds: int32(l.seconds()),
@@ -172,11 +170,11 @@ func (l searchLevel) asMeasured() runfile.CapacityLevel {
 	}
 }
 
-// reached says that the capacity lies between two rates.
+// reached reports whether the capacity lies between two rates.
 func reached(e capacity.Estimate) bool { return e.OperationsPerSecond > 0 && !e.StillHeld }
 
-// at is the level whose numbers stand for a capacity: the highest at or below it, or the lowest
-// of all where none is. Of several at one rate it is the last, which is the longest.
+// at returns the level that represents a capacity: the highest at or below it, or else the lowest
+// of all. Of several levels at one rate it takes the last, which is the longest.
 func (r search) at(rate int64) *Summary {
 	best := slices.MinFunc(r.levels, func(a, b searchLevel) int { return cmp.Compare(a.offered(), b.offered()) })
 	for _, l := range r.levels {
@@ -187,7 +185,7 @@ func (r search) at(rate int64) *Summary {
 	return best.Summary
 }
 
-// above is the lowest level above a capacity; nil without one.
+// above returns the lowest level above a capacity; nil if there is none.
 func (r search) above(rate int64) *Summary {
 	var best *Summary
 	for _, l := range r.levels {
@@ -198,7 +196,7 @@ func (r search) above(rate int64) *Summary {
 	return best
 }
 
-// rates are the estimates of all rounds that found the capacity within a bound.
+// rates returns the estimates of all rounds that reached the capacity within a bound.
 func rates(rounds []search, bound int) []float64 {
 	var out []float64
 	for _, r := range rounds {
@@ -209,7 +207,7 @@ func rates(rounds []search, bound int) []float64 {
 	return out
 }
 
-// capacityOf judges a search; nil of other loads.
+// capacityOf judges a search; nil for other loads.
 func (c *facts) capacityOf() *Capacity {
 	if len(c.searches) == 0 {
 		return nil
@@ -224,8 +222,8 @@ func (c *facts) capacityOf() *Capacity {
 	return out
 }
 
-// boundCapacity takes the round with the median estimate. Its interval also contains the
-// estimates of the other rounds: they show what a single search cannot see of the spread.
+// boundCapacity takes the round with the median estimate. Its interval also contains the estimates
+// of the other rounds: they show variation that a single search cannot.
 func (c *facts) boundCapacity(i int, b runfile.LatencyBound) BoundCapacity {
 	r := c.medianSearch(i)
 	e := r.bounds[i]
@@ -242,7 +240,7 @@ func (c *facts) boundCapacity(i int, b runfile.LatencyBound) BoundCapacity {
 		}
 	}
 	if e.StillHeld {
-		return out // nothing limited it
+		return out // nothing limited the rate
 	}
 	out.LimitedBy, out.LimitReason = c.limit(r, e.OperationsPerSecond)
 	if above := r.above(e.OperationsPerSecond); above != nil {
@@ -253,8 +251,8 @@ func (c *facts) boundCapacity(i int, b runfile.LatencyBound) BoundCapacity {
 	return out
 }
 
-// medianSearch is the round that stands for all: with the median capacity of those that found
-// it, where half of them did or more, and otherwise the first that did not.
+// medianSearch returns the representative round. If at least half of the rounds found the capacity,
+// it is the one with the median capacity; otherwise it is the first that did not.
 func (c *facts) medianSearch(bound int) search {
 	var found []search
 	for _, r := range c.searches {
@@ -269,8 +267,8 @@ func (c *facts) medianSearch(bound int) search {
 	return found[stats.MedianIndex(rates(found, bound))]
 }
 
-// searchSummaries are one summary for each round: of the level at the capacity within the
-// first bound, whose numbers were measured together.
+// searchSummaries returns one summary per round: the level at the capacity within the first bound,
+// whose numbers were measured together.
 func (c *facts) searchSummaries() []Summary {
 	var out []Summary
 	for _, r := range c.searches {
@@ -279,8 +277,7 @@ func (c *facts) searchSummaries() []Summary {
 	return out
 }
 
-// limit says what holds the load back at the capacity of a round, by the level above it and
-// the one at it.
+// limit names what limits the load at the capacity of a round, from the level above it and the level at it.
 func (c *facts) limit(r search, rate int64) (by, reason string) {
 	levels := []*Summary{r.at(rate)}
 	if above := r.above(rate); above != nil && above != levels[0] {
@@ -322,9 +319,9 @@ func busyStorage(s *Summary) []string {
 	return seen
 }
 
-// fullQueue says that operations waited for their turn while the storage answered as fast as
-// it does at the lowest rate. How long an I/O took from its start follows from Little's law:
-// when all that may be outstanding are, it is their number divided by the rate.
+// fullQueue reports that operations waited for a free I/O while the storage was as fast as at the
+// lowest rate. Little's law gives the time of an I/O from its start: when the maximum is
+// outstanding, it is that number divided by the rate.
 func (c *facts) fullQueue(r search, s *Summary) []string {
 	waiting, ops := int64(0), s.Total.Ops
 	for _, p := range c.parts(s.Repetition) {
@@ -346,12 +343,12 @@ func (c *facts) fullQueue(r search, s *Summary) []string {
 		lowest.offered())}
 }
 
-// mostOutstanding is how many I/Os the clients may have outstanding in a search, and of what that
-// is the product; 0 = not known.
+// mostOutstanding returns the maximum number of outstanding I/Os in a search, and the factors of
+// that product; 0 = unknown.
 func (c *facts) mostOutstanding(clients int32) (ios int64, product string) {
 	if s := c.result.Plan.Workload.SLOB; s != nil {
 		if c.result.Plan.Database != nil || len(s.Users) == 0 {
-			return 0, "" // a session of a database does more than wait for reads
+			return 0, "" // a database session does more than wait for reads
 		}
 		users := int64(s.Users[0]) * int64(clients)
 		if s.Access == runfile.AccessFullTableScan {
@@ -363,7 +360,7 @@ func (c *facts) mostOutstanding(clients int32) (ios int64, product string) {
 	return int64(r.Jobs) * int64(r.Depth) * int64(clients), "jobs x depth"
 }
 
-// curve has one point for each rate, over all rounds, with the two knees.
+// curve returns one point per rate, over all rounds, with the two knees.
 func (c *facts) curve() []CurvePoint {
 	var points []CurvePoint
 	var due []float64 // operations a second that were due
@@ -394,7 +391,7 @@ func (c *facts) curve() []CurvePoint {
 	return points
 }
 
-// sumOf adds up what levels did: I/Os in both directions, or statements.
+// sumOf adds up the work of several levels: I/Os in both directions, or statements.
 func (c *facts) sumOf(group []searchLevel) (read, write *Direction, total Direction) {
 	for _, l := range group {
 		if c.result.Plan.Database != nil {
@@ -406,7 +403,7 @@ func (c *facts) sumOf(group []searchLevel) (read, write *Direction, total Direct
 	return read, write, total
 }
 
-// byRate are the levels of all rounds, grouped by their rate, ascending.
+// byRate groups the levels of all rounds by rate, ascending.
 func (c *facts) byRate() [][]searchLevel {
 	var all []searchLevel
 	for _, r := range c.searches {
@@ -433,8 +430,8 @@ func joined(sum, d *Direction) *Direction {
 	return new(sum.plus(*d))
 }
 
-// due is how many operations a second were due. With random arrivals this is not quite the
-// rate that was asked for.
+// due returns the operations a second that were due. With random arrivals it differs a little from
+// the requested rate.
 func (l searchLevel) due() float64 {
 	if l.outcome == nil || l.seconds() <= 0 || l.outcome.Due <= 0 {
 		return float64(l.offered())
@@ -442,8 +439,7 @@ func (l searchLevel) due() float64 {
 	return float64(l.outcome.Due) / l.seconds()
 }
 
-// statements is what the sessions of a database did in a level. The rest of its numbers count
-// the I/Os of that.
+// statements returns the statements of the database sessions in a level. Its other numbers count their I/Os.
 func (l searchLevel) statements() Direction {
 	var d Direction
 	if l.outcome == nil || l.seconds() <= 0 {
@@ -457,8 +453,8 @@ func (l searchLevel) statements() Direction {
 	return d
 }
 
-// markThroughputKnee marks the last point that achieves what was due, before the first that
-// does not; none where all do, or none.
+// markThroughputKnee marks the last point that achieves what was due, before the first that does
+// not. It marks none if all points or no points achieve it.
 func markThroughputKnee(points []CurvePoint, due []float64) {
 	for i := range points {
 		if float64(points[i].Achieved) >= due[i]*followShare {
@@ -471,9 +467,9 @@ func markThroughputKnee(points []CurvePoint, due []float64) {
 	}
 }
 
-// markLatencyKnee marks the point of the curve of p99 over the offered rate, both from 0 to 1,
-// that is farthest below the line between its ends. A curve that bends less than
-// leastBend of that height has no knee. Points whose latency is not known are none of it.
+// markLatencyKnee marks the point of the curve of p99 over the offered rate, both scaled to 0 to 1,
+// that is farthest below the line between its ends. A curve that bends by less than leastBend has
+// no knee. Points without a known latency are ignored.
 func markLatencyKnee(all []CurvePoint) {
 	var points []*CurvePoint
 	for i := range all {
@@ -503,7 +499,7 @@ func markLatencyKnee(all []CurvePoint) {
 	}
 }
 
-// checkCapacity says when a search did not find the capacity, or not exactly.
+// checkCapacity reports a search that did not find the capacity, or not exactly.
 func checkCapacity(c *facts, found *findings) {
 	if c.capacity == nil {
 		return
@@ -542,8 +538,7 @@ func (c *facts) checkBound(b BoundCapacity, found *findings) {
 	}
 }
 
-// uncertain says that the search did not close in on the capacity, or that the interval is wide
-// or has no end.
+// uncertain reports that the search did not close in on the capacity, or that the interval is wide or open.
 func (b BoundCapacity) uncertain() bool {
 	wide := max(intervalWide*float64(b.OperationsPerSecond), leastWide)
 	return b.open || b.Low == 0 || b.High == 0 || float64(b.High-b.Low) > wide
@@ -570,9 +565,9 @@ func (b BoundCapacity) ended() string {
 	return fmt.Sprintf(" The search ended after %d levels, as many as there may be.", runfile.MaxCapacityLevels)
 }
 
-// contradiction looks for two rates of one round of which the lower one fails the first bound
-// and the much higher one keeps it, both beyond doubt. Of each rate the last level counts, as in
-// the search, if it is so long that a hiccup is not most of it.
+// contradiction looks in one round for a rate that surely fails the first bound, and a much higher
+// rate that surely keeps it. As in the search, the last level of each rate counts; it must be so
+// long that a hiccup does not dominate it.
 func (c *facts) contradiction() (low, high int64, ok bool) {
 	for _, r := range c.searches {
 		lowestBroken := int64(math.MaxInt64)
@@ -597,8 +592,8 @@ func (c *facts) contradiction() (low, high int64, ok bool) {
 	return 0, 0, false
 }
 
-// shown are the repetitions whose numbers are shown. The other levels of a search are short,
-// and nobody misses what an array counted in them.
+// shown returns the repetitions whose numbers are shown. The other levels of a search are short,
+// and need no array counters.
 func (c *facts) shown() []Summary {
 	if c.capacity != nil {
 		return c.headline
@@ -606,7 +601,7 @@ func (c *facts) shown() []Summary {
 	return c.repetitions
 }
 
-// searchSeconds is how long the shortest round measured, all of its levels together.
+// searchSeconds returns the measured time of the shortest round, all of its levels together.
 func (c *facts) searchSeconds() float64 {
 	least := math.Inf(1)
 	for _, r := range c.searches {
@@ -619,7 +614,7 @@ func (c *facts) searchSeconds() float64 {
 	return least
 }
 
-// capacityVariation is how much the capacities of the rounds differ; nil with fewer than two.
+// capacityVariation returns the variation between the rounds' capacities; nil with fewer than two.
 func (c *facts) capacityVariation() *int32 {
 	if cv, ok := stats.CoefficientOfVariation(rates(c.searches, 0)); ok {
 		return permille(cv)
@@ -627,8 +622,8 @@ func (c *facts) capacityVariation() *int32 {
 	return nil
 }
 
-// limitedBy reports what limits the capacity within the first bound under a code. The level
-// above it shows that, and the summary is of the level at it.
+// limitedBy adds a finding with this code if the limit applies to the capacity within the first
+// bound. The level above the capacity shows the limit; the summary describes the level at it.
 func (c *facts) limitedBy(limit string, code Code, found *findings) bool {
 	if c.capacity == nil || c.capacity.Bounds[0].LimitedBy != limit {
 		return false
@@ -647,9 +642,9 @@ func (c *facts) limitedBy(limit string, code Code, found *findings) bool {
 	return true
 }
 
-// addCapacity adds the capacity within the first bound to the numbers of the level at it. A
-// capacity that was not reached is not known. The line was full where it limits the capacity,
-// although the level at it keeps a little below.
+// addCapacity adds the capacity within the first bound to the numbers of the level at it, unless
+// the capacity was not reached. If the wire limits it, the wire percentage is that of the level
+// above: the level at the capacity stays a little below the limit.
 func addCapacity(p *runfile.SuitePoint, c *Capacity) {
 	if c == nil || !c.Bounds[0].Reached {
 		return

@@ -12,8 +12,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
-// storageOf is a server with a known capacity: up to it, an operation takes idleUs and one in
-// a thousand ten times as long. Beyond it, no more than the capacity end, and all are slow.
+// storageOf is a server with a known capacity. Up to it, an operation takes idleUs, and one in a thousand
+// takes ten times as long. Above it, only as many operations as the capacity end, and all are slow.
 type storageOf struct {
 	capacity int64 // operations a second
 	idleUs   int64
@@ -24,8 +24,8 @@ const (
 	levelSeconds = 15
 )
 
-// searched is a search of p99 within 1 ms and p99 within 5 ms over one storage, by one client
-// with 4 x 8 I/Os of 8 KiB outstanding. Its rates are in the order of a search.
+// searched returns a search for p99 within 1 ms and within 5 ms on one storage. One client has 4 x
+// 8 I/Os of 8 KiB outstanding. Its rates are in the order of a search.
 func searched(t testing.TB, s storageOf, rounds int32, offered ...int64) runfile.Result {
 	t.Helper()
 	r := good(t)
@@ -95,7 +95,7 @@ func eachSecond(n int64) []int64 {
 	return out
 }
 
-// levelHistogram has 999 latencies of us, and one ten times as long.
+// levelHistogram has 999 latencies of us µs, and one that is ten times as long.
 func levelHistogram(t testing.TB, us int64) string {
 	t.Helper()
 	h := stats.NewHistogram()
@@ -110,7 +110,7 @@ func levelHistogram(t testing.TB, us int64) string {
 	return enc
 }
 
-// inSearch are the rates of a search for a capacity of 40,000.
+// inSearch returns the rates of a search for a capacity of 40,000.
 func inSearch() []int64 {
 	return []int64{64, 256, 1024, 4096, 16384, 65536, 32768, 46341, 38968, 42495, 40693, 39821}
 }
@@ -150,7 +150,7 @@ func TestASearchTellsTheCapacityAndWhereItsNumbersWereMeasured(t *testing.T) {
 	}
 }
 
-// A search is made of levels that are short, differ, and go beyond what the storage can do.
+// The levels of a search are short, differ from each other, and exceed the capacity of the storage.
 func TestASearchIsNotBlamedForWhatItDoesOnPurpose(t *testing.T) {
 	t.Parallel()
 	r := searched(t, storageOf{40_000, 200}, 2, inSearch()...)
@@ -158,7 +158,7 @@ func TestASearchIsNotBlamedForWhatItDoesOnPurpose(t *testing.T) {
 	if j := Judge(r); len(j.Findings) != 0 {
 		t.Errorf("%+v", j.Findings)
 	}
-	// The same levels, as repetitions of one load, show what the checks say otherwise.
+	// The same levels as repetitions of one load raise findings.
 	r.Plan.Workload.Raw.Capacity = nil
 	eachRep(&r, func(rep *runfile.Repetition) { rep.Step, rep.Level = nil, nil })
 	j := Judge(r)
@@ -169,7 +169,7 @@ func TestASearchIsNotBlamedForWhatItDoesOnPurpose(t *testing.T) {
 	}
 }
 
-// Results of long searches leave out latencies that are far from the capacity.
+// Results of long searches omit latencies far from the capacity.
 func TestTheKneeIsFoundWhereSomeLatenciesAreNotKnown(t *testing.T) {
 	t.Parallel()
 	r := searched(t, storageOf{40_000, 200}, 1, inSearch()...)
@@ -262,15 +262,15 @@ func TestWhatLimitsACapacity(t *testing.T) {
 	}
 }
 
-// slobOf makes a search one of SLOB, with 4 reads ahead for scans.
+// slobOf turns a search into one of SLOB, with 4 reads ahead for scans.
 func slobOf(r *runfile.Result, access string, users int32) {
 	r.Plan.Workload = runfile.Workload{SLOB: &runfile.SLOB{
 		Access: access, Users: []int32{users}, ReadAhead: 4, Capacity: r.Plan.Workload.Raw.Capacity,
 	}}
 }
 
-// inDatabase makes the operations of a search statements, of 64 reads that each take 100 µs. Its
-// windows are between snapshots, and half a second longer than the levels.
+// inDatabase turns the operations of a search into statements of 64 reads, 100 µs each. Its windows
+// lie between snapshots and are half a second longer than the levels.
 func inDatabase(t testing.TB, r *runfile.Result) {
 	t.Helper()
 	slobOf(r, runfile.AccessRandomRead, 8)
@@ -381,7 +381,7 @@ func TestACapacityThatIsNotExactIsSuspect(t *testing.T) {
 	if !(BoundCapacity{OperationsPerSecond: 2, High: 4}).uncertain() {
 		t.Error("an interval without a lower end is certain")
 	}
-	// A search that used up its levels, for another bound, does not doubt what it found before.
+	// A search that uses up its levels on another bound does not cast doubt on an earlier result.
 	many := make([]int64, 0, runfile.MaxCapacityLevels)
 	for len(many) < runfile.MaxCapacityLevels-len(inSearch()) {
 		many = append(many, 100+int64(len(many)))
@@ -404,11 +404,11 @@ func TestASearchOverAStorageThatChangesIsNotSteady(t *testing.T) {
 	if j := Judge(r); !hasFinding(j, NotSteady, "did not keep p99 of 1 ms at 30000 operations/s and kept it at 38968") {
 		t.Errorf("%+v", j.Findings)
 	}
-	// The rate kept the bound when it was measured again.
+	// The rate keeps the bound when it is measured again.
 	again := searched(t, storageOf{40_000, 200}, 1, inSearch()...)
 	addLevel(t, &again, storageOf{20_000, 200}, 1, 30_000)
 	addLevel(t, &again, storageOf{40_000, 200}, 1, 30_000)
-	// A stall is most of a short level.
+	// A stall dominates a short level.
 	brief := searched(t, storageOf{40_000, 200}, 1, inSearch()...)
 	addLevel(t, &brief, storageOf{20_000, 200}, 1, 30_000)
 	rep := &brief.Clients[0].Load.Repetitions[len(inSearch())]
@@ -416,7 +416,7 @@ func TestASearchOverAStorageThatChangesIsNotSteady(t *testing.T) {
 	for i, slow := range rep.Level.Slow {
 		rep.Level.Slow[i] = slow[:4]
 	}
-	// The interval of a share ends near the bound, on the other side of it.
+	// The interval of the share ends just across the bound.
 	near := searched(t, storageOf{40_000, 200}, 1, inSearch()...)
 	addLevel(t, &near, storageOf{40_000, 200}, 1, 30_000)
 	level := near.Clients[0].Load.Repetitions[len(inSearch())].Level
@@ -519,7 +519,7 @@ func TestACapacityCanBeExpected(t *testing.T) {
 			}
 		})
 	}
-	// One slow second breaks the bound, and not surely.
+	// One slow second breaks the bound, but not surely.
 	r := searched(t, storage, 1, 64)
 	r.Plan.Expect = &runfile.Expect{MinCapacity: new(int64(100))}
 	eachRep(&r, func(rep *runfile.Repetition) { rep.Level.Slow[0][0] = 14 })
@@ -542,7 +542,7 @@ func TestARoundThatIsMissingMakesASearchPartial(t *testing.T) {
 	}
 }
 
-// The levels of a file can be anything.
+// A file can contain any levels.
 func TestABrokenSearchIsJudged(t *testing.T) {
 	t.Parallel()
 	for name, mutate := range map[string]func(*runfile.Repetition){

@@ -18,7 +18,7 @@ func checkClientCPU(c *facts, found *findings) {
 	switch {
 	case len(seen) == 0:
 	case atLeastPermille(c.overall.WirePermille, wireSaturated):
-		// The line was filled all the same: nothing was held back.
+		// The line is full, so the CPU did not limit the load.
 		found.add(ClientCPUBound, Info, "The line is full, but the client is almost at its limit: %s.",
 			strings.Join(seen, ", "))
 	default:
@@ -27,7 +27,7 @@ func checkClientCPU(c *facts, found *findings) {
 	}
 }
 
-// busyClient says what of the clients' CPU is used up.
+// busyClient returns the client CPUs that are used up.
 func (c *facts) busyClient(cpu ClientCPU) []string {
 	var seen []string
 	if atLeastPermille(cpu.BusiestNodePermille, cpuBusy) {
@@ -127,7 +127,7 @@ func opsOrZero(d *Direction) int64 {
 func checkTime(c *facts, found *findings) {
 	seconds := float64(c.overall.DurationMilliseconds) / 1000
 	if c.capacity != nil {
-		seconds = c.searchSeconds() // its levels are as short as their percentiles allow
+		seconds = c.searchSeconds() // a search keeps its levels as short as their percentiles allow
 	}
 	switch {
 	case c.overall.isOf(runfile.StepCalibrate): // takes as long as Oracle wants
@@ -139,20 +139,27 @@ func checkTime(c *facts, found *findings) {
 			seconds)
 	}
 	for _, s := range c.repetitions {
-		// A calibration goes through loads of two kinds: it cannot be steady. Nor can a level above
-		// the capacity, and checkCapacity looks at those below.
+		// A calibration cannot be steady: it has loads of two kinds. Nor can a level above the capacity;
+		// checkCapacity checks the levels below.
 		if f := s.Steadiness; f.Known && !f.Steady && !s.isOf(runfile.StepCalibrate) && !s.isOf(runfile.StepRate) {
 			found.add(NotSteady, Warning, "Repetition %s was not steady: throughput deviated by %s from its mean and "+
-				"drifted by %s; latency deviated by %s and drifted by %s. Use a longer warm-up, and look for what changed.",
-				s.name(), permilleText(&f.DeviationPermille), permilleText(&f.DriftPermille),
-				permilleText(&f.LatencyDeviationPermille), permilleText(&f.LatencyDriftPermille))
+				"drifted by %s%s; latency deviated by %s and drifted by %s%s. Use a longer warm-up, and look for what changed.",
+				s.name(), permilleText(&f.DeviationPermille), permilleText(&f.DriftPermille), stepText(f.StepPermille),
+				permilleText(&f.LatencyDeviationPermille), permilleText(&f.LatencyDriftPermille), stepText(f.LatencyStepPermille))
 		}
 	}
 }
 
+func stepText(permille int32) string {
+	if permille == 0 {
+		return ""
+	}
+	return ", with a step of " + permilleText(&permille)
+}
+
 func checkPace(c *facts, found *findings) {
 	if c.capacity != nil {
-		return // it goes beyond the pace that can be kept on purpose
+		return // a search exceeds the possible pace on purpose
 	}
 	late, dropped, ops := int64(0), int64(0), int64(0)
 	for _, cl := range c.result.Clients {
@@ -191,9 +198,9 @@ func checkForeignLoad(c *facts, found *findings) {
 	}
 }
 
-// checkForeignMount looks for more bytes on the mount of the kernel than the load moved: other
-// processes and pods of the machine share it. Only direct I/O compares, because a page cache
-// reads ahead, and only a load of our own, because a database has other files.
+// checkForeignMount looks for more bytes on the kernel's mount than the load moved: other processes
+// and pods of the machine share it. It compares direct I/O only, because a page cache reads ahead,
+// and only our own loads, because a database has other files.
 func checkForeignMount(c *facts, found *findings) {
 	buffered := func(cl runfile.ClientResult) bool { return cl.Load.Mount == nil || !cl.Load.Mount.DirectIO }
 	if !c.kernel() || c.result.Plan.Database != nil || slices.ContainsFunc(c.result.Clients, buffered) {
@@ -202,7 +209,7 @@ func checkForeignMount(c *facts, found *findings) {
 	for _, s := range c.repetitions {
 		m, seen, known := mountCounters(c.result, s.Repetition)
 		moved, load := m.ServerReadBytes+m.ServerWriteBytes, float64(s.Total.Bytes)
-		// The load may have been faster in the time that the counters are of, as fast as all of it.
+		// Within the time of the counters the load may have moved all of its bytes.
 		tolerated := max(load*(mountForeign+edgePermille(&s)), foreignBytesPerSecond*float64(s.DurationMilliseconds)) / 1000
 		if !known || float64(moved) <= load+tolerated {
 			continue
@@ -356,8 +363,8 @@ func clientCPU(parts []clientRep, bytes int64, databaseCores float64) ClientCPU 
 	return cpu
 }
 
-// databaseCPU are the microseconds that the sessions of a database used, which
-// are the load's as much as the loader's own.
+// databaseCPU returns the CPU time of the database sessions in microseconds. It belongs to the
+// load, like that of the loader.
 func databaseCPU(p clientRep) int64 {
 	if p.rep.Oracle == nil {
 		return 0

@@ -6,12 +6,11 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// clockSkewed is from when on a clock is wrong. The offset is known to about a
-// second, and a second or two matter to nobody who looks into a log.
+// clockSkewed is the offset from which a clock is wrong. The offset is known to about a second, and
+// a second or two do not matter in a log.
 const clockSkewed = 5 * time.Second
 
-// clockOffset is what must be added to the times of a client to compare them
-// with others'.
+// clockOffset is the time to add to a client's times to compare them with those of others.
 func clockOffset(cl runfile.ClientResult) (ahead time.Duration, known bool) {
 	if cl.Observed == nil || cl.Observed.ClockOffsetMilliseconds == nil {
 		return 0, false
@@ -19,9 +18,9 @@ func clockOffset(cl runfile.ClientResult) (ahead time.Duration, known bool) {
 	return time.Duration(*cl.Observed.ClockOffsetMilliseconds) * time.Millisecond, true
 }
 
-// clockOffsets are those of all, or zeros: with some of them only, clients that
-// ran together would seem apart. Offsets that are no more than their own error
-// are zeros, too, for clocks that agree are better than what is known of them.
+// clockOffsets returns the offsets of all clients, or zeros: with only some of them, clients that
+// ran together would seem apart. Offsets within their own error are also zeros, because
+// synchronized clocks are better than the estimate.
 func clockOffsets(parts []clientRep) []time.Duration {
 	offsets := make([]time.Duration, len(parts))
 	var least, most time.Duration
@@ -42,8 +41,8 @@ func clockOffsets(parts []clientRep) []time.Duration {
 	return offsets
 }
 
-// checkClocks names the clients, and the array, whose clocks differ from that of the
-// API server. An array divides its counts by its own seconds, so only its times are wrong.
+// checkClocks names the clients, and the array, whose clocks differ from the API server's. An array
+// divides its counts by its own seconds, so only its times are wrong.
 func checkClocks(c *facts, found *findings) {
 	if ms := c.survey().ClockOffsetMilliseconds; ms != nil {
 		offset := time.Duration(*ms) * time.Millisecond
@@ -73,9 +72,9 @@ func checkClocks(c *facts, found *findings) {
 	}
 }
 
-// checkTogether: rates of clients that did not run at the same time must not
-// be added. Clients learn of the next level of a search within a second, which is too much of a
-// short one; of the others, the worst stands for all.
+// checkTogether looks for clients that did not run at the same time: their rates must not be added.
+// Clients start a level of a search up to a second apart, which is too much for a short level. The
+// worst of the longer levels represents them all.
 func checkTogether(c *facts, found *findings) {
 	worst, level := 1.0, ""
 	for _, s := range c.repetitions {

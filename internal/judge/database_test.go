@@ -11,8 +11,7 @@ import (
 	"github.com/nfsbench/nfsbench/test/experiments"
 )
 
-// scanRun is a full table scan over four paths, with everything that can be seen
-// of it.
+// scanRun is a full table scan over four paths, with all evidence.
 func scanRun(testing.TB) runfile.Result {
 	r := experiments.Scan(fourPaths()...)
 	load, o := &r.Clients[0].Load, r.Clients[0].Load.Oracle
@@ -337,7 +336,7 @@ func TestFindingsOfDatabases(t *testing.T) {
 	}
 }
 
-// waited makes a wait so many permille of the wait time of sessions, and reads the rest.
+// waited makes a wait the given permille of the sessions' wait time, and reads the rest.
 func waited(r *runfile.Result, name, class string, permille int64) {
 	for i := range r.Clients[0].Load.Repetitions {
 		w := r.Clients[0].Load.Repetitions[i].Oracle
@@ -355,13 +354,13 @@ func forEach(r *runfile.Result, do func(*runfile.Repetition)) {
 	}
 }
 
-// timed lets the sessions of a repetition wait for a part of the time of its users.
+// timed makes the sessions of a repetition wait for a part of their users' time.
 func timed(rep *runfile.Repetition, permille int64) {
 	all := int64(rep.Step.Users) * rep.End.Sub(rep.Start).Microseconds()
 	rep.Oracle.ForegroundWaitMicroseconds = new(all * permille / 1000)
 }
 
-// asynchronous is what the node had of it before the load and under it.
+// asynchronous sets the node's asynchronous I/O requests before and during the load.
 func asynchronous(before, under int64) func(*runfile.Result) {
 	return func(r *runfile.Result) {
 		const limit = 65_536
@@ -373,7 +372,7 @@ func asynchronous(before, under int64) func(*runfile.Result) {
 	}
 }
 
-// counted adds a storage that took so many microseconds for each read.
+// counted adds a storage that takes the given microseconds for each read.
 func counted(r *runfile.Result, micros int64) {
 	for _, rep := range r.Clients[0].Load.Repetitions {
 		n := rep.Read.Count
@@ -422,12 +421,12 @@ func TestWhatIsAsItShouldBeIsNoFinding(t *testing.T) {
 		permille int64
 	}{
 		"resmgr:cpu quantum": {"Scheduler", 49}, "log file sync": {"Commit", 999}, "db file scattered read": {"User I/O", 999},
-		// These are for storage, or for one who waits for it.
+		// Waits for storage, or for a process that waits for it.
 		"log buffer space": {"Configuration", 999}, "checkpoint completed": {"Configuration", 999},
 		"rdbms ipc reply": {"Other", 999}, "reliable message": {"Other", 999},
 		"enq: KO - fast object checkpoint": {"Application", 999}, "enq: CF - contention": {"Other", 999},
 		"gc cr grant 2-way": {"Cluster", 999}, "gc current grant busy": {"Cluster", 999}, "gc cr multi block request": {"Cluster", 999},
-		// These are for storage in part.
+		// Waits that are for storage in part.
 		"free buffer waits": {"Configuration", 99}, "write complete waits": {"Configuration", 99},
 		"log file switch (checkpoint incomplete)": {"Configuration", 99}, "log file switch completion": {"Configuration", 99},
 	} {
@@ -551,7 +550,7 @@ func TestMillisecondsOfOldReleasesAreTaken(t *testing.T) {
 	}
 }
 
-// useCPU makes the database use so many cores in each window.
+// useCPU makes the database use the given number of cores in each window.
 func useCPU(r *runfile.Result, cores float64) {
 	for i := range r.Clients[0].Load.Repetitions {
 		rep := &r.Clients[0].Load.Repetitions[i]

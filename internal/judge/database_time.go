@@ -7,18 +7,18 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// sessionTime is how much of the time of the users of a SLOB load is accounted for: nobody
-// waits for two things at once, and nobody of them is idle.
+// sessionTime shows how much of the users' time in a SLOB load is accounted for: no user waits for
+// two things at once, and none is idle.
 type sessionTime struct {
-	all     time.Duration // of all users together
-	waited  time.Duration // by foreground sessions, whosever they are
-	working time.Duration // by their processors
-	// A wait counts when it ends, the second reading of the views comes late under load, and the
-	// session that reads them and those of jobs are foreground, too.
+	all     time.Duration // all users together
+	waited  time.Duration // all foreground sessions, also those of other users
+	working time.Duration // CPU time of their processes
+	// A wait counts when it ends, the second reading of the views is late under load, and foreground
+	// sessions include the one that reads them and those of jobs.
 	slack time.Duration
 }
 
-// sessionTimeOf is known where users work all the time of a window.
+// sessionTimeOf is known if users work for the whole window.
 func (c *facts) sessionTimeOf(s Summary) (t sessionTime, known bool) {
 	slob := c.result.Plan.Workload.SLOB
 	if slob == nil || s.Step == nil || s.Step.Users <= 0 {
@@ -38,7 +38,7 @@ func (c *facts) sessionTimeOf(s Summary) (t sessionTime, known bool) {
 	return t, t.all > 0
 }
 
-// checkForeignSessions looks for more waiting than the users of the load can do.
+// checkForeignSessions looks for more wait time than the users of the load can have.
 func checkForeignSessions(c *facts, found *findings) {
 	for _, s := range c.repetitions {
 		t, known := c.sessionTimeOf(s)
@@ -54,15 +54,15 @@ func checkForeignSessions(c *facts, found *findings) {
 	}
 }
 
-// checkUserTime looks for waits that are too short for the number of users and of reads.
+// checkUserTime looks for waits that are too short for the number of users and reads.
 func checkUserTime(c *facts, found *findings) {
 	slob := c.result.Plan.Workload.SLOB
 	if slob == nil || slob.Access != runfile.AccessRandomRead || slob.Kit != nil || slob.WorkLoop > 0 ||
 		slob.Think != nil {
-		return // their users may be idle, or wait for reads that began before
+		return // users may be idle, or wait for reads that began earlier
 	}
 	if len(c.busyClient(c.overall.ClientCPU)) > 0 || c.severalInstances() || c.overall.Read == nil || c.waitsAsStorage() {
-		return // they may wait for a processor, of one instance of several, too, which no view counts
+		return // users may wait for a processor, also of one of several instances, which no view counts
 	}
 	t, known := c.sessionTimeOf(*c.overall)
 	accounted := (t.waited + t.working).Seconds()
@@ -83,7 +83,7 @@ func (c *facts) severalInstances() bool {
 	})
 }
 
-// waitsAsStorage says that the waits for reads are as long as the reads of the storage, so that
+// waitsAsStorage reports whether the waits for reads are as long as the reads of the storage: then
 // the views do not count too little.
 func (c *facts) waitsAsStorage() bool {
 	array := c.overall.Storage.MeanLatencyMicroseconds

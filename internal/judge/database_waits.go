@@ -9,8 +9,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// checkWaits looks for waits that say that something in the database, and not its
-// storage, was the limit. It adds them up: several short ones cost as much as a long one.
+// checkWaits looks for waits that show that the database, not its storage, was the limit. It adds
+// them up: several short waits cost as much as a long one.
 func checkWaits(c *facts, found *findings) {
 	sum, parts, advice := int64(0), []string(nil), ""
 	for _, w := range c.database.Waits { // the longest first
@@ -34,25 +34,23 @@ func checkWaits(c *facts, found *findings) {
 			"measured. %s", percent(sum), listed(parts), advice)
 }
 
-// perhapsStorage: a database with too small logs or too few writers waits so, and a few percent
-// of it come from slow storage, too.
+// perhapsStorage reports waits that small logs or too few writers cause. Slow storage causes a few
+// percent of them, too.
 func perhapsStorage(name string) bool {
 	return strings.HasPrefix(name, "log file switch") || name == "free buffer waits" || name == "write complete waits"
 }
 
-// forStorage reports waits for others that do I/O, whatever Oracle's class of them says: for the
-// writers of logs and blocks, for the control file, and for another instance that allows to
-// read a block from storage.
+// forStorage reports waits for other processes that do I/O, whatever their Oracle class: the writers of
+// logs and blocks, the control file, and another instance that grants the read of a block from storage.
 func forStorage(name string) bool {
 	return regexp.MustCompile(`^(log buffer space|checkpoint completed|rdbms ipc reply|flashback buf free by RVWR|` +
 		`enq: (KO|RO|CF) .*|gc .*(grant|disk|multi block).*)$`).MatchString(name)
 }
 
-// notStorage is what to do about a wait that is not for storage; empty for all
-// others. Oracle's classes say what it is: Configuration is a resource of the database
-// that is too small, Scheduler its resource manager, Concurrency and Application are
-// sessions that wait for each other, Cluster is the other instances. Other is anything, so
-// only its latches are taken. What a calibration waits for in the remaining classes is not known.
+// notStorage returns the advice for a wait that is not for storage; empty for all others. It follows
+// Oracle's classes: in Configuration a resource of the database is too small, Scheduler is its resource
+// manager, in Concurrency and Application sessions wait for each other, Cluster is the other instances.
+// Other is mixed, so only its latches count. For a calibration, waits in the remaining classes are unclear.
 func (c *facts) notStorage(w DatabaseWait) string {
 	if forStorage(w.Name) {
 		return ""

@@ -28,8 +28,7 @@ func TestCountersMayMissTheEdgesOfAShortWindowOnly(t *testing.T) {
 	}
 }
 
-// The samples of the mount lie inside of the window: what they say is of less
-// time than what the load says.
+// The samples of the mount lie inside the window, so they cover less time than the load's window.
 func TestCountersOfAPartOfTheWindowAreComparedWithThatPartOfTheLoad(t *testing.T) {
 	cases := map[string]struct {
 		reason   string
@@ -69,8 +68,8 @@ func TestCountersOfAPartOfTheWindowAreComparedWithThatPartOfTheLoad(t *testing.T
 	}
 }
 
-// A loader that waits for a processor reads the counters of its channels late. That is no
-// fallback to another client, and proves none.
+// A loader that waits for a processor reads its channel counters late. The late reading is no
+// fallback to another client, and no proof against one.
 func TestChannelsThatWereReadLateAreNoMismatch(t *testing.T) {
 	cases := map[string]struct {
 		share    int64 // of the load, in permille, on channels
@@ -102,7 +101,7 @@ func TestChannelsThatWereReadLateAreNoMismatch(t *testing.T) {
 	}
 }
 
-// What carried the load is looked at first: no delay explains another version, or no layout.
+// The protocol check comes first: no delay explains another version or a missing layout.
 func TestALateReadingExcusesNoOtherProtocol(t *testing.T) {
 	t.Parallel()
 	for name, declared := range map[string]string{"another version": "NFSv4.1", "no layout": runfile.PNFS} {
@@ -123,7 +122,7 @@ func TestALateReadingExcusesNoOtherProtocol(t *testing.T) {
 	}
 }
 
-// Readings that took as long as the window may have seen all of the load, or nothing.
+// Readings that took as long as the window may cover all of the load or none of it.
 func TestCountersThatMustNotHaveSeenAnythingSayNothing(t *testing.T) {
 	t.Parallel()
 	r := kernelRun(t)
@@ -135,8 +134,8 @@ func TestCountersThatMustNotHaveSeenAnythingSayNothing(t *testing.T) {
 	}
 }
 
-// Beside Direct NFS, what the mount moved is held against all of the load that it can have seen,
-// and a small load against what trace files are.
+// With Direct NFS, the bytes of the mount are compared with all of the load that its counters may
+// cover. A small load is compared with the usual size of trace files.
 func TestTheMountBesideDirectNFSIsNotBlamedForItsEdges(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -170,7 +169,7 @@ func TestTheMountBesideDirectNFSIsNotBlamedForItsEdges(t *testing.T) {
 	}
 }
 
-// Two pods of a node share the mount of its kernel: each reads the counters of both.
+// Two pods of a node share the mount of its kernel: each reads the counters for both.
 func TestTheMountOfAMachineCountsOnceForAllItsClients(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

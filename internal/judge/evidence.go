@@ -125,23 +125,21 @@ func quantity(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// edgePermille is what channels and mounts may miss of a window because their
-// counters are read beside the load and not at the instant when it begins or
-// ends. In a short window that is a larger share, and where the loader had to wait for
-// a processor, it has measured by how much they are apart.
+// edgePermille is the part of a window that channels and mounts may miss, because their counters
+// are not read exactly when it begins or ends. It is a larger share of a short window. If the
+// loader had to wait for a processor, it measured the delay.
 func edgePermille(s *Summary) float64 {
 	waited := float64(s.EdgeMilliseconds) / float64(max(s.DurationMilliseconds, 1))
 	return windowEdge(s) + min(waited, mostEdge)*1000
 }
 
-// windowEdge is the usual tolerance.
+// windowEdge is the usual tolerance, in permille of the window.
 func windowEdge(s *Summary) float64 {
 	return min(edgeMilliseconds/float64(max(s.DurationMilliseconds, 1)), 0.1) * 1000
 }
 
-// leastMoved is the permille of the load that a mount must have moved, in the
-// time that its counters are of. Where that is not the whole window, the machine
-// was busy, and the load may have been faster in the rest.
+// leastMoved is the minimum permille of the load that a mount must move in the time of its counters. If
+// that is not the whole window, the machine was busy, and the load may have been faster in the rest.
 func leastMoved(s *Summary, coverage float64) float64 {
 	return clientCacheShare - edgePermille(s) - (1-coverage)*1000
 }
@@ -192,14 +190,13 @@ func (e Evidence) yes(format string, args ...any) Evidence {
 	return e
 }
 
-// part is the share of a repetition that counters are of. A reading takes time, so there is
-// what they must have seen, and the most that they can have seen.
+// part is the share of a repetition that counters cover. A reading takes time, so least is the
+// share that they surely cover, and most the share that they can cover.
 type part struct{ least, most float64 }
 
-// mountCounters adds up the mounts of all clients in a repetition's window. It is not known
-// (false) unless every client has them, and they must have seen something. The counters are of
-// the time between two samples inside of the repetition. Clients that share a mount have the
-// same counters, which count once.
+// mountCounters adds up the mounts of all clients in a repetition's window. It returns false if a
+// client has no counters, or if the counters may cover nothing. They cover the time between two
+// samples inside the repetition. Clients that share a mount have the same counters, which count once.
 func mountCounters(r runfile.Result, index int32) (sum runfile.MountCounters, seen part, known bool) {
 	var least, most, lasted time.Duration
 	mounts, shared := map[string]bool{}, false
@@ -235,14 +232,14 @@ func mountCounters(r runfile.Result, index int32) (sum runfile.MountCounters, se
 	}
 	of := func(d time.Duration) float64 { return min(float64(d)/float64(lasted), 1) }
 	seen = part{least: of(least), most: of(most)}
-	if shared { // with those that ran at another time
+	if shared { // with clients that ran at another time
 		seen.least *= together((&facts{result: r}).parts(index))
 	}
 	return sum, seen, true
 }
 
-// mountOf tells mounts apart. The kernel of a machine has one for all clients with the same
-// source, and its counters are of all of them.
+// mountOf identifies a mount. The kernel of a machine has one mount for all clients with the same
+// source, and its counters cover all of them.
 func mountOf(cl runfile.ClientResult) string {
 	if m := cl.Load.Mount; m != nil && m.Source != "" && !slices.Contains(m.Options, "nosharecache") {
 		return nodeOf(cl) + "|" + m.Source

@@ -23,8 +23,8 @@ const (
 type observation struct {
 	says statement
 	text string // the source, and what it shows
-	// proof: this source alone proves what carried the load, or that something else carried a
-	// part. Others can agree although the load went elsewhere.
+	// proof: this source alone proves what carried the load, or that something else carried a part of
+	// it. Other sources can agree although the load went elsewhere.
 	proof bool
 }
 
@@ -79,8 +79,8 @@ func (e Evidence) weigh(all []observation) Evidence {
 	return e
 }
 
-// accessShare is the least share, in permille, that a method had in what was
-// read of data files in a window; false when no window tells.
+// accessShare is the smallest share, in permille, of a method in the reads of data files in a
+// window; false if no window shows it.
 func accessShare(r runfile.Result, method string) (least int64, known bool) {
 	least = 1000
 	for _, w := range databaseWindows(r, 0) {
@@ -103,7 +103,7 @@ func accessShare(r runfile.Result, method string) (least int64, known bool) {
 	return least, known
 }
 
-// otherMethods are those of data files that were read in another way.
+// otherMethods returns the methods of data files that were read in another way.
 func otherMethods(r runfile.Result, method string) string {
 	var seen []string
 	for _, w := range databaseWindows(r, 0) {
@@ -145,8 +145,7 @@ func ownServers(plan runfile.Plan, all []runfile.DNFSServer) []runfile.DNFSServe
 	return own
 }
 
-// oracleVersion is the protocol in our words of what Oracle calls it; empty when
-// that does not tell.
+// oracleVersion translates Oracle's name of the protocol into ours; empty if it does not show the version.
 func oracleVersion(text string) string {
 	t := strings.ToLower(text)
 	switch {
@@ -243,7 +242,7 @@ func mountObservation(r runfile.Result, s *Summary) observation {
 	case share <= mountFlat:
 		return observation{says: agrees, text: "mountstats (flat)"}
 	case moved*1000 <= foreignBytesPerSecond*seen.most*float64(s.DurationMilliseconds):
-		// Trace files are as much, whatever the load is.
+		// Trace files have this size whatever the load is.
 		return observation{says: silent, text: fmt.Sprintf("mountstats (%.1f %% of a small load)", share/10)}
 	case share <= mountCarried:
 		return observation{
@@ -334,10 +333,9 @@ func databaseKernelEvidence(r runfile.Result, s *Summary, d *DatabaseSummary) Ev
 	return e
 }
 
-// arrayObservation is the array's list of connected clients: who used the volume over
-// which address with which protocol. It proves nothing alone, because the kernel's
-// mount beside Direct NFS is a client, too, and never denies, because an array
-// forgets idle clients late. asked is false where no array can tell.
+// arrayObservation uses the array's list of connected clients: who used the volume over which address with
+// which protocol. It proves nothing alone, because the kernel's mount beside Direct NFS is a client too.
+// It never denies, because an array forgets idle clients late. asked is false if no array has such a list.
 func arrayObservation(r runfile.Result) (w observation, asked bool) {
 	if !slices.ContainsFunc(r.Plan.Collect.Sources, func(s runfile.Source) bool { return s.Kind == runfile.SourceONTAP }) {
 		return observation{}, false
@@ -354,7 +352,7 @@ func arrayObservation(r runfile.Result) (w observation, asked bool) {
 	return observation{says: silent, text: list}, true
 }
 
-// connectedClients are those of all measured windows.
+// connectedClients returns the connected clients of all measured windows.
 func connectedClients(r runfile.Result) []runfile.StorageClient {
 	var out []runfile.StorageClient
 	for _, cl := range r.Clients {

@@ -25,8 +25,8 @@ type facts struct {
 	warmups      []Summary  // of those that do not
 	steps        []StepSummary
 	calibrations []CalibrationSummary
-	searches     []search  // for capacity, by round
-	capacity     *Capacity // nil: it was not searched
+	searches     []search  // searches for capacity, by round
+	capacity     *Capacity // nil: no search
 	headline     []Summary // those that overall is the median of
 	overall      *Summary  // nil: nothing was measured
 	database     *DatabaseSummary
@@ -165,9 +165,8 @@ func (d Direction) plus(o Direction) Direction {
 	}
 }
 
-// finish rounds the rates and takes the percentiles of the merged histograms, which it
-// returns, or else of the merged buckets. A histogram that cannot be read leaves the latency
-// unknown.
+// finish rounds the rates and takes the percentiles from the merged histograms, which it returns,
+// or else from the merged buckets. A histogram that cannot be read leaves the latency unknown.
 func (c *facts) finish(d *Direction) *stats.Histogram {
 	d.BytesPerSecond = int64(math.Round(d.bytesPerSec))
 	d.OperationsPerSecond = int64(math.Round(d.iopsSec))
@@ -187,8 +186,8 @@ func (c *facts) finish(d *Direction) *stats.Histogram {
 	return h
 }
 
-// wireShare compares each direction with what the links carry that way. The
-// repetition's share is that of the busier direction.
+// wireShare compares each direction with the link capacity in that direction. The repetition's
+// share is that of the busier direction.
 func (c *facts) wireShare(s *Summary) {
 	if c.wire == nil {
 		return
@@ -230,8 +229,8 @@ func opsCount(o *runfile.Ops) int64 {
 	return o.Count
 }
 
-// samplesOf are the samples of each client in the measured window of a
-// repetition, after a change of each.
+// samplesOf returns the samples of each client in the measured window of a repetition, after
+// applying change to each.
 func samplesOf(r runfile.Result, index int32, change func(*runfile.LoadSample)) [][]stats.Sample {
 	out := make([][]stats.Sample, 0, len(r.Clients))
 	for _, cl := range r.Clients {
@@ -307,6 +306,7 @@ func steadiness(points []stats.Point) SteadinessFact {
 		Known: t.Known, Steady: t.Steady && (!l.Known || l.Steady),
 		DeviationPermille: *permille(t.Deviation), DriftPermille: *permille(t.Drift),
 		LatencyDeviationPermille: *permille(l.Deviation), LatencyDriftPermille: *permille(l.Drift),
+		StepPermille: *permille(t.Step), LatencyStepPermille: *permille(l.Step),
 	}
 }
 

@@ -202,7 +202,7 @@ func Codes() []Code {
 	return codes
 }
 
-// ValidityOf is the worst that any finding says.
+// ValidityOf returns the worst validity of all findings.
 func ValidityOf(findings []Finding) Validity {
 	table := rules()
 	v := Valid

@@ -93,9 +93,57 @@ func wireCases() map[string]findingCase {
 		"RetransmitsTCP": {nil, func(r *runfile.Result) {
 			eachWindow(r, "Measure", func(w *runfile.ObservedWindow) { w.TCPRetransmittedSegment = new(int64(150_000)) })
 		}, Retransmits, Warning, Valid, `10\.\d of 1000 TCP segments`},
+		"OutOfOrder": {
+			nil, func(r *runfile.Result) { outOfOrder(r, 6) }, Retransmits, Warning, Valid,
+			`^6\.0 of 1000 TCP segments arrived out of order: packets from the server were lost or overtook others\. Look for a bad cable`,
+		},
+		"OutOfOrderOfWhatWasRead": {nil, func(r *runfile.Result) {
+			r.Plan.Workload.Raw.Pattern = runfile.PatternMixed
+			outOfOrder(r, 4) // of all, and 8 of the half that is read
+			eachRep(r, func(rep *runfile.Repetition) {
+				half := *rep.Read
+				half.Bytes /= 2
+				rep.Read, rep.Write = &half, &half
+			})
+			eachWindow(r, "Measure", func(w *runfile.ObservedWindow) {
+				w.Storage[0].ReadBytes, w.Storage[0].WriteBytes = new(goodBytes/2), new(goodBytes/2)
+			})
+		}, Retransmits, Warning, Valid, `^8\.0 of 1000 TCP segments arrived out of order`},
+		"BelowWireSpeedOutOfOrder": {nil, func(r *runfile.Result) {
+			slower(r, 50)
+			outOfOrder(r, 10)
+		}, BelowWireSpeed, Warning, Valid, `Most likely first: 20\.0 of 1000 TCP segments arrived out of order: look for a bad cable`},
 		"RetransmitsNFS": {nil, func(r *runfile.Result) {
 			eachRep(r, func(rep *runfile.Repetition) { rep.Channels[1].Retransmits = 2 })
 		}, Retransmits, Warning, Valid, `2 NFS calls were sent again`},
+	}
+}
+
+// outOfOrder lets so many of 1000 segments of a good run arrive out of order.
+func outOfOrder(r *runfile.Result, permille int64) {
+	eachWindow(r, "Measure", func(w *runfile.ObservedWindow) {
+		w.TCPOutOfOrderSegments = new(goodBytes / (9000 - ipv4Bytes - tcpBytes) * permille / 1000)
+	})
+}
+
+func TestSegmentsOutOfOrderAreNoFindingWhereTheyAreFewOrUnknown(t *testing.T) {
+	for name, change := range map[string]func(*runfile.Result){
+		"just below the limit": func(r *runfile.Result) { outOfOrder(r, outOfOrderRate) },
+		"not counted": func(r *runfile.Result) {
+			eachWindow(r, "Measure", func(w *runfile.ObservedWindow) { w.TCPOutOfOrderSegments = nil })
+		},
+		"nothing was read": func(r *runfile.Result) {
+			outOfOrder(r, 100)
+			eachRep(r, func(rep *runfile.Repetition) { rep.Read, rep.Write = nil, rep.Read })
+		},
+	} {
+		r := good(t)
+		change(&r)
+		for _, f := range Judge(r).Findings {
+			if f.Code == Retransmits {
+				t.Errorf("%s: %+v", name, f)
+			}
+		}
 	}
 }
 

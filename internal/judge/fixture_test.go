@@ -110,7 +110,7 @@ func windows(index int32, start time.Time) []runfile.ObservedWindow {
 		},
 		{
 			Kind: "Measure", Repetition: index, Start: start, End: start.Add(time.Minute), NodeCPUPermille: new(int32(400)),
-			CgroupCPUMicroseconds: new(int64(66e6)), TCPRetransmittedSegment: new(int64(3)), Storage: storage(goodOps, goodBytes),
+			CgroupCPUMicroseconds: new(int64(66e6)), TCPRetransmittedSegment: new(int64(3)), TCPOutOfOrderSegments: new(int64(9)), Storage: storage(goodOps, goodBytes),
 		},
 	}
 }

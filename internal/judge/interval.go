@@ -8,14 +8,14 @@ import (
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
-// Interval contains a value with 95 % confidence, as far as one repetition tells: what differs
-// between two runs is not in it. docs/findings.md has the coverage.
+// Interval contains a value with 95 % confidence, from one repetition: it does not cover
+// differences between runs. docs/findings.md has the coverage.
 type Interval struct {
 	Low  int64 `json:"low"`
 	High int64 `json:"high"`
 }
 
-// Intervals are those of the numbers of a Direction; nil where unknown.
+// Intervals are the intervals of a Direction; nil where unknown.
 type Intervals struct {
 	BytesPerSecond      *Interval `json:"bytesPerSecond,omitempty"`
 	OperationsPerSecond *Interval `json:"operationsPerSecond,omitempty"`
@@ -23,8 +23,8 @@ type Intervals struct {
 	P99Microseconds     *Interval `json:"p99Microseconds,omitempty"`
 }
 
-// around is the interval of a value whose series has this interval for its mean. The value is
-// of the whole window, and the series perhaps of every second sample.
+// around centres the interval for the mean of a series on a value. The value covers the whole
+// window, but the series may have only every second sample.
 func around(value float64, series []float64) *Interval {
 	in, ok := stats.MeanInterval(series)
 	if !ok {
@@ -37,7 +37,7 @@ func whole(low, high float64) *Interval {
 	return &Interval{Low: int64(math.Floor(low)), High: int64(math.Ceil(min(high, math.MaxInt64/2)))}
 }
 
-// intervals sets those of the rates and of the mean latency; points are of both directions.
+// intervals sets the intervals of the rates and of the mean latency. points cover both directions.
 func (c *facts) intervals(s *Summary, points []stats.Point) {
 	s.Total.rates(points)
 	if s.Read == nil || s.Write == nil {
@@ -63,24 +63,23 @@ func (d *Direction) rates(points []stats.Point) {
 	d.Intervals.OperationsPerSecond = around(d.iopsSec, ops)
 	rate, sum := stats.Mean(ops), stats.Mean(latency)
 	if d.Latency == nil || !(rate > 0) || !(sum > 0) {
-		return // a database does not tell the latency of a second
+		return // a database does not report the latency of each second
 	}
-	// The mean is a ratio: the seconds differ from it by these residuals.
+	// The mean is a ratio. Its seconds differ by these residuals.
 	for i := range latency {
 		latency[i] = (latency[i] - sum/rate*ops[i]) / rate
 	}
 	d.Intervals.MeanMicroseconds = around(float64(d.Latency.MeanMicroseconds), latency)
 }
 
-// p99Interval is unknown where a client has no batches, or those of the clients do not fit
-// together.
+// p99Interval is unknown if a client has no batches, or if the batches of the clients do not align.
 func p99Interval(h *stats.Histogram, batches [][]runfile.Batch) *Interval {
 	batches, ok := aligned(batches)
 	if !ok {
 		return nil
 	}
 	bucket := runfile.BatchBucket(h.Percentile(99))
-	var over [2][]float64 // above the bucket of p99, and above that before
+	var over [2][]float64 // above the bucket of p99, and above the previous bucket
 	var of []float64
 	for _, client := range batches {
 		for i, b := range client {
@@ -99,7 +98,7 @@ func p99Interval(h *stats.Histogram, batches [][]runfile.Batch) *Interval {
 			}
 		}
 	}
-	// The shares are below 1 % and above: that which is nearer tells more.
+	// One share is below 1 % and one above. Use the nearer one.
 	slow := over[0]
 	if mean := stats.Mean(of); stats.Mean(slow)*stats.Mean(over[1]) < mean*mean/100/100 {
 		slow = over[1]
@@ -111,7 +110,7 @@ func p99Interval(h *stats.Histogram, batches [][]runfile.Batch) *Interval {
 	return whole(in.Low, in.High)
 }
 
-// aligned merges the batches of each client until they are as long as those of all.
+// aligned merges the batches of each client until they have the same length for all clients.
 func aligned(all [][]runfile.Batch) ([][]runfile.Batch, bool) {
 	longest := int64(0)
 	for _, batches := range all {
@@ -133,7 +132,7 @@ func aligned(all [][]runfile.Batch) ([][]runfile.Batch, bool) {
 	return out, len(out) > 0
 }
 
-// openLoop sets what the closed loop of a raw load cannot see; h has the latencies of Total.
+// openLoop sets what a raw closed loop cannot see; h has the latencies of Total.
 func (c *facts) openLoop(s *Summary, h *stats.Histogram) {
 	raw := c.result.Plan.Workload.Raw
 	open := slices.ContainsFunc(c.result.Clients, func(cl runfile.ClientResult) bool { return cl.Load.LoopMode == "open" })
@@ -145,8 +144,8 @@ func (c *facts) openLoop(s *Summary, h *stats.Histogram) {
 	s.OpenLoopP99Microseconds, s.StalledPermille = &o.P99Microseconds, permille(o.StalledShare)
 }
 
-// checkOmission looks for stalls that the percentiles of a closed loop hide: while all workers
-// wait, few operations are slow.
+// checkOmission looks for stalls that the percentiles of a closed loop hide: few operations are
+// slow while all workers wait.
 func checkOmission(c *facts, found *findings) {
 	s, l := c.overall, c.overall.Total.Latency
 	open := s.OpenLoopP99Microseconds
@@ -156,6 +155,6 @@ func checkOmission(c *facts, found *findings) {
 	}
 	found.add(CoordinatedOmission, Info, "For %s of the time the workers waited for operations that took more than %s, "+
 		"ten times the 99th percentile. Workers that wait start no other operations, so that p99 is only %s; under a load "+
-		"of the same mean rate that does not wait, p99 would be about %s. Set opsPerSecond to measure it.",
+		"of the same mean rate that does not wait, p99 would be about %s. Set operationsPerSecond to measure it.",
 		permilleText(s.StalledPermille), micros(10*l.P99Microseconds), micros(l.P99Microseconds), micros(*open))
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
-// batches are n batches of 2 s, in each of which 10 of 1000 operations are slow, and in the
-// odd ones as many more as there is swing.
+// batches returns n batches of 2 s with 1000 operations each. 10 operations are slow, and in the
+// odd batches swing more.
 func batches(n, swing int64) []runfile.Batch {
 	var out []runfile.Batch
 	for i := range n {
@@ -26,7 +26,7 @@ func batches(n, swing int64) []runfile.Batch {
 	return out
 }
 
-// inBatches is good with batches and a throughput that swings by 10 %.
+// inBatches is good with batches and a throughput that varies by 10 %.
 func inBatches(t testing.TB) runfile.Result {
 	t.Helper()
 	r := good(t)
@@ -55,7 +55,7 @@ func TestEachNumberHasAnInterval(t *testing.T) {
 	for name, c := range map[string]struct {
 		in     *Interval
 		value  int64
-		within float64 // shares of the value
+		within float64 // relative to the value
 	}{
 		"bytes":      {in.BytesPerSecond, total.BytesPerSecond, 0.05},
 		"operations": {in.OperationsPerSecond, total.OperationsPerSecond, 0.05},
@@ -175,7 +175,7 @@ func TestBothDirectionsHaveIntervalsOfTheirOwn(t *testing.T) {
 	}
 }
 
-// stalling is good with 32 workers that stand still for the last seconds of the minute.
+// stalling is good with 32 workers that stall for the last seconds of the minute.
 func stalling(t testing.TB, still time.Duration) runfile.Result {
 	t.Helper()
 	r := good(t)
@@ -198,7 +198,7 @@ func stalling(t testing.TB, still time.Duration) runfile.Result {
 func TestAClosedLoopSaysHowMuchItCannotSee(t *testing.T) {
 	t.Parallel()
 	j := Judge(stalling(t, 6*time.Second))
-	// A tenth of the minute: what is due in it waits for 0 to 6 s.
+	// A tenth of the minute: the operations due in it wait for 0 to 6 s.
 	if got := j.Summary.OpenLoopP99Microseconds; got == nil || *got < 5_390_000 || *got > 5_410_000 || j.Summary.Total.Latency.P99Microseconds > 1001 {
 		t.Fatalf("%v, measured %+v", got, j.Summary.Total.Latency)
 	}

@@ -66,24 +66,21 @@ type Judgement struct {
 	Validity Validity `json:"validity"`
 	// Engine made the load: EngineNative or EngineOracle.
 	Engine string `json:"engine"`
-	// Summary is that of the median repetition by throughput: numbers that were
-	// really measured together. Nil when no repetition gave a number. Where the
-	// load has steps, docs/findings.md says which of them it is of.
+	// Summary is the median repetition by throughput: its numbers were really measured together. Nil when
+	// no repetition gave a number. If the load has steps, docs/findings.md says which step it comes from.
 	Summary *Summary `json:"summary,omitempty"`
-	// Repetitions are those that Summary is the median of: of its step, where the
-	// load has several.
+	// Repetitions are the repetitions whose median is Summary: those of its step, if the load has several.
 	Repetitions []Summary `json:"repetitions,omitempty"`
 	// Steps are the levels of load in the order of the plan, warm-up left out.
 	Steps []StepSummary `json:"steps,omitempty"`
 	// Calibrations are the runs of a calibrate workload in order, warm-up first.
 	Calibrations []CalibrationSummary `json:"calibrations,omitempty"`
-	// Capacity is of a search for capacity; nil of other loads. Summary is then of the highest
-	// rate that keeps the first bound.
+	// Capacity is the result of a search for capacity; nil for other loads. Summary is then the level
+	// at the capacity within the first bound.
 	Capacity *Capacity        `json:"capacity,omitempty"`
 	Database *DatabaseSummary `json:"database,omitempty"` // nil: native engine
-	// VariationPermille is the coefficient of variation of the throughput
-	// between repetitions, of a calibration also of its IOPS, whichever is
-	// larger; nil with fewer than two.
+	// VariationPermille is the coefficient of variation between repetitions: of the throughput or, in
+	// a calibration, of the IOPS if that is larger; nil with fewer than two.
 	VariationPermille *int32        `json:"-"`              // variationPercent
 	Wire              *WireLimit    `json:"wire,omitempty"` // nil: not known
 	Protocol          Evidence      `json:"protocol"`
@@ -97,7 +94,7 @@ type Judgement struct {
 // Summary is one repetition over all clients.
 type Summary struct {
 	Repetition int32 `json:"repetition"`
-	// Step is the level of load that it is of, where a run has several.
+	// Step is the level of load, if a run has several.
 	Step                 *runfile.Step `json:"step,omitempty"`
 	Clients              int32         `json:"clients"` // that have this repetition
 	DurationMilliseconds int64         `json:"durationMilliseconds"`
@@ -113,21 +110,20 @@ type Summary struct {
 	StorageNodes []StorageNode       `json:"storageNodes,omitempty"` // owner first, then where paths end
 	StoragePaths []StoragePath       `json:"storagePaths,omitempty"`
 	Storage      StorageLoad         `json:"storage"`
-	// CollectorCPUPermille is what the busiest collector used of one core.
+	// CollectorCPUPermille is the CPU use of the busiest collector, relative to one core.
 	CollectorCPUPermille *int32 `json:"collectorCPUPermille,omitempty"`
-	// OpenLoopP99Microseconds is the 99th percentile of Total that a load at the same mean
-	// rate would have seen that does not wait for slow operations; nil unless the load is a
-	// raw closed loop.
+	// OpenLoopP99Microseconds is the 99th percentile of Total under a load of the same mean rate that
+	// does not wait for slow operations; nil unless the load is a raw closed loop.
 	OpenLoopP99Microseconds *int64 `json:"openLoopP99Microseconds,omitempty"`
-	// StalledPermille of the workers' time passed in operations that took more than ten times
-	// the 99th percentile; nil as OpenLoopP99Microseconds.
+	// StalledPermille is the share of the workers' time in operations that took more than ten times
+	// the 99th percentile; nil like OpenLoopP99Microseconds.
 	StalledPermille *int32         `json:"stalledPermille,omitempty"`
 	Steadiness      SteadinessFact `json:"steadiness"`
-	// EdgeMilliseconds is that of the client whose counters were read latest.
+	// EdgeMilliseconds is the delay of the client whose counters were read latest.
 	EdgeMilliseconds int64 `json:"-"`
 }
 
-// Direction is what was counted of reads, of writes, or of both.
+// Direction holds the counts for reads, for writes, or for both.
 type Direction struct {
 	Ops                  int64          `json:"ops"`
 	Bytes                int64          `json:"bytes"`
@@ -144,7 +140,7 @@ type Direction struct {
 	bytesPerSec, iopsSec float64
 }
 
-// PathShare is what one path carried, over all clients that use it.
+// PathShare is the load of one path, over all clients that use it.
 type PathShare struct {
 	Local          string `json:"local,omitempty"`
 	Path           string `json:"path"`
@@ -153,12 +149,10 @@ type PathShare struct {
 	BytesWritten   int64  `json:"bytesWritten"`
 	BytesPerSecond int64  `json:"bytesPerSecond"`
 	SharePermille  int32  `json:"sharePermille"` // of the bytes of all paths, or else of their calls
-	// Calls are what a database counts of a path, which counts no bytes: those
-	// sent, and the replies received.
+	// Calls are a database's counts for a path, which have no bytes: calls sent, and replies received.
 	Calls      int64 `json:"calls,omitempty"`
 	Reconnects int64 `json:"reconnects,omitempty"`
-	// DownMilliseconds is how long the path could not be used, of the client that
-	// was without it for longest.
+	// DownMilliseconds is how long the path was unavailable, for the client that missed it the longest.
 	DownMilliseconds int64 `json:"downMilliseconds,omitempty"`
 	Retransmits      int64 `json:"retransmits,omitempty"`
 	Replies          int64 `json:"replies,omitempty"` // of all kinds of calls
@@ -175,7 +169,7 @@ func (p PathShare) Bytes() int64 { return p.BytesRead + p.BytesWritten }
 // carried says that the path was used.
 func (p PathShare) carried() bool { return p.Bytes() > 0 || p.Calls > 0 }
 
-// ClientCPU is what the load cost its clients.
+// ClientCPU is the CPU use of the clients.
 type ClientCPU struct {
 	Millicores            int64  `json:"millicores"`                      // of all loaders together
 	MicrosecondsPerMiB    *int64 `json:"microsecondsPerMiB,omitempty"`    // CPU time for each 2^20 bytes moved
@@ -196,8 +190,7 @@ type StorageNode struct {
 	BaselineCPUPermille *int32 `json:"baselineCPUPermille,omitempty"` // in the idle baseline before
 }
 
-// StoragePath is what the storage counted at one of its addresses, whoever sent
-// it.
+// StoragePath is what the storage counted at one of its addresses, from all clients.
 type StoragePath struct {
 	Source     string `json:"source"`
 	Address    string `json:"address"`
@@ -212,8 +205,8 @@ type StoragePath struct {
 type StorageLoad struct {
 	OperationsPerSecond *int64 `json:"operationsPerSecond,omitempty"` // reads and writes
 	BytesPerSecond      *int64 `json:"bytesPerSecond,omitempty"`
-	// MeanLatencyMicroseconds is of one read or write; what the client measured
-	// beyond it was spent on the way, in queues and in the client.
+	// MeanLatencyMicroseconds is the latency of one read or write. The client's additional latency was
+	// spent in the network, in queues and in the client.
 	MeanLatencyMicroseconds *int64 `json:"meanLatencyMicroseconds,omitempty"`
 }
 
@@ -226,6 +219,10 @@ type SteadinessFact struct {
 	DriftPermille            int32 `json:"driftPermille"`
 	LatencyDeviationPermille int32 `json:"latencyDeviationPermille"`
 	LatencyDriftPermille     int32 `json:"latencyDriftPermille"`
+	// StepPermille and LatencyStepPermille are changes of level at some second, relative to the
+	// mean; 0 = none that stands out from the noise.
+	StepPermille        int32 `json:"stepPermille,omitempty"`
+	LatencyStepPermille int32 `json:"latencyStepPermille,omitempty"`
 }
 
 // SeriesPoint is one interval of all clients together.
@@ -242,7 +239,7 @@ type Evidence struct {
 	Message  string `json:"message"`
 	// Mismatch: what was declared was not what carried the load.
 	Mismatch bool `json:"mismatch,omitempty"`
-	// Doubted: it is proven that something else carried a part of the load.
+	// Doubted reports proof that something else carried a part of the load.
 	Doubted bool `json:"doubted,omitempty"`
 }
 
@@ -263,20 +260,19 @@ type StepSummary struct {
 	Knee bool `json:"knee,omitempty"`
 }
 
-// CalibrationSummary is one run of CALIBRATE_IO, or of what the native engine
-// does in its place.
+// CalibrationSummary is one run of CALIBRATE_IO, or of the native engine's equivalent.
 type CalibrationSummary struct {
 	Warmup bool `json:"warmup,omitempty"` // not counted
 	// MaxIOPS are random single-block reads a second within the latency allowed.
 	MaxIOPS *int64 `json:"maxIOPS,omitempty"`
-	// MaxMegabytesPerSecond of large random reads, 10^6 bytes. Oracle does not say
-	// of which megabytes its max_mbps is; this takes the smaller, which claims less.
+	// MaxMegabytesPerSecond is for large random reads, in units of 10^6 bytes. Oracle does not define
+	// the megabyte of max_mbps; this assumes the smaller one, which claims less.
 	MaxMegabytesPerSecond *int64 `json:"maxMegabytesPerSecond,omitempty"`
 	// ActualLatencyMilliseconds at MaxIOPS, whole milliseconds as Oracle's.
 	ActualLatencyMilliseconds *int64 `json:"actualLatencyMilliseconds,omitempty"`
 }
 
-// DatabaseSummary is what the database reports about the repetition of the summary.
+// DatabaseSummary is the database's report on the repetition of the summary.
 type DatabaseSummary struct {
 	Files    []DatabaseFile        `json:"files,omitempty"`    // data files that were read
 	Servers  []runfile.DNFSServer  `json:"servers,omitempty"`  // over all measured windows
@@ -284,7 +280,7 @@ type DatabaseSummary struct {
 	Waits    []DatabaseWait        `json:"waits,omitempty"`    // the longest of sessions, without idle ones
 }
 
-// DatabaseWait is what foreground sessions waited for one event.
+// DatabaseWait is the time that foreground sessions waited for one event.
 type DatabaseWait struct {
 	Name             string `json:"name"`
 	Class            string `json:"class,omitempty"`

@@ -52,10 +52,8 @@ func checkTransferSize(c *facts, found *findings) {
 }
 
 func checkRetransmits(c *facts, found *findings) {
-	if rate, known := c.retransmitPermille(); known && rate > retransmitRate {
-		found.add(Retransmits, Warning,
-			"%.1f of 1000 TCP segments were sent again. Look for a bad cable, a duplex or MTU mismatch, and drops in a "+
-				"switch.", rate)
+	for _, t := range c.segmentTroubles() {
+		found.add(Retransmits, Warning, "%s%s. Look for %s.", t.what, t.why, t.look)
 	}
 	again := int64(0)
 	for _, p := range c.overall.Paths {
@@ -70,13 +68,56 @@ func checkRetransmits(c *facts, found *findings) {
 	}
 }
 
-// retransmitPermille is TCP segments sent again for each 1000 that the load
-// needs at least. The counter is that of the client's whole network namespace.
-func (c *facts) retransmitPermille() (float64, bool) {
-	again, known := int64(0), false
+// segmentTrouble is a rate of TCP segments that is too high.
+type segmentTrouble struct {
+	what, why, look string
+}
+
+// segmentTroubles looks for packets that were lost or overtook others: those of the
+// client, which sends them again, and those of the server, which leave a gap.
+func (c *facts) segmentTroubles() []segmentTrouble {
+	read := int64(0)
+	if c.overall.Read != nil {
+		read = c.overall.Read.Bytes
+	}
+	var troubles []segmentTrouble
+	for _, r := range []struct {
+		count           func(*runfile.ObservedWindow) *int64
+		payload         int64
+		limit           float64
+		what, why, look string
+	}{
+		{
+			func(w *runfile.ObservedWindow) *int64 { return w.TCPRetransmittedSegment },
+			c.overall.Total.Bytes, retransmitRate,
+			"were sent again", "",
+			"a bad cable, a duplex or MTU mismatch, and drops in a switch",
+		},
+		{
+			func(w *runfile.ObservedWindow) *int64 { return w.TCPOutOfOrderSegments },
+			read, outOfOrderRate,
+			"arrived out of order", ": packets from the server were lost or overtook others",
+			"a bad cable, drops in a switch, and a bond that spreads one connection over its links",
+		},
+	} {
+		if rate, known := c.segmentPermille(r.payload, r.count); known && rate > r.limit {
+			troubles = append(troubles, segmentTrouble{fmt.Sprintf("%.1f of 1000 TCP segments %s", rate, r.what), r.why, r.look})
+		}
+	}
+	return troubles
+}
+
+// segmentPermille is the segments that a counter has for each 1000 that the
+// payload needs at least. The counters are those of the client's whole network
+// namespace.
+func (c *facts) segmentPermille(payload int64, count func(*runfile.ObservedWindow) *int64) (float64, bool) {
+	counted, known := int64(0), false
 	for _, p := range c.parts(c.overall.Repetition) {
-		if p.window != nil && p.window.TCPRetransmittedSegment != nil {
-			again += *p.window.TCPRetransmittedSegment
+		if p.window == nil {
+			continue
+		}
+		if n := count(p.window); n != nil {
+			counted += *n
 			known = true
 		}
 	}
@@ -84,11 +125,11 @@ func (c *facts) retransmitPermille() (float64, bool) {
 	if c.wire != nil {
 		mtu = int64(c.wire.Links[0].MTUBytes)
 	}
-	segments := c.overall.Total.Bytes / (mtu - ipv4Bytes - tcpBytes)
+	segments := payload / (mtu - ipv4Bytes - tcpBytes)
 	if segments == 0 {
 		return 0, false
 	}
-	return float64(again) * 1000 / float64(segments), known
+	return float64(counted) * 1000 / float64(segments), known
 }
 
 func checkCopy(c *facts, found *findings) {

@@ -46,8 +46,8 @@ func level(kind string, users int32) string {
 	}
 }
 
-// medianOf is the repetition that stands for all: by throughput, or, of
-// calibrations and searches, by IOPS, for that is what they look for.
+// medianOf returns the representative repetition: the median by throughput, or by IOPS for
+// calibrations and searches, which measure IOPS.
 func medianOf(all []Summary) *Summary {
 	rates := make([]float64, 0, len(all))
 	for _, s := range all {
@@ -93,9 +93,8 @@ func (c *facts) roundsOf(kind string, users int32) []Summary {
 	return rounds
 }
 
-// stepSummaries are the median repetitions of all levels of load, in the order
-// in which they were first gone through. Calibrations of a database are none, and the levels
-// of a search are a curve.
+// stepSummaries returns the median repetition of each level of load, in the order of the first
+// round. Calibrations of a database have none, and the levels of a search form a curve instead.
 func (c *facts) stepSummaries() []StepSummary {
 	var steps []StepSummary
 	for _, s := range c.repetitions {
@@ -137,8 +136,8 @@ func markKnee(steps []StepSummary, kind string) {
 	}
 }
 
-// headlines are the repetitions that the summary is chosen from: of the step
-// with the most users, of calibrations and searches one for each round, or all.
+// headlines returns the repetitions that the summary is chosen from: those of the step with the
+// most users, one per round for calibrations and searches, or all.
 func (c *facts) headlines() []Summary {
 	if c.result.Plan.Workload.Calibrate != nil {
 		return c.calibrationSummaries()
@@ -160,8 +159,8 @@ func (c *facts) headlines() []Summary {
 
 const defaultOracleBlock = 8192 // db_block_size, unless somebody chose another
 
-// blockBytes is what one I/O of the load reads or writes: of a calibration the
-// large reads, for these are what a wire can be full of. 0 = not known.
+// blockBytes is the size of one I/O of the load; in a calibration that of the large reads, because
+// only they can fill a wire. 0 = not known.
 func blockBytes(p runfile.Plan) int64 {
 	w := p.Workload
 	switch {
@@ -180,7 +179,7 @@ func blockBytes(p runfile.Plan) int64 {
 	}
 }
 
-// largeBytes is a multiblock read: Oracle's largest is of 1 MiB on most systems.
+// largeBytes is the size of a multiblock read: Oracle's maximum is 1 MiB on most systems.
 func largeBytes(f *runfile.Files) int64 {
 	if f != nil && f.LargeReadBytes > 0 {
 		return f.LargeReadBytes
@@ -249,10 +248,9 @@ func Points(r runfile.Result) [][]runfile.SuitePoint {
 	return points
 }
 
-// Headline returns the numbers that stand for a whole run, as Points returns those of
-// one repetition: medians where the run has several repetitions. A calibration has one
-// point, its result: which levels it tried on the way depends on what it met, so that two
-// calibrations need not have the same.
+// Headline returns the numbers that represent a whole run, as Points does for one repetition: medians
+// if the run has several repetitions. A calibration has one point, its result. The levels that it
+// tried on the way depend on what it found, so two calibrations need not have the same levels.
 func Headline(j Judgement) []runfile.SuitePoint {
 	var points []runfile.SuitePoint
 	for _, s := range j.Steps {

@@ -10,120 +10,122 @@ import (
 // The thresholds of all findings. docs/findings.md gives the reason for each.
 // Shares are permille unless the name says otherwise.
 const (
-	wireGood      = 850  // seed of all this: 100 MB/s of GbE's 117.6 is the least that a hasty set-up gives
-	wireSaturated = 950  // above, the link and not the storage was measured
-	wireExceeded  = 1020 // above, the declared link cannot be right
+	wireGood      = 850  // 100 MB/s of the 117.6 MB/s of GbE: the least that a hasty setup reaches
+	wireSaturated = 950  // above, the run measured the link and not the storage
+	wireExceeded  = 1020 // above, the declared link speed is wrong
 
-	pathIdle   = 10  // share of an equal share below which a path counts as unused
-	pathUneven = 200 // distance from an equal share, as a share of it
-	// A path that was away for less is one that only connected anew.
+	pathIdle = 10 // below this share of an equal share, a path counts as unused
+	// Deviation from an equal share, relative to it. In the runs of make believe, equal paths
+	// deviate by 8 permille at most; if one of two has 80 % of the other's speed, it is 111.
+	pathUneven = 80
+	// A path that was away for a shorter time only reconnected.
 	channelLostMilliseconds = 100
-	channelLostShare        = 10  // of the window: what is lost is as much as two runs differ by
-	layoutFallbackShare     = 10  // of the bytes of a repetition, through the metadata server
-	cpuBusy                 = 900 // of a machine, of a limit, of a storage node
-	throttled               = 50  // of the window
-	retransmitRate          = 1   // segments per 1000 segments of payload
+	channelLostShare        = 10  // share of the window: the loss equals the spread of two runs
+	layoutFallbackShare     = 10  // share of a repetition's bytes, through the metadata server
+	cpuBusy                 = 900 // busy share of a machine, a CPU limit, or a storage node
+	throttled               = 50  // share of the window
+	retransmitRate          = 1   // segments per 1000 payload segments
+	// Segments per 1000 segments of payload that was read. GRO joins segments before they are counted,
+	// so the counter is low. On a link without loss that uses one queue for a connection it is zero.
+	outOfOrderRate = 5
 
-	foreignBytesPerSecond = 1_000_000 // in the idle baseline, or 1 % of the load if that is more
+	foreignBytesPerSecond = 1_000_000 // in the idle baseline; 1 % of the load if that is more
 	foreignOpsPerSecond   = 20
 	foreignShare          = 10 // permille of the load
 	foreignCPU            = 250
-	mountForeign          = 50 // permille of the load: what a mount moved beyond it
-	// The storage's bytes and the clients' may differ by this much, for their
-	// windows do; beyond, others used the volume, or a cache answered.
+	mountForeign          = 50 // permille of the load: bytes on a mount beyond the load
+	// Allowed difference between the bytes of storage and clients, whose windows differ. A larger
+	// difference means that others used the volume, or that a cache answered.
 	arrayTolerance = 100
-	// The same where the samples of the clients are of the seconds that the storage counted:
-	// without anybody else the two differed by 1 permille, and by up to 20 on a machine without
-	// a free processor. On top comes foreignShare of both directions, or this many bytes per
-	// second, for what an array does by itself.
+	// The same when the clients' samples cover the seconds that the storage counted. Without other
+	// load the two differed by 1 permille, and by up to 20 on a machine without a free processor.
+	// foreignShare of both directions, or ownBytesPerSecond if more, is added for the array's own I/O.
 	sampledTolerance  = 30
 	ownBytesPerSecond = 20_000
-	// The samples may miss this much of the load. Each end of the window may be elsewhere by as
-	// much as the stamp of an ONTAP tells, whole seconds; in a short window that is too much.
+	// The samples may miss sampledMissing of the load. ONTAP's timestamps are whole seconds, so each end
+	// of the window may be later by up to stampError. In a window shorter than sampledLeast that is too much.
 	sampledMissing = 10
 	stampError     = time.Second
 	sampledLeast   = 30 * time.Second
 
-	cpuRise        = 50  // of a node that only passes on: what idle nodes do by themselves
-	lifAll         = 950 // of the bytes of all LIFs, on one
-	qosReached     = 950 // of a ceiling
-	scrapedSeconds = 300 // a Prometheus of Harvest scrapes every 60 s
+	cpuRise        = 50  // CPU of a node that only forwards I/O: an idle node uses as much
+	lifAll         = 950 // share of the bytes of all LIFs on one LIF
+	qosReached     = 950 // share of a QoS ceiling
+	scrapedSeconds = 300 // Harvest's Prometheus scrapes every 60 s
 	// An array averages latency badly over fewer operations.
 	latencyOps = 10
 
-	clientCacheShare     = 950 // server bytes below this share of the bytes read: the rest came from a cache
+	clientCacheShare     = 950 // server bytes / bytes read: below, a cache supplied the rest
 	smallWorkingSetBytes = 16 << 30
 	implausibleP50Micros = 200
 	rereadFactor         = 2
 	protocolShare        = 990 // bytes on the declared channel or mount / bytes of the load
-	edgeMilliseconds     = 200 // by which counters and load may disagree on a window, both ends together
-	mostEdge             = 0.5 // of a window, by which they may disagree because the loader waited for a processor
+	edgeMilliseconds     = 200 // allowed offset of the windows of counters and load, both ends together
+	mostEdge             = 0.5 // share of the window: maximum offset when the loader waited for a processor
 	tooShortWarnSeconds  = 30
 	tooShortInfoSeconds  = 60
 	variationHigh        = 100
 	lateShare            = 10
 	overlapGood          = 900
-	// A closed loop hides stalls from p99 that take this much of the time: p99 of an open
-	// loop has what takes 1 % of it. Then that p99 is this many permille of the closed loop's.
+	// A closed loop hides stalls from its p99. The p99 of an open loop shows stalls of stalledShare of
+	// the time (1 %); it must be omissionFactor (permille) times the measured p99.
 	stalledShare          = 10
 	omissionFactor        = 1500
 	smallBlockBytes       = 256 << 10
 	fewOutstandingPerPath = 4
 
-	dnfsBytesShare = 900 // of the bytes of the database, in V$DNFS_STATS: below, processes have ended
-	mountFlat      = 50  // of the load, on a mount that should be idle: trace files, and others' reads
-	mountCarried   = 500 // beyond, the mount and not Direct NFS carried the load
-	coldShare      = 900 // of the later runs: slower, the first was made with cold caches
-	// Of the blocks of random reads, those that were read in batches: above this share, the
-	// latency of db file sequential read is not that of the load. A batch has 2 to 128 blocks.
+	dnfsBytesShare = 900 // V$DNFS_STATS bytes / database bytes: below, processes have ended
+	mountFlat      = 50  // share of the load on a mount that should be idle: trace files, reads of other users
+	mountCarried   = 500 // above, the mount and not Direct NFS carried the load
+	coldShare      = 900 // first run / later runs: below, the first run had cold caches
+	// Share of the blocks of random reads that are read in batches. Above it, the latency of db file
+	// sequential read is not that of the load. A batch has 2 to 128 blocks.
 	batchedShare = 20
 	leastBatch   = 2
 	mostBatch    = 128
-	directShare  = 900 // of the blocks of a full scan, read past the buffer cache
-	// Of the rows' blocks that sessions looked at, read from storage: below, the
-	// buffer cache answered. It has the index in any case, a few blocks for a range.
+	directShare  = 900 // share of the blocks of a full scan that bypass the buffer cache
+	// Share of the table blocks of the sessions that are read from storage. Below it, the buffer cache
+	// answered. The cache always holds the index, a few blocks per range.
 	storageReadShare   = 500
 	storageUpdateShare = 100
 	indexBlocks        = 4
-	// Of fs.aio-max-nr: a process asks for some hundred at once, and gets all or none.
+	// Share of fs.aio-max-nr. A process requests some hundred at once, and gets all or none.
 	asyncUsed = 950
-	// Of the wait time of sessions, the part that is not for storage: the throughput is lower by
-	// as much.
+	// Share of the sessions' wait time that storage does not cause. It lowers the throughput by the same share.
 	waitsElsewhere = 50
-	// Of the same, a single wait that slow storage causes in part.
+	// The same for a single wait that slow storage causes in part.
 	waitsPerhapsElsewhere = 100
-	// Of the time of all users together, the waits of sessions: above, others wait, too. Users
-	// alone have 1000 at most, and what was under way at the ends of the window.
+	// Wait time of the sessions relative to the time of all users. Above it, other sessions wait too.
+	// The users alone reach at most 1000, plus the waits in progress at the ends of the window.
 	usersWait      = 1030
-	othersWait     = 10  // 1/othersWait of the window: sessions of the database's own
-	instanceUneven = 200 // distance from an equal share of RAC instances, as a share of it
-	// No read over a network and TCP takes less; Oracle 12.2 says 19 to 24 of pNFS.
+	othersWait     = 10  // 1/othersWait of the window: the database's own sessions
+	instanceUneven = 200 // deviation from an equal share of RAC instances, relative to it
+	// No read over a network with TCP is faster. Oracle 12.2 reports 19 to 24 µs for pNFS.
 	roundTripMicros = 30
-	// A mean of V$IOSTAT_FILE below this share of another that measures the same
-	// or less is wrong.
+	// A mean of V$IOSTAT_FILE is wrong below this share of another mean that measures the same or a part of it.
 	latencyAgrees = 500
-	latencyWaits  = 100 // waits of an event that make a mean
+	latencyWaits  = 100 // minimum waits of an event for a mean
 
-	followShare = 0.98 // of the operations that are due: achieved below, throughput does not follow
-	leastBend   = 0.1  // of a curve of latency over load, below which it has no knee
-	// Of a capacity. The last rates of a search are 5 % apart, so an interval is 15 % wide with
-	// one on each side that is not sure, and 26 % with two.
+	followShare = 0.98 // achieved / due operations: below, throughput does not follow
+	leastBend   = 0.1  // bend of a latency curve over load: below, there is no knee
+	// Width relative to the capacity. The last rates of a search are 5 % apart, so an interval is 15 %
+	// wide if one rate on each side is not sure, and 26 % if two are not.
 	intervalWide  = 0.30
 	leastWide     = 4                   // operations a second: rates are whole numbers
-	bracketNarrow = capacity.Resolution // times the rate below it, as a search leaves them
-	contradicts   = 1.1                 // times the rate: nearer levels differ by noise
-	// Of a level of a search, to judge more by it: in fewer, a hiccup or the way to it is too much.
+	bracketNarrow = capacity.Resolution // ratio to the next lower rate that a complete search leaves
+	contradicts   = 1.1                 // ratio of two rates: nearer levels differ by noise
+	// Minimum length of a level for further findings: in a shorter one, a hiccup or its start weighs too much.
 	decidedSeconds = capacity.LeastDecidedSeconds
-	// Of the latency at the lowest rate: an I/O that takes less from its start was not slowed by load.
+	// Permille of the latency at the lowest rate. Load did not slow an I/O that takes less from its start.
 	queueLatency = 1500
 )
 
 // steadyThroughput and steadyLatency are the limits of NotSteady. Latency may
 // move more: in a closed loop it mirrors the throughput, and its noise is larger.
 func steadyThroughput() stats.SteadyLimits {
-	return stats.SteadyLimits{MaxDeviation: 0.10, MaxDrift: 0.10}
+	return stats.SteadyLimits{MaxDeviation: 0.10, MaxDrift: 0.10, MaxStep: 0.10}
 }
 
 func steadyLatency() stats.SteadyLimits {
-	return stats.SteadyLimits{MaxDeviation: 0.25, MaxDrift: 0.25}
+	return stats.SteadyLimits{MaxDeviation: 0.25, MaxDrift: 0.25, MaxStep: 0.10}
 }

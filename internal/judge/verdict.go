@@ -7,15 +7,15 @@ import (
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
-// outcome is what comparing with the expectations gave.
+// outcome is the result of the comparison with the expectations.
 type outcome struct {
 	findings   findings
 	missed     bool // a threshold was missed
 	unmeasured bool // a threshold could not be compared
 }
 
-// expect compares every threshold of the plan with what was measured. All of
-// them are compared: who missed two wants to know both.
+// expect compares every threshold of the plan with the measurement, because a user who missed two
+// wants to know both.
 func expect(c *facts, j *Judgement) outcome {
 	var o outcome
 	e := c.result.Plan.Expect
@@ -41,8 +41,8 @@ func expect(c *facts, j *Judgement) outcome {
 	return o
 }
 
-// measured says which of the two rates were: of a calibration one can be missing,
-// for they are of two phases.
+// measured reports which of the two rates were measured. In a calibration one may be missing,
+// because they come from two phases.
 func (c *facts) measured(s *Summary) (bytes, iops bool) {
 	switch {
 	case s == nil:
@@ -57,8 +57,8 @@ func (c *facts) measured(s *Summary) (bytes, iops bool) {
 	return s.Total.bytesPerSec > 0, within
 }
 
-// expectP99 compares with a percentile, or with the bucket that it is in: where
-// the bound is in the middle of that, nobody can tell.
+// expectP99 compares with a percentile, or with the bucket that contains it. If the bound lies
+// inside the bucket, the result is unknown.
 func (o *outcome) expectP99(want *int64, l *stats.Latency) {
 	switch {
 	case want == nil:
@@ -75,8 +75,8 @@ func (o *outcome) expectP99(want *int64, l *stats.Latency) {
 	}
 }
 
-// expectCapacity compares with the capacity within the first bound. Where that was not reached,
-// it is known to be below the lowest rate that was tried, or not below the highest.
+// expectCapacity compares the expectation with the capacity within the first bound. A capacity that
+// was not reached is known to be below the lowest rate tried, or at least the highest.
 func (o *outcome) expectCapacity(want *int64, c *Capacity) {
 	if want == nil {
 		return

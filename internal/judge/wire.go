@@ -32,9 +32,8 @@ const (
 	Discovered Source = "Discovered" // the client's interface says so
 )
 
-// WireLimit is what the links can carry of file data, in each direction: they
-// are full duplex. It is the clients' side; the storage's own links are not
-// known from here.
+// WireLimit is the file data that the links can carry in each direction, because they are full
+// duplex. It covers the clients' side; the storage's own links are not known here.
 type WireLimit struct {
 	Source              Source     `json:"source"`
 	ReadBytesPerSecond  int64      `json:"readBytesPerSecond"`
@@ -92,10 +91,9 @@ func wireLimit(r runfile.Result) *WireLimit {
 	return w
 }
 
-// declaredLinks counts the declared link once for each path of each machine:
-// clients on one machine share its links, and each instance of an external
-// database has those of its host. With pNFS the native engine's paths are the addresses of
-// data servers that moved data: the data does not cross the link of a metadata path.
+// declaredLinks counts the declared link once for each path of each machine: clients on one machine share its
+// links, and each instance of an external database has the links of its host. With pNFS, the native engine's
+// paths are the addresses of data servers that moved data: the data does not cross the link of a metadata path.
 func declaredLinks(r runfile.Result) []WireLink {
 	var links []WireLink
 	seen := map[string]bool{}
@@ -359,9 +357,9 @@ func (c *facts) suspects() string {
 	xfer := transferBytes(c.result, s.Read == nil)
 	block := blockBytes(c.result.Plan)
 	suspect(xfer < min(block, defaultXfer), "the server cuts blocks of %s into transfers of %s", size(block), size(xfer))
-	rate, known := c.retransmitPermille()
-	suspect(known && rate > retransmitRate,
-		"%.1f of 1000 TCP segments were sent again: look for a bad cable, a duplex or MTU mismatch, drops in a switch", rate)
+	for _, t := range c.segmentTroubles() {
+		suspect(true, "%s: look for %s", t.what, t.look)
+	}
 	suspect(block < smallBlockBytes, "blocks of %s are small: Oracle scans with 1Mi (db_file_multiblock_read_count)",
 		size(block))
 	outstanding, raise := c.outstanding()

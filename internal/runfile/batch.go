@@ -10,14 +10,13 @@ import (
 // The buckets of Batch.Latencies.
 const (
 	bucketsPerDoubling = 16
-	// MaxBatchBucket is the last bucket, above the ten minutes that a histogram reaches.
+	// MaxBatchBucket is the last bucket, above the ten minutes that a histogram covers.
 	MaxBatchBucket = 30 * bucketsPerDoubling
-	// maxLatenciesBytes is what all buckets take with counts of the longest.
+	// maxLatenciesBytes is the size of all buckets with the longest counts.
 	maxLatenciesBytes = (MaxBatchBucket + 1) * len("480:9223372036854775807 ")
 )
 
-// BatchBucket is the bucket of a latency: the first b with latencies up to 2^(b/16)
-// microseconds.
+// BatchBucket returns the bucket of a latency: the first b with latencies up to 2^(b/16) microseconds.
 func BatchBucket(microseconds int64) int {
 	if microseconds <= 1 {
 		return 0
@@ -25,11 +24,11 @@ func BatchBucket(microseconds int64) int {
 	return min(int(math.Ceil(bucketsPerDoubling*math.Log2(float64(microseconds))-1e-9)), MaxBatchBucket)
 }
 
-// BatchBound is the longest latency of a bucket in microseconds.
+// BatchBound returns the longest latency of a bucket in microseconds.
 func BatchBound(bucket int) float64 { return math.Exp2(float64(bucket) / bucketsPerDoubling) }
 
-// NewBatch makes a batch of counts by bucket. Its lower half is one bucket, for an interval is
-// asked for of slow operations.
+// NewBatch makes a batch from counts by bucket. It puts the lower half of all operations into one
+// bucket, because intervals only need the slow operations.
 func NewBatch(milliseconds int64, counts []int64) Batch {
 	b := Batch{Milliseconds: milliseconds}
 	for _, n := range counts {
@@ -52,8 +51,8 @@ func NewBatch(milliseconds int64, counts []int64) Batch {
 	return b
 }
 
-// Counts are the operations of the batch by bucket, MaxBatchBucket+1 of them. It is an error
-// when the text is not what NewBatch writes.
+// Counts returns the operations of the batch by bucket, MaxBatchBucket+1 of them. It returns an
+// error if NewBatch cannot have written the text.
 func (b Batch) Counts() ([]int64, error) {
 	if len(b.Latencies) > maxLatenciesBytes {
 		return nil, fmt.Errorf("latencies of a batch: %d bytes; at most %d", len(b.Latencies), maxLatenciesBytes)
@@ -81,8 +80,8 @@ func (b Batch) Counts() ([]int64, error) {
 	return counts, nil
 }
 
-// MergeBatches merges neighbours pairwise, so that half as many remain. Batches that cannot
-// be read become none.
+// MergeBatches merges neighbours pairwise, so that half as many remain. If a batch cannot be read,
+// it returns none.
 func MergeBatches(batches []Batch) []Batch {
 	var out []Batch
 	for i := 0; i < len(batches); i += 2 {

@@ -9,17 +9,15 @@ import (
 	"slices"
 )
 
-// Capacity asks for the highest rate of operations that keeps a percentile of the latency
-// within each of its bounds. The load is an open loop: latency counts from when an operation
-// is due.
+// Capacity asks for the highest rate of operations that keeps a percentile of the latency within
+// each of its bounds. The load is an open loop: latency counts from when an operation is due.
 type Capacity struct {
 	Bounds []LatencyBound `json:"bounds"` // 1 to MaxLatencyBounds, ascending by Microseconds
-	// Arrivals is when operations are due: at even distances, or at random ones as from many
-	// independent users.
+	// Arrivals is when operations are due: at fixed distances, or at random ones as from many independent users.
 	Arrivals string `json:"arrivals" jsonschema:"enum=Fixed,enum=Poisson"`
 }
 
-// Capacity is the search that a load makes, or nil.
+// Capacity returns the search of a load, or nil.
 func (w Workload) Capacity() *Capacity {
 	switch {
 	case w.Raw != nil:
@@ -31,13 +29,13 @@ func (w Workload) Capacity() *Capacity {
 	}
 }
 
-// The arrivals of a Capacity.
+// Values of Capacity.Arrivals.
 const (
 	ArrivalsFixed   = "Fixed"
 	ArrivalsPoisson = "Poisson"
 )
 
-// LatencyBound is the latency that a share of all operations keeps.
+// LatencyBound is a latency that a share of all operations must keep.
 type LatencyBound struct {
 	// Percentile is p50, p90, p95, p99 or p999.
 	Percentile   string `json:"percentile" jsonschema:"enum=p50,enum=p90,enum=p95,enum=p99,enum=p999"`
@@ -47,12 +45,12 @@ type LatencyBound struct {
 // Percentiles lists the percentiles of a LatencyBound.
 func Percentiles() []string { return []string{"p50", "p90", "p95", "p99", "p999"} }
 
-// SortBounds puts bounds in the order in which a search meets them.
+// SortBounds sorts bounds into the order in which a search handles them.
 func SortBounds(bounds []LatencyBound) {
 	slices.SortStableFunc(bounds, func(a, b LatencyBound) int { return cmp.Compare(a.Microseconds, b.Microseconds) })
 }
 
-// SlowShare is the share of operations that may be slower than the bound: 0.01 for p99.
+// SlowShare returns the share of operations that may be slower than the bound: 0.01 for p99.
 func (b LatencyBound) SlowShare() float64 {
 	switch b.Percentile {
 	case "p50":
@@ -68,7 +66,7 @@ func (b LatencyBound) SlowShare() float64 {
 	}
 }
 
-// String is the bound as people write it: p99 of 1 ms.
+// String returns the bound as people write it: p99 of 1 ms.
 func (b LatencyBound) String() string {
 	name := b.Percentile
 	if name == "p999" {
@@ -80,20 +78,20 @@ func (b LatencyBound) String() string {
 	return fmt.Sprintf("%s of %d µs", name, b.Microseconds)
 }
 
-// Bounds of a search for capacity.
+// Limits of a search for capacity.
 const (
 	MaxLatencyBounds  = 4
-	MaxCapacityLevels = 48 // of each repetition
+	MaxCapacityLevels = 48 // per repetition
 	MaxLevelSeconds   = 3600
-	// MaxSearchBytes is more than the JSON of the longest CapacitySearch.
+	// MaxSearchBytes is more than the JSON of the longest CapacitySearch takes.
 	MaxSearchBytes    = 128 << 10
 	maxSearchElements = 16_384
 )
 
-// LaterWarmupSeconds is the warm-up of each level of a search but the first, which has no
-// shorter one: a second, two where several clients begin at slightly different times, and more
-// where a bound is so long that operations of the window would end after it, and too few of the
-// warm-up within it.
+// LaterWarmupSeconds returns the warm-up of each level of a search after the first; the first is
+// never shorter. It is one second, or two with several clients, which begin at slightly different
+// times. It is at least twice the longest bound: slow operations that are due in the window end
+// after it, and with a shorter warm-up too few of its operations end within the window in return.
 func LaterWarmupSeconds(bounds []LatencyBound, clients int32) int32 {
 	warmup := int64(1)
 	if clients > 1 {
@@ -105,16 +103,16 @@ func LaterWarmupSeconds(bounds []LatencyBound, clients int32) int32 {
 	return int32(warmup)
 }
 
-// The parts of a LevelReport. The reports of all clients stand beside their results, and the
-// manager reads no more than so many numbers of a benchmark (see BenchmarkBudget).
+// The parts of a LevelReport. The reports of all clients are stored beside their results, and the
+// manager limits the numbers it reads of a benchmark (see BenchmarkBudget).
 const (
 	maxReportParts = 32
-	minReportParts = 8    // for an interval
-	totalParts     = 4096 // of all lists of all searches, of one level each
+	minReportParts = 8    // needed for an interval
+	totalParts     = 4096 // in all lists of all searches, for one level each
 )
 
-// ReportParts is into how many parts each client divides a window at most, so that the numbers
-// of all clients and repetitions fit; 32 where there is no search.
+// ReportParts returns the maximum number of parts that each client divides a window into, so that
+// the numbers of all clients and repetitions fit; 32 without a search.
 func (p Plan) ReportParts() int {
 	lists := int(max(p.Clients, 1)) * int(max(p.Schedule.Repetitions, 1))
 	if c := p.Workload.Capacity(); c != nil {
@@ -123,34 +121,33 @@ func (p Plan) ReportParts() int {
 	return min(max(totalParts/lists, minReportParts), maxReportParts)
 }
 
-// LevelReport is what one client did in one level of a search for capacity. Operations that
-// were due in the window and had not ended at its end count as slow where they were due
-// longer ago than the bound.
+// LevelReport is what one client did in one level of a search for capacity. An operation that was due
+// in the window and had not ended at its end counts as slow if it was due longer ago than the bound.
 type LevelReport struct {
-	Index int32 `json:"index"` // of the repetition
-	// Seconds is the length of the window; 0 where it has a part for each second.
+	Index int32 `json:"index"` // index of the repetition
+	// Seconds is the length of the window; 0 if it has one part per second.
 	Seconds int32 `json:"seconds,omitempty"`
-	// Due, Done and Slow have one number for each part of the window: the operations that were
-	// due, those that ended, and for each bound of the plan those that were slower. All clients
-	// divide a window into the same parts, of equal length but for the last.
+	// Due, Done and Slow have one number per part of the window: the operations that were due, that
+	// ended, and that were slower than each bound of the plan. All clients divide a window into the
+	// same parts, which have equal length except for the last.
 	Due    []int64   `json:"due"`
 	Done   []int64   `json:"done"`
 	Errors int64     `json:"errors,omitempty"`
 	Slow   [][]int64 `json:"slow"` // by bound, then by part
-	// Histogram is that of the latencies of these operations, as in Ops; databases only, whose
-	// operations are statements, where Ops counts the reads of files.
+	// Histogram has the latencies of these operations, encoded as in Ops. Only databases set it: their
+	// operations are statements, while Ops counts the reads of files.
 	Histogram string `json:"histogram,omitempty"`
 }
 
-// WindowSeconds is the length of the window, MaxLevelSeconds at most; 0 is unknown.
+// WindowSeconds returns the length of the window, at most MaxLevelSeconds; 0 is unknown.
 func (r LevelReport) WindowSeconds() int32 {
 	return min(max(r.Seconds, int32(min(len(r.Due), MaxLevelSeconds))), MaxLevelSeconds) //nolint:gosec // bounded
 }
 
-// InParts returns the report with neighbours added up until it has at most so many parts.
+// InParts adds up neighbours until the report has no more parts than most.
 func (r LevelReport) InParts(most int) LevelReport {
 	if len(r.Due) > most && r.Seconds == 0 {
-		r.Seconds = int32(len(r.Due)) //nolint:gosec // of a day at most
+		r.Seconds = int32(len(r.Due)) //nolint:gosec // at most a day
 	}
 	r.Due, r.Done = inParts(r.Due, most), inParts(r.Done, most)
 	bounds := r.Slow
@@ -177,16 +174,16 @@ func inParts(counts []int64, most int) []int64 {
 	return parts
 }
 
-// CapacitySearch is a search so far. The controller publishes it where a run has several
-// clients, so that all of them go to the next level together; a single client keeps its own.
-// It has the levels of all repetitions, with the outcomes of those of the present one.
+// CapacitySearch is a search so far. If a run has several clients, the controller publishes it so
+// that all of them go to the next level together; a single client keeps its own. It has the levels
+// of all repetitions, with the outcomes of the current one.
 type CapacitySearch struct {
 	Levels []CapacityLevel `json:"levels"`
 	Ended  bool            `json:"ended,omitempty"` // the last level is over, and no other follows
 }
 
-// ReadCapacitySearch reads the search that a controller has published. It holds at least one
-// level, no more than all repetitions may have, and each is one that can be run.
+// ReadCapacitySearch reads the search that a controller published. It has at least one level and no
+// more than all repetitions may have, and each level can be run.
 func ReadCapacitySearch(text []byte) (CapacitySearch, error) {
 	var s CapacitySearch
 	if len(text) > MaxSearchBytes {
@@ -224,16 +221,16 @@ func ReadCapacitySearch(text []byte) (CapacitySearch, error) {
 
 // CapacityLevel is one level of load.
 type CapacityLevel struct {
-	Index               int32 `json:"index"`               // of the repetition, from 1
-	Round               int32 `json:"round"`               // each repetition of the schedule is a search of its own, from 1
-	OperationsPerSecond int64 `json:"operationsPerSecond"` // of all clients together
+	Index               int32 `json:"index"`               // index of the repetition, from 1
+	Round               int32 `json:"round"`               // each repetition of the schedule is its own search, from 1
+	OperationsPerSecond int64 `json:"operationsPerSecond"` // all clients together
 	WarmupSeconds       int32 `json:"warmupSeconds"`
 	Seconds             int32 `json:"seconds"`
 	// Outcome is absent until all clients have reported.
 	Outcome *CapacityOutcome `json:"outcome,omitempty"`
 }
 
-// CapacityOutcome is what a level gave, over all clients.
+// CapacityOutcome is the result of a level over all clients.
 type CapacityOutcome struct {
 	Due    int64          `json:"due"`
 	Done   int64          `json:"done"`
@@ -241,16 +238,15 @@ type CapacityOutcome struct {
 	Bounds []BoundOutcome `json:"bounds"` // in the order of the plan
 }
 
-// BoundOutcome is the share of operations that were slower than a bound, with the interval
-// that contains it with 95 % confidence.
+// BoundOutcome is the share of operations that were slower than a bound, with its 95 % confidence interval.
 type BoundOutcome struct {
 	Share float64 `json:"share"`
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
 }
 
-// LevelsFile is where the collector puts the CapacitySearch for the loader, and KeyLevels the
-// key of the ConfigMap that it comes from.
+// LevelsFile is where the collector puts the CapacitySearch for the loader. KeyLevels is the key of
+// the ConfigMap that it comes from.
 const (
 	LevelsFile = "levels.json"
 	KeyLevels  = "levels"

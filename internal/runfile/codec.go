@@ -88,8 +88,8 @@ func ReadSuiteRun(r io.Reader) (SuiteRun, error) {
 	return readPacked[SuiteRun](r, Budget{MaxSuiteRunBytes, maxSuiteRunElements}, "suite run", SuiteRunVersion)
 }
 
-// ReadStoredSuiteRun reads the record of a suite's run as ReadSuiteRun does, from a
-// ConfigMap: everybody who may write one may have written it.
+// ReadStoredSuiteRun reads the record of a suite's run like ReadSuiteRun, from a ConfigMap: anybody
+// who may write a ConfigMap may have written it.
 func ReadStoredSuiteRun(r io.Reader) (SuiteRun, error) {
 	return readPacked[SuiteRun](r, Budget{MaxStoredRunBytes, maxSuiteRunElements}, "suite run", SuiteRunVersion)
 }
@@ -128,7 +128,7 @@ func WriteResultGzip(w io.Writer, r Result) error {
 	return err
 }
 
-// WriteResultCounted is WriteResultGzip that also returns what the text takes: its bytes and the
+// WriteResultCounted is WriteResultGzip that also returns the size of the text: its bytes and the
 // elements of its lists, as a reader counts them.
 func WriteResultCounted(w io.Writer, r Result) (Budget, error) {
 	r.Version, r.Plan.Version = ResultVersion, PlanVersion
@@ -192,7 +192,7 @@ func write(w io.Writer, what string, v any) error {
 	return nil
 }
 
-// writePacked compresses the text of a file, which it returns.
+// writePacked compresses the text of a file and returns the text.
 func writePacked(w io.Writer, what string, v any) (text []byte, err error) {
 	z, err := gzip.NewWriterLevel(w, gzip.BestCompression)
 	if err == nil {
@@ -231,8 +231,8 @@ func readPacked[File any](r io.Reader, limit Budget, what, version string) (File
 	return read[File](plain, limit, what, version)
 }
 
-// Budget is what files may cost who reads them. A reader of the results of one benchmark
-// subtracts what it has used.
+// Budget is the cost of files for their reader. A reader of the results of one benchmark subtracts
+// what it has used.
 type Budget struct {
 	Bytes int // decompressed
 	// Elements of lists, at all depths: two bytes of JSON can make a whole struct.
@@ -322,9 +322,9 @@ func readOrUpgrade[New, Old any](r io.Reader, limit Budget, what, version, oldVe
 	return file, nil
 }
 
-// readBounded reads a file, unless it exceeds the limit, and, where it must have one of the
-// known versions, the version that it names: first and by itself, because a file of another
-// version would otherwise be blamed for a field that is right there.
+// readBounded reads a file unless it exceeds the limit. If the file must have a known version, it
+// reads the version first and separately: otherwise a file of another version would be rejected for
+// a field that is valid there.
 func readBounded(r io.Reader, limit Budget, what string, known ...string) (data []byte, version string, err error) {
 	data, err = io.ReadAll(io.LimitReader(r, int64(limit.Bytes)+1))
 	switch {
@@ -349,7 +349,7 @@ func readBounded(r io.Reader, limit Budget, what string, known ...string) (data 
 	return data, head.Version, err
 }
 
-// unknownFields is what a reader does with them.
+// unknownFields is how a reader treats them.
 type unknownFields int
 
 const (
@@ -379,8 +379,8 @@ func checkVersion(what, got string, known ...string) error {
 	return &VersionError{What: what, Version: got, Known: known}
 }
 
-// VersionError refuses a file of a version that this program does not read. Another release
-// of nfsbench reads it, so the file is kept and is not read again and again.
+// VersionError refuses a file of a version that this program does not read. Another release of
+// nfsbench can read it, so the file is kept and not read again and again.
 type VersionError struct {
 	What    string   // plan, result, ...
 	Version string   // empty: the file names none

@@ -147,7 +147,7 @@ func fullObserved(t0 time.Time) *Observed {
 		Interfaces:           []Interface{{Name: "eth0", Addresses: []string{"10.0.1.5"}, MTUBytes: 9000, SpeedBitsPerSecond: new(int64(10e9)), Virtual: true}},
 		Windows: []ObservedWindow{{
 			Kind: "Measure", Repetition: 1, Start: t0, End: t0.Add(time.Minute), EdgeMilliseconds: 1, NodeCPUPermille: permille, CgroupCPUMicroseconds: one,
-			CgroupThrottledMicros: one, TCPRetransmittedSegment: one, Interfaces: reads, Mount: mount, CollectorCPUMicroseconds: one,
+			CgroupThrottledMicros: one, TCPRetransmittedSegment: one, TCPOutOfOrderSegments: one, Interfaces: reads, Mount: mount, CollectorCPUMicroseconds: one,
 			AsyncIO: &AsyncIO{Requests: 1, Limit: 65_536},
 			Storage: []StorageWindow{{
 				Source: "server", Seconds: 60, Start: t0, End: t0.Add(time.Minute), ReadOps: one, WriteOps: one, OtherOps: one, ReadBytes: one, WriteBytes: one,
@@ -157,7 +157,7 @@ func fullObserved(t0 time.Time) *Observed {
 		}},
 		Samples: []HostSample{{
 			Time: t0, TookMilliseconds: 1, NodeBusyMicroseconds: one, NodeTotalMicroseconds: one, CgroupCPUMicroseconds: one, CgroupThrottledMicros: one,
-			TCPRetransmittedSegment: one, Interfaces: reads, Mount: mount, CollectorCPUMicroseconds: one,
+			TCPRetransmittedSegment: one, TCPOutOfOrderSegments: one, Interfaces: reads, Mount: mount, CollectorCPUMicroseconds: one,
 			AsyncIO: &AsyncIO{Requests: 1, Limit: 65_536},
 		}},
 		Storage: []StorageSample{{

@@ -139,7 +139,7 @@ func FuzzReadSurvey(f *testing.F) {
 	})
 }
 
-// FuzzReadCapacitySearch reads what stands under the key "levels" of a ConfigMap.
+// FuzzReadCapacitySearch reads the value of the key "levels" in a ConfigMap.
 func FuzzReadCapacitySearch(f *testing.F) {
 	for _, seed := range []string{
 		`{"levels":[{"index":1,"round":1,"operationsPerSecond":64,"warmupSeconds":1,"seconds":5}]}`,
@@ -160,7 +160,7 @@ func FuzzReadCapacitySearch(f *testing.F) {
 				t.Fatal(err)
 			}
 			if len(again) > MaxSearchBytes {
-				return // of numbers that others have written shorter
+				return // numbers that others wrote in a shorter form
 			}
 			if _, err := ReadCapacitySearch(again); err != nil {
 				t.Fatalf("what was written is not read: %v", err)
@@ -169,9 +169,9 @@ func FuzzReadCapacitySearch(f *testing.F) {
 	})
 }
 
-// mostOf is what one file may make a reader allocate: 8 bytes for each byte of its text, which
-// is copied into buffers that grow, and 2 KiB for each element of a list and each null, which
-// makes room for another struct where one was. A gzip has at most limit bytes of text.
+// mostOf is the maximum that a reader may allocate for one file: 8 bytes per byte of its text,
+// which is copied into growing buffers, and 2 KiB per list element and null, which makes room for
+// another struct. A gzip has at most limit bytes of text.
 func mostOf(t *testing.T, data []byte, limit int) int {
 	t.Helper()
 	r, err := decompressed(bytes.NewReader(data), "file")

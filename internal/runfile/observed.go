@@ -2,7 +2,7 @@ package runfile
 
 import "time"
 
-// Observed is what the collector saw beside the load, on the same clock.
+// Observed is what the collector measured beside the load, on the same clock.
 type Observed struct {
 	IntervalMilliseconds int32             `json:"intervalMilliseconds"`
 	Interfaces           []Interface       `json:"interfaces,omitempty"`
@@ -10,9 +10,9 @@ type Observed struct {
 	Samples              []HostSample      `json:"samples,omitempty"` // raw
 	Storage              []StorageSample   `json:"storage,omitempty"` // raw
 	Problems             []CollectionError `json:"problems,omitempty"`
-	// ClockOffsetMilliseconds is how far the clock of the API server was ahead
-	// of this client's, to about a second; absent = unknown. The times of this
-	// client are its own: add it to compare them with those of others.
+	// ClockOffsetMilliseconds is how far the API server's clock was ahead of this client's, to about a
+	// second; absent = unknown. The times of this client use its own clock: add the offset to compare
+	// them with other clients.
 	ClockOffsetMilliseconds *int64 `json:"clockOffsetMilliseconds,omitempty"`
 }
 
@@ -38,18 +38,18 @@ type Interface struct {
 // HostSample is one reading of the client's counters. Counters only grow.
 type HostSample struct {
 	Time time.Time `json:"time"`
-	// TookMilliseconds is how long the reading took: each counter is of a moment between Time
-	// and that much later. It is more than a few milliseconds where the machine is overloaded.
+	// TookMilliseconds is the duration of the reading: each counter was read between Time and that
+	// much later. It exceeds a few milliseconds if the machine is overloaded.
 	TookMilliseconds        int64           `json:"tookMilliseconds,omitempty"`
 	NodeBusyMicroseconds    *int64          `json:"nodeBusyMicroseconds,omitempty"` // all CPUs of the machine, /proc/stat
 	NodeTotalMicroseconds   *int64          `json:"nodeTotalMicroseconds,omitempty"`
 	CgroupCPUMicroseconds   *int64          `json:"cgroupCPUMicroseconds,omitempty"` // of the loader's container
 	CgroupThrottledMicros   *int64          `json:"cgroupThrottledMicroseconds,omitempty"`
 	TCPRetransmittedSegment *int64          `json:"tcpRetransmittedSegments,omitempty"`
+	TCPOutOfOrderSegments   *int64          `json:"tcpOutOfOrderSegments,omitempty"` // arrived before one that was sent earlier
 	Interfaces              []InterfaceRead `json:"interfaces,omitempty"`
 	Mount                   *MountCounters  `json:"mount,omitempty"`
-	// CollectorCPUMicroseconds is what the collector itself used; absent where
-	// it shares its process with the load.
+	// CollectorCPUMicroseconds is the CPU time of the collector; absent if it shares its process with the load.
 	CollectorCPUMicroseconds *int64 `json:"collectorCPUMicroseconds,omitempty"`
 	// AsyncIO of the node; absent where no database runs in the pod.
 	AsyncIO *AsyncIO `json:"asyncIO,omitempty"`
@@ -148,16 +148,17 @@ type ObservedWindow struct {
 	Repetition int32     `json:"repetition"`
 	Start      time.Time `json:"start"`
 	End        time.Time `json:"end"`
-	// EdgeMilliseconds is how long the two readings took together, so by how much the counters
-	// of the client may be of another time than Start and End.
+	// EdgeMilliseconds is the duration of both readings together: the client's counters may cover a
+	// time that differs by as much from Start and End.
 	EdgeMilliseconds        int64           `json:"edgeMilliseconds,omitempty"`
 	NodeCPUPermille         *int32          `json:"nodeCPUPermille,omitempty"` // busy share of all CPUs
 	CgroupCPUMicroseconds   *int64          `json:"cgroupCPUMicroseconds,omitempty"`
 	CgroupThrottledMicros   *int64          `json:"cgroupThrottledMicroseconds,omitempty"`
 	TCPRetransmittedSegment *int64          `json:"tcpRetransmittedSegments,omitempty"`
+	TCPOutOfOrderSegments   *int64          `json:"tcpOutOfOrderSegments,omitempty"`
 	Interfaces              []InterfaceRead `json:"interfaces,omitempty"`
 	Mount                   *MountCounters  `json:"mount,omitempty"`
-	// CollectorCPUMicroseconds is what the collector itself used.
+	// CollectorCPUMicroseconds is the CPU time of the collector.
 	CollectorCPUMicroseconds *int64          `json:"collectorCPUMicroseconds,omitempty"`
 	AsyncIO                  *AsyncIO        `json:"asyncIO,omitempty"` // the sample with the most requests
 	Storage                  []StorageWindow `json:"storage,omitempty"`
@@ -166,9 +167,9 @@ type ObservedWindow struct {
 // StorageWindow is what one storage source counted in a window.
 type StorageWindow struct {
 	Source  string  `json:"source"`
-	Seconds float64 `json:"seconds"` // between the two readings used, on the storage's clock
-	// Start and End are when the counters of the two readings held, on the client's clock, as
-	// far as that can be told; absent in results of older collectors.
+	Seconds float64 `json:"seconds"` // between the two readings, by the storage's clock
+	// Start and End are the times of the counters in the two readings, by the client's clock, as far
+	// as they are known; absent in results of older collectors.
 	Start      time.Time           `json:"start,omitzero"`
 	End        time.Time           `json:"end,omitzero"`
 	ReadOps    *int64              `json:"readOps,omitempty"`
@@ -185,7 +186,7 @@ type StorageWindow struct {
 	// VolumeNodes are the nodes that owned the data in the window, in order:
 	// more than one = it was moved.
 	VolumeNodes []string `json:"volumeNodes,omitempty"`
-	// Clients are those of the last sample of the window that has any.
+	// Clients are from the last sample of the window that has any.
 	Clients []StorageClient `json:"clients,omitempty"`
 }
 

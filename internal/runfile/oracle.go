@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Oracle is what the loader found of the database before the load.
+// Oracle is what the loader found out about the database before the load.
 type Oracle struct {
 	Banner  string `json:"banner,omitempty"`  // V$VERSION.BANNER_FULL, or BANNER
 	Version string `json:"version,omitempty"` // V$INSTANCE.VERSION
@@ -18,7 +18,7 @@ type Oracle struct {
 	// ReadyMilliseconds from the start of the container to a database that takes
 	// connections: provisioning, and no part of the run.
 	ReadyMilliseconds *int64 `json:"readyMilliseconds,omitempty"`
-	// Library is what the database's container found of Direct NFS.
+	// Library is what the database's container found out about Direct NFS.
 	Library *DirectNFSLibrary `json:"library,omitempty"`
 	// Host is what the database's container found and changed around the database.
 	Host *DatabaseHost `json:"host,omitempty"`
@@ -68,10 +68,9 @@ func (p OracleParameter) AsRequested() bool {
 	if !okA || !okV {
 		return false
 	}
-	// Oracle rounds parts of the SGA up to whole granules. They are 4 MiB to 512
-	// MiB by the size of the SGA, which is not known here: no more than the value
-	// itself is believed, and 16 MiB always, which is what an SGA of up to 8 GiB has
-	// at most.
+	// Oracle rounds parts of the SGA up to whole granules of 4 MiB to 512 MiB, depending on the size
+	// of the SGA, which is not known here. The tolerance is at most the value itself, but at least 16
+	// MiB, the largest granule for an SGA of up to 8 GiB.
 	memory := strings.HasSuffix(p.Name, "_cache_size") || strings.HasSuffix(p.Name, "_pool_size") ||
 		p.Name == "sga_target" || p.Name == "sga_max_size"
 	return a == v || memory && v > a && v-a < min(512<<20, max(16<<20, a))
@@ -104,8 +103,8 @@ type DirectNFSLibrary struct {
 	Method string `json:"method,omitempty"`
 	// Path of the library in rdbms/lib/odm; empty when it is not there.
 	Path string `json:"path,omitempty"`
-	// AlertLine is that of the alert log which names the ODM library; it proves
-	// that the library is loaded, not that it is used.
+	// AlertLine is the line of the alert log that names the ODM library. It proves that the library is
+	// loaded, not that it is used.
 	AlertLine string `json:"alertLine,omitempty"`
 	// Warnings are lines of the alert log about Direct NFS.
 	Warnings []string `json:"warnings,omitempty"`
@@ -118,7 +117,7 @@ type DirectNFSLibrary struct {
 // DatabaseHost is what the container of the database found and changed before it started the
 // database.
 type DatabaseHost struct {
-	// Limits are those of the processes of the database, in the order of /proc/self/limits.
+	// Limits are the process limits of the database, in the order of /proc/self/limits.
 	Limits []ProcessLimit `json:"limits,omitempty"`
 	// Mended are the files of Oracle Net in which another host was replaced.
 	Mended []string `json:"mended,omitempty"`
@@ -137,7 +136,7 @@ type ServerProbe struct {
 	Problem string `json:"problem,omitempty"` // why it could not; absent = it could
 }
 
-// String is the path, and the export where it is not that of the data.
+// String returns the path, and the export if it is not that of the data.
 func (p ServerProbe) String() string { return strings.TrimSuffix(p.Path+":"+p.Export, ":") }
 
 // ProcessLimit is one limit of /proc/self/limits.
@@ -153,7 +152,7 @@ type ProcessLimit struct {
 // of its cumulative views.
 type OracleWindow struct {
 	Calibration *Calibration `json:"calibration,omitempty"`
-	// Statistics are those of GV$SYSSTAT, by name, over all instances.
+	// Statistics are from GV$SYSSTAT, by name, over all instances.
 	Statistics map[string]int64 `json:"statistics,omitempty"`
 	Events     []OracleEvent    `json:"events,omitempty"`
 	// TopWaits are those that foreground sessions waited for longest, without idle
@@ -162,9 +161,8 @@ type OracleWindow struct {
 	TopWaits                   []OracleWait `json:"topWaits,omitempty"`
 	ForegroundWaitMicroseconds *int64       `json:"foregroundWaitMicroseconds,omitempty"`
 	Files                      []OracleFile `json:"files,omitempty"`
-	// ServiceTimeUnit is that of the times of V$IOSTAT_FILE in this run:
-	// Microseconds or Milliseconds, derived from V$SYSTEM_EVENT; empty = could
-	// not be told.
+	// ServiceTimeUnit is the unit of times in V$IOSTAT_FILE in this run: Microseconds or Milliseconds,
+	// derived from V$SYSTEM_EVENT; empty = unknown.
 	ServiceTimeUnit string    `json:"serviceTimeUnit,omitempty"`
 	DirectNFS       DirectNFS `json:"directNFS,omitzero"`
 	// Connections are the established TCP connections of the pod to NFS servers
@@ -185,7 +183,7 @@ const (
 	UnitMilliseconds = "Milliseconds"
 )
 
-// Calibration is what CALIBRATE_IO gave.
+// Calibration is the result of CALIBRATE_IO.
 type Calibration struct {
 	MaxIOPS                   int64  `json:"maxIOPS"`
 	MaxMegabytesPerSecond     int64  `json:"maxMegabytesPerSecond"`
@@ -199,11 +197,11 @@ type OracleEvent struct {
 	Name         string `json:"name"`
 	Waits        int64  `json:"waits"`
 	Microseconds int64  `json:"microseconds"` // TIME_WAITED_MICRO
-	// Buckets are those of GV$EVENT_HISTOGRAM_MICRO.
+	// Buckets are from GV$EVENT_HISTOGRAM_MICRO.
 	Buckets []LatencyBucket `json:"buckets,omitempty"`
 }
 
-// OracleWait is what foreground sessions of all instances waited for one event.
+// OracleWait is the time that foreground sessions of all instances waited for one event.
 type OracleWait struct {
 	Name         string `json:"name"`
 	Class        string `json:"class,omitempty"` // WAIT_CLASS
@@ -267,8 +265,8 @@ type DNFSFile struct {
 	Server int64  `json:"server,omitempty"` // SVR_ID
 }
 
-// DNFSChannel is one path of one server, over all processes of an instance.
-// Sends and Receives are sums of what each look found since the one before.
+// DNFSChannel is one path of one server, over all processes of an instance. Sends and Receives add
+// up the increases between readings.
 type DNFSChannel struct {
 	Instance   int32  `json:"instance,omitempty"`
 	Server     string `json:"server"`
@@ -295,11 +293,11 @@ type AWRRow struct {
 	Seconds float64 `json:"seconds"` // total, in whole seconds as printed
 }
 
-// Step says which level of load a repetition is of, where a run has several.
+// Step is the level of load of a repetition, if a run has several.
 type Step struct {
 	Kind  string `json:"kind" jsonschema:"enum=Users,enum=SmallReads,enum=LargeReads,enum=Calibrate,enum=Rate"`
 	Users int32  `json:"users,omitempty"` // sessions, or reads outstanding at once
-	// OperationsPerSecond is what all clients together are asked for; Rate.
+	// OperationsPerSecond is the requested rate of all clients together; Rate.
 	OperationsPerSecond int64 `json:"operationsPerSecond,omitempty"`
 	// Round counts how often all steps were gone through, from 1.
 	Round int32 `json:"round"`
@@ -313,7 +311,7 @@ const (
 	StepSmallReads = "SmallReads" // native calibrate: so many single-block reads outstanding
 	StepLargeReads = "LargeReads" // native calibrate: so many large reads outstanding
 	StepCalibrate  = "Calibrate"  // one call of CALIBRATE_IO
-	StepRate       = "Rate"       // capacity: so many operations a second, open loop
+	StepRate       = "Rate"       // capacity: operations a second, open loop
 )
 
 // The files by which the containers of a pod with a database talk.

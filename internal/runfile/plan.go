@@ -55,8 +55,8 @@ type Plan struct {
 	Link     *Link     `json:"link,omitempty"`     // of each path; absent = discover it
 	Expect   *Expect   `json:"expect,omitempty"`   // absent = no verdict is asked for
 	Database *Database `json:"database,omitempty"` // absent = native engine
-	// Survey is what the array said of itself before the run: LIFs, who owns the
-	// volume. Absent where there is no array to ask.
+	// Survey is what the array reported before the run: LIFs and the owner of the volume. Absent if
+	// there is no array to ask.
 	Survey *Survey `json:"survey,omitempty"`
 	Seed   uint64  `json:"seed"` // the same seed gives the same offsets and the same data
 }
@@ -86,8 +86,7 @@ type Engine struct {
 	Ports               Ports         `json:"ports,omitzero"`                // 0 = ask the portmapper, as everybody does
 	UserID              *uint32       `json:"userID,omitempty"`              // AUTH_SYS credential; absent = that of the process
 	GroupID             *uint32       `json:"groupID,omitempty"`
-	// PathSelection is how the paths were selected among those of an array:
-	// All, Explicit, Local or Remote.
+	// PathSelection is how the paths were selected from those of an array: All, Explicit, Local or Remote.
 	PathSelection string `json:"pathSelection,omitempty" jsonschema:"enum=All,enum=Explicit,enum=Local,enum=Remote"`
 }
 
@@ -145,18 +144,18 @@ type Workload struct {
 // Raw is a load without a database.
 type Raw struct {
 	Pattern string `json:"pattern" jsonschema:"enum=Read,enum=Overwrite,enum=Copy,enum=RandomRead,enum=RandomWrite,enum=Mixed,enum=RandomMixed"`
-	// ReadPercent is the share of reads of Mixed and RandomMixed, 1 to 99.
+	// ReadPercent is the share of reads in Mixed and RandomMixed, 1 to 99.
 	ReadPercent    int32 `json:"readPercent,omitempty"`
 	BlockSizeBytes int64 `json:"blockSizeBytes" jsonschema:"minimum=512"`
-	FileSizeBytes  int64 `json:"fileSizeBytes" jsonschema:"minimum=512"` // of each job; a multiple of the block size
-	Jobs           int32 `json:"jobs" jsonschema:"minimum=1"`            // independent streams, each with a file of its own
-	Depth          int32 `json:"depth" jsonschema:"minimum=1"`           // outstanding I/Os of each job
+	FileSizeBytes  int64 `json:"fileSizeBytes" jsonschema:"minimum=512"` // per job; a multiple of the block size
+	Jobs           int32 `json:"jobs" jsonschema:"minimum=1"`            // independent streams, each with its own file
+	Depth          int32 `json:"depth" jsonschema:"minimum=1"`           // outstanding I/Os per job
 	// OperationsPerSecond paces all jobs of a client together (open loop):
 	// latency then counts from when an I/O was due. 0 = closed loop: the next
 	// I/O starts when one has ended.
 	OperationsPerSecond int64 `json:"operationsPerSecond,omitempty"`
-	// Capacity searches the highest rate within bounds of latency, instead of measuring one
-	// load. Jobs x Depth is then how many I/Os may be outstanding.
+	// Capacity searches the highest rate within latency bounds, instead of measuring one load. Jobs x
+	// Depth is then the maximum number of outstanding I/Os.
 	Capacity *Capacity `json:"capacity,omitempty"`
 	// Directory below the export or mount that holds our files and the marker
 	// that says they are ours.
@@ -203,10 +202,10 @@ type Source struct {
 	Name string `json:"name"`
 	// URL is the address, such as https://10.0.0.5; of an exporter, see URLs.
 	URL string `json:"url,omitempty"`
-	// Credentials is the name of a folder below that of all secrets, with one
-	// file for each key: username and password, or token.
+	// Credentials is the name of a folder below the secrets folder, with one file per key: username
+	// and password, or token.
 	Credentials string `json:"credentials,omitempty"`
-	// CABundle holds the PEM certificates to trust; absent = those of the system.
+	// CABundle holds the PEM certificates to trust; absent = the system's.
 	CABundle string `json:"caBundle,omitempty"`
 	// InsecureSkipVerify takes any certificate.
 	InsecureSkipVerify bool `json:"insecureSkipVerify,omitempty"`
@@ -216,8 +215,7 @@ type Source struct {
 	SVM string `json:"svm,omitempty"`
 	// Nodes are metrics addresses by the name of the server; exporter.
 	Nodes []SourceNode `json:"nodes,omitempty"`
-	// Labels select the series of one storage among those of a Prometheus, such
-	// as cluster, svm and volume of Harvest.
+	// Labels select the series of one storage in a Prometheus, such as cluster, svm and volume of Harvest.
 	Labels map[string]string `json:"labels,omitempty"`
 	// Queries are PromQL expressions by what they give: nodeCPUPercent, and
 	// readOperations, readBytes and readLatencyMicroseconds, and the same of

@@ -55,9 +55,9 @@ type SLOB struct {
 	// the last of them, and Schedule.DurationSeconds bounds it. 0 = a step ends by
 	// time; the WORK_LOOP of a kit stays.
 	WorkLoop      int32 `json:"workLoop,omitempty"`
-	UpdatePercent int32 `json:"updatePercent"` // of statements; 0 to 50, or 100
-	// Capacity searches the highest rate within bounds of latency, instead of going through
-	// Users, of which there is one entry: how many sessions may be at work.
+	UpdatePercent int32 `json:"updatePercent"` // share of statements; 0 to 50, or 100
+	// Capacity searches the highest rate within latency bounds, instead of going through Users. Users
+	// then has one entry: the maximum number of sessions at work.
 	Capacity   *Capacity `json:"capacity,omitempty"`
 	RedoStress string    `json:"redoStress,omitempty" jsonschema:"enum=Lite,enum=Heavy"`
 	Think      *Think    `json:"think,omitempty"`
@@ -97,7 +97,7 @@ type Database struct {
 	Connects []string `json:"connects"`
 	User     string   `json:"user"`
 	Role     string   `json:"role,omitempty"` // SYSDBA, or empty
-	// DirectNFS is what was declared: Oracle's own NFS client, or the kernel's.
+	// DirectNFS declares the NFS client: Oracle's own, or the kernel's.
 	DirectNFS bool `json:"directNFS"`
 	// Parameters are init parameters to set and to read back.
 	Parameters map[string]string `json:"parameters,omitempty"`
@@ -115,14 +115,14 @@ type Database struct {
 	// DataDirectory is where the host of the database sees the volume; External:
 	// empty where that is not known.
 	DataDirectory string `json:"dataDirectory,omitempty"`
-	// TablespaceDirectory is where the datafile of a new tablespace is made;
-	// empty = beside that of SYSTEM. External only.
+	// TablespaceDirectory is the directory for the datafile of a new tablespace; empty = that of
+	// SYSTEM. External only.
 	TablespaceDirectory string `json:"tablespaceDirectory,omitempty"`
 	// AllowRedo loads SLOB tables even where FORCE LOGGING makes redo of them.
 	// Without it, loading such a database is refused; Container databases are ours.
 	AllowRedo             bool  `json:"allowRedo,omitempty"`
 	StartupTimeoutSeconds int32 `json:"startupTimeoutSeconds,omitempty"`
-	// Distribution is who made the image: Oracle or Gvenzl; Container only.
+	// Distribution is the maker of the image: Oracle or Gvenzl; Container only.
 	Distribution string `json:"distribution,omitempty"`
 	SID          string `json:"sid,omitempty"`
 	// CPUMillis are the thousandths of a core that the instance can use at most: the limit of its
@@ -136,21 +136,20 @@ const (
 	DatabaseExternal  = "External"
 )
 
-// Bounds of what nobody can know before a run.
+// Limits for durations that are not known before a run.
 const (
-	// CalibrateCallSeconds is what one call of CALIBRATE_IO is given. It takes
-	// about ten minutes, and depends on the storage.
+	// CalibrateCallSeconds is the time limit of one call of CALIBRATE_IO. It takes about ten minutes,
+	// depending on the storage.
 	CalibrateCallSeconds = 15 * 60
 	// MaxCalibrateSteps are the levels of load that a native calibrate tries at
 	// most in each round: it raises the load until the latency is too high.
 	MaxCalibrateSteps = 40
-	// KitReportSeconds is what a SLOB kit is given for its snapshots and its
-	// report, besides its RUN_TIME.
+	// KitReportSeconds is the time limit of a SLOB kit for its snapshots and its report, in addition
+	// to its RUN_TIME.
 	KitReportSeconds = 120
 )
 
-// orderSeconds is what several clients are given to learn which level of a search for capacity
-// follows.
+// orderSeconds is the time in which several clients must learn the next level of a search for capacity.
 const orderSeconds = 15
 
 // longestPauseSeconds lets queues run empty between the steps of a native ramp.
@@ -231,8 +230,8 @@ func (s Schedule) seconds(n, load int64) int64 {
 	return n*(int64(s.BaselineSeconds)+load) + max(n-1, 0)*int64(s.CooldownSeconds)
 }
 
-// What a load, a schedule and a comparison are where nobody says otherwise. The
-// flags of the programs use them; a test holds the defaults of the CRDs against them.
+// Defaults of a load, a schedule and a comparison. The flags of the programs use them; a test
+// compares them with the defaults of the CRDs.
 const (
 	DefaultFileBytes = 1 << 30
 	DefaultJobs      = 4

@@ -48,8 +48,8 @@ type Host struct {
 	Version  string `json:"version,omitempty"` // of nfsbench
 }
 
-// Load is what the loader did. Partial is true until the loader has ended as
-// planned; what stands here is then what was done until that moment.
+// Load is what the loader did. Partial is true until the loader has ended as planned; the contents
+// then cover the time up to that moment.
 type Load struct {
 	Partial      bool          `json:"partial,omitempty"`
 	Failure      *Failure      `json:"failure,omitempty"`
@@ -133,21 +133,20 @@ type Repetition struct {
 	LastDoneNanoseconds  int64 `json:"lastDoneNanoseconds,omitempty"`
 	LateOps              int64 `json:"lateOps,omitempty"`    // started after they were due; open loop
 	DroppedOps           int64 `json:"droppedOps,omitempty"` // due but never started; open loop
-	// EdgeMilliseconds is by how much the counters of channels and servers were read later
-	// than Start and End, both together. It is more than a few milliseconds where the loader
-	// had to wait for a processor.
+	// EdgeMilliseconds is the delay of the readings of channel and server counters after Start and
+	// End, both together. It exceeds a few milliseconds if the loader had to wait for a processor.
 	EdgeMilliseconds int64 `json:"edgeMilliseconds,omitempty"`
 	CPUMicroseconds  int64 `json:"cpuMicroseconds"` // user and system time of the loader process
 	// Step is the level of load, where a run has several. Index counts on over
 	// all steps and rounds.
 	Step *Step `json:"step,omitempty"`
-	// Level is what the search for capacity is told of this window; steps of kind Rate.
+	// Level is the report on this window for the search for capacity; steps of kind Rate.
 	Level           *LevelReport  `json:"level,omitempty"`
 	Oracle          *OracleWindow `json:"oracle,omitempty"` // what the database counted
 	PeakMemoryBytes int64         `json:"peakMemoryBytes,omitempty"`
 }
 
-// Ops is what was counted of one direction in one window.
+// Ops holds the counts of one direction in one window.
 type Ops struct {
 	Count  int64 `json:"count"`
 	Bytes  int64 `json:"bytes"`
@@ -160,9 +159,8 @@ type Ops struct {
 	// all of them added up.
 	Buckets           []LatencyBucket `json:"buckets,omitempty"`
 	TotalMicroseconds int64           `json:"totalMicroseconds,omitempty"`
-	// Batches divide the window into at most MaxBatches parts of equal length, of which the
-	// last may be shorter, so that an interval for a percentile can account for
-	// autocorrelation. Absent where latencies come in Buckets.
+	// Batches divide the window into at most MaxBatches parts of equal length; the last may be shorter. With
+	// them, an interval for a percentile can account for autocorrelation. Absent if latencies come in Buckets.
 	Batches []Batch `json:"batches,omitempty"`
 }
 
@@ -173,9 +171,9 @@ const MaxBatches = 32
 type Batch struct {
 	Milliseconds int64 `json:"milliseconds"`
 	Count        int64 `json:"count"`
-	// Latencies are the latencies of the batch, coarsely: pairs BUCKET:COUNT, ascending and
-	// separated by spaces. Bucket b has the latencies up to 2^(b/16) microseconds. The first
-	// has the lower half of all.
+	// Latencies are the latencies of the batch, at a coarse resolution: pairs BUCKET:COUNT, ascending
+	// and separated by spaces. Bucket b has the latencies up to 2^(b/16) microseconds. The first
+	// bucket has the lower half of all operations.
 	Latencies string `json:"latencies,omitempty"`
 }
 
@@ -215,20 +213,19 @@ const (
 // LayoutTypeFiles is the LayoutType that this client speaks, RFC 8881 13.
 const LayoutTypeFiles = "Files"
 
-// The bounds of what a server says of itself. RFC 8881 allows owners and scopes of 1,024
+// The limits for a server's description of itself. RFC 8881 allows owners and scopes of 1,024
 // bytes, and a device may name any number of data servers.
 const (
 	MaxServers         = 64
 	MaxServerNameBytes = 128
 )
 
-// NFSServer is one NFS server as the client saw it; compare Oracle's V$DNFS_SERVERS. Only
-// NFSv4 has them. The counters begin when the target is opened; in a Repetition, they are
-// those of its window.
+// NFSServer is one NFS server as the client saw it, like Oracle's V$DNFS_SERVERS. Only NFSv4 has
+// them. The counters begin when the target is opened; in a Repetition, they cover its window.
 type NFSServer struct {
 	ID   int32  `json:"id"` // from 1
 	Role string `json:"role" jsonschema:"enum=Metadata,enum=DataServer"`
-	// NFSVersion is what the replies of the server show: NFSv4.0 or NFSv4.1.
+	// NFSVersion is the version that the server's replies show: NFSv4.0 or NFSv4.1.
 	NFSVersion string   `json:"nfsVersion"`
 	Addresses  []string `json:"addresses,omitempty"` // of its channels
 	// Owner, OwnerMinor and Scope are so_major_id, so_minor_id and eir_server_scope of
@@ -250,15 +247,15 @@ type NFSServer struct {
 	Recoveries           int64 `json:"recoveries,omitempty"`
 	RecoveryMilliseconds int64 `json:"recoveryMilliseconds,omitempty"`
 	Callbacks            int64 `json:"callbacks,omitempty"` // calls of the server on the back channel
-	// The counters of layouts are those of the metadata server. Fallbacks are the I/Os that
-	// went through the metadata server although pNFS was declared.
+	// The counters of layouts are those of the metadata server. Fallbacks are the I/Os that went
+	// through the metadata server although pNFS was declared.
 	LayoutsGranted      int64 `json:"layoutsGranted,omitempty"`
 	LayoutsRecalled     int64 `json:"layoutsRecalled,omitempty"`
 	LayoutFallbacks     int64 `json:"layoutFallbacks,omitempty"`
 	LayoutFallbackBytes int64 `json:"layoutFallbackBytes,omitempty"`
 }
 
-// Since returns s with the counters of s less those of before.
+// Since returns s with its counters reduced by those of before.
 func (s NFSServer) Since(before NFSServer) NFSServer {
 	s.Recoveries -= before.Recoveries
 	s.RecoveryMilliseconds -= before.RecoveryMilliseconds
@@ -290,7 +287,7 @@ type LoadSample struct {
 	Channels   []PathBytes `json:"channels,omitempty"`
 }
 
-// SampleOps is what was counted of one direction in one second.
+// SampleOps holds the counts of one direction in one second.
 type SampleOps struct {
 	Count            int64 `json:"count"`
 	Bytes            int64 `json:"bytes"`
@@ -345,7 +342,7 @@ type Event struct {
 	Repetition int32     `json:"repetition,omitempty"`
 	Percent    int32     `json:"percent"`              // of the whole run, fill included
 	ETASeconds *int64    `json:"etaSeconds,omitempty"` // absent while it cannot be known
-	// BytesPerSecond and OpsPerSecond are those of the last second.
+	// BytesPerSecond and OpsPerSecond are the rates of the last second.
 	BytesPerSecond int64  `json:"bytesPerSecond,omitempty"`
 	OpsPerSecond   int64  `json:"opsPerSecond,omitempty"`
 	Message        string `json:"message,omitempty"`
@@ -357,7 +354,7 @@ type Progress struct {
 	Ready  bool `json:"ready,omitempty"`  // filled and waiting for the other clients
 	Final  bool `json:"final,omitempty"`  // the result beside it is the last one
 	Failed bool `json:"failed,omitempty"` // the load ended with a failure
-	// Level is the last level that the client has measured; a search for capacity.
+	// Level is the last level that the client measured in a search for capacity.
 	Level *LevelReport `json:"level,omitempty"`
 }
 

@@ -32,7 +32,7 @@ type SuiteRun struct {
 	Simulated bool          `json:"simulated,omitempty"`
 }
 
-// SuiteSettings are what the suite asked for.
+// SuiteSettings are the settings of the suite.
 type SuiteSettings struct {
 	Repetitions int32  `json:"repetitions"`
 	Order       string `json:"order"`            // Interleaved, Sequential or Random
@@ -71,7 +71,7 @@ type SuiteAxis struct {
 	Value string `json:"value"`
 }
 
-// SuiteResult is what one benchmark of a suite gave.
+// SuiteResult is the result of one benchmark of a suite.
 type SuiteResult struct {
 	Cell       string    `json:"cell"`
 	Repetition int32     `json:"repetition"` // from 1
@@ -104,13 +104,13 @@ type SuitePoint struct {
 	// Metrics by their name in the API, in the unit of SuiteMetricUnit. What is
 	// not known is absent.
 	Metrics map[string]float64 `json:"metrics"`
-	// Intervals contain a metric with 95 % confidence, of those that one run can tell.
+	// Intervals contain a metric with 95 % confidence, for metrics with an interval from one run.
 	Intervals   map[string]SuiteInterval `json:"intervals,omitempty"`
 	WirePercent *float64                 `json:"wirePercent,omitempty"` // of the wire limit
 	Knee        bool                     `json:"knee,omitempty"`
 }
 
-// SuiteInterval contains a metric, in its unit.
+// SuiteInterval contains a metric, in the unit of the metric.
 type SuiteInterval struct {
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`

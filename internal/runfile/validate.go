@@ -87,8 +87,8 @@ func (c *checker) oneOf(path, v string, allowed ...string) {
 	c.check(false, path, "is %q; write one of %s", v, strings.Join(allowed, ", "))
 }
 
-// The bounds of a plan. They are far outside of what makes sense, so that a
-// slipped digit is refused and no real experiment is.
+// The limits of a plan. They are far outside the useful range, so that they reject a slipped digit
+// but no real experiment.
 const (
 	maxJobs           = 1024
 	maxDepth          = 1024
@@ -195,12 +195,12 @@ func (c *checker) raw(r Raw) {
 	c.directory(at+".directory", r.Directory)
 }
 
-// The bounds of a search for capacity.
+// Limits of a search for capacity.
 const (
 	maxBoundMicroseconds = 10_000_000
 	maxSearches          = 20
-	// maxClientSearches bounds the searches of all clients: the results of more do not fit where
-	// they are kept, even without latencies.
+	// maxClientSearches limits the searches of all clients. The results of more would not fit into
+	// their storage, even without latencies.
 	maxClientSearches = 100
 )
 
@@ -280,7 +280,7 @@ func within[T int32 | int64](c *checker, path string, v *T, highest int64) {
 	}
 }
 
-// source checks one source, whose path in the file is at.
+// source checks one source; at is its path in the file.
 func (c *checker) source(at string, s Source) {
 	c.oneOf(at+".kind", s.Kind, sourceKinds()...)
 	if s.Kind == SourceExporter {

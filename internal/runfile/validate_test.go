@@ -28,7 +28,7 @@ func TestPlansThatCanRunAreValid(t *testing.T) {
 	}
 }
 
-// seeks asks for the capacity at two bounds.
+// seeks makes a plan search for the capacity at two bounds.
 func seeks(p *Plan) {
 	p.Workload.Raw.OperationsPerSecond = 0
 	p.Workload.Raw.Capacity = &Capacity{

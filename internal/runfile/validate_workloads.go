@@ -16,8 +16,7 @@ const (
 	maxLogBytes   = 64 << 30
 )
 
-// identifier is what Oracle takes for a name without quotes, so that no SQL can
-// be smuggled in.
+// identifier is a name that Oracle accepts without quotes, so that SQL injection is impossible.
 var identifier = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,29}$`)
 
 func (c *checker) workload(w Workload, db *Database) {
@@ -46,7 +45,7 @@ func (c *checker) workload(w Workload, db *Database) {
 	}
 }
 
-// files checks those of the native engine, which a database does not have.
+// files checks the files of the native engine, which a database does not have.
 func (c *checker) files(at string, f *Files, db *Database) {
 	if db != nil || f == nil {
 		c.check(f == nil, at, "is set, but a database reads its own files; remove it, or remove database")

@@ -28,9 +28,8 @@ const (
 	significantDigits   = 3
 )
 
-// Histogram counts latencies in microseconds. The zero value is not usable:
-// take NewHistogram. It is not safe for concurrent use; give each worker one
-// of its own and merge them.
+// Histogram counts latencies in microseconds. The zero value is not usable: call NewHistogram. It
+// is not safe for concurrent use; give each worker its own and merge them.
 type Histogram struct{ h *hdr.Histogram }
 
 // NewHistogram returns an empty histogram of 1 microsecond to 10 minutes.
@@ -83,7 +82,7 @@ func (h *Histogram) Ranges() []Range {
 	return out
 }
 
-// OpenLoop is what a load would have seen that does not wait for slow operations.
+// OpenLoop is what a load that does not wait for slow operations would have seen.
 type OpenLoop struct {
 	P99Microseconds int64
 	// StalledShare is the share of the workers' time in operations that took more than ten
@@ -91,12 +90,11 @@ type OpenLoop struct {
 	StalledShare float64
 }
 
-// OpenLoop corrects the latencies of a closed loop, in which a worker starts an operation
-// every interval microseconds on average. An operation that takes v, longer than the interval,
-// stands for others that were due meanwhile and would have taken v less one interval, v less
-// two, and so on, down to one interval. There are as many operations as before, because the
-// mean rate is the same: these are due in place of others. The cost does not depend on how
-// many they are.
+// OpenLoop corrects the latencies of a closed loop, in which a worker starts an operation every
+// interval microseconds on average. An operation that takes v, longer than the interval, stands for
+// others that were due meanwhile: they would have taken v less one interval, v less two intervals,
+// and so on, down to one interval. They replace other operations, because the mean rate and so the
+// number of operations stay the same. The cost does not depend on their number.
 func (h *Histogram) OpenLoop(interval float64) OpenLoop {
 	ranges, slow := h.Ranges(), 10*h.Percentile(99)
 	time, stalled, high := 0.0, 0.0, h.h.Max()
@@ -110,7 +108,7 @@ func (h *Histogram) OpenLoop(interval float64) OpenLoop {
 	if !(interval > 0) || !(time > 0) {
 		return OpenLoop{P99Microseconds: h.Percentile(99)}
 	}
-	// The first latency that at most 1 % exceed.
+	// The shortest latency that at most 1 % exceed.
 	low := int64(-1)
 	for low+1 < high {
 		at, above := low+(high-low)/2, 0.0
@@ -128,8 +126,7 @@ func (h *Histogram) OpenLoop(interval float64) OpenLoop {
 	return OpenLoop{P99Microseconds: high, StalledShare: stalled / time}
 }
 
-// standsFor is how many other operations an operation stands for that would have taken longer
-// than above.
+// standsFor returns how many of the operations that an operation stands for would have taken longer than above.
 func standsFor(latency, interval, above float64) float64 {
 	return max(0, min(math.Floor(latency/interval), math.Ceil((latency-above)/interval))-1)
 }
@@ -143,8 +140,8 @@ func (h *Histogram) Encode() (string, error) {
 	return string(b), nil
 }
 
-// DecodeHistogram reads what Encode gave. It refuses histograms of another
-// geometry, because a merge with them would lose precision without a word.
+// DecodeHistogram reads the output of Encode. It refuses histograms of another geometry, because
+// merging them would silently lose precision.
 func DecodeHistogram(encoded string) (*Histogram, error) {
 	if err := checkGeometry(encoded); err != nil {
 		return nil, fmt.Errorf("decode histogram: %w", err)
@@ -231,8 +228,8 @@ func (h *Histogram) Latency() *Latency {
 	}
 }
 
-// Bucket counts latencies below a bound and not below that of the bucket
-// before, as V$EVENT_HISTOGRAM_MICRO does with powers of two.
+// Bucket counts latencies below its bound and at or above the bound of the previous bucket, as
+// V$EVENT_HISTOGRAM_MICRO does with powers of two.
 type Bucket struct {
 	BelowMicroseconds int64 // exclusive
 	Count             int64
@@ -279,8 +276,7 @@ func BucketLatency(buckets []Bucket, totalMicroseconds int64) *Latency {
 	}
 }
 
-// MeanLatency is what is known where only a sum of latencies was counted; nil of
-// nothing.
+// MeanLatency returns what is known if only a sum of latencies was counted; nil without operations.
 func MeanLatency(count int64, totalMicroseconds float64) *Latency {
 	mean := totalMicroseconds / float64(count)
 	if count <= 0 || !(mean > 0 && mean < math.MaxInt64) {

@@ -6,22 +6,20 @@ import (
 	moremath "github.com/aclements/go-moremath/stats"
 )
 
-// The rule of MeanInterval and RatioInterval. The coverage that they give is in
-// docs/findings.md, and a test holds it.
+// Parameters of MeanInterval and RatioInterval. Their coverage is documented in docs/findings.md and tested.
 const (
 	intervalConfidence = 0.95
-	intervalBatches    = 32   // the most means that a series is divided into
-	intervalLeast      = 8    // values from which an autocorrelation can be told
-	mostCorrelation    = 0.92 // of neighbouring batches; beyond it the run is one trend
+	intervalBatches    = 32   // maximum number of batch means of a series
+	intervalLeast      = 8    // minimum number of values for an autocorrelation
+	mostCorrelation    = 0.92 // between neighbouring batches; above, the run is one trend
 )
 
-// MeanInterval is an interval of 95 % for the mean of a series whose values depend on the
-// values before them, as the seconds of a run do. It is unknown (false) of fewer than 8
-// values.
+// MeanInterval returns a 95 % interval for the mean of a series whose values depend on earlier
+// values, as the seconds of a run do. It returns false for fewer than 8 values.
 //
-// The series becomes at most 32 batch means. Their lag-1 autocorrelation, corrected for the
-// bias of short series and raised by one standard error, says how few independent values
-// they are worth: a short series often looks independent by chance.
+// The series is reduced to at most 32 batch means. Their lag-1 autocorrelation determines how many
+// independent values they are worth. It is corrected for the bias of short series and raised by one
+// standard error, because a short series often looks independent by chance.
 func MeanInterval(values []float64) (Interval, bool) {
 	half, ok := meanHalfWidth(values)
 	mean := Mean(values)
@@ -50,17 +48,17 @@ func meanHalfWidth(values []float64) (float64, bool) {
 	if squares == 0 {
 		return 0, true
 	}
-	// Kendall's correction of the bias, and one standard error.
+	// Kendall's bias correction, plus one standard error.
 	correlation := (n*products/squares+1)/(n-4) + 1/math.Sqrt(n)
 	correlation = min(max(correlation, 0), mostCorrelation)
-	worth := (1 + correlation) / (1 - correlation) // values for one independent value
+	worth := (1 + correlation) / (1 - correlation) // values per independent value
 	// The deviation within a short series is smaller than that of the process.
 	variance := squares / (n - 1) / max(0.3, 1-(worth-1)/(n-1))
 	return tQuantile(len(means)-1) * math.Sqrt(variance*worth/n), true
 }
 
-// batchSums are the sums of at most intervalBatches parts of equal size. What is left over at
-// the beginning belongs to none.
+// batchSums returns the sums of at most intervalBatches parts of equal size. It ignores the
+// remainder at the beginning.
 func batchSums(values []float64) (sums []float64, size float64) {
 	n := (len(values) + intervalBatches - 1) / intervalBatches
 	sums = make([]float64, len(values)/n)
@@ -71,17 +69,16 @@ func batchSums(values []float64) (sums []float64, size float64) {
 	return sums, float64(n)
 }
 
-// tQuantile is the two-sided quantile of Student's t for intervalConfidence.
+// tQuantile returns the two-sided quantile of Student's t for intervalConfidence.
 func tQuantile(degrees int) float64 {
 	return moremath.InvCDF(moremath.TDist{V: float64(degrees)})((1 + intervalConfidence) / 2)
 }
 
-// RatioInterval is an interval of 95 % for a share: over[i] events among of[i] trials in each
-// of the equal parts of a window, which depend on the parts before them. The estimate is all
-// events over all trials. The interval is within 0 to 1 and never empty: it is Wilson's, for
-// as many independent trials as the parts are worth. Fewer than 8 parts show no dependence,
-// and count as independent trials, as do parts without events. It is unknown (false) without
-// trials, where a count is negative, and where the lists differ in length.
+// RatioInterval returns a 95 % interval for a share: over[i] events among of[i] trials in each equal part
+// of a window. A part depends on earlier parts. The estimate is all events over all trials. The interval
+// lies within 0 to 1 and is never empty: it is Wilson's, for as many independent trials as the parts are
+// worth. Fewer than 8 parts, and parts without events, show no dependence and count as independent
+// trials. It returns false without trials, for negative counts, and for lists of different length.
 func RatioInterval(over, of []float64) (Interval, bool) {
 	return ratioInterval(over, of, residualHalfWidth)
 }
@@ -106,7 +103,7 @@ func ratioInterval(
 	return wilson(share, trials, z), true
 }
 
-// residualHalfWidth is that of the distances of the parts from the share; 0 is unknown.
+// residualHalfWidth returns the half width from the residuals of the parts; 0 is unknown.
 func residualHalfWidth(over, of []float64, share float64) float64 {
 	mean, residuals := Mean(of), make([]float64, len(of))
 	for i := range of {
@@ -116,9 +113,9 @@ func residualHalfWidth(over, of []float64, share float64) float64 {
 	return half
 }
 
-// skewedHalfWidth is residualHalfWidth, which suffices unless a few parts have most of the
-// events: where those are rare, a window often lacks them, and looks both good and calm. So it
-// is that of the logarithms of the shares where that is larger, up to twice the first.
+// skewedHalfWidth returns residualHalfWidth unless a few parts have most of the events. If such
+// parts are rare, a window often has none of them and looks both good and calm. The half width then
+// comes from the logarithms of the shares if that is larger, up to twice residualHalfWidth.
 func skewedHalfWidth(over, of []float64, share float64) float64 {
 	half := residualHalfWidth(over, of, share)
 	over, _ = batchSums(over)
@@ -131,7 +128,7 @@ func skewedHalfWidth(over, of []float64, share float64) float64 {
 	return max(half, min(2*half, share*math.Expm1(relative)))
 }
 
-// wilson is Wilson's interval of a share among independent trials, which may be a fraction.
+// wilson returns Wilson's interval of a share among independent trials, which may be fractional.
 func wilson(share, trials, z float64) Interval {
 	middle := share + z*z/(2*trials)
 	half := z * math.Sqrt(share*(1-share)/trials+z*z/(4*trials*trials))
@@ -141,10 +138,10 @@ func wilson(share, trials, z float64) Interval {
 	}
 }
 
-// PercentileInterval is an interval of 95 % for the latency in microseconds that percent of
-// all operations did not exceed. The histogram has all latencies of a window; over[i] of the
-// of[i] operations of each part of it were slower than about that percentile: how much the
-// share of slow ones varies says which percentiles of the histogram are the bounds.
+// PercentileInterval returns a 95 % interval for the latency in microseconds that percent of all
+// operations did not exceed. The histogram has all latencies of a window. over[i] of the of[i]
+// operations in part i of the window were slower than about that percentile. The variation of this
+// share determines which percentiles of the histogram are the bounds.
 func (h *Histogram) PercentileInterval(percent float64, over, of []float64) (Interval, bool) {
 	in, ok := ratioInterval(over, of, skewedHalfWidth)
 	share := Mean(over) / Mean(of)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// autoregressive is a stationary AR(1) of mean 0 and deviation 1.
+// autoregressive returns a stationary AR(1) series with mean 0 and deviation 1.
 func autoregressive(r *rand.Rand, rho float64, n int) []float64 {
 	values := make([]float64, n)
 	x := r.NormFloat64()
@@ -18,7 +18,7 @@ func autoregressive(r *rand.Rand, rho float64, n int) []float64 {
 	return values
 }
 
-// coverageGoal is the least share of simulated runs whose interval has the true value.
+// coverageGoal is the minimum share of simulated runs whose interval contains the true value.
 const coverageGoal = 0.93
 
 func TestTheIntervalOfAMeanCoversWithAutocorrelation(t *testing.T) {
@@ -38,7 +38,7 @@ func TestTheIntervalOfAMeanCoversWithAutocorrelation(t *testing.T) {
 					covered++
 				}
 			}
-			// What who knows the process needs: 1.96 deviations of the mean on each side.
+			// The width if the process is known: 1.96 deviations of the mean on each side.
 			ideal := 2 * 1.96 * math.Sqrt((1+rho)/(1-rho)/float64(n))
 			share := float64(covered) / rounds
 			t.Logf("rho %.1f, %3d values: %.1f %%, %.2f of the ideal width", rho, n, 100*share, width/rounds/ideal)
@@ -52,10 +52,10 @@ func TestTheIntervalOfAMeanCoversWithAutocorrelation(t *testing.T) {
 	}
 }
 
-// wandering is a run whose level of latency wanders: each latency is log-normal with a
-// deviation of the logarithm of 0.5, and the logarithm of the level is spread * AR(1). Of each
-// second it counts the operations above a threshold, which is found first, as that of a
-// coarse histogram: the first bound of powers of 2^(1/16) above the 99th percentile.
+// wandering returns a run whose latency level varies. Each latency is log-normal; its logarithm has
+// a deviation of 0.5 around the level, and the logarithm of the level is spread * AR(1). For each
+// second it counts the operations above a threshold: as in a coarse histogram, the first power of
+// 2^(1/16) above the 99th percentile.
 func wandering(r *rand.Rand, rho, spread float64, seconds, perSecond int) (h *Histogram, over, of []float64) {
 	latencies := make([][]int64, seconds)
 	h = NewHistogram()

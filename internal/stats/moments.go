@@ -95,26 +95,28 @@ func Slope(values []float64) float64 {
 	return num / den
 }
 
-// SteadyLimits are the two limits that a series must keep, as shares of its
-// mean.
+// SteadyLimits are the limits that a series must keep, as shares of its mean.
 type SteadyLimits struct {
 	MaxDeviation float64 // of the mean of any rolling window from the mean of all
 	MaxDrift     float64 // of the regression line, from its beginning to its end
+	MaxStep      float64 // of the mean after some sample from the mean before it
 }
 
 // Steadiness says how much a series moved.
 type Steadiness struct {
 	Known     bool    // false: too few samples to tell
-	Steady    bool    // both limits are kept
+	Steady    bool    // all limits are kept
 	Deviation float64 // largest |window mean - mean| / mean
 	Drift     float64 // rise of the regression line over the series / mean; negative when it falls
+	Step      float64 // change of level at some sample / mean; 0 when none stands out from the noise
 	Window    int     // samples of each rolling window
 }
 
-// Steady tests a series of equidistant samples. Two things must hold, because
+// Steady tests a series of equidistant samples. Three things must hold, because
 // each alone is blind to something: no rolling window may stray from the mean
-// (a dip or a step), and the regression line must be flat (a drift so slow that
-// each window is still near the mean).
+// (a dip), the regression line must be flat (a drift so slow that each window is
+// still near the mean), and there must be no step (its halves are each only half
+// of it away from the mean).
 //
 // A window is a sixth of the series and at least five samples: single seconds
 // jitter on every network and say nothing.
@@ -129,6 +131,41 @@ func Steady(values []float64, limits SteadyLimits) Steadiness {
 		s.Deviation = max(s.Deviation, math.Abs(Mean(values[i:i+s.Window])-mean)/mean)
 	}
 	s.Drift = Slope(values) * float64(len(values)-1) / mean
-	s.Steady = s.Deviation <= limits.MaxDeviation && math.Abs(s.Drift) <= limits.MaxDrift
+	s.Step = step(values, mean) / mean
+	s.Steady = s.Deviation <= limits.MaxDeviation && math.Abs(s.Drift) <= limits.MaxDrift &&
+		math.Abs(s.Step) <= limits.MaxStep
 	return s
+}
+
+// step is the change of level at the sample where it stands out most, or 0. In the runs of
+// make believe, the noise of a series without a step reaches 6 standard errors, because
+// neighbouring samples are alike.
+func step(values []float64, mean float64) float64 {
+	const (
+		leastErrors = 8
+		edge        = 3     // samples on each side, at least
+		leastNoise  = 0.002 // of the mean: a series without noise has no errors
+	)
+	total, squares := 0.0, 0.0
+	for _, v := range values {
+		total, squares = total+v-mean, squares+(v-mean)*(v-mean)
+	}
+	n, before, errors, change := float64(len(values)), 0.0, 0.0, 0.0
+	for i, v := range values[:len(values)-edge] {
+		before += v - mean
+		a := float64(i + 1)
+		if i+1 < edge {
+			continue
+		}
+		b := n - a
+		by := (total-before)/b - before/a
+		noise := math.Sqrt(max(0, squares-before*before/a-(total-before)*(total-before)/b) / (n - 2))
+		if e := math.Abs(by) / (max(noise, leastNoise*mean) * math.Sqrt(1/a+1/b)); e > errors {
+			errors, change = e, by
+		}
+	}
+	if errors < leastErrors {
+		return 0
+	}
+	return change
 }

@@ -155,13 +155,19 @@ func TestMoments(t *testing.T) {
 
 func TestSteady(t *testing.T) {
 	t.Parallel()
-	limits := SteadyLimits{MaxDeviation: 0.1, MaxDrift: 0.1}
+	limits := SteadyLimits{MaxDeviation: 0.1, MaxDrift: 0.1, MaxStep: 0.1}
 	series := func(n int, f func(i int) float64) []float64 {
 		v := make([]float64, n)
 		for i := range v {
 			v[i] = f(i)
 		}
 		return v
+	}
+	stepped := func(i, from int, to float64) float64 {
+		if i >= from {
+			return to
+		}
+		return 100
 	}
 	cases := map[string]struct {
 		reason        string
@@ -172,6 +178,9 @@ func TestSteady(t *testing.T) {
 		"Jitter":     {"single seconds may jitter by 20 %", series(60, func(i int) float64 { return 100 + 20*float64(i%2*2-1) }), true, true},
 		"SlowDrift":  {"12 % from beginning to end is caught by the slope alone", series(120, func(i int) float64 { return 94 + 12*float64(i)/119 }), true, false},
 		"Dip":        {"ten dead seconds in the middle leave the slope flat", series(60, func(i int) float64 { return map[bool]float64{true: 50, false: 100}[i >= 25 && i < 35] }), true, false},
+		"Step":       {"12 % more from a late sample on, which no window and no slope shows", series(60, func(i int) float64 { return stepped(i, 50, 112) + 2*float64(i%2*2-1) }), true, false},
+		"SmallStep":  {"8 % is less than the limit", series(60, func(i int) float64 { return stepped(i, 50, 108) + 2*float64(i%2*2-1) }), true, true},
+		"NoisyStep":  {"12 % more does not stand out from noise of 10 %", series(60, func(i int) float64 { return stepped(i, 55, 112) + 10*float64(i%2*2-1) }), true, true},
 		"TooFew":     {"nothing can be said of nine samples", series(9, func(int) float64 { return 100 }), false, false},
 		"NothingRan": {"a series of zeros has no mean to compare with", series(60, func(int) float64 { return 0 }), false, false},
 	}
@@ -182,6 +191,19 @@ func TestSteady(t *testing.T) {
 				t.Errorf("%s: %+v", c.reason, got)
 			}
 		})
+	}
+}
+
+func TestSteadyTellsTheStep(t *testing.T) {
+	t.Parallel()
+	values := make([]float64, 40)
+	for i := range values {
+		if values[i] = 90; i < 20 {
+			values[i] = 110
+		}
+	}
+	if got := Steady(values, SteadyLimits{MaxDeviation: 1, MaxDrift: 1, MaxStep: 0.1}); math.Abs(got.Step+0.2) > 1e-9 || got.Steady {
+		t.Errorf("from 110 to 90: %+v", got)
 	}
 }
 

@@ -135,7 +135,7 @@ func TestReaderReadsThisMachine(t *testing.T) {
 	for what, err := range map[string]error{
 		"interfaces": second(r.Interfaces()), "counters": second(r.InterfaceCounters()), "mounts": second(r.Mounts()),
 		"NFS mounts": second(r.NFSMounts()), "kernel": second(r.KernelRelease()), "retransmits": second(r.RetransmittedSegments()),
-		"asynchronous I/O": second(r.AsyncIO()),
+		"out of order": second(r.OutOfOrderSegments()), "asynchronous I/O": second(r.AsyncIO()),
 	} {
 		if err != nil {
 			t.Errorf("%s: %v", what, err)

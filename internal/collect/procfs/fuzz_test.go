@@ -26,6 +26,7 @@ func FuzzParseProc(f *testing.F) {
 	f.Add([]byte("cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 1 2 3 4\n"))
 	f.Add([]byte("Inter-|\n face |\n  lo: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\neth0: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n"))
 	f.Add([]byte("Tcp: RtoAlgorithm RetransSegs\nTcp: 1 2\n"))
+	f.Add([]byte("TcpExt: SyncookiesSent TCPOFOQueue\nTcpExt: 1 2\n"))
 	f.Add([]byte("0::/kubepods/pod1\n1:cpu,cpuacct:/a\n"))
 	f.Add([]byte("36 35 98:0 / /mnt\\040x rw,noatime - nfs4 s:/e rw,vers=4.1\n"))
 	f.Fuzz(func(t *testing.T, in []byte) {
@@ -44,6 +45,9 @@ func parseAll(t *testing.T, in []byte) {
 	}
 	if n, err := ParseRetransmittedSegments(reader()); err == nil && n < 0 {
 		t.Fatalf("%d segments were sent again", n)
+	}
+	if n, err := ParseOutOfOrderSegments(reader()); err == nil && n < 0 {
+		t.Fatalf("%d segments arrived out of order", n)
 	}
 	if mounts, err := ParseMountInfo(reader()); err == nil {
 		for _, m := range mounts {

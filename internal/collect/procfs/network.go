@@ -2,7 +2,6 @@ package procfs
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -142,9 +141,21 @@ func ParseNetDev(in io.Reader) ([]runfile.InterfaceRead, error) {
 	return reads, failed
 }
 
-// ParseRetransmittedSegments reads RetransSegs of /proc/net/snmp, where a line
-// of names and a line of values share a prefix.
+// ParseRetransmittedSegments reads RetransSegs of /proc/net/snmp.
 func ParseRetransmittedSegments(in io.Reader) (int64, error) {
+	return protocolCounter(in, "Tcp", "RetransSegs")
+}
+
+// ParseOutOfOrderSegments reads TCPOFOQueue of /proc/net/netstat: segments that
+// were queued because one that was sent earlier had not arrived. See
+// Documentation/networking/snmp_counter.rst of Linux.
+func ParseOutOfOrderSegments(in io.Reader) (int64, error) {
+	return protocolCounter(in, "TcpExt", "TCPOFOQueue")
+}
+
+// protocolCounter reads a file of /proc/net where a line of names and a line of
+// values share the protocol as their prefix.
+func protocolCounter(in io.Reader, protocol, name string) (int64, error) {
 	var (
 		names  []string
 		failed error
@@ -152,16 +163,16 @@ func ParseRetransmittedSegments(in io.Reader) (int64, error) {
 	for _, text := range lines(in, &failed) {
 		fields := strings.Fields(text)
 		switch {
-		case len(fields) == 0 || fields[0] != "Tcp:":
+		case len(fields) == 0 || fields[0] != protocol+":":
 		case names == nil:
 			names = fields
 		default:
-			at := slices.Index(names, "RetransSegs")
+			at := slices.Index(names, name)
 			if at < 0 || at >= len(fields) {
-				return 0, errors.New("the Tcp lines have no RetransSegs")
+				return 0, fmt.Errorf("the %s lines have no %s", protocol, name)
 			}
 			return counter(fields[at])
 		}
 	}
-	return 0, cmp.Or(failed, errors.New("no Tcp lines"))
+	return 0, cmp.Or(failed, fmt.Errorf("no %s lines", protocol))
 }

@@ -1,6 +1,8 @@
 package procfs
 
 import (
+	"bufio"
+	"io"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -82,19 +84,33 @@ func TestNetDevGivesBytesOfAllButTheLoopback(t *testing.T) {
 	}
 }
 
-func TestRetransmittedSegmentsAreFoundByName(t *testing.T) {
-	in := "Ip: Forwarding RetransSegs\nIp: 1 99\nTcp: RtoAlgorithm InSegs RetransSegs InErrs\nTcp: 1 1000 17 0\n"
-	if got, err := ParseRetransmittedSegments(strings.NewReader(in)); err != nil || got != 17 {
-		t.Errorf("got %d, %v; want 17", got, err)
+func TestSegmentsAreFoundByName(t *testing.T) {
+	const (
+		snmp    = "Ip: Forwarding RetransSegs\nIp: 1 99\nTcp: RtoAlgorithm InSegs RetransSegs InErrs\nTcp: 1 1000 17 0\n"
+		netstat = "TcpExt: TCPRcvCoalesce TCPOFOQueue TCPOFODrop\nTcpExt: 5 18 6\nIpExt: TCPOFOQueue\nIpExt: 99\n"
+	)
+	cases := map[string]struct {
+		reason string
+		parse  func(io.Reader) (int64, error)
+		in     string
+		want   int64
+		err    string
+	}{
+		"sent again":            {"the column of Tcp, not that of Ip", ParseRetransmittedSegments, snmp, 17, ""},
+		"no file content":       {"unknown is not zero", ParseRetransmittedSegments, "", 0, "no Tcp lines"},
+		"no column":             {"unknown is not zero", ParseRetransmittedSegments, "Tcp: A\nTcp: 1\n", 0, "the Tcp lines have no RetransSegs"},
+		"no value":              {"fewer values than names", ParseRetransmittedSegments, "Tcp: RetransSegs\nTcp:\n", 0, "the Tcp lines have no RetransSegs"},
+		"no second line":        {"names without values", ParseRetransmittedSegments, "Tcp: RetransSegs\nUdp: 1 ", 0, "no Tcp lines"},
+		"out of order":          {"the column of TcpExt, not that of IpExt", ParseOutOfOrderSegments, netstat, 18, ""},
+		"no TcpExt":             {"Tcp is another protocol", ParseOutOfOrderSegments, snmp, 0, "no TcpExt lines"},
+		"before Linux 3.6":      {"kernels that do not count them", ParseOutOfOrderSegments, "TcpExt: A\nTcpExt: 1\n", 0, "the TcpExt lines have no TCPOFOQueue"},
+		"only names":            {"gVisor has no values", ParseOutOfOrderSegments, "TcpExt: TCPOFOQueue\n", 0, "no TcpExt lines"},
+		"negative":              {"no counter is negative", ParseOutOfOrderSegments, "TcpExt: TCPOFOQueue\nTcpExt: -1\n", 0, errNegative.Error()},
+		"a line without an end": {"a line is bounded", ParseOutOfOrderSegments, strings.Repeat("x", maxLineBytes+1), 0, bufio.ErrTooLong.Error()},
 	}
-	for in, want := range map[string]string{
-		"":                          "no Tcp lines",
-		"Tcp: A\nTcp: 1\n":          "the Tcp lines have no RetransSegs",
-		"Tcp: RetransSegs\nTcp:\n":  "the Tcp lines have no RetransSegs",
-		"Tcp: RetransSegs\nUdp: 1 ": "no Tcp lines",
-	} {
-		if _, err := ParseRetransmittedSegments(strings.NewReader(in)); errText(err) != want {
-			t.Errorf("%q: error %q, want %q", in, errText(err), want)
+	for name, tc := range cases {
+		if got, err := tc.parse(strings.NewReader(tc.in)); got != tc.want || errText(err) != tc.err {
+			t.Errorf("%s: got %d, error %q; want %d, %q: %s", name, got, errText(err), tc.want, tc.err, tc.reason)
 		}
 	}
 }

@@ -58,6 +58,12 @@ func (r Reader) RetransmittedSegments() (int64, error) {
 	return parseFile(r, "proc/net/snmp", ParseRetransmittedSegments)
 }
 
+// OutOfOrderSegments reads the TCP segments that arrived out of order in the
+// network namespace, of all connections.
+func (r Reader) OutOfOrderSegments() (int64, error) {
+	return parseFile(r, "proc/net/netstat", ParseOutOfOrderSegments)
+}
+
 // NFSMounts reads the counters of every NFS mount of the mount namespace.
 func (r Reader) NFSMounts() ([]NFSMount, error) {
 	return parseFile(r, "proc/self/mountstats", ParseMountStats)

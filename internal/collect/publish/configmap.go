@@ -87,8 +87,7 @@ func (c *ConfigMap) patch(ctx context.Context, patch mergePatch) error {
 	return nil
 }
 
-// Signal looks for the keys with which the controller starts all clients and moves them from
-// level to level.
+// Signal reads the keys with which the controller starts all clients and moves them from level to level.
 func (c *ConfigMap) Signal(ctx context.Context) (Signal, error) {
 	var object struct {
 		Data map[string]string `json:"data"`
@@ -184,7 +183,7 @@ func mayPass(status int) bool {
 	return status >= http.StatusInternalServerError
 }
 
-// explained says of an answer that is no success what to do about it.
+// explained returns advice for an unsuccessful answer.
 func explained(err error) error {
 	status, answered := errors.AsType[*rest.StatusError](err)
 	if !answered {

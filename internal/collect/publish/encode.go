@@ -9,20 +9,20 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// totalBudgetBytes is what all clients of a run may take of their ConfigMap,
-// which holds 1 MiB; the rest is for progress.
+// totalBudgetBytes is the space in the ConfigMap for all clients of a run. The ConfigMap holds 1
+// MiB; the rest is for progress.
 const totalBudgetBytes = 900 << 10
 
 // Limits is how much a result may take. Zero is no limit.
 type Limits struct {
-	Bytes    int // packed
-	Plain    int // before it is packed
-	Elements int // of all lists
-	Samples  int // of each series
+	Bytes    int // compressed
+	Plain    int // uncompressed
+	Elements int // in all lists
+	Samples  int // per series
 }
 
-// Share is what the result of one client of a run may take. The manager reads no more. A search
-// for capacity has its levels in the same ConfigMap.
+// Share returns the limits for the result of one client of a run: the manager reads no more than
+// that. A search for capacity keeps its levels in the same ConfigMap.
 func Share(p runfile.Plan) Limits {
 	n, bytes, most := int(max(p.Clients, 1)), totalBudgetBytes, runfile.BenchmarkBudget()
 	if p.Workload.Capacity() != nil && n > 1 {
@@ -31,19 +31,19 @@ func Share(p runfile.Plan) Limits {
 	return Limits{Bytes: bytes / n, Plain: most.Bytes / n, Elements: most.Elements / n}
 }
 
-// allow says whether a result of that size is within the limits.
+// allow reports whether a result of that size is within the limits.
 func (l Limits) allow(s size) bool {
 	within := func(n, most int) bool { return most == 0 || n <= most }
 	return within(s.packed, l.Bytes) && within(s.plain, l.Plain) && within(s.elements, l.Elements)
 }
 
-// size is what a result takes.
+// size is the size of a result.
 type size struct{ packed, plain, elements int }
 
-// Encode packs a result, thinned 2:1 until it is within the limits. It never leaves out
-// repetitions or windows. When these alone exceed the limit, it leaves out latencies of a search
-// for capacity, first those that matter least. When that is not enough either, Encode returns
-// the result without them, and the error that says so: the bytes can be used.
+// Encode packs a result, thinned 2:1 until it is within the limits. It never omits repetitions or
+// windows. When these alone exceed the limits, it omits latencies of a search for capacity, the
+// least important first. When that is not enough either, Encode returns the result without
+// latencies together with an error that says so; the bytes are usable.
 func Encode(result runfile.Result, limits Limits) ([]byte, error) {
 	for less := true; less && limits.Samples > 0 && sampleCount(result) > limits.Samples; {
 		result, less = thin(result)
@@ -80,12 +80,12 @@ func pack(result runfile.Result) ([]byte, size, error) {
 	return out.Bytes(), size{out.Len(), text.Bytes, text.Elements}, nil
 }
 
-// thin returns a copy of the result with every second raw sample left out, and with half as
-// many batches. It leaves everything else, and the host samples at the ends of the windows, so
-// that these can be computed again. It reports whether anything went.
+// thin returns a copy of the result without every second raw sample, and with half as many batches.
+// It keeps everything else, and the host samples at the ends of the windows, so that the windows
+// can be computed again. It reports whether it removed anything.
 //
-// Left out means left out, not merged: a sample that stays still covers the
-// time it covered, only the distance to the next has doubled.
+// Samples are removed, not merged: a remaining sample still covers the same time, and only the
+// distance to the next one doubles.
 func thin(result runfile.Result) (runfile.Result, bool) {
 	out := result
 	out.Clients = make([]runfile.ClientResult, 0, len(result.Clients))
@@ -113,7 +113,7 @@ func thin(result runfile.Result) (runfile.Result, bool) {
 	return out, changed
 }
 
-// withBatches returns a copy of the repetitions with other batches, and whether any differ.
+// withBatches returns a copy of the repetitions with other batches, and reports whether any differ.
 func withBatches(all []runfile.Repetition, of func([]runfile.Batch) []runfile.Batch) ([]runfile.Repetition, bool) {
 	changed := false
 	change := func(o *runfile.Ops) *runfile.Ops {
@@ -132,7 +132,7 @@ func withBatches(all []runfile.Repetition, of func([]runfile.Batch) []runfile.Ba
 	return out, changed
 }
 
-// fewerBatches merges neighbours while enough remain for an interval.
+// fewerBatches merges neighbours while enough batches remain for an interval.
 func fewerBatches(batches []runfile.Batch) []runfile.Batch {
 	const least = 8
 	if len(batches) < 2*least {
@@ -170,7 +170,7 @@ func everySecond[T any, K comparable](samples []T, key func(T) (series K, at tim
 	return kept
 }
 
-// bare returns a copy without raw samples and batches: the last resort.
+// bare returns a copy without raw samples and batches. It is the last resort.
 func bare(result runfile.Result) runfile.Result {
 	out := result
 	out.Clients = make([]runfile.ClientResult, 0, len(result.Clients))

@@ -7,18 +7,18 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// latencies says of which levels of a search the histograms go: of each repetition of one round,
-// in order, where capacities are those of the round by what this client has measured.
+// latencies reports whether to drop the histograms of one level. round has the repetitions of one
+// round in order; capacities are estimated from the measurements of this client.
 type latencies func(round []runfile.Repetition, at int, capacities []capacity.Estimate) bool
 
-// replaced says that a later level of the round has the same rate.
+// replaced reports whether a later level of the round has the same rate.
 func replaced(round []runfile.Repetition, at int, _ []capacity.Estimate) bool {
 	return slices.ContainsFunc(round[at+1:], func(later runfile.Repetition) bool {
 		return later.Step.OperationsPerSecond == round[at].Step.OperationsPerSecond
 	})
 }
 
-// farther says that the rate of a level is farther than a factor from every capacity.
+// farther reports whether the rate of a level differs from every capacity by more than a factor.
 func farther(factor float64) latencies {
 	return func(round []runfile.Repetition, at int, capacities []capacity.Estimate) bool {
 		rate := float64(round[at].Step.OperationsPerSecond)
@@ -31,7 +31,7 @@ func farther(factor float64) latencies {
 
 func all([]runfile.Repetition, int, []capacity.Estimate) bool { return true }
 
-// without returns a copy of a search without some latencies, and any other result as it is.
+// without returns a copy of a search without some latencies. It returns any other result unchanged.
 func without(result runfile.Result, drop latencies) runfile.Result {
 	search := result.Plan.Workload.Capacity()
 	if search == nil {
@@ -54,7 +54,7 @@ func without(result runfile.Result, drop latencies) runfile.Result {
 	return result
 }
 
-// rounds divides the levels of load.
+// rounds groups the levels of a load by round.
 func rounds(levels []runfile.Repetition) [][]runfile.Repetition {
 	var out [][]runfile.Repetition
 	for i, rep := range levels {
@@ -66,7 +66,7 @@ func rounds(levels []runfile.Repetition) [][]runfile.Repetition {
 	return out
 }
 
-// capacities are about those of a round: the reports of the other clients are not known here.
+// capacities estimates the capacities of a round. The reports of the other clients are not known here.
 func capacities(bounds []runfile.LatencyBound, round []runfile.Repetition) []capacity.Estimate {
 	var levels []runfile.CapacityLevel
 	for _, rep := range round {

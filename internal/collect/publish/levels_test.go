@@ -10,9 +10,9 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// searched is the result of one of so many clients that search for the capacity of a storage that
-// gives 1,000 operations a second, in so many rounds of 32 levels: they rise, close in, and
-// measure what is near. Each has latencies of 4,000 bytes in both directions.
+// searched returns the result of one client of a search. The storage has a capacity of 1,000
+// operations a second. Each round has 32 levels that rise, close in, and measure rates near the
+// capacity. Each level has latencies of 4,000 bytes in both directions.
 func searched(clients, rounds int32) runfile.Result {
 	random := rand.New(rand.NewPCG(1, 2))
 	latencies := func(n int) *runfile.Ops {
@@ -64,7 +64,7 @@ func searched(clients, rounds int32) runfile.Result {
 func TestTheResultsOfALongSearchFit(t *testing.T) {
 	for name, tc := range map[string]struct {
 		clients, rounds int32
-		near            bool // the latencies at the capacity stay
+		near            bool // the latencies at the capacity remain
 	}{
 		"one search":          {1, 1, true},
 		"one client for days": {1, 20, true},
@@ -90,7 +90,7 @@ func TestTheResultsOfALongSearchFit(t *testing.T) {
 					t.Fatalf("level %d has lost its counts", rep.Index)
 				}
 			}
-			// The last level at the highest rate that keeps the bound.
+			// The last level at the highest rate that holds the bound.
 			last := got[slices.IndexFunc(got, func(r runfile.Repetition) bool { return r.Step.OperationsPerSecond == 992 })+2]
 			if last.Step.OperationsPerSecond != 992 || tc.near && (last.Read.Histogram == "" || last.Write.Histogram == "") {
 				t.Error("the latencies at the capacity are gone")

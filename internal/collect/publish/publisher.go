@@ -18,12 +18,10 @@ import (
 
 // Publisher keeps the last progress and the last result of one client.
 //
-// Publish replaces what the update carries and keeps the rest; it may be
-// repeated with the same update. Signal returns what the controller tells all
-// clients. Both return when ctx ends at the latest. An error for which
-// storage.IsPermanent is true will come again until somebody changes something outside;
-// after any other error the caller may try again soon. A Publisher is safe for
-// several goroutines.
+// Publish replaces what the update contains and keeps the rest; it may be repeated with the same
+// update. Signal returns the controller's signal to all clients. Both return at the latest when ctx
+// ends. An error for which storage.IsPermanent is true recurs until somebody changes something outside;
+// after any other error the caller may try again soon. A Publisher is safe for concurrent use.
 type Publisher interface {
 	Publish(ctx context.Context, update Update) error
 	Signal(ctx context.Context) (Signal, error)
@@ -32,7 +30,7 @@ type Publisher interface {
 // Signal is what the controller tells all clients of a run.
 type Signal struct {
 	Released bool   // all clients may start
-	Levels   []byte // of a search for capacity, see runfile.KeyLevels; nil: there are none
+	Levels   []byte // for a search for capacity, see runfile.KeyLevels; nil = none
 }
 
 // Update is what changed. Nil parts stay as they are.
@@ -74,8 +72,7 @@ func (d *Directory) Publish(_ context.Context, update Update) error {
 	return WriteFile(filepath.Join(d.path, runfile.ProgressKey(d.index)), raw)
 }
 
-// Signal reports whether somebody made the file named "release", and reads the one named
-// "levels".
+// Signal reports whether a file named "release" exists, and reads the file named "levels".
 func (d *Directory) Signal(context.Context) (Signal, error) {
 	_, err := os.Stat(filepath.Join(d.path, runfile.KeyRelease))
 	if errors.Is(err, fs.ErrNotExist) {
