@@ -66,7 +66,7 @@ type Summary struct {
 	P99Latency string `json:"p99Latency,omitempty"`
 	// openLoopP99LatencyMicroseconds is about the 99th percentile that a load of the same
 	// mean rate would have seen that does not wait for slow operations. It is absent unless
-	// the load is a raw one without opsPerSecond.
+	// the load is a raw one without operationsPerSecond.
 	// +optional
 	OpenLoopP99LatencyMicroseconds *int64 `json:"openLoopP99LatencyMicroseconds,omitempty"`
 	// intervals of 95 % say how far a longer run of the same could be from the numbers.

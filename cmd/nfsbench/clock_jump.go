@@ -9,9 +9,9 @@ import (
 	"unsafe"
 )
 
-// clock is that of this machine until it jumps: by 5 s, 20 s after its start, with
-// NFSBENCH_CLOCK_JUMP=+5s@20s. As with a real jump, the monotonic clock goes on evenly. Only
-// test/believe builds it: the clock of a machine cannot be changed for one process.
+// clock returns a clock that jumps once: NFSBENCH_CLOCK_JUMP=+5s@20s adds 5 s, 20 s after the
+// start. As in a real jump, the monotonic clock does not change. Only test/believe builds this: one
+// process cannot have its own system clock.
 func clock() func() time.Time {
 	by, after, _ := strings.Cut(os.Getenv("NFSBENCH_CLOCK_JUMP"), "@")
 	jump, _ := time.ParseDuration(by)
@@ -22,8 +22,8 @@ func clock() func() time.Time {
 		if err != nil || t.Sub(start) < wait {
 			return t
 		}
-		// A Time with a monotonic reading has the seconds above 30 bits of nanoseconds in its
-		// first word; Add would change the monotonic reading, too.
+		// A Time with a monotonic reading holds the seconds above 30 bits of nanoseconds in its first
+		// word. Add would also change the monotonic reading.
 		*(*uint64)(unsafe.Pointer(&t)) += uint64(int64(jump/time.Second)) << 30
 		return t
 	}

@@ -113,7 +113,7 @@ func (a *app) showCompared(w io.Writer, x [2]recorded, s runfile.SuiteSignifican
 	}
 }
 
-// searched says that it is the result of a search for capacity.
+// searched reports whether r is the result of a search for capacity.
 func (r recorded) searched() bool { return r.result.Plan.Workload.Capacity() != nil }
 
 func sideOf(r recorded) report.Side {

@@ -236,8 +236,8 @@ func (c *loadCommand) writeReason(reason error) error {
 	return dir.Refuse(c.app.now(), target.CodeOf(reason), reason)
 }
 
-// measure runs the load. Alone it observes itself; beside a collector it tells
-// what it does in the run directory.
+// measure runs the load. Alone it observes itself; beside a collector it reports its progress in
+// the run directory.
 func (c *loadCommand) measure(ctx context.Context, plan runfile.Plan, index int32,
 	show progress,
 ) (runfile.Result, error) {
@@ -285,7 +285,7 @@ func (c *loadCommand) measure(ctx context.Context, plan runfile.Plan, index int3
 	}, err
 }
 
-// fanOut hands what the run tells to those who want to know.
+// fanOut passes the events of the run to all receivers.
 type fanOut struct {
 	show    func(runfile.Event)
 	dir     *course.Dir      // nil where nobody else collects
@@ -314,7 +314,7 @@ func (f *fanOut) Load(l *runfile.Load) error {
 	return f.dir.Load(l)
 }
 
-// write shows the result. Beside a collector there is nobody to show it to.
+// write shows the result. Beside a collector nobody reads its output.
 func (c *loadCommand) write(out io.Writer, r runfile.Result) error {
 	if c.outputFile != "" {
 		f, err := os.Create(c.outputFile)
@@ -374,8 +374,7 @@ func newProgress(w io.Writer, mode string) (progress, error) {
 	}
 }
 
-// barText is what stands before the bar: the span, how fast it is, and when all
-// will be done.
+// barText is the text before the bar: the span, its speed, and when the run will be done.
 func barText(e runfile.Event) string {
 	text := e.Span
 	if e.Repetition > 0 {

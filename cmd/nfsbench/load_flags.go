@@ -263,9 +263,8 @@ func (f *loadFlags) direct(e runfile.Engine) (runfile.Engine, error) {
 	return e, nil
 }
 
-// takePort splits ADDRESS[:PORT]. With NFSv3, a port is that of a server that answers NFS
-// and MOUNT on one, as nfsbench serve does; an oranfstab has no ports, so it is the
-// same for all addresses.
+// takePort splits ADDRESS[:PORT]. With NFSv3, the port belongs to a server that serves NFS and
+// MOUNT on one port, as nfsbench serve does. An oranfstab has no ports, so all addresses share one.
 func takePort(given, version string, ports *runfile.Ports) (address string, err error) {
 	host, text, err := net.SplitHostPort(given)
 	if err != nil { // no port
@@ -408,13 +407,13 @@ func (f *loadFlags) workload() (w runfile.Workload, err error) {
 	return w, err
 }
 
-// search reads --capacity, PERCENTILE=LATENCY[,...]; nil without it.
+// search parses --capacity, PERCENTILE=LATENCY[,...]. It returns nil without the flag.
 func (f *loadFlags) search() (*runfile.Capacity, error) {
 	if len(f.capacity) == 0 {
 		if f.fs.Changed("arrivals") {
 			return nil, errors.New("--arrivals has no effect without --capacity; leave it out, or give --capacity")
 		}
-		return nil, nil //nolint:nilnil // nothing is to be searched
+		return nil, nil //nolint:nilnil // no search requested
 	}
 	var c runfile.Capacity
 	var err error
@@ -548,5 +547,5 @@ func (b *byteSize) String() string {
 	return strconv.FormatInt(n, 10) + suffix
 }
 
-// Type is what the help calls the value.
+// Type is the name of the value in the help.
 func (b *byteSize) Type() string { return "size" }

@@ -23,10 +23,10 @@ func isSettled(b *v1alpha1.NFSBenchmark) bool {
 		isFinished(b) && isTrue(b, v1alpha1.ConditionCleanedUp) && b.Status.ObservedGeneration == b.Generation
 }
 
-// reduceSettled drops from the cached copy of a settled benchmark what nobody reads: queues
-// and phases read benchmarks that are not settled, suites and metrics read what is left.
-// Reconcile never writes a settled benchmark, so the rest cannot be lost. A benchmark whose
-// spec changes or that is deleted is not settled, and the watch brings the whole object.
+// reduceSettled drops unused fields from the cached copy of a settled benchmark: queues and phases
+// read only benchmarks that are not settled, and suites and metrics read the rest. Reconcile never
+// writes a settled benchmark, so nothing is lost. A benchmark whose spec changes or that is deleted
+// is not settled, and the watch brings the whole object.
 func reduceSettled(in any) (any, error) {
 	out, err := cache.TransformStripManagedFields()(in)
 	b, ok := out.(*v1alpha1.NFSBenchmark)
@@ -89,9 +89,8 @@ func kindOfLoad(w v1alpha1.Workload) v1alpha1.Workload {
 // longestName is the longest name of an object.
 const longestName = 253
 
-// ownerOnly keeps of the metadata of a ConfigMap what wakes its benchmark. Anybody who may
-// create ConfigMaps can give them the label of the operator, and as much metadata as the API
-// server takes.
+// ownerOnly keeps only the metadata of a ConfigMap that wakes its benchmark. Anybody who may create
+// ConfigMaps can give them the operator's label, and as much metadata as the API server accepts.
 func ownerOnly(in any) (any, error) {
 	m, ok := in.(*metav1.PartialObjectMetadata)
 	if !ok {

@@ -205,10 +205,10 @@ type scope struct {
 	plan          *runfile.Plan
 	load          *batchv1.Job
 	progress      []runfile.Progress
-	reports       []*runfile.LevelReport // the last one of each client in a search for capacity; nil = it has none
-	database      *diagnose.Database     // in the pods; nil = not looked at, or there is none
+	reports       []*runfile.LevelReport // last report of each client in a search for capacity; nil = none yet
+	database      *diagnose.Database     // what was found in the pods; nil = not checked, or no database
 	released      bool                   // the clients may start their load
-	levels        []byte                 // of the search of several clients, as they were published; nil = none are
+	levels        []byte                 // published levels of a search with several clients; nil = none
 	result        *runfile.Result
 	kept          int64 // bytes of the ConfigMap with the result; 0 = not looked at
 	judgement     *judge.Judgement
@@ -288,8 +288,8 @@ func (r *Reconciler) ofLabels(ctx context.Context, obj client.Object) []reconcil
 	return out
 }
 
-// waiting finds the benchmarks that a freed target may let go on, and the few
-// behind them that get their new place at once.
+// waiting finds the benchmarks that may continue when a target is freed, and the few behind them
+// that move up at once.
 func (r *Reconciler) waiting(ctx context.Context, lease client.Object) []reconcile.Request {
 	entries, err := r.contenders(ctx, []string{lease.GetAnnotations()[manifest.AnnotationTarget]})
 	if err != nil {
@@ -348,10 +348,9 @@ func (r *Reconciler) withUID(ctx context.Context, uid string) ([]v1alpha1.NFSBen
 // see some namespaces only must not watch them: see ClientOptions. So are
 // Trident's objects, whose kinds need not be there.
 //
-// Of ConfigMaps the cache has the metadata of those that wake benchmarks, and no contents:
-// anybody can create some with the label of the operator. Of settled benchmarks it has what
-// suites and metrics read. Of the rest it has no managedFields, but for suites, where they
-// are read.
+// The cache has only the metadata of ConfigMaps that wake benchmarks, not their contents: anybody
+// can create some with the operator's label. For settled benchmarks it has the fields that suites
+// and metrics read. Other objects have no managedFields in it, except suites, where they are read.
 //
 // No namespaces means all. The Leases' namespace is watched as well.
 func CacheOptions(namespaces []string, leases string) cache.Options {

@@ -13,13 +13,13 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// levelPoll is how often the reports of a level are looked for at its end: all clients are idle
-// until the last of them is seen.
+// levelPoll is the interval between checks for reports at the end of a level. All clients are idle
+// until the operator sees the last report.
 const levelPoll = time.Second
 
-// untilReports is when the reports of a level are looked for again. Each look reads the results
-// of all clients, and no event tells that one has reported (see unlessMeasuring). While none has,
-// the level may last: the storage is idle for an eighth of it at most.
+// untilReports returns the time until the next check for the reports of a level. A check reads the
+// results of all clients, and no event announces a report (see unlessMeasuring). Before the first
+// report the level may still run: the storage is then idle for at most an eighth of the level.
 func untilReports(l runfile.CapacityLevel, missing, clients int) time.Duration {
 	if missing < clients {
 		return levelPoll
@@ -27,22 +27,21 @@ func untilReports(l runfile.CapacityLevel, missing, clients int) time.Duration {
 	return min(max(time.Duration(l.Seconds)*time.Second/8, levelPoll), soon)
 }
 
-// searches says that several clients search for a capacity, and go to each level together.
-// A single client decides alone.
+// searches reports whether several clients search for a capacity and go to each level together. A
+// single client decides alone.
 func (s *scope) searches() bool {
 	return s.plan != nil && s.plan.Clients > 1 && s.plan.Workload.Capacity() != nil
 }
 
-// nextLevel lets the clients of a search go to the next level when all have measured the
-// present one. The search is kept in the ConfigMap only, and what comes next follows from it:
-// a manager that starts again goes on where the last one was.
+// nextLevel starts the next level when all clients have reported the current one. Only the ConfigMap stores
+// the search, and the next level follows from it: a restarted manager continues where the last one stopped.
 func (r *Reconciler) nextLevel(ctx context.Context, s *scope) (next, error) {
 	if !s.searches() || !s.released {
 		return waitFor(soon), nil
 	}
 	search, err := runfile.ReadCapacitySearch(s.levels)
 	if err != nil {
-		// The present level is not known any more, and clients may be in any.
+		// The current level is unknown, and clients may be in different levels.
 		return r.salvage(ctx, s, outcome{
 			phase: v1alpha1.PhaseFailed, reason: runfile.FailureInternal,
 			message: fmt.Sprintf("key %q of ConfigMap %s is damaged: %v; create a new NFSBenchmark to run it again",
@@ -68,8 +67,8 @@ func (r *Reconciler) nextLevel(ctx context.Context, s *scope) (next, error) {
 	return waitFor(levelPoll), r.patchResult(ctx, s, map[string]any{"data": map[string]string{runfile.KeyLevels: text}})
 }
 
-// levelsText is the search that follows from the levels that are done, for the ConfigMap.
-// Nothing depends on the outcomes of a repetition that is over, so they are left out.
+// levelsText encodes the search after the finished levels, for the ConfigMap. It omits the outcomes
+// of finished repetitions, because nothing depends on them.
 func levelsText(p runfile.Plan, done []runfile.CapacityLevel) (string, error) {
 	params, ok := capacity.ParamsOf(p)
 	if !ok {
@@ -93,7 +92,7 @@ func levelsText(p runfile.Plan, done []runfile.CapacityLevel) (string, error) {
 	return string(text), nil
 }
 
-// missing are the clients that have not reported the present level of a search.
+// missing returns the clients that have not reported the current level of a search.
 func (s *scope) missing(search runfile.CapacitySearch) []int {
 	var out []int
 	for i, report := range s.reports {
@@ -104,8 +103,7 @@ func (s *scope) missing(search runfile.CapacitySearch) []int {
 	return out
 }
 
-// notReported says, for the message of a search that did not come to its end, which clients
-// the others waited for.
+// notReported names the clients that the others waited for, for the message of an unfinished search.
 func (s *scope) notReported() string {
 	if !s.searches() || !s.released {
 		return ""

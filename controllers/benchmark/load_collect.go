@@ -28,8 +28,8 @@ func (r *Reconciler) readProgress(ctx context.Context, s *scope) error {
 	return err
 }
 
-// readResult reads what the clients have published of what they measured, and their
-// progress with it. Results are read when the run is over, and when its files are removed.
+// readResult reads the published results and progress of the clients. It reads results when the run
+// is over, and when its files are removed.
 func (r *Reconciler) readResult(ctx context.Context, s *scope) error {
 	cm, err := r.readResultObject(ctx, s)
 	if err != nil || cm == nil {
@@ -55,7 +55,7 @@ func (r *Reconciler) readResult(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// bytesOf is what the contents of a ConfigMap take.
+// bytesOf is the size of a ConfigMap's contents.
 func bytesOf(cm *corev1.ConfigMap) int64 {
 	n := 0
 	for key, value := range cm.Data {
@@ -199,10 +199,10 @@ func reasonOf(f *runfile.Failure) string {
 // that ours never have.
 var reasonPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*$`) //nolint:gochecknoglobals // a constant in all but name
 
-// explainCrash tells why a loader ended without a final event. One that was stopped before it
-// could begin leaves no word either: a database takes its time to start. Otherwise it asks the
-// pods: only Kubernetes knows, for example, that the loader took too much memory. The pods tell
-// once they have ended, which follows from the end of their loader.
+// explainCrash explains why a loader ended without a final event. A loader that was stopped before
+// it began leaves no event either, because a database takes time to start. Otherwise it asks the
+// pods: only Kubernetes knows, for example, that the loader used too much memory. The pods report
+// that after they have ended, which follows the end of their loader.
 func (r *Reconciler) explainCrash(ctx context.Context, s *scope, f *runfile.Failure) (next, error) {
 	begun := func(c runfile.ClientResult) bool { return len(c.Load.Spans) > 0 }
 	end := jobEnd(s.load)

@@ -141,8 +141,8 @@ func isOfDatabase(reason string) bool {
 	}, reason)
 }
 
-// isAfterConnect says that a loader has come beyond reaching the database. The last steps say
-// nothing, for a load that failed comes to them, too.
+// isAfterConnect reports whether a loader has reached its database. The last steps do not show
+// that: a failed load goes through them too.
 func isAfterConnect(span string) bool {
 	return span != "" && span != runfile.SpanConnect && span != runfile.SpanDone && span != runfile.SpanClean
 }

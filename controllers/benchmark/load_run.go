@@ -252,8 +252,8 @@ func (r *Reconciler) giveUp(ctx context.Context, s *scope, o outcome, ended time
 	return r.salvage(ctx, s, o)
 }
 
-// salvage ends the run with the results that exist. A run whose results are all there has
-// not failed, whatever the cache knows: it goes on to its normal end.
+// salvage ends the run with the results that exist. A run with all its results has not failed,
+// whatever the cache shows: it continues to its normal end.
 func (r *Reconciler) salvage(ctx context.Context, s *scope, o outcome) (next, error) {
 	if err := r.readResult(ctx, s); err != nil || allFinal(s) {
 		return next{}, err
@@ -306,10 +306,9 @@ func (r *Reconciler) releaseClients(ctx context.Context, s *scope) error {
 	return r.patchResult(ctx, s, map[string]any{"data": signal})
 }
 
-// troubleOf is what keeps the pods of a Job from their work, or the Job from having any; nil
-// where nothing does. A nil Job is not asked for. It reads the warnings about pods that wait
-// for a volume, or about the Job when it has none; nothing else is explained by events alone,
-// and they are many.
+// troubleOf returns what prevents the pods of a Job from working, or the Job from creating pods; nil if
+// there is no trouble. A nil Job is not checked. It reads only the events about pods that wait for a volume,
+// or about a Job without pods: nothing else is explained by events alone, and there are many events.
 func (r *Reconciler) troubleOf(
 	ctx context.Context, s *scope, job *batchv1.Job, pods []corev1.Pod, mounts bool,
 ) (*diagnose.Trouble, error) {
@@ -417,8 +416,7 @@ func jobDeleted(s *scope) string {
 		s.names.Load)
 }
 
-// explainStop tells who stopped a load that was not to be stopped. The pods
-// know, as long as they are there.
+// explainStop names who stopped a load unexpectedly. The pods know as long as they exist.
 func (r *Reconciler) explainStop(ctx context.Context, s *scope) (next, error) {
 	pods, err := r.podsOf(ctx, s.b, manifest.ComponentLoad)
 	if err != nil {

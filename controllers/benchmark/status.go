@@ -169,8 +169,8 @@ func messageOf(s *scope, err error) string {
 	}
 }
 
-// conditions is the table of all conditions, in the order in which they are computed: those
-// of a run under way or of one that ends in this pass, and those that still move after.
+// conditions lists all conditions in the order in which they are computed: those of a run in
+// progress or one that ends in this pass, and those that still change afterwards.
 func conditions() (underWay, finished []pass.Condition[*scope]) {
 	storageProvisioned := func(s *scope, _ error) pass.State {
 		if s.tridentSilent && s.outcome == nil {
@@ -405,10 +405,9 @@ func failureOf(o *outcome) v1alpha1.FailureKind {
 		v1alpha1.ReasonArrayUnreachable: // the management address did not answer
 		return v1alpha1.FailureInfrastructure
 	default:
-		// Among them: Timeout, which is as often a storage that is too slow;
-		// MountFailed and ClaimNotBound, for which an export or a volume has to be
-		// set right; Forbidden and SecretNotFound, which no time fixes; and the codes
-		// of the load itself, LoaderCrashed too, for it would crash again.
+		// These include Timeout, which often means that the storage is too slow; MountFailed and ClaimNotBound,
+		// for which an export or a volume must be corrected; Forbidden and SecretNotFound, which do not resolve
+		// over time; and the codes of the load itself, also LoaderCrashed, because it would crash again.
 		return v1alpha1.FailureBenchmark
 	}
 }
@@ -467,8 +466,7 @@ func protocolWords(p runfile.Plan) string {
 	return words
 }
 
-// headline is the end of a run in one sentence: its numbers, and what a table of
-// numbers does not say by itself.
+// headline describes the end of a run in one sentence: its numbers, and what a table of numbers does not show.
 func headline(s *scope) string {
 	j := s.judgement
 	if j != nil && j.Capacity != nil && len(j.Capacity.Bounds) > 0 {

@@ -10,8 +10,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// setCapacity copies what a search for capacity found. The capacity at the first bound is the
-// number of I/Os that the run is known by; in a database it counts statements.
+// setCapacity copies the result of a search for capacity. The capacity at the first bound becomes
+// the IOPS of the run, except in a database, where it counts statements.
 func setCapacity(st *v1alpha1.NFSBenchmarkStatus, q *judge.Capacity, ofStatements bool) {
 	st.Capacity, st.Curve = nil, nil
 	if q == nil || len(q.Bounds) == 0 {
@@ -29,7 +29,7 @@ func setCapacity(st *v1alpha1.NFSBenchmarkStatus, q *judge.Capacity, ofStatement
 		})
 	}
 	if len(q.Curve) > runfile.MaxCapacityLevels {
-		return // of several repetitions; the result has it
+		return // several repetitions: too long for the status, but the result has the curve
 	}
 	for _, p := range q.Curve {
 		st.Curve = append(st.Curve, v1alpha1.CurvePoint{
@@ -39,7 +39,7 @@ func setCapacity(st *v1alpha1.NFSBenchmarkStatus, q *judge.Capacity, ofStatement
 	}
 }
 
-// capacityAsked is the capacity that a plan asks for, such as " capacity p99<=1ms".
+// capacityAsked formats the capacity that a plan asks for, such as " capacity p99<=1ms".
 func capacityAsked(q runfile.Capacity) string {
 	each := make([]string, 0, len(q.Bounds))
 	for _, b := range q.Bounds {
@@ -48,13 +48,13 @@ func capacityAsked(q runfile.Capacity) string {
 	return " capacity " + strings.Join(each, ", ")
 }
 
-// capacityWords is a capacity for people, such as "41.2k @ p99 1ms".
+// capacityWords formats a capacity for people, such as "41.2k @ p99 1ms".
 func capacityWords(b judge.BoundCapacity) string {
 	return fmt.Sprintf("%s%s @ %s %s", capacitySign(b), rateWords(b.OperationsPerSecond), b.Percentile,
 		latencyWords(b.Microseconds))
 }
 
-// capacitySign says which way a capacity goes on beyond the rates that were tried.
+// capacitySign returns ">" for a capacity above the highest rate that was tried.
 func capacitySign(b judge.BoundCapacity) string {
 	if b.Reached || b.OperationsPerSecond == 0 {
 		return ""
@@ -62,7 +62,7 @@ func capacitySign(b judge.BoundCapacity) string {
 	return ">"
 }
 
-// rateWords is a rate in three digits, such as 950, 41.2k or 1.25M.
+// rateWords formats a rate with three digits, such as 950, 41.2k or 1.25M.
 func rateWords(rate int64) string {
 	switch v := float64(rate); {
 	case rate < 1000:
@@ -74,8 +74,7 @@ func rateWords(rate int64) string {
 	}
 }
 
-// capacityHeadline is the end of a search in one sentence. What limits the first bound stands
-// with it.
+// capacityHeadline describes the result of a search in one sentence, with what limits the first bound.
 func capacityHeadline(bounds []judge.BoundCapacity, ofStatements bool) string {
 	var each []string
 	unit := "IOPS"
@@ -106,7 +105,7 @@ func capacityHeadline(bounds []judge.BoundCapacity, ofStatements bool) string {
 	return strings.Join(each, ", ")
 }
 
-// limitWords is what limits a capacity, for people.
+// limitWords names for people what limits a capacity.
 func limitWords(by string) string {
 	switch by {
 	case judge.LimitWire:

@@ -15,7 +15,7 @@ import (
 	"github.com/nfsbench/nfsbench/test/statuscheck"
 )
 
-// searched is a run that found the capacity at one bound, and not at another.
+// searched returns a run that found the capacity at one bound but not at the other.
 func searched(t *testing.T) *scope {
 	t.Helper()
 	s := finishedScope(t, func(b *v1alpha1.NFSBenchmark) {

@@ -79,7 +79,7 @@ func fillSummary(sum *v1alpha1.Summary, m *judge.Summary) {
 	sum.P99Latency = latencyWords(l.P99Microseconds)
 }
 
-// summaryIntervals is nil where no interval is known.
+// summaryIntervals returns nil if no interval is known.
 func summaryIntervals(d judge.Direction) *v1alpha1.SummaryIntervals {
 	if d.Intervals == (judge.Intervals{}) {
 		return nil
@@ -217,9 +217,8 @@ func steps(all []judge.StepSummary) []v1alpha1.StepStatus {
 	return out
 }
 
-// thinner leaves out one level of load: of those between the first and the last
-// that are not the knee, the one whose neighbours are nearest, so that the course
-// of the curve stays.
+// thinner removes one level of load: between the first and the last, and not the knee, the level
+// with the nearest neighbours, so that the curve keeps its shape.
 func thinner(all []v1alpha1.StepStatus) []v1alpha1.StepStatus {
 	at, nearest := -1, 0.0
 	for i := 1; i < len(all)-1; i++ {
@@ -237,9 +236,8 @@ func thinner(all []v1alpha1.StepStatus) []v1alpha1.StepStatus {
 	return slices.Delete(slices.Clone(all), at, at+1)
 }
 
-// storageCPUWords are the nodes in one line, the owner of the volume first, such
-// as "fas-a 32%, fas-b 35%". A node whose CPU nobody may read stands there with
-// a question mark, for it worked all the same; when all are such, it is empty.
+// storageCPUWords lists the nodes in one line, the owner of the volume first, such as "fas-a 32%, fas-b 35%". A
+// node with unreadable CPU has a question mark, because it worked all the same; if all are such, it is empty.
 func storageCPUWords(nodes []judge.StorageNode) string {
 	var words []string
 	known := false
@@ -275,8 +273,7 @@ func pathWords(paths []v1alpha1.ResolvedPath) string {
 	return words + " " + strings.Join(slices.Compact(where), "+")
 }
 
-// storageNodes are those of the summary. Names are keys of the list, so none may
-// be there twice.
+// storageNodes returns the nodes of the summary. Names are list keys, so each may occur only once.
 func storageNodes(nodes []judge.StorageNode) []v1alpha1.StorageNodeStatus {
 	several := slices.ContainsFunc(nodes, func(n judge.StorageNode) bool { return n.Source != nodes[0].Source })
 	var out []v1alpha1.StorageNodeStatus
@@ -336,14 +333,14 @@ func throughput(all []runfile.Progress) int64 {
 	return sum / 1e6
 }
 
-// levelOf is what a user calls a repetition: that of the spec, and in words the
-// level of load within it. A client counts on over all of them.
+// levelOf is the user's name for a repetition: its number in the spec, and the level of load within
+// it in words. A client numbers its repetitions over all levels.
 func levelOf(p *runfile.Plan, index int32) (repetition int32, words string) {
 	if p == nil || index < 1 {
 		return max(index, 0), ""
 	}
 	switch w := p.Workload; {
-	case w.Capacity() != nil: // it finds its own levels
+	case w.Capacity() != nil: // the search chooses its own levels
 		return 0, fmt.Sprintf(", level %d", index)
 	case w.SLOB != nil && len(w.SLOB.Users) > 1:
 		n := int32(len(w.SLOB.Users)) //nolint:gosec // 32 at most

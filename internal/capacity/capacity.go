@@ -1,33 +1,32 @@
 // Package capacity searches for the highest rate of operations that keeps a percentile of the
-// latency within each of several bounds. It is pure: what comes next is a function of what was
-// measured, so a controller that starts again goes on where the last one ended.
+// latency within each of several bounds. It is pure: the next level depends only on what was
+// measured, so a restarted controller continues where the last one stopped.
 //
 // # The search
 //
-// A search goes through levels of an open loop. First the rate rises, four times at a step
-// while almost nothing is slow and twice after that, until the bound is broken; where even the
-// first level breaks it, the rate falls. Then the bracket of the highest rate that holds the
-// bound and the lowest above it that does not is halved, geometrically, until it is as narrow
-// as resolution. An end of it that is not sure is measured once more, longer, and then that
-// level counts. A hiccup in an earlier one shows there, and the search goes on where it leads.
-// At last rates a little outside of the bracket are measured until one is sure on each side,
-// which gives the interval. Further bounds begin with what the levels so far say of them.
+// A search is a sequence of open-loop levels. First the rate rises until a level breaks the bound: by a factor
+// of four while almost nothing is slow, then by a factor of two. If the first level breaks the bound, the rate
+// falls. The highest rate that holds the bound and the lowest rate above it that breaks it form a bracket. The
+// search halves the bracket geometrically until it is as narrow as Resolution. It measures an end that is not
+// sure once more, for longer, and only that level counts: this exposes a hiccup in the earlier level, and the
+// search continues from the new result. Finally it measures rates a little outside the bracket until one is
+// sure on each side. They give the interval. Each further bound starts from the levels measured so far.
 //
-// A level far above the others that hold the bound, or the first of all, may break it by chance.
-// It is measured again before the search goes below it, and while that is not sure either, a
-// higher rate is tried, which refutes it by holding the bound. No rate is tried, without need,
-// at which the longest level has too few operations to be sure.
+// The first level, or a level far above those that hold the bound, may break the bound by chance.
+// The search measures it again before it goes below it. If it is still not sure, the search tries a
+// higher rate: one that holds the bound refutes it. The search avoids rates at which even the
+// longest level has too few operations to be sure.
 //
-// A level holds a bound when no more than its share of operations are slower, and when the
-// operations end as fast as they are due. The interval of that share decides whether that is
-// sure. A level without operations says nothing, and two of them end the round.
+// A level holds a bound when at most the allowed share of its operations is slower, and when
+// operations end as fast as they are due. The confidence interval of that share decides whether the
+// verdict is sure. A level without operations is no evidence, and two of them end the round.
 //
 // # The length of a level
 //
-// A level near the bound lasts until its percentile can be known: expectedSlow slow operations
-// are expected, a queue that grows by what resolution is beyond the capacity reaches the bound,
-// and there are enough seconds to see how they depend on each other. Levels that only find the
-// range are short: far beyond the capacity, a backlog shows at once.
+// A level near the bound is long enough to determine its percentile: about expectedSlow operations
+// are slow, a queue at Resolution times the capacity grows to the bound, and there are enough
+// seconds to show how they depend on each other. Levels that only find the range are short: far
+// above the capacity, a backlog appears at once.
 package capacity
 
 import (
@@ -39,17 +38,16 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// Params are what a search depends on, besides what was measured.
+// Params are the inputs of a search besides the measurements.
 type Params struct {
 	Bounds         []runfile.LatencyBound
-	Clients        int32 // the rate is at least one operation a second of each
-	Rounds         int32 // searches to make, one after the other
-	WarmupSeconds  int32 // before the first level of a round, at least
-	LongestSeconds int32 // of a level
+	Clients        int32 // each client gets at least one operation a second
+	Rounds         int32 // number of searches, one after the other
+	WarmupSeconds  int32 // minimum before the first level of a round
+	LongestSeconds int32 // longest level
 }
 
-// ParamsOf returns the parameters that a plan with a search gives, or false where a plan has
-// none.
+// ParamsOf returns the parameters of a plan with a search, or false for a plan without one.
 func ParamsOf(p runfile.Plan) (Params, bool) {
 	c := p.Workload.Capacity()
 	if c == nil {
@@ -63,40 +61,39 @@ func ParamsOf(p runfile.Plan) (Params, bool) {
 }
 
 const (
-	firstRate  = 64 // operations a second of all clients
+	firstRate  = 64 // operations a second, all clients together
 	fastFactor = 4
 	slowFactor = 2
 	mostRate   = math.MaxInt32
 
-	// comfortable is how much of the allowed share may be slow for the rate to rise fast.
+	// comfortable is the part of the allowed share that may be slow when the rate rises by fastFactor.
 	comfortable = 0.25
-	// Resolution is how far apart, as a factor, the two ends of a bracket are at most.
+	// Resolution is the largest ratio between the two ends of a final bracket.
 	Resolution = 1.03
-	// wide is a bracket whose middle needs no long level: an error there shows at its ends.
+	// wide is the ratio of a bracket whose middle needs no long level: its ends reveal an error there.
 	wide = 1.25
-	// outside of a narrow bracket, rates are measured at this distance, so often at most, until
-	// one is sure; near is how close a rate that was measured already is to count.
+	// The search measures at most outwardSteps rates, outwardFactor apart, outside a narrow bracket
+	// until one is sure. An earlier rate within the factor near counts as well.
 	outwardFactor, outwardSteps, near = 1.05, 3, 1.02
-	// blurred is by how much an interval of a capacity is wider than the rates of its levels:
-	// simulated queues, which swing longer than a level lasts, need that for 95 %.
+	// blurred widens the interval of a capacity beyond the rates of its levels. Simulated queues that
+	// swing for longer than a level need it for a coverage of 95 %.
 	blurred = 1.02
 
-	// expectedSlow operations at the bound make its share known within about a quarter.
+	// expectedSlow operations above the bound determine their share to within about a quarter.
 	expectedSlow = 20
 
-	// mostEmpty levels without an operation end a round, of rates at which random arrivals
-	// give some in every second.
+	// mostEmpty levels without an operation end a round. They count from surelySome operations a
+	// second on, where random arrivals occur in every second.
 	mostEmpty, surelySome = 2, 20
 
-	shortestSeconds = 2 // of a level that finds the range
-	// LeastDecidedSeconds is the length of a level near the bound, at least: fewer parts hide how
-	// they depend on each other.
+	shortestSeconds = 2 // minimum length of a level that finds the range
+	// LeastDecidedSeconds is the minimum length of a level near the bound: fewer seconds hide how they
+	// depend on each other.
 	LeastDecidedSeconds = 15
 )
 
-// Next returns the level that follows those that are done, in the order in which they were
-// measured, or false when the search is over. Each level but the last has an outcome; a level
-// without one is what Next returned last.
+// Next returns the level after done, which is in the order of measurement, or false when the search
+// is over. Only the last level of done may lack an outcome; Next then returns that level again.
 func Next(p Params, done []runfile.CapacityLevel) (runfile.CapacityLevel, bool) {
 	var last runfile.CapacityLevel
 	if len(done) > 0 {
@@ -130,15 +127,14 @@ func roundOf(levels []runfile.CapacityLevel, round int32) []runfile.CapacityLeve
 	return slices.DeleteFunc(slices.Clone(levels), func(l runfile.CapacityLevel) bool { return l.Round != round })
 }
 
-// Typical is how many levels a round has, and how many seconds each lasts with its warm-up,
-// about.
+// Typical returns the approximate number of levels in a round, and the seconds per level including its warm-up.
 func Typical(p Params) (levels, seconds int) {
 	s := newSearch(p, nil)
 	each := s.clamp(typicalSeconds, 1) + runfile.LaterWarmupSeconds(p.Bounds, p.Clients)
 	return typicalLevels + typicalMore*(len(p.Bounds)-1), int(each)
 }
 
-// Left is how many levels may still follow those of the present round, about.
+// Left returns roughly how many levels of the current round are still to come.
 func Left(p Params, done []runfile.CapacityLevel) int {
 	typicalLevels, _ := Typical(p)
 	if len(done) == 0 {
@@ -152,10 +148,10 @@ func Left(p Params, done []runfile.CapacityLevel) int {
 }
 
 const (
-	typicalLevels  = 16 // of a search with one bound
-	typicalMore    = 6  // for each further bound
-	ownLevels      = 8  // kept for each further bound until it needs no more
-	typicalSeconds = 12 // of a level
+	typicalLevels  = 16 // search with one bound
+	typicalMore    = 6  // per further bound
+	ownLevels      = 8  // reserved for each further bound until it needs no more
+	typicalSeconds = 12 // length of a level
 )
 
 // search is one round.
@@ -165,18 +161,18 @@ type search struct {
 	points []point // ascending by rate
 }
 
-// point is all that was measured at one rate.
+// point holds all measurements at one rate.
 type point struct {
 	rate     int64
-	measured int   // levels
-	seconds  int32 // of the last
+	measured int   // number of levels
+	seconds  int32 // length of the last level
 	bounds   []verdict
 }
 
-// verdict is what one rate means for one bound.
+// verdict is the result of one rate for one bound.
 type verdict struct {
 	holds bool
-	sure  bool // the interval of the share excludes the opposite
+	sure  bool // the interval of the share excludes the opposite verdict
 	share float64
 }
 
@@ -185,8 +181,8 @@ func newSearch(p Params, levels []runfile.CapacityLevel) *search {
 	return &search{Params: p, levels: levels, points: pointsOf(p.Bounds, levels)}
 }
 
-// pointsOf gathers the levels of each rate, of which the last counts: it is the longest. Levels
-// without an outcome say nothing.
+// pointsOf groups the levels by rate. The last level of a rate counts, because it is the longest.
+// Levels without an outcome are ignored.
 func pointsOf(bounds []runfile.LatencyBound, levels []runfile.CapacityLevel) []point {
 	byRate := map[int64]point{}
 	for _, l := range levels {
@@ -202,14 +198,14 @@ func pointsOf(bounds []runfile.LatencyBound, levels []runfile.CapacityLevel) []p
 	return slices.SortedFunc(maps.Values(byRate), func(a, b point) int { return cmp.Compare(a.rate, b.rate) })
 }
 
-// Sure says whether a level that has an outcome holds b, which is bound number i of the plan,
-// and whether that is beyond doubt: the interval of its share excludes the opposite by a margin.
+// Sure returns whether a level with an outcome holds b, which is bound number i of the plan, and
+// whether the verdict is sure: the interval of its share excludes the opposite by a margin.
 func Sure(b runfile.LatencyBound, i int, l runfile.CapacityLevel) (holds, sure bool) {
 	v := verdictOf(b, i, l)
 	return v.holds, v.sure
 }
 
-// verdictOf judges bound number i by a level.
+// verdictOf judges one level by bound number i.
 func verdictOf(b runfile.LatencyBound, i int, l runfile.CapacityLevel) verdict {
 	if i >= len(l.Outcome.Bounds) || empty(l) {
 		return verdict{share: 1}
@@ -222,14 +218,13 @@ func verdictOf(b runfile.LatencyBound, i int, l runfile.CapacityLevel) verdict {
 	v := verdict{share: o.Share, holds: o.Share <= allowed && keepsUp(*l.Outcome)}
 	if v.holds {
 		v.sure = allowed-o.Share >= margin*(o.High-o.Share)
-	} else { // a level that falls behind because of one stall shows no more than a few that are slow
+	} else { // a level that one stall puts behind schedule only shows that a few operations are slow
 		v.sure = l.Outcome.Errors > 0 || o.Share-allowed > margin*(o.Share-o.Low)
 	}
 	return v
 }
 
-// empty says that no operation of a level ended, or none was due, and that nothing else is
-// known of them either.
+// empty reports whether no operation of a level ended or none was due, without errors or slow operations.
 func empty(l runfile.CapacityLevel) bool {
 	o := l.Outcome
 	slow := slices.ContainsFunc(o.Bounds, func(b runfile.BoundOutcome) bool { return b.Share > 0 })
@@ -237,33 +232,33 @@ func empty(l runfile.CapacityLevel) bool {
 }
 
 const (
-	// A level is sure where the allowed share is so many times as far from its own as the end
-	// of its interval: in the seconds of one level, a queue may show little of how it swings.
+	// A verdict is sure when the allowed share is at least this many times as far from the measured
+	// share as the end of its interval is. A queue may barely show its swings within one level.
 	longMargin, shortMargin = 1.2, 1.5
 
-	// noneSlow is how many operations, times the allowed share, make a level without a slow one
-	// sure by longMargin.
+	// noneSlow is the number of operations, times the allowed share, that makes a level without slow
+	// operations sure by longMargin.
 	noneSlow = 4.61
-	// overloaded is the share that is slow in every level far beyond the capacity, however short.
+	// overloaded is the slow share that every level far above the capacity reaches, however short.
 	overloaded = 0.5
 
-	// manyMore operations at a higher rate are better evidence.
+	// manyMore times as many operations at a higher rate are better evidence.
 	manyMore = 3
 
 	leastAchieved = 0.98
-	// deviations of the number of operations due, which is a random one, are allowed on top
-	// of what a level may fall behind.
+	// deviations is the number of standard deviations of the random number of due operations that a
+	// level may fall behind, on top of leastAchieved.
 	deviations = 3
 )
 
-// keepsUp says whether the operations of a level ended as fast as they were due. Those that
-// are on the way at either end of a window make a difference that is random.
+// keepsUp reports whether the operations of a level ended as fast as they were due. Operations in
+// flight at either end of the window cause a random difference.
 func keepsUp(o runfile.CapacityOutcome) bool {
 	due := float64(o.Due)
 	return o.Errors == 0 && float64(o.Done) >= leastAchieved*due-deviations*math.Sqrt(due)
 }
 
-// next returns the rate and the length of the next level; rate 0 ends the search.
+// next returns the rate and length of the next level. A rate of 0 ends the search.
 func (s *search) next() (rate int64, seconds int32) {
 	if len(s.levels) >= runfile.MaxCapacityLevels || len(s.Bounds) == 0 || s.nothing() {
 		return 0, 0
@@ -276,7 +271,7 @@ func (s *search) next() (rate int64, seconds int32) {
 			}
 		}
 	}
-	for i := range s.Bounds { // what the others have left
+	for i := range s.Bounds { // use the levels that the other bounds left over
 		if rate, seconds := s.nextOf(i); rate > 0 {
 			return rate, seconds
 		}
@@ -284,8 +279,8 @@ func (s *search) next() (rate int64, seconds int32) {
 	return 0, 0
 }
 
-// nothing says that levels have no operations although so many are due that this is no chance:
-// no other rate would have.
+// nothing reports whether levels had no operations although too many were due for this to be
+// chance. No other rate would have operations either.
 func (s *search) nothing() bool {
 	levels := 0
 	for _, l := range s.levels {
@@ -321,10 +316,10 @@ func (s *search) nextOf(i int) (rate int64, seconds int32) {
 	return s.outside(i, low, high)
 }
 
-// fall returns a lower rate after the lowest that was measured breaks the bound, or 0.
+// fall returns a lower rate when the lowest measured rate breaks the bound, or 0.
 func (s *search) fall(i int, high *point) (rate int64, seconds int32) {
 	least := s.least()
-	if !high.bounds[i].sure { // what is not sure here would be less so there
+	if !high.bounds[i].sure { // at a lower rate the verdict would be even less sure
 		least = max(least, s.telling(i))
 	}
 	if high.rate <= least {
@@ -333,7 +328,7 @@ func (s *search) fall(i int, high *point) (rate int64, seconds int32) {
 	return max(high.rate/fastFactor, least), s.shortest(i)
 }
 
-// halve returns the next level within a bracket, or at its lower end, or 0.
+// halve returns the next level in the middle of a bracket or at its lower end, or 0.
 func (s *search) halve(i int, low, high *point) (rate int64, seconds int32) {
 	mid := int64(math.Round(math.Sqrt(float64(low.rate) * float64(high.rate))))
 	switch {
@@ -348,8 +343,8 @@ func (s *search) halve(i int, low, high *point) (rate int64, seconds int32) {
 	return 0, 0
 }
 
-// doubt returns the next level where one far above what holds the bound breaks it by chance,
-// perhaps: that rate again, and then one beyond it. Without doubt it returns 0.
+// doubt handles a level that may break the bound by chance, far above those that hold it. It
+// returns that rate again, then a higher one. Without doubt it returns 0.
 func (s *search) doubt(i int, high *point) (rate int64, seconds int32) {
 	v := high.bounds[i]
 	brief := high.seconds < min(LeastDecidedSeconds, s.LongestSeconds) && v.share < overloaded
@@ -366,12 +361,12 @@ func (s *search) doubt(i int, high *point) (rate int64, seconds int32) {
 	return 0, 0
 }
 
-// telling is the lowest rate at which the longest level without a slow operation is sure.
+// telling returns the lowest rate at which the longest level is sure without a slow operation.
 func (s *search) telling(i int) int64 {
 	return int64(math.Ceil(min(noneSlow/(s.Bounds[i].SlowShare()*float64(s.LongestSeconds)), mostRate)))
 }
 
-// outside returns the next level outside of a narrow bracket, or 0 when both sides are sure.
+// outside returns the next level outside a narrow bracket, or 0 when both sides are sure.
 func (s *search) outside(i int, low, high *point) (rate int64, seconds int32) {
 	if low == nil {
 		return 0, 0
@@ -388,11 +383,11 @@ func (s *search) outside(i int, low, high *point) (rate int64, seconds int32) {
 	return 0, 0
 }
 
-// least is the lowest rate at which each client has something to do.
+// least is the lowest rate at which each client has an operation a second.
 func (s *search) least() int64 { return max(int64(s.Clients), 1) }
 
-// outward returns the next rate to measure on one side of a narrow bracket, or 0 when a rate
-// near it is sure, or enough were tried.
+// outward returns the next rate to measure on one side of a narrow bracket. It returns 0 when a
+// rate near it is sure, or after outwardSteps rates.
 func (s *search) outward(i int, end *point, factor float64) int64 {
 	whole := end.rate
 	for range outwardSteps {
@@ -429,8 +424,8 @@ func (s *search) rise(i int, low *point) (int64, int32) {
 	return min(low.rate*factor, mostRate), s.shortest(i)
 }
 
-// bracket returns the lowest rate that breaks bound i, and the highest below it that holds it.
-// One that is not sure to break it does so by chance where a higher one refutes it.
+// bracket returns the lowest rate that breaks bound i, and the highest rate below it that holds it.
+// It skips a rate that is not sure to break the bound if a higher rate refutes it.
 func bracket(points []point, i int) (low, high *point) {
 	for at := range points {
 		if !points[at].bounds[i].holds && !refuted(points[at], points[at+1:], i) {
@@ -443,8 +438,8 @@ func bracket(points []point, i int) (low, high *point) {
 	return low, nil
 }
 
-// refuted says whether a higher rate holds the bound, surely or by many more operations, that a
-// rate breaks without being sure.
+// refuted reports whether a rate breaks the bound without being sure, and a higher rate holds it:
+// surely, or with many more operations.
 func refuted(pt point, higher []point, i int) bool {
 	if pt.bounds[i].sure {
 		return false
@@ -463,24 +458,24 @@ func refuted(pt point, higher []point, i int) bool {
 
 func (p point) operations() float64 { return float64(p.rate) * float64(p.seconds) }
 
-// unsure says whether a rate is to be measured once more.
+// unsure reports whether a rate must be measured again.
 func (s *search) unsure(i int, pt *point) bool {
 	return pt.measured < 2 && (!pt.bounds[i].sure || pt.seconds < min(LeastDecidedSeconds, s.LongestSeconds))
 }
 
-// shortest is the length of a level that finds the range. A queue has time to reach the bound.
+// shortest returns the length of a level that finds the range: long enough for a queue to reach the bound.
 func (s *search) shortest(i int) int32 {
 	return s.clamp(max(2*seconds(s.Bounds[i]), float64(s.LongestSeconds)/15), shortestSeconds)
 }
 
-// deciding is the length of a level near the bound.
+// deciding returns the length of a level near the bound.
 func (s *search) deciding(i int, rate int64) int32 {
 	b := s.Bounds[i]
 	need := max(expectedSlow/(b.SlowShare()*float64(rate)), seconds(b)/(Resolution-1))
 	return s.clamp(need, LeastDecidedSeconds)
 }
 
-// longer is the length of a level that is measured once more.
+// longer returns the length of a repeated level.
 func (s *search) longer(i int, pt *point) int32 {
 	return s.clamp(3*float64(pt.seconds), s.deciding(i, pt.rate))
 }
@@ -489,7 +484,7 @@ func (s *search) clamp(need float64, least int32) int32 {
 	return max(min(int32(min(math.Ceil(need), math.MaxInt32)), s.LongestSeconds), min(least, s.LongestSeconds))
 }
 
-// halvings is how many levels the widest bracket still needs.
+// halvings returns how many levels the widest bracket still needs.
 func (s *search) halvings() int {
 	most := 0.0
 	for i := range s.Bounds {
@@ -506,20 +501,18 @@ func seconds(b runfile.LatencyBound) float64 { return float64(b.Microseconds) / 
 // Estimate is the capacity within one bound, in operations a second of all clients together.
 type Estimate struct {
 	Bound runfile.LatencyBound
-	// OperationsPerSecond is 0 where no level held the bound; unless High is more than 0, they had
-	// too few operations to tell.
+	// OperationsPerSecond is 0 if no level held the bound. If High is also 0, the levels had too few
+	// operations to decide.
 	OperationsPerSecond int64
-	// Low and High contain the capacity with 95 % confidence: just below the highest rate that
-	// surely holds the bound, 0 where none does, and just above the lowest that surely does not,
-	// 0 where none was found.
+	// Low and High contain the capacity with 95 % confidence. Low is just below the highest rate that
+	// surely holds the bound, High just above the lowest rate that surely breaks it. 0 = no such rate.
 	Low, High int64
-	// StillHeld says that the highest level that was tried holds the bound: the capacity is at
-	// least OperationsPerSecond.
+	// StillHeld reports that the highest rate tried holds the bound: the capacity is at least OperationsPerSecond.
 	StillHeld bool
 }
 
-// Estimates returns the capacity of each bound by the levels of one round, in the order of the
-// bounds. Levels without an outcome say nothing.
+// Estimates returns the capacity of each bound from the levels of one round, in the order of the
+// bounds. Levels without an outcome are ignored.
 func Estimates(bounds []runfile.LatencyBound, levels []runfile.CapacityLevel) []Estimate {
 	points := pointsOf(bounds, levels)
 	out := make([]Estimate, len(bounds))

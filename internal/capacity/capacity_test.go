@@ -10,7 +10,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// level is one whose outcome is certain.
+// level returns a level whose outcome is certain.
 func level(rate int64, seconds int32, share float64) runfile.CapacityLevel {
 	due := rate * int64(seconds)
 	return runfile.CapacityLevel{
@@ -21,7 +21,7 @@ func level(rate int64, seconds int32, share float64) runfile.CapacityLevel {
 	}
 }
 
-// sharp answers as a server that holds every bound up to a rate, and no bound beyond it.
+// sharp simulates a server that holds every bound up to a rate, and no bound above it.
 func sharp(p Params, capacity float64) (levels []runfile.CapacityLevel) {
 	for {
 		l, more := Next(p, levels)
@@ -175,7 +175,7 @@ func TestAStallAtTheEndOfALevelIsMeasuredAgain(t *testing.T) {
 		}
 		done := level(l.OperationsPerSecond, l.Seconds, share)
 		l.Outcome = done.Outcome
-		if !stalled && l.Seconds >= 15 && share == 0 { // what was due in its last moment did not end
+		if !stalled && l.Seconds >= 15 && share == 0 { // operations that were due in the last moment did not end
 			l.Outcome.Done -= l.Outcome.Due / 30
 			stalled = true
 		}
@@ -283,7 +283,7 @@ func TestNoHistoryBreaksNext(t *testing.T) {
 	}
 }
 
-// noise answers as a server that holds every bound up to a rate, whose operations are slow
+// noise simulates a server that holds every bound up to a rate. Its operations are slow
 // independently of each other.
 func noise(p Params, capacity float64, seed uint64) (levels []runfile.CapacityLevel) {
 	random := rand.New(rand.NewPCG(seed, 1))
@@ -330,8 +330,8 @@ func TestNoRateIsMeasuredMoreThanTwice(t *testing.T) {
 func TestABoundLeavesLevelsToTheOthers(t *testing.T) {
 	p := params()
 	p.Bounds = append(p.Bounds, runfile.LatencyBound{Percentile: "p99", Microseconds: 5000})
-	// The first bound is between 1000 and 2000, and most levels were no help; the second is
-	// above them.
+	// The first bound lies between 1000 and 2000, and most levels do not narrow it. The second bound
+	// lies above these levels.
 	var levels []runfile.CapacityLevel
 	add := func(rate int64, share float64) {
 		l := level(rate, 60, share)
@@ -349,7 +349,7 @@ func TestABoundLeavesLevelsToTheOthers(t *testing.T) {
 	if l, _ := Next(p, levels); l.OperationsPerSecond <= 2000 {
 		t.Errorf("after %d levels, %d operations a second are for the first bound", len(levels), l.OperationsPerSecond)
 	}
-	p.Bounds[1] = p.Bounds[0] // which needs no levels of its own
+	p.Bounds[1] = p.Bounds[0] // which needs no further levels
 	if _, more := Next(p, levels); !more {
 		t.Error("what the second bound does not need is not left to the first")
 	}

@@ -5,12 +5,12 @@ import (
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
-// mostCount is of one second of one client. The reports come from pods of others; what is beyond
-// it, or beyond the seconds of the longest level, is cut.
+// mostCount limits the count of one client in one second. Other users' pods write the reports.
+// Larger counts, and seconds beyond the longest level, are cut.
 const mostCount = int64(1) << 40
 
-// Merge returns what the clients of a run gave together in one level. Reports of different
-// lengths are added up from their beginnings; a count that cannot be is cut to one that can.
+// Merge combines the reports of all clients for one level. It adds reports of different lengths
+// from their start, and cuts impossible counts to possible ones.
 func Merge(bounds []runfile.LatencyBound, reports []runfile.LevelReport) runfile.CapacityOutcome {
 	var o runfile.CapacityOutcome
 	var done []int64
@@ -22,7 +22,7 @@ func Merge(bounds []runfile.LatencyBound, reports []runfile.LevelReport) runfile
 		for b := range bounds {
 			if b < len(r.Slow) {
 				slow[b] = add(slow[b], r.Slow[b])
-			} else { // it does not say, so all of them may have been
+			} else { // no counts for this bound: all operations may have been slow
 				slow[b] = add(slow[b], r.Done)
 			}
 		}
@@ -34,7 +34,7 @@ func Merge(bounds []runfile.LatencyBound, reports []runfile.LevelReport) runfile
 	return o
 }
 
-// Level is a level as one client has measured it; false for a repetition of another load.
+// Level returns a level as one client measured it, or false for a repetition of another load.
 func Level(bounds []runfile.LatencyBound, rep runfile.Repetition) (runfile.CapacityLevel, bool) {
 	if rep.Level == nil || rep.Step == nil {
 		return runfile.CapacityLevel{}, false
@@ -46,7 +46,7 @@ func Level(bounds []runfile.LatencyBound, rep runfile.Repetition) (runfile.Capac
 	}, true
 }
 
-// add adds the counts of one client to those of others, second by second.
+// add adds the counts of one client to the sum, second by second.
 func add(sum, more []int64) []int64 {
 	for i, n := range more[:min(len(more), runfile.MaxLevelSeconds)] {
 		if i == len(sum) {
@@ -66,8 +66,8 @@ func total(counts []int64) (sum int64) {
 	return sum
 }
 
-// share is that of slow operations, with its interval. Operations that had not ended are slow
-// but not done.
+// share returns the share of slow operations with its interval. Operations that had not ended count
+// as slow but not as done.
 func share(slow, done []int64) runfile.BoundOutcome {
 	n := max(len(slow), len(done))
 	over, of := make([]float64, n), make([]float64, n)

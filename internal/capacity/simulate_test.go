@@ -8,18 +8,18 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// server is a storage in simulated time, in seconds. serve returns when an operation ends
-// that arrives at a time, not before those of earlier calls.
+// server simulates a storage; times are in seconds. serve returns when an operation ends that
+// arrives at a given time. It never ends before operations of earlier calls.
 type server interface {
 	serve(at float64, random *rand.Rand) (end float64)
 }
 
-// queue has one worker, first come first served.
+// queue has one worker and serves in order of arrival.
 type queue struct {
 	service     float64 // mean
 	exponential bool
-	base        float64 // latency besides the queue
-	free        float64 // when the worker is
+	base        float64 // latency in addition to the queue
+	free        float64 // when the worker is free
 }
 
 func (q *queue) serve(at float64, random *rand.Rand) float64 {
@@ -31,7 +31,7 @@ func (q *queue) serve(at float64, random *rand.Rand) float64 {
 	return q.free + q.base
 }
 
-// bucket lets operations pass while it has tokens, of which it gets so many a second.
+// bucket is a token bucket: an operation passes when there is a token.
 type bucket struct {
 	perSecond, burst float64
 	base             float64
@@ -44,7 +44,7 @@ func (b *bucket) serve(at float64, _ *rand.Rand) float64 {
 	return at + b.base + max(-b.tokens, 0)/b.perSecond
 }
 
-// noisy stops for a moment now and then, and has latencies of its own on top of a queue.
+// noisy is a queue with occasional short stalls and random additional latency.
 type noisy struct {
 	queue
 	stall, every float64
@@ -59,7 +59,7 @@ func (n *noisy) serve(at float64, random *rand.Rand) float64 {
 	return n.queue.serve(at, random) + 2e-4*math.Exp(0.5*random.NormFloat64())
 }
 
-// hiccups has single operations that are slow for reasons of their own, at any rate.
+// hiccups is a queue with single operations that are slow at any rate, independently of the load.
 type hiccups struct {
 	queue
 	share float64
@@ -73,7 +73,7 @@ func (h *hiccups) serve(at float64, random *rand.Rand) float64 {
 	return end
 }
 
-// measure simulates one client in one level.
+// measure simulates one level of one client.
 func measure(s server, arrivals string, bounds []runfile.LatencyBound, l runfile.CapacityLevel, random *rand.Rand,
 ) runfile.LevelReport {
 	from, n := float64(l.WarmupSeconds), int(l.Seconds)
@@ -109,15 +109,15 @@ func measure(s server, arrivals string, bounds []runfile.LatencyBound, l runfile
 	return r
 }
 
-const longest = 60 // seconds of a level
+const longest = 60 // seconds per level
 
-// scenario is a server and the question.
+// scenario is a simulated server with the bounds to search.
 type scenario struct {
 	name     string
 	server   func() server
 	arrivals string
 	bounds   []runfile.LatencyBound
-	want     []float64 // the capacity of each bound, by arithmetic, or by levels of 20,000 s
+	want     []float64 // capacity of each bound, computed or from levels of 20,000 s
 }
 
 func p99(microseconds int64) []runfile.LatencyBound {
@@ -155,7 +155,7 @@ func scenarios() []scenario {
 	}
 }
 
-// search makes one search on a simulated server.
+// search runs one search on a simulated server.
 func (s scenario) search(seed uint64) (levels []runfile.CapacityLevel, total int32) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	p := Params{Bounds: s.bounds, Clients: 1, Rounds: 1, WarmupSeconds: 3, LongestSeconds: longest}
@@ -164,7 +164,7 @@ func (s scenario) search(seed uint64) (levels []runfile.CapacityLevel, total int
 		if !more {
 			return levels, total
 		}
-		// The pause lets the queue run empty, as the load does between levels.
+		// The queue drains in the pause, as it does between real levels.
 		o := Merge(s.bounds, []runfile.LevelReport{measure(s.server(), s.arrivals, s.bounds, l, random)})
 		l.Outcome = &o
 		levels = append(levels, l)
@@ -185,7 +185,7 @@ func TestASearchFindsTheCapacityOfKnownServersInAFractionOfASweep(t *testing.T) 
 					right = right && math.Abs(float64(e.OperationsPerSecond)/s.want[i]-1) <= 0.05
 					contains = contains && float64(e.Low) <= s.want[i] && s.want[i] <= float64(e.High)
 				}
-				// 31 levels from a half to 1.1 of the capacity, for each bound.
+				// 31 levels per bound, from half to 1.1 times the capacity.
 				sweep := 31 * longest * int32(len(s.bounds))
 				for _, count := range []struct {
 					of *int

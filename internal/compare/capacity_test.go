@@ -7,7 +7,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// capacities are the repetitions of one side: a capacity each, with its interval.
+// capacities returns one side whose repetitions each have a capacity with its interval.
 func capacities(name string, intervals ...[3]float64) Sample {
 	s := Sample{Name: name}
 	for _, i := range intervals {
@@ -37,7 +37,7 @@ func TestTwoSearchesAreComparedByTheirIntervals(t *testing.T) {
 		"the same":                     {base, NoDifference, -.0354, .0354},
 		"certain, and too small":       {[3]float64{40_500, 40_600, 40_700}, NoDifference, -.0101, .0401},
 		"a wide interval on that side": {[3]float64{38_000, 44_000, 44_100}, NoDifference, -.0521, .1251},
-		// Of an interval that is wide only on the far side, nothing is doubtful.
+		// An interval that is wide only on the far side raises no doubt.
 		"a wide interval on the other": {[3]float64{43_900, 44_000, 50_000}, Better, .0749, .2521},
 		"the same of a lower one":      {[3]float64{20_000, 36_000, 36_100}, Worse, -.5008, -.0749},
 	} {
@@ -73,7 +73,7 @@ func TestSearchesThatWereRepeatedAreComparedByRank(t *testing.T) {
 	var a, b [][3]float64
 	for i := range 5 {
 		v := float64(i * 100)
-		// The intervals say nothing here: the spread of the repetitions does.
+		// The intervals do not count here, only the spread of the repetitions.
 		a, b = append(a, [3]float64{0, 40_000 + v, 1e6}), append(b, [3]float64{0, 50_000 + v, 1e6})
 	}
 	l := Results(capacities("a", a...), capacities("b", b...), capacityRule()).Comparisons[0]
@@ -98,7 +98,7 @@ func TestOtherMetricsOfOneSearchHaveNoAnswer(t *testing.T) {
 	if l := Results(a, b, s).Comparisons[0]; l.Outcome != Unknown || l.ByIntervals {
 		t.Errorf("%s", l.Outcome)
 	}
-	// A file can hold any interval.
+	// A file can contain any interval.
 	a.Points[0][0].Intervals[runfile.MetricCapacity] = runfile.SuiteInterval{Low: 41_000, High: math.NaN()}
 	if l := Results(a, b, capacityRule()).Comparisons[0]; l.Outcome != Unknown {
 		t.Errorf("%s", l.Outcome)
@@ -124,7 +124,7 @@ func TestACapacityThatFellIsARegression(t *testing.T) {
 			t.Errorf("%s: %s", name, r.Message)
 		}
 	}
-	// Days that differ by as much are noise.
+	// A difference as large as that between days is noise.
 	noisy := []runfile.SuiteRun{of("1", 39_000, 40_000, 41_000), of("2", 34_500, 35_000, 35_500), of("3", 39_000, 40_000, 41_000)}
 	for i := range noisy {
 		noisy[i].Started = noisy[i].Started.AddDate(0, 0, i)

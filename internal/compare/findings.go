@@ -138,7 +138,7 @@ func (p pairing) unequal(step string) bool {
 	return false
 }
 
-// metrics says which of those asked for nobody measured.
+// metrics names the requested metrics that were not measured.
 func (f *finder) metrics(all []*series, metrics []string) {
 	for _, metric := range metrics {
 		anything, known := false, false
@@ -175,7 +175,7 @@ func (f *finder) tooFew(lines []Line, s runfile.SuiteSignificance) {
 	f.add(TooFewRepetitions, severityWarning, "%d of %d comparisons have no answer: %s", unknown, len(lines), why)
 }
 
-// single says what single runs tell by themselves.
+// single reports what single runs show on their own.
 func (f *finder) single(lines []Line) {
 	var beyond, inside []string
 	for _, l := range lines {
@@ -208,5 +208,5 @@ func (f *finder) saturated(t Table) {
 		"describe the line, not what is compared", saturatedPercent)
 }
 
-// Label names what a line is of: its cell, and its step.
+// Label names the cell and step of a line.
 func Label(cell, step string) string { return strings.TrimSpace(cell + " " + step) }

@@ -13,14 +13,14 @@ import (
 // ImpactOfCandidate divides by the candidate, as some published tables did.
 const impactOfCandidate = "Candidate"
 
-// pairing is what lines are made of: two cells, and what counts.
+// pairing is the input of lines: two cells, and the rules.
 type pairing struct {
 	base, candidate *series
 	impactOf        string
 	runfile.SuiteSignificance
 }
 
-// lines are those of each step and metric that both have, before any correction.
+// lines returns one line for each step and metric that both cells have, before any correction.
 func (p pairing) lines() []Line {
 	var lines []Line
 	for _, step := range p.candidate.steps {
@@ -92,7 +92,7 @@ func sign(metric string) float64 {
 	return -1
 }
 
-// divisor is what the difference of two values is a share of.
+// divisor returns the value that a difference of two values is divided by.
 func divisor(of string, base, candidate float64) float64 {
 	if of == impactOfCandidate {
 		return candidate
@@ -141,15 +141,15 @@ func (l *Line) shift() {
 	}
 }
 
-// distances are those from the difference of two values to the ends of its interval, by the
-// interval that each has of itself: the values are independent, so the squares of the distances
-// of their bounds add up (Zou and Donner's MOVER).
+// distances returns the distances from the difference of two values to the ends of its interval,
+// from the interval of each value. The values are independent, so the squares of the distances to
+// their bounds add up (Zou and Donner's MOVER).
 func (l *Line) distances(base, candidate runfile.SuiteInterval) (down, up float64) {
 	b, c := l.Base[0], l.Candidate[0]
 	return math.Hypot(c-candidate.Low, base.High-b), math.Hypot(candidate.High-c, b-base.Low)
 }
 
-// within sets the interval of the difference of two single runs, as a share of what Impact is.
+// within sets the interval of the difference of two single runs, with the same divisor as Impact.
 func (l *Line) within(base, candidate *runfile.SuiteInterval, of string) {
 	if base == nil || candidate == nil {
 		return
@@ -163,18 +163,18 @@ func (l *Line) within(base, candidate *runfile.SuiteInterval, of string) {
 	}
 }
 
-// intervalConfidence is that of a SuiteInterval.
+// intervalConfidence is the confidence of a SuiteInterval.
 const intervalConfidence = 0.95
 
-// byIntervals compares two values by the intervals that each has of itself. P is that of a normal
-// distribution as wide as the interval of the difference.
+// byIntervals compares two values by their own intervals. P comes from a normal distribution as
+// wide as the interval of the difference.
 func (l *Line) byIntervals(base, candidate *runfile.SuiteInterval) {
 	if base == nil || candidate == nil || !finite(1/l.Base[0]) {
 		return
 	}
 	b, c := l.Base[0], l.Candidate[0]
 	down, up := l.distances(*base, *candidate)
-	// The distances are of intervalConfidence, and l has a confidence of its own.
+	// Scale the distances from intervalConfidence to the confidence of l.
 	given := stats.NormalQuantile((1 + intervalConfidence) / 2)
 	width := stats.NormalQuantile((1+l.Confidence)/2) / given
 	low, high := (c-b-width*down)/b, (c-b+width*up)/b
@@ -193,7 +193,7 @@ func (l *Line) byIntervals(base, candidate *runfile.SuiteInterval) {
 	l.Shift, l.ShiftLow, l.ShiftHigh, l.P, l.AdjustedP, l.ByIntervals = &shift, &low, &high, &p, &p, true
 }
 
-// leastP is the smallest p that a line can have.
+// leastP returns the smallest p that a line can have.
 func (l *Line) leastP() float64 {
 	if l.ByIntervals {
 		return 0
@@ -233,8 +233,8 @@ func decide(lines []Line, s runfile.SuiteSignificance) {
 	}
 }
 
-// detectable is what so many pairs of such a spread could have shown. With the
-// correction it is what the line with the smallest p must reach.
+// detectable is the smallest shift that this number of pairs with such a spread could have shown.
+// After the correction it is what the line with the smallest p must reach.
 func detectable(lines []Line, s runfile.SuiteSignificance) {
 	rate := alpha(s) / float64(tests(len(lines), s))
 	factors := map[int]float64{} // of the spread, by the number of pairs; most are alike

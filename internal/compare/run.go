@@ -98,9 +98,9 @@ func isBaseline(c runfile.SuiteCell, baseline map[string]string) (is bool, other
 	return found == len(baseline), others
 }
 
-// Results compares two results, repetition by repetition, as Run compares two
-// cells. The repetitions of each are its samples. Of two searches for capacity, that is
-// compared where no metric is named: their other numbers are of different loads.
+// Results compares two results, repetition by repetition, as Run compares two cells. The
+// repetitions of each are its samples. For two searches for capacity it compares the capacity if no
+// metric is named, because their other numbers belong to different loads.
 func Results(baseline, candidate Sample, s runfile.SuiteSignificance) Table {
 	f := &finder{}
 	if len(s.Metrics) == 0 && baseline.searched() && candidate.searched() {
@@ -126,7 +126,7 @@ type Sample struct {
 	Points [][]runfile.SuitePoint // of each repetition
 }
 
-// searched says that a sample has a capacity.
+// searched reports whether a sample has a capacity.
 func (s Sample) searched() bool {
 	return slices.ContainsFunc(s.Points, func(points []runfile.SuitePoint) bool {
 		return slices.ContainsFunc(points, func(p runfile.SuitePoint) bool {

@@ -15,7 +15,7 @@ import (
 // (90) still answer to what is changed.
 const saturatedPercent = 95
 
-// series is what the repetitions of one cell gave.
+// series holds the results of the repetitions of one cell.
 type series struct {
 	name    string
 	steps   []string // in the order in which they were first seen
@@ -30,10 +30,10 @@ type key struct{ step, metric string }
 type column struct {
 	repetitions []int32
 	values      []float64
-	intervals   []*runfile.SuiteInterval // of each value; nil where it has none
+	intervals   []*runfile.SuiteInterval // one per value; nil if the value has none
 }
 
-// interval is that of the only value; nil where there are several, or it has none.
+// interval returns the interval of the only value; nil with several values, or if it has none.
 func (c column) interval() *runfile.SuiteInterval {
 	if len(c.values) != 1 {
 		return nil
@@ -78,9 +78,8 @@ func (s *series) add(repetition int32, points []runfile.SuitePoint) {
 // is negative, or has 30 digits.
 func usable(v float64) bool { return v >= 0 && v <= 1e30 }
 
-// intervalOf is the interval of a metric; nil where it is unknown, or does not contain the
-// value. Only that of a capacity decides: those of other metrics do not contain what a second
-// run of the same load would give.
+// intervalOf returns the interval of a metric; nil if it is unknown, or does not contain the value. Only
+// the interval of a capacity decides: those of other metrics do not cover a second run of the same load.
 func intervalOf(p runfile.SuitePoint, metric string, v float64) *runfile.SuiteInterval {
 	i, ok := p.Intervals[metric]
 	if !ok || !usable(i.Low) || !usable(i.High) || i.Low > v || i.High < v {
@@ -173,10 +172,10 @@ func (s *series) cells(metrics []string) []Cell {
 	return cells
 }
 
-// medianConfidence is that of Cell's interval.
+// medianConfidence is the confidence of Cell's interval.
 const medianConfidence = 0.95
 
-// orDefault are the metrics that were asked for; without them, those of the API.
+// orDefault returns the requested metrics, or the API's default.
 func orDefault(metrics []string) []string {
 	if len(metrics) == 0 {
 		return []string{runfile.MetricMeanLatency, runfile.MetricThroughput}

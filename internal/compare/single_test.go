@@ -8,7 +8,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// single is one run with a throughput and an interval.
+// single returns one run with a throughput and its interval.
 func single(name string, v, low, high float64) Sample {
 	return Sample{Name: name, Points: [][]runfile.SuitePoint{{{
 		Metrics:   map[string]float64{runfile.MetricThroughput: v},
@@ -60,7 +60,7 @@ func TestRepetitionsNeedNoIntervalsOfTheirRuns(t *testing.T) {
 	}
 }
 
-// Impact and its interval are shares of the same run.
+// Impact and its interval have the same divisor.
 func TestTheIntervalOfSingleRunsIsAShareOfWhatTheImpactIs(t *testing.T) {
 	t.Parallel()
 	for of, want := range map[string][2]float64{"": {0.05, 0.15}, impactOfCandidate: {5.0 / 110, 15.0 / 110}} {

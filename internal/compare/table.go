@@ -25,7 +25,7 @@ type Cell struct {
 	Values                   []float64 // in the order in which they were measured
 	Mean, Median             float64
 	Minimum, Maximum         float64
-	MedianLow, MedianHigh    *float64 // 95 % or more, by order statistics; nil with n < 6. Of one capacity, its own
+	MedianLow, MedianHigh    *float64 // 95 % or more, by order statistics; nil with n < 6. One capacity: its own interval
 	Variation                *float64 // coefficient of variation as a share; nil when it is not known
 	Saturated                bool
 }
@@ -41,14 +41,13 @@ type Line struct {
 	ImpactDeviation                    *float64  // standard deviation of Impacts
 	ImpactMinimum, ImpactMaximum       float64
 	Shift, ShiftLow, ShiftHigh         *float64 // Hodges-Lehmann, as shares of the baseline's median, better is positive
-	// WithinLow and WithinHigh are an interval of 95 % of the difference of two single runs, as
-	// shares of what Impact is one of: as far as each run varies within itself. Nil with more
-	// repetitions, or where a run does not tell.
+	// WithinLow and WithinHigh are a 95 % interval of the difference of two single runs, with the divisor of
+	// Impact. They cover the variation within each run. Nil with more repetitions, or if a run has no interval.
 	WithinLow, WithinHigh *float64
 	Confidence            float64  // of ShiftLow and ShiftHigh, 0.95 unless alpha says otherwise
 	P, AdjustedP          *float64 // two-sided Mann-Whitney; after the correction
-	// ByIntervals says that both sides have one value with an interval of its own, and that
-	// Shift and P are of these: capacities of one search each.
+	// ByIntervals reports that each side has one value with its own interval, and that Shift and P
+	// come from these intervals: each side is the capacity of one search.
 	ByIntervals bool
 	// Detectable is the smallest shift that so many pairs of this spread show four
 	// times out of five after the correction, as a share; nil when not known.

@@ -39,7 +39,7 @@ var (
 	// allows.
 	ErrTimeout = errors.New("the run took longer than schedule.timeoutSeconds allows")
 
-	// ErrNoOrder says that nobody told this client which level follows.
+	// ErrNoOrder reports that this client did not receive the next level.
 	ErrNoOrder = fmt.Errorf("the operator did not say within %v which level of load follows; see whether it runs, "+
 		"and whether the pods of the other clients do", releaseTimeout)
 
@@ -68,7 +68,7 @@ type Engine interface {
 	Close(stuck bool)
 }
 
-// Options are what every run has.
+// Options are the options of every run.
 type Options struct {
 	Plan *runfile.Plan
 	Now  func() time.Time
@@ -84,8 +84,7 @@ type Options struct {
 	Leftovers    string
 }
 
-// Course is one run under way. Its methods are called from one goroutine; so
-// are those of the Sink.
+// Course is a run in progress. One goroutine calls its methods and those of the Sink.
 type Course struct {
 	// Load is the result so far.
 	Load runfile.Load
@@ -102,10 +101,10 @@ type Course struct {
 	percent  int32
 	stretch  stretch
 	filling  filling
-	note     string // of the present level
+	note     string // for the current level
 }
 
-// rate is what the last second gave.
+// rate is the rate of the last second.
 type rate struct{ bytes, ops int64 }
 
 // stretch is a timed part of the script: an idle span, or a level.
@@ -128,8 +127,8 @@ func New(o Options) *Course {
 	}
 }
 
-// Run makes the run. How it failed stands in the Load; the error is that of the
-// Sink, which could not keep what was measured.
+// Run makes the run. The Load describes a failure of the run. The error is that of the Sink when it
+// could not store the measurements.
 func (c *Course) Run(ctx context.Context, e Engine) error {
 	if s := c.opt.Plan.Schedule.TimeoutSeconds; s > 0 {
 		limited, cancel := context.WithTimeoutCause(ctx, time.Duration(s)*time.Second, ErrTimeout)
@@ -201,7 +200,7 @@ func (c *Course) rounds(ctx context.Context, e Engine) error {
 	return nil
 }
 
-// levels goes through those of one round.
+// levels runs the levels of one round.
 func (c *Course) levels(ctx context.Context, e Engine, index *int32) error {
 	s, pause := c.Script, int32(0) // the first has none before it
 	for {
@@ -228,8 +227,7 @@ func (c *Course) levels(ctx context.Context, e Engine, index *int32) error {
 	}
 }
 
-// await waits for the order of the next level, where levels are ordered. The storage is idle
-// meanwhile.
+// await waits for the order of the next level, if levels are ordered. The storage is idle meanwhile.
 func (c *Course) await(ctx context.Context, index int32) error {
 	o, ok := c.Script.present.(Ordered)
 	if !ok || c.opt.Plan.Clients == 1 {
@@ -279,7 +277,7 @@ func (c *Course) CloseSpan(at time.Time) {
 	}
 }
 
-// Sample adds to the Load what a second gave, which the next events tell.
+// Sample adds the results of a second to the Load; the next events report them.
 func (c *Course) Sample(s runfile.LoadSample) {
 	c.Load.Samples = append(c.Load.Samples, s)
 	c.rate = rate{}
@@ -291,13 +289,12 @@ func (c *Course) Sample(s runfile.LoadSample) {
 	}
 }
 
-// Do does one step of the run in another goroutine, and tells how it goes every
-// second.
+// Do runs one step in another goroutine and reports its progress every second.
 func (c *Course) Do(ctx context.Context, step func(context.Context) error) error {
 	return c.During(ctx, func() {}, step)
 }
 
-// During is Do that calls tick every second, before it tells.
+// During is like Do, but calls tick every second before it reports.
 func (c *Course) During(ctx context.Context, tick func(), step func(context.Context) error) error {
 	done := make(chan error, 1)
 	go func() { done <- step(ctx) }()
@@ -326,8 +323,7 @@ func (c *Course) During(ctx context.Context, tick func(), step func(context.Cont
 	}
 }
 
-// Fill does the step that writes so many bytes, which it reports to wrote, from
-// any goroutine.
+// Fill runs the step that writes the given number of bytes. The step reports them to wrote, from any goroutine.
 func (c *Course) Fill(
 	ctx context.Context, total int64, step func(_ context.Context, wrote func(bytes int64)) error,
 ) error {
@@ -420,8 +416,7 @@ func (c *Course) SaveAt(now time.Time) {
 	c.saveErr = c.opt.Sink.Load(&c.Load)
 }
 
-// done ends the last span, says that the run is done, and saves. The error is
-// that of the sink.
+// done ends the last span, reports that the run is done, and saves. The error is that of the sink.
 func (c *Course) done() error {
 	c.Enter(runfile.SpanDone, 0, time.Time{})
 	c.CloseSpan(c.opt.Now())
@@ -450,14 +445,13 @@ func FailureOf(ctx context.Context, err error, codeOf func(error) string) *runfi
 	return f
 }
 
-// OneLine writes an error as the one sentence that a Failure holds: of joined
-// errors each has a line.
+// OneLine writes an error as one sentence for a Failure. It joins the lines of joined errors.
 func OneLine(err error) string {
 	return strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; ")
 }
 
-// ProcessUsage is what this process has used, from getrusage(2): user and system
-// time, and the largest resident set it ever had.
+// ProcessUsage returns the CPU time (user and system) and the peak resident set of this process,
+// from getrusage(2).
 func ProcessUsage() (cpu time.Duration, peakBytes int64) {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -22,8 +22,8 @@ const releasePoll = 100 * time.Millisecond
 type Sink interface {
 	// Event is called every second and at every turn of the run.
 	Event(e runfile.Event)
-	// Load is handed the state of the run every few seconds, with Partial set,
-	// and once more at the end in any case. It must not keep the pointer.
+	// Load receives the state of the run every few seconds, with Partial set, and always again at the
+	// end. It must not keep the pointer.
 	Load(l *runfile.Load) error
 }
 
@@ -130,8 +130,8 @@ func (d *Dir) Release(ctx context.Context) error {
 	}
 }
 
-// Levels waits until the file with the search for capacity has more than so many levels, or
-// says that it is over. It serves as Orders.
+// Levels waits until the search file has more than have levels, or says that the search is over. It
+// implements Orders.
 func (d *Dir) Levels(ctx context.Context, have int) (runfile.CapacitySearch, error) {
 	ticker := time.NewTicker(releasePoll)
 	defer ticker.Stop()
@@ -148,7 +148,7 @@ func (d *Dir) Levels(ctx context.Context, have int) (runfile.CapacitySearch, err
 	}
 }
 
-// readLevels reads the search; a file that does not exist yet is an empty one.
+// readLevels reads the search. A file that does not exist yet is an empty search.
 func readLevels(path string) (search runfile.CapacitySearch, err error) {
 	data, err := ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -11,18 +11,18 @@ import (
 type Level struct {
 	Step           *runfile.Step // nil in a run without steps
 	Warmup, Window int           // seconds
-	// Note is what the events of the level say of it.
+	// Note is the text about the level in its events.
 	Note string
 }
 
-// length is how long the level lasts.
+// length returns how long the level lasts.
 func (l Level) length() time.Duration { return time.Duration(l.Warmup+l.Window) * time.Second }
 
-// Outcome is what a level gave, for what it decides about the next.
+// Outcome is the part of a level's result that decides the next level.
 type Outcome struct {
 	PerSecond float64       // operations or bytes, whichever is to grow
 	Mean      time.Duration // latency; 0 when nothing was counted
-	// Level is what a search for capacity is told; steps of kind Rate.
+	// Level is the report for the search for capacity; only steps of kind Rate.
 	Level *runfile.LevelReport
 }
 
@@ -37,8 +37,8 @@ type Levels interface {
 	Left() int
 }
 
-// Ordered are Levels whose next one is decided elsewhere. Await returns when Next can tell it.
-// Left may be called meanwhile.
+// Ordered are Levels whose next level is decided elsewhere. Await returns when Next knows it. Left
+// may be called concurrently.
 type Ordered interface {
 	Await(ctx context.Context) error
 }
@@ -84,9 +84,8 @@ func (s *Script) Note(o Outcome) { s.present.Note(o) }
 // last says whether the present round is the last one.
 func (s *Script) last() bool { return len(s.levels) == s.Rounds }
 
-// Total is how long all timed spans take together, as far as it can be known:
-// where levels depend on what others gave, at most in the first round, and as
-// many as in the round before from then on.
+// Total is the duration of all timed spans together, as far as it is known. If levels depend on earlier
+// results, it is the maximum in the first round, and then the number of levels of the previous round.
 func (s *Script) Total() time.Duration {
 	seconds := (s.Rounds - 1) * int(s.Schedule.CooldownSeconds)
 	levels := 0
@@ -129,7 +128,7 @@ func RoundStep(round, warmups int) runfile.Step {
 	return runfile.Step{Round: int32(round - warmups + 1)}
 }
 
-// Fixed is a round whose levels are known before.
+// Fixed is a round whose levels are known in advance.
 func Fixed(levels ...Level) Levels { return &fixed{levels: levels} }
 
 type fixed struct {

@@ -10,23 +10,22 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// search is a search for capacity, over all its rounds. A client alone decides its levels
-// itself; several take them from the controller, so that all go to the next one together.
+// search is a search for capacity, over all its rounds. A single client decides its own levels.
+// Several clients take them from the controller, so that all go to the next level together.
 type search struct {
 	params capacity.Params
-	orders Orders // nil = alone
+	orders Orders // nil = single client
 	levels []runfile.CapacityLevel
-	begun  int // of the levels
-	// ordered is what Await has read and Next takes over, for Left uses levels at any time.
+	begun  int // number of levels begun
+	// ordered is what Await read. Next takes it over, because Left may use levels at any time.
 	ordered []runfile.CapacityLevel
 }
 
-// Orders returns what the controller says of a search for capacity, once that has more than so
-// many levels or is over.
+// Orders returns the controller's search for capacity when it has more than have levels or is over.
 type Orders func(ctx context.Context, have int) (runfile.CapacitySearch, error)
 
-// SearchScript returns the script of a plan with a search for capacity. Orders may be nil where
-// the plan has one client.
+// SearchScript returns the script of a plan with a search for capacity. Orders may be nil if the
+// plan has one client.
 func SearchScript(plan *runfile.Plan, p capacity.Params, orders Orders) *Script {
 	s := &search{params: p}
 	if plan.Clients > 1 {
@@ -40,7 +39,7 @@ func SearchScript(plan *runfile.Plan, p capacity.Params, orders Orders) *Script 
 	}
 }
 
-// searchRound is the Levels of one round.
+// searchRound implements Levels for one round.
 type searchRound struct {
 	*search
 
@@ -72,7 +71,7 @@ func (r searchRound) Next() (Level, bool) {
 	if r.orders != nil {
 		r.levels = r.ordered
 	} else if l, more := capacity.Next(r.params, r.levels); more {
-		r.levels = append(r.levels[:r.begun], l) // it may be there already, from the round before
+		r.levels = append(r.levels[:r.begun], l) // the level may exist already, from the previous round
 	}
 	if r.begun >= len(r.levels) || r.levels[r.begun].Round != r.round {
 		return Level{}, false

@@ -9,17 +9,17 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// arrivals gives the levels of a search for capacity their pacers.
+// arrivals creates the pacer of each level in a search for capacity.
 type arrivals struct {
-	gaps            []uint32 // nil = at even distances
+	gaps            []uint32 // nil = fixed distances
 	seed            uint64
 	clients, client int64
-	levels          uint64 // so far
+	levels          uint64 // number so far
 }
 
 const (
 	cycleBits = 16
-	cycle     = 1 << cycleBits // I/Os after which the random gaps begin again, at another one
+	cycle     = 1 << cycleBits // I/Os after which the random gaps repeat, from another start
 )
 
 func newArrivals(plan *runfile.Plan, client int32) arrivals {
@@ -34,9 +34,9 @@ func newArrivals(plan *runfile.Plan, client int32) arrivals {
 	return a
 }
 
-// poisson returns when the I/Os of one cycle are due, from its first on, as a fraction of the
-// cycle in units of 2^-32. The gaps between them, and from the last to the end, are drawn from
-// an exponential distribution and stretched so that they fill the cycle.
+// poisson returns when the I/Os of one cycle are due after its first, as a fraction of the cycle in
+// units of 2^-32. It draws the gaps, including the last one to the end, from an exponential
+// distribution and stretches them to fill the cycle.
 func poisson(random *rand.Rand) []uint32 {
 	at, sum := make([]float64, cycle), 0.0
 	for i := range at {
@@ -50,9 +50,9 @@ func poisson(random *rand.Rand) []uint32 {
 	return due
 }
 
-// pacer returns the pacer of this client's share of a rate of all clients; what is left over
-// by the division goes to the first of them. Each level begins at another gap, or each client
-// at another part of the even distance.
+// pacer returns the pacer for this client's share of the rate of all clients. The first clients
+// take the remainder of the division. Random gaps start at another gap in each level; fixed
+// distances are offset by client.
 func (a *arrivals) pacer(perSecond int64) *pacer {
 	share := perSecond / max(a.clients, 1)
 	if a.client < perSecond%max(a.clients, 1) {
@@ -69,27 +69,27 @@ func (a *arrivals) pacer(perSecond int64) *pacer {
 	return &p
 }
 
-// place returns when I/O number k is due, in units of 2^-cycleBits of the mean distance. Every
-// cycle has the same gaps, and begins at another of them.
+// place returns when I/O number k is due, in units of 2^-cycleBits of the mean distance. All cycles
+// have the same gaps, but each starts at another one.
 func (c pacer) place(k uint64) uint64 {
 	number, i := k>>cycleBits, k%cycle
 	turn := mix(c.seed+number) % cycle
-	within := c.gaps[(turn+i)%cycle] - c.gaps[turn] // around the end of the cycle too
+	within := c.gaps[(turn+i)%cycle] - c.gaps[turn] // wraps at the end of the cycle
 	return number<<32 | uint64(within)
 }
 
-// grains is the pacer of the units of place.
+// grains returns a pacer that counts in the units of place.
 func (c pacer) grains() pacer { return pacer{perSecond: c.perSecond << cycleBits} }
 
-// randomBefore is countBefore where gaps are random.
+// randomBefore implements countBefore for random gaps.
 func (c pacer) randomBefore(at time.Duration) uint64 {
-	first := c.grains().countBefore(at) // the first place that is not before
+	first := c.grains().countBefore(at) // the first place that is due at or after the time
 	number := first >> 32
 	in := sort.Search(cycle, func(i int) bool { return c.place(number<<cycleBits|uint64(i)) >= first })
 	return number<<cycleBits + uint64(in)
 }
 
-// mix spreads the bits of a number, as SplitMix64 does.
+// mix mixes the bits of a number, like SplitMix64.
 func mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

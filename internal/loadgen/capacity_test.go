@@ -17,7 +17,7 @@ import (
 	"github.com/nfsbench/nfsbench/test/targettest"
 )
 
-// capacityPlan searches on storage that 6 workers share.
+// capacityPlan is a search on storage that 6 workers share.
 func capacityPlan(pattern, arrivals string, bounds ...runfile.LatencyBound) runfile.Plan {
 	plan := testPlan(pattern)
 	if strings.HasSuffix(pattern, "Mixed") {
@@ -32,7 +32,7 @@ func p99(d time.Duration) runfile.LatencyBound {
 	return runfile.LatencyBound{Percentile: "p99", Microseconds: d.Microseconds()}
 }
 
-// estimate is what the levels of a load say.
+// estimate returns the estimates from the levels of a load.
 func estimate(t *testing.T, plan runfile.Plan, load *runfile.Load) []capacity.Estimate {
 	t.Helper()
 	var levels []runfile.CapacityLevel
@@ -51,7 +51,7 @@ func estimate(t *testing.T, plan runfile.Plan, load *runfile.Load) []capacity.Es
 }
 
 func TestASearchFindsTheCapacityOfAStorage(t *testing.T) {
-	const each = 10 * time.Millisecond // of 6 workers: 600 I/Os a second
+	const each = 10 * time.Millisecond // with 6 workers: 600 I/Os a second
 	slob := func(access string, update int32) runfile.Plan {
 		p := slobPlan(access, 6)
 		p.Workload.SLOB.ReadAhead = min(p.Workload.SLOB.ReadAhead, 1)
@@ -92,7 +92,7 @@ func TestASearchFindsTheCapacityOfAStorage(t *testing.T) {
 	}
 }
 
-// checkProgress looks at the percentages of a search, whose length nobody knows before.
+// checkProgress checks the percentages of a search, whose length is not known in advance.
 func checkProgress(t *testing.T, events []runfile.Event) {
 	t.Helper()
 	before, told := int32(0), false
@@ -111,8 +111,8 @@ func checkProgress(t *testing.T, events []runfile.Event) {
 func TestTheReportOfALevelCountsWhatWasDueAndHadNotEnded(t *testing.T) {
 	cases := map[string]struct {
 		reason string
-		hang   time.Duration // from the start of the window on, nothing ends for so long
-		slow   int64         // of 300 that are due in 3 s
+		hang   time.Duration // no I/O ends for so long from the start of the window
+		slow   int64         // out of 300 that are due in 3 s
 		done   int64
 	}{
 		"fast":                    {"nothing is slow", 0, 0, 300},
@@ -123,7 +123,7 @@ func TestTheReportOfALevelCountsWhatWasDueAndHadNotEnded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			eachWay(t, func(t bubble) {
 				plan := capacityPlan(runfile.PatternRandomRead, runfile.ArrivalsFixed, p99(100*time.Millisecond))
-				plan.Clients = 2 // who follow orders: one level
+				plan.Clients = 2 // these follow orders: one level
 				start := time.Now()
 				tgt := &targettest.Memory{BeforeIO: func(op, _ string, _ int64) error {
 					if at := time.Since(start); op == "read" && at >= time.Second && at < time.Second+tc.hang {
@@ -174,7 +174,7 @@ func TestClientsShareTheRateAndFollowTheOrders(t *testing.T) {
 			o.Client, o.Release = 1, func(context.Context) error { return nil }
 			o.Levels = func(_ context.Context, have int) (runfile.CapacitySearch, error) {
 				asked = append(asked, have)
-				time.Sleep(3 * time.Second) // for the slowest client
+				time.Sleep(3 * time.Second) // time for the slowest client
 				return runfile.CapacitySearch{Levels: levels[:min(have+1, 3)], Ended: have == 3}, nil
 			}
 		})
@@ -254,7 +254,7 @@ func TestAClientWithoutOrdersGivesUp(t *testing.T) {
 
 func TestMixedPatternsReadAndOverwriteWholeBlocks(t *testing.T) {
 	for _, pattern := range []string{runfile.PatternMixed, runfile.PatternRandomMixed} {
-		for _, block := range []int64{4096, 256 << 10} { // whose data is the same in all blocks, or not
+		for _, block := range []int64{4096, 256 << 10} { // the data is the same in all blocks, or not
 			t.Run(pattern, func(t *testing.T) {
 				eachWay(t, func(t bubble) {
 					plan := testPlan(pattern)

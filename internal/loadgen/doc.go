@@ -3,14 +3,12 @@
 //
 // # Rounds and levels
 //
-// Package course walks through the spans of a run; the Runner is its Engine. A
-// round of a raw load is one repetition of one level. A SLOB load goes through
-// all its numbers of users in each round, with a pause of at most two seconds
-// between them where there is a cool-down; a calibration climbs its two ladders
-// without a pause, with a warm-up of at most a quarter of the window before each
-// level. There is one baseline for a round, for its steps follow each other
-// closely. Every measured window is a repetition, whose index counts on over all
-// levels and rounds; Step says which level it is of.
+// Package course walks through the spans of a run; the Runner is its Engine. A round of a raw load
+// is one repetition of one level. A SLOB load goes through all its numbers of users in each round,
+// with a pause of at most two seconds between them if there is a cool-down. A calibration climbs its
+// two ladders without a pause, with a warm-up of at most a quarter of the window before each level.
+// A round has one baseline, because its steps follow each other closely. Every measured window is a
+// repetition. Its index counts over all levels and rounds; Step says which level it has.
 //
 // # Loops
 //
@@ -26,25 +24,22 @@
 // the same offsets. A copying worker reads a block and then writes it to the
 // job's second file; with depth 1 that is serial, half duplex, as dd is.
 //
-// A mixed pattern decides for each block whether it is read or overwritten as a whole.
+// A mixed pattern decides for each block whether to read it or to overwrite it as a whole.
 //
 // # Capacity
 //
-// A search for capacity is an open loop whose rate changes with each level (package capacity).
-// I/Os are due at even distances, or at random ones that are exact in the mean (arrivals).
-// Every I/O is an operation: after the read of an update, its write is the next I/O of that
-// user that is due. What was due in a window and has not ended at its end is counted by how
-// long it has been due, started or not (levelReport).
+// A search for capacity is an open loop with one rate per level (package capacity). I/Os are due at
+// fixed distances, or at random ones whose mean is exact (arrivals). Every I/O is an operation: after
+// the read of an update, its write is the user's next due I/O. An operation that is due in a window
+// and has not ended by its end counts with the time since it was due, started or not (levelReport).
 //
 // # Users and calibrations
 //
-// A user of random reads has one single-block read outstanding, uniformly over
-// the file of its schema: user u has schema u modulo the number of files. Of its
-// operations UpdatePercent are read and then written back to the same place,
-// which counts as a read and a write. It thinks after so many statements of
-// WorkUnit blocks; thinking is no latency. A user of full table scans reads its
-// schema's file in large pieces, in order, from a place of its own and around
-// its end, with ReadAhead of them outstanding.
+// A user of random reads has one single-block read outstanding, uniformly over the file of its schema: user u
+// has schema u modulo the number of files. UpdatePercent of its operations read a block and write it back to
+// the same place, which counts as a read and a write. It thinks after a number of statements of WorkUnit
+// blocks; thinking is no latency. A user of full table scans reads its schema's file in large pieces, in
+// order, with ReadAhead of them outstanding. It starts at its own place and wraps around the end of the file.
 //
 // A calibration has the meaning of CALIBRATE_IO: random single-block reads over
 // all files, more and more of them outstanding, until their mean latency passes

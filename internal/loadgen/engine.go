@@ -24,12 +24,12 @@ type engine struct {
 	blocks     int64 // of each file
 	overwrites bool  // the pattern: what each operation is,
 	copies     bool
-	reads      int  // so many of 100 where they differ, 0 where they do not
+	reads      int  // reads among 100 operations of a mixed pattern; 0 = not mixed
 	draws      bool // and where
 	now        func() time.Time
-	sleep      func(time.Duration) // of Options; nil = timers
+	sleep      func(time.Duration) // from Options; nil = timers
 	rate       *pacer              // nil in a closed loop
-	paces      arrivals            // the rate of each level; a search for capacity
+	paces      arrivals            // rate of each level in a search for capacity
 	rec        *recorder.Recorder
 	workers    []worker // of one job after the other
 	arena      *target.Arena
@@ -185,8 +185,8 @@ func (e *engine) closeStreams() error {
 // release gives everything back that newEngine and open took.
 func (e *engine) release() error { return errors.Join(e.closeStreams(), e.arena.Release()) }
 
-// start sets all workers going that are not idle, for a warm-up of the first
-// length and a window of the second. They stop by themselves at its end.
+// start starts all workers that are not idle, for a warm-up of the first length and a window of the
+// second. They stop on their own at its end.
 func (e *engine) start(ctx context.Context, warmup, window time.Duration) *round {
 	e.rec.Reset()
 	r := newRound(e.now(), warmup, window)
@@ -223,9 +223,9 @@ func (e *engine) busy() (n int) {
 // errNotAnswered: I/Os had to be cancelled.
 var errNotAnswered = errors.New("I/Os were not answered")
 
-// drain waits until no I/O is outstanding. After patience it cancels them,
-// which is an error, for they would not have been answered; when even that does
-// not end them it leaves their workers behind, and the error is course.ErrStuck too.
+// drain waits until no I/O is outstanding. After patience it cancels them and returns an error,
+// because they would not have been answered. If they still do not end, it leaves their workers
+// behind, and the error is course.ErrStuck too.
 func (e *engine) drain(r *round, cancel context.CancelFunc, patience time.Duration) error {
 	done := make(chan struct{})
 	go func() {

@@ -170,19 +170,19 @@ func TestAnOpenLoopHidesNoOverload(t *testing.T) {
 	}
 }
 
-// stopping is a server that answers at once but in one second of every ten.
+// stopping is a server that answers at once, except in one second of every ten.
 func stopping(delay time.Duration) *targettest.Memory {
 	begun := time.Now()
 	return &targettest.Memory{Delay: delay, BeforeIO: func(string, string, int64) error {
 		if at := time.Since(begun) % (10 * time.Second); at < time.Second {
-			time.Sleep(time.Second - at) // of the bubble
+			time.Sleep(time.Second - at) // time of the synctest bubble
 		}
 		return nil
 	}}
 }
 
-// Of the operations that are due at even distances, a tenth meets the stop and waits for 0 to
-// 1 s, evenly: 99 % wait for at most 0.9 s, and 99.9 % for at most 0.99 s.
+// Operations are due at even distances. A tenth of them meets the stop and waits for 0 to 1 s,
+// evenly: 99 % wait for at most 0.9 s, and 99.9 % for at most 0.99 s.
 func TestAnOpenLoopCountsWhatAServerThatStopsDelays(t *testing.T) {
 	eachWay(t, func(t bubble) {
 		plan := testPlan(runfile.PatternRandomRead) // 6 workers
@@ -204,8 +204,7 @@ func TestAnOpenLoopCountsWhatAServerThatStopsDelays(t *testing.T) {
 	})
 }
 
-// The 6 workers of a closed loop wait once for each stop, so that it is missing in p99. The
-// correction brings it back.
+// The 6 workers of a closed loop wait once per stop, so p99 misses the stops. The correction restores them.
 func TestAClosedLoopIsCorrectedForAServerThatStops(t *testing.T) {
 	eachWay(t, func(t bubble) {
 		plan := testPlan(runfile.PatternRandomRead)

@@ -70,7 +70,7 @@ func checkNoFailure(t *testing.T, e *engine) {
 	}
 }
 
-// budget lets a worker or a stream do so many operations more.
+// budget allows a worker or a stream a number of further operations.
 type budget struct {
 	target.Driver
 	left atomic.Int64
@@ -78,8 +78,8 @@ type budget struct {
 
 func (b *budget) Next(io *target.IO) bool { return b.left.Add(-1) >= 0 && b.Driver.Next(io) }
 
-// allocations counts those of run for many operations less those for a few:
-// what is paid once, such as for goroutines, is no matter.
+// allocations returns the allocations of run for many operations less those for a few. One-time
+// costs, such as for goroutines, cancel out.
 func allocations(run func(operations int)) (each float64) {
 	const few, many = 100, 4100
 	once := testing.AllocsPerRun(5, func() { run(few) })
@@ -168,7 +168,7 @@ func BenchmarkOperation(b *testing.B) {
 	}
 }
 
-// BenchmarkEngine is what the engine adds to each operation of a stream.
+// BenchmarkEngine measures what the engine adds to each operation of a stream.
 func BenchmarkEngine(b *testing.B) {
 	for _, pattern := range patterns() {
 		b.Run(pattern, func(b *testing.B) {

@@ -8,13 +8,13 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// levelReport counts, second by second, what a search for capacity asks of a level.
+// levelReport counts, second by second, what a search for capacity needs from a level.
 type levelReport struct {
 	runfile.LevelReport
 
 	bounds   []time.Duration
 	snapshot recorder.Snapshot
-	done     int64 // so far
+	done     int64 // total so far
 	slow     []int64
 }
 
@@ -32,7 +32,7 @@ func (r *Runner) newLevelReport(rep int32, l course.Level) *levelReport {
 	return out
 }
 
-// read adds up the operations of a phase, and those of them that were slower than each bound.
+// read counts the operations of a phase, and those slower than each bound.
 func (l *levelReport) read(rec *recorder.Recorder, phase recorder.Phase) (done, failed int64, slow []int64) {
 	slow = make([]int64, len(l.bounds))
 	for _, d := range []recorder.Direction{recorder.Read, recorder.Write} {
@@ -45,7 +45,7 @@ func (l *levelReport) read(rec *recorder.Recorder, phase recorder.Phase) (done, 
 	return done, failed, slow
 }
 
-// second adds one second of the window, which has just ended.
+// second adds the second of the window that has just ended.
 func (l *levelReport) second(rec *recorder.Recorder) {
 	l.Done = append(l.Done, 0)
 	for i := range l.Slow {
@@ -54,7 +54,7 @@ func (l *levelReport) second(rec *recorder.Recorder) {
 	l.update(rec)
 }
 
-// update counts in the last second what was counted since the last look.
+// update adds what was counted since the last call to the last second.
 func (l *levelReport) update(rec *recorder.Recorder) {
 	done, failed, slow := l.read(rec, recorder.Measure)
 	last := len(l.Done) - 1
@@ -65,9 +65,9 @@ func (l *levelReport) update(rec *recorder.Recorder) {
 	l.done, l.slow, l.Errors = done, slow, failed
 }
 
-// finish completes the report of a round whose workers have all ended, in so many parts at most.
-// Operations that were due in the window and did not end in it are slow if they were due long
-// enough before its end.
+// finish completes the report after all workers of a round have ended. It returns no more than the
+// given parts. Operations that were due in the window and did not end in it are slow if they were
+// due long enough before its end.
 func (l *levelReport) finish(e *engine, r *round, parts int) *runfile.LevelReport {
 	l.update(e.rec)
 	_, _, unended := l.read(e.rec, recorder.Unended)
@@ -83,8 +83,8 @@ func (l *levelReport) finish(e *engine, r *round, parts int) *runfile.LevelRepor
 	return &l.LevelReport
 }
 
-// notStarted counts the operations due in the window before some time that no worker started:
-// those that nobody has taken, and those that workers took too late.
+// notStarted counts the operations that were due in the window before a time and that no worker
+// started: nobody took them, or a worker took them too late.
 func notStarted(e *engine, r *round, before time.Duration) (n int64) {
 	taken := max(r.ticket.Load(), e.rate.countBefore(r.from))
 	if due := e.rate.countBefore(before); due > taken {

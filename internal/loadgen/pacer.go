@@ -5,16 +5,15 @@ import (
 	"time"
 )
 
-// pacer says when I/Os of an open loop are due: number k, from 0, k/perSecond seconds
-// after the start, whatever the storage does. An I/O that cannot start when it is due,
-// because all workers are busy, has its waiting counted as latency; otherwise an
-// overloaded storage would look fast, because the load would slow down with it.
+// pacer determines when the I/Os of an open loop are due: number k, from 0, k/perSecond seconds after
+// the start, whatever the storage does. If all workers are busy when an I/O is due, its wait counts as
+// latency. Otherwise an overloaded storage would seem fast, because the load would slow down with it.
 //
-// With gaps the distances are random, as when many users come independently of each other
-// (Poisson), and 1/perSecond in the mean: see place.
+// With gaps the distances are random (Poisson), as from many independent users, with a mean of
+// 1/perSecond: see place.
 type pacer struct {
 	perSecond uint64
-	offset    time.Duration // when number 0 is due; without gaps
+	offset    time.Duration // when number 0 is due; not with gaps
 	gaps      []uint32
 	seed      uint64
 }

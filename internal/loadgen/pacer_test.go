@@ -61,7 +61,7 @@ func poissonPacer(rate int64) pacer {
 func TestRandomArrivalsAreExponentialAndExactInTheMean(t *testing.T) {
 	c := poissonPacer(1000)
 	const n = 3 * cycle
-	var longer [6]float64 // than 0, 1, 2... mean distances
+	var longer [6]float64 // than 0, 1, 2... times the mean distance
 	sum, squares := 0.0, 0.0
 	for k := range uint64(n) {
 		gap := (c.due(k+1) - c.due(k)).Seconds() * 1000

@@ -29,9 +29,9 @@ type measuring struct {
 	batches  struct{ read, write recorder.Batches } // of the window
 	channels []runfile.Channel                      // at the last sample
 	atFrom   reading                                // when the window began
-	late     time.Duration                          // atFrom was read so long after that
+	late     time.Duration                          // how long after that atFrom was read
 	inside   bool                                   // the window has begun
-	level    *levelReport                           // a search for capacity
+	level    *levelReport                           // for a search for capacity
 }
 
 // reading is what is read once at each end of the window.
@@ -251,10 +251,9 @@ func serversSince(before, now []runfile.NFSServer) []runfile.NFSServer {
 	return out
 }
 
-// provideThreads makes room for workers that block an operating system thread
-// in each I/O. With no more processors than cores the Go scheduler would find
-// out only after tens of microseconds that one is blocked, and start others
-// late by as much. The threads of streams hold a processor while they block.
+// provideThreads makes room for workers that block an operating system thread in each I/O. With no more
+// processors than cores, the Go scheduler would notice a blocked one only after tens of microseconds,
+// and start others late by the same time. The threads of streams hold a processor while they block.
 func (r *Runner) provideThreads() (restore func()) {
 	more := r.engine.lanes()
 	if b, ok := r.target.(target.Blocking); more == 0 && ok && b.BlocksThreads() {

@@ -22,13 +22,12 @@ const (
 var errConnect = target.Fail(runfile.FailureUnreachable,
 	"the storage did not answer in time (mountTimeoutSeconds)", nil)
 
-// Options are what a Runner needs.
+// Options are the inputs of a Runner.
 type Options struct {
 	Plan   runfile.Plan
 	Client int32 // index of this client, from 0
 	Now    func() time.Time
-	// Sleep waits for nanosleep.Margin at most, more exactly than the timers of Go; nil = by
-	// timers.
+	// Sleep waits for at most nanosleep.Margin, more exactly than Go timers; nil = use timers.
 	Sleep func(time.Duration)
 	// Open reaches what the load is put on. Its errors are mapped to failures;
 	// it is given as long as Engine.MountTimeoutSeconds says.
@@ -37,8 +36,8 @@ type Options struct {
 	// Release returns when all clients may start. It is called only when the
 	// plan has several, and may then not be nil.
 	Release func(ctx context.Context) error
-	// Levels orders the levels of a search for capacity. It is called only when the plan has
-	// several clients, and may then not be nil.
+	// Levels orders the levels of a search for capacity. It is called only if the plan has several
+	// clients, and must not be nil then.
 	Levels course.Orders
 	// Usage gives the CPU time used and the peak memory of this process.
 	Usage func() (cpu time.Duration, peakBytes int64)
@@ -73,8 +72,8 @@ func New(opt Options) (*Runner, error) {
 	return &Runner{opt: opt}, nil
 }
 
-// Run makes the run. It always returns a Load; how it failed stands there. The
-// error is that of the Sink, which could not keep what was measured.
+// Run makes the run. It always returns a Load, which describes a failure. The error is that of the
+// Sink when it could not store the measurements.
 func (r *Runner) Run(ctx context.Context) (*runfile.Load, error) {
 	r.course = course.New(course.Options{
 		Plan: &r.opt.Plan, Now: r.opt.Now, Sink: r.opt.Sink, Release: r.opt.Release,

@@ -10,9 +10,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// users is what a load has that goes through steps of more and fewer users, or
-// reads outstanding. One set of workers serves all steps: in a smaller one the
-// first of them are at work, over the same connections and open files.
+// users describes a load with steps of different numbers of users, or of outstanding reads. One set of workers
+// serves all steps: in a smaller step the first of them are at work, over the same connections and open files.
 type users struct {
 	perUser      int // workers of each: reads ahead
 	small, large int64
@@ -21,8 +20,7 @@ type users struct {
 	most         int    // workers of the largest step
 }
 
-// user is what a worker is in such a load. It belongs to whoever calls the
-// worker's next.
+// user is the state of a worker in such a load. It belongs to the caller of the worker's next.
 type user struct {
 	slot  int    // workers with lower ones are at work first
 	whole []byte // the worker's buffer, of which a step may need the beginning
@@ -41,10 +39,9 @@ type think struct {
 	least, most time.Duration
 }
 
-// thinkOf gives the pauses of a plan. They come after so many statements, and a
-// statement of SLOB touches WorkUnit blocks, each of which is an operation here.
-// Beyond that a work unit means nothing to storage: the blocks of one are read
-// one after the other.
+// thinkOf returns the pauses of a plan. They come after a number of statements. A statement of SLOB
+// touches WorkUnit blocks, each of which is an operation here. Otherwise a work unit means nothing
+// to storage: its blocks are read one after the other.
 func thinkOf(s *runfile.SLOB) think {
 	if s.Think == nil {
 		return think{}
@@ -93,15 +90,15 @@ func (w *worker) draw() {
 	w.updates = u.updatePercent > 0 && w.random.IntN(100) < u.updatePercent
 }
 
-// mostStreams bounds the connections and threads of many users, who share them;
-// slotsPerStream is how many reads outstanding are worth a stream of their own.
+// mostStreams bounds the connections and threads of many users, who share them; slotsPerStream is
+// the number of outstanding reads that justify another stream.
 const (
 	mostStreams    = 4
 	slotsPerStream = 64
 )
 
-// newUserEngine prepares the workers of a calibration or a SLOB load, as many
-// as its largest step needs, for a target with so many channels.
+// newUserEngine prepares the workers of a calibration or a SLOB load, enough for its largest step,
+// for a target with the given number of channels.
 func newUserEngine(plan *runfile.Plan, client int32, jobs []fileset.Job, channels int,
 	now func() time.Time,
 ) (*engine, error) {
@@ -172,9 +169,8 @@ func (u *users) assign(load runfile.Workload, workers []worker) {
 	}
 }
 
-// scans gives each user of a scan a place of its own in its schema's table:
-// those who share a table start at even distances. Reads ahead of one user
-// share it.
+// scans gives each user of a scan its own place in its schema's table: users that share a table
+// start at even distances. The reads ahead of one user share its place.
 func (u *users) scans(s *runfile.SLOB, workers []worker) []*job {
 	if s == nil || s.Access != runfile.AccessFullTableScan {
 		return nil

@@ -13,10 +13,9 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// worker keeps one I/O of its job outstanding. It says what that I/O is (next)
-// and notes what became of it (done), whoever does it: a goroutine of its own
-// (run), or a target's stream (driver). What is below the line belongs to
-// whoever calls the two, and is read when the round has ended.
+// worker keeps one I/O of its job outstanding. It defines that I/O (next) and records its result (done),
+// for whatever does the I/O: the worker's own goroutine (run), or a target's stream (driver). The fields
+// below the line belong to the caller of next and done, and are read when the round has ended.
 type worker struct {
 	engine  *engine
 	job     *job
@@ -29,20 +28,20 @@ type worker struct {
 	idle    bool      // it has nothing to do in this round
 
 	round   *round
-	lane    lane          // of a worker with a goroutine of its own
-	timer   *time.Timer   // of such a worker, if it waits between operations
-	block   int64         // of the present operation
-	at      time.Duration // from when its latency counts
-	due     time.Duration // when the next is due; open loop
-	waiting bool          // until due
-	half    bool          // of a copy or an update, the block was read and is to be written
-	updates bool          // the present operation is an update
-	// overwrites says that the present operation overwrites a block that it has not read.
+	lane    lane          // for a worker with its own goroutine
+	timer   *time.Timer   // for such a worker, if it waits between operations
+	block   int64         // current block
+	at      time.Duration // start of the current latency
+	due     time.Duration // when the next operation is due; open loop
+	waiting bool          // waiting until due
+	half    bool          // a copy or an update has read the block and must write it
+	updates bool          // the current operation is an update
+	// overwrites reports that the current operation overwrites a block without reading it.
 	overwrites bool
 	lastDone   time.Duration // when its last counted operation ended
-	last       *lane         // that ended its last I/O
+	last       *lane         // where its last I/O ended
 	started    int64         // operations due in the window that were started; open loop
-	late       int64         // of them, those that were started after they were due
+	late       int64         // those started after they were due
 
 	_ [cacheLines]byte // the neighbour may be in use on another processor
 }
@@ -52,9 +51,9 @@ const cacheLines = 128 // bytes; two, because they are fetched in pairs
 // lane is one goroutine that calls next and done.
 type lane struct {
 	shard *recorder.Shard
-	// The end of one I/O is the start of the next of the same slot, which saves
-	// a look at the clock: slot is -1 or the one whose I/O ended last, at ended. A
-	// slot that was on another lane since has ended its last one there.
+	// The end of one I/O is the start of the next one in the same slot, which saves a look at the
+	// clock. slot is -1 or the slot whose I/O ended last, at ended. A slot that has since been on
+	// another lane ended its last I/O there.
 	slot  int
 	ended time.Duration
 
@@ -105,7 +104,7 @@ func (w *worker) step(ctx context.Context, io *target.IO) bool {
 	return true
 }
 
-// pass lets some of d pass, or all of it: next says what is left.
+// pass waits for some or all of d. next returns what is left.
 func (w *worker) pass(d time.Duration) {
 	if sleep := w.engine.sleep; sleep != nil {
 		if d <= nanosleep.Margin {
@@ -117,7 +116,7 @@ func (w *worker) pass(d time.Duration) {
 	w.timer.Reset(d)
 	select {
 	case <-w.timer.C:
-	case <-w.round.stopped: // it is being ended
+	case <-w.round.stopped: // the worker must end
 		w.timer.Stop()
 	}
 }
@@ -126,7 +125,7 @@ func (w *worker) pass(d time.Duration) {
 // returns false when there is none: the round has ended, or is being ended.
 func (w *worker) next(io *target.IO, l *lane) bool {
 	io.Wait = 0
-	// In a search for capacity the write of an update is due like any other I/O.
+	// In a search for capacity, the write of an update is due like any other I/O.
 	if w.half && (w.engine.rate == nil || w.engine.copies) {
 		w.toWrite(io, w.writes())
 		w.at = w.elapsed()
@@ -152,7 +151,7 @@ func (w *worker) next(io *target.IO, l *lane) bool {
 	return w.fill(io, now)
 }
 
-// fill fills in the next I/O when it may start, or for how long a user still thinks.
+// fill fills in the next I/O if it may start, or how long its user still thinks.
 func (w *worker) fill(io *target.IO, now time.Duration) bool {
 	if w.half {
 		w.toWrite(io, w.writes())
@@ -219,8 +218,8 @@ func (w *worker) choose() int64 {
 	return int64((w.job.next.Add(1) - 1) % uint64(w.engine.blocks))
 }
 
-// toWrite makes the data of one block and fills in the write. That is not part
-// of the latency, but of an open loop's waiting it is.
+// toWrite makes the data of one block and fills in the write. That time is not part of the latency,
+// but it is part of the waiting in an open loop.
 func (w *worker) toWrite(io *target.IO, f *fileset.File) {
 	off := w.block * int64(len(w.buf))
 	gen := f.Tracker.Begin(w.block)
@@ -232,7 +231,7 @@ func (w *worker) toWrite(io *target.IO, f *fileset.File) {
 	io.Write, io.File, io.Buf, io.Offset = true, f.File, w.buf, off
 }
 
-// done notes what became of an I/O that next gave.
+// done records the result of an I/O from next.
 func (w *worker) done(io *target.IO, l *lane) {
 	end := w.elapsed()
 	l.slot, l.ended, w.last = io.Slot, end, l
@@ -293,7 +292,7 @@ func (w *worker) writes() *fileset.File {
 
 func (w *worker) elapsed() time.Duration { return w.engine.now().Sub(w.round.base) }
 
-// patternOf says what the operations of a pattern are made of. Those of a mixed pattern differ.
+// patternOf returns the kinds of operations in a pattern. In a mixed pattern they differ.
 func patternOf(raw *runfile.Raw) (overwrites, copies, draws bool) {
 	switch raw.Pattern {
 	case runfile.PatternRead, runfile.PatternMixed:
@@ -309,7 +308,7 @@ func patternOf(raw *runfile.Raw) (overwrites, copies, draws bool) {
 	}
 }
 
-// driver tells a stream what to do: the workers of one job, by slot.
+// driver serves a stream with the workers of one job, by slot.
 type driver struct {
 	workers []worker
 	lanes   []lane

@@ -99,8 +99,8 @@ func checkRepetitions(m Matrix, s *v1alpha1.NFSBenchmarkSuite) error {
 	return errors.Join(errs...)
 }
 
-// tested is how many metrics of each cell need a rank test with n repetitions: a single capacity
-// is compared by its interval.
+// tested returns how many metrics of each cell need a rank test with n repetitions. A single
+// capacity is compared by its interval.
 func tested(n int, s v1alpha1.Significance) int {
 	metrics := Metrics(s)
 	if n == 1 {

@@ -112,7 +112,7 @@ func ended(name string, since time.Duration, mods ...gen.Mod) *v1alpha1.NFSBench
 	return b
 }
 
-// withCapacity found it for one bound, and for the other only a rate that it is above.
+// withCapacity sets a capacity that was reached for one bound, and only a lower limit for the other.
 func withCapacity(b *v1alpha1.NFSBenchmark) *v1alpha1.NFSBenchmark {
 	b.Status.Capacity = []v1alpha1.CapacityStatus{
 		{Percentile: "p99", Microseconds: 1000, OperationsPerSecond: 41_200, Low: 40_500, High: 41_900, Reached: true},

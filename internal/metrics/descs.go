@@ -86,9 +86,8 @@ type sink struct {
 	told  map[string]bool
 }
 
-// send tells one value, once: what a status holds twice would break the whole
-// scrape. A wrong number of labels is a mistake of ours that breaks it too, and
-// every test sees that.
+// send emits one value, only once: a duplicate in a status would break the whole scrape. A wrong
+// number of labels is a programming error that breaks it too; every test detects that.
 func (s sink) send(name string, value float64, labels ...string) {
 	key := name + "\x00" + strings.Join(labels, "\x00")
 	if s.told[key] {

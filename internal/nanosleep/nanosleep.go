@@ -1,5 +1,5 @@
-// Package nanosleep waits more exactly than the timers of Go, which are as coarse as 1 ms where
-// nothing else runs: an operation that starts late has that in its latency.
+// Package nanosleep waits more exactly than Go timers, which are as coarse as 1 ms on an idle
+// process. A late start of an operation would count as its latency.
 package nanosleep
 
 import (
@@ -8,12 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Margin is how long before something is due a timer of Go must end. For covers what is left.
+// Margin is how long before the due time a Go timer must end. For waits for the rest.
 const Margin = 2 * time.Millisecond
 
-// For lets the thread sleep for d. It returns earlier where a signal interrupts it, so look at
-// the clock again.
+// For lets the thread sleep for d. A signal may end the sleep early, so check the clock again.
 func For(d time.Duration) {
 	left := unix.NsecToTimespec(max(d, 0).Nanoseconds())
-	_ = unix.Nanosleep(&left, nil) // the caller looks at the clock again
+	_ = unix.Nanosleep(&left, nil) // the caller checks the clock again
 }

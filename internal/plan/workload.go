@@ -16,8 +16,8 @@ import (
 const KitPath = "/opt/slob"
 
 const (
-	// nativeBlockBytes stands for db_block_size, and nativeLargeBytes for a
-	// multiblock read of db_file_multiblock_read_count blocks: Oracle's defaults.
+	// nativeBlockBytes corresponds to db_block_size, and nativeLargeBytes to a multiblock read of
+	// db_file_multiblock_read_count blocks: Oracle's defaults.
 	nativeBlockBytes = 8192
 	nativeLargeBytes = 1 << 20
 )
@@ -52,7 +52,7 @@ func raw(b *v1alpha1.NFSBenchmark) *runfile.Raw {
 	return r
 }
 
-// capacity has the bounds in the order in which a search for it meets them.
+// capacity sorts the bounds into the order in which a search handles them.
 func capacity(q *v1alpha1.Capacity) *runfile.Capacity {
 	if q == nil {
 		return nil
@@ -141,8 +141,7 @@ func slob(b *v1alpha1.NFSBenchmark) *runfile.SLOB {
 	return s
 }
 
-// users are the steps of the ramp, or the one that schemas and their threads
-// come to.
+// users returns the steps of the ramp, or the one step that follows from schemas and their threads.
 func users(w *v1alpha1.SLOBWorkload) []int32 {
 	if len(w.Users) > 0 {
 		return w.Users
@@ -158,11 +157,11 @@ func tableSize(w *v1alpha1.SLOBWorkload) resource.Quantity {
 	return w.Scale
 }
 
-// emptyDatabaseBytes is what a database of Oracle's images takes without a table of a load.
+// emptyDatabaseBytes is the size of a database from Oracle's images without the tables of a load.
 const emptyDatabaseBytes = int64(2 << 30)
 
-// DatabaseBytes are what a database of the run's own, the redo logs and the undo that it is given, and
-// the tables of its load take on the volume. The redo logs of the image stay there.
+// DatabaseBytes returns the space on the volume for the run's own database, its redo logs and undo,
+// and the tables of its load. The redo logs of the image stay there.
 func DatabaseBytes(b *v1alpha1.NFSBenchmark) int64 {
 	sum := emptyDatabaseBytes + TableBytes(b)
 	if c := container(b); c != nil {
@@ -174,7 +173,7 @@ func DatabaseBytes(b *v1alpha1.NFSBenchmark) int64 {
 	return sum
 }
 
-// TableBytes are those of the tables of a load, without those of a kit of the user's own.
+// TableBytes returns the size of the tables of a load, without those of the user's own kit.
 func TableBytes(b *v1alpha1.NFSBenchmark) int64 {
 	w := b.Spec.Workload.SLOB
 	if w == nil || w.Kit != nil {

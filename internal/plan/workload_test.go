@@ -70,13 +70,13 @@ func TestASearchForCapacity(t *testing.T) {
 	if r := p.Workload.Raw; r.ReadPercent != 70 || r.BlockSizeBytes != 8192 || *p.Expect.MinCapacity != 40_000 {
 		t.Errorf("raw %+v, expect %+v", r, p.Expect)
 	}
-	// Baseline and warm-up of 2 s, and 48 levels of 10 s after 1 s; 128 MiB at 50 MB/s, 180 to
-	// start, 30 to mount.
+	// Baseline 2 s, warm-up 2 s, and 48 levels of 10 s with 1 s warm-up; 128 MiB at 50 MB/s, 180 s to
+	// start, 30 s to mount.
 	if got, want := p.Schedule.TimeoutSeconds, int32(4+48*11+2+180+30); got != want {
 		t.Errorf("times out after %d s, want %d", got, want)
 	}
-	// Of two clients each level warms up for 2 s and may wait 15 s for the operator, and there are
-	// twice the files.
+	// With two clients, each level warms up for 2 s and may wait 15 s for the operator, and there are
+	// twice as many files.
 	if got, want := build(t, target("10.0.1.61"), mixed, gen.Clients(2)).Schedule.TimeoutSeconds, int32(4+48*27+5+180+30); got != want {
 		t.Errorf("two clients time out after %d s, want %d", got, want)
 	}
@@ -110,8 +110,8 @@ func TestASLOBLoadInADatabase(t *testing.T) {
 	if got, want := p.Schedule.TimeoutSeconds, int32(42+33+2700+900+180+30); got != want {
 		t.Errorf("times out after %d s, want %d", got, want)
 	}
-	// One step of 14 s; a table of 1 GiB at 5 MB/s. A kit loads as much, warms nothing
-	// up, and writes a report; in a database that exists its owner has loaded it.
+	// One step of 14 s; a table of 1 GiB at 5 MB/s. A kit loads as much, does not warm up, and writes
+	// a report; in an existing database the owner has loaded it.
 	scan := []gen.Mod{gen.SLOB(v1alpha1.SLOBFullTableScan, 1), ee()}
 	if got, want := build(t, target("10.0.1.61"), scan...).Schedule.TimeoutSeconds, int32(14+214+2700+900+180+30); got != want {
 		t.Errorf("a scan times out after %d s, want %d", got, want)

@@ -71,7 +71,7 @@ func stamps(r runfile.Result, j judge.Judgement) []doc.Stamp {
 	return out
 }
 
-// notes remind of what the licence of a database may say of its numbers.
+// notes state what the licence of a database allows to publish about its numbers.
 func notes(results ...runfile.Result) []string {
 	if slices.ContainsFunc(results, oracleRan) {
 		return []string{DisclosureNote}
@@ -79,7 +79,7 @@ func notes(results ...runfile.Result) []string {
 	return nil
 }
 
-// oracleRan says that numbers are of a real database.
+// oracleRan reports whether the numbers come from a real database.
 func oracleRan(r runfile.Result) bool {
 	if r.Plan.Database == nil {
 		return false
@@ -180,7 +180,7 @@ func tiles(s judge.Summary) []doc.Tile {
 	return out
 }
 
-// range95 are the bounds of an interval; empty where it is unknown.
+// range95 formats the bounds of an interval; empty if it is unknown.
 func range95(in *judge.Interval, text func(int64) string) string {
 	if in == nil {
 		return ""
@@ -188,8 +188,7 @@ func range95(in *judge.Interval, text func(int64) string) string {
 	return text(in.Low) + " to " + text(in.High)
 }
 
-// intervalFacts are the intervals of both directions together, and what the closed loop of a
-// raw load cannot see.
+// intervalFacts returns the intervals of both directions together, and what a raw closed loop cannot see.
 func intervalFacts(s judge.Summary) []doc.Fact {
 	in := s.Total.Intervals
 	var parts []string

@@ -11,7 +11,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// capacitySection is what a search found: each bound with what limits it, and the curve.
+// capacitySection shows the result of a search: each bound with its limit, and the curve.
 func capacitySection(j judge.Judgement) doc.Section {
 	s := doc.Section{ID: "capacity", Title: "Capacity"}
 	if j.Capacity == nil {
@@ -46,7 +46,7 @@ func capacitySection(j judge.Judgement) doc.Section {
 	return s
 }
 
-// rateUnit is the unit of the rates of a search.
+// rateUnit returns the unit of a search's rates.
 func rateUnit(c judge.Capacity) string {
 	if c.Statements {
 		return "statements/s"
@@ -54,7 +54,7 @@ func rateUnit(c judge.Capacity) string {
 	return "operations/s"
 }
 
-// capacityText is a capacity, or what is known where it was not reached.
+// capacityText formats a capacity, or what is known if it was not reached.
 func capacityText(b judge.BoundCapacity, lowest int64) string {
 	switch {
 	case b.Reached:
@@ -92,7 +92,7 @@ func boundTable(c judge.Capacity) *doc.Table {
 	return t
 }
 
-// curveOfLoad is the curve in numbers.
+// curveOfLoad returns the curve as a table.
 func curveOfLoad(c judge.Capacity) *doc.Table {
 	t := &doc.Table{Columns: doc.Columns(0, 8, "Offered", "Achieved", "MB/s", "p50", "p99", "p99.9", "Errors")}
 	both := false
@@ -145,7 +145,7 @@ func kneeName(p judge.CurvePoint) string {
 	}
 }
 
-// loadLines are the percentiles of a curve.
+// loadLines returns the percentiles of a curve.
 func loadLines(c judge.Capacity) []chart.Line {
 	return []chart.Line{
 		loadLine("p50", "p50", c.Curve), loadLine("p99", "p99", c.Curve), loadLine("p99.9", "p999", c.Curve),
@@ -171,8 +171,7 @@ func boundMark(b judge.BoundCapacity) chart.Mark {
 	return chart.Mark{Label: b.Bound(), Value: float64(b.Microseconds)}
 }
 
-// capacityMark is the band of a bound whose capacity was reached. of names the side, in a
-// comparison.
+// capacityMark returns the band of a bound whose capacity was reached. of names the side in a comparison.
 func capacityMark(b judge.BoundCapacity, of string) []chart.CapacityMark {
 	if !b.Reached {
 		return nil
@@ -187,7 +186,7 @@ func capacityMark(b judge.BoundCapacity, of string) []chart.CapacityMark {
 	return []chart.CapacityMark{m}
 }
 
-// kneeLabel names a knee in a figure.
+// kneeLabel labels a knee in a figure.
 func kneeLabel(p judge.CurvePoint) string {
 	if p.ThroughputKnee && p.LatencyKnee {
 		return "knee"
@@ -205,8 +204,8 @@ func kneeMarks(curve []judge.CurvePoint) []chart.Mark {
 	return out
 }
 
-// capacityOverlay draws the curves of two searches over each other, by the percentile of the
-// first bound of the first.
+// capacityOverlay draws the curves of two searches over each other, for the percentile of the first
+// bound of the first search.
 func capacityOverlay(a, b Side) []doc.Block {
 	x, y := a.Judgement.Capacity, b.Judgement.Capacity
 	if x == nil || y == nil {
@@ -238,7 +237,7 @@ func capacityOverlay(a, b Side) []doc.Block {
 	}}}
 }
 
-// overlayTable is both curves in numbers.
+// overlayTable returns both curves as a table.
 func overlayTable(a, b Side) *doc.Table {
 	t := &doc.Table{Columns: doc.Columns(1, 0, "Side", "Offered", "Achieved", "p50", "p99", "p99.9", "Errors")}
 	for _, side := range []Side{a, b} {
@@ -250,7 +249,7 @@ func overlayTable(a, b Side) *doc.Table {
 	return t
 }
 
-// capacityTile replaces the rate of the level that was measured at the capacity.
+// capacityTile replaces the rate of the level measured at the capacity.
 func capacityTile(c *judge.Capacity) (doc.Tile, bool) {
 	if c == nil || !c.Bounds[0].Reached {
 		return doc.Tile{}, false
@@ -265,7 +264,7 @@ func capacityTile(c *judge.Capacity) (doc.Tile, bool) {
 	}, true
 }
 
-// capacityParts are what a search looks for, in the sentence of what ran.
+// capacityParts describes what a search looks for, as part of the sentence about what ran.
 func capacityParts(c *runfile.Capacity) []string {
 	if c == nil {
 		return nil

@@ -14,8 +14,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
-// searched is a search over a queue whose operations take idleUs and end at most at this
-// rate; exponential above that. 70 % of the operations are reads.
+// searched returns a search over a queue with a capacity of most. Operations take idleUs plus an
+// exponential wait. 70 % of them are reads.
 func searched(t testing.TB, name string, most, idleUs float64) runfile.Result {
 	t.Helper()
 	r := result()
@@ -35,7 +35,7 @@ func searched(t testing.TB, name string, most, idleUs float64) runfile.Result {
 func addRate(t testing.TB, r *runfile.Result, bounds []runfile.LatencyBound, most, idleUs, rate float64) {
 	t.Helper()
 	const seconds = 10
-	// Half of the operations of a full queue end late by the whole window.
+	// Half of the operations of a full queue are late by the whole window.
 	wait := idleUs / 8 / max(1-rate/most, 0.02)
 	if rate > most {
 		wait = 100_000
@@ -141,7 +141,7 @@ func TestAComparisonOfTwoSearchesDrawsThemOverEachOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, "compare-capacity.golden", out.String())
-	// One search and one load have no curve in common.
+	// A search and an ordinary load have no curve in common.
 	out.Reset()
 	if err := ComparisonPage(&out, Side{Result: a, Judgement: judge.Judge(a)}, Side{Result: result(), Judgement: judged()}, table, PageOptions{}); err != nil {
 		t.Fatal(err)

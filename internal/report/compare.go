@@ -80,7 +80,7 @@ func tallyOf(lines []compare.Line) (counts map[string]int, chips []doc.Chip) {
 	return counts, chips
 }
 
-// answerCard is what came out of all comparisons.
+// answerCard is the result of all comparisons.
 func answerCard(lines []compare.Line) doc.Card {
 	t, chips := tallyOf(lines)
 	c := doc.Card{Label: "Comparison", Tone: doc.None, List: chips}
@@ -170,7 +170,7 @@ func forestFigure(id string, groups [][]compare.Line, minimum float64) doc.Block
 	}}
 }
 
-// commonBaseline is that of all lines; empty where they differ.
+// commonBaseline returns the baseline of all lines; empty if they differ.
 func commonBaseline(lines []compare.Line) string {
 	for _, l := range lines {
 		if l.Baseline != lines[0].Baseline {
@@ -272,7 +272,7 @@ func cellsTable(cells []compare.Cell) *doc.Table {
 	return t
 }
 
-// comparedFindings are those of a table, as those of a result.
+// comparedFindings shows the findings of a table like those of a result.
 func comparedFindings(all []compare.Finding) []judge.Finding {
 	var out []judge.Finding
 	for _, f := range all {
@@ -390,7 +390,7 @@ func sideFacts(s Side) []doc.Fact {
 func overlaySection(a, b Side) doc.Section {
 	s := doc.Section{ID: "both", Title: "Both in one picture", Blocks: capacityOverlay(a, b)}
 	if len(s.Blocks) > 0 {
-		return s // two searches end at different loads, and go there by different levels
+		return s // two searches reach different loads by different levels
 	}
 	curves := make([]chart.Line, 0, 2)
 	for _, side := range []Side{a, b} {

@@ -143,8 +143,7 @@ func MetricName(metric string) string {
 	}[metric], metric)
 }
 
-// Figure writes a value of a metric in the unit that fits it. unit is that of
-// runfile.SuiteMetricUnit.
+// Figure writes a value of a metric in the unit that fits it. unit is the result of runfile.SuiteMetricUnit.
 func Figure(v float64, unit string) string {
 	if math.IsNaN(v) || math.Abs(v) > 1e15 {
 		return doc.Unknown
@@ -161,7 +160,7 @@ func Figure(v float64, unit string) string {
 	}
 }
 
-// duration writes microseconds as Latency does, of means with their fractions.
+// duration writes microseconds like Latency, but with the fractions of means.
 func duration(us float64) string {
 	if us < 100 && us != math.Trunc(us) {
 		return fmt.Sprintf("%.1f µs", us)
@@ -195,8 +194,7 @@ func Probability(l compare.Line) string {
 	}
 }
 
-// The sentences of a page on which a stand-in took part, and of one with numbers
-// of Oracle.
+// The sentences of a page that involves a stand-in, and of one with numbers of Oracle.
 const (
 	SimulatedDatabaseNote = "The database was a stand-in for Oracle: no number here is one of Oracle."
 	SimulatedStorageNote  = "The storage was a stand-in: no number here is one of real storage."

@@ -15,8 +15,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
-// spread is the latencies of one direction of the repetition that stands for
-// all, merged over the clients.
+// spread holds the latencies of one direction in the representative repetition, merged over the clients.
 type spread struct {
 	name    string
 	ranges  []stats.Range
@@ -122,7 +121,7 @@ func latencyFacts(s judge.Summary) []doc.Fact {
 	return []doc.Fact{fact("read", s.Read), fact("write", s.Write)}
 }
 
-// percentiles are what is known of the distribution in one line.
+// percentiles describes the known distribution in one line.
 func percentiles(l *stats.Latency) string {
 	if l == nil {
 		return "latency is unknown"
@@ -207,7 +206,7 @@ func (s spread) distribution() chart.Distribution {
 	return d
 }
 
-// marks are percentiles and the maximum; those of one value are one mark.
+// marks are percentiles and the maximum. Equal values share one mark.
 func (s spread) marks() []chart.Mark {
 	l, suffix := s.latency, ""
 	if s.latency.Bucketed {

@@ -52,7 +52,7 @@ func waiting() runfile.Result {
 	for i := range r.Clients[0].Load.Repetitions {
 		rep := &r.Clients[0].Load.Repetitions[i]
 		if rep.Step.Users < 14 {
-			continue // they have not as much time
+			continue // these have less time
 		}
 		w := rep.Oracle
 		w.ForegroundWaitMicroseconds = new(int64(4_000_000_000))

@@ -124,7 +124,7 @@ func bandNames(r runfile.Result) func(string, int32) string {
 	}
 }
 
-// levelName is a level of load in as few characters as there is room for.
+// levelName names a level of load as briefly as possible.
 func levelName(s *runfile.Step) string {
 	if s.Kind == runfile.StepRate {
 		return chart.Operations(float64(s.OperationsPerSecond)) + "/s"
@@ -168,7 +168,7 @@ func latencyText(us float64) string {
 	return chart.Microseconds(us)
 }
 
-// pathSection is what each path carried, over time and in all.
+// pathSection shows the load of each path, over time and in total.
 func pathSection(r runfile.Result, j judge.Judgement) doc.Section {
 	s := doc.Section{ID: "paths", Title: "Paths"}
 	if j.Database != nil {
@@ -197,7 +197,7 @@ func pathSection(r runfile.Result, j judge.Judgement) doc.Section {
 	return s
 }
 
-// strips makes a small panel of each path or node, of not too many; tables hold all.
+// strips makes a small panel for each path or node if there are not too many; tables hold all.
 func strips(all map[string][]chart.Point, what, unit string) []chart.Panel {
 	const most = 12
 	var out []chart.Panel

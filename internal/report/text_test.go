@@ -98,7 +98,7 @@ func lost() (runfile.Result, judge.Judgement) {
 	return r, j
 }
 
-// indirect is a run by the wrong LIF, with everything that an array tells.
+// indirect is a run through the wrong LIF, with everything that an array reports.
 func indirect() (runfile.Result, judge.Judgement) {
 	r, j := result(), judged()
 	s := j.Summary

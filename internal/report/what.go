@@ -144,7 +144,7 @@ func whatFacts(r runfile.Result, j judge.Judgement) []doc.Fact {
 	return out
 }
 
-// costParts are what the load cost the clients.
+// costParts show the cost of the load on the clients.
 func costParts(s judge.Summary, whose, limit, machine string) []string {
 	c := s.ClientCPU
 	var parts []string
@@ -280,8 +280,8 @@ func repeatSection(r runfile.Result, o PageOptions) doc.Section {
 	return s
 }
 
-// planHash is that of the compact JSON of the plan without the name of the run:
-// two runs of one plan have the same.
+// planHash is the hash of the plan's compact JSON without the name of the run: two runs of one plan
+// have the same hash.
 func planHash(p runfile.Plan) string {
 	p.Version, p.Run = runfile.PlanVersion, runfile.Identity{}
 	data, err := json.Marshal(p)

@@ -69,9 +69,9 @@ type Options struct {
 	// Name of up to 8 lower-case letters and digits: several arrays may run at
 	// once if their names and subnets differ.
 	Name string
-	// Subnets are one /24 for each LIF, of which the nodes have turns: the first is on
-	// node a, the second on node b, a third on node a. In each .1 is this machine and .2
-	// the LIF. Two to four; default 10.246.1.0/24 and 10.246.2.0/24.
+	// Subnets are one /24 per LIF. LIFs alternate between the nodes: the first is on node a, the
+	// second on node b, a third on node a. In each subnet .1 is this machine and .2 the LIF. Two to
+	// four; default 10.246.1.0/24 and 10.246.2.0/24.
 	Subnets []string
 	// Volumes exist from the beginning; default: one, "data" on node a, which
 	// clients mount as /export/data.
@@ -88,8 +88,7 @@ type Volume struct {
 	Junction string `json:"junction"` // what clients mount
 	Node     string `json:"node"`     // who owns the data now
 	Folder   string `json:"folder"`   // where the data are on this machine; set by the array
-	// SizeBytes is what the REST interface tells; 0 = the size of the file
-	// system. Nothing enforces it.
+	// SizeBytes is the size that the REST interface reports; 0 = the size of the file system. Nothing enforces it.
 	SizeBytes int64 `json:"sizeBytes,omitempty"`
 
 	export uint16 // Export_Id, never used twice
@@ -137,7 +136,7 @@ type node struct {
 	nblade      *process
 
 	mu    sync.Mutex
-	busy  time.Duration // the most that was counted: it must not fall when a process has ended
+	busy  time.Duration // highest count so far: it must not fall when a process ends
 	work  []*process    // see Array.Work
 	ended time.Duration // processor time of work that has ended
 }
@@ -292,14 +291,14 @@ func (a *Array) Wait(ctx context.Context) error {
 // Nodes are the names of the two nodes.
 func (a *Array) Nodes() []string { return []string{a.nodes[0].name, a.nodes[1].name} }
 
-// Volumes are the volumes and who owns them now.
+// Volumes returns the volumes and their current owners.
 func (a *Array) Volumes() []Volume {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.volumes)
 }
 
-// LIFs are the data addresses, in the order of the subnets.
+// LIFs returns the data addresses in the order of the subnets.
 func (a *Array) LIFs() []LIF { return slices.Clone(a.lifs) }
 
 func (a *Array) node(name string) (*node, error) {

@@ -22,7 +22,7 @@ import (
 	"github.com/nfsbench/nfsbench/test/ontap"
 )
 
-// RESTOptions say what the REST interface tells beside what is true.
+// RESTOptions define what the REST interface reports in addition to the truth.
 type RESTOptions struct {
 	// Cluster and SVM are names; default those of the array and "svm1".
 	Cluster, SVM string
@@ -42,7 +42,7 @@ type REST struct {
 	AccountsFile string `json:"accountsFile"` // JSON: passwords by user
 	SVM          string `json:"svm"`
 
-	// CA is what CAFile holds.
+	// CA is the content of CAFile.
 	CA []byte `json:"-"`
 	// Accounts are those that may sign in.
 	Accounts []ontap.Account `json:"-"`
@@ -122,8 +122,7 @@ func (a *Array) model(o RESTOptions) ontap.Model {
 // AggregateOf is the name of the one aggregate of a node.
 func AggregateOf(node string) string { return "aggr_" + node[len(node)-1:] }
 
-// model tells the size of the file system below, as NFS does, unless the volume
-// has one of its own.
+// model reports the size of the file system below, as NFS does, unless the volume has its own.
 func (v Volume) model() ontap.Volume {
 	m := ontap.Volume{
 		Name: v.Name, Junction: v.Junction, Aggregates: []string{AggregateOf(v.Node)}, ExportPolicy: "default",
@@ -140,8 +139,8 @@ func (v Volume) model() ontap.Volume {
 	return m
 }
 
-// tellREST lets the REST interface know of volumes that changed, and leaves alone
-// what a test has changed there besides. The caller holds moving.
+// tellREST informs the REST interface about changed volumes, and keeps other changes that a test
+// made there. The caller holds moving.
 func (a *Array) tellREST() {
 	if a.rest == nil {
 		return
@@ -171,12 +170,11 @@ func (a *Array) stopREST() {
 
 var _ ontap.Truth = (*Array)(nil)
 
-// Node counts the processor time of all processes of a node, user and system,
-// since they started, in steps of 10 ms, with those of Work, and the part of the server of
-// NFSv4 that was done for it. Its base is the time since the start of
-// the array for each of this machine's processors, which the nodes share: both
-// together can be busy for no longer than that. See the package for what is not
-// in it. The counters of an unknown node are zero.
+// Node counts the processor time of all processes of a node since they started, user and system, in
+// steps of 10 ms. It includes the time of Work, and the part of the NFSv4 server that worked for
+// the node. Its base is the time since the start of the array for each processor of this machine.
+// The nodes share the processors: together they cannot be busy for longer than that. The package
+// documentation lists what is missing. The counters of an unknown node are zero.
 func (a *Array) Node(name string) ontap.NodeCounters {
 	n, err := a.node(name)
 	if err != nil {
@@ -236,7 +234,7 @@ func (a *Array) Clients() []ontap.Client {
 	return clients
 }
 
-// counts asks both N-blades. One that does not answer has died, which Wait tells.
+// counts queries both N-blades. One that does not answer has died; Wait reports that.
 func (a *Array) counts() []control.Counts {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second) //nolint:usetesting // not a test
 	defer cancel()

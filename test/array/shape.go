@@ -14,11 +14,11 @@ import (
 	"github.com/nfsbench/nfsbench/test/array/control"
 )
 
-// Limit lets a volume be as fast as disks or a QoS policy let it be, whatever node its load
-// comes by; zero limits are none.
+// Limit makes a volume as fast as disks or a QoS policy would, for load through any node. Zero
+// limits set no limit.
 func (a *Array) Limit(ctx context.Context, volume string, l control.Limits) error {
 	l.Clock = filepath.Join(a.dir, "limit-"+volume)
-	// The file is never shorter than what is mapped of it: calls may wait by it now.
+	// The file never becomes shorter than its mapping: calls may wait on it now.
 	f, err := os.OpenFile(l.Clock, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return err
@@ -35,7 +35,7 @@ func (a *Array) Limit(ctx context.Context, volume string, l control.Limits) erro
 	return nil
 }
 
-// Shape limits a LIF in both directions; 0 = not at all.
+// Shape limits a LIF in both directions; 0 = no limit.
 func (a *Array) Shape(ctx context.Context, lif LIF, bitsPerSecond int64) error {
 	n, err := a.node(lif.Node)
 	if err != nil {
@@ -45,7 +45,7 @@ func (a *Array) Shape(ctx context.Context, lif LIF, bitsPerSecond int64) error {
 		shape(ctx, []string{"-n", n.netns}, lif.Name, bitsPerSecond))
 }
 
-// ShapeCluster limits the link between the nodes in both directions; 0 = not at all.
+// ShapeCluster limits the link between the nodes in both directions; 0 = no limit.
 func (a *Array) ShapeCluster(ctx context.Context, bitsPerSecond int64) error {
 	var errs []error
 	for _, n := range a.nodes {
@@ -63,10 +63,10 @@ func shape(ctx context.Context, in []string, link string, bitsPerSecond int64) e
 		"rate", strconv.FormatInt(bitsPerSecond, 10)+"bit", "burst", "64kb", "latency", "20ms")...)
 }
 
-// nobody is a station that does not exist.
+// nobody is the MAC address of a station that does not exist.
 const nobody = "02:00:00:00:00:fb"
 
-// Cut lets a LIF fall silent: what is sent to it vanishes, and nobody is told.
+// Cut silences a LIF: packets to it vanish without an error.
 func (a *Array) Cut(ctx context.Context, lif LIF) error {
 	return run(ctx, "ip", "neigh", "replace", lif.Address, "lladdr", nobody, "dev",
 		hostLink(a.options.Name, lif.index), "nud", "permanent")
@@ -77,8 +77,8 @@ func (a *Array) Heal(ctx context.Context, lif LIF) error {
 	return run(ctx, "ip", "neigh", "del", lif.Address, "dev", hostLink(a.options.Name, lif.index))
 }
 
-// Work runs a program on a node beside the NFS servers, until stop. Its processor time, but
-// not that of programs that it starts, is on the account of the node.
+// Work runs a program on a node beside the NFS servers until stop is called. The node is charged
+// for its processor time, but not for that of its child processes.
 func (a *Array) Work(node string, args ...string) (stop func() error, err error) {
 	n, err := a.node(node)
 	if err != nil {
@@ -102,7 +102,7 @@ func (a *Array) Work(node string, args ...string) (stop func() error, err error)
 	}, nil
 }
 
-// cpu is the processor time of a process so far; 0 when it has ended.
+// cpu returns the processor time of a process so far; 0 after it has ended.
 func (p *process) cpu() time.Duration {
 	if st, err := readStat(p.id.PID); err == nil && st.began == p.id.Began {
 		return st.cpu

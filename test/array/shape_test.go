@@ -34,7 +34,7 @@ func TestALimitedVolumeIsAsFastAsItsLimitByBothNodes(t *testing.T) {
 	}
 }
 
-// Calls that wait go on when the limit is another.
+// Waiting calls proceed when the limit changes.
 func TestALimitMayChangeUnderLoad(t *testing.T) {
 	a := usual(t)
 	f := create(t, client(t, a, 0), "changing")

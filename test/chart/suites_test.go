@@ -13,7 +13,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/matrix"
 )
 
-// shape is what a suite comes to.
+// shape is the size of a suite.
 type shape struct {
 	Cells       []string // by name
 	Benchmarks  int

@@ -10,13 +10,13 @@ import (
 	"github.com/nfsbench/nfsbench/test/gen"
 )
 
-// withinAMillisecond asks for the capacity of two clients.
+// withinAMillisecond asks for the capacity with two clients.
 func withinAMillisecond(b *v1alpha1.NFSBenchmark) {
 	b.Spec.Clients = 2
 	b.Spec.Workload.Raw.Capacity = &v1alpha1.Capacity{Percentile: "p99", Milliseconds: new(int64(1))}
 }
 
-// searching is a benchmark whose clients have been released to search for a capacity.
+// searching creates a benchmark whose clients were released to search for a capacity.
 func (w *world) searching(mods ...gen.Mod) *v1alpha1.NFSBenchmark {
 	w.Helper()
 	b, pods := w.started(append([]gen.Mod{withinAMillisecond}, mods...)...)
@@ -30,7 +30,7 @@ func (w *world) searching(mods ...gen.Mod) *v1alpha1.NFSBenchmark {
 	return b
 }
 
-// levels is the search as the operator has published it.
+// levels returns the search that the operator published.
 func (w *world) levels(b *v1alpha1.NFSBenchmark) runfile.CapacitySearch {
 	w.Helper()
 	s, err := runfile.ReadCapacitySearch([]byte(w.results(b).Data[runfile.KeyLevels]))
@@ -40,8 +40,7 @@ func (w *world) levels(b *v1alpha1.NFSBenchmark) runfile.CapacitySearch {
 	return s
 }
 
-// half is what one of two clients measures in a level, where the storage does so many
-// operations a second.
+// half returns the report of one of two clients on a level, if the storage does most operations a second.
 func half(l runfile.CapacityLevel, most int64) *runfile.LevelReport {
 	due, slow := l.OperationsPerSecond/2, int64(0)
 	done := min(due, most/2)
@@ -52,7 +51,7 @@ func half(l runfile.CapacityLevel, most int64) *runfile.LevelReport {
 	return &runfile.LevelReport{Index: l.Index, Due: each(due), Done: each(done), Slow: [][]int64{each(slow)}}
 }
 
-// reports publishes what a client has measured in a level.
+// reports publishes a client's report on a level.
 func (w *world) reports(b *v1alpha1.NFSBenchmark, index int32, l runfile.CapacityLevel, most int64) {
 	w.Helper()
 	p := at(runfile.SpanCooldown, 50)
@@ -111,7 +110,7 @@ func TestTwoClientsFindTheirCapacityTogether(t *testing.T) {
 	}
 }
 
-// clientOf is the result of one of two clients that have gone through these levels.
+// clientOf returns the result of one of two clients that measured these levels.
 func clientOf(w *world, b *v1alpha1.NFSBenchmark, index int32, levels []runfile.CapacityLevel, most int64) runfile.ClientResult {
 	w.Helper()
 	c := gen.Client(w, w.plan(b), index, w.clock.Now())

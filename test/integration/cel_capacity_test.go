@@ -2,14 +2,14 @@ package integration
 
 import "maps"
 
-// within1ms is a capacity at one bound.
+// within1ms returns a capacity with one bound.
 func within1ms(more fields) map[string]any {
 	out := map[string]any{"milliseconds": int64(1)}
 	maps.Copy(out, more)
 	return out
 }
 
-// capacityRefusals are about mixed loads and the search for capacity.
+// capacityRefusals cover mixed loads and the search for capacity.
 func capacityRefusals() map[string]refusal {
 	const raw, slob = "workload.raw.capacity", "workload.slob.capacity"
 	users := []any{int64(16)}
@@ -23,7 +23,7 @@ func capacityRefusals() map[string]refusal {
 		"ShareWithoutMixed": {
 			"workload.raw.readPercent is for the patterns", exportSpec,
 			fields{"workload.raw.readPercent": int64(99)},
-			// 8Ki is the block of RandomMixed as of the other random patterns.
+			// 8Ki is the block size of RandomMixed, as of the other random patterns.
 			fields{"workload.raw.readPercent": int64(99), "workload.raw.pattern": "RandomMixed", "workload.raw.fileSize": "8Ki"},
 		},
 		"CapacityAtARate": {

@@ -14,7 +14,7 @@ import (
 	"github.com/nfsbench/nfsbench/test/ontap"
 )
 
-// timed counts the time itself: a counter tells when it was read.
+// timed reports its time as the counter: a counter shows when it was read.
 type timed struct{ scripted }
 
 func (*timed) Node(string) ontap.NodeCounters {
@@ -23,8 +23,7 @@ func (*timed) Node(string) ontap.NodeCounters {
 
 func (*timed) Move(context.Context, string, string) error { return nil }
 
-// nobody is a listener that nobody connects to. Unlike a socket it lets the clock of a
-// bubble go on.
+// nobody is a listener without connections. Unlike a socket it does not stop the clock of a synctest bubble.
 type nobody struct {
 	once   sync.Once
 	closed chan struct{}

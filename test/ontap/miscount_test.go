@@ -14,7 +14,7 @@ func (s *scripted) add(volume string, reads uint64) {
 	s.SetVolume(volume, c)
 }
 
-// reads is the number of reads of the volume that is told after a step of the grid.
+// reads returns the number of reads that the volume reports after a step of the grid.
 func (w *world) reads(t *testing.T) int {
 	t.Helper()
 	w.clock.step(15 * time.Second)
@@ -30,8 +30,8 @@ func TestCountersAreWrongAsTheyAreTold(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		wrong ontap.Miscount
-		want  []int // after each step, with 100 reads in each
-		after int   // when they are right again
+		want  []int // reads reported after each step of 100 reads
+		after int   // reads reported after the counters are right again
 	}{
 		"not at all":          {ontap.Miscount{}, []int{200, 300, 400}, 500},
 		"counted twice":       {ontap.Miscount{Percent: 200}, []int{300, 500, 700}, 800},

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// collections are what can be asked for, with the fields that the adapter wants of each.
+// collections are the supported collections, with the fields that the adapter wants from each.
 func collections() []*collection {
 	return []*collection{{
 		path: "/cluster", alone: true, keys: []string{"name", "uuid"},
@@ -142,14 +142,14 @@ func each[T any](all []T, tell func(T) record) []record {
 	return records
 }
 
-// ofSVM adds to a record whose it is; empty = that of the model.
+// ofSVM adds the SVM to a record; empty = that of the model.
 func (q query) ofSVM(svm string, r record) record {
 	svm = cmp.Or(svm, q.model.SVM)
 	r["svm.name"], r["svm.uuid"] = svm, uuidOf("svm", svm)
 	return r
 }
 
-// stampOf writes a time as coarsely as ONTAP does.
+// stampOf formats a time as coarsely as ONTAP.
 func (q query) stampOf(at time.Time) string {
 	slot := at.UTC().Truncate(q.s.opt.Grid)
 	return slot.Add(at.Sub(slot).Truncate(q.s.stampStep())).Format(time.RFC3339Nano)

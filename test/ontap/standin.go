@@ -1,12 +1,10 @@
 // Package ontap is a stand-in for the REST interface of a NetApp ONTAP cluster.
 //
-// It plays the part of ONTAP in tests and says so in its name and version, so
-// that nobody takes a figure for that of a NetApp. What it tells of counters
-// comes from a Truth: real processes that really serve NFS, or what a test says. Names,
-// units, defaults and traps are those of ONTAP 9.12 and later as its own
-// documentation, Trident and Harvest have them: expensive fields only when they
-// are named, pages, statistics that stand still for 15 seconds, an account that
-// may not see the cluster, and error bodies whose code is text or a number.
+// It plays the part of ONTAP in tests and says so in its name and version, so that nobody takes a figure
+// for one of a NetApp. Its counters come from a Truth: real processes that really serve NFS, or values from
+// a test. Names, units, defaults and traps are those of ONTAP 9.12 and later, as in its own documentation,
+// Trident and Harvest: expensive fields only on request, pages, statistics that stand still for 15 seconds,
+// an account that may not see the cluster, and error bodies whose code is text or a number.
 package ontap
 
 import (
@@ -20,35 +18,34 @@ import (
 	"time"
 )
 
-// Version is what the stand-in says it is: nobody may take it for a real array.
+// Version is the version that the stand-in reports: nobody may take it for a real array.
 const Version = "NetApp Release 9.14.1 (nfsbench stand-in): simulated, no array of NetApp"
 
 // mark is in the name of each cluster that the stand-in plays: a survey names its
 // cluster, and a result with that survey is known to be simulated.
 const mark = "stand-in"
 
-// Options is what a stand-in is made of.
+// Options are the settings of a stand-in.
 type Options struct {
 	Truth Truth
 	Model Model
-	// Grid is how often statistics and their timestamps move; 0 = 15 s, as with
-	// ONTAP. Each reading is stamped with a whole multiple of it, and is taken up to
-	// one step of the stamps later: they are whole seconds with ONTAP, and here a
-	// fifteenth of Grid.
+	// Grid is the interval of statistics and their timestamps; 0 = 15 s, as with ONTAP. The timestamp
+	// of a reading is a multiple of Grid. The reading is taken up to one timestamp step later: a whole
+	// second with ONTAP, here a fifteenth of Grid.
 	Grid time.Duration
-	// Now is the array's clock; nil = that of the machine, with which StartTLS reads
-	// the truth on the grid; else the first request after a step of the grid does.
+	// Now is the array's clock; nil = this machine's clock. StartTLS then reads the truth on the grid;
+	// with another clock the first request after a step of the grid reads it.
 	Now func() time.Time
 	// Replication is how long the data of a moved volume is on its way before
 	// the truth is asked to cut over.
 	Replication time.Duration
-	// Queue is how long the job of a move waits before the volume knows of it:
-	// until then it shows its previous move, if there was one.
+	// Queue is how long the job of a move waits before the volume reports it: until then the volume
+	// shows its previous move, if there was one.
 	Queue time.Duration
-	// JobEndsEarly lets the job of a move succeed when the move has begun, so
-	// that only movement.state tells when it is done.
+	// JobEndsEarly ends the job of a move successfully when the move has begun, so that only
+	// movement.state shows when it is done.
 	JobEndsEarly bool
-	// Certificate is what StartTLS presents.
+	// Certificate is the certificate of StartTLS.
 	Certificate Certificate
 }
 
@@ -101,7 +98,7 @@ func (s *Standin) Close() {
 	s.tasks.Wait()
 }
 
-// Model returns a copy of what the stand-in knows now.
+// Model returns a copy of the stand-in's current state.
 func (s *Standin) Model() Model {
 	s.mu.Lock()
 	defer s.mu.Unlock()

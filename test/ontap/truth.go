@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Truth is what really happens behind the interface. Its methods may be called
-// at once; the counters only grow, and those of what it does not know are zero.
+// Truth is what really happens behind the interface. Its methods may be called concurrently. The
+// counters only grow, and unknown counters are zero.
 type Truth interface {
 	// Node counts the processor time of a controller.
 	Node(name string) NodeCounters
@@ -26,9 +26,9 @@ type Truth interface {
 	Move(ctx context.Context, volume, node string) error
 }
 
-// Dated is a Truth whose counters of a volume are older than the moment when it is asked.
+// Dated is a Truth whose volume counters are older than the query.
 type Dated interface {
-	// VolumeTime is when the counters held that Volume returned last; zero = when it was asked.
+	// VolumeTime is the time of the counters that Volume returned last; zero = time of the query.
 	VolumeTime(name string) time.Time
 }
 
@@ -88,48 +88,48 @@ type counters struct {
 type statistics struct {
 	mu      sync.Mutex
 	taken   bool
-	slot    time.Time // of the grid
-	at      time.Time // when the counters held
+	slot    time.Time // slot of the grid
+	at      time.Time // time of the counters
 	last    counters
-	frozen  bool              // no more readings
+	frozen  bool              // no further readings
 	status  map[string]string // by part; none = ok
 	wrong   Miscount
-	past    []timed // what was true, oldest first, for Miscount.Lag
-	counted timed   // of past: what last was made of
+	past    []timed // true counters, oldest first, for Miscount.Lag
+	counted timed   // entry of past that last was made from
 }
 
-// timed are the volumes' true counters at a time.
+// timed has the true counters of the volumes at one time.
 type timed struct {
 	at      time.Time
 	volumes map[string]VolumeCounters
 }
 
-// Miscount is how the counters of volumes differ from what is true. The zero Miscount lets
-// them be right from then on: of what was counted wrongly before, nothing is taken back.
+// Miscount is the error in the counters of volumes. The zero Miscount makes them right from then
+// on, but does not correct earlier errors.
 type Miscount struct {
-	// Percent of operations, bytes and times are counted; 0 = 100. More are counted by two
-	// layers, fewer are those that a layer above the counters has answered.
+	// Percent of operations, bytes and times are counted; 0 = 100. More than 100: two layers count.
+	// Less: a layer above the counters answers some.
 	Percent uint64
-	// Beside are volumes whose load is in the counters of each other one, as where an array
+	// Beside are volumes whose load the counters of all other volumes include, as in an array that
 	// counts by aggregate or policy group.
 	Beside []string
-	// Lag is how old the counters are, although their timestamp is of now.
+	// Lag is the age of the counters. Their timestamp is current.
 	Lag time.Duration
-	// Stuck: they stand still while the timestamp goes on, and catch up later.
+	// Stuck: the counters stand still while the timestamp advances, and catch up later.
 	Stuck bool
 }
 
-// maxLag bounds Miscount.Lag.
+// maxLag limits Miscount.Lag.
 const maxLag = 2 * time.Minute
 
-// SetMiscount lets the counters of volumes be wrong.
+// SetMiscount sets the error in the counters of volumes.
 func (s *Standin) SetMiscount(m Miscount) {
 	s.stats.mu.Lock()
 	defer s.stats.mu.Unlock()
 	s.stats.wrong = m
 }
 
-// Reset lets the counters of volumes begin at zero, as after a takeover.
+// Reset restarts the counters of volumes at zero, as after a takeover.
 func (s *Standin) Reset() {
 	s.read(false)
 	s.stats.mu.Lock()
@@ -137,7 +137,7 @@ func (s *Standin) Reset() {
 	s.stats.last.volumes = map[string]VolumeCounters{}
 }
 
-// told returns the counters of volumes as they are told when these are true.
+// told returns the reported counters of volumes for these true ones.
 func (st *statistics) told(at time.Time, now map[string]VolumeCounters) map[string]VolumeCounters {
 	st.past = append(st.past, timed{at, now})
 	st.past = slices.DeleteFunc(st.past, func(t timed) bool { return t.at.Before(at.Add(-maxLag)) })
@@ -147,7 +147,7 @@ func (st *statistics) told(at time.Time, now map[string]VolumeCounters) map[stri
 	if st.wrong.Stuck {
 		return st.last.volumes
 	}
-	held := st.counted // nothing is told that is older than what was told before
+	held := st.counted // never report older counters than before
 	for _, t := range st.past {
 		if t.at.After(held.at) && !t.at.After(at.Add(-st.wrong.Lag)) {
 			held = t
@@ -156,7 +156,7 @@ func (st *statistics) told(at time.Time, now map[string]VolumeCounters) map[stri
 	told := map[string]VolumeCounters{}
 	for name, c := range now {
 		if st.counted.volumes[name].minus(c) != (VolumeCounters{}) {
-			return st.begin(timed{at, now}) // the truth itself began anew
+			return st.begin(timed{at, now}) // the true counters restarted
 		}
 		grown := held.volumes[name].minus(st.counted.volumes[name])
 		for _, other := range st.wrong.Beside {
@@ -170,7 +170,7 @@ func (st *statistics) told(at time.Time, now map[string]VolumeCounters) map[stri
 	return told
 }
 
-// begin tells the truth, and forgets what was before.
+// begin reports the true counters, and forgets the past.
 func (st *statistics) begin(now timed) map[string]VolumeCounters {
 	st.past, st.counted = []timed{now}, now
 	return now.volumes
@@ -195,7 +195,7 @@ func (c VolumeCounters) percent(p uint64) VolumeCounters {
 	return c.each(c, func(a, _ uint64) uint64 { return a * p / 100 })
 }
 
-// view is a reading and what the statistics say of themselves.
+// view is a reading and the status of the statistics.
 type view struct {
 	at     time.Time
 	status map[string]string
@@ -251,8 +251,8 @@ func (s *Standin) Freeze(frozen bool) {
 	s.stats.frozen = frozen
 }
 
-// SetStatus is what the statistics of a part say of themselves, such as
-// negative_delta or partial_no_data; "" = ok.
+// SetStatus sets the status that the statistics of a part report, such as negative_delta or
+// partial_no_data; "" = ok.
 func (s *Standin) SetStatus(part, status string) {
 	s.stats.mu.Lock()
 	defer s.stats.mu.Unlock()
@@ -262,7 +262,7 @@ func (s *Standin) SetStatus(part, status string) {
 	s.stats.status[part] = status
 }
 
-// stampStep is what timestamps of statistics are whole multiples of.
+// stampStep is the unit of the timestamps of statistics.
 func (s *Standin) stampStep() time.Duration { return s.opt.Grid / 15 }
 
 // readOnGrid reads the truth at each step of the grid until Close.

@@ -73,8 +73,8 @@ func (i *Instance) locate(ctx context.Context, dir string) (*directNFS, error) {
 	return nil, nil
 }
 
-// fromMount is what Direct NFS finds without an oranfstab: the server of a mount with
-// NFSv3, over one path, by the name that the mount table has.
+// fromMount returns what Direct NFS finds without an oranfstab: the server of an NFSv3 mount, over
+// one path, by its name in the mount table.
 func (i *Instance) fromMount(m *mount, dir string) *directNFS {
 	host, exported, ok := cutSource(m.source)
 	below, inside := within(m.point, dir)
@@ -127,7 +127,7 @@ func (i *Instance) fromFile(text []byte, m *mount, dir string) *directNFS {
 	return nil // other servers' file
 }
 
-// fromServer is what one block of an oranfstab says, as far as our client can.
+// fromServer reads one block of an oranfstab, as far as our client supports it.
 func (i *Instance) fromServer(server oranfstab.Server, export oranfstab.Export, below string) *directNFS {
 	if v := server.EffectiveVersion(); v != oranfstab.NFSv3 || server.EffectiveSecurity(export) != oranfstab.SecuritySys {
 		i.alert.linef("Direct NFS: the stand-in speaks NFSv3 with sys only, not %s: %s is left to the kernel", v, export.Path)

@@ -63,7 +63,7 @@ func (s *session) execute(ctx context.Context, r wire.Request) (*wire.Response, 
 	return outBinds(q, rows)
 }
 
-// hints are what stands in the first comment of optimizer hints.
+// hints are the contents of the first comment with optimizer hints.
 func hints(text string) string {
 	m := regexp.MustCompile(`(?s)/\*\+(.*?)\*/`).FindStringSubmatch(text)
 	if m == nil {
@@ -240,7 +240,7 @@ const (
 	rightSysdba       // AS SYSDBA
 )
 
-// entry is what answers a statement, and what its user must be.
+// entry is the function that answers a statement, and the privilege that its user needs.
 type entry struct {
 	do    handler
 	needs right
@@ -370,7 +370,7 @@ func (i *Instance) awrSnapshot(ctx context.Context, s *session, q statement) ([]
 	return []row{{"snap_id": int64(1)}}, nil
 }
 
-// ora makes an Oracle error. Texts are those of Oracle's error messages.
+// ora makes an Oracle error with the text of Oracle's error messages.
 func ora(code int, format string, args ...any) *wire.Failure {
 	return &wire.Failure{Code: code, Message: fmt.Sprintf(format, args...)}
 }
@@ -398,15 +398,14 @@ type Fixture struct {
 	// Advance names the statements that end a phase when they have run: the load,
 	// between whose two snapshots something is counted.
 	Advance []string
-	// EachCall names statements whose answers are for each of their own calls
-	// since the start, not for phases.
+	// EachCall names statements whose answers count for each of their own calls since the start, not for phases.
 	EachCall []string
 	// Answers are for each statement its answer in each phase; the last one stays.
 	Answers map[string][]Answer
 }
 
-// Answer is what a statement answers: rows by lower-case column, where OUT binds
-// count as columns of one row, or an error.
+// Answer is the answer to a statement: rows by lower-case column, where OUT binds count as columns
+// of one row, or an error.
 type Answer struct {
 	Rows  []map[string]any
 	Error *wire.Failure

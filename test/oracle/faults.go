@@ -10,69 +10,68 @@ import (
 	"github.com/nfsbench/nfsbench/internal/course"
 )
 
-// Faults are what goes wrong on request.
+// Faults are the faults that a test requests.
 type Faults struct {
-	Fallback bool // Direct NFS is set up and silently not used
+	Fallback bool // Direct NFS is set up but silently not used
 	AsyncOff bool // ASYNCH_IO is ASYNC_OFF everywhere
-	// NoKernelAIO is a node whose fs.aio-max-nr is used up: through the kernel's
-	// mount files may be ASYNC_ON, and asynchronous I/O is not to be had: a scan has
-	// one read under way.
+	// NoKernelAIO is a node whose fs.aio-max-nr is used up. Files on the kernel's mount may be
+	// ASYNC_ON, but asynchronous I/O is not available: a scan has one read in flight.
 	NoKernelAIO bool
-	// FullAfter makes datafiles grow to so many bytes in all; 0 = no such limit.
+	// FullAfter lets datafiles grow to this many bytes in total; 0 = no such limit.
 	FullAfter int64
-	// CheckpointWait is how long each commit waits for a checkpoint before a log
-	// can be switched, as with redo logs that are too small.
+	// CheckpointWait is how long each commit waits for a checkpoint before it can switch logs, as with
+	// redo logs that are too small.
 	CheckpointWait time.Duration
 
-	// KernelSessions is the percent of the sessions that Direct NFS cannot serve: they read
-	// through the kernel's mount.
+	// KernelSessions is the percentage of sessions that Direct NFS cannot serve: they read through the
+	// kernel's mount.
 	KernelSessions int
-	// CachedBlocks is the percent of the blocks that the buffer cache keeps once they are read.
+	// CachedBlocks is the percentage of blocks that the buffer cache keeps after they are read.
 	CachedBlocks int
-	// BufferedScans reads large tables through the buffer cache, whatever a session asks for.
+	// BufferedScans reads large tables through the buffer cache, whatever a session requests.
 	BufferedScans bool
-	// Batches is the percent of the range scans that are read in batches, whatever the
-	// statement and the parameters say.
+	// Batches is the percentage of range scans that are read in batches, whatever the statement and
+	// the parameters say.
 	Batches int
-	// Waits are what sessions wait for beside their I/O.
+	// Waits are the waits of sessions besides those for their I/O.
 	Waits []Waiting
-	// ForeignReads is for how many percent of the reads of sessions a job of somebody else makes
-	// a read of its own, from the first statement of the load on.
+	// ForeignReads is the number of reads by another user's job per 100 reads of sessions, from the
+	// first statement of the load on.
 	ForeignReads int
-	// ServiceTimes is the percent of the true time that V$IOSTAT_FILE says, and EventTimes that
-	// of the waits for single blocks; 0 = 100.
+	// ServiceTimes is the percentage of the true time that V$IOSTAT_FILE reports. EventTimes is the
+	// same for waits for single blocks; 0 = 100.
 	ServiceTimes, EventTimes int
-	// BlockCPU is the processor time that a session spends on each block, and Cores how many
-	// processors all sessions together may use; 0 = all of the machine.
+	// BlockCPU is the processor time that a session spends on each block. Cores is the number of
+	// processors for all sessions together; 0 = all processors of the machine.
 	BlockCPU time.Duration
 	Cores    float64
-	// Running replaces what the instance runs with of init parameters.
+	// Running replaces init parameters of the running instance.
 	Running map[string]string
-	// Instances are the names of the instances of a RAC. Sessions use them in turns, and
-	// SlowInstance is how much longer the last of them takes for a read.
+	// Instances are the names of the instances of a RAC. Sessions use them in turn. SlowInstance is
+	// the extra time of a read by the last instance.
 	Instances    []string
 	SlowInstance time.Duration
 }
 
-// Waiting is a wait event that takes a share of the time that sessions wait.
+// Waiting is a wait event with its share of the time that sessions wait.
 type Waiting struct {
 	Event, Class string
 	Percent      int
 }
 
-// firstSession is the lowest number of the process of a session.
+// firstSession is the lowest process number of a session.
 const firstSession = 40
 
-// kernelSession says whether a session, by its number from 0, is of the percent that Direct NFS
-// cannot serve. They are spread evenly.
+// kernelSession reports whether Direct NFS cannot serve a session, by its number from 0. Such
+// sessions are spread evenly.
 func kernelSession(number int64, percent int) bool {
 	return (number+1)*int64(percent)/100 > number*int64(percent)/100
 }
 
-// percentOf is true for so many percent of its calls.
+// percentOf returns true for the given percentage of calls.
 func percentOf(percent int) bool { return percent > 0 && rand.IntN(100) < percent }
 
-// scaled is a percentage of a time; 0 percent stands for all of it.
+// scaled returns a percentage of a time; 0 stands for 100.
 func scaled(d time.Duration, percent int) time.Duration {
 	if percent == 0 {
 		return d
@@ -80,7 +79,7 @@ func scaled(d time.Duration, percent int) time.Duration {
 	return d * time.Duration(percent) / 100
 }
 
-// waitBeside makes a session wait for what is not its I/O, after a statement that took so long.
+// waitBeside makes a session wait for something besides its I/O, after a statement that took this long.
 func (i *Instance) waitBeside(ctx context.Context, took time.Duration) error {
 	sum := 0
 	for _, w := range i.cfg.Faults.Waits {
@@ -96,7 +95,7 @@ func (i *Instance) waitBeside(ctx context.Context, took time.Duration) error {
 	return nil
 }
 
-// cache is a buffer cache: it really holds the blocks.
+// cache is a buffer cache that really holds the blocks.
 type cache struct {
 	mu     sync.Mutex
 	blocks map[cachedBlock][]byte
@@ -133,13 +132,13 @@ func (i *Instance) cacheBlock(no, block int64, buf []byte) {
 	}
 }
 
-// caches says whether the cache keeps a block: groups of 16 are spread by a multiplication.
+// caches reports whether the cache keeps a block. A multiplication spreads groups of 16 blocks.
 func (i *Instance) caches(block int64) bool {
 	return int(uint64(block/16)*0x9e3779b97f4a7c15>>32%100) < i.cfg.Faults.CachedBlocks
 }
 
-// missing are the blocks of a range that the cache does not hold, as runs of neighbours: what a
-// scan through the cache reads.
+// missing returns the blocks of a range that the cache does not hold, as runs of neighbours. A scan
+// through the cache reads these.
 func (i *Instance) missing(no, first, count int64) (runs []struct{ at, count int64 }) {
 	i.cache.mu.Lock()
 	defer i.cache.mu.Unlock()
@@ -157,7 +156,7 @@ func (i *Instance) missing(no, first, count int64) (runs []struct{ at, count int
 	return runs
 }
 
-// foreignJob is somebody else's work in the same database.
+// foreignJob is another user's job in the same database.
 type foreignJob struct {
 	due  chan struct{}
 	stop context.CancelFunc
@@ -165,8 +164,8 @@ type foreignJob struct {
 
 const foreignProcesses = 8
 
-// startForeign starts processes that read the dictionary when they are provoked, so nobody
-// sees them before the load.
+// startForeign starts processes that read the dictionary only when provoked. They are invisible
+// before the load.
 func (i *Instance) startForeign() {
 	if i.cfg.Faults.ForeignReads == 0 {
 		return
@@ -194,7 +193,7 @@ func (i *Instance) startForeign() {
 	}
 }
 
-// provoke lets them read once for the percent of the calls that is asked for.
+// provoke makes them read once for the requested percentage of calls.
 func (i *Instance) provoke() {
 	for left := i.cfg.Faults.ForeignReads; left > 0; left -= 100 {
 		if left >= 100 || percentOf(left) {
@@ -206,15 +205,14 @@ func (i *Instance) provoke() {
 	}
 }
 
-// processors are those that the sessions of a database may use.
+// processors are the processors that the sessions of a database may use.
 type processors struct {
 	mu   sync.Mutex
 	free time.Time // when the next may be used
 	used atomic.Int64
 }
 
-// compute spends the processor time of blocks, as a cgroup lets it: with a quota it waits
-// until there is some.
+// compute spends the processor time of blocks. With a quota it waits for its turn, as in a cgroup.
 func (i *Instance) compute(ctx context.Context, blocks int64) error {
 	need := i.cfg.Faults.BlockCPU * time.Duration(blocks)
 	if need == 0 {
@@ -242,11 +240,10 @@ func (i *Instance) compute(ctx context.Context, blocks int64) error {
 	return nil
 }
 
-// kernelMount counts what went through the kernel's mount, as mountstats does.
+// kernelMount counts the bytes on the kernel's mount, like mountstats.
 type kernelMount struct{ read, written atomic.Int64 }
 
-// KernelBytes are the bytes that went through the kernel's mount since the start of the
-// instance.
+// KernelBytes returns the bytes on the kernel's mount since the start of the instance.
 func (i *Instance) KernelBytes() (read, written int64) {
 	return i.kernel.read.Load(), i.kernel.written.Load()
 }

@@ -8,7 +8,7 @@ import (
 	standin "github.com/nfsbench/nfsbench/test/oracle"
 )
 
-// What goes wrong on request goes wrong in what is counted, too.
+// A requested fault also appears in the counters.
 func TestFaultsChangeWhatIsCounted(t *testing.T) {
 	t.Parallel()
 	const rows, range1, range2 = 600, 101, 164
@@ -21,7 +21,7 @@ func TestFaultsChangeWhatIsCounted(t *testing.T) {
 			return d["physical reads"] == 128 && d["db file sequential read"] == 128 && d["db file parallel read"] == 0
 		}},
 		"a buffer cache that holds all": {standin.Faults{CachedBlocks: 100}, 2, func(d map[string]int64) bool {
-			return d["physical reads"] == 0 && d["session logical reads"] == 128 // they are there since they were loaded
+			return d["physical reads"] == 0 && d["session logical reads"] == 128 // the blocks are cached since they were loaded
 		}},
 		"a buffer cache that holds half": {standin.Faults{CachedBlocks: 50}, 2, func(d map[string]int64) bool {
 			return d["physical reads"] > 0 && d["physical reads"] < 128

@@ -1,27 +1,21 @@
-// Package oracle is a stand-in for an Oracle database: for tests of what talks
-// to one, where there is no Oracle and no licence for it. It calls itself a
-// stand-in in its banner, and no result of it can pass for a measurement of
-// Oracle.
+// Package oracle is a stand-in for an Oracle database, for tests of clients without Oracle or a licence for it.
+// It calls itself a stand-in in its banner, so that no result from it can pass for a measurement of Oracle.
 //
-// It has done the I/O that it reports. Datafiles are real files full of data that
-// can be checked; SLOB's tables lie in them; a statement that reads blocks reads
-// them from the volume, through the directory with O_DIRECT or, where Direct NFS
-// is set up as Oracle demands, over the channels of the oranfstab with our own
-// user-space client. The views count that, under Oracle's names, with Oracle's
-// units and traps: counters of channels that start again when they are read,
-// processes whose counters vanish with them, service times in a unit that the
-// documentation gets wrong.
+// It really does the I/O that it reports. Datafiles are real files full of data that can be
+// checked, and they hold SLOB's tables. A statement that reads blocks reads them from the volume:
+// through the directory with O_DIRECT or, if Direct NFS is set up as Oracle requires, over the
+// channels of the oranfstab with our own user-space client. The views count that with Oracle's
+// names, units and traps: counters of channels that start again when they are read, processes whose
+// counters vanish with them, service times in a unit that the documentation gets wrong.
 //
-// SQL is not understood: each statement of ours names itself in its first
-// comment. The columns of an answer are those of the text's select list; one that
-// we do not know is ORA-00904.
+// It does not parse SQL: each of our statements names itself in its first comment. The columns of
+// an answer are those of the text's select list; an unknown column is ORA-00904.
 //
 // README.md lists what it does because Oracle does, with the source of each.
 //
-// Less than Oracle: no buffer cache unless Faults ask for one, so a read of a block is
-// always I/O; no index; redo and DBWR are written by the session that makes them; NFSv4 is not
-// spoken, such an oranfstab falls back to the mounted directory as Oracle does
-// where Direct NFS cannot be had.
+// Unlike Oracle, it has no index, and no buffer cache unless Faults request one, so a read of a block is
+// always I/O. The session that makes redo and dirty blocks writes them, not LGWR and DBWR. It does not speak
+// NFSv4: such an oranfstab falls back to the mounted directory, as in Oracle when Direct NFS is not available.
 package oracle
 
 import (
@@ -389,7 +383,7 @@ const (
 	EditionEnterprise = "enterprise"
 )
 
-// version is that of the release whose rules are played.
+// version is the Oracle release whose rules apply.
 const version = "23.0.0.0.0"
 
 // print writes what is not of the alert log, but of the programs beside the instance.
@@ -399,7 +393,7 @@ func (l *alertLog) print(text string) {
 	fmt.Fprintln(l.out, text)
 }
 
-// Config is what an Instance is made of. Zero values mean what is said there.
+// Config is the configuration of an Instance. The fields document their zero values.
 type Config struct {
 	Data    string // the data directory; required
 	Home    string // ORACLE_HOME; empty = no Direct NFS library anywhere
@@ -408,7 +402,7 @@ type Config struct {
 	PDB     string // DefaultPDB
 	Edition string // EditionFree
 	Host    string // V$INSTANCE.HOST_NAME
-	// ListenerHost is what the first start writes into listener.ora; Host, as in Oracle Free.
+	// ListenerHost is the host that the first start writes into listener.ora; Host, as in Oracle Free.
 	ListenerHost string
 	// Passwords of SYS, SYSTEM and PDBADMIN at the first start; later starts keep
 	// what the first one set.
@@ -416,8 +410,8 @@ type Config struct {
 	Listen   string // 127.0.0.1:0
 	// Parameters are init parameters of the first start.
 	Parameters map[string]string
-	// NodeCPUs is cpu_count where nobody sets it: the CPUs of the node, whatever its container may
-	// use; runtime.NumCPU().
+	// NodeCPUs is the default of cpu_count: the CPUs of the node, whatever its container may use;
+	// runtime.NumCPU().
 	NodeCPUs int
 	// Creation is how long the creation of a database takes beyond the writing of its files; 0.
 	Creation time.Duration
@@ -442,8 +436,8 @@ type Config struct {
 type DirectConfig struct {
 	Etc        string // of /etc/oranfstab; "/etc"
 	MountTable string // "/proc/self/mounts"
-	// AnyMount takes a data directory that is no NFS mount: where a kernel has no
-	// NFS the folder behind the export stands for the mount.
+	// AnyMount accepts a data directory that is not an NFS mount: if a kernel has no NFS, the folder
+	// behind the export replaces the mount.
 	AnyMount           bool
 	NFSPort, MountPort int // those of internal/nfs.Config
 	// Privileged says whether oradism may act as root; nil = look.

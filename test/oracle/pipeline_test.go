@@ -134,11 +134,10 @@ func TestRandomReadsAndScansThroughThePipeline(t *testing.T) {
 	}
 }
 
-// Each statement waits 20 ms for a checkpoint, so two sessions execute 100 a second at most.
-// Two sessions whose statements take 100 ms cannot execute more than 20 in a second, however busy
-// the machine is. The levels of one second say no more of the capacity than that it is below the
-// rate of 64/s at which the queue exceeds the bound; package slob tests what is counted. This
-// proves that a search paces the statements of a real run and ends by what they report.
+// Each statement waits 20 ms for a checkpoint, so two sessions execute at most 100 a second. Two sessions whose
+// statements take 100 ms execute at most 20 a second, however busy the machine is. Levels of one second only
+// show that the capacity is below the rate of 64/s, at which the queue exceeds the bound; package slob tests
+// the counts. This test proves that a search paces the statements of a real run and ends by their reports.
 func TestTheCapacityOfADatabaseIsARateOfStatements(t *testing.T) {
 	t.Parallel()
 	w := standin.NewWorld(t, standin.Options{Config: standin.Config{Faults: standin.Faults{CheckpointWait: 100 * time.Millisecond}}})

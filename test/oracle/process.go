@@ -30,12 +30,12 @@ type process struct {
 	i    *Instance
 	pnum int64
 	name string
-	// instance of a RAC, from 0.
+	// instance is the number of an instance of a RAC, from 0.
 	instance int
-	session  bool // of a user
-	ahead    int  // how many reads a scan keeps under way; a session waits for one at a time
+	session  bool // belongs to a user
+	ahead    int  // reads that a scan keeps in flight; a session waits for one at a time
 	ops      dnfsOps
-	last     []nfs.ChannelStats // as V$DNFS_CHANNELS gave them last; guarded by Instance.mu
+	last     []nfs.ChannelStats // as V$DNFS_CHANNELS returned them last; guarded by Instance.mu
 
 	mu    sync.Mutex
 	vol   volume
@@ -126,7 +126,7 @@ func (p *process) read(ctx context.Context, d *datafile, buf []byte, block int64
 	return took, nil
 }
 
-// readDisk reads, and takes as long as the disk of the storage does.
+// readDisk reads, and takes as long as the disk of the storage.
 func (p *process) readDisk(ctx context.Context, f blockFile, buf []byte, block int64) error {
 	if err := f.readAt(ctx, buf, block*blockBytes); err != nil {
 		return err
@@ -226,7 +226,7 @@ type volume interface {
 	create(ctx context.Context, name string) (blockFile, error)
 	open(ctx context.Context, name string) (blockFile, error)
 	remove(ctx context.Context, name string) error
-	// channels are those of Direct NFS, nil through the mounted directory.
+	// channels returns those of Direct NFS, or nil through the mounted directory.
 	channels() []nfs.ChannelStats
 	close() error
 }

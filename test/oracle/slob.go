@@ -25,7 +25,7 @@ const (
 	mostBatch  = 127 // blocks of one batch of single-block reads
 )
 
-// load is one INSERT of a piece of a table: so many blocks are really written.
+// load is one INSERT of a piece of a table. It really writes the blocks.
 func (i *Instance) load(ctx context.Context, s *session, q statement) ([]row, error) {
 	owner, name, err := tableName(q.text, "INTO")
 	if err != nil {
@@ -74,8 +74,7 @@ func (i *Instance) allocate(s *session, owner, name string, p *piece) (*table, *
 	return t, d, nil
 }
 
-// extendFailure is what a session sees of a file that cannot grow: the reason is
-// in the alert log.
+// extendFailure is the error that a session gets for a file that cannot grow: the reason is in the alert log.
 func (i *Instance) extendFailure(ctx context.Context, t *table, d *datafile, p piece, err error) error {
 	i.cat.mu.Lock()
 	if d.Used == p.First+p.Count {
@@ -99,10 +98,9 @@ func (i *Instance) pieces(s *session, owner, name string) (*datafile, []piece, e
 	return i.cat.datafileNo(t.File), append([]piece(nil), t.Pieces...), nil
 }
 
-// randomRead counts a range of keys through the index: each row is in a block of
-// its own, somewhere. The first block is read by itself. The others are read in
-// batches, as Oracle does since 12.1 (TABLE ACCESS BY INDEX ROWID BATCHED), unless
-// the statement or the instance is told to read them one by one as well.
+// randomRead counts a range of keys through the index: each row is in its own block, somewhere. The
+// first block is read alone. The others are read in batches, as Oracle does since 12.1 (TABLE
+// ACCESS BY INDEX ROWID BATCHED), unless the statement or the instance asks for single reads.
 func (i *Instance) randomRead(ctx context.Context, s *session, q statement) ([]row, error) {
 	first, last, err := q.ints("1", "2")
 	if err != nil {
@@ -140,7 +138,7 @@ func (i *Instance) randomRead(ctx context.Context, s *session, q statement) ([]r
 	return []row{{"found": found + int64(len(blocks))}}, nil
 }
 
-// batches says whether a range is read in batches.
+// batches reports whether a range is read in batches.
 func (i *Instance) batches(q statement) bool {
 	told := strings.Contains(q.hints, "NO_BATCH_TABLE_ACCESS_BY_ROWID") ||
 		i.params.get("_db_file_noncontig_mblock_read_count") == "0"
@@ -174,8 +172,8 @@ func (i *Instance) eachBlock(ctx context.Context, s *session, first, last int64,
 	return found, nil
 }
 
-// update reads the blocks of a range, writes them with new data, and commits.
-// The binds are what to write, once or twice, and then the two keys.
+// update reads the blocks of a range, writes them with new data, and commits. The binds are the new
+// value, once or twice, and then the two keys.
 func (i *Instance) update(ctx context.Context, s *session, q statement) ([]row, error) {
 	binds := bindNames(q.text)
 	first, last, err := q.ints(binds[len(binds)-2], binds[len(binds)-1])
@@ -261,10 +259,10 @@ func (i *Instance) scan(ctx context.Context, s *session, owner, name string) (in
 	return rows, nil
 }
 
-// scanned is what a scan reads at once.
+// scanned is the part of a table that a scan reads at once.
 type scanned struct{ block, count int64 }
 
-// multiblocks divides the pieces of a table into what a scan reads at once, and counts its rows.
+// multiblocks divides the pieces of a table into the parts that a scan reads at once, and counts its rows.
 func multiblocks(pieces []piece) (parts []scanned, rows int64) {
 	for _, p := range pieces {
 		rows += p.Count
@@ -275,7 +273,7 @@ func multiblocks(pieces []piece) (parts []scanned, rows int64) {
 	return parts, rows
 }
 
-// scanPart reads a part of a table, or what the cache lacks of it.
+// scanPart reads a part of a table, or only the blocks that the cache lacks.
 func (i *Instance) scanPart(ctx context.Context, s *session, d *datafile, buf []byte, p scanned, event string) error {
 	runs := []struct{ at, count int64 }{{0, p.count}}
 	if event != eventDirect && i.cfg.Faults.CachedBlocks > 0 {
@@ -289,7 +287,7 @@ func (i *Instance) scanPart(ctx context.Context, s *session, d *datafile, buf []
 	return i.compute(ctx, p.count)
 }
 
-// scanAhead is how many reads a scan keeps under way: one without asynchronous I/O.
+// scanAhead returns how many reads a scan keeps in flight: one without asynchronous I/O.
 func (i *Instance) scanAhead(event string) int {
 	if event != eventDirect || i.direct == nil && (i.cfg.Faults.NoKernelAIO || i.asynchIO() != "ASYNC_ON") {
 		return 1

@@ -43,9 +43,8 @@ func (i *Instance) containerName(_ context.Context, s *session, _ statement) ([]
 	return []row{{"con_name": name, "is_dba": strings.ToUpper(strconv.FormatBool(s.dba)), "cdb": "YES"}}, nil
 }
 
-// activeSessions are others' sessions with a statement under way: all of the
-// stand-in's sessions are of one program, so those of another one, and the job of
-// the database's own.
+// activeSessions are other users' sessions with a statement in progress: all of the stand-in's sessions
+// belong to one program, so these are the sessions of another program, and the database's own job.
 func (i *Instance) activeSessions(_ context.Context, me *session, _ statement) ([]row, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -120,7 +119,7 @@ func (i *Instance) datafiles(c *catalog, s *session, _ statement) (rows []row) {
 	return rows
 }
 
-// osRows are V$OSSTAT, of the machine, in centiseconds over all its CPUs.
+// osRows are V$OSSTAT for the machine, in centiseconds over all its CPUs.
 func (i *Instance) osRows() []row {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -170,8 +169,7 @@ func (i *Instance) opened() map[int64]bool {
 	return open
 }
 
-// dnfsFileRows are V$DNFS_FILES, of all processes; the text asks for distinct
-// ones.
+// dnfsFileRows are V$DNFS_FILES for all processes; the text asks for distinct ones.
 func (i *Instance) dnfsFileRows() []row {
 	if i.direct == nil {
 		return nil
@@ -269,12 +267,11 @@ func waitClass(event string) (class string, background bool) {
 	return "User I/O", false
 }
 
-// statistics are what an instance has counted since it started. The methods are
-// safe for several goroutines.
+// statistics are the counts of an instance since its start. The methods are safe for concurrent use.
 type statistics struct {
 	faults Faults
 	mu     sync.Mutex
-	others []map[string]int64 // the part of system of the second instance of a RAC and of those after it
+	others []map[string]int64 // the parts of system from the second and later instances of a RAC
 	system map[string]int64   // V$SYSSTAT
 	events map[string]*event
 	files  map[int64]*fileCount // V$IOSTAT_FILE, by FILE_NO
@@ -328,13 +325,13 @@ func newStatistics(f Faults) *statistics {
 	return s
 }
 
-// serviceTime is a time of V$IOSTAT_FILE.
+// serviceTime returns a time of V$IOSTAT_FILE.
 func (i *Instance) serviceTime(c ioCount) int64 {
 	return scaled(c.took, i.cfg.Faults.ServiceTimes).Microseconds()
 }
 
-// instanceOf is the instance of a RAC where a user of a schema logs in, in turns: its number,
-// from 0.
+// instanceOf returns the number, from 0, of the RAC instance where a schema's user logs in. Users
+// take them in turn.
 func (i *Instance) instanceOf(user string) int {
 	n, err := strconv.Atoi(strings.TrimPrefix(user, "NFSBENCH"))
 	if err != nil || len(i.cfg.Faults.Instances) < 2 {
@@ -359,7 +356,7 @@ func (s *statistics) readDone(no int64, instance, bytes int, took, waited time.D
 	}
 	f := s.file(no)
 	blocks := int64(bytes / blockBytes)
-	// Of the reads of a calibration Oracle counts those of single blocks as synchronous.
+	// Oracle counts only the single-block reads of a calibration as synchronous.
 	if event == eventSingle || event == eventCalibrate && blocks <= 1 {
 		f.syncReads.add(bytes, took)
 	}
@@ -383,7 +380,7 @@ func (s *statistics) readDone(no int64, instance, bytes int, took, waited time.D
 		s.system["physical reads direct"] += blocks
 	}
 	switch event {
-	case eventBatch: // one wait for all of its reads: see readBatch
+	case eventBatch: // one wait for all its reads: see readBatch
 	case eventSingle:
 		s.wait(event, scaled(waited, s.faults.EventTimes))
 	default:

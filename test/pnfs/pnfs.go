@@ -177,7 +177,7 @@ func (a *Array) Owner(tb testing.TB, path string) int {
 	return i
 }
 
-// Find returns the index of the node where a file lies, -1 if there is none.
+// Find returns the index of the node that stores a file, or -1.
 func (a *Array) Find(path string) int {
 	return slices.IndexFunc(a.Nodes, func(n *Node) bool {
 		info, err := os.Lstat(filepath.Join(n.Brick, path))
@@ -224,9 +224,8 @@ func (n *Node) traffic(tb testing.TB, link string) traffic {
 	return links[0].Stats
 }
 
-// CPU returns the processor time of the node's NFS server, in steps of 10 ms. It begins
-// anew when the server does. The brick, which reads and writes the files, is another
-// process and not in it.
+// CPU returns the processor time of the node's NFS server, in steps of 10 ms. It restarts with the
+// server. It does not include the brick, a separate process that reads and writes the files.
 func (n *Node) CPU(tb testing.TB) time.Duration {
 	tb.Helper()
 	text, err := os.ReadFile(n.PIDFile)
@@ -284,7 +283,7 @@ func (n *Node) run(tb testing.TB, verb string, more ...string) {
 	}
 }
 
-// Do calls pnfs.sh for this node, for programs that are no tests.
+// Do calls pnfs.sh for this node, for programs other than tests.
 func (n *Node) Do(verb string, more ...string) error {
 	args := append([]string{verb, n.number}, more...)
 	_, err := script(append(args, "--name", n.array)...)

@@ -50,9 +50,9 @@ func (a *Array) StartREST(tb testing.TB, o RESTOptions) *REST {
 	return r
 }
 
-// ServeREST serves the REST interface of ONTAP (package ontap) for this array over TLS
-// until its Standin is closed, at an address of this machine that every pod can reach. The
-// volume is a FlexVol of the node with the files, or a FlexGroup of both nodes.
+// ServeREST serves the REST interface of ONTAP (package ontap) for this array over TLS until its
+// Standin is closed, at an address of this machine that every pod can reach. The volume is a
+// FlexVol of the node with the files, or a FlexGroup of both nodes.
 func (a *Array) ServeREST(o RESTOptions) (*REST, error) {
 	if o.SVM == "" {
 		o.SVM = "svm1"
@@ -108,7 +108,7 @@ type truth struct {
 	mu     sync.Mutex // guards what follows
 	busy   map[string]map[process]time.Duration
 	volume map[string]ontap.VolumeCounters // by node: what was read last
-	held   map[string]time.Time            // by node: when that was written
+	held   map[string]time.Time            // by node: time when its counters were written
 }
 
 // process is a pid that no other process has taken over.
@@ -161,9 +161,9 @@ func (t *truth) LIF(address string) ontap.LIFCounters {
 	return ontap.LIFCounters{}
 }
 
-// Volume counts the I/O that the NFS servers of both nodes asked GlusterFS for, whatever
-// the protocol. A latency has the way over the cluster link in it, and never the network
-// of the client. GlusterFS writes the counters once a second: see VolumeTime.
+// Volume counts the I/O that the NFS servers of both nodes requested from GlusterFS, with any
+// protocol. A latency includes the cluster link, but never the client's network. GlusterFS writes
+// the counters once a second: see VolumeTime.
 func (t *truth) Volume(string) ontap.VolumeCounters {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -182,7 +182,7 @@ func (t *truth) Volume(string) ontap.VolumeCounters {
 	return sum
 }
 
-// VolumeTime is in the middle between the times when both nodes wrote their counters.
+// VolumeTime returns the middle of the times when the two nodes wrote their counters.
 func (t *truth) VolumeTime(string) time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()

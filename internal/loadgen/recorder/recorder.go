@@ -1,12 +1,10 @@
-// Package recorder counts operations and their latencies while load runs, and
-// is what every operation pays for: no lock, no channel, no allocation.
+// Package recorder counts operations and their latencies while load runs. Every operation pays for
+// it, so it has no lock, no channel and no allocation.
 //
-// Workers are spread over a few shards; a lane of a stream, which records for
-// many, has one of its own. Each shard has one array of atomic
-// buckets for each direction and phase, in the geometry of the HdrHistogram
-// that the result file carries, so that nothing is lost on the way there. A
-// shard costs 0.17 MB for each of them whatever the number of workers: a
-// thousand workers with a histogram of their own would cost some hundred.
+// Workers are spread over a few shards; a lane of a stream, which records for many workers, has its own
+// shard. Each shard has one array of atomic buckets for each direction and phase, with the geometry of the
+// HdrHistogram in the result file, so that nothing is lost in the conversion. An array costs 0.17 MB
+// whatever the number of workers: a thousand workers with their own histograms would cost some hundred MB.
 package recorder
 
 import (
@@ -20,7 +18,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// Direction tells reads from writes.
+// Direction distinguishes reads from writes.
 type Direction int
 
 // The directions.
@@ -30,12 +28,12 @@ const (
 	directions
 )
 
-// Phase tells operations that are measured from those that are not.
+// Phase distinguishes measured operations from others.
 type Phase int
 
-// The phases. An operation belongs to the phase in which it ended. Unended are those of an
-// open loop that were due in the window and ended after it, with how long that was before its
-// end.
+// The phases. An operation belongs to the phase in which it ended. Unended has operations of an
+// open loop that were due in the window and ended after it. It records the time from when they were
+// due to the end of the window.
 const (
 	Warmup Phase = iota
 	Measure
@@ -43,8 +41,8 @@ const (
 	phases
 )
 
-// The geometry: microseconds, 3 significant digits, up to ten minutes. It is
-// that of package stats; a test holds the two together.
+// The geometry: microseconds, 3 significant digits, up to ten minutes. It is the same as in package
+// stats, and a test compares the two.
 const (
 	lowestMicroseconds  = 1
 	highestMicroseconds = int64(10 * time.Minute / time.Microsecond)
@@ -149,8 +147,7 @@ func valueOf(i int) int64 {
 // highestIn gives the highest value that falls into bucket i.
 func highestIn(i int) int64 { return valueOf(i+1) - 1 }
 
-// Snapshot is what was counted of one direction until some moment. The zero
-// value is empty.
+// Snapshot holds the counts of one direction up to some moment. The zero value is empty.
 type Snapshot struct {
 	Count       int64
 	Bytes       int64
@@ -197,7 +194,7 @@ func (s *Snapshot) Mean() time.Duration {
 	return time.Duration(s.nanoseconds / s.Count)
 }
 
-// SlowerThan counts the operations that took longer than d, as exactly as the geometry allows.
+// SlowerThan counts the operations that took longer than d, as exactly as the histogram allows.
 func (s *Snapshot) SlowerThan(d time.Duration) (n int64) {
 	for _, count := range s.buckets[indexOf(microseconds(d))+1:] {
 		n += int64(count)
@@ -226,8 +223,8 @@ func (s *Snapshot) Ops() (*runfile.Ops, error) {
 	return &runfile.Ops{Count: s.Count, Bytes: s.Bytes, Errors: s.Errors, Histogram: string(text)}, nil
 }
 
-// Since gives what was counted between before and s, or nil when that is
-// nothing. Both are of the same recorder and direction, before the earlier.
+// Since returns what was counted between before and s, or nil if that is nothing. Both must come
+// from the same recorder and direction, before being the earlier.
 func (s *Snapshot) Since(before *Snapshot) *runfile.SampleOps {
 	out := runfile.SampleOps{
 		Count:  s.Count - before.Count,
@@ -262,23 +259,22 @@ func (s *Snapshot) Since(before *Snapshot) *runfile.SampleOps {
 	return &out
 }
 
-// Batches divide a window into at most runfile.MaxBatches parts of equal length, of which the
-// last may be shorter. The zero value is empty. When all parts are in use, neighbours become
-// one part, so that memory does not depend on the length of the window.
+// Batches divide a window into at most runfile.MaxBatches parts of equal length; the last may be
+// shorter. The zero value is empty. When all parts are in use, neighbours are merged, so memory
+// does not depend on the length of the window.
 type Batches struct {
 	parts  []part
-	within int // how many differences make a part
+	within int // differences per part
 }
 
-// part is what was counted in one of Batches.
+// part holds the counts of one part of Batches.
 type part struct {
 	differences int
 	duration    time.Duration
 	counts      [runfile.MaxBatchBucket + 1]int64
 }
 
-// Add appends what was counted between before and s, which took so long. Each difference
-// takes as long as the others.
+// Add appends what was counted between before and s. took is the time between them, the same for all calls.
 func (b *Batches) Add(s, before *Snapshot, took time.Duration) {
 	if n := len(b.parts); n == 0 || b.parts[n-1].differences == b.within {
 		if n == runfile.MaxBatches {
@@ -314,7 +310,7 @@ func (b *Batches) halve() {
 	b.within *= 2
 }
 
-// Ops gives the form of the result file.
+// Ops returns the form for the result file.
 func (b *Batches) Ops() []runfile.Batch {
 	var out []runfile.Batch
 	for i := range b.parts {

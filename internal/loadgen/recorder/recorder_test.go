@@ -152,7 +152,7 @@ func TestABatchHasTheLatenciesOfItsSecond(t *testing.T) {
 		r.Read(&snapshots[second+1], Read, Measure)
 		b.Add(&snapshots[second+1], &snapshots[second], time.Second)
 	}
-	for i, want := range []string{"160:1", "266:1"} { // 1024 us and 101 ms at most
+	for i, want := range []string{"160:1", "266:1"} { // at most 1024 us and 101 ms
 		if got := b.Ops()[i].Latencies; got != want {
 			t.Errorf("second %d has %q, want %q", i+1, got, want)
 		}

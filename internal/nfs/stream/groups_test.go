@@ -176,7 +176,7 @@ func (d *offsets) Done(x *IO) {
 	}
 }
 
-// TestALaneThatWaitsIsRungFor: a slot that comes meanwhile would be noticed late.
+// TestALaneThatWaitsIsRungFor: without the bell, a waiting lane would notice a new slot late.
 func TestALaneThatWaitsIsRungFor(t *testing.T) {
 	for _, group := range []int{0, 1} { // of the second lane
 		s := streamOfGroups(t, &striping{unit: 8, width: 1}, &routedIO{}, 8, 64, 0, group)

@@ -32,8 +32,8 @@ type lane struct {
 	load   atomic.Int32 // slots that are here or on their way
 	isDown atomic.Bool  // there is no connection
 
-	// With several groups a slot may come at any moment, and from a lane that lost its
-	// connection too: a bell ends the wait for replies, or for what is due.
+	// With several groups a slot may arrive at any moment, also from a lane that lost its connection.
+	// A bell ends the wait for replies or for due slots.
 	bell      int // an eventfd, or -1
 	listening atomic.Bool
 	pieces    []routed
@@ -181,7 +181,7 @@ func (l *lane) give(sl *slot) {
 	}
 }
 
-// take makes a slot our own and goes on with it where it is.
+// take takes over a slot and continues it where it is.
 func (l *lane) take(sl *slot) {
 	l.own(sl)
 	if sl.state != slotActive {
@@ -201,7 +201,7 @@ func (l *lane) own(sl *slot) {
 	l.owned = append(l.owned, sl)
 }
 
-// resume goes on with the fragments of an I/O that are not in flight.
+// resume continues with the fragments of an I/O that are not in flight.
 func (l *lane) resume(sl *slot) {
 	for i := range sl.fragments[:sl.used] {
 		switch f := &sl.fragments[i]; f.state {
@@ -254,7 +254,7 @@ func (l *lane) ask(sl *slot) {
 	}
 }
 
-// wake goes on with everything that is due.
+// wake continues everything that is due.
 func (l *lane) wake() {
 	slots, fragments := l.waiting, l.delayed
 	l.waiting, l.delayed, l.nextDue = l.waiting[:0], l.delayed[:0], never
@@ -322,7 +322,7 @@ func (l *lane) cancel() {
 	l.owned = l.owned[:0]
 }
 
-// abort tells the Driver of an I/O that was cancelled.
+// abort informs the Driver of a cancelled I/O.
 func (s *Stream) abort(sl *slot) {
 	if whole := sl.whole; whole != nil {
 		// Another share may be the last, and end as if nothing was missing.

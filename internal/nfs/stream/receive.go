@@ -13,11 +13,10 @@ import (
 const (
 	// receiveBytes is the buffer for what is not received in place.
 	receiveBytes = 256 << 10
-	// stepBytes is how much of a READ's data is waited for at once, if so much is
-	// missing: without that each packet would wake the thread. It is less than a
-	// READ so that copying goes on while the server sends. aloneBytes is the same
-	// where no other I/O is outstanding on the connection: the server then waits for
-	// the client, so that what is copied last adds to the latency.
+	// stepBytes is how much of a READ's data to wait for at once, if that much is missing: otherwise
+	// each packet would wake the thread. It is less than a READ so that copying continues while the
+	// server sends. aloneBytes is the same if no other I/O is outstanding on the connection: the
+	// server then waits for the client, so the last copy adds to the latency.
 	stepBytes  = 128 << 10
 	aloneBytes = 32 << 10
 	// bulkBytes of data in a reply are received in place as far as possible: behind

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// An I/O of an open loop that starts late has the delay in its latency. The kernel is the
-// measure, because the machine may be busy.
+// A late start of an I/O in an open loop counts as latency. The kernel's own timing is the
+// reference, because the machine may be busy.
 func TestALaneWithNothingUnderWayWakesUpWhenASlotIsDue(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -54,8 +54,8 @@ func readsOfFiles(rep *runfile.Repetition) *runfile.Ops {
 	return &files
 }
 
-// runUsers lets so many users work through warm-up and window, at a pace or as fast as they
-// can. With fixed work, the window begins with their work and ends with it.
+// runUsers lets users work through warm-up and window, at a pace or as fast as they can. With fixed
+// work, the window begins and ends with the work.
 func (r *runner) runUsers(ctx context.Context, index int32, l course.Level, users int32, pace *slob.Pace) error {
 	s, step := r.plan.Schedule, *l.Step
 	loops := r.plan.Workload.SLOB.WorkLoop
@@ -105,7 +105,7 @@ func (r *runner) runUsers(ctx context.Context, index int32, l course.Level, user
 	return err
 }
 
-// runLevel is one level of a search for capacity.
+// runLevel runs one level of a search for capacity.
 func (r *runner) runLevel(ctx context.Context, index int32, l course.Level) (course.Outcome, error) {
 	s := r.plan.Workload.SLOB
 	pace := slob.NewPace(*s.Capacity, l.Step.OperationsPerSecond, r.plan.Seed+uint64(index), r.opt.Now) //nolint:gosec // positive

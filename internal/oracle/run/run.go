@@ -1,16 +1,13 @@
-// Package run makes a run whose load is in an Oracle database: calibrate, SLOB,
-// or the user's own SLOB kit. It is to a database what internal/loadgen is to
-// files, and ends with the same Load.
+// Package run makes a run whose load is in an Oracle database: calibrate, SLOB, or the user's own
+// SLOB kit. It does for a database what internal/loadgen does for files, and ends with the same Load.
 //
-// A run goes: wait until the database is ready, connect, set init parameters,
-// load schemas, restart the instance so that its views start at zero, read the
-// parameters back; then each repetition of each step; then clean up.
+// A run has these steps: wait until the database is ready, connect, set init parameters, load
+// schemas, restart the instance so that its views start at zero, read the parameters back; then
+// each repetition of each step; then clean up.
 //
-// Around every window two snapshots of the cumulative views are taken, and while
-// it lasts a second goroutine, the observer, samples throughput every second and
-// reads the views of Direct NFS, whose counters only mean something under load.
-// All else, Load and Sink included, belongs to the one goroutine that Run is
-// called on.
+// Two snapshots of the cumulative views surround every window. During the window a second goroutine, the
+// observer, samples throughput every second and reads the views of Direct NFS, whose counters only mean
+// something under load. Everything else, including Load and Sink, belongs to the goroutine that calls Run.
 package run
 
 import (
@@ -38,7 +35,7 @@ const (
 	calibrateEstimate = 10 * time.Minute
 )
 
-// Options are what a run needs.
+// Options are the inputs of a run.
 type Options struct {
 	Plan           runfile.Plan
 	Now            func() time.Time
@@ -79,8 +76,8 @@ type runner struct {
 	password string // of the schemas
 }
 
-// Run makes the run. It always returns a Load; how it failed stands there. The
-// error is that of the Sink, which could not keep what was measured.
+// Run makes the run. It always returns a Load, which describes a failure. The error is that of the
+// Sink when it could not store the measurements.
 func Run(ctx context.Context, o Options) (*runfile.Load, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -102,7 +99,7 @@ func Run(ctx context.Context, o Options) (*runfile.Load, error) {
 	return r.load, err
 }
 
-// checkPlan refuses what only this engine can tell, and what Validate does.
+// checkPlan refuses what only this engine can detect, and what Validate refuses.
 func checkPlan(p *runfile.Plan) error {
 	refuse := func(format string, args ...any) error {
 		return oracle.Failf(runfile.FailureInvalidPlan, format, args...)

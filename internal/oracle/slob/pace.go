@@ -14,28 +14,28 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// Pace makes all sessions together an open loop: statements are due at a rate, whichever session
-// is free executes the next, and its latency counts from when it was due. It counts what a search
-// for capacity asks of a level. Its methods are safe for several goroutines.
+// Pace makes an open loop of all sessions: statements are due at a rate, any free session executes
+// the next one, and its latency counts from when it was due. Pace counts what a search for capacity
+// needs from a level. Its methods are safe for concurrent use.
 type Pace struct {
 	now    func() time.Time
-	nap    func(time.Duration) // more exact than a timer of Go
-	gap    float64             // mean distance, in nanoseconds: of high rates less than one
-	random *rand.Rand          // nil = at even distances
+	nap    func(time.Duration) // more exact than a Go timer
+	gap    float64             // mean distance in nanoseconds, less than one at high rates
+	random *rand.Rand          // nil = fixed distances
 	bounds []time.Duration
 
 	mu       sync.Mutex
-	base     time.Time     // when the first session was ready; zero before
+	base     time.Time     // when the first session was ready; zero before that
 	next     float64       // when the next statement is due, in nanoseconds from base
-	from, to time.Duration // the window; both are the end of time before Window
+	from, to time.Duration // the window; both are endOfTime before Window
 	report   runfile.LevelReport
-	latency  *recorder.Recorder // of the statements that ended in the window
-	behind   []time.Duration    // when statements were due that did not
-	taken    []time.Duration    // when those are due that sessions wait for or execute
+	latency  *recorder.Recorder // latencies of statements that ended in the window
+	behind   []time.Duration    // due times of statements that did not end in the window
+	taken    []time.Duration    // due times of statements that sessions wait for or execute
 }
 
-// NewPace returns the pace of one level. Its first statement is due when the first session
-// asks for one: logging in takes its time.
+// NewPace returns the pace of one level. The first statement is due when the first session asks for
+// one, because logging in takes time.
 func NewPace(c runfile.Capacity, perSecond int64, seed uint64, now func() time.Time) *Pace {
 	p := &Pace{
 		now: now, nap: nanosleep.For, gap: float64(time.Second) / float64(max(perSecond, 1)), from: endOfTime, to: endOfTime,
@@ -52,7 +52,7 @@ func NewPace(c runfile.Capacity, perSecond int64, seed uint64, now func() time.T
 
 const endOfTime = time.Duration(1<<63 - 1)
 
-// Window begins the measured window, of so many seconds.
+// Window begins the measured window of the given seconds.
 func (p *Pace) Window(seconds int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -67,14 +67,14 @@ func (p *Pace) Window(seconds int) {
 	}
 }
 
-// countDue counts a statement that is due in the window.
+// countDue counts a statement if it is due in the window.
 func (p *Pace) countDue(due time.Duration) {
 	if due >= p.from && due < p.to {
 		p.report.Due[p.second(due)]++
 	}
 }
 
-// elapsed is the time since the first statement was due.
+// elapsed returns the time since the first statement was due.
 func (p *Pace) elapsed() time.Duration {
 	now := p.now()
 	if p.base.IsZero() {
@@ -87,7 +87,7 @@ func (p *Pace) elapsed() time.Duration {
 func (p *Pace) take() (due time.Duration, more bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.elapsed() // begins the schedule
+	p.elapsed() // starts the schedule
 	due = time.Duration(p.next)
 	if due >= p.to {
 		return 0, false
@@ -102,10 +102,10 @@ func (p *Pace) take() (due time.Duration, more bool) {
 	return due, true
 }
 
-// second is that of the window in which a moment of it lies.
+// second returns the second of the window that contains a time.
 func (p *Pace) second(at time.Duration) int { return int((at - p.from) / time.Second) }
 
-// wait returns when a statement is due, or with an error when the load is to end.
+// wait returns when a statement is due, or with an error when the load must end.
 func (p *Pace) wait(ctx context.Context, due time.Duration) error {
 	for {
 		p.mu.Lock()
@@ -124,7 +124,7 @@ func (p *Pace) wait(ctx context.Context, due time.Duration) error {
 	}
 }
 
-// ended counts a statement. One that was cut short has not ended in the window.
+// ended counts a statement. A cancelled statement does not end in the window.
 func (p *Pace) ended(due time.Duration, whole bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -148,10 +148,9 @@ func (p *Pace) ended(due time.Duration, whole bool) {
 	}
 }
 
-// Report returns what the level gave, when all sessions have ended. Statements that were due in
-// the window and did not end in it are slow if they were due long enough before its end. Those
-// that no session has taken are counted as if they came at even distances. The window is divided
-// into so many parts at most.
+// Report returns the result of the level after all sessions have ended. Statements that were due in the
+// window and did not end in it are slow if they were due long enough before its end. Statements that no
+// session took count as if they came at even distances. The window has at most the given number of parts.
 func (p *Pace) Report(index int32, parts int) (*runfile.LevelReport, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -180,7 +179,7 @@ func (p *Pace) Report(index int32, parts int) (*runfile.LevelReport, error) {
 	return &out, err
 }
 
-// notTaken counts the statements that are due between two moments and that no session has taken.
+// notTaken counts the statements due between two times that no session took.
 func (p *Pace) notTaken(from, to time.Duration) int64 {
 	before := func(t time.Duration) float64 { return max(0, math.Ceil((float64(t)-p.next)/p.gap)) }
 	return int64(max(0, before(to)-before(from)))

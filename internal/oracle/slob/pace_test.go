@@ -12,8 +12,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// level lets sessions, whose statements take 10 ms each, keep a rate for a warm-up of 1 s and a
-// window of 4 s. Each can execute 100 statements a second. They are ready a minute late.
+// level lets sessions keep a rate for a warm-up of 1 s and a window of 4 s. Their statements take
+// 10 ms each, so each can execute 100 a second. The sessions are ready after a minute.
 func level(t *testing.T, users int, perSecond int64, arrivals string) runfile.LevelReport {
 	t.Helper()
 	var report *runfile.LevelReport
@@ -21,7 +21,7 @@ func level(t *testing.T, users int, perSecond int64, arrivals string) runfile.Le
 		p := NewPace(runfile.Capacity{
 			Bounds: []runfile.LatencyBound{{Percentile: "p99", Microseconds: 50_000}}, Arrivals: arrivals,
 		}, perSecond, 7, time.Now)
-		p.nap = time.Sleep      // of the bubble
+		p.nap = time.Sleep      // time of the synctest bubble
 		time.Sleep(time.Minute) // the sessions log in
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -59,8 +59,8 @@ func sum(of []int64) (n int64) {
 	return n
 }
 
-// With twice the load, 400 statements are behind when the window begins. The 1,600 that end in
-// it are slow, and so are 1,960 that were due in it, longer than the bound before its end.
+// At twice the capacity, 400 statements are overdue when the window begins. The 1,600 that end in
+// it are slow, as are 1,960 that were due in it and overdue by more than the bound at its end.
 func TestStatementsAreDueAtTheRateWhateverTheSessionsDo(t *testing.T) {
 	cases := map[string]struct {
 		perSecond int64
@@ -92,7 +92,7 @@ func TestStatementsAreDueAtTheRateWhateverTheSessionsDo(t *testing.T) {
 	}
 }
 
-// Sessions that are idle wait for statements of long after the window when it begins.
+// When the window begins, idle sessions already wait for statements that are due long after it.
 func TestManySessionsWaitForAFewStatements(t *testing.T) {
 	for name, arrivals := range map[string]string{"fixed": runfile.ArrivalsFixed, "Poisson": runfile.ArrivalsPoisson} {
 		t.Run(name, func(t *testing.T) {
@@ -103,7 +103,7 @@ func TestManySessionsWaitForAFewStatements(t *testing.T) {
 	}
 }
 
-// The plan allows any rate, and the report of one that nobody can keep must not take for ever.
+// The plan allows any rate. The report of an impossible rate must not take for ever.
 func TestARateThatNobodyCanKeepIsReported(t *testing.T) {
 	r := level(t, 1, math.MaxInt32, runfile.ArrivalsFixed)
 	if due := sum(r.Due); due < 4*math.MaxInt32-4 || due > 4*math.MaxInt32+4 {
@@ -111,14 +111,14 @@ func TestARateThatNobodyCanKeepIsReported(t *testing.T) {
 	}
 }
 
-// The timers of Go are too coarse for what the latency counts from.
+// Go timers are too coarse for latencies that count from the due time.
 func TestASessionNapsBeforeItsStatementIsDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewPace(runfile.Capacity{Arrivals: runfile.ArrivalsFixed}, 100, 7, time.Now)
 		var naps []time.Duration
 		p.nap = func(d time.Duration) {
 			naps = append(naps, d)
-			time.Sleep(d/2 + 1) // a signal ends it early
+			time.Sleep(d/2 + 1) // as if a signal ends it early
 		}
 		for range 2 {
 			due, _ := p.take()

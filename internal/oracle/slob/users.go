@@ -23,7 +23,7 @@ const (
 	columnBytes = 128
 )
 
-// Options say who puts load on schemas, and where.
+// Options define who puts load on which schemas.
 type Options struct {
 	Open     oracle.Opener
 	Connects []string // in turns: services of RAC instances
@@ -220,7 +220,7 @@ func (s *session) keepPace(ctx context.Context) error {
 		s.pace.ended(due, err == nil)
 		switch {
 		case ctx.Err() != nil:
-			return nil //nolint:nilerr // ORA-01013 of the statement that was cancelled
+			return nil //nolint:nilerr // ORA-01013 of the cancelled statement
 		case err != nil:
 			return fmt.Errorf("%s: %w", s.name, oracle.Explain(err))
 		}
@@ -259,7 +259,7 @@ func (s *session) count(ctx context.Context, want int64, args ...any) error {
 	return nil
 }
 
-// text is what a column is updated to.
+// text is the new value of an updated column.
 func (s *session) text() string {
 	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789abcdefghijklmnopqrstuvwxyz+/"
 	out := make([]byte, columnBytes)

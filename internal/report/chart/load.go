@@ -6,25 +6,24 @@ import (
 	"slices"
 )
 
-// LoadCurves draws latency over load. X of a point is operations a second, and Y microseconds,
-// whose axis is logarithmic.
+// LoadCurves draws latency over load. X of a point is operations a second. Y is microseconds, on a
+// logarithmic axis.
 type LoadCurves struct {
-	Axis       string // what X is
+	Axis       string // label of the X axis
 	Lines      []Line
-	Bounds     []Mark // of latency: lines across
+	Bounds     []Mark // horizontal lines at latencies
 	Capacities []CapacityMark
-	Knees      []Mark // at an X
+	Knees      []Mark // at a value of X
 }
 
-// CapacityMark is a capacity with its interval. An end of the interval that is not known is not
-// a number.
+// CapacityMark is a capacity with its interval. An unknown end of the interval is NaN.
 type CapacityMark struct {
 	Label            string
 	Value, Low, High float64
 }
 
-// beyondCapacity is how far beyond the highest capacity the axis goes, as a factor: levels far
-// above it would press those near it together.
+// beyondCapacity is the end of the axis relative to the highest capacity. Levels far above it would
+// compress those near it.
 const beyondCapacity = 1.6
 
 // SVG draws the curves.
@@ -72,7 +71,7 @@ func (l LoadCurves) knees(p *plot, last, bottom float64) {
 	}
 }
 
-// shown are the points that are numbers and not beyond the axis, and the range of all latencies.
+// shown returns the finite points within the axis, and the range of all latencies.
 func (l LoadCurves) shown(last float64) (lines []Line, low, high float64) {
 	for _, b := range l.Bounds {
 		low, high = min(cmp.Or(low, b.Value), b.Value), max(high, b.Value*1.2)
@@ -90,7 +89,7 @@ func (l LoadCurves) shown(last float64) (lines []Line, low, high float64) {
 	return lines, low, high
 }
 
-// last is the end of the axis of the load.
+// last returns the end of the load axis.
 func (l LoadCurves) last() float64 {
 	most, known := 1.0, 0.0
 	for _, k := range l.Lines {
@@ -111,8 +110,8 @@ func (l LoadCurves) last() float64 {
 	return bounded(most, 1, 1e12)
 }
 
-// capacities draws the band of each interval, with the label of each in a row of its own: the
-// highest at the top, so that no label reaches over the line of a lower one.
+// capacities draws the band of each interval, with each label in its own row. The highest capacity
+// is at the top, so that no label crosses the line of a lower one.
 func (l LoadCurves) capacities(p *plot, y, bottom float64) {
 	descending := slices.SortedStableFunc(slices.Values(l.Capacities),
 		func(a, b CapacityMark) int { return cmp.Compare(b.Value, a.Value) })
@@ -135,7 +134,7 @@ func (l LoadCurves) capacities(p *plot, y, bottom float64) {
 	}
 }
 
-// Operations writes a rate of operations in three digits or so.
+// Operations formats a rate of operations with about three digits.
 func Operations(v float64) string {
 	switch a := math.Abs(v); {
 	case a < 10_000:

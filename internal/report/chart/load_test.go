@@ -26,7 +26,7 @@ func TestLoadCurvesShowBoundsCapacitiesAndKnee(t *testing.T) {
 	svg := loadCurves().SVG(Frame{ID: "f", Width: 900})
 	for text, times := range map[string]int{
 		"p99 of 1 ms": 1, `class="limit"`: 1, `class="warm"`: 1, `class="mark"`: 3, ">knee<": 1, "p99 at 40k operations/s: 990 µs": 1,
-		"160k": 0, // far above what is looked for
+		"160k": 0, // far above the capacity
 	} {
 		if n := strings.Count(svg, text); n != times {
 			t.Errorf("%q is there %d times, not %d", text, n, times)

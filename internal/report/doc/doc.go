@@ -35,7 +35,7 @@ const (
 	None Tone = "none"
 )
 
-// Unknown stands for a number that nobody told.
+// Unknown stands for an unknown number.
 const Unknown = "-"
 
 // Document is one report. HTML shows its fields in this order. A terminal shows
@@ -80,7 +80,7 @@ type Tile struct {
 	Value, Unit, Label string
 	Short              string // the unit with what it is of, in a terminal
 	AtMost             bool   // the value is an upper bound
-	Interval           string // with its unit, of 95 %; a terminal has it in a fact
+	Interval           string // 95 %, with its unit; a terminal shows it as a fact
 }
 
 // Fact is a label with its text; Code is shown as it is typed. A terminal cuts
@@ -97,8 +97,8 @@ type Section struct {
 	Blocks          []Block
 }
 
-// Block is exactly one kind of content. Figure and Code are of a page; Cards,
-// Trend and Strong text are of a terminal.
+// Block is exactly one kind of content. Figure and Code are only for a page; Cards, Trend and
+// Strong text only for a terminal.
 type Block struct {
 	In       Output
 	Apart    bool // an empty line before it in a terminal
@@ -196,7 +196,7 @@ func (t *Table) Row(texts ...string) *Row {
 	return row
 }
 
-// of leaves out the columns of the other output.
+// of removes the columns of the other output.
 func (t *Table) of(o Output) *Table {
 	if t == nil {
 		return nil
@@ -219,7 +219,7 @@ func (t *Table) of(o Output) *Table {
 	return out
 }
 
-// of is the block for one output; ok says whether it has anything to show there.
+// of returns the block for one output; ok reports whether it has any content there.
 func (b Block) of(o Output) (_ Block, ok bool) {
 	b.Table = b.Table.of(o)
 	b.Facts = slices.DeleteFunc(slices.Clone(b.Facts), func(f Fact) bool { return f.In != Both && f.In != o })

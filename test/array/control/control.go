@@ -1,5 +1,5 @@
-// Package control is what the harness of the array and its N-blades say to each
-// other: JSON over HTTP on a Unix socket, which crosses network namespaces.
+// Package control is the protocol between the harness of the array and its N-blades: JSON over HTTP
+// on a Unix socket, which crosses network namespaces.
 package control
 
 import (
@@ -18,7 +18,7 @@ import (
 // NFS4Port is the port of the server of NFSv4 behind the nodes. Clients use 2049.
 const NFS4Port = "4049"
 
-// Settings is what an N-blade must know when it starts.
+// Settings are the parameters that an N-blade needs to start.
 type Settings struct {
 	Node    string            `json:"node"`    // the node it runs on
 	Listen  []string          `json:"listen"`  // addresses of its LIFs
@@ -47,7 +47,7 @@ const (
 	Add = "add"
 	// Remove forgets a volume; one that is not known is no error. The first stays.
 	Remove = "remove"
-	// Limit bounds the reads and writes of a volume, see Limits.
+	// Limit limits the reads and writes of a volume, see Limits.
 	Limit = "limit"
 )
 
@@ -59,25 +59,23 @@ type Order struct {
 	Limits       Limits `json:"limits,omitzero"`
 }
 
-// Limits are how fast a volume is: as fast as disks or a QoS policy let it be. The zero
-// Limits are none.
+// Limits set the speed of a volume, like its disks or a QoS policy. The zero Limits set no limit.
 type Limits struct {
-	// OpsPerSecond is how many reads and writes all nodes together let through; 0 = all.
+	// OpsPerSecond is the number of reads and writes that all nodes together allow; 0 = no limit.
 	OpsPerSecond int64 `json:"opsPerSecond,omitempty"`
-	// CachedPermille of the reads are answered by a cache in front of the volume: they do
-	// not wait for it, and it does not count them.
+	// CachedPermille is the share of the reads that a cache in front of the volume answers: they do
+	// not wait for the volume, and it does not count them.
 	CachedPermille int `json:"cachedPermille,omitempty"`
-	// Clock is a file of ClockBytes that all nodes share, so that they have one limit
-	// together.
+	// Clock is a file of ClockBytes that all nodes share, so that they share one limit.
 	Clock string `json:"clock,omitempty"`
 }
 
 // ClockBytes is the size of Limits.Clock.
 const ClockBytes = 8
 
-// Counts are the counters of one N-blade; they only grow while it lives. Latency is from
-// the last header of a call to that of its reply. Requests are local where the node of
-// the LIF owned the volume; others went over the cluster link.
+// Counts are the counters of one N-blade; they only grow while it lives. Latency is from the last
+// header of a call to that of its reply. Requests are local if the node of the LIF owned the
+// volume; others went over the cluster link.
 type Counts struct {
 	Volumes map[string]ontap.VolumeCounters `json:"volumes"`
 	Clients []ontap.Client                  `json:"clients"`

@@ -14,7 +14,7 @@ import (
 	"github.com/nfsbench/nfsbench/test/ontap"
 )
 
-// volume is one export: who owns it, what is in flight, what was counted.
+// volume is one export: its owner, its calls in flight, and its counters.
 type volume struct {
 	name, junction string
 	export         uint16
@@ -32,8 +32,8 @@ type volume struct {
 
 type opCounts struct{ ops, bytes, micros atomic.Uint64 }
 
-// enter counts a call in and returns who owns the volume. While new calls must wait it
-// waits, for a hold always ends, or is not ok.
+// enter counts a call in and returns the owner of the volume. During a hold it waits, because a
+// hold always ends, or without wait returns not ok.
 func (v *volume) enter(wait bool) (owner string, ok bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -82,7 +82,7 @@ func (v *volume) hold(ctx context.Context) error {
 	return nil
 }
 
-// release lets calls go on, to the owner.
+// release lets calls proceed to the owner.
 func (v *volume) release(owner string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -151,9 +151,9 @@ func (vs *volumes) named(name string) (*volume, error) {
 	return nil, fmt.Errorf("there is no volume %q", name)
 }
 
-// of says which volume a call is about, nil if none, and whose owner must answer
-// it. A file handle names it. A MOUNT is about none, and neither is the walk from the
-// root of NFSv4, but they go to the owner of what they lead to.
+// of returns the volume of a call, nil if none, and the volume whose owner must answer it. A file
+// handle names the volume. A MOUNT has none, and neither has the walk from the root of NFSv4, but
+// they go to the owner of the volume that they lead to.
 func (vs *volumes) of(h header) (about, towards *volume) {
 	vs.mu.RLock()
 	defer vs.mu.RUnlock()

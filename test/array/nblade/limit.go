@@ -13,16 +13,15 @@ import (
 	"github.com/nfsbench/nfsbench/test/array/control"
 )
 
-// limit is how fast a volume is. Each read and write takes the next slot of a clock that all
+// limit sets the speed of a volume. Each read and write takes the next slot of a clock that all
 // nodes share, and waits for it.
 type limit struct {
 	every          int64 // nanoseconds from slot to slot; 0 = no limit
 	cachedPermille int
-	next           *atomic.Int64 // of the clock: the first free slot, in Unix nanoseconds
+	next           *atomic.Int64 // the clock: the first free slot, in Unix nanoseconds
 }
 
-// burst is how far slots may lie in the past: who was late because of the machine, and not
-// because of the limit, may catch up.
+// burst is how far in the past a slot may lie: a caller that the machine delayed, not the limit, may catch up.
 const burst = 50 * time.Millisecond
 
 func newLimit(o control.Limits) (*limit, error) {
@@ -40,13 +39,12 @@ func newLimit(o control.Limits) (*limit, error) {
 	if err != nil {
 		return nil, fmt.Errorf("map %s: %w", o.Clock, err)
 	}
-	// It stays mapped: calls may still wait by it when the limit is another.
+	// The page stays mapped: calls may still wait on it after the limit has changed.
 	l.next = (*atomic.Int64)(unsafe.Pointer(&page[0]))
 	return l, nil
 }
 
-// pass returns when a call may go on, or that a cache answers it. A nil limit holds nothing
-// back.
+// pass returns when a call may proceed, or reports that a cache answers it. A nil limit delays nothing.
 func (l *limit) pass(k kind, flush func() error) (cached bool, err error) {
 	switch {
 	case l == nil || k != kindRead && k != kindWrite:
@@ -57,7 +55,7 @@ func (l *limit) pass(k kind, flush func() error) (cached bool, err error) {
 	return false, l.wait(flush)
 }
 
-// wait takes a slot and returns when it is time. What the pump holds goes on before.
+// wait takes a slot and returns when it is due. First it sends what the pump holds.
 func (l *limit) wait(flush func() error) error {
 	if l.every == 0 {
 		return nil

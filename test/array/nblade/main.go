@@ -88,7 +88,7 @@ type blade struct {
 
 type clientKey struct{ client, server, volume, protocol string }
 
-// seenKey is what is left of clientKey within one session.
+// seenKey is the part of clientKey that remains within one session.
 type seenKey struct {
 	volume   *volume
 	protocol string

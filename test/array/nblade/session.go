@@ -17,8 +17,8 @@ import (
 // so that none of them is done after the volume has moved.
 const lastWords = 5 * time.Second
 
-// session is one connection of a client: its calls go to the D-blades of those
-// who own the data, their replies come back in whatever order.
+// session is one connection of a client. Its calls go to the D-blades of the nodes that own the
+// data; their replies return in any order.
 type session struct {
 	blade  *blade
 	client net.Conn
@@ -45,7 +45,7 @@ type call struct {
 	gate    *volume
 }
 
-// way is how calls reach who answers them: through which node, and which server.
+// way is the route of a call to its server: through which node, and to which server.
 type way struct {
 	node string
 	v4   bool
@@ -88,8 +88,7 @@ func (s *session) serve() {
 	clear(s.calls)
 }
 
-// enterAfter waits until a volume takes calls. Those in front are in flight already, and must not
-// wait with this one.
+// enterAfter waits until a volume takes calls. Earlier calls are in flight already and must not wait with it.
 func enterAfter(v *volume, flush func() error) (owner string, err error) {
 	owner, free := v.enter(false)
 	if free {
@@ -127,7 +126,7 @@ func (s *session) record(head []byte, flush func() error) (io.Writer, error) {
 			return nil, err
 		}
 		if cached {
-			about = nil // the volume does not know of it
+			about = nil // the volume does not know about it
 		}
 	}
 	if h.v4 {
@@ -143,8 +142,7 @@ func (s *session) record(head []byte, flush func() error) (io.Writer, error) {
 	return s.dblade(way{owner, h.v4})
 }
 
-// callbackReply is where the reply to a call of a server goes. One that nobody waits
-// for goes nowhere.
+// callbackReply is the destination of the reply to a server's call. A reply that nobody waits for is dropped.
 func (s *session) callbackReply(xid uint32) io.Writer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -290,8 +288,8 @@ type sink interface {
 	wrote(ended bool)
 }
 
-// pump copies records from one connection to others. It looks at the head of
-// each record only; as many records as were received go on in one write.
+// pump copies records from one connection to others. It reads only the head of each record; it
+// sends all received records in one write.
 type pump struct {
 	src  net.Conn
 	sink sink

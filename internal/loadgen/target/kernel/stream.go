@@ -77,8 +77,8 @@ func (t *Target) NewStream(ctx context.Context, opt target.StreamOptions) (targe
 	return s, nil
 }
 
-// closeStreams closes those that are still open. One that is in Run has I/Os that
-// nobody answers: closing it would wait for them as well.
+// closeStreams closes the streams that are still open. A stream in Run has unanswered I/Os: closing
+// it would wait for them as well.
 func (t *Target) closeStreams() error {
 	t.mu.Lock()
 	streams := slices.Clone(t.streams)
@@ -176,8 +176,8 @@ func (sl *slot) plain(ctx context.Context, done int) {
 	_, sl.io.Err = sl.io.File.ReadAt(ctx, rest, off)
 }
 
-// submit starts all I/Os that were asked for. One that the kernel does not take
-// is done by a plain call, whose error tells why.
+// submit starts all requested I/Os. An I/O that the kernel rejects is done by a plain call, whose
+// error gives the reason.
 func (s *stream) submit() {
 	for s.queue.count > 0 {
 		n, err := s.queue.submit()
@@ -216,9 +216,8 @@ func (s *stream) collect() {
 	}
 }
 
-// finish says what became of an I/O for which the kernel gave result. A read or
-// write may be short at the end of the file and for other reasons; a plain call
-// for the rest tells.
+// finish completes an I/O for which the kernel returned result. A read or write may be short at the
+// end of the file and for other reasons; a plain call for the rest shows which.
 func (sl *slot) finish(ctx context.Context, result int64) {
 	switch {
 	case result == int64(len(sl.io.Buf)):
@@ -261,7 +260,7 @@ func (s *stream) wake() {
 	}
 }
 
-// idle waits until a slot is due, or nearly so, or for the end.
+// idle waits until a slot is due, or nearly so, or until the stream ends.
 func (s *stream) idle() {
 	wait := s.nextDue - s.now()
 	if wait <= nanosleep.Margin {

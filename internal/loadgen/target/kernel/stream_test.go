@@ -167,8 +167,8 @@ func TestTheRestOfAShortIOIsDoneByAPlainCall(t *testing.T) {
 	}
 }
 
-// An I/O of an open loop that starts late has the delay in its latency. The kernel is the
-// measure, because the machine may be busy.
+// A late start of an I/O in an open loop counts as latency. The kernel's own timing is the
+// reference, because the machine may be busy.
 func TestAStreamWithNothingUnderWayWakesUpWhenASlotIsDue(t *testing.T) {
 	s := &stream{t: &Target{now: time.Now}, start: time.Now(), ctx: t.Context()}
 	const wait = 300 * time.Microsecond
