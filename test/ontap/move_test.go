@@ -51,7 +51,7 @@ func (w *world) until(t *testing.T, read func() map[string]any, field string, wa
 
 func TestAMoveSwapsTheOwnerOnline(t *testing.T) {
 	t.Parallel()
-	w := begin(t, func(o *ontap.Options) { o.Replication = 90 * time.Millisecond })
+	w := begin(t, func(o *ontap.Options) { o.Replication = 700 * time.Millisecond })
 	arrived, release := make(chan string), make(chan struct{})
 	w.truth.OnMove(func(_ context.Context, volume, node string) error {
 		arrived <- volume + " to " + node
