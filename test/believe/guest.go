@@ -88,7 +88,7 @@ func (g *guestWorld) run(ctx context.Context, i guestInjection, s Strength) (run
 const guestNoise = `before() {
 	(
 		until injecting; do sleep .1; done
-		while injecting; do dd if=/dev/zero of=/dev/null bs=64k count=4000 2>/dev/null; sleep .8; done
+		while injecting; do dd if=/dev/zero of=/dev/null bs=64k count=2000 2>/dev/null; sleep .8; done
 	) &
 }`
 
@@ -264,23 +264,23 @@ func networkOfGuests() []guestInjection {
 		{Injection: Injection{
 			Name: "packets are lost, kernel's client", Strengths: wholePercents(.01, .1, 1), Gross: "1 %",
 			Expect: []judge.Code{judge.Retransmits},
-		}, shell: "beside() { network loss %g%%; }"},
+		}, shell: "beside() { network 0 loss %g%%; }"},
 		{Injection: Injection{
 			Name: "packets are lost, our client", Strengths: wholePercents(.01, .1, 1), Gross: "1 %",
 			Expect: []judge.Code{judge.Retransmits},
-		}, shell: "beside() { network loss %g%%; }", plan: ourClient},
+		}, shell: "beside() { network 0 loss %g%%; }", plan: ourClient},
 		{Injection: Injection{
 			Name: "packets overtake others and come twice", Strengths: wholePercents(1, 10, 25), Gross: "25 %",
 			Expect: []judge.Code{judge.Retransmits},
-		}, shell: "beside() { network delay 2ms reorder %[1]g%% duplicate %[1]g%%; }", plan: ourClient},
+		}, shell: "beside() { network 2 reorder %[1]g%% duplicate %[1]g%%; }", plan: ourClient},
 		{Injection: Injection{
 			Name: "the network becomes slower in the window", Strengths: []Strength{{"by 1 ms", 1}, {"by 5 ms", 5}, {"by 20 ms", 20}},
 			Gross: "by 20 ms", Expect: []judge.Code{judge.NotSteady},
-		}, shell: "beside() { sleep 3; network delay %gms; }"},
+		}, shell: "beside() { sleep 3; network %g; }"},
 		{Injection: Injection{
 			Name: "the delay of the network varies", Strengths: []Strength{{"by 2 ms", 2}, {"by 10 ms", 10}}, Gross: "by 10 ms",
 			Expect: []judge.Code{judge.NotSteady, judge.Retransmits}, // a packet with a shorter delay overtakes others
-		}, shell: "beside() { network delay %[1]gms %[1]gms; }"},
+		}, shell: "beside() { network %[1]g %[1]gms; }"},
 	}
 }
 

@@ -22,10 +22,13 @@ await() {
 	done
 }
 
-# network ARGUMENT... gives the network something that netem does, which the tc of busybox does not
-# know.
+# network MILLISECONDS ARGUMENT... delays each packet by so much more than usual, and gives the
+# network something else that netem does. The usual delay makes the network the limit of a load: an
+# emulated CPU is not steady. The tc of busybox does not know netem.
 network() {
-	modprobe sch_netem && /sbin/tc qdisc replace dev lo root netem limit 100000 "$@"
+	delay=$(($1 + 4))
+	shift
+	modprobe sch_netem && /sbin/tc qdisc replace dev lo root netem limit 100000 delay "${delay}ms" "$@"
 }
 
 # measuring is true when the load has begun its window.
@@ -43,6 +46,7 @@ one() {
 	# shellcheck source=/dev/null
 	. "$job/inject.sh"
 	mkdir -p "$dir" "$out" /mnt/nfs
+	network 0 || give_up "delay packets"
 	before || give_up "inject"
 	if [ -n "$OPTIONS" ]; then nfsd_mount /mnt/nfs "$OPTIONS" || give_up "mount with $OPTIONS"; fi
 	nfsbench collect --plan "$job/plan.json" --run-dir "$dir" --output-dir "$out" 2>"$out/collector" &
