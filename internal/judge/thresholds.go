@@ -15,9 +15,9 @@ const (
 	wireExceeded  = 1020 // above, the declared link speed is wrong
 
 	pathIdle = 10 // below this share of an equal share, a path counts as unused
-	// Deviation from an equal share, relative to it. In the runs of make believe, equal paths
-	// deviate by 8 permille at most; if one of two has 80 % of the other's speed, it is 111.
-	pathUneven = 80
+	// Deviation from an equal share, relative to it. In the runs of make believe, equal paths deviate by 8
+	// permille at most, but two paths of a server that share one link by 124.
+	pathUneven = 200
 	// A path that was away for a shorter time only reconnected.
 	channelLostMilliseconds = 100
 	channelLostShare        = 10  // share of the window: the loss equals the spread of two runs
