@@ -76,14 +76,7 @@ func wireCases() map[string]findingCase {
 		}, WireLimitUnknown, Info, Valid, `eth1 is a virtual interface`},
 		"HalfDuplexCopy": {nil, func(r *runfile.Result) {
 			r.Plan.Workload.Raw.Pattern, r.Plan.Workload.Raw.Depth = runfile.PatternCopy, 1
-			eachRep(r, func(rep *runfile.Repetition) {
-				half := *rep.Read
-				half.Bytes /= 2
-				rep.Read, rep.Write = &half, &half
-			})
-			eachWindow(r, "Measure", func(w *runfile.ObservedWindow) {
-				w.Storage[0].ReadBytes, w.Storage[0].WriteBytes = new(goodBytes/2), new(goodBytes/2)
-			})
+			halfWritten(r)
 		}, HalfDuplexCopy, Info, Valid, `serial, half duplex.*1114\.1 MB/s and write 1114\.1 MB/s make 2228\.\d MB/s together\. That is 90\.\d %`},
 		"TransferSizeBelowBlock": {nil, func(r *runfile.Result) { r.Clients[0].Load.Mount.ReadSizeBytes = 65536 }, TransferSizeReduced, Warning, Valid, `READ moves 64Ki, so each block of 1Mi`},
 		"TransferSizeBelowWanted": {nil, func(r *runfile.Result) {
@@ -100,14 +93,7 @@ func wireCases() map[string]findingCase {
 		"OutOfOrderOfWhatWasRead": {nil, func(r *runfile.Result) {
 			r.Plan.Workload.Raw.Pattern = runfile.PatternMixed
 			outOfOrder(r, 4) // of all, and 8 of the half that is read
-			eachRep(r, func(rep *runfile.Repetition) {
-				half := *rep.Read
-				half.Bytes /= 2
-				rep.Read, rep.Write = &half, &half
-			})
-			eachWindow(r, "Measure", func(w *runfile.ObservedWindow) {
-				w.Storage[0].ReadBytes, w.Storage[0].WriteBytes = new(goodBytes/2), new(goodBytes/2)
-			})
+			halfWritten(r)
 		}, Retransmits, Warning, Valid, `^8\.0 of 1000 TCP segments arrived out of order`},
 		"BelowWireSpeedOutOfOrder": {nil, func(r *runfile.Result) {
 			slower(r, 50)
@@ -117,6 +103,18 @@ func wireCases() map[string]findingCase {
 			eachRep(r, func(rep *runfile.Repetition) { rep.Channels[1].Retransmits = 2 })
 		}, Retransmits, Warning, Valid, `2 NFS calls were sent again`},
 	}
+}
+
+// halfWritten lets a good run read only half of its bytes, and write the other half.
+func halfWritten(r *runfile.Result) {
+	eachRep(r, func(rep *runfile.Repetition) {
+		half := *rep.Read
+		half.Bytes /= 2
+		rep.Read, rep.Write = &half, &half
+	})
+	eachWindow(r, "Measure", func(w *runfile.ObservedWindow) {
+		w.Storage[0].ReadBytes, w.Storage[0].WriteBytes = new(goodBytes/2), new(goodBytes/2)
+	})
 }
 
 // outOfOrder lets so many of 1000 segments of a good run arrive out of order.

@@ -69,40 +69,28 @@ func checkRetransmits(c *facts, found *findings) {
 }
 
 // segmentTrouble is a rate of TCP segments that is too high.
-type segmentTrouble struct {
-	what, why, look string
-}
+type segmentTrouble struct{ what, why, look string }
 
 // segmentTroubles looks for packets that were lost or overtook others: those of the
 // client, which sends them again, and those of the server, which leave a gap.
-func (c *facts) segmentTroubles() []segmentTrouble {
-	read := int64(0)
-	if c.overall.Read != nil {
-		read = c.overall.Read.Bytes
+func (c *facts) segmentTroubles() (troubles []segmentTrouble) {
+	check := func(payload int64, limit float64, count func(*runfile.ObservedWindow) *int64, t segmentTrouble) {
+		if rate, known := c.segmentPermille(payload, count); known && rate > limit {
+			t.what = fmt.Sprintf("%.1f of 1000 TCP segments %s", rate, t.what)
+			troubles = append(troubles, t)
+		}
 	}
-	var troubles []segmentTrouble
-	for _, r := range []struct {
-		count           func(*runfile.ObservedWindow) *int64
-		payload         int64
-		limit           float64
-		what, why, look string
-	}{
-		{
-			func(w *runfile.ObservedWindow) *int64 { return w.TCPRetransmittedSegment },
-			c.overall.Total.Bytes, retransmitRate,
+	check(c.overall.Total.Bytes, retransmitRate,
+		func(w *runfile.ObservedWindow) *int64 { return w.TCPRetransmittedSegment }, segmentTrouble{
 			"were sent again", "",
 			"a bad cable, a duplex or MTU mismatch, and drops in a switch",
-		},
-		{
-			func(w *runfile.ObservedWindow) *int64 { return w.TCPOutOfOrderSegments },
-			read, outOfOrderRate,
-			"arrived out of order", ": packets from the server were lost or overtook others",
-			"a bad cable, drops in a switch, and a bond that spreads one connection over its links",
-		},
-	} {
-		if rate, known := c.segmentPermille(r.payload, r.count); known && rate > r.limit {
-			troubles = append(troubles, segmentTrouble{fmt.Sprintf("%.1f of 1000 TCP segments %s", rate, r.what), r.why, r.look})
-		}
+		})
+	if read := c.overall.Read; read != nil {
+		check(read.Bytes, outOfOrderRate,
+			func(w *runfile.ObservedWindow) *int64 { return w.TCPOutOfOrderSegments }, segmentTrouble{
+				"arrived out of order", ": packets from the server were lost or overtook others",
+				"a bad cable, drops in a switch, and a bond that spreads one connection over its links",
+			})
 	}
 	return troubles
 }

@@ -62,7 +62,7 @@ type Load struct {
 	// During runs beside the load. Its context ends with the load.
 	During func(ctx context.Context, p *Process) error
 
-	machine *lonely // that the load sees; nil = the real one
+	machine *ownMachine // that the load sees; nil = the real one
 }
 
 // Process is a running load.
@@ -161,7 +161,7 @@ func (r *Rig) Run(ctx context.Context, l Load) (runfile.Result, error) {
 	args := append([]string{program, "load", "--plan", plan, "--output-file", result, "--progress", "json"}, l.Args...)
 	args = inNetns(l.Netns, args...)
 	if !l.RealMachine {
-		m, err := newLonely(dir, r.noise)
+		m, err := newOwnMachine(dir, r.noise)
 		if err != nil {
 			return runfile.Result{}, err
 		}

@@ -10,14 +10,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
-// lonely is the machine of a load as it would be if no other lane used it: the CPU time of the
+// ownMachine is the machine of a load as it would be if no other lane used it: the CPU time of the
 // load and of the noise, and otherwise idle time. The load reads it in place of /proc/stat. On
 // the real machine, half of the CPU time is that of other lanes, and each load would rightly
 // report a foreign one.
-type lonely struct {
+type ownMachine struct {
 	path  string
 	noise *machineNoise
 }
@@ -28,19 +29,19 @@ const ticksPerSecond = 100
 // statEvery is the interval of updates: less than the collector's.
 const statEvery = 50 * time.Millisecond
 
-func newLonely(dir string, noise *machineNoise) (*lonely, error) {
-	m := &lonely{path: filepath.Join(dir, "stat"), noise: noise}
+func newOwnMachine(dir string, noise *machineNoise) (*ownMachine, error) {
+	m := &ownMachine{path: filepath.Join(dir, "stat"), noise: noise}
 	return m, m.write(0, 0)
 }
 
 // within returns a command line that executes its further arguments with this machine's
 // /proc/stat, in a mount namespace of its own and with the process ID of the command.
-func (m *lonely) within() []string {
+func (m *ownMachine) within() []string {
 	return []string{"unshare", "--mount", "sh", "-ec", `mount --bind "$0" /proc/stat; exec "$@"`, m.path}
 }
 
 // follow updates the file until the context ends. pid is the load.
-func (m *lonely) follow(ctx context.Context, pid int) error {
+func (m *ownMachine) follow(ctx context.Context, pid int) error {
 	tick := time.NewTicker(statEvery)
 	defer tick.Stop()
 	start, last, noise := time.Now(), time.Now(), 0.0
@@ -51,8 +52,11 @@ func (m *lonely) follow(ctx context.Context, pid int) error {
 		case <-tick.C:
 		}
 		used, err := ticksOf(pid)
-		if err != nil {
-			return unlessEnded(ctx, unlessGone(err))
+		switch {
+		case errors.Is(err, os.ErrNotExist), errors.Is(err, syscall.ESRCH): // the load has ended
+			return nil
+		case err != nil:
+			return err
 		}
 		now := time.Now()
 		if m.noise.on() {
@@ -68,7 +72,7 @@ func (m *lonely) follow(ctx context.Context, pid int) error {
 }
 
 // write replaces the file's contents in place, at the same length, because the load has the file open.
-func (m *lonely) write(busy, idle int64) error {
+func (m *ownMachine) write(busy, idle int64) error {
 	var b strings.Builder
 	for cpu := -1; cpu < runtime.NumCPU(); cpu++ {
 		name, of := "cpu ", int64(1)
@@ -100,12 +104,4 @@ func ticksOf(pid int) (int64, error) {
 	u, err := strconv.ParseInt(fields[user], 10, 64)
 	s, err2 := strconv.ParseInt(fields[system], 10, 64)
 	return u + s, errors.Join(err, err2)
-}
-
-// unlessGone drops the error of a process that has ended.
-func unlessGone(err error) error {
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	return err
 }

@@ -186,20 +186,18 @@ func publish(doc score.Document, page string) error {
 	if err != nil {
 		return err
 	}
-	others, capacities := doc.Split()
 	filled, name := string(text), strings.TrimSuffix(page, filepath.Ext(page))
 	for _, part := range []struct {
-		doc    score.Document
-		insert func(string, score.Document) (string, error)
-		file   string
+		doc         score.Document
+		begin, file string
 	}{
-		{others, score.Insert, name + ".json"},
-		{capacities, score.InsertCapacity, name + "-capacity.json"},
+		{doc.Only(false), score.BeginMarker, name + ".json"},
+		{doc.Only(true), score.BeginCapacityMarker, name + "-capacity.json"},
 	} {
 		if len(part.doc.Rows) == 0 {
 			continue
 		}
-		if filled, err = part.insert(filled, part.doc); err != nil {
+		if filled, err = score.Between(filled, score.Markdown(part.doc), part.begin, score.EndMarker); err != nil {
 			return fmt.Errorf("%s: %w", page, err)
 		}
 		if err := writeJSON(part.doc, part.file); err != nil {

@@ -164,20 +164,15 @@ func (d Document) SamplesOf(row, contender string) []Sample {
 	return out
 }
 
-// Split separates the capacity rows from the others, which take an hour more to measure.
-func (d Document) Split() (others, capacities Document) {
-	others, capacities = d, d
+// Only returns the document with its capacity rows only, or only with the others.
+func (d Document) Only(capacity bool) Document {
 	is := map[string]bool{}
 	for _, r := range d.Rows {
 		is[r.Name] = r.Unit == UnitCapacity
 	}
-	part := func(of *Document, capacity bool) {
-		of.Rows = slices.DeleteFunc(slices.Clone(d.Rows), func(r Row) bool { return is[r.Name] != capacity })
-		of.Samples = slices.DeleteFunc(slices.Clone(d.Samples), func(s Sample) bool { return is[s.Row] != capacity })
-	}
-	part(&others, false)
-	part(&capacities, true)
-	return others, capacities
+	d.Rows = slices.DeleteFunc(slices.Clone(d.Rows), func(r Row) bool { return is[r.Name] != capacity })
+	d.Samples = slices.DeleteFunc(slices.Clone(d.Samples), func(s Sample) bool { return is[s.Row] != capacity })
+	return d
 }
 
 // Spread is a median and how much the repeats differed.

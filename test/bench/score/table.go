@@ -15,16 +15,6 @@ const (
 	EndMarker           = "<!-- bench:end -->"
 )
 
-// Insert puts the tables of a document between the markers of a page.
-func Insert(page string, d Document) (string, error) {
-	return Between(page, Markdown(d), BeginMarker, EndMarker)
-}
-
-// InsertCapacity puts the table of the capacity rows into its own place in a page.
-func InsertCapacity(page string, d Document) (string, error) {
-	return Between(page, Markdown(d), BeginCapacityMarker, EndMarker)
-}
-
 // Between puts a text between two lines of a document.
 func Between(document, text, begin, end string) (string, error) {
 	before, rest, ok := strings.Cut(document, begin)

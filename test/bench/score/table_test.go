@@ -97,7 +97,7 @@ func TestATableTakesThePlaceOfTheOneBefore(t *testing.T) {
 
 func TestAPageWithoutMarkersIsRefused(t *testing.T) {
 	for _, page := range []string{"", "text " + EndMarker, BeginMarker + " text", EndMarker + BeginMarker} {
-		if got, err := Insert(page, Document{}); err == nil {
+		if got, err := Between(page, "table", BeginMarker, EndMarker); err == nil {
 			t.Errorf("page %q became %q", page, got)
 		}
 	}
