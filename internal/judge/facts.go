@@ -127,7 +127,10 @@ func (c *facts) summary(index int32) (Summary, bool) {
 			c.finish(d)
 		}
 	}
-	c.openLoop(&s, c.finish(&s.Total))
+	if h := c.finish(&s.Total); h != nil {
+		s.SlowPermille = permille(h.TimeAbove(slowMicroseconds(h.Percentile(50))))
+		c.openLoop(&s, h)
+	}
 	c.oracleLatency(&s, parts)
 	points, _ := series(c.result, index)
 	c.intervals(&s, points)

@@ -71,6 +71,7 @@ const (
 	StateRecovered         Code = "StateRecovered"
 	PathsNotTrunked        Code = "PathsNotTrunked"
 	CoordinatedOmission    Code = "CoordinatedOmission"
+	Stalls                 Code = "Stalls"
 	CapacityNotReached     Code = "CapacityNotReached"
 	CapacityUncertain      Code = "CapacityUncertain"
 )
@@ -179,6 +180,7 @@ func rules() []rule {
 		{Retransmits, never, never, ifMeasured(checkRetransmits)},
 		{StorageCPUBound, never, never, ifMeasured(checkStorageCPU)},
 		{HalfDuplexCopy, never, never, ifMeasured(checkCopy)},
+		{Stalls, never, never, ifMeasured(checkStalls)},
 		{CoordinatedOmission, never, never, ifMeasured(checkOmission)},
 		{ClockSkew, never, never, checkClocks},
 		{WireLimitUnknown, never, never, nil}, // checkWire

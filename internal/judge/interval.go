@@ -136,12 +136,29 @@ func aligned(all [][]runfile.Batch) ([][]runfile.Batch, bool) {
 func (c *facts) openLoop(s *Summary, h *stats.Histogram) {
 	raw := c.result.Plan.Workload.Raw
 	open := slices.ContainsFunc(c.result.Clients, func(cl runfile.ClientResult) bool { return cl.Load.LoopMode == "open" })
-	if raw == nil || open || h == nil || s.Total.iopsSec <= 0 {
+	if raw == nil || open || s.Total.iopsSec <= 0 {
 		return
 	}
 	workers := float64(s.Clients) * float64(raw.Jobs) * float64(raw.Depth)
-	o := h.OpenLoop(workers * 1e6 / s.Total.iopsSec)
-	s.OpenLoopP99Microseconds, s.StalledPermille = &o.P99Microseconds, permille(o.StalledShare)
+	s.OpenLoopP99Microseconds = new(h.OpenLoopP99(workers * 1e6 / s.Total.iopsSec))
+	s.StalledPermille = permille(h.TimeAbove(10 * h.Percentile(99)))
+}
+
+// slowMicroseconds is the latency above which an operation counts in SlowPermille.
+func slowMicroseconds(median int64) int64 { return max(10*median, leastStallMicros) }
+
+// checkStalls looks for a system that stops now and then. The levels of a search for capacity overload
+// it on purpose.
+func checkStalls(c *facts, found *findings) {
+	slow := c.overall.SlowPermille
+	if slow == nil || *slow < stallsShare || c.result.Plan.Workload.Capacity() != nil {
+		return
+	}
+	found.add(Stalls, Warning, "%s of the time of all operations belongs to operations that took more than %s, where the "+
+		"median is %s: something stops now and then. Without these stalls the numbers are better by about this share. Look "+
+		"at the longest operations over time in the report, and for pauses of the server, of the network, or of this client.",
+		permilleText(slow), micros(slowMicroseconds(c.overall.Total.Latency.P50Microseconds)),
+		micros(c.overall.Total.Latency.P50Microseconds))
 }
 
 // checkOmission looks for stalls that the percentiles of a closed loop hide: few operations are

@@ -67,6 +67,10 @@ const (
 	variationHigh        = 100
 	lateShare            = 10
 	overlapGood          = 900
+	// Share of the time of all operations in slow ones: more than ten times the median, and more than a
+	// disk or a cache that misses takes.
+	stallsShare      = 50
+	leastStallMicros = 50_000
 	// A closed loop hides stalls from its p99. The p99 of an open loop shows stalls of stalledShare of
 	// the time (1 %); it must be omissionFactor (permille) times the measured p99.
 	stalledShare          = 10

@@ -82,31 +82,33 @@ func (h *Histogram) Ranges() []Range {
 	return out
 }
 
-// OpenLoop is what a load that does not wait for slow operations would have seen.
-type OpenLoop struct {
-	P99Microseconds int64
-	// StalledShare is the share of the workers' time in operations that took more than ten
-	// times the 99th percentile of all.
-	StalledShare float64
-}
-
-// OpenLoop corrects the latencies of a closed loop, in which a worker starts an operation every
-// interval microseconds on average. An operation that takes v, longer than the interval, stands for
-// others that were due meanwhile: they would have taken v less one interval, v less two intervals,
-// and so on, down to one interval. They replace other operations, because the mean rate and so the
-// number of operations stay the same. The cost does not depend on their number.
-func (h *Histogram) OpenLoop(interval float64) OpenLoop {
-	ranges, slow := h.Ranges(), 10*h.Percentile(99)
-	time, stalled, high := 0.0, 0.0, h.h.Max()
-	for _, r := range ranges {
-		middle, n := float64(r.From+r.To)/2, float64(r.Count)
-		time += n * middle
-		if r.From > slow {
-			stalled += n * middle
+// TimeAbove returns the share of the time of all operations that belongs to operations of more than
+// this many microseconds. Of an empty histogram it is 0.
+func (h *Histogram) TimeAbove(microseconds int64) float64 {
+	time, above := 0.0, 0.0
+	for _, r := range h.Ranges() {
+		t := float64(r.Count) * float64(r.From+r.To) / 2
+		time += t
+		if r.From > microseconds {
+			above += t
 		}
 	}
-	if !(interval > 0) || !(time > 0) {
-		return OpenLoop{P99Microseconds: h.Percentile(99)}
+	if time == 0 {
+		return 0
+	}
+	return above / time
+}
+
+// OpenLoopP99 returns the 99th percentile, in microseconds, that a load which does not wait for slow
+// operations would have measured. It corrects the latencies of a closed loop, in which a worker starts an
+// operation every interval microseconds on average. An operation that takes v, longer than the
+// interval, stands for others that were due meanwhile: they would have taken v less one interval, v
+// less two intervals, and so on, down to one interval. They replace other operations, because the mean
+// rate and so the number of operations stay the same. The cost does not depend on their number.
+func (h *Histogram) OpenLoopP99(interval float64) int64 {
+	ranges, high := h.Ranges(), h.h.Max()
+	if !(interval > 0) || high == 0 {
+		return h.Percentile(99)
 	}
 	// The shortest latency that at most 1 % exceed.
 	low := int64(-1)
@@ -123,7 +125,7 @@ func (h *Histogram) OpenLoop(interval float64) OpenLoop {
 			high = at
 		}
 	}
-	return OpenLoop{P99Microseconds: high, StalledShare: stalled / time}
+	return high
 }
 
 // standsFor returns how many of the operations that an operation stands for would have taken longer than above.

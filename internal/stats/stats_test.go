@@ -123,6 +123,23 @@ func TestRecordingDoesNotAllocate(t *testing.T) {
 	}
 }
 
+func TestTimeOfSlowOperations(t *testing.T) {
+	t.Parallel()
+	h := NewHistogram()
+	if got := h.TimeAbove(0); got != 0 {
+		t.Errorf("share of no time = %v", got)
+	}
+	for range 90 {
+		h.RecordMicroseconds(100)
+	}
+	h.RecordMicroseconds(1000)
+	for above, want := range map[int64]float64{99: 1, 100: 0.1, 999: 0.1, 1000: 0} {
+		if got := h.TimeAbove(above); math.Abs(got-want) > 0.001 {
+			t.Errorf("above %d us: %v, want %v", above, got, want)
+		}
+	}
+}
+
 func TestAnEmptyHistogramHasNoLatency(t *testing.T) {
 	t.Parallel()
 	if got := NewHistogram().Latency(); got != nil {

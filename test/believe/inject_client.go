@@ -49,11 +49,11 @@ func clientInjections() []Injection {
 	return []Injection{
 		{
 			Name: "the load stands still (SIGSTOP), closed loop", Kind: "client", Place: placeGanesha, Strengths: stalls,
-			Expect: []judge.Code{judge.NotSteady}, Gross: "5 s", Run: beside(randomRead(), runfile.SpanMeasure, stall),
+			Expect: []judge.Code{judge.NotSteady, judge.Stalls}, Gross: "5 s", Run: beside(randomRead(), runfile.SpanMeasure, stall),
 		},
 		{
 			Name: "the load stands still (SIGSTOP), open loop", Kind: "client", Place: placeEmbedded, Strengths: stalls,
-			Expect: []judge.Code{judge.NotSteady, judge.LateOperations}, Run: beside(openRead(), runfile.SpanMeasure, stall),
+			Expect: []judge.Code{judge.NotSteady, judge.LateOperations, judge.Stalls}, Run: beside(openRead(), runfile.SpanMeasure, stall),
 		},
 		{
 			Name: "the load has a CPU quota", Kind: "client", Place: placeGanesha,

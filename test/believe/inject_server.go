@@ -134,6 +134,7 @@ func serverInjections() []Injection {
 		{
 			Name: "the server stops in each second (SIGSTOP)", Kind: "server", Place: placeEmbedded,
 			Strengths: []Strength{{"0.02 s", 0.02}, {"0.1 s", 0.1}, {"0.3 s", 0.3}, {"0.6 s", 0.6}},
+			Expect:    []judge.Code{judge.Stalls},
 			Run: beside(thoughtful(), runfile.SpanMeasure, func(ctx context.Context, l *Lane, _ *Process, v float64) error {
 				for ctx.Err() == nil {
 					err := errors.Join(syscall.Kill(l.pid, syscall.SIGSTOP), ignore(pause(ctx, seconds(v))),
