@@ -105,6 +105,11 @@ func networkInjections() []Injection {
 			Strengths: shares(), Run: beside(randomRead(), runfile.SpanBaseline, otherClient(fromWarmup)),
 		},
 		{
+			Name: "another client reads over the same path, sequential load, server without counters", Kind: "network", Place: placeGanesha,
+			Strengths: shares(), Expect: []judge.Code{judge.BelowWireSpeed},
+			Run: beside(sequentialRead(), runfile.SpanBaseline, otherClient(fromWarmup)),
+		},
+		{
 			Name: "another client reads over the same path from mid-run on, server without counters", Kind: "network", Place: placeGanesha,
 			Strengths: shares(), Expect: []judge.Code{judge.NotSteady}, Run: beside(randomRead(), runfile.SpanBaseline, otherClient(fromMidRun)),
 		},

@@ -403,12 +403,35 @@ func honestLoads() []Honest {
 		}
 		out = append(out, Honest{Name: s.name, Place: place, Run: func(ctx context.Context, w World, noise bool) (runfile.Result, error) {
 			l := w.(*Lane)
-			o := Load{}
-			if noise {
-				o.During = l.noise
-			}
-			return l.load(ctx, s, o)
+			return l.load(ctx, s, l.beside(noise))
 		}})
 	}
+	out = append(out, Honest{Name: "random read, two paths over one link", Place: placeGanesha, Run: oneLink})
 	return slices.Concat(out, arrayHonest(), pnfsHonest(), guestHonest())
+}
+
+// beside returns a load with or without noise beside it.
+func (l *Lane) beside(noise bool) Load {
+	if !noise {
+		return Load{}
+	}
+	return Load{During: l.noise}
+}
+
+// oneLink makes a run over two paths that share the link of the client, as paths to one switch port do.
+func oneLink(ctx context.Context, w World, noise bool) (r runfile.Result, err error) {
+	l := w.(*Lane)
+	second := fmt.Sprintf("ip -n %s route replace %s.0/24 ", l.client, l.subnet(236, 1))
+	err = commands(ctx, second+fmt.Sprintf("via %s.1 dev p0", l.subnet(237, 0)), l.rateCommandOf(l.router, "c0", 1))
+	defer func() {
+		ctx := context.WithoutCancel(ctx)
+		err = errors.Join(err, commands(ctx, second+fmt.Sprintf("via %s.1 dev p1", l.subnet(237, 1)),
+			fmt.Sprintf("tc -n %s qdisc del dev c0 root", l.router)))
+	}()
+	if err != nil {
+		return r, err
+	}
+	s := randomRead()
+	s.paths = 2
+	return l.run(ctx, l.plan(s), l.beside(noise))
 }
