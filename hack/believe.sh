@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Measure how often our findings are right: make real runs with and without something that
-# falsifies a benchmark, and count what is noticed, and what is called a fault and is none.
+# falsifies a benchmark, and count how many of both the findings report.
 #
 # usage: hack/believe.sh [OPTION...]
 #
@@ -10,11 +10,13 @@
 #   --trials N     pairs of runs of each strength (default 2), half as many
 #                  of those that are made alone
 #   --aa N         runs in which nothing is injected (default 300)
-#   --lanes N      runs at once (default 8)
+#   --lanes N      runs at once (default 6): more use so much of two cores that honest
+#                  runs are no longer steady
 #   --first-lane N number of the first lane (default 0), of which names and subnets are made:
-#                  several may run at once, if they fit below 48
-#   --seconds N    length of each measured window (default 12); 33 or 36 where counters of
-#                  storage are compared, if that is more
+#                  several rigs may run at once, each with its own --out, if their lanes
+#                  fit below 48
+#   --seconds N    length of each measured window (default 12); at least 24 for databases, and
+#                  33 or 36 where counters of storage are compared
 #   --out FOLDER   where runs.jsonl, the results and table.md go (default bin/believe)
 #   --judge-again  judge the results that are there again, for checks that have changed
 #   --table-of FILE  make the table of such a runs.jsonl again

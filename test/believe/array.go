@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -23,14 +22,13 @@ const (
 
 	// arrayOps is the number of reads of arrayBlock a second that the disks of the volume allow. This machine
 	// is faster, so all runs without an injection are equally fast, and other clients' reads lower the result.
-	arrayOps   = 800
+	arrayOps   = 400
 	arrayBlock = 8192
 	// arrayNeeds is the link rate that arrayOps need, with all headers.
 	arrayNeeds = arrayOps * arrayBlock * 8 * 107 / 100
 	// lifBits is the rate of a LIF: the load of the disks, and a third more.
 	lifBits = arrayNeeds * 4 / 3
-	// countersEvery is the interval of the array's statistics. It has the same share of the rig's
-	// windows as ONTAP's interval has of windows of a minute, and so do the steps of its timestamps.
+	// countersEvery is the interval of the array's statistics. ONTAP's is 15 s, for longer windows.
 	countersEvery = 3 * time.Second
 	// arraySeconds is 30 s, with the intervals in which the window begins and ends.
 	arraySeconds = 36
@@ -241,10 +239,12 @@ type client struct{ netns, link string }
 // newClient creates a client and removes what an earlier one of the same name left behind.
 func newClient(ctx context.Context, name, subnet string) (client, error) {
 	c := client{netns: "nfsbelieve-" + name, link: "nv-" + name}
-	_ = c.close() // there may be none
+	if err := c.close(); err != nil {
+		return c, err
+	}
 	host, guest := strings.Replace(subnet, ".0/", ".1/", 1), strings.Replace(subnet, ".0/", ".2/", 1)
 	via, _, _ := strings.Cut(host, "/")
-	for _, command := range []string{
+	err := commands(ctx,
 		"ip netns add " + c.netns,
 		"ip -n " + c.netns + " link set lo up",
 		"ip link add " + c.link + " type veth peer name eth0 netns " + c.netns,
@@ -252,12 +252,10 @@ func newClient(ctx context.Context, name, subnet string) (client, error) {
 		"ip link set " + c.link + " up",
 		"ip -n " + c.netns + " addr add " + guest + " dev eth0",
 		"ip -n " + c.netns + " link set eth0 up",
-		"ip -n " + c.netns + " route add default via " + via,
-	} {
-		args := strings.Fields(command)
-		if out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput(); err != nil {
-			return c, fmt.Errorf("%s: %w: %s", command, err, out)
-		}
+		"ip -n "+c.netns+" route add default via "+via,
+	)
+	if err != nil {
+		return c, err
 	}
 	return c, c.reaches(c.link)
 }

@@ -22,6 +22,7 @@ func arrayHonest() []Honest {
 		if !noise {
 			return a.run(ctx, []string{a.path(1)}, nil)
 		}
+		defer a.rig.noise.during(noise)()
 		return a.run(ctx, []string{a.path(1)}, func(ctx context.Context, _ *Process) error {
 			return a.others(ctx, "other", arrayOps/4, 600) // through another LIF
 		})
@@ -112,7 +113,7 @@ func countersOfTheArray() []Injection {
 			Expect: []judge.Code{judge.ArrayDisagrees}, Run: onArray((*arrayWorld).sticks),
 		},
 		{
-			Name: "counters of an array are late", Kind: "counters", Storage: true, Strengths: []Strength{{"5 s of 60", 5. / 60}, {"15 s of 60", 15. / 60}, {"30 s of 60", 30. / 60}},
+			Name: "counters of an array are late", Kind: "counters", Storage: true, Strengths: []Strength{{"3 s", 3}, {"9 s", 9}, {"18 s", 18}},
 			Expect: []judge.Code{judge.ArrayDisagrees}, Run: onArray((*arrayWorld).late),
 		},
 		{
@@ -122,7 +123,7 @@ func countersOfTheArray() []Injection {
 	}
 }
 
-// percents makes strengths from percentages; Value is a fraction. The short form uses the last strength.
+// percents makes strengths from percentages; Value is a fraction.
 func percents(name string, percent ...float64) []Strength {
 	all := make([]Strength, 0, len(percent))
 	for _, p := range percent {
@@ -131,20 +132,12 @@ func percents(name string, percent ...float64) []Strength {
 	return all
 }
 
-// withPlace sets the place of injections, and the last strength of each as the gross one.
+// withPlace sets the place of injections.
 func withPlace(place string, all []Injection) []Injection {
 	for i := range all {
-		all[i].Place, all[i].Gross = place, all[i].Strengths[len(all[i].Strengths)-1].Name
+		all[i].Place = place
 	}
 	return all
-}
-
-// atShare waits until a share of the measured window is over.
-func (r *Rig) atShare(ctx context.Context, p *Process, share float64) error {
-	if err := p.Await(ctx, runfile.SpanMeasure); err != nil {
-		return err
-	}
-	return pause(ctx, time.Duration(share*float64(r.Seconds)*float64(time.Second)))
 }
 
 // inWindow calls do when a share of the window is over, unless nothing is injected.
@@ -153,7 +146,10 @@ func (r *Rig) inWindow(s Strength, share float64, do func(context.Context) error
 		if s.None() {
 			return nil
 		}
-		if err := r.atShare(ctx, p, share); err != nil {
+		if err := p.Await(ctx, runfile.SpanMeasure); err != nil {
+			return err
+		}
+		if err := r.into(ctx, share); err != nil {
 			return err
 		}
 		return do(ctx)
@@ -311,7 +307,7 @@ func flap(ctx context.Context, share float64, cut func(context.Context) error, h
 	silent := time.Duration(share * float64(period))
 	for {
 		if err := cut(ctx); err != nil {
-			return err
+			return unlessEnded(ctx, err)
 		}
 		waited := pause(ctx, silent)
 		if err := errors.Join(heal(), waited, pause(ctx, period-silent)); err != nil {
@@ -360,20 +356,15 @@ func (w *arrayWorld) freezes(ctx context.Context, s Strength) (runfile.Result, e
 }
 
 func (w *arrayWorld) sticks(ctx context.Context, s Strength) (runfile.Result, error) {
-	return w.miscounted(ctx, s, s.Value, ontap.Miscount{Stuck: true})
-}
-
-func (w *arrayWorld) miscounted(ctx context.Context, s Strength, share float64, m ontap.Miscount) (runfile.Result, error) {
-	return w.run(ctx, []string{w.path(1)}, w.rig.inWindow(s, share, func(context.Context) error {
-		w.rest.Standin.SetMiscount(m)
+	return w.run(ctx, []string{w.path(1)}, w.rig.inWindow(s, s.Value, func(context.Context) error {
+		w.rest.Standin.SetMiscount(ontap.Miscount{Stuck: true})
 		return nil
 	}))
 }
 
 // late and twice miscount from before the run.
 func (w *arrayWorld) late(ctx context.Context, s Strength) (runfile.Result, error) {
-	lag := time.Duration(s.Value * float64(w.rig.Seconds) * float64(time.Second))
-	w.rest.Standin.SetMiscount(ontap.Miscount{Lag: lag})
+	w.rest.Standin.SetMiscount(ontap.Miscount{Lag: seconds(s.Value)})
 	return w.run(ctx, []string{w.path(1)}, nil)
 }
 

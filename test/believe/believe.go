@@ -58,8 +58,8 @@ type Injection struct {
 	Expect []judge.Code
 	// Alone: no other lane works meanwhile, because the injection would disturb it.
 	Alone bool
-	// Gross is the name of the strength that the short form injects. It must be noticed. Empty = not
-	// part of the short form.
+	// Gross is the name of the strength that the tests inject, which must be noticed. Empty = no test
+	// injects it.
 	Gross string
 	// Storage: the injection falsifies the storage's counters, not what the client measured.
 	Storage bool

@@ -97,9 +97,9 @@ func guestHonest() []Honest {
 	return []Honest{{
 		Name: "random reads by the kernel's client", Place: guestPlace, Alone: true,
 		Run: func(ctx context.Context, w World, noise bool) (runfile.Result, error) {
-			g, ok := w.(*guestWorld)
-			if !ok {
-				return runfile.Result{}, fmt.Errorf("the place opens %T", w)
+			g, err := as[*guestWorld](w)
+			if err != nil {
+				return runfile.Result{}, err
 			}
 			return g.plain(ctx, noise)
 		},
@@ -262,23 +262,23 @@ func guestInjections() []Injection {
 func networkOfGuests() []guestInjection {
 	return []guestInjection{
 		{Injection: Injection{
-			Name: "packets are lost, kernel's client", Strengths: wholePercents(.01, .1, 1), Gross: "1 %",
+			Name: "packets are lost, kernel's client", Strengths: wholePercents(.01, .1, 1),
 			Expect: []judge.Code{judge.Retransmits},
 		}, shell: "beside() { network 0 loss %g%%; }"},
 		{Injection: Injection{
-			Name: "packets are lost, our client", Strengths: wholePercents(.01, .1, 1), Gross: "1 %",
+			Name: "packets are lost, our client", Strengths: wholePercents(.01, .1, 1),
 			Expect: []judge.Code{judge.Retransmits},
 		}, shell: "beside() { network 0 loss %g%%; }", plan: ourClient},
 		{Injection: Injection{
-			Name: "packets overtake others and come twice", Strengths: wholePercents(1, 10, 25), Gross: "25 %",
+			Name: "packets overtake others and come twice", Strengths: wholePercents(1, 10, 25),
 			Expect: []judge.Code{judge.Retransmits},
 		}, shell: "beside() { network 2 reorder %[1]g%% duplicate %[1]g%%; }", plan: ourClient},
 		{Injection: Injection{
 			Name: "the network becomes slower in the window", Strengths: []Strength{{"by 1 ms", 1}, {"by 5 ms", 5}, {"by 20 ms", 20}},
-			Gross: "by 20 ms", Expect: []judge.Code{judge.NotSteady},
+			Expect: []judge.Code{judge.NotSteady},
 		}, shell: "beside() { sleep 3; network %g; }"},
 		{Injection: Injection{
-			Name: "the delay of the network varies", Strengths: []Strength{{"by 2 ms", 2}, {"by 10 ms", 10}}, Gross: "by 10 ms",
+			Name: "the delay of the network varies", Strengths: []Strength{{"by 2 ms", 2}, {"by 10 ms", 10}},
 			Expect: []judge.Code{judge.NotSteady, judge.Retransmits}, // a packet with a shorter delay overtakes others
 		}, shell: "beside() { network %[1]g %[1]gms; }"},
 	}
@@ -289,25 +289,25 @@ func mountsOfGuests() []guestInjection {
 	return []guestInjection{
 		{Injection: Injection{
 			Name: "the volume is mounted with another version", Strengths: []Strength{{"NFSv3 for NFSv4.1", 3}, {"NFSv4.0 for NFSv4.1", 4}},
-			Gross: "NFSv3 for NFSv4.1", Expect: []judge.Code{judge.ProtocolMismatch},
+			Expect: []judge.Code{judge.ProtocolMismatch},
 		}, shell: "OPTIONS=vers=%g; [ $OPTIONS = vers=4 ] && OPTIONS=vers=4.0 || OPTIONS=vers=3,nolock"},
 		{
 			Injection: Injection{
-				Name: "a local file system is in the place of the mount", Strengths: []Strength{{"ext4", 1}}, Gross: "ext4",
+				Name: "a local file system is in the place of the mount", Strengths: []Strength{{"ext4", 1}},
 				Expect: []judge.Code{judge.NotNFS},
 			}, shell: "before() { OPTIONS=''; mkdir -p /export/data/local && mount --bind /export/data/local /mnt/nfs; } # %g",
 			plan: func(p *runfile.Plan, _ Strength) { p.Engine.RequireNFS = false },
 		},
 		{Injection: Injection{
 			Name: "another process reads on the same mount", Strengths: []Strength{{"now and then", .5}, {"all the time", 0}},
-			Gross: "all the time", Expect: []judge.Code{judge.ForeignLoad},
+			Expect: []judge.Code{judge.ForeignLoad},
 		}, shell: "beside() { while injecting; do dd if=/mnt/nfs/believe/c0-j0.dat of=/dev/null bs=32k count=64 iflag=direct 2>/dev/null; sleep %g; done; }"},
 		{Injection: Injection{
 			Name: "other processes keep the client busy", Strengths: []Strength{{"one of two CPUs", 1}, {"both CPUs", 2}, {"twice both", 4}},
-			Gross: "twice both", Expect: []judge.Code{judge.ClientCPUBound},
+			Expect: []judge.Code{judge.ClientCPUBound},
 		}, shell: "beside() { for n in $(seq %g); do while injecting; do :; done & done; wait; }"},
 		{Injection: Injection{
-			Name: "the mount has sync and noac", Strengths: []Strength{{"both", 1}}, Gross: "both",
+			Name: "the mount has sync and noac", Strengths: []Strength{{"both", 1}},
 		}, shell: "OPTIONS=vers=4.1,sync,noac # %g"},
 	}
 }

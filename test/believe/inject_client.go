@@ -29,16 +29,16 @@ func beside(s shape, span string, do func(ctx context.Context, l *Lane, p *Proce
 	})
 }
 
-// into waits until a share of the measured window is over.
-func (l *Lane) into(ctx context.Context, share float64) error {
-	return pause(ctx, time.Duration(share*float64(l.rig.Seconds)*float64(time.Second)))
+// into waits for a share of the measured window.
+func (r *Rig) into(ctx context.Context, share float64) error {
+	return pause(ctx, seconds(share*float64(r.Seconds)))
 }
 
 func seconds(v float64) time.Duration { return time.Duration(v * float64(time.Second)) }
 
 // stall stops the load in the middle of its window.
 func stall(ctx context.Context, l *Lane, p *Process, v float64) error {
-	if err := errors.Join(l.into(ctx, 0.4), p.Signal(syscall.SIGSTOP)); err != nil {
+	if err := errors.Join(l.rig.into(ctx, 0.4), p.Signal(syscall.SIGSTOP)); err != nil {
 		return err
 	}
 	return errors.Join(pause(ctx, seconds(v)), p.Signal(syscall.SIGCONT))

@@ -84,7 +84,7 @@ func (f *liar) begin(ctx context.Context, p *Process) error {
 }
 
 // lie makes runs whose collector reads false counters.
-func lie(s shape, how falsify) func(context.Context, World, Strength) (runfile.Result, error) {
+func lie(how falsify) func(context.Context, World, Strength) (runfile.Result, error) {
 	return in(func(ctx context.Context, l *Lane, strength Strength) (result runfile.Result, err error) {
 		listener, err := listenIn(l.server, fmt.Sprintf("%s:%d", l.paths[0], portCountersRelay))
 		if err != nil {
@@ -94,7 +94,7 @@ func lie(s shape, how falsify) func(context.Context, World, Strength) (runfile.R
 		serve := &http.Server{ReadHeaderTimeout: 5 * time.Second, Handler: f}
 		done := make(chan error, 1)
 		go func() { done <- serve.Serve(listener) }()
-		p := l.plan(s)
+		p := l.plan(randomRead())
 		p.Collect.Sources = []runfile.Source{l.source(portCountersRelay)}
 		result, err = l.run(ctx, p, Load{During: f.begin})
 		err = errors.Join(err, serve.Close())
@@ -105,7 +105,7 @@ func lie(s shape, how falsify) func(context.Context, World, Strength) (runfile.R
 	})
 }
 
-// reset makes counters start anew at a share of the window.
+// reset makes counters restart at zero at a share of the window.
 func reset(announced bool) falsify {
 	return func(f *falsified, d *counters.Document, at, v float64) {
 		if !f.keeps(at, v) {
@@ -152,11 +152,11 @@ func tooMuch(_ *falsified, d *counters.Document, _, v float64) {
 }
 
 func anotherVolume(_ *falsified, d *counters.Document, _, v float64) {
-	more := d.Time.Sub(d.StartTime).Seconds() * v
-	counts(d, func(ops, bytes *uint64) {
-		*ops += uint64(more)
-		*bytes += uint64(more * blockBytes)
-	})
+	more := uint64(d.Time.Sub(d.StartTime).Seconds() * v)
+	for _, c := range []*counters.Counts{&d.Total, &d.Listeners[0].Counts} {
+		c.ReadOps += more
+		c.ReadBytes += more * blockBytes
+	}
 }
 
 func jump(_ *falsified, d *counters.Document, at, v float64) {
@@ -168,13 +168,13 @@ func jump(_ *falsified, d *counters.Document, at, v float64) {
 func counterInjections() []Injection {
 	row := func(name string, strengths []Strength, how falsify, expect ...judge.Code) Injection {
 		return Injection{
-			Name: name, Kind: "counters", Place: placeEmbedded, Strengths: strengths, Expect: expect, Storage: true, Run: lie(randomRead(), how),
+			Name: name, Kind: "counters", Place: placeEmbedded, Strengths: strengths, Expect: expect, Storage: true, Run: lie(how),
 		}
 	}
 	late := []Strength{{"at a tenth of the window", 0.1}, {"at half", 0.5}, {"at nine tenths", 0.9}}
 	return []Injection{
-		row("counters begin anew, with a new start", late, reset(true)),
-		row("counters begin anew, without a word", late, reset(false)),
+		row("counters restart at zero, their start time changes", late, reset(true)),
+		row("counters restart at zero, their start time stays", late, reset(false)),
 		row("counters stick, their time goes on", late, stick, judge.ArrayDisagrees),
 		row("counters lag, their time does not say so", []Strength{{"1 s", 1}, {"3 s", 3}, {"8 s", 8}}, lag, judge.ArrayDisagrees),
 		row("counters count too much", []Strength{{"1.05 times", 1.05}, {"1.2 times", 1.2}, {"2 times", 2}}, tooMuch, judge.ArrayDisagrees),

@@ -16,21 +16,21 @@ func (l *Lane) iptables(ctx context.Context, action, rule string) error {
 
 // filter applies a rule until the context ends.
 func (l *Lane) filter(ctx context.Context, rule string) error {
-	if err := l.iptables(ctx, "-A", rule); err != nil {
+	if err := l.iptables(context.WithoutCancel(ctx), "-A", rule); err != nil {
 		return err
 	}
 	<-ctx.Done()
 	return l.iptables(context.WithoutCancel(ctx), "-D", rule)
 }
 
-// slower makes the last path of a load slower until the load ends.
-func slower(s shape) func(ctx context.Context, l *Lane, p *Process, v float64) error {
+// slower makes a path slower until the load ends.
+func slower(path int) func(ctx context.Context, l *Lane, p *Process, v float64) error {
 	return func(ctx context.Context, l *Lane, _ *Process, v float64) error {
-		if err := l.setRate(ctx, s.paths-1, v); err != nil {
-			return err
+		err := l.setRate(context.WithoutCancel(ctx), path, v)
+		if err == nil {
+			<-ctx.Done()
 		}
-		<-ctx.Done()
-		return l.setRate(context.WithoutCancel(ctx), s.paths-1, 1)
+		return errors.Join(err, l.setRate(context.WithoutCancel(ctx), path, 1))
 	}
 }
 
@@ -46,12 +46,12 @@ func networkInjections() []Injection {
 		{
 			Name: "one of two paths is slower", Kind: "network", Place: placeGanesha,
 			Strengths: []Strength{{"95 % of its rate", 0.95}, {"80 %", 0.8}, {"50 %", 0.5}, {"20 %", 0.2}},
-			Expect:    []judge.Code{judge.PathImbalance}, Run: beside(two, runfile.SpanBaseline, slower(two)),
+			Expect:    []judge.Code{judge.PathImbalance}, Run: beside(two, runfile.SpanBaseline, slower(1)),
 		},
 		{
 			Name: "one of four paths is slower, full scans", Kind: "network", Place: placeEmbedded,
 			Strengths: []Strength{{"80 % of its rate", 0.8}, {"50 %", 0.5}, {"10 %", 0.1}},
-			Expect:    []judge.Code{judge.PathImbalance}, Run: beside(sequentialRead().over(4), runfile.SpanBaseline, slower(four)),
+			Expect:    []judge.Code{judge.PathImbalance}, Run: beside(sequentialRead().over(4), runfile.SpanBaseline, slower(3)),
 		},
 		{
 			Name: "one of two paths loses packets", Kind: "network", Place: placeGanesha, Strengths: lossy,
@@ -62,7 +62,7 @@ func networkInjections() []Injection {
 			Expect: []judge.Code{judge.Retransmits}, Run: beside(randomRead(), runfile.SpanBaseline, lose(randomRead())),
 		},
 		{
-			Name: "paths that do not answer from the start", Kind: "network", Place: placeEmbedded,
+			Name: "paths that refuse connections from the start", Kind: "network", Place: placeEmbedded,
 			Strengths: []Strength{{"1 of 4", 1}, {"2 of 4", 2}, {"3 of 4", 3}},
 			Expect:    []judge.Code{judge.PathUnused}, Gross: "3 of 4",
 			Run: in(func(ctx context.Context, l *Lane, s Strength) (runfile.Result, error) {
@@ -82,7 +82,7 @@ func networkInjections() []Injection {
 			Strengths: []Strength{{"0.5 s", 0.5}, {"2 s", 2}, {"5 s", 5}},
 			Expect:    []judge.Code{judge.ChannelLost, judge.NotSteady},
 			Run: beside(two, runfile.SpanMeasure, func(ctx context.Context, l *Lane, _ *Process, v float64) error {
-				if err := l.into(ctx, 0.3); err != nil {
+				if err := l.rig.into(ctx, 0.3); err != nil {
 					return err
 				}
 				silent, cancel := context.WithTimeout(ctx, seconds(v))
@@ -159,7 +159,7 @@ func otherClient(from int) func(ctx context.Context, l *Lane, p *Process, v floa
 		case fromMidRun:
 			p.Schedule.BaselineSeconds = own.BaselineSeconds + own.WarmupSeconds + own.DurationSeconds/2
 		}
-		_, err := l.rig.Run(ctx, Load{Plan: p, Netns: l.other})
-		return unlessEnded(ctx, err)
+		r, err := l.rig.Run(ctx, Load{Plan: p, Netns: l.other})
+		return unlessEnded(ctx, errors.Join(err, failureOf(r)))
 	}
 }

@@ -137,8 +137,8 @@ func serverInjections() []Injection {
 			Expect:    []judge.Code{judge.Stalls},
 			Run: beside(thoughtful(), runfile.SpanMeasure, func(ctx context.Context, l *Lane, _ *Process, v float64) error {
 				for ctx.Err() == nil {
-					err := errors.Join(syscall.Kill(l.pid, syscall.SIGSTOP), ignore(pause(ctx, seconds(v))),
-						syscall.Kill(l.pid, syscall.SIGCONT), ignore(pause(ctx, seconds(1-v))))
+					err := errors.Join(l.process.Process.Signal(syscall.SIGSTOP), ignore(pause(ctx, seconds(v))),
+						l.process.Process.Signal(syscall.SIGCONT), ignore(pause(ctx, seconds(1-v))))
 					if err != nil {
 						return err
 					}
@@ -148,7 +148,7 @@ func serverInjections() []Injection {
 		},
 		{
 			Name: "a cache of the server holds a part of the files", Kind: "server", Place: placeEmbedded, Strengths: held,
-			Expect: []judge.Code{judge.CacheSuspected}, Small: true, Run: caches(thoughtful()),
+			Expect: []judge.Code{judge.CacheSuspected}, Small: true, Run: caches(),
 		},
 		{
 			Name: "a cache before the server answers, the server counts", Kind: "server", Place: placeEmbedded, Strengths: held,
@@ -175,7 +175,7 @@ func serverInjections() []Injection {
 			Run:       in(otherVersion),
 		},
 		{
-			Name: "the files were made thin behind the run's back", Kind: "server", Place: placeGanesha,
+			Name: "the files became sparse before the run", Kind: "server", Place: placeGanesha,
 			Strengths: []Strength{{"a part", 0.3}, {"all", 1}}, Expect: []judge.Code{judge.VerificationFailed},
 			Run: in(thin),
 		},
@@ -185,9 +185,9 @@ func serverInjections() []Injection {
 // ignore discards the error of a context that has ended.
 func ignore(error) error { return nil }
 
-func caches(s shape) func(context.Context, World, Strength) (runfile.Result, error) {
+func caches() func(context.Context, World, Strength) (runfile.Result, error) {
 	return in(func(ctx context.Context, l *Lane, strength Strength) (runfile.Result, error) {
-		return l.relayed(ctx, l.plan(s), &relay{answer: func(c rpcCall) time.Duration {
+		return l.relayed(ctx, l.plan(thoughtful()), &relay{answer: func(c rpcCall) time.Duration {
 			if c.data() && place(c) >= strength.Value {
 				return serviceTime
 			}

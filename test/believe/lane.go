@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -32,7 +31,7 @@ func lanePlaces() []Place {
 const (
 	lanePaths = 4
 	laneMbit  = 50 // rate of each path, on the wire
-	// tbf counts neither the preamble nor the checksum of a frame: 24 bytes of 1538.
+	// tbf counts neither preamble, checksum nor gap of a frame: 24 bytes of 1538.
 	laneBits = 49.22e6
 	// The ports of the NFS server, of the relay in front of it, and of their counters.
 	portNFS, portRelay, portCounters, portCountersRelay = 2049, 2149, 8080, 8180
@@ -56,7 +55,6 @@ type Lane struct {
 	client, other, router, server string   // network namespaces
 	cgroup                        string   // control group of the load, below each controller
 	process                       *exec.Cmd
-	pid                           int // of the server
 	thin                          int // number of directories with sparse files so far
 }
 
@@ -80,7 +78,7 @@ func openLane(ctx context.Context, rig *Rig, number int, ganesha bool) (World, e
 	err := os.MkdirAll(l.data, 0o755)
 	err = errors.Join(err, os.Chmod(l.data, 0o777))
 	if err == nil {
-		err = l.open(ctx, name, ganesha)
+		err = l.open(ctx, name)
 	}
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
@@ -88,7 +86,7 @@ func openLane(ctx context.Context, rig *Rig, number int, ganesha bool) (World, e
 	return l, nil
 }
 
-func (l *Lane) open(ctx context.Context, name string, ganesha bool) error {
+func (l *Lane) open(ctx context.Context, name string) error {
 	var subnets []string
 	for i := range lanePaths {
 		subnets = append(subnets, l.subnet(236, i)+".0/24")
@@ -98,7 +96,7 @@ func (l *Lane) open(ctx context.Context, name string, ganesha bool) error {
 		"ip netns add " + l.client, "ip netns add " + l.other, "ip netns add " + l.router,
 		"ip netns exec " + l.router + " sysctl -qw net.ipv4.ip_forward=1",
 	}
-	if ganesha {
+	if !l.embed {
 		array, err := lab.Up(name, subnets, "--no-offload", "--data", l.data)
 		if err != nil {
 			return err
@@ -108,7 +106,7 @@ func (l *Lane) open(ctx context.Context, name string, ganesha bool) error {
 		lines = append(lines, "ip netns add "+l.server)
 	}
 	for i := range lanePaths {
-		lines = append(lines, l.link(i, ganesha)...)
+		lines = append(lines, l.link(i)...)
 	}
 	for _, n := range []string{l.client, l.other, l.router} {
 		lines = append(lines, "ip -n "+n+" link set lo up")
@@ -116,17 +114,17 @@ func (l *Lane) open(ctx context.Context, name string, ganesha bool) error {
 	if err := errors.Join(commands(ctx, lines...), l.makeCgroups()); err != nil {
 		return err
 	}
-	if ganesha {
-		return l.findServer()
+	if l.embed {
+		return l.serve(ctx)
 	}
-	return l.serve(ctx)
+	return nil
 }
 
 // link returns the commands that join client, other and server over one path.
-func (l *Lane) link(i int, ganesha bool) []string {
+func (l *Lane) link(i int) []string {
 	s, c, o := l.subnet(236, i), l.subnet(237, i), l.subnet(238, i)
 	var lines []string
-	if ganesha { // its script made the link to this machine
+	if !l.embed { // its script made the link to this machine
 		old := fmt.Sprintf("nb-bel%d-%d", l.number, i+1)
 		lines = append(lines, fmt.Sprintf("ip link set %s netns %s", old, l.router), fmt.Sprintf("ip -n %s link set %s name s%d", l.router, old, i))
 	} else {
@@ -144,17 +142,12 @@ func (l *Lane) link(i int, ganesha bool) []string {
 		fmt.Sprintf("ip netns exec %s ethtool -K s%d tso off gso off gro off", l.router, i),
 		l.rateCommand(i, 1), l.rateCommandOf(l.router, fmt.Sprintf("s%d", i), 1),
 	)
-	if !ganesha {
-		lines = append(lines,
-			fmt.Sprintf("ip -n %s route add default via %s.1 dev lif%d metric %d", l.server, s, i+1, i+1),
-			fmt.Sprintf("ip -n %s route add default via %s.1 dev lif%d table %d", l.server, s, i+1, 101+i),
-			fmt.Sprintf("ip -n %s rule add from %s.2 table %d", l.server, s, 101+i),
-		)
-	} else {
-		lines = append(lines,
-			fmt.Sprintf("ip -n %s route replace default via %s.1 dev lif%d metric %d", l.server, s, i+1, i+1),
-			fmt.Sprintf("ip -n %s route replace default via %s.1 dev lif%d table %d", l.server, s, i+1, 101+i),
-		)
+	lines = append(lines,
+		fmt.Sprintf("ip -n %s route replace default via %s.1 dev lif%d metric %d", l.server, s, i+1, i+1),
+		fmt.Sprintf("ip -n %s route replace default via %s.1 dev lif%d table %d", l.server, s, i+1, 101+i),
+	)
+	if l.embed {
+		lines = append(lines, fmt.Sprintf("ip -n %s rule add from %s.2 table %d", l.server, s, 101+i))
 	}
 	for netns, net := range map[string]string{l.client: c, l.other: o} {
 		dev := netns[len(netns)-1:]
@@ -198,7 +191,6 @@ func (l *Lane) serve(ctx context.Context) error {
 	if err := l.process.Start(); err != nil {
 		return err
 	}
-	l.pid = l.process.Process.Pid
 	deadline := time.Now().Add(20 * time.Second)
 	for {
 		c, err := dialIn(l.client, fmt.Sprintf("%s:%d", l.paths[lanePaths-1], portNFS))
@@ -214,28 +206,11 @@ func (l *Lane) serve(ctx context.Context) error {
 	}
 }
 
-// findServer finds the process of NFS-Ganesha.
-func (l *Lane) findServer() error {
-	out, err := exec.Command("ip", "netns", "pids", l.server).Output()
-	if err != nil {
-		return err
-	}
-	for word := range strings.FieldsSeq(string(out)) {
-		name, err := os.ReadFile(filepath.Join("/proc", word, "comm"))
-		if err == nil && strings.HasPrefix(string(name), "ganesha") {
-			_, err := fmt.Sscan(word, &l.pid)
-			return err
-		}
-	}
-	return fmt.Errorf("there is no NFS-Ganesha in %s", l.server)
-}
-
 // Close implements World.
 func (l *Lane) Close() error {
 	var errs []error
 	if l.process != nil {
-		_ = l.process.Process.Signal(syscall.SIGCONT)
-		_ = l.process.Process.Kill()
+		_ = l.process.Process.Kill() // also if it is stopped
 		_ = l.process.Wait() // it was killed
 		l.process = nil
 	}
@@ -253,10 +228,13 @@ func (l *Lane) Close() error {
 	return errors.Join(append(errs, os.RemoveAll(l.data))...)
 }
 
+// unifiedCgroups is the folder of version 2.
+const unifiedCgroups = "/sys/fs/cgroup"
+
 // controllers returns the folders of the CPU controller: two for version 1, one for version 2.
 func controllers() []string {
 	if _, err := os.Stat("/sys/fs/cgroup/cgroup.controllers"); err == nil {
-		return []string{"/sys/fs/cgroup"}
+		return []string{unifiedCgroups}
 	}
 	return []string{"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpuacct"}
 }
@@ -264,6 +242,9 @@ func controllers() []string {
 func (l *Lane) makeCgroups() error {
 	var errs []error
 	for _, c := range controllers() {
+		if c == unifiedCgroups {
+			errs = append(errs, os.WriteFile(filepath.Join(c, "cgroup.subtree_control"), []byte("+cpu"), 0o644))
+		}
 		errs = append(errs, os.MkdirAll(filepath.Join(c, l.cgroup), 0o755))
 	}
 	return errors.Join(errs...)
@@ -273,7 +254,7 @@ func (l *Lane) makeCgroups() error {
 func (l *Lane) limitCPU(cores float64) error {
 	const period = 100_000
 	first := controllers()[0]
-	if first == "/sys/fs/cgroup" {
+	if first == unifiedCgroups {
 		value := "max"
 		if cores > 0 {
 			value = fmt.Sprintf("%d %d", int(cores*period), period)
@@ -302,8 +283,8 @@ func (l *Lane) run(ctx context.Context, p runfile.Plan, o Load) (runfile.Result,
 	return l.rig.Run(ctx, o)
 }
 
-// load makes a run of a shape. An open loop goes through a relay with the time of a disk: without
-// one, its latency is that of this machine's CPUs.
+// load makes a run of a shape. An open loop runs through a relay that delays each reply like a disk.
+// Otherwise its latency depends on the CPUs of this machine.
 func (l *Lane) load(ctx context.Context, s shape, o Load) (runfile.Result, error) {
 	if raw := s.workload.Raw; raw != nil && raw.OperationsPerSecond > 0 {
 		return l.relayed(ctx, l.plan(s), diskRelay(), o)

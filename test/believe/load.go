@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -56,9 +57,6 @@ type Load struct {
 	// RealMachine: the load sees the CPU time of the real machine. Otherwise it sees a machine on
 	// which no other lane works.
 	RealMachine bool
-	// Prepare is called when the process exists and before it does anything slow, for example to move
-	// it into a control group.
-	Prepare func(p *Process) error
 	// During runs beside the load. Its context ends with the load.
 	During func(ctx context.Context, p *Process) error
 
@@ -154,11 +152,7 @@ func (r *Rig) Run(ctx context.Context, l Load) (runfile.Result, error) {
 	if err := errors.Join(runfile.WritePlan(&b, l.Plan), os.WriteFile(plan, b.Bytes(), 0o600)); err != nil {
 		return runfile.Result{}, err
 	}
-	program := r.Nfsbench
-	if l.Program != "" {
-		program = l.Program
-	}
-	args := append([]string{program, "load", "--plan", plan, "--output-file", result, "--progress", "json"}, l.Args...)
+	args := append([]string{cmp.Or(l.Program, r.Nfsbench), "load", "--plan", plan, "--output-file", result, "--progress", "json"}, l.Args...)
 	args = inNetns(l.Netns, args...)
 	if !l.RealMachine {
 		m, err := newOwnMachine(dir, r.noise)
@@ -170,13 +164,10 @@ func (r *Rig) Run(ctx context.Context, l Load) (runfile.Result, error) {
 	said, err := r.follow(ctx, l, append(slices.Clone(l.Within), args...))
 	f, openErr := os.Open(result)
 	if openErr != nil {
-		return runfile.Result{}, fmt.Errorf("nfsbench load: %w: %s", errors.Join(err, ctx.Err()), said)
+		return runfile.Result{}, fmt.Errorf("nfsbench load: %w: %s", errors.Join(err, ctx.Err(), openErr), said)
 	}
 	defer func() { _ = f.Close() }() // only read
 	read, readErr := runfile.ReadResult(f)
-	if _, ok := errors.AsType[*exec.ExitError](err); ok { // the result reports it
-		err = nil
-	}
 	return read, errors.Join(err, readErr)
 }
 
@@ -205,13 +196,10 @@ func (r *Rig) follow(ctx context.Context, l Load, args []string) (string, error)
 	p := &Process{Pid: cmd.Process.Pid, entered: map[string]chan struct{}{}}
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Kill() })
-	var prepared, beside, machine error
+	var beside, machine error
 	var wait sync.WaitGroup
 	if l.machine != nil {
 		wait.Go(func() { machine = l.machine.follow(ctx, p.Pid) })
-	}
-	if l.Prepare != nil {
-		prepared = l.Prepare(p)
 	}
 	wait.Go(func() {
 		if l.During != nil {
@@ -220,13 +208,18 @@ func (r *Rig) follow(ctx context.Context, l Load, args []string) (string, error)
 	})
 	said := p.listen(bufio.NewScanner(stderr))
 	stop()
-	err = cmd.Wait()
+	if err = cmd.Wait(); err != nil {
+		said = err.Error() + ": " + said
+	}
+	if _, ok := errors.AsType[*exec.ExitError](err); ok { // the result reports it
+		err = nil
+	}
 	cancel()
 	wait.Wait()
 	if errors.Is(beside, context.Canceled) {
 		beside = nil
 	}
-	return said, errors.Join(err, prepared, beside, machine)
+	return said, errors.Join(err, beside, machine)
 }
 
 // listen reads the events of the load, and returns its other output.

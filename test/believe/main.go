@@ -44,7 +44,7 @@ func (s *settings) register(fs *flag.FlagSet) {
 		s.only = append(s.only, v)
 		return nil
 	})
-	fs.Func("without", "a place that cannot be had here; may be repeated", func(v string) error {
+	fs.Func("without", "a place to leave out; may be repeated", func(v string) error {
 		if !slices.ContainsFunc(places(), func(p Place) bool { return p.Name == v }) {
 			return fmt.Errorf("there is no place %q", v)
 		}
@@ -53,7 +53,7 @@ func (s *settings) register(fs *flag.FlagSet) {
 	})
 	fs.IntVar(&s.trials, "trials", 2, "pairs of runs for each strength of each injection, half as many of those made alone")
 	fs.IntVar(&s.aa, "aa", 300, "runs in which nothing is injected")
-	fs.IntVar(&s.lanes, "lanes", 8, "runs at once")
+	fs.IntVar(&s.lanes, "lanes", 6, "runs at once")
 	fs.IntVar(&s.firstLane, "first-lane", 0, "number of the first lane, of which names and subnets are made")
 	fs.IntVar(&s.seconds, "seconds", 12, "length of each measured window")
 	fs.BoolVar(&s.list, "list", false, "list the injections and end")
@@ -83,8 +83,7 @@ func (s *settings) run(ctx context.Context) error {
 			return err
 		}
 		return s.write(records)
-	}
-	if s.judge {
+	case s.judge:
 		records, err := s.judgeAgain()
 		if err != nil {
 			return err

@@ -6,21 +6,22 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"os/exec"
 	"sync"
+	"syscall"
 	"time"
 )
 
 // burn keeps a CPU busy for a share of the time, in pulses, until the context ends. It stands for
 // another process of this machine.
 func burn(ctx context.Context, share float64) error {
-	const period = 1000
-	script := fmt.Sprintf("while :; do timeout %.3f sh -c 'while :; do :; done'; sleep %.3f; done",
-		share*period/1000, (1-share)*period/1000)
-	if share >= 1 {
-		script = "while :; do :; done"
-	}
+	// It ends with the rig, even if that is killed.
+	script := fmt.Sprintf("while kill -0 %d; do timeout --foreground %.3f sh -c 'while :; do :; done'; sleep %.3f; done",
+		os.Getpid(), share, 1-share)
 	cmd := exec.CommandContext(ctx, "sh", "-c", script)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	return unlessEnded(ctx, cmd.Run())
 }
 
@@ -85,7 +86,7 @@ func (m *machineNoise) leave() {
 
 // noise is what an honest run must tolerate: another process of the machine works in pulses,
 // another link carries data, and the link of the run jitters by 2 %.
-func (l *Lane) noise(ctx context.Context, _ *Process) error {
+func (l *Lane) noise(ctx context.Context, _ *Process) (err error) {
 	l.rig.noise.enter()
 	defer l.rig.noise.leave()
 	listener, err := listenIn(l.router, l.subnet(238, 3)+".1:5001")
@@ -106,13 +107,14 @@ func (l *Lane) noise(ctx context.Context, _ *Process) error {
 		return err
 	}
 	defer func() { _ = c.Close() }()
+	defer func() { err = errors.Join(err, l.setRate(context.WithoutCancel(ctx), 0, 1)) }()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	block := make([]byte, 25_000) // 10 Mbit/s
 	for i := 0; ; i++ {
 		select {
 		case <-ctx.Done():
-			return errors.Join(l.setRate(context.WithoutCancel(ctx), 0, 1))
+			return nil
 		case <-tick.C:
 		}
 		if _, err := c.Write(block); err != nil {

@@ -17,7 +17,7 @@ import (
 const oraclePlace = "a database"
 
 // oraclePlaces lists the places of this file.
-// In shorter windows than 24 s, what other lanes do to this machine looks like a drift of a database.
+// In windows shorter than 24 s, the load of other lanes looks like a drift of the database.
 func oraclePlaces() []Place { return []Place{{Name: oraclePlace, Seconds: 24, Open: openOracle}} }
 
 // honestDatabases lists the database loads of the runs without an injection.

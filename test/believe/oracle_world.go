@@ -53,7 +53,7 @@ type databaseRun struct {
 	change  func(*runfile.Plan)
 }
 
-// The disk behind the server: so slow that what other lanes do to the CPUs hardly shows.
+// The disk behind the server: so slow that the CPU use of other lanes hardly affects it.
 const (
 	diskSmall = 5 * time.Millisecond
 	diskLarge = 40 * time.Millisecond // 1 MiB

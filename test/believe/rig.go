@@ -107,7 +107,7 @@ func aaTasks(kinds []Honest, runs int) []task {
 }
 
 // trialTasks make each injection trials times. All strengths of a trial share one honest run as
-// their pair. It alternates between the first, a middle and the last position.
+// their pair. It is the first, the last and a middle run in turn.
 func trialTasks(all []Injection, trials int) []task {
 	var out []task
 	for i := range trials {
@@ -115,7 +115,8 @@ func trialTasks(all []Injection, trials int) []task {
 			if in.Alone && i%2 == 1 { // they take long, because no other lane works meanwhile
 				continue
 			}
-			order := slices.Insert(slices.Clone(in.Strengths), i%(len(in.Strengths)+1), Strength{})
+			at := []int{0, len(in.Strengths), len(in.Strengths) / 2}[i%3]
+			order := slices.Insert(slices.Clone(in.Strengths), at, Strength{})
 			when := quiet
 			if in.Alone {
 				when = alone
@@ -219,8 +220,8 @@ func (s *session) width(p Place, now phase) int {
 	return min(width, len(s.queue(p, now)))
 }
 
-// laneNumbers is the number of lanes with their own names and subnets. For pNFS, eight lanes share
-// half of the values of an address's second byte.
+// laneNumbers is the number of lanes with their own names and subnets. The subnets of pNFS are 10.233
+// to 10.235, for sixteen lanes each; 10.236 is that of other servers.
 const laneNumbers = 48
 
 // number creates the numbers for the lanes that are open at once.
@@ -279,6 +280,12 @@ func (s *session) lane(ctx context.Context, p Place, queue <-chan task) (err err
 		}
 		if err := t.do(ctx, w, s.to); err != nil && ctx.Err() == nil {
 			s.to.emit(Record{Error: fmt.Sprintf("%s at %s: %v", t.name, t.place, err)})
+			err = w.Close() // the injection may still be there
+			w = nil
+			if err != nil {
+				<-s.slots
+				return fmt.Errorf("close %s: %w", p.Name, err)
+			}
 		}
 		<-s.slots
 		s.progress(t)

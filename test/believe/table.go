@@ -208,7 +208,7 @@ func writeSummary(b *strings.Builder, all []*row, records []Record) {
 		halves.count(t.Honest.Validity != judge.Valid)
 		invalidHalves.count(t.Honest.Validity == judge.Invalid)
 	})
-	fmt.Fprintf(b, "| what | so many runs (95 %% interval) | goal |\n|---|---|---|\n")
+	fmt.Fprintf(b, "| what | runs (95 %% interval) | goal |\n|---|---|---|\n")
 	fmt.Fprintf(b, "| the injection moves the result by more than 10 %%: flagged | %s | 99 %% |\n", tenth)
 	fmt.Fprintf(b, "| the same: noticed, so the run is Suspect or Invalid | %s | |\n", noticed)
 	fmt.Fprintf(b, "| by more than 5 %%: flagged | %s | 95 %% |\n", twentieth)
@@ -309,7 +309,7 @@ func writeFindings(b *strings.Builder, all []*row, records []Record) {
 }
 
 func writeAlarms(b *strings.Builder, records []Record) {
-	fmt.Fprintf(b, "\n### Runs with nothing injected\n\n| load | place | noise | Suspect or Invalid | by | p99 over its median, worst |\n|---|---|---|---|---|---|\n")
+	fmt.Fprintf(b, "\n### Runs with nothing injected\n\n| load | place | noise | Suspect or Invalid | by | largest p99 / median p99 |\n|---|---|---|---|---|---|\n")
 	type group struct {
 		AARun
 		alarms rate
