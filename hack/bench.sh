@@ -17,7 +17,7 @@
 #   --directory DIR  folder with O_DIRECT for the Kernel engine and fio (default /var/tmp)
 #   --name NAME      of the lab, --subnet A.B of its links: several may run at once
 #   --short          capacity rows: search once, and sweep only near the capacity
-#   --no-record      leave docs/performance.md as it is
+#   --no-record      leave docs/performance.md as it is, as --nfsbench, --other and --short do
 #
 #   FIO=FILE         a fio that has the nfs engine
 #
@@ -29,7 +29,7 @@
 # missing.
 set -euo pipefail
 REPO_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-for part in lib/common.sh bench/packages.sh bench/fio.sh; do
+for part in lib/common.sh lab/server.sh bench/packages.sh bench/fio.sh; do
 	# shellcheck source=/dev/null
 	source "$REPO_DIR/hack/$part"
 done
@@ -41,10 +41,10 @@ while (($#)); do
 	--list) list=yes ;;
 	--no-record) record=no ;;
 	--short) options+=(--short) record=no ;;
-	--nfsbench) ours=$(realpath "${2:?--nfsbench needs a value}") && shift ;;
-	--rows | --peers | --repeats | --seconds | --other | --out | --name | --subnet | --directory)
-		options+=("$1" "${2:?$1 needs a value}") && shift
-		;;
+	--nfsbench) ours=$(realpath "${2:?$1 needs a value}") record=no && shift ;;
+	--other) options+=("$1" "$(realpath "${2:?$1 needs a value}")") record=no && shift ;;
+	--out | --directory) options+=("$1" "$(realpath -m "${2:?$1 needs a value}")") && shift ;;
+	--rows | --peers | --repeats | --seconds | --name | --subnet) options+=("$1" "${2:?$1 needs a value}") && shift ;;
 	*) die "unexpected argument $1 (see --help)" ;;
 	esac
 	shift

@@ -25,6 +25,7 @@ cd "$REPO_DIR"
 record=hack/test/complete-pass
 RUN_DIR=$(mktemp -d)
 export RUN_DIR
+trap 'rm -rf "$RUN_DIR"' EXIT
 
 list() { "$RUN_DIR/parts" list "$1"; }
 
@@ -98,6 +99,10 @@ write_record() {
 		say "not recorded: the tree has changes that are in no commit"
 		return
 	fi
+	if ! "$RUN_DIR/testsummary" -forbid-skips "$RUN_DIR" >/dev/null; then
+		say "not recorded: some tests were skipped"
+		return
+	fi
 	echo "$(git rev-parse HEAD) $(date -u +%F) $(((SECONDS + 59) / 60))" >"$record"
 	say "recorded in $record: commit it"
 }
@@ -110,7 +115,6 @@ go build -o "$RUN_DIR/" ./hack/test/parts ./hack/lib/testsummary
 case $what in
 --list)
 	for tier in test rest; do echo "$tier: $(list "$tier" | tr '\n' ' ')"; done
-	rm -rf "$RUN_DIR"
 	exit 0
 	;;
 test | all) mapfile -t parts < <(list "$what") ;;

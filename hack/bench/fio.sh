@@ -21,7 +21,7 @@ fio_with_nfs() {
 
 # fio_has_engines FIO succeeds where all engines are there that the rows use.
 fio_has_engines() {
-	"$1" --enghelp=nfs 2>/dev/null | grep -q nfs_url && "$1" --enghelp=libaio >/dev/null 2>&1
+	"$1" --enghelp=nfs 2>/dev/null | grep -q nfs_url && "$1" --enghelp=libaio >/dev/null 2>&1 && "$1" --enghelp=io_uring >/dev/null 2>&1
 }
 
 # fio_build makes one of Debian's source package. It fails, and says why, where

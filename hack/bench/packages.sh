@@ -1,22 +1,12 @@
 # shellcheck shell=bash
 # What the benchmark takes from the distribution. Sourced by bench.sh.
 
-# bench_packages installs what is missing, and only that: iperf3 as the wire's own
-# word, libnfs' programs and headers for the peers, a C compiler for ours of them.
+# bench_packages installs what is missing: iperf3, the programs and headers of libnfs for the peers,
+# and a C compiler for our own peers.
 bench_packages() {
-	local pair missing=()
-	for pair in iperf3:iperf3 nfs-cat:libnfs-utils gcc:gcc pkg-config:pkg-config make:make ip:iproute2; do
-		command -v "${pair%%:*}" >/dev/null || missing+=("${pair##*:}")
-	done
-	[[ -e /usr/include/nfsc/libnfs.h ]] || missing+=(libnfs-dev)
-	[[ -e /usr/include/zlib.h ]] || missing+=(zlib1g-dev)
-	[[ -e /usr/include/libaio.h ]] || missing+=(libaio-dev)
-	[[ -e /usr/include/stdio.h ]] || missing+=(libc6-dev)
-	((${#missing[@]})) || return 0
-	command -v apt-get >/dev/null || die "missing: ${missing[*]}; install them first"
-	say "installing ${missing[*]} ..."
-	apt-get update -qq >&2
-	DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -qq -y --no-install-recommends "${missing[@]}" >&2
+	need_packages iperf3:iperf3 nfs-cat:libnfs-utils gcc:gcc pkg-config:pkg-config make:make ip:iproute2 \
+		/usr/include/nfsc/libnfs.h:libnfs-dev /usr/include/zlib.h:zlib1g-dev /usr/include/libaio.h:libaio-dev \
+		/usr/include/stdio.h:libc6-dev
 }
 
 # peers_build FOLDER compiles what is in test/bench/peer.

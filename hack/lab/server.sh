@@ -13,7 +13,8 @@ need_packages() {
 	command -v apt-get >/dev/null || die "missing: ${missing[*]}; install them first"
 	say "installing ${missing[*]} ..."
 	apt-get update -qq >&2
-	RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "${missing[@]}" >&2
+	RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -qq -y --no-install-recommends \
+		"${missing[@]}" >&2
 }
 
 # have PATTERN succeeds when there is such a command or such a file.

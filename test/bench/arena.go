@@ -102,11 +102,13 @@ func (a *arena) lab(ctx context.Context, script, command string, options ...stri
 }
 
 func (a *arena) start(ctx context.Context, subnet string) error {
-	if err := a.ganesha(ctx, "down"); err != nil { // what a killed run has left
+	// A killed run of the same name may have left its servers and files.
+	if err := errors.Join(killAll(a.serverMark()), a.ganesha(ctx, "down")); err != nil {
 		return err
 	}
-	var err error
-	if a.data, err = os.MkdirTemp("", "nfsbench-bench-"); err != nil {
+	a.data = filepath.Join(os.TempDir(), "nfsbench-bench-"+a.name)
+	_ = unix.Unmount(a.data, unix.MNT_DETACH) // usually nothing is mounted there
+	if err := os.MkdirAll(a.data, 0o755); err != nil {
 		return err
 	}
 	if err := unix.Mount("nfsbench-bench", a.data, "tmpfs", 0, "mode=1777,size=8g"); err != nil {
@@ -137,19 +139,27 @@ func (a *arena) ganesha(ctx context.Context, command string, options ...string) 
 	return nil
 }
 
+// serverMark is an environment variable of all servers of this arena.
+func (a *arena) serverMark() string { return "NFSBENCH_BENCH_SERVER=" + a.name }
+
 // serve starts the other end of a tool where the NFS server is, unless it runs
 // already, and waits until it listens.
-func (a *arena) serve(tool string, port int, command ...string) error {
+func (a *arena) serve(ctx context.Context, tool string, port int, command ...string) error {
 	if a.servers[tool] != nil {
 		return nil
 	}
 	cmd := exec.Command("ip", append([]string{"netns", "exec", a.Netns}, command...)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Env = append(os.Environ(), a.serverMark())
+	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start the server of %s: %w", tool, err)
 	}
 	a.servers[tool] = cmd
-	for range 50 {
+	for range 300 {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		probe := exec.Command("ip", "netns", "exec", a.Netns, "ss", "-Hltn", fmt.Sprintf("sport = :%d", port))
 		if out, err := probe.Output(); err == nil && len(out) > 0 {
 			return nil
@@ -163,9 +173,9 @@ func (a *arena) serve(tool string, port int, command ...string) error {
 func (a *arena) prepare(ctx context.Context, p programs, j job) error {
 	switch j.Tool {
 	case toolIperf:
-		return a.serve(j.Tool, a.Port, p.Iperf, "-s", "-p", strconv.Itoa(a.Port))
+		return a.serve(ctx, j.Tool, a.Port, p.Iperf, "-s", "-p", strconv.Itoa(a.Port))
 	case toolSocket:
-		if err := a.serve(j.Tool, a.Bare, p.Socket, "serve", strconv.Itoa(a.Bare)); err != nil {
+		if err := a.serve(ctx, j.Tool, a.Bare, p.Socket, "serve", strconv.Itoa(a.Bare)); err != nil {
 			return err
 		}
 	}
@@ -178,7 +188,7 @@ func (a *arena) prepare(ctx context.Context, p programs, j job) error {
 			return err
 		}
 		return a.serve(
-			placeRelay, a.Relay, self, relayCommand, "--listen", fmt.Sprintf(":%d", a.Relay), "--server", "127.0.0.1:2049",
+			ctx, placeRelay, a.Relay, self, relayCommand, "--listen", fmt.Sprintf(":%d", a.Relay), "--server", "127.0.0.1:2049",
 			"--rate", strconv.Itoa(relayRate),
 		)
 	}

@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -21,11 +19,11 @@ import (
 
 func TestEachCapacityRowAsksForTheErrorAndTheTime(t *testing.T) {
 	want := []score.Check{
-		{Metric: score.MetricCapacity, Of: toolOurs, To: howSweep, AtLeast: 0.95, AtMost: 1.05, Every: true},
-		{Metric: score.MetricCapacity, Of: toolOurs, To: againName, AtLeast: 0.95, AtMost: 1.05, Every: true},
-		{Metric: score.MetricTime, Of: toolOurs, To: howSweep, AtMost: 0.2, Every: true},
+		{Metric: score.MetricCapacity, Of: toolOurs, To: howSweep, AtLeast: 0.95, AtMost: 1.05},
+		{Metric: score.MetricCapacity, Of: toolOurs, To: againName, AtLeast: 0.95, AtMost: 1.05},
+		{Metric: score.MetricTime, Of: toolOurs, To: howSweep, AtMost: 0.2},
 	}
-	beside := score.Check{Metric: score.MetricCapacity, Of: toolOurs, To: "fio, latency_target", AtLeast: 0.95, AtMost: 1.05, Every: true}
+	beside := score.Check{Metric: score.MetricCapacity, Of: toolOurs, To: "fio, latency_target", AtLeast: 0.95, AtMost: 1.05}
 	for _, r := range capacityRows() {
 		checks := want
 		if r.Name != "capacity-cpu" {
@@ -112,22 +110,6 @@ func TestTheRelayCountsRepliesAndChangesNoByte(t *testing.T) {
 	}
 	if err := r.replies(bytes.NewReader([]byte{0x7f, 255, 255, 255}), io.Discard); err == nil || !strings.Contains(err.Error(), "fragment") {
 		t.Errorf("a fragment of 2 GiB: %v", err)
-	}
-}
-
-func TestTheControlGroupOfAProcessIsRead(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "cgroup")
-	text := "9:devices:/a\n1:cpu,cpuacct:/b/c\n0::/d\n"
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for controller, want := range map[string]string{controllerCPU: "/b/c", controllersAll: "/d"} {
-		if got, err := groupOf(file, controller); err != nil || got != want {
-			t.Errorf("of controller %q: %q, %v; want %q", controller, got, err, want)
-		}
-	}
-	if got, err := groupOf(file, "memory"); err == nil {
-		t.Errorf("a hierarchy that is not there: %q", got)
 	}
 }
 

@@ -75,7 +75,15 @@ func orphan(file, then string) []string {
 
 func TestAChildThatHangsIsKilledWithAllThatItStarted(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pid")
-	_, _, err := runChild(t.Context(), 2*time.Second, orphan(file, "sleep 300"))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go func() {
+		for readable := false; !readable; time.Sleep(10 * time.Millisecond) {
+			text, err := os.ReadFile(file)
+			readable = err == nil && len(text) > 0
+		}
+		cancel(errHangs)
+	}()
+	_, _, err := runChild(ctx, time.Minute, orphan(file, "sleep 300"))
 	if !errors.Is(err, errHangs) {
 		t.Errorf("error %v, want that it hangs", err)
 	}

@@ -9,6 +9,9 @@
 //	arena.go     the lab, the files, the wire's iperf3;
 //	             processes: time limit, resource usage, no stray ones
 //	session.go   from the first measurement to the last word
+//	capacity.go  the rows that search for a capacity
+//	relay.go     a server with a known limit
+//	throttle.go  a limit of processor time
 //
 // Package score turns what was measured into ratios and a table.
 package main
@@ -147,7 +150,7 @@ func (s *settings) measure(ctx context.Context, rows []row) (err error) {
 		doc.Reminders = append(doc.Reminders, "directory rows: the Kernel engine and fio on "+fileSystem(s.directory)+" of this machine, by O_DIRECT; no NFS is in them")
 	}
 	if needs(rows, func(e entry) bool { return e.Bound > 0 }) {
-		doc.Reminders = append(doc.Reminders, capacityReminders(s.short)...)
+		doc.CapacityReminders = capacityReminders(s.short)
 	}
 	if needs(rows, func(e entry) bool { return e.Tool == toolSocket }) {
 		doc.Reminders = append(doc.Reminders, "floor rows: test/bench/peer sends READ calls of NFSv3 that were made before and looks at the length of the replies only")
@@ -155,12 +158,12 @@ func (s *settings) measure(ctx context.Context, rows []row) (err error) {
 	for _, text := range left {
 		doc.Reminders = append(doc.Reminders, "left out: "+text)
 	}
-	doc.Machine = machineFacts(ctx, s.programs, map[string]string{"fio": s.fioNote, "nfsbench": s.oursNote})
 	a, err := openArena(ctx, s.repo, s.name, s.subnet, need)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
+	doc.Machine = machineFacts(ctx, s.programs, map[string]string{"fio": s.fioNote, "nfsbench": s.oursNote})
 	one := &session{
 		programs: s.programs, arena: a, rows: rows, repeats: s.repeats, seconds: s.seconds,
 		scratch: scratch, out: s.out, say: os.Stderr, doc: doc, short: s.short,
@@ -209,8 +212,11 @@ func (s *settings) report(doc score.Document) error {
 	if s.page == "" || !doc.Complete || s.short || !whole || len(s.only) > 0 {
 		return nil
 	}
+	if err := publish(doc, s.page); err != nil {
+		return err
+	}
 	fmt.Fprintf(os.Stderr, "written: %s\n", s.page)
-	return publish(doc, s.page)
+	return nil
 }
 
 func now() string { return time.Now().UTC().Format(time.RFC3339) }

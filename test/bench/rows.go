@@ -329,7 +329,7 @@ func (r row) score() score.Row {
 	return out
 }
 
-// quick lists the rows that together use every program and place.
+// quick lists the rows that together use every program, and most places.
 const quick = "quick"
 
 func quickRows() []string {

@@ -29,7 +29,7 @@ type session struct {
 	hung           map[string]int // how often, by row and contender
 
 	short    bool                       // sweeps try only rates near the capacity
-	searched map[string]*score.Capacity // result of the last search, by row
+	searched map[string]*score.Capacity // result of the first search, by row
 }
 
 // mostHangs is how often a contender may hang in a row before it is left out of
@@ -57,8 +57,7 @@ func (s *session) run(ctx context.Context) error {
 	return nil
 }
 
-// take measures once. Its error ends the session; what goes wrong in a
-// contender is in the sample.
+// take measures once. Its error is that of an interrupt; other errors are in the sample.
 func (s *session) take(ctx context.Context, t turn) (score.Sample, error) {
 	r := s.rows[t.Row]
 	e := r.Entries[t.Entry]
@@ -69,7 +68,8 @@ func (s *session) take(ctx context.Context, t turn) (score.Sample, error) {
 	}
 	j := job{entry: e, Scene: s.arena.scene, Warmup: r.Warmup, Seconds: r.window(s.seconds), Output: filepath.Join(s.scratch, "output.json")}
 	if err := s.arena.prepare(ctx, s.programs, j); err != nil {
-		return sample, err
+		sample.State, sample.Message = score.StateFailed, "prepare: "+err.Error()
+		return sample, context.Cause(ctx)
 	}
 	began := time.Now()
 	err := s.measure(ctx, j, r.patience(e, s.seconds), &sample)

@@ -168,6 +168,7 @@ func fioCommand(program string, j job) []string {
 type fioReport struct {
 	Jobs []struct {
 		Error int `json:"error"`
+		Depth int `json:"latency_depth"`
 		Read  struct {
 			Bytes   int64 `json:"io_bytes"`
 			Ops     int64 `json:"total_ios"`
@@ -199,6 +200,9 @@ func parseFio(output []byte, s *score.Sample) error {
 		return fmt.Errorf("fio ended with error %d", group.Error)
 	case group.Read.Ops == 0 || group.Read.Runtime == 0:
 		return errors.New("fio did nothing")
+	}
+	if s.Capacity != nil {
+		s.Capacity.Depth = group.Depth
 	}
 	s.Seconds = float64(group.Read.Runtime) / 1000
 	s.Bytes, s.Ops = group.Read.Bytes, group.Read.Ops

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/gen"
 )
@@ -56,14 +57,14 @@ func TestCapacityOfALinkIsFound(t *testing.T) {
 	p.phase(t, b, v1alpha1.PhaseSucceeded, 10*time.Minute)
 	done := p.cleanedUp(t, b)
 	q := capacityOf(t, done, eightKiOfALink)
-	if q.LimitedBy != "Wire" {
+	if q.LimitedBy != judge.LimitWire {
 		t.Errorf("limited by %q, but the link is full", q.LimitedBy)
 	}
 	mustSay(t, done.Status.Message, "within a p99 of 50ms")
 	p.noFiles(t)
 }
 
-// TestCapacityOfTwoClientsIsFoundTogether requires that both clients measure the same levels at the same times.
+// TestCapacityOfTwoClientsIsFoundTogether requires that both clients measure the same levels, mostly at the same time.
 func TestCapacityOfTwoClientsIsFoundTogether(t *testing.T) {
 	p := newPlot(t, 1)
 	b := p.create(t, p.benchmark("capacity", gen.Link("100M", 1500), gen.Clients(2), within50ms))

@@ -14,7 +14,7 @@ import (
 // stale lists the parts of tier rest with an input that changed since a commit.
 // First come those with the most changed inputs: they are the likeliest to break.
 func (t *table) stale(commit string) ([]string, error) {
-	out, err := command("git", "diff", "--name-only", commit, "HEAD")
+	out, err := command("git", "diff", "--name-only", commit)
 	if err != nil {
 		return nil, err
 	}

@@ -105,7 +105,7 @@ func capacity(b *strings.Builder, d Document, rows []Row) {
 			line := []string{
 				row.Title, cell(d, row, subject.Name, MetricCapacity, UnitOps), interval(d, row, subject.Name),
 				label(peer) + depth(d, row, peer.Name), cell(d, row, peer.Name, MetricCapacity, UnitOps), interval(d, row, peer.Name),
-				dash(both, "**%s**", percents(difference)),
+				dash(both, "**%s**", fmt.Sprintf("%+.1f %%", 100*(difference.Median-1))),
 			}
 			line = append(line, asked(d, row, MetricCapacity, peer.Name)...)
 			line = append(line, cell(d, row, subject.Name, MetricTime, "s")+" to "+cell(d, row, peer.Name, MetricTime, "s"), dash(timed, "**%.2f**", time.Median))
@@ -114,15 +114,6 @@ func capacity(b *strings.Builder, d Document, rows []Row) {
 		}
 	}
 	b.WriteString("\n")
-}
-
-// percents formats the median difference of a ratio from 1, with the range if there are several.
-func percents(s Spread) string {
-	text := fmt.Sprintf("%+.1f %%", 100*(s.Median-1))
-	if s.Repeats > 1 {
-		text += fmt.Sprintf(" (%+.1f..%+.1f)", 100*(s.Min-1), 100*(s.Max-1))
-	}
-	return text
 }
 
 // interval returns the interval of the last repeat.

@@ -26,21 +26,3 @@ func TestASweepConcludesWithTheFewestContradictions(t *testing.T) {
 		}
 	}
 }
-
-func TestEveryRepeatMustReachWhatIsAskedOfEvery(t *testing.T) {
-	row := Row{Name: "r", Unit: UnitCapacity}
-	var d Document
-	for i, ours := range []float64{100, 102, 94} {
-		for name, v := range map[string]float64{"ours": ours, "sweep": 100} {
-			d.Samples = append(d.Samples, Sample{Row: "r", Contender: name, Repeat: i + 1, State: StateDone, Capacity: &Capacity{OperationsPerSecond: v, Seconds: v}})
-		}
-	}
-	check := Check{Metric: MetricCapacity, Of: "ours", To: "sweep", AtLeast: 0.95, AtMost: 1.05}
-	if _, got := d.Judge(row, check); got != Met {
-		t.Errorf("the median: %s", got)
-	}
-	check.Every = true
-	if _, got := d.Judge(row, check); got != Missed {
-		t.Errorf("every repeat: %s", got)
-	}
-}

@@ -48,6 +48,8 @@ type Document struct {
 	Rows      []Row    `json:"rows"`
 	Samples   []Sample `json:"samples"`
 	Reminders []string `json:"reminders,omitempty"` // what a reader of the figures must know
+	// CapacityReminders are those of the capacity rows.
+	CapacityReminders []string `json:"capacityReminders,omitempty"`
 }
 
 // Machine describes the machine that the figures depend on.
@@ -85,7 +87,6 @@ type Check struct {
 	To      string  `json:"to,omitempty"`
 	AtLeast float64 `json:"atLeast,omitempty"` // 0 = no lower bound
 	AtMost  float64 `json:"atMost,omitempty"`  // 0 = no upper bound
-	Every   bool    `json:"every,omitempty"`   // each repeat must meet it, not only the median
 }
 
 // Sample is one measurement of one contender.
@@ -172,6 +173,11 @@ func (d Document) Only(capacity bool) Document {
 	}
 	d.Rows = slices.DeleteFunc(slices.Clone(d.Rows), func(r Row) bool { return is[r.Name] != capacity })
 	d.Samples = slices.DeleteFunc(slices.Clone(d.Samples), func(s Sample) bool { return is[s.Row] != capacity })
+	if capacity {
+		d.Reminders = nil
+	} else {
+		d.CapacityReminders = nil
+	}
 	return d
 }
 
@@ -259,14 +265,10 @@ func (d Document) Judge(row Row, c Check) (Spread, Outcome) {
 	if c.To != "" {
 		spread, ok = d.Ratio(row, c.Of, c.To, c.Metric)
 	}
-	low, high := spread.Median, spread.Median
-	if c.Every {
-		low, high = spread.Min, spread.Max
-	}
 	switch {
 	case !ok:
 		return spread, Unknown
-	case c.AtLeast > 0 && low < c.AtLeast, c.AtMost > 0 && high > c.AtMost:
+	case c.AtLeast > 0 && spread.Median < c.AtLeast, c.AtMost > 0 && spread.Median > c.AtMost:
 		return spread, Missed
 	default:
 		return spread, Met

@@ -45,6 +45,7 @@ func Markdown(d Document) string {
 	if len(rows) > 0 {
 		speed(&b, d, rows)
 		cost(&b, d, rows)
+		fmt.Fprintf(&b, "%d repeats of %d s, contenders in turns. Median; the ratio is taken within each repeat.\n\n", d.Repeats, d.Seconds)
 	}
 	capacity(&b, d, capacities)
 	circumstances(&b, d)
@@ -179,8 +180,7 @@ func dash(ok bool, format string, values ...any) string {
 
 func circumstances(b *strings.Builder, d Document) {
 	m := d.Machine
-	fmt.Fprintf(b, "%s. %d repeats of %d s, contenders in turns. Median; the ratio is taken within each repeat.\n", d.Started, d.Repeats, d.Seconds)
-	fmt.Fprintf(b, "Machine: %d cores", m.Cores)
+	fmt.Fprintf(b, "%s.\nMachine: %d cores", d.Started, m.Cores)
 	memory := ""
 	if m.MemoryBytes > 0 {
 		memory = fmt.Sprintf("%.0f GiB", float64(m.MemoryBytes)/(1<<30))
@@ -194,7 +194,7 @@ func circumstances(b *strings.Builder, d Document) {
 	for _, name := range slices.Sorted(maps.Keys(m.Versions)) {
 		fmt.Fprintf(b, "- %s: %s\n", name, m.Versions[name])
 	}
-	for _, text := range d.Reminders {
+	for _, text := range slices.Concat(d.Reminders, d.CapacityReminders) {
 		fmt.Fprintf(b, "- %s\n", text)
 	}
 }

@@ -38,8 +38,8 @@ func sampleDocument() Document {
 		Name: "capacity", Title: "a relay", Unit: UnitCapacity,
 		Contenders: []Contender{{Name: "nfsbench"}, {Name: "sweep"}, {Name: "fio"}, {Name: "another"}},
 		Checks: []Check{
-			{Metric: MetricCapacity, Of: "nfsbench", To: "sweep", AtLeast: 0.95, AtMost: 1.05, Every: true},
-			{Metric: MetricTime, Of: "nfsbench", To: "sweep", AtMost: 0.2, Every: true},
+			{Metric: MetricCapacity, Of: "nfsbench", To: "sweep", AtLeast: 0.95, AtMost: 1.05},
+			{Metric: MetricTime, Of: "nfsbench", To: "sweep", AtMost: 0.2},
 		},
 	})
 	d.Samples = append(
