@@ -117,7 +117,7 @@ func (s *scope) notReported() string {
 		return ""
 	}
 	const most = 8
-	names := strings.Trim(fmt.Sprint(missing[:min(len(missing), most)]), "[]")
+	names := strings.ReplaceAll(strings.Trim(fmt.Sprint(missing[:min(len(missing), most)]), "[]"), " ", ", ")
 	if len(missing) > most {
 		names += " and others"
 	}

@@ -470,7 +470,7 @@ func protocolWords(p runfile.Plan) string {
 func headline(s *scope) string {
 	j := s.judgement
 	if j != nil && j.Capacity != nil && len(j.Capacity.Bounds) > 0 {
-		return capacityHeadline(j.Capacity.Bounds, s.b.Spec.Database != nil)
+		return capacityHeadline(*j.Capacity)
 	}
 	if j == nil || j.Summary == nil {
 		return "finished"

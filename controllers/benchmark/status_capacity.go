@@ -12,13 +12,13 @@ import (
 
 // setCapacity copies the result of a search for capacity. The capacity at the first bound becomes
 // the IOPS of the run, except in a database, where it counts statements.
-func setCapacity(st *v1alpha1.NFSBenchmarkStatus, q *judge.Capacity, ofStatements bool) {
+func setCapacity(st *v1alpha1.NFSBenchmarkStatus, q *judge.Capacity) {
 	st.Capacity, st.Curve = nil, nil
 	if q == nil || len(q.Bounds) == 0 {
 		return
 	}
 	st.Summary.Capacity = pass.ClipTo(capacityWords(q.Bounds[0]), 64)
-	if !ofStatements {
+	if !q.Statements {
 		st.Summary.IOPS = known(q.Bounds[0].OperationsPerSecond)
 	}
 	for _, b := range q.Bounds[:min(len(q.Bounds), runfile.MaxLatencyBounds)] {
@@ -50,16 +50,11 @@ func capacityAsked(q runfile.Capacity) string {
 
 // capacityWords formats a capacity for people, such as "41.2k @ p99 1ms".
 func capacityWords(b judge.BoundCapacity) string {
-	return fmt.Sprintf("%s%s @ %s %s", capacitySign(b), rateWords(b.OperationsPerSecond), b.Percentile,
-		latencyWords(b.Microseconds))
-}
-
-// capacitySign returns ">" for a capacity above the highest rate that was tried.
-func capacitySign(b judge.BoundCapacity) string {
-	if b.Reached || b.OperationsPerSecond == 0 {
-		return ""
+	sign := ""
+	if !b.Reached && b.OperationsPerSecond > 0 {
+		sign = ">=" // the highest rate that was tried
 	}
-	return ">"
+	return fmt.Sprintf("%s%s @ %s %s", sign, rateWords(b.OperationsPerSecond), b.Percentile, latencyWords(b.Microseconds))
 }
 
 // rateWords formats a rate with three digits, such as 950, 41.2k or 1.25M.
@@ -75,15 +70,17 @@ func rateWords(rate int64) string {
 }
 
 // capacityHeadline describes the result of a search in one sentence, with what limits the first bound.
-func capacityHeadline(bounds []judge.BoundCapacity, ofStatements bool) string {
+func capacityHeadline(q judge.Capacity) string {
 	var each []string
 	unit := "IOPS"
-	if ofStatements {
+	if q.Statements {
 		unit = "statements/s"
 	}
-	for i, b := range bounds {
+	for i, b := range q.Bounds {
 		within := fmt.Sprintf("%s of %s", b.Percentile, latencyWords(b.Microseconds))
 		switch {
+		case b.OperationsPerSecond == 0 && b.High == 0:
+			each = append(each, "too few operations to tell which rate keeps a "+within)
 		case b.OperationsPerSecond == 0:
 			each = append(each, "no rate that was tried keeps a "+within)
 		case !b.Reached:

@@ -71,7 +71,7 @@ func TestTheCapacityOfADatabaseCountsStatements(t *testing.T) {
 	t.Parallel()
 	s := searched(t)
 	iops := s.judgement.Summary.Total.OperationsPerSecond
-	s.b.Spec.Database = &v1alpha1.Database{}
+	s.judgement.Capacity.Statements = true
 	s.judgement.Capacity.Bounds = s.judgement.Capacity.Bounds[:1]
 	setStatus(s, nil)
 	st := s.b.Status
@@ -84,11 +84,15 @@ func TestABoundThatNoRateKeepsIsSaid(t *testing.T) {
 	t.Parallel()
 	s := searched(t)
 	s.judgement.Summary = nil
-	s.judgement.Capacity.Bounds = []judge.BoundCapacity{{Percentile: "p99", Microseconds: 1000, LimitedBy: judge.LimitQueue}}
+	s.judgement.Capacity.Bounds = []judge.BoundCapacity{{Percentile: "p99", Microseconds: 1000, High: 64, LimitedBy: judge.LimitQueue}}
 	setStatus(s, nil)
 	st := s.b.Status
 	if st.Message != "no rate that was tried keeps a p99 of 1ms (the number of I/Os that may be outstanding limits it)" || st.Summary.IOPS != nil || st.Summary.Capacity != "0 @ p99 1ms" {
 		t.Errorf("message %q, summary %+v", st.Message, st.Summary)
+	}
+	unknown := judge.Capacity{Bounds: []judge.BoundCapacity{{Percentile: "p99", Microseconds: 1000}}}
+	if got := capacityHeadline(unknown); got != "too few operations to tell which rate keeps a p99 of 1ms" {
+		t.Errorf("message %q", got)
 	}
 }
 
@@ -114,7 +118,7 @@ func TestRatesAreShort(t *testing.T) {
 		}
 	}
 	over := judge.BoundCapacity{Percentile: "p999", Microseconds: 500, OperationsPerSecond: 64_000}
-	if got := capacityWords(over); got != ">64k @ p999 500µs" {
+	if got := capacityWords(over); got != ">=64k @ p999 500µs" {
 		t.Errorf("a capacity above all rates is %q", got)
 	}
 }
@@ -127,7 +131,7 @@ func TestAClientThatTheOthersWaitForIsNamed(t *testing.T) {
 	s.released = true
 	s.levels = []byte(`{"levels":[{"index":1,"round":1,"operationsPerSecond":64,"seconds":5},{"index":2,"round":2,"operationsPerSecond":12800,"seconds":5}]}`)
 	s.reports = []*runfile.LevelReport{{Index: 2}, {Index: 1}, nil}
-	const want = "; level 2 of 12800 operations/s was not reported by client 1 2, and the others waited for it: see the log of its pod"
+	const want = "; level 2 of 12800 operations/s was not reported by client 1, 2, and the others waited for it: see the log of its pod"
 	if got := s.notReported(); got != want {
 		t.Errorf("got %q", got)
 	}

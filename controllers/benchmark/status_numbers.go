@@ -46,7 +46,7 @@ func setNumbers(s *scope) {
 		st.Paths = paths(s.result)
 		st.StorageNodes = storageNodes(j.Summary.StorageNodes)
 	}
-	setCapacity(st, j.Capacity, s.b.Spec.Database != nil)
+	setCapacity(st, j.Capacity)
 }
 
 func fillSummary(sum *v1alpha1.Summary, m *judge.Summary) {
@@ -54,7 +54,7 @@ func fillSummary(sum *v1alpha1.Summary, m *judge.Summary) {
 	sum.ThroughputMegabytesPerSecond = known(m.Total.BytesPerSecond / 1e6)
 	sum.IOPS = known(m.Total.OperationsPerSecond)
 	if m.WirePermille != nil {
-		sum.WirePercent = new((*m.WirePermille + 5) / 10)
+		sum.WirePercent = new(*m.WirePermille / 10)
 	}
 	sum.ClientCPUPermille = m.ClientCPU.BusiestNodePermille
 	sum.StorageCPU = pass.ClipTo(storageCPUWords(m.StorageNodes), 256)
@@ -87,10 +87,11 @@ func summaryIntervals(d judge.Direction) *v1alpha1.SummaryIntervals {
 	out := &v1alpha1.SummaryIntervals{}
 	if in := d.Intervals.BytesPerSecond; in != nil {
 		out.ThroughputLowBytesPerSecond, out.ThroughputHighBytesPerSecond = &in.Low, &in.High
-		out.Throughput = fmt.Sprintf("%.0f ±%.1f", float64(d.BytesPerSecond)/1e6, float64(in.High-in.Low)/2e6)
-		if half := (in.High - in.Low) / 2; half >= 10e6 {
-			out.Throughput = fmt.Sprintf("%.0f ±%.0f", float64(d.BytesPerSecond)/1e6, float64(half)/1e6)
+		half, digits := float64(in.High-d.BytesPerSecond)/1e6, 1 // Low may be cut at 0
+		if half >= 10 {
+			digits = 0
 		}
+		out.Throughput = fmt.Sprintf("%.0f ±%.*f", float64(d.BytesPerSecond)/1e6, digits, half)
 	}
 	if in := d.Intervals.OperationsPerSecond; in != nil {
 		out.IOPSLow, out.IOPSHigh = &in.Low, &in.High

@@ -58,8 +58,8 @@ func TestTheStatusShowsWhatTheArraySaw(t *testing.T) {
 		roles     string
 	}{
 		"local":  {v1alpha1.PathsLocal, []string{"10.0.1.61"}, "a 35%, b 0%", "1 Local", "", "a [Owner Entry], b []"},
-		"remote": {v1alpha1.PathsRemote, []string{"10.0.2.61"}, "a 32%, b 35%", "1 Remote", ". Same data, two nodes: node b is busy 35.0 % although node a owns volume oradata: path 10.0.2.61 (lif_b) is indirect", "a [Owner], b [Entry]"},
-		"all":    {v1alpha1.PathsAll, []string{"10.0.1.61", "10.0.2.61"}, "a 35%, b 35%", "2 Local+Remote", ". Same data, two nodes: node b is busy 35.0 % although node a owns volume oradata: path 10.0.2.61 (lif_b) is indirect", "a [Owner Entry], b [Entry]"},
+		"remote": {v1alpha1.PathsRemote, []string{"10.0.2.61"}, "a 32%, b 35%", "1 Remote", ". Path 10.0.2.61 (lif_b) is indirect: node a owns volume oradata, and node b is busy 35.0 %", "a [Owner], b [Entry]"},
+		"all":    {v1alpha1.PathsAll, []string{"10.0.1.61", "10.0.2.61"}, "a 35%, b 35%", "2 Local+Remote", ". Path 10.0.2.61 (lif_b) is indirect: node a owns volume oradata, and node b is busy 35.0 %", "a [Owner Entry], b [Entry]"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -198,10 +198,10 @@ func pointsOf(bounds []runfile.LatencyBound, levels []runfile.CapacityLevel) []p
 	return slices.SortedFunc(maps.Values(byRate), func(a, b point) int { return cmp.Compare(a.rate, b.rate) })
 }
 
-// Sure returns whether a level with an outcome holds b, which is bound number i of the plan, and
-// whether the verdict is sure: the interval of its share excludes the opposite by a margin.
-func Sure(b runfile.LatencyBound, i int, l runfile.CapacityLevel) (holds, sure bool) {
-	v := verdictOf(b, i, l)
+// Sure returns whether a level with an outcome holds the first bound of the plan, and whether the
+// verdict is sure: the interval of its share excludes the opposite by a margin.
+func Sure(first runfile.LatencyBound, l runfile.CapacityLevel) (holds, sure bool) {
+	v := verdictOf(first, 0, l)
 	return v.holds, v.sure
 }
 
@@ -500,7 +500,6 @@ func seconds(b runfile.LatencyBound) float64 { return float64(b.Microseconds) / 
 
 // Estimate is the capacity within one bound, in operations a second of all clients together.
 type Estimate struct {
-	Bound runfile.LatencyBound
 	// OperationsPerSecond is 0 if no level held the bound. If High is also 0, the levels had too few
 	// operations to decide.
 	OperationsPerSecond int64
@@ -516,14 +515,14 @@ type Estimate struct {
 func Estimates(bounds []runfile.LatencyBound, levels []runfile.CapacityLevel) []Estimate {
 	points := pointsOf(bounds, levels)
 	out := make([]Estimate, len(bounds))
-	for i, b := range bounds {
-		out[i] = estimate(b, i, points)
+	for i := range bounds {
+		out[i] = estimate(i, points)
 	}
 	return out
 }
 
-func estimate(b runfile.LatencyBound, i int, points []point) Estimate {
-	e := Estimate{Bound: b}
+func estimate(i int, points []point) Estimate {
+	var e Estimate
 	low, high := bracket(points, i)
 	switch {
 	case low == nil:

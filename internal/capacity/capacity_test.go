@@ -241,7 +241,7 @@ func TestNoReportBreaksMergeOrTheSearch(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			o := Merge(p99(1000), []runfile.LevelReport{tc.report, tc.report})
-			if holds, _ := Sure(p99(1000)[0], 0, runfile.CapacityLevel{Seconds: 10, Outcome: &o}); holds != tc.holds {
+			if holds, _ := Sure(p99(1000)[0], runfile.CapacityLevel{Seconds: 10, Outcome: &o}); holds != tc.holds {
 				t.Errorf("%s: holds %v", tc.reason, holds)
 			}
 			b := o.Bounds[0]
@@ -369,7 +369,7 @@ func TestLevelsWarmUpForAsLongAsOperationsMayTake(t *testing.T) {
 		o := Merge(p.Bounds, []runfile.LevelReport{report})
 		l.Outcome = &o
 		levels = append(levels, l)
-		if holds, _ := Sure(p.Bounds[0], 0, l); holds != (l.OperationsPerSecond <= 3000) && l.Seconds < 60 {
+		if holds, _ := Sure(p.Bounds[0], l); holds != (l.OperationsPerSecond <= 3000) && l.Seconds < 60 {
 			t.Errorf("%d operations a second, %d s after %d s: holds %v", l.OperationsPerSecond, l.Seconds, l.WarmupSeconds, holds)
 		}
 	}

@@ -5,8 +5,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
-// mostCount limits the count of one client in one second. Other users' pods write the reports.
-// Larger counts, and seconds beyond the longest level, are cut.
+// mostCount limits the count of one client in one part of a window. Other users' pods write the
+// reports. Larger counts, and parts beyond MaxLevelSeconds, are cut.
 const mostCount = int64(1) << 40
 
 // Merge combines the reports of all clients for one level. It adds reports of different lengths

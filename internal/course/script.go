@@ -49,7 +49,7 @@ type Script struct {
 	Schedule     runfile.Schedule
 	Rounds       int
 	Begin        func(round int) Levels // from 0
-	Most         int                    // levels that a round may have
+	Most         int                    // levels that a round has at most or, in a search for capacity, usually
 	Each         time.Duration          // of one level
 	PauseSeconds int32                  // idle between the levels of a round
 
@@ -85,7 +85,7 @@ func (s *Script) Note(o Outcome) { s.present.Note(o) }
 func (s *Script) last() bool { return len(s.levels) == s.Rounds }
 
 // Total is the duration of all timed spans together, as far as it is known. If levels depend on earlier
-// results, it is the maximum in the first round, and then the number of levels of the previous round.
+// results, it is Most in the first round, and then the number of levels of the previous round.
 func (s *Script) Total() time.Duration {
 	seconds := (s.Rounds - 1) * int(s.Schedule.CooldownSeconds)
 	levels := 0

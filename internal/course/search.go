@@ -98,5 +98,10 @@ func (r searchRound) Note(o Outcome) {
 	r.levels[r.begun-1].Outcome = &merged
 }
 
-// Left implements Levels.
-func (r searchRound) Left() int { return capacity.Left(r.params, r.levels) }
+// Left implements Levels. After a round, levels already has the first level of the next one.
+func (r searchRound) Left() int {
+	if n := len(r.levels); n > r.begun && r.levels[n-1].Round != r.round {
+		return 0
+	}
+	return capacity.Left(r.params, r.levels)
+}

@@ -17,7 +17,7 @@ import (
 type Capacity struct {
 	Bounds []BoundCapacity `json:"bounds"` // in the order of the plan
 	Curve  []CurvePoint    `json:"curve"`  // ascending by Offered
-	// Searches counts the rounds that gave an estimate. Bounds has the median round.
+	// Searches counts the rounds. Bounds has the median of those that found the capacity.
 	Searches int32 `json:"searches"`
 	// Statements reports that the operations are database statements, not I/Os.
 	Statements bool `json:"statements,omitempty"`
@@ -100,7 +100,7 @@ func (l searchLevel) offered() int64 { return l.Step.OperationsPerSecond }
 // bounds returns the bounds of the search; none for another load.
 func (c *facts) bounds() []runfile.LatencyBound {
 	if w := c.result.Plan.Workload.Capacity(); w != nil {
-		return w.Bounds
+		return w.Bounds[:min(len(w.Bounds), runfile.MaxLatencyBounds)] // the plan of a file may not be valid
 	}
 	return nil
 }
@@ -125,7 +125,11 @@ func (c *facts) search() []search {
 		rounds[at].levels = append(rounds[at].levels, c.searchLevel(s))
 	}
 	for i := range rounds {
-		rounds[i].estimate(bounds)
+		levels := make([]runfile.CapacityLevel, 0, len(rounds[i].levels))
+		for _, l := range rounds[i].levels {
+			levels = append(levels, l.asMeasured())
+		}
+		rounds[i].bounds = capacity.Estimates(bounds, levels)
 	}
 	return rounds
 }
@@ -133,7 +137,11 @@ func (c *facts) search() []search {
 // searchLevel adds up the clients' reports of a level.
 func (c *facts) searchLevel(s *Summary) searchLevel {
 	l := searchLevel{Summary: s}
-	for _, p := range c.parts(s.Repetition) {
+	parts := c.parts(s.Repetition)
+	if len(parts) < len(c.result.Clients) {
+		return l
+	}
+	for _, p := range parts {
 		if p.rep.Level == nil {
 			return l
 		}
@@ -154,14 +162,6 @@ func (l searchLevel) seconds() float64 {
 	return math.Round(float64(l.DurationMilliseconds) / 1000)
 }
 
-func (r *search) estimate(bounds []runfile.LatencyBound) {
-	levels := make([]runfile.CapacityLevel, 0, len(r.levels))
-	for _, l := range r.levels {
-		levels = append(levels, l.asMeasured())
-	}
-	r.bounds = capacity.Estimates(bounds, levels)
-}
-
 // asMeasured returns the level as the search saw it.
 func (l searchLevel) asMeasured() runfile.CapacityLevel {
 	return runfile.CapacityLevel{
@@ -173,10 +173,14 @@ func (l searchLevel) asMeasured() runfile.CapacityLevel {
 // reached reports whether the capacity lies between two rates.
 func reached(e capacity.Estimate) bool { return e.OperationsPerSecond > 0 && !e.StillHeld }
 
+// tooFew reports that no rate keeps the bound, and none surely breaks it.
+func tooFew(e capacity.Estimate) bool { return e.OperationsPerSecond == 0 && e.High == 0 }
+
 // at returns the level that represents a capacity: the highest at or below it, or else the lowest
 // of all. Of several levels at one rate it takes the last, which is the longest.
 func (r search) at(rate int64) *Summary {
 	best := slices.MinFunc(r.levels, func(a, b searchLevel) int { return cmp.Compare(a.offered(), b.offered()) })
+	rate = max(rate, best.offered())
 	for _, l := range r.levels {
 		if l.offered() <= rate && l.offered() >= best.offered() {
 			best = l
@@ -239,8 +243,8 @@ func (c *facts) boundCapacity(i int, b runfile.LatencyBound) BoundCapacity {
 			out.High = max(out.High, int64(slices.Max(all)))
 		}
 	}
-	if e.StillHeld {
-		return out // nothing limited the rate
+	if e.StillHeld || tooFew(e) {
+		return out // nothing limited the rate, or nobody knows
 	}
 	out.LimitedBy, out.LimitReason = c.limit(r, e.OperationsPerSecond)
 	if above := r.above(e.OperationsPerSecond); above != nil {
@@ -298,8 +302,11 @@ func (c *facts) limit(r search, rate int64) (by, reason string) {
 			}
 		}
 	}
-	return LimitStorage, fmt.Sprintf("At %d operations/s neither the links nor the CPUs that were sampled nor the I/Os "+
-		"outstanding were used up.", levels[0].Step.OperationsPerSecond)
+	used := "neither the links nor the CPUs that were sampled nor the I/Os outstanding were used up"
+	if c.result.Plan.Database != nil {
+		used = "neither the links nor the CPUs that were sampled were used up; whether the sessions were is not known"
+	}
+	return LimitStorage, fmt.Sprintf("At %d operations/s %s.", levels[0].Step.OperationsPerSecond, used)
 }
 
 func fullWire(s *Summary) []string {
@@ -328,7 +335,7 @@ func (c *facts) fullQueue(r search, s *Summary) []string {
 		waiting += p.rep.LateOps + p.rep.DroppedOps
 		ops += p.rep.DroppedOps
 	}
-	lowest := slices.MinFunc(r.levels, func(a, b searchLevel) int { return cmp.Compare(a.offered(), b.offered()) })
+	lowest := r.at(0)
 	ios, product := c.mostOutstanding(s.Clients)
 	if l := lowest.Total.Latency; l == nil || s.Total.iopsSec <= 0 || ios == 0 || waiting*1000 <= ops*lateShare {
 		return nil
@@ -340,7 +347,7 @@ func (c *facts) fullQueue(r search, s *Summary) []string {
 	}
 	return []string{fmt.Sprintf("%d of %d operations waited for one of the %d I/Os that may be outstanding "+
 		"(%s), while each took %.0f µs, about as long as at %d operations/s", waiting, ops, ios, product, took,
-		lowest.offered())}
+		lowest.Step.OperationsPerSecond)}
 }
 
 // mostOutstanding returns the maximum number of outstanding I/Os in a search, and the factors of
@@ -433,7 +440,10 @@ func joined(sum, d *Direction) *Direction {
 // due returns the operations a second that were due. With random arrivals it differs a little from
 // the requested rate.
 func (l searchLevel) due() float64 {
-	if l.outcome == nil || l.seconds() <= 0 || l.outcome.Due <= 0 {
+	if l.outcome == nil {
+		return 0 // its statements are not known, either
+	}
+	if l.seconds() <= 0 || l.outcome.Due <= 0 {
 		return float64(l.offered())
 	}
 	return float64(l.outcome.Due) / l.seconds()
@@ -580,7 +590,7 @@ func (c *facts) contradiction() (low, high int64, ok bool) {
 			if l.outcome == nil || l.seconds() < decidedSeconds {
 				continue
 			}
-			switch holds, sure := capacity.Sure(c.bounds()[0], 0, l.asMeasured()); {
+			switch holds, sure := capacity.Sure(c.bounds()[0], l.asMeasured()); {
 			case !sure:
 			case !holds:
 				lowestBroken = min(lowestBroken, rate)

@@ -189,7 +189,7 @@ func TestACacheOfTheServerIsSuspectedInASearchToo(t *testing.T) {
 	t.Parallel()
 	r := searched(t, storageOf{40_000, 150}, 1, inSearch()...)
 	r.Plan.Workload.Raw.FileSizeBytes = 1 << 30
-	if j := Judge(r); !hasFinding(j, CacheSuspected, "this is the storage's cache") || j.Validity != Suspect {
+	if j := Judge(r); !hasFinding(j, CacheSuspected, "the storage's cache probably answered them") || j.Validity != Suspect {
 		t.Errorf("%+v", j.Findings)
 	}
 }
@@ -523,7 +523,7 @@ func TestACapacityCanBeExpected(t *testing.T) {
 	r := searched(t, storage, 1, 64)
 	r.Plan.Expect = &runfile.Expect{MinCapacity: new(int64(100))}
 	eachRep(&r, func(rep *runfile.Repetition) { rep.Level.Slow[0][0] = 14 })
-	if j := Judge(r); j.Verdict != Inconclusive || !hasFinding(j, CapacityNotReached, "too few operations to tell") {
+	if j := Judge(r); j.Verdict != Inconclusive || !hasFinding(j, CapacityNotReached, "too few operations to tell") || j.Capacity.Bounds[0].LimitedBy != "" {
 		t.Errorf("a lowest rate that may break the bound: %s, %+v", j.Verdict, j.Findings)
 	}
 	r = good(t)
@@ -564,5 +564,32 @@ func TestABrokenSearchIsJudged(t *testing.T) {
 			}
 			_ = fmt.Sprint(Points(r))
 		})
+	}
+}
+
+func TestABoundBeyondTheMostIsNotJudged(t *testing.T) {
+	t.Parallel()
+	r := searched(t, storageOf{40_000, 200}, 1, inSearch()...)
+	r.Plan.Workload.Raw.Capacity.Bounds = make([]runfile.LatencyBound, 100_000)
+	if j := Judge(r); len(j.Capacity.Bounds) != runfile.MaxLatencyBounds {
+		t.Errorf("%d bounds", len(j.Capacity.Bounds))
+	}
+}
+
+func TestTheLastOfTheLowestLevelsHasTheNumbers(t *testing.T) {
+	t.Parallel()
+	if j := Judge(searched(t, storageOf{40, 200}, 1, 64, 64)); j.Summary.Repetition != 2 {
+		t.Errorf("the summary is that of level %d", j.Summary.Repetition)
+	}
+}
+
+func TestALevelThatAClientDidNotBeginIsNotCounted(t *testing.T) {
+	t.Parallel()
+	r := searched(t, storageOf{40_000, 200}, 1, 64, 16384, 32768, 65536)
+	second := r.Clients[0]
+	second.Index, second.Load.Repetitions = 1, second.Load.Repetitions[:2]
+	r.Plan.Clients, r.Clients = 2, append(r.Clients, second)
+	if b := Judge(r).Capacity.Bounds[0]; b.OperationsPerSecond != 16384 || b.Reached {
+		t.Errorf("%+v", b)
 	}
 }

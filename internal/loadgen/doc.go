@@ -15,7 +15,7 @@
 // Closed: jobs x depth workers, each with one I/O outstanding, start the next
 // when one has ended. Latency counts from the start. Open (a rate is given):
 // I/Os are due at fixed times; latency counts from when one was due, started or
-// not, and what started late or never is counted (package pacer).
+// not, and what started late or never is counted (type pacer).
 //
 // Sequential patterns walk each job's own file, its workers taking consecutive
 // blocks, around its end and on over repetitions. Random patterns draw aligned

@@ -44,7 +44,7 @@ func (c pacer) countBefore(at time.Duration) uint64 {
 		return c.randomBefore(at)
 	}
 	whole, rest := uint64((at-c.offset)/time.Second), uint64((at-c.offset)%time.Second)
-	// Rounded down, so never too many; Due rounds down as well, so perhaps too few.
+	// Rounded down, so never too many; due rounds down as well, so perhaps too few.
 	k := whole*c.perSecond + muldiv(rest, c.perSecond, uint64(time.Second))
 	for c.due(k) < at {
 		k++

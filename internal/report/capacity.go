@@ -61,6 +61,8 @@ func capacityText(b judge.BoundCapacity, lowest int64) string {
 		return fmt.Sprint(b.OperationsPerSecond)
 	case b.OperationsPerSecond > 0:
 		return fmt.Sprintf(">= %d", b.OperationsPerSecond)
+	case b.High == 0: // too few operations to tell
+		return doc.Unknown
 	default:
 		return fmt.Sprintf("< %d", lowest)
 	}
@@ -87,7 +89,8 @@ func boundTable(c judge.Capacity) *doc.Table {
 	}
 	t.Note = "Low and high contain the capacity with 95 % confidence."
 	if c.Searches > 1 {
-		t.Note += fmt.Sprintf(" The median of %d searches; the interval holds the capacity of each.", c.Searches)
+		t.Note += fmt.Sprintf(" Of %d searches: the median of those that found the capacity, or the first that did not if "+
+			"most did not. Low and high also contain the others that found it.", c.Searches)
 	}
 	return t
 }
@@ -148,7 +151,7 @@ func kneeName(p judge.CurvePoint) string {
 // loadLines returns the percentiles of a curve.
 func loadLines(c judge.Capacity) []chart.Line {
 	return []chart.Line{
-		loadLine("p50", "p50", c.Curve), loadLine("p99", "p99", c.Curve), loadLine("p99.9", "p999", c.Curve),
+		loadLine("p50", "p50", c.Curve), loadLine("p99", "p99", c.Curve), loadLine("p99.9", "p99.9", c.Curve),
 	}
 }
 
@@ -159,7 +162,7 @@ func loadLine(name, percentile string, curve []judge.CurvePoint) chart.Line {
 		switch percentile {
 		case "p50":
 			us = p.P50Microseconds
-		case "p999":
+		case "p99.9":
 			us = p.P999Microseconds
 		}
 		l.Points = append(l.Points, chart.Point{X: float64(p.Offered), Y: positive(float64(us))})
@@ -211,17 +214,17 @@ func capacityOverlay(a, b Side) []doc.Block {
 	if x == nil || y == nil {
 		return nil
 	}
-	percentile, name := "p99", "p99" // the curve has three of them
+	percentile := "p99" // the curve has three of them
 	switch x.Bounds[0].Percentile {
 	case "p50":
-		percentile, name = "p50", "p50"
+		percentile = "p50"
 	case "p999":
-		percentile, name = "p999", "p99.9"
+		percentile = "p99.9"
 	}
 	l := chart.LoadCurves{Axis: rateUnit(*x) + " offered"}
 	for _, side := range []Side{a, b} {
 		c := side.Judgement.Capacity
-		l.Lines = append(l.Lines, loadLine(side.name()+", "+name, percentile, c.Curve))
+		l.Lines = append(l.Lines, loadLine(side.name()+", "+percentile, percentile, c.Curve))
 		l.Capacities = append(l.Capacities, capacityMark(c.Bounds[0], side.name()+": ")...)
 		if m := boundMark(c.Bounds[0]); len(l.Bounds) == 0 || l.Bounds[0] != m {
 			l.Bounds = append(l.Bounds, m)
@@ -229,9 +232,9 @@ func capacityOverlay(a, b Side) []doc.Block {
 	}
 	return []doc.Block{{Figure: &doc.Figure{
 		ID: "load-latency", Title: "Latency over load of both sides", Draw: l.SVG,
-		Description: "The " + name + " latency of each side over the rate that was offered, with the capacity within " +
+		Description: "The " + percentile + " latency of each side over the rate that was offered, with the capacity within " +
 			"the first bound.",
-		Caption: "The line that stays low for longer is of the side with more capacity. Upright: the capacity of each " +
+		Caption: "The side whose line stays low for longer has more capacity. Upright: the capacity of each " +
 			"side within its first bound, shaded with its interval.",
 		Table: overlayTable(a, b),
 	}}}

@@ -90,8 +90,9 @@ const (
 
 // LaterWarmupSeconds returns the warm-up of each level of a search after the first; the first is
 // never shorter. It is one second, or two with several clients, which begin at slightly different
-// times. It is at least twice the longest bound: slow operations that are due in the window end
-// after it, and with a shorter warm-up too few of its operations end within the window in return.
+// times. It is at least twice the longest bound. Slow operations that are due in the window end after
+// it. As many that were due in the warm-up end in the window only if the warm-up is that long;
+// otherwise a level seems to fall behind.
 func LaterWarmupSeconds(bounds []LatencyBound, clients int32) int32 {
 	warmup := int64(1)
 	if clients > 1 {
@@ -129,7 +130,7 @@ type LevelReport struct {
 	Seconds int32 `json:"seconds,omitempty"`
 	// Due, Done and Slow have one number per part of the window: the operations that were due, that
 	// ended, and that were slower than each bound of the plan. All clients divide a window into the
-	// same parts, which have equal length except for the last.
+	// same parts, whose lengths differ by a second at most.
 	Due    []int64   `json:"due"`
 	Done   []int64   `json:"done"`
 	Errors int64     `json:"errors,omitempty"`
@@ -144,7 +145,7 @@ func (r LevelReport) WindowSeconds() int32 {
 	return min(max(r.Seconds, int32(min(len(r.Due), MaxLevelSeconds))), MaxLevelSeconds) //nolint:gosec // bounded
 }
 
-// InParts adds up neighbours until the report has no more parts than most.
+// InParts adds up neighbours so that the report has no more parts than most.
 func (r LevelReport) InParts(most int) LevelReport {
 	if len(r.Due) > most && r.Seconds == 0 {
 		r.Seconds = int32(len(r.Due)) //nolint:gosec // at most a day
@@ -159,17 +160,12 @@ func (r LevelReport) InParts(most int) LevelReport {
 }
 
 func inParts(counts []int64, most int) []int64 {
-	each := (len(counts) + most - 1) / most
-	if each <= 1 {
+	if len(counts) <= most {
 		return counts
 	}
-	var parts []int64
-	for part := range slices.Chunk(counts, each) {
-		var sum int64
-		for _, n := range part {
-			sum += n
-		}
-		parts = append(parts, sum)
+	parts := make([]int64, most)
+	for i, n := range counts {
+		parts[i*most/len(counts)] += n
 	}
 	return parts
 }

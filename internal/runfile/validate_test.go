@@ -169,13 +169,18 @@ func TestTheReportsOfManySearchesHaveFewerParts(t *testing.T) {
 		}
 	}
 	of := func(n int64, times int) []int64 { return slices.Repeat([]int64{n}, times) }
-	long := LevelReport{Due: of(3, 100), Done: of(2, 100), Slow: [][]int64{of(1, 100)}}
-	want := LevelReport{Seconds: 100, Due: of(12, 25), Done: of(8, 25), Slow: [][]int64{of(4, 25)}}
-	if diff := cmp.Diff(want, long.InParts(32)); diff != "" {
-		t.Errorf("100 s (-want +got):\n%s", diff)
+	long := LevelReport{Due: of(3, 10), Done: of(2, 10), Slow: [][]int64{of(1, 10)}}
+	want := LevelReport{Seconds: 10, Due: []int64{9, 6, 9, 6}, Done: []int64{6, 4, 6, 4}, Slow: [][]int64{{3, 2, 3, 2}}}
+	if diff := cmp.Diff(want, long.InParts(4)); diff != "" {
+		t.Errorf("10 s (-want +got):\n%s", diff)
 	}
-	if again := want.InParts(8); again.Seconds != 100 || len(again.Due) != 7 {
-		t.Errorf("25 parts became %+v", again)
+	if diff := cmp.Diff(LevelReport{Seconds: 10, Due: of(15, 2), Done: of(10, 2), Slow: [][]int64{of(5, 2)}}, want.InParts(2)); diff != "" {
+		t.Errorf("again (-want +got):\n%s", diff)
+	}
+	for seconds := 9; seconds <= 100; seconds++ {
+		if got := (LevelReport{Due: of(1, seconds)}).InParts(8); len(got.Due) != 8 {
+			t.Errorf("%d s: %d parts", seconds, len(got.Due))
+		}
 	}
 	if got := (LevelReport{Due: of(1, 32)}).InParts(32); len(got.Due) != 32 || got.Seconds != 0 {
 		t.Errorf("32 s became %+v", got)

@@ -109,14 +109,12 @@ func (r *runner) runUsers(ctx context.Context, index int32, l course.Level, user
 func (r *runner) runLevel(ctx context.Context, index int32, l course.Level) (course.Outcome, error) {
 	s := r.plan.Workload.SLOB
 	pace := slob.NewPace(*s.Capacity, l.Step.OperationsPerSecond, r.plan.Seed+uint64(index), r.opt.Now) //nolint:gosec // positive
-	begun := len(r.load.Repetitions)
-	err := r.runUsers(ctx, index, l, s.Users[0], pace)
-	if len(r.load.Repetitions) == begun || errors.Is(err, course.ErrStuck) {
-		return course.Outcome{}, err
+	if err := r.runUsers(ctx, index, l, s.Users[0], pace); err != nil {
+		return course.Outcome{}, err // the window may be cut off
 	}
-	report, failed := pace.Report(index, r.plan.ReportParts())
-	r.load.Repetitions[begun].Level = report
-	return course.Outcome{Level: report}, cmp.Or(err, failed)
+	report, err := pace.Report(index, r.plan.ReportParts())
+	r.load.Repetitions[len(r.load.Repetitions)-1].Level = report
+	return course.Outcome{Level: report}, err
 }
 
 // lateFor says that fixed work was not done in the time of its step.
