@@ -30,7 +30,7 @@ func FuzzPublished(f *testing.F) {
 		memory.Bound(t, 320<<20+512*(len(progress)+len(result)), func() {
 			left := runfile.BenchmarkBudget()
 			progressOf(cm, 0)
-			_, _ = clientResult(cm, 0, &left)
+			_, _ = clientResult(cm, 0, 1000, &left)
 		})
 	})
 }

@@ -42,7 +42,7 @@ func (r *Reconciler) readResult(ctx context.Context, s *scope) error {
 	defer r.decoding.Unlock()
 	left := runfile.BenchmarkBudget()
 	for i := range s.plan.Clients {
-		c, err := clientResult(cm, i, &left)
+		c, err := clientResult(cm, i, s.plan.ScheduledSteps().Count, &left)
 		if err != nil {
 			return err
 		}
@@ -102,9 +102,12 @@ func progressOf(cm *corev1.ConfigMap, index int32) *runfile.Progress {
 	return p
 }
 
-// clientResult reads one client's result. One that is damaged counts as none; one of another
-// release is a *runfile.VersionError.
-func clientResult(cm *corev1.ConfigMap, index int32, left *runfile.Budget) (*runfile.ClientResult, error) {
+// clientResult reads one client's result. One that is damaged counts as none, and so does one with more
+// windows than its plan or with other long lists, because judging takes the square of their length. One
+// of another release is a *runfile.VersionError.
+func clientResult(
+	cm *corev1.ConfigMap, index int32, windows int64, left *runfile.Budget,
+) (*runfile.ClientResult, error) {
 	packed, ok := cm.BinaryData[runfile.ResultKey(index)]
 	if !ok {
 		return nil, nil //nolint:nilnil // nothing is known yet
@@ -114,11 +117,37 @@ func clientResult(cm *corev1.ConfigMap, index int32, left *runfile.Budget) (*run
 	switch {
 	case errors.As(err, &other):
 		return nil, other
-	case err == nil && len(res.Clients) == 1:
+	case err == nil && len(res.Clients) == 1 && int64(len(res.Clients[0].Load.Repetitions)) <= windows &&
+		longestList(res.Clients[0]) <= mostInList:
+		res.Clients[0].Index = index // a client has the number of its key
 		return &res.Clients[0], nil
 	default:
 		return nil, nil //nolint:nilnil // as above
 	}
+}
+
+// mostInList is more than any storage or client has of anything.
+const mostInList = 4096
+
+// longestList returns the length of the longest list that judging compares with itself or with another.
+func longestList(c runfile.ClientResult) (n int) {
+	for _, r := range c.Load.Repetitions {
+		n = max(n, len(r.Channels), len(r.Servers))
+	}
+	if o := c.Load.Oracle; o != nil {
+		n = max(n, len(o.Instances))
+	}
+	if c.Observed == nil {
+		return n
+	}
+	n = max(n, len(c.Observed.Problems), len(c.Observed.Interfaces))
+	for _, w := range c.Observed.Windows {
+		n = max(n, len(w.Storage))
+		for _, s := range w.Storage {
+			n = max(n, len(s.Nodes), len(s.Paths), len(s.VolumeNodes))
+		}
+	}
+	return n
 }
 
 // finals is how many clients have published their final progress.

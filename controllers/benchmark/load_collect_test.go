@@ -1,6 +1,7 @@
 package benchmark
 
 import (
+	"bytes"
 	"errors"
 	"testing"
 
@@ -32,6 +33,44 @@ func TestOnlyResultsOfOurPodsAreRead(t *testing.T) {
 		}
 		if (s.result != nil) != want || s.released != want {
 			t.Errorf("result of owner %q: read %v, released %v; want %v", owner, s.result != nil, s.released, want)
+		}
+	}
+}
+
+func TestAResultOfMoreWindowsThanThePlanIsNone(t *testing.T) {
+	t.Parallel()
+	var packed bytes.Buffer
+	load := runfile.Load{Repetitions: make([]runfile.Repetition, 3)}
+	if err := runfile.WriteResultGzip(&packed, runfile.Result{Version: runfile.ResultVersion, Clients: []runfile.ClientResult{{Load: load}}}); err != nil {
+		t.Fatal(err)
+	}
+	cm := &corev1.ConfigMap{BinaryData: map[string][]byte{runfile.ResultKey(0): packed.Bytes()}}
+	for windows, want := range map[int64]bool{2: false, 3: true} {
+		left := runfile.BenchmarkBudget()
+		if got, err := clientResult(cm, 0, windows, &left); err != nil || (got != nil) != want {
+			t.Errorf("%d windows: read %v, want %v; %v", windows, got != nil, want, err)
+		}
+	}
+}
+
+func TestAResultWithALongListIsNone(t *testing.T) {
+	t.Parallel()
+	for length, want := range map[int]bool{mostInList: true, mostInList + 1: false} {
+		client := runfile.ClientResult{Index: -1, Observed: &runfile.Observed{
+			Windows: []runfile.ObservedWindow{{Storage: make([]runfile.StorageWindow, length)}},
+		}}
+		var packed bytes.Buffer
+		if err := runfile.WriteResultGzip(&packed, runfile.Result{Version: runfile.ResultVersion, Clients: []runfile.ClientResult{client}}); err != nil {
+			t.Fatal(err)
+		}
+		left := runfile.BenchmarkBudget()
+		cm := &corev1.ConfigMap{BinaryData: map[string][]byte{runfile.ResultKey(2): packed.Bytes()}}
+		got, err := clientResult(cm, 2, 1, &left)
+		if err != nil || (got != nil) != want {
+			t.Errorf("%d windows of storage: read %v, want %v; %v", length, got != nil, want, err)
+		}
+		if got != nil && got.Index != 2 {
+			t.Errorf("the client of key 2 has number %d", got.Index)
 		}
 	}
 }

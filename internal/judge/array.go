@@ -47,17 +47,6 @@ func checkMissing(c *facts, found *findings) {
 	}
 }
 
-// isSilent reports a source without any window.
-func (c *facts) isSilent(name string) bool {
-	for _, s := range c.result.Plan.Collect.Sources {
-		if s.Name == name {
-			silent, _ := c.silence(s)
-			return silent > 0 && silent == len(c.shown())
-		}
-	}
-	return false
-}
-
 // silence counts the repetitions without a usable window of a source, and explains why. A source that only one
 // client samples is not expected from the others. What the embedded server does not report is NotCollected.
 func (c *facts) silence(s runfile.Source) (repetitions int, why string) {

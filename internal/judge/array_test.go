@@ -14,12 +14,12 @@ func localityCases() map[string]findingCase {
 	return map[string]findingCase{
 		"IndirectPath": {
 			remote, func(*runfile.Result) {}, IndirectPath, Warning, Valid,
-			`^Same data, two nodes: node b is busy 35\.0 % \(1\.0 % while idle\) although node a owns volume ora1: path 10\.0\.2\.61 \(lif2\) is indirect\. Use protocol\.paths\.select: Local: on node a is 10\.0\.1\.61 \(lif1\)\.$`,
+			`^Path 10\.0\.2\.61 \(lif2\) is indirect: node a owns volume ora1, and node b is busy 35\.0 % \(1\.0 % while idle\)\. Use protocol\.paths\.select: Local\. Node a has 10\.0\.1\.61 \(lif1\)\.$`,
 		},
-		"IndirectPathAskedFor": {remote, asked, IndirectPath, Info, Valid, `35\.0 %.*indirect\. protocol\.paths\.select: Remote asks for that`},
+		"IndirectPathAskedFor": {remote, asked, IndirectPath, Info, Valid, `indirect.*35\.0 %.*\. protocol\.paths\.select: Remote asks for that`},
 		"IndirectPathOfUnknownCPU": {
 			remote, measured(func(w *runfile.StorageWindow) { w.Nodes = nil }), IndirectPath, Warning, Valid,
-			`the load enters at node b \(its CPU is not known\) although`,
+			`, and the load enters at node b \(its CPU is not known\)`,
 		},
 		"IndirectPathOfAnIdleNode": {
 			remote, measured(func(w *runfile.StorageWindow) { w.Nodes = cpus(330, 59) }), IndirectPath, Warning, Valid,
@@ -28,14 +28,14 @@ func localityCases() map[string]findingCase {
 		"IndirectPathJustBusy": {remote, measured(func(w *runfile.StorageWindow) { w.Nodes = cpus(330, 60) }), IndirectPath, Warning, Valid, `node b is busy 6\.0 %`},
 		"IndirectPathWithoutBaseline": {remote, func(r *runfile.Result) {
 			eachWindow(r, windowBaseline, func(w *runfile.ObservedWindow) { w.Storage = nil })
-		}, IndirectPath, Warning, Valid, `node b is busy 35\.0 % although`},
+		}, IndirectPath, Warning, Valid, `, and node b is busy 35\.0 %\. `},
 		"IndirectPathBySurvey": {remote, measured(func(w *runfile.StorageWindow) { w.Paths, w.VolumeNodes = nil, nil }), IndirectPath, Warning, Valid, `10\.0\.2\.61 \(lif2\)`},
 		"IndirectPathWithoutALocal": {
 			remote, func(r *runfile.Result) { r.Plan.Survey.LIFs = r.Plan.Survey.LIFs[1:] }, IndirectPath, Warning, Valid,
-			`No LIF is on node a: create one there \(network interface create -vserver svm1 -home-node a`,
+			`No LIF on node a is up: bring one up, or create one \(network interface create -vserver svm1 -home-node a`,
 		},
-		"IndirectPathWithoutASurvey": {remote, func(r *runfile.Result) { r.Plan.Survey = nil }, IndirectPath, Warning, Valid, `node a owns the volume: .* Local\.$`},
-		"IndirectPathOfAMount":       {pnfsRun, func(r *runfile.Result) { r.Plan.Engine.NFSVersion = "NFSv4.1" }, IndirectPath, Warning, Valid, `path 10\.0\.2\.61 \(lif2\)`},
+		"IndirectPathWithoutASurvey": {remote, func(r *runfile.Result) { r.Plan.Survey = nil }, IndirectPath, Warning, Valid, `node a owns the volume, and .* Local\.$`},
+		"IndirectPathOfAMount":       {pnfsRun, func(r *runfile.Result) { r.Plan.Engine.NFSVersion = "NFSv4.1" }, IndirectPath, Warning, Valid, `Path 10\.0\.2\.61 \(lif2\)`},
 		"IndirectIsASuspect":         {remote, func(r *runfile.Result) { slower(r, 50) }, BelowWireSpeed, Warning, Valid, `path 10\.0\.2\.61 \(lif2\) is indirect: node a owns the volume`},
 		"LIFNotHome": {local, func(r *runfile.Result) {
 			l := &r.Plan.Survey.LIFs[0]

@@ -57,7 +57,7 @@ func checkClientCache(c *facts, found *findings) {
 		return // the counters prove it, in one way or the other
 	}
 	if c.result.Plan.Database != nil {
-		return // what a database does with its mount is not the loader's to tell
+		return // the loader does not know what a database does with its mount
 	}
 	for _, cl := range c.result.Clients {
 		set := c.workingSet() / int64(max(len(c.result.Clients), 1))
@@ -98,8 +98,9 @@ func checkServerCache(c *facts, found *findings) {
 	switch {
 	case reread && p50 < implausibleP50Micros:
 		found.add(CacheSuspected, Warning,
-			"Half of the reads took less than %d µs and the files (%s) were read %.1f times over: this is the storage's "+
-				"cache. Use files larger than its cache.", p50+1, bytesText(set), float64(c.everRead())/float64(set))
+			"Half of the reads took less than %d µs and the files (%s) were read %.1f times over: the storage's cache "+
+				"probably answered them. Use files larger than its cache.", p50+1, bytesText(set),
+			float64(c.everRead())/float64(set))
 	case reread:
 		found.add(CacheSuspected, Info,
 			"The files (%s) are small enough for the storage's cache and were read %.1f times over. That is fine for "+
@@ -273,15 +274,15 @@ func checkVariation(c *facts, found *findings) {
 		"others."
 	calibrate := c.result.Plan.Workload.Calibrate != nil
 	if c.overall.Step == nil || calibrate || c.capacity != nil {
-		what := "The throughput of %d repetitions varies by %s "
+		what, n := "The throughput of %d repetitions varies by %s ", len(c.headline)
 		switch {
 		case calibrate:
 			what = "The results of %d calibrations vary by %s "
 		case c.capacity != nil:
-			what = "The capacities of %d searches vary by %s "
+			what, n = "The capacities of %d searches vary by %s ", len(rates(c.searches, 0))
 		}
 		if high(c.variation) {
-			found.add(VariationHigh, Warning, what+todo, len(c.headline), permilleText(c.variation))
+			found.add(VariationHigh, Warning, what+todo, n, permilleText(c.variation))
 		}
 		return
 	}

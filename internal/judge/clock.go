@@ -41,7 +41,8 @@ func clockOffsets(parts []clientRep) []time.Duration {
 	return offsets
 }
 
-// checkClocks names the clients, and the array, whose clocks differ from the API server's. An array
+// checkClocks names the clients whose clocks differ from the API server's, and an array whose clock
+// differs from that of the machine that surveyed it. An array
 // divides its counts by its own seconds, so only its times are wrong.
 func checkClocks(c *facts, found *findings) {
 	if ms := c.survey().ClockOffsetMilliseconds; ms != nil {
@@ -51,9 +52,9 @@ func checkClocks(c *facts, found *findings) {
 			which = "behind"
 		}
 		if offset.Abs() >= clockSkewed {
-			found.add(ClockSkew, Warning, "The clock of the array is %.0f s %s ours. The numbers are valid, because each "+
-				"rate uses one clock only, but the times in the logs of the array do not match those of the clients. Set its "+
-				"clock (NTP).",
+			found.add(ClockSkew, Warning, "The clock of the array is %.0f s %s that of the machine that surveyed it. The "+
+				"numbers are valid, because each rate uses one clock only, but the times in the logs of the array do not match "+
+				"those of the clients. Set its clock (NTP).",
 				offset.Abs().Seconds(), which)
 		}
 	}

@@ -79,6 +79,11 @@ func checkCollection(c *facts, found *findings) {
 		found.add(NotCollected, Info, "The latency histogram cannot be read (%s); latency is unknown. Use the nfsbench "+
 			"that wrote the file.", problem)
 	}
+	silent := map[string]bool{} // sources without any window, which ArrayMetricsPartial reports
+	for _, s := range c.result.Plan.Collect.Sources {
+		n, _ := c.silence(s)
+		silent[s.Name] = n > 0 && n == len(c.shown())
+	}
 	for _, cl := range c.result.Clients {
 		if cl.Observed == nil {
 			found.add(NotCollected, Info, "Client %d: no counters of CPU, network and storage were collected. Foreign load "+
@@ -86,8 +91,8 @@ func checkCollection(c *facts, found *findings) {
 			continue
 		}
 		for _, p := range cl.Observed.Problems {
-			if c.isSilent(p.Source) {
-				continue // ArrayMetricsPartial says it
+			if silent[p.Source] {
+				continue
 			}
 			found.add(NotCollected, Info, "Client %d: %s could not be read %d times: %s", cl.Index, p.Source, p.Count, p.Message)
 		}

@@ -85,7 +85,7 @@ func TestOnePathDeclaredAsFourIsSeen(t *testing.T) {
 	t.Parallel()
 	r := experiments.Scan("192.168.4.100")
 	j := Judge(r)
-	if !hasFinding(j, PathUnused, "3 of 4 declared paths carried nothing") || j.Validity != Suspect {
+	if !hasFinding(j, PathUnused, "3 of 4 paths carried nothing") || j.Validity != Suspect {
 		t.Errorf("%s %+v", j.Validity, j.Findings)
 	}
 	if v := j.Protocol.Verified; v == nil || *v || j.Protocol.Mismatch || !strings.Contains(j.Protocol.Message, "3 of 4 paths sent nothing") {

@@ -122,13 +122,15 @@ func (c *facts) summary(index int32) (Summary, bool) {
 		s.Write = added(s.Write, p.rep.Write, p.seconds)
 	}
 	for _, d := range []*Direction{s.Read, s.Write} {
-		if d != nil {
-			s.Total = s.Total.plus(*d)
-			c.finish(d)
+		if d == nil {
+			continue
+		}
+		s.Total = s.Total.plus(*d)
+		if h := c.finish(d); h != nil {
+			d.slow = permille(h.TimeAbove(slowMicroseconds(h.Percentile(50))))
 		}
 	}
 	if h := c.finish(&s.Total); h != nil {
-		s.SlowPermille = permille(h.TimeAbove(slowMicroseconds(h.Percentile(50))))
 		c.openLoop(&s, h)
 	}
 	c.oracleLatency(&s, parts)
@@ -237,6 +239,7 @@ func opsCount(o *runfile.Ops) int64 {
 func samplesOf(r runfile.Result, index int32, change func(*runfile.LoadSample)) [][]stats.Sample {
 	out := make([][]stats.Sample, 0, len(r.Clients))
 	for _, cl := range r.Clients {
+		stands := int64(max(cl.Load.SampleSeconds, 1)) // a thinned result keeps one sample of so many
 		var samples []stats.Sample
 		for _, s := range cl.Load.Samples {
 			if s.Span != runfile.SpanMeasure || s.Repetition != index {
@@ -251,9 +254,10 @@ func samplesOf(r runfile.Result, index int32, change func(*runfile.LoadSample)) 
 				write = *s.Write
 			}
 			samples = append(samples, stats.Sample{
-				Time: s.Time, Ops: read.Count + write.Count, ReadBytes: read.Bytes, WriteBytes: write.Bytes,
-				LatencySumMicroseconds: float64(read.MeanMicroseconds)*float64(read.Count) +
-					float64(write.MeanMicroseconds)*float64(write.Count),
+				Time: s.Time, Ops: stands * (read.Count + write.Count),
+				ReadBytes: stands * read.Bytes, WriteBytes: stands * write.Bytes,
+				LatencySumMicroseconds: float64(stands) * (float64(read.MeanMicroseconds)*float64(read.Count) +
+					float64(write.MeanMicroseconds)*float64(write.Count)),
 			})
 		}
 		if len(samples) > 0 {

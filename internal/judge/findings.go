@@ -92,8 +92,6 @@ func (s Severity) rank() int {
 		return 2
 	case Warning:
 		return 1
-	case Info:
-		return 0
 	default:
 		return 0
 	}
@@ -122,7 +120,7 @@ type rule struct {
 }
 
 // rules is the table of all findings, in the order in which they are shown.
-// What says that a number is low, but rightly measured, leaves the run Valid.
+// A finding that says that a correctly measured number is low leaves the run Valid.
 func rules() []rule {
 	info, warning, failure := Info.rank(), Warning.rank(), Error.rank()
 	return []rule{
@@ -229,7 +227,7 @@ func (fs *findings) add(code Code, severity Severity, format string, args ...any
 	*fs = append(*fs, Finding{Code: code, Severity: severity, Message: fmt.Sprintf(format, args...)})
 }
 
-// addOnce is add for what would be said again for each repetition.
+// addOnce adds a finding unless the same one is there.
 func (fs *findings) addOnce(code Code, severity Severity, format string, args ...any) {
 	f := Finding{Code: code, Severity: severity, Message: fmt.Sprintf(format, args...)}
 	if !slices.Contains(*fs, f) {

@@ -165,7 +165,7 @@ func pathCases() map[string]findingCase {
 		}
 	}
 	return map[string]findingCase{
-		"PathUnused": {nil, shift(1, 0), PathUnused, Warning, Suspect, `1 of 2 declared paths carried nothing: 10\.0\.2\.5 -> 10\.0\.2\.61 \(Up\)`},
+		"PathUnused": {nil, shift(1, 0), PathUnused, Warning, Suspect, `1 of 2 paths carried nothing, or next to nothing: 10\.0\.2\.5 -> 10\.0\.2\.61 \(Up\)`},
 		"PathNeverConnected": {nil, func(r *runfile.Result) {
 			eachRep(r, func(rep *runfile.Repetition) {
 				rep.Channels = rep.Channels[:1]

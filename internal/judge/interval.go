@@ -34,7 +34,7 @@ func around(value float64, series []float64) *Interval {
 }
 
 func whole(low, high float64) *Interval {
-	return &Interval{Low: int64(math.Floor(low)), High: int64(math.Ceil(min(high, math.MaxInt64/2)))}
+	return &Interval{Low: int64(math.Floor(min(low, math.MaxInt64/2))), High: int64(math.Ceil(min(high, math.MaxInt64/2)))}
 }
 
 // intervals sets the intervals of the rates and of the mean latency. points cover both directions.
@@ -144,21 +144,28 @@ func (c *facts) openLoop(s *Summary, h *stats.Histogram) {
 	s.StalledPermille = permille(h.TimeAbove(10 * h.Percentile(99)))
 }
 
-// slowMicroseconds is the latency above which an operation counts in SlowPermille.
+// slowMicroseconds is the latency above which an operation is slow.
 func slowMicroseconds(median int64) int64 { return max(10*median, leastStallMicros) }
 
 // checkStalls looks for a system that stops now and then. The levels of a search for capacity overload
 // it on purpose.
 func checkStalls(c *facts, found *findings) {
-	slow := c.overall.SlowPermille
-	if slow == nil || *slow < stallsShare || c.result.Plan.Workload.Capacity() != nil {
+	if c.result.Plan.Workload.Capacity() != nil {
 		return
 	}
-	found.add(Stalls, Warning, "%s of the time of all operations belongs to operations that took more than %s, where the "+
-		"median is %s: something stops now and then. Without these stalls the numbers are better by about this share. Look "+
-		"at the longest operations over time in the report, and for pauses of the server, of the network, or of this client.",
-		permilleText(slow), micros(slowMicroseconds(c.overall.Total.Latency.P50Microseconds)),
-		micros(c.overall.Total.Latency.P50Microseconds))
+	for _, of := range []struct {
+		name string
+		*Direction
+	}{{"reads", c.overall.Read}, {"writes", c.overall.Write}} {
+		if of.Direction == nil || of.slow == nil || *of.slow < slowTimeShare {
+			continue
+		}
+		found.add(Stalls, Warning, "%s of the time of all %s belongs to those that took more than %s, where the median is "+
+			"%s: something stops now and then. Without these stalls the numbers are better by about this share. Look at the "+
+			"longest operations over time in the report, and for pauses of the server, of the network, or of this client.",
+			permilleText(of.slow), of.name, micros(slowMicroseconds(of.Latency.P50Microseconds)),
+			micros(of.Latency.P50Microseconds))
+	}
 }
 
 // checkOmission looks for stalls that the percentiles of a closed loop hide: few operations are

@@ -205,7 +205,7 @@ func TestAClosedLoopSaysHowMuchItCannotSee(t *testing.T) {
 	if !hasFinding(j, CoordinatedOmission, "For 9.9 % of the time") || j.Validity != Valid {
 		t.Errorf("%+v", j.Findings)
 	}
-	if !hasFinding(j, Stalls, "9.9 % of the time of all operations belongs to operations that took more than 50000 µs, where the median is 1000 µs") {
+	if !hasFinding(j, Stalls, "9.9 % of the time of all reads belongs to those that took more than 50000 µs, where the median is 1000 µs") {
 		t.Errorf("%+v", j.Findings)
 	}
 	if j := Judge(stalling(t, 300*time.Millisecond)); hasFinding(j, CoordinatedOmission, "") || hasFinding(j, Stalls, "") {
@@ -215,5 +215,25 @@ func TestAClosedLoopSaysHowMuchItCannotSee(t *testing.T) {
 	open.Clients[0].Load.LoopMode = "open"
 	if j := Judge(open); j.Summary.OpenLoopP99Microseconds != nil || hasFinding(j, CoordinatedOmission, "") {
 		t.Errorf("an open loop: %v, %+v", j.Summary.OpenLoopP99Microseconds, j.Findings)
+	}
+}
+
+// A thinned result keeps every second sample.
+func TestAThinnedResultHasTheSameThroughputOverTime(t *testing.T) {
+	t.Parallel()
+	whole := good(t)
+	thin := good(t)
+	load := &thin.Clients[0].Load
+	load.SampleSeconds = 2
+	kept := load.Samples[:0]
+	for i, s := range load.Samples {
+		if i%2 == 0 {
+			kept = append(kept, s)
+		}
+	}
+	load.Samples = kept
+	a, b := Judge(whole), Judge(thin)
+	if x, y := a.Series[3].ReadBytesPerSecond, b.Series[2].ReadBytesPerSecond; y < x*8/10 || y > x*12/10 {
+		t.Errorf("%d bytes/s, and %d after thinning", x, y)
 	}
 }

@@ -117,11 +117,8 @@ type Summary struct {
 	OpenLoopP99Microseconds *int64 `json:"openLoopP99Microseconds,omitempty"`
 	// StalledPermille is the share of the workers' time in operations that took more than ten times
 	// the 99th percentile; nil like OpenLoopP99Microseconds.
-	StalledPermille *int32 `json:"stalledPermille,omitempty"`
-	// SlowPermille is the share of the time of all operations that belongs to operations of more than
-	// ten times the median, and of 50 ms; nil without latencies of single operations.
-	SlowPermille *int32         `json:"slowPermille,omitempty"`
-	Steadiness   SteadinessFact `json:"steadiness"`
+	StalledPermille *int32         `json:"stalledPermille,omitempty"`
+	Steadiness      SteadinessFact `json:"steadiness"`
 	// EdgeMilliseconds is the delay of the client whose counters were read latest.
 	EdgeMilliseconds int64 `json:"-"`
 }
@@ -139,7 +136,8 @@ type Direction struct {
 	histograms           []string
 	batches              [][]runfile.Batch // of each client
 	buckets              []stats.Bucket
-	latencySum           int64 // microseconds, of what the buckets count
+	latencySum           int64  // microseconds, of what the buckets count
+	slow                 *int32 // permille of the time in slow operations; nil = unknown
 	bytesPerSec, iopsSec float64
 }
 

@@ -15,7 +15,6 @@ type indirection struct {
 	node  StorageNode // that passes on
 	owner string
 	paths []string // as address (LIF)
-	busy  bool     // it worked for that
 }
 
 // indirect finds where the load of the repetition that stands for all entered by
@@ -48,7 +47,6 @@ func (c *facts) indirect() []indirection {
 		if i < 0 {
 			i = len(found)
 			found = append(found, indirection{node: c.node(node), owner: owner})
-			found[i].busy = rose(found[i].node)
 		}
 		found[i].paths = append(found[i].paths, c.pathName(address, windows))
 	}
@@ -65,18 +63,6 @@ func (c *facts) node(name string) StorageNode {
 		}
 	}
 	return StorageNode{Name: name}
-}
-
-// rose reports whether a node worked more than before the load.
-func rose(n StorageNode) bool {
-	if n.CPUPermille == nil {
-		return false
-	}
-	idle := int32(0)
-	if n.BaselineCPUPermille != nil {
-		idle = *n.BaselineCPUPermille
-	}
-	return int64(*n.CPUPermille)-int64(idle) >= cpuRise
 }
 
 // pathName is an address with the name of its LIF.
@@ -109,12 +95,12 @@ func checkLocality(c *facts, found *findings) {
 
 // sentence says which paths are indirect, without a full stop.
 func (i indirection) sentence(v runfile.SurveyVolume) string {
-	what, verb := "path", "is"
+	what, verb := "Path", "is"
 	if len(i.paths) > 1 {
-		what, verb = "paths", "are"
+		what, verb = "Paths", "are"
 	}
-	return fmt.Sprintf("Same data, two nodes: %s although node %s owns %s: %s %s %s indirect",
-		i.work(), i.owner, volumeName(v), what, listed(i.paths), verb)
+	return fmt.Sprintf("%s %s %s indirect: node %s owns %s, and %s", what, listed(i.paths), verb, i.owner, volumeName(v),
+		i.work())
 }
 
 func (i indirection) work() string {
@@ -124,7 +110,7 @@ func (i indirection) work() string {
 		return fmt.Sprintf("the load enters at node %s (its CPU is not known)", n.Name)
 	case n.BaselineCPUPermille == nil:
 		return fmt.Sprintf("node %s is busy %s", n.Name, permilleText(n.CPUPermille))
-	case i.busy:
+	case int64(*n.CPUPermille)-int64(*n.BaselineCPUPermille) >= cpuRise:
 		return fmt.Sprintf("node %s is busy %s (%s while idle)", n.Name, permilleText(n.CPUPermille),
 			permilleText(n.BaselineCPUPermille))
 	default:
@@ -150,13 +136,13 @@ func (c *facts) directly(owner string) string {
 		}
 	}
 	if len(there) == 0 && len(lifs) > 0 {
-		return fmt.Sprintf("No LIF is on node %s: create one there (network interface create -vserver %s -home-node %s "+
-			"...), or move the volume.", owner, c.svm(), owner)
+		return fmt.Sprintf("No LIF on node %s is up: bring one up, or create one (network interface create -vserver %s "+
+			"-home-node %s ...), or move the volume.", owner, c.svm(), owner)
 	}
 	if len(there) == 0 {
 		return "Use protocol.paths.select: Local."
 	}
-	return fmt.Sprintf("Use protocol.paths.select: Local: on node %s is %s.", owner, listed(there))
+	return fmt.Sprintf("Use protocol.paths.select: Local. Node %s has %s.", owner, listed(there))
 }
 
 // svm is the name to put into a command.
@@ -171,9 +157,10 @@ func (c *facts) svm() string {
 
 // checkHomes looks at the LIFs in use. With pNFS these are all.
 func checkHomes(c *facts, found *findings) {
+	used := c.everUsed()
 	for _, l := range c.survey().LIFs {
 		if l.AtHome == nil || *l.AtHome || !c.isPNFS() &&
-			!slices.ContainsFunc(c.everUsed(), func(a string) bool { return runfile.SameAddress(a, l.Address) }) {
+			!slices.ContainsFunc(used, func(a string) bool { return runfile.SameAddress(a, l.Address) }) {
 			continue
 		}
 		where := fmt.Sprintf("is on node %s and belongs on %s", cmp.Or(l.Node, "?"), cmp.Or(l.HomeNode, "another"))
@@ -255,7 +242,7 @@ func (c *facts) stuck() (lif string, permille int64, ok bool) {
 		}
 	}
 	// LIFs that moved little carried somebody else, or nothing was counted.
-	if len(names) == 0 || all*2 < float64(c.overall.Total.Bytes) || mounted*1000 < all*lifAll {
+	if len(names) == 0 || all == 0 || all*2 < float64(c.overall.Total.Bytes) || mounted*1000 < all*lifAll {
 		return "", 0, false
 	}
 	return listed(names), int64(mounted / all * 1000), true

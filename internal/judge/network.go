@@ -10,9 +10,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// checkTransferSize compares what one READ or WRITE moves with what was asked
-// for, or with the block: where the array itself allows no more, with the setting
-// that does.
+// checkTransferSize compares what one READ or WRITE moves with the requested size, or with the block.
+// If the array allows no more, the finding names its setting.
 func checkTransferSize(c *facts, found *findings) {
 	wanted := c.result.Plan.Engine.TransferSizeBytes
 	block := blockBytes(c.result.Plan)
@@ -42,8 +41,8 @@ func checkTransferSize(c *facts, found *findings) {
 					"wsize.", d.name, size(xfer), why, size(limit))
 		case wanted > 0:
 			found.add(TransferSizeReduced,
-				Warning, "A %s moves %s %s: the server's limit is lower. Raise it there (ONTAP: tcp-max-xfer-size), then mount "+
-					"again.", d.name, size(xfer), why)
+				Warning, "A %s moves %s %s. Raise the server's limit (ONTAP: tcp-max-xfer-size), or the mount's rsize and wsize, "+
+					"then mount again.", d.name, size(xfer), why)
 		default:
 			found.add(TransferSizeReduced, Warning, "A %s moves %s, %s. Raise the server's limit (ONTAP: tcp-max-xfer-size), "+
 				"then mount again.", d.name, size(xfer), why)

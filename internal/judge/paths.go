@@ -96,8 +96,8 @@ func checkPaths(c *facts, found *findings) {
 	switch {
 	case len(idle) > 0:
 		found.add(PathUnused, Warning,
-			"%d of %d declared paths carried nothing: %s. Check that LIF, route and local address; one subnet for each path "+
-				"on Linux.", len(idle), len(shares), strings.Join(reasons, ", "))
+			"%d of %d paths carried nothing, or next to nothing: %s. Check the LIF, the route and the local address; on "+
+				"Linux each path needs a subnet of its own.", len(idle), len(shares), strings.Join(reasons, ", "))
 	case !slices.ContainsFunc(shares, func(p PathShare) bool { return noticeable(p, *c.overall) }):
 		checkBalance(found, shares) // what lost its time has not its share either
 	}
@@ -133,17 +133,17 @@ func checkBalance(found *findings, shares []PathShare) {
 	}
 	equal := 1000 / float64(len(shares))
 	var lines []string
-	uneven := false
+	deviation := 0.0 // permille
 	for _, p := range shares {
-		uneven = uneven || math.Abs(float64(p.SharePermille)-equal)/equal*1000 > pathUneven
+		deviation = max(deviation, math.Abs(float64(p.SharePermille)-equal)/equal*1000)
 		lines = append(lines, fmt.Sprintf("%s %s", label(p), percent(int64(p.SharePermille))))
 	}
 	switch {
-	case uneven && shares[0].Role == runfile.RoleDataServer:
+	case shares[0].Role == runfile.RoleDataServer && deviation > serverUneven:
 		found.add(PathImbalance, Warning,
 			"The data servers carried different shares: %s. Layouts say which server has which file or stripe: more files "+
 				"(workload.raw.jobs) spread better. Otherwise one of them has a slower link or is busy.", strings.Join(lines, ", "))
-	case uneven:
+	case shares[0].Role != runfile.RoleDataServer && deviation > pathUneven:
 		found.add(PathImbalance, Warning,
 			"The paths carried different shares: %s. The slowest path may have a slower link, a congested port, or a LIF "+
 				"that is not on its home node.", strings.Join(lines, ", "))
@@ -235,7 +235,7 @@ func checkLoss(c *facts, found *findings, l loss, paths int) {
 	if len(l.repetitions) > 1 {
 		where = "repetitions " + listed(l.repetitions)
 	}
-	if l.downMilliseconds < channelLostMilliseconds {
+	if l.downMilliseconds < channelLostMilliseconds && l.reconnects > 0 {
 		found.add(ChannelReconnected, severity,
 			"Path %s lost its connection %d times in %s, and connected again at once. Look at the LIF, the switch and the "+
 				"server's log for that time.", l.name, l.reconnects, where)

@@ -158,7 +158,7 @@ func TestFindingsOfServers(t *testing.T) {
 		"not redirected":      {nativePNFS(), nothing, PNFSNotRedirected, Warning, Invalid, `no data server moved a byte, and the server granted 4 layouts`},
 		"redirected":          {local, nothing, PNFSNotRedirected, "", Valid, ""},
 		"data on the owner":   {local, nothing, IndirectPath, "", Valid, ""},
-		"data elsewhere":      {nativePNFS("10.0.2.61"), nothing, IndirectPath, Warning, Valid, `path 10\.0\.2\.61 \(lif2\) is indirect`},
+		"data elsewhere":      {nativePNFS("10.0.2.61"), nothing, IndirectPath, Warning, Valid, `Path 10\.0\.2\.61 \(lif2\) is indirect`},
 		"metadata is no path": {local, nothing, PathUnused, "", Valid, ""},
 		"uneven data servers": {nativePNFS("10.0.1.61", "10.0.3.61"), uneven, PathImbalance, Warning, Valid, `^The data servers carried different shares: data server 10\.0\.9\.9 -> 10\.0\.1\.61 75\.0 %`},
 		"even data servers":   {nativePNFS("10.0.1.61", "10.0.3.61"), nothing, PathImbalance, "", Valid, ""},

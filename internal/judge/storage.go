@@ -61,13 +61,14 @@ func baselineOf(cl runfile.ClientResult, rep runfile.Repetition) *runfile.Observ
 // readings of one life of the counters.
 func usable(windows []*runfile.ObservedWindow) []runfile.StorageWindow {
 	var out []runfile.StorageWindow
+	known := map[string]bool{}
 	for _, w := range windows {
 		if w == nil {
 			continue
 		}
 		for _, s := range w.Storage {
-			known := slices.ContainsFunc(out, func(o runfile.StorageWindow) bool { return o.Source == s.Source })
-			if !known && !s.Reset && s.Seconds > 0 {
+			if !known[s.Source] && !s.Reset && s.Seconds > 0 {
+				known[s.Source] = true
 				out = append(out, s)
 			}
 		}

@@ -15,9 +15,11 @@ const (
 	wireExceeded  = 1020 // above, the declared link speed is wrong
 
 	pathIdle = 10 // below this share of an equal share, a path counts as unused
-	// Deviation from an equal share, relative to it. In the runs of make believe, equal paths deviate by 8
-	// permille at most, but two paths of a server that share one link by 124.
-	pathUneven = 200
+	// Deviation from an equal share, relative to it. In the runs of make believe, equal paths and data servers
+	// deviate by 8 permille at most. Two paths of the demo that share one link deviate by 124; data servers
+	// do not share links.
+	pathUneven   = 200
+	serverUneven = 150
 	// A path that was away for a shorter time only reconnected.
 	channelLostMilliseconds = 100
 	channelLostShare        = 10  // share of the window: the loss equals the spread of two runs
@@ -69,7 +71,7 @@ const (
 	overlapGood          = 900
 	// Share of the time of all operations in slow ones: more than ten times the median, and more than a
 	// disk or a cache that misses takes.
-	stallsShare      = 50
+	slowTimeShare    = 50
 	leastStallMicros = 50_000
 	// A closed loop hides stalls from its p99. The p99 of an open loop shows stalls of stalledShare of
 	// the time (1 %); it must be omissionFactor (permille) times the measured p99.

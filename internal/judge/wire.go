@@ -78,16 +78,16 @@ func wireLimit(r runfile.Result) *WireLimit {
 	if len(w.Links) == 0 {
 		return nil
 	}
-	rd, wr := 0.0, 0.0
+	rd, wr, read, write := 0.0, 0.0, transferBytes(r, false), transferBytes(r, true)
 	for _, l := range w.Links {
-		rd += l.Payload(transferBytes(r, false), readCallBytes)
-		wr += l.Payload(transferBytes(r, true), writeCallBytes)
+		rd += l.Payload(read, readCallBytes)
+		wr += l.Payload(write, writeCallBytes)
 	}
 	w.ReadBytesPerSecond, w.WriteBytesPerSecond = int64(rd), int64(wr)
 	if w.ReadBytesPerSecond <= 0 || w.WriteBytesPerSecond <= 0 {
 		return nil // nothing can be compared with it
 	}
-	w.Arithmetic = arithmetic(w.Links, transferBytes(r, false), rd)
+	w.Arithmetic = arithmetic(w.Links, read, rd)
 	return w
 }
 
@@ -222,6 +222,10 @@ func isIPv6(addr string) bool {
 }
 
 func checkWire(c *facts, found *findings) {
+	if c.wire == nil && c.result.Plan.Link != nil {
+		found.add(WireLimitUnknown, Info, "The wire limit is not known, because no path of the load is known.")
+		return
+	}
 	if c.wire == nil {
 		found.add(WireLimitUnknown, Info,
 			"The speed of the links is not known: %s. Declare it (link: bitsPerSecond and mtu of each path) to see what "+
@@ -304,8 +308,7 @@ func (c *facts) fullSteps(before string) string {
 	}
 }
 
-// shouldFillTheWire: sequential, unpaced loads should; random and paced ones
-// have no such duty.
+// shouldFillTheWire reports loads that should: sequential ones without a pace, and large random ones.
 func (c *facts) shouldFillTheWire() bool {
 	if s := c.result.Plan.Workload.SLOB; s != nil {
 		return s.Access == runfile.AccessFullTableScan && s.Think == nil && s.Capacity == nil

@@ -135,7 +135,7 @@ func findingsCard(all []judge.Finding) doc.Card {
 			parts = append(parts, Count(n, k.noun))
 		}
 	}
-	c.Word, c.Text, c.Tone, c.Link = strings.Join(parts[:1], ""), "", severityTone(all[0].Severity), "findings"
+	c.Word, c.Text, c.Tone, c.Link = parts[0], "", severityTone(all[0].Severity), "findings"
 	if len(parts) > 1 {
 		c.Text = "and " + strings.Join(parts[1:], ", ")
 	}

@@ -419,7 +419,7 @@ func overlaySection(a, b Side) doc.Section {
 		oneScale(t.Panels)
 		s.Add(doc.Block{Figure: &doc.Figure{
 			ID: "time", Title: "Throughput over time of both sides", Description: "One panel for each side, of one scale.",
-			Draw: t.SVG, Caption: "One panel for each, of one scale. Shaded: warm-up.",
+			Draw: t.SVG, Caption: "One panel for each, of one scale.",
 		}})
 	}
 	return s

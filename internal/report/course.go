@@ -8,15 +8,19 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// maxSlots bounds what a wrong clock in a file can allocate: two days of seconds.
-const maxSlots = 2 * 24 * 3600
+// maxSlots and maxPaths limit the memory that a file can take: two days of seconds, and more paths than
+// a figure shows.
+const (
+	maxSlots = 2 * 24 * 3600
+	maxPaths = 64
+)
 
 // course is the load of all clients over time, on one axis of equal intervals.
 type course struct {
 	start    time.Time // of the first interval
 	interval float64   // seconds
 	slots    []slot
-	paths    map[string][]float64 // bytes in each interval by path; -1 is none told
+	paths    map[string][]float64 // bytes in each interval by path; -1: no sample has this path
 	both     bool                 // reads and writes
 	writes   bool                 // writes alone
 }
@@ -55,6 +59,7 @@ func courseOf(r runfile.Result) *course {
 
 func (c *course) add(cl runfile.ClientResult, first time.Time) {
 	samples, names := cl.Load.Samples, channelNames(cl)
+	stands := float64(max(cl.Load.SampleSeconds, 1)) // a thinned result keeps one sample of so many
 	if len(samples) == 0 {
 		return
 	}
@@ -70,28 +75,31 @@ func (c *course) add(cl runfile.ClientResult, first time.Time) {
 		}
 		at := &c.slots[i]
 		at.clients, at.span, at.repetition = at.clients+1, s.Span, s.Repetition
-		at.read.add(s.Read)
-		at.write.add(s.Write)
+		at.read.add(s.Read, stands)
+		at.write.add(s.Write, stands)
 		for _, p := range s.Channels {
-			name := names[p.ID]
-			if name == "" {
-				continue
-			}
-			for len(c.paths[name]) <= i {
-				c.paths[name] = append(c.paths[name], -1)
-			}
-			c.paths[name][i] = max(c.paths[name][i], 0) + float64(p.BytesRead) + float64(p.BytesWritten)
+			c.addPath(names[p.ID], i, stands*(float64(p.BytesRead)+float64(p.BytesWritten)))
 		}
 	}
 }
 
-func (o *ops) add(from *runfile.SampleOps) {
+func (c *course) addPath(name string, interval int, bytes float64) {
+	if name == "" || c.paths[name] == nil && len(c.paths) >= maxPaths {
+		return
+	}
+	for len(c.paths[name]) <= interval {
+		c.paths[name] = append(c.paths[name], -1)
+	}
+	c.paths[name][interval] = max(c.paths[name][interval], 0) + bytes
+}
+
+func (o *ops) add(from *runfile.SampleOps, stands float64) {
 	if from == nil {
 		return
 	}
-	o.bytes += float64(from.Bytes)
-	o.count += float64(from.Count)
-	o.latencySum += float64(from.MeanMicroseconds) * float64(from.Count)
+	o.bytes += stands * float64(from.Bytes)
+	o.count += stands * float64(from.Count)
+	o.latencySum += stands * float64(from.MeanMicroseconds) * float64(from.Count)
 	o.p99 = max(o.p99, float64(from.P99Microseconds))
 }
 

@@ -74,7 +74,7 @@ func withFindings() (runfile.Result, judge.Judgement) {
 	j.Protocol = judge.Evidence{Verified: new(false), Observed: "DirectNFS NFSv3 over 1 of 2 paths", Message: "1 of 2 declared paths are not connected: 10.0.2.5 -> 10.0.2.61 (Missing)."}
 	j.Findings = []judge.Finding{
 		{Code: judge.ExpectationMissed, Severity: judge.Error, Message: "Expected at least 2400.0 MB/s throughput and got 2228.2 MB/s."},
-		{Code: judge.PathUnused, Severity: judge.Warning, Message: "1 of 2 declared paths carried nothing: 10.0.2.5 -> 10.0.2.61 (Missing). Check that LIF, route and local address; one subnet for each path on Linux."},
+		{Code: judge.PathUnused, Severity: judge.Warning, Message: "1 of 2 paths carried nothing, or next to nothing: 10.0.2.5 -> 10.0.2.61 (Missing). Check that LIF, route and local address; one subnet for each path on Linux."},
 		{Code: judge.SimulatedStorage, Severity: judge.Info, Message: "A stand-in took part."},
 		{Code: judge.CacheSuspected, Severity: judge.Info, Message: "Half of the reads took less than 120 µs."},
 	}
@@ -114,7 +114,7 @@ func indirect() (runfile.Result, judge.Judgement) {
 	}
 	s.Storage = judge.StorageLoad{OperationsPerSecond: new(int64(2125)), BytesPerSecond: new(int64(2_228_224_000)), MeanLatencyMicroseconds: new(int64(9_000))}
 	s.CollectorCPUPermille = new(int32(5))
-	j.Findings = []judge.Finding{{Code: judge.IndirectPath, Severity: judge.Warning, Message: "Same data, two nodes: node fas-b is busy 35.0 % (1.0 % while idle) although node fas-a owns volume ora1: path 10.0.2.61 (lif2) is indirect."}}
+	j.Findings = []judge.Finding{{Code: judge.IndirectPath, Severity: judge.Warning, Message: "Path 10.0.2.61 (lif2) is indirect: node fas-a owns volume ora1, and node fas-b is busy 35.0 % (1.0 % while idle)."}}
 	return r, j
 }
 

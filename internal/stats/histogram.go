@@ -57,9 +57,6 @@ func (h *Histogram) Merge(other *Histogram) {
 	}
 }
 
-// Reset forgets everything that was counted.
-func (h *Histogram) Reset() { h.h.Reset() }
-
 // Count is how many latencies were recorded.
 func (h *Histogram) Count() int64 { return h.h.TotalCount() }
 
@@ -213,8 +210,7 @@ type Latency struct {
 	MeanOnly bool `json:"meanOnly,omitempty"`
 }
 
-// Latency summarises the histogram; nil when it is empty, for nothing is known
-// then.
+// Latency summarises the histogram. It is nil if the histogram is empty.
 func (h *Histogram) Latency() *Latency {
 	if h == nil || h.Count() == 0 {
 		return nil
@@ -268,7 +264,7 @@ func BucketLatency(buckets []Bucket, totalMicroseconds int64) *Latency {
 	}
 	return &Latency{
 		Count:            count,
-		MeanMicroseconds: int64(math.Round(float64(max(totalMicroseconds, 0)) / float64(count))),
+		MeanMicroseconds: int64(math.Round(min(float64(max(totalMicroseconds, 0))/float64(count), math.MaxInt64/2))),
 		P50Microseconds:  bucketPercentile(merged, count, 0.50),
 		P95Microseconds:  bucketPercentile(merged, count, 0.95),
 		P99Microseconds:  bucketPercentile(merged, count, 0.99),

@@ -109,26 +109,30 @@ type Steadiness struct {
 	Deviation float64 // largest |window mean - mean| / mean
 	Drift     float64 // rise of the regression line over the series / mean; negative when it falls
 	Step      float64 // change of level at some sample / mean; 0 when none stands out from the noise
-	Window    int     // samples of each rolling window
 }
 
-// Steady tests a series of equidistant samples. Three things must hold, because
-// each alone is blind to something: no rolling window may stray from the mean
-// (a dip), the regression line must be flat (a drift so slow that each window is
-// still near the mean), and there must be no step (its halves are each only half
-// of it away from the mean).
+// Steady tests a series of equidistant samples. Three things must hold, because each alone misses
+// something: no rolling window deviates from the mean (a dip), the regression line is flat (a drift so
+// slow that each window is still near the mean), and there is no step (its halves are each only half of
+// it away from the mean).
 //
-// A window is a sixth of the series and at least five samples: single seconds
-// jitter on every network and say nothing.
+// A window is a sixth of the series and at least five samples, because single seconds jitter on every
+// network.
 func Steady(values []float64, limits SteadyLimits) Steadiness {
 	const least = 10 // samples to say anything
 	mean := Mean(values)
 	if len(values) < least || mean <= 0 {
 		return Steadiness{}
 	}
-	s := Steadiness{Known: true, Window: max(5, len(values)/6)}
-	for i := 0; i+s.Window <= len(values); i++ {
-		s.Deviation = max(s.Deviation, math.Abs(Mean(values[i:i+s.Window])-mean)/mean)
+	s := Steadiness{Known: true}
+	window, sum := max(5, len(values)/6), 0.0
+	for i, v := range values {
+		if sum += v; i >= window {
+			sum -= values[i-window]
+		}
+		if i >= window-1 {
+			s.Deviation = max(s.Deviation, math.Abs(sum/float64(window)-mean)/mean)
+		}
 	}
 	s.Drift = Slope(values) * float64(len(values)-1) / mean
 	s.Step = step(values, mean) / mean

@@ -17,7 +17,6 @@ type Sample struct {
 
 // Point is what all clients did in one interval.
 type Point struct {
-	Time                 time.Time // end of the interval on the clock of the first client
 	ReadBytesPerSecond   float64
 	WriteBytesPerSecond  float64
 	OpsPerSecond         float64
@@ -32,24 +31,25 @@ func (p Point) BytesPerSecond() float64 { return p.ReadBytesPerSecond + p.WriteB
 // MergeSeries puts the samples of several clients on one time axis of the given
 // interval and adds them. Each client keeps its own phase: its samples are
 // counted from its first one, so that two clients that sample at .0 and at .5
-// do not flap between neighbouring intervals. Intervals without any sample are
-// points with zero clients: a gap is to be seen and not to be closed.
+// do not flap between neighbouring intervals. Intervals without a sample are
+// points with zero clients, so that a gap stays visible.
 func MergeSeries(clients [][]Sample, interval time.Duration) []Point {
 	origin, ok := earliest(clients)
 	if !ok || interval <= 0 {
 		return nil
 	}
 	var points []Point
+	most := mostPoints(clients)
 	for _, samples := range clients {
 		last := -1
 		for _, s := range samples {
 			phase := samples[0].Time
 			at := intervals(phase.Sub(origin), interval) + intervals(s.Time.Sub(phase), interval)
-			if at < 0 || at > maxPoints {
+			if at < 0 || at >= most {
 				continue
 			}
 			for len(points) <= at {
-				points = append(points, Point{Time: origin.Add(time.Duration(len(points)) * interval)})
+				points = append(points, Point{})
 			}
 			points[at].add(s, interval)
 			if at != last {
@@ -61,9 +61,21 @@ func MergeSeries(clients [][]Sample, interval time.Duration) []Point {
 	return points
 }
 
-// maxPoints bounds what a wrong clock in an untrusted file can allocate: two
-// weeks of seconds.
-const maxPoints = 14 * 24 * 3600
+func mostPoints(clients [][]Sample) int {
+	most := leastPoints
+	for _, samples := range clients {
+		most = min(most+pointsPerSample*len(samples), maxPoints)
+	}
+	return most
+}
+
+// These limit the points that a wrong clock in an untrusted file can create: gaps may be longer than
+// what lies between them, but not by much.
+const (
+	leastPoints     = 60
+	pointsPerSample = 4
+	maxPoints       = 14 * 24 * 3600 // two weeks of seconds
+)
 
 func (p *Point) add(s Sample, interval time.Duration) {
 	sec := interval.Seconds()

@@ -27,9 +27,11 @@ type Shift struct {
 // of a value of b and one of a. The interval is the one that belongs to the
 // Mann-Whitney test: a shift is in it when the test does not reject it. It is
 // exact up to ExactLimit values on each side; with ties its confidence is at
-// least what it says. It is not known (false) where a side is empty.
+// least what it says. It is not known (false) if a side is empty, or if there are more than a million
+// differences.
 func HodgesLehmann(a, b []float64, confidence float64) (Shift, bool) {
-	if len(a) == 0 || len(b) == 0 {
+	const most = 1 << 20 // in memory; the values may come from a tenant
+	if len(a) == 0 || len(b) > most/max(len(a), 1) || len(b) == 0 {
 		return Shift{}, false
 	}
 	differences := make([]float64, 0, len(a)*len(b))
