@@ -245,13 +245,13 @@ func newClient(ctx context.Context, name, subnet string) (client, error) {
 	host, guest := strings.Replace(subnet, ".0/", ".1/", 1), strings.Replace(subnet, ".0/", ".2/", 1)
 	via, _, _ := strings.Cut(host, "/")
 	err := commands(ctx,
-		"ip netns add " + c.netns,
-		"ip -n " + c.netns + " link set lo up",
-		"ip link add " + c.link + " type veth peer name eth0 netns " + c.netns,
-		"ip addr add " + host + " dev " + c.link,
-		"ip link set " + c.link + " up",
-		"ip -n " + c.netns + " addr add " + guest + " dev eth0",
-		"ip -n " + c.netns + " link set eth0 up",
+		"ip netns add "+c.netns,
+		"ip -n "+c.netns+" link set lo up",
+		"ip link add "+c.link+" type veth peer name eth0 netns "+c.netns,
+		"ip addr add "+host+" dev "+c.link,
+		"ip link set "+c.link+" up",
+		"ip -n "+c.netns+" addr add "+guest+" dev eth0",
+		"ip -n "+c.netns+" link set eth0 up",
 		"ip -n "+c.netns+" route add default via "+via,
 	)
 	if err != nil {

@@ -359,7 +359,7 @@ func TestTheScriptLeavesOutPlacesByTheirNames(t *testing.T) {
 	}
 }
 
-func TestAWholeRunTakesAnHourAndAHalf(t *testing.T) {
+func TestAWholeRunTakesLessThanTwoHours(t *testing.T) {
 	var d settings
 	d.register(flag.NewFlagSet("", flag.PanicOnError))
 	s := session{
@@ -368,7 +368,7 @@ func TestAWholeRunTakesAnHourAndAHalf(t *testing.T) {
 	}
 	runs, took := s.estimate()
 	t.Logf("%d runs, %v", runs, took)
-	if took > 90*time.Minute || d.aa < 300 {
+	if took > 2*time.Hour || d.aa < 300 {
 		t.Errorf("%d runs, of which in %d nothing is injected, take %v", runs, d.aa, took)
 	}
 }

@@ -31,17 +31,24 @@ func beside(s shape, span string, do func(ctx context.Context, l *Lane, p *Proce
 
 // into waits for a share of the measured window.
 func (r *Rig) into(ctx context.Context, share float64) error {
-	return pause(ctx, seconds(share*float64(r.Seconds)))
+	if pause(ctx, seconds(share*float64(r.Seconds))) != nil {
+		return errors.New("the load ended before the injection")
+	}
+	return nil
 }
 
 func seconds(v float64) time.Duration { return time.Duration(v * float64(time.Second)) }
 
 // stall stops the load in the middle of its window.
 func stall(ctx context.Context, l *Lane, p *Process, v float64) error {
-	if err := errors.Join(l.rig.into(ctx, 0.4), p.Signal(syscall.SIGSTOP)); err != nil {
+	if err := l.rig.into(ctx, 0.4); err != nil {
 		return err
 	}
-	return errors.Join(pause(ctx, seconds(v)), p.Signal(syscall.SIGCONT))
+	if err := p.Signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	_ = pause(ctx, seconds(v)) // a stopped load does not end
+	return p.Signal(syscall.SIGCONT)
 }
 
 func clientInjections() []Injection {

@@ -211,7 +211,7 @@ func (l *Lane) Close() error {
 	var errs []error
 	if l.process != nil {
 		_ = l.process.Process.Kill() // also if it is stopped
-		_ = l.process.Wait() // it was killed
+		_ = l.process.Wait()         // it was killed
 		l.process = nil
 	}
 	if !l.embed {

@@ -95,7 +95,7 @@ func (p *Process) Await(ctx context.Context, span string) error {
 	case <-p.span(span):
 		return nil
 	case <-ctx.Done():
-		return ctx.Err()
+		return fmt.Errorf("the load ended before its span %s", span)
 	}
 }
 
@@ -216,9 +216,6 @@ func (r *Rig) follow(ctx context.Context, l Load, args []string) (string, error)
 	}
 	cancel()
 	wait.Wait()
-	if errors.Is(beside, context.Canceled) {
-		beside = nil
-	}
 	return said, errors.Join(err, beside, machine)
 }
 

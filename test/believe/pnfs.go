@@ -136,7 +136,7 @@ func pnfsInjections() []Injection {
 		},
 		{
 			Name: "a data server comes and goes", Kind: "pNFS", Strengths: percents("it is silent for %.0f %% of the time", 10, 30, 60),
-			Expect: []judge.Code{judge.LayoutFallback, judge.ChannelLost}, Run: onPNFS((*pnfsWorld).flappingServer),
+			Expect: []judge.Code{judge.LayoutFallback, judge.ChannelLost, judge.Stalls}, Run: onPNFS((*pnfsWorld).flappingServer),
 		},
 		{
 			Name: "another client reads by the link of a data server", Kind: "pNFS", Strengths: percents("%.0f %% of the load", 2, 10, 30),

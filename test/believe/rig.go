@@ -259,8 +259,10 @@ func (s *session) queue(p Place, now phase) <-chan task {
 // lane opens a world and takes tasks until there are no more.
 func (s *session) lane(ctx context.Context, p Place, queue <-chan task) (err error) {
 	var w World
+	var errs error
 	number := <-s.numbers
 	defer func() {
+		err = errors.Join(err, errs)
 		if w != nil {
 			err = errors.Join(err, w.Close())
 		}
@@ -280,12 +282,7 @@ func (s *session) lane(ctx context.Context, p Place, queue <-chan task) (err err
 		}
 		if err := t.do(ctx, w, s.to); err != nil && ctx.Err() == nil {
 			s.to.emit(Record{Error: fmt.Sprintf("%s at %s: %v", t.name, t.place, err)})
-			err = w.Close() // the injection may still be there
-			w = nil
-			if err != nil {
-				<-s.slots
-				return fmt.Errorf("close %s: %w", p.Name, err)
-			}
+			errs, w = errors.Join(errs, w.Close()), nil // the injection may still be there
 		}
 		<-s.slots
 		s.progress(t)
