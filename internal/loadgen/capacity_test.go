@@ -181,7 +181,7 @@ func TestClientsShareTheRateAndFollowTheOrders(t *testing.T) {
 		if load.Failure != nil || len(load.Repetitions) != 3 {
 			t.Fatalf("failure %+v, %d levels, asked for %v", load.Failure, len(load.Repetitions), asked)
 		}
-		for i, want := range [][2]int64{{1000, 10}, {8040, 20}, {300, 10}} {
+		for i, want := range [][2]int64{{1000, 10}, {8040, 32}, {300, 10}} {
 			rep := load.Repetitions[i]
 			want, parts := want[0], int(want[1])
 			if got := rep.Level; len(got.Due) != parts || len(got.Done) != parts || len(got.Slow[0]) != parts {
