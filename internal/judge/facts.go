@@ -122,12 +122,9 @@ func (c *facts) summary(index int32) (Summary, bool) {
 		s.Write = added(s.Write, p.rep.Write, p.seconds)
 	}
 	for _, d := range []*Direction{s.Read, s.Write} {
-		if d == nil {
-			continue
-		}
-		s.Total = s.Total.plus(*d)
-		if h := c.finish(d); h != nil {
-			d.slow = permille(h.TimeAbove(slowMicroseconds(h.Percentile(50))))
+		if d != nil {
+			s.Total = s.Total.plus(*d)
+			c.finish(d)
 		}
 	}
 	if h := c.finish(&s.Total); h != nil {

@@ -144,9 +144,6 @@ func (c *facts) openLoop(s *Summary, h *stats.Histogram) {
 	s.StalledPermille = permille(h.TimeAbove(10 * h.Percentile(99)))
 }
 
-// slowMicroseconds is the latency above which an operation is slow.
-func slowMicroseconds(median int64) int64 { return max(10*median, leastStallMicros) }
-
 // checkStalls looks for a system that stops now and then. The levels of a search for capacity overload
 // it on purpose.
 func checkStalls(c *facts, found *findings) {
@@ -157,14 +154,23 @@ func checkStalls(c *facts, found *findings) {
 		name string
 		*Direction
 	}{{"reads", c.overall.Read}, {"writes", c.overall.Write}} {
-		if of.Direction == nil || of.slow == nil || *of.slow < slowTimeShare {
+		if of.Direction == nil {
+			continue
+		}
+		h, err := stats.MergeEncoded(of.histograms...)
+		if err != nil {
+			continue // NotCollected reports it
+		}
+		median := h.Percentile(50)
+		slow := max(10*median, leastStallMicros)
+		share := permille(h.TimeAbove(slow))
+		if *share < slowTimeShare {
 			continue
 		}
 		found.add(Stalls, Warning, "%s of the time of all %s belongs to those that took more than %s, where the median is "+
 			"%s: something stops now and then. Without these stalls the numbers are better by about this share. Look at the "+
 			"longest operations over time in the report, and for pauses of the server, of the network, or of this client.",
-			permilleText(of.slow), of.name, micros(slowMicroseconds(of.Latency.P50Microseconds)),
-			micros(of.Latency.P50Microseconds))
+			permilleText(share), of.name, micros(slow), micros(median))
 	}
 }
 

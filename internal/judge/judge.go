@@ -136,8 +136,7 @@ type Direction struct {
 	histograms           []string
 	batches              [][]runfile.Batch // of each client
 	buckets              []stats.Bucket
-	latencySum           int64  // microseconds, of what the buckets count
-	slow                 *int32 // permille of the time in slow operations; nil = unknown
+	latencySum           int64 // microseconds, of what the buckets count
 	bytesPerSec, iopsSec float64
 }
 

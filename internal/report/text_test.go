@@ -74,7 +74,7 @@ func withFindings() (runfile.Result, judge.Judgement) {
 	j.Protocol = judge.Evidence{Verified: new(false), Observed: "DirectNFS NFSv3 over 1 of 2 paths", Message: "1 of 2 declared paths are not connected: 10.0.2.5 -> 10.0.2.61 (Missing)."}
 	j.Findings = []judge.Finding{
 		{Code: judge.ExpectationMissed, Severity: judge.Error, Message: "Expected at least 2400.0 MB/s throughput and got 2228.2 MB/s."},
-		{Code: judge.PathUnused, Severity: judge.Warning, Message: "1 of 2 paths carried nothing, or next to nothing: 10.0.2.5 -> 10.0.2.61 (Missing). Check that LIF, route and local address; one subnet for each path on Linux."},
+		{Code: judge.PathUnused, Severity: judge.Warning, Message: "1 of 2 paths carried nothing, or next to nothing: 10.0.2.5 -> 10.0.2.61 (Missing). Check the LIF, the route and the local address; on Linux each path needs a subnet of its own."},
 		{Code: judge.SimulatedStorage, Severity: judge.Info, Message: "A stand-in took part."},
 		{Code: judge.CacheSuspected, Severity: judge.Info, Message: "Half of the reads took less than 120 µs."},
 	}
