@@ -19,11 +19,11 @@ func arrayHonest() []Honest {
 		if err != nil {
 			return runfile.Result{}, err
 		}
-		if !noise {
-			return a.run(ctx, []string{a.path(1)}, nil)
-		}
 		defer a.rig.noise.during(noise)()
 		return a.run(ctx, []string{a.path(1)}, func(ctx context.Context, _ *Process) error {
+			if !noise {
+				return nil
+			}
 			return a.others(ctx, "other", arrayOps/4, 600) // through another LIF
 		})
 	}}}

@@ -67,11 +67,11 @@ func clientInjections() []Injection {
 			Strengths: []Strength{{"0.2 cores", 0.2}, {"0.05 cores", 0.05}, {"0.02 cores", 0.02}, {"0.01 cores", 0.01}},
 			Expect:    []judge.Code{judge.ClientCPUBound}, Gross: "0.02 cores",
 			Run: beside(randomRead(), runfile.SpanBaseline, func(ctx context.Context, l *Lane, _ *Process, v float64) error {
-				if err := l.limitCPU(v); err != nil {
+				if err := l.limit.Limit(v); err != nil {
 					return err
 				}
 				<-ctx.Done()
-				return l.limitCPU(0)
+				return l.limit.Limit(0)
 			}),
 		},
 		{

@@ -8,10 +8,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/kit/cpulimit"
 	"github.com/nfsbench/nfsbench/test/lab"
 )
 
@@ -50,10 +50,10 @@ type Lane struct {
 	number int
 	embed  bool // the embedded server instead of NFS-Ganesha
 
-	paths                         []string // addresses of the server
-	export, data                  string   // the export, and the folder behind it
-	client, other, router, server string   // network namespaces
-	cgroup                        string   // control group of the load, below each controller
+	paths                         []string        // addresses of the server
+	export, data                  string          // the export, and the folder behind it
+	client, other, router, server string          // network namespaces
+	limit                         *cpulimit.Group // of the load
 	process                       *exec.Cmd
 	thin                          int // number of directories with sparse files so far
 }
@@ -67,7 +67,7 @@ func openLane(ctx context.Context, rig *Rig, number int, ganesha bool) (World, e
 	name := fmt.Sprintf("bel%d", number)
 	l := &Lane{
 		rig: rig, number: number, embed: !ganesha, client: name + "c", other: name + "o", router: name + "r", server: name + "s",
-		cgroup: "nfsbench-" + name, data: filepath.Join(rig.Dir, name), export: "/export",
+		data: filepath.Join(rig.Dir, name), export: "/export",
 	}
 	if ganesha {
 		l.server, l.export = "nfsbench-"+name, "/export/data"
@@ -111,7 +111,11 @@ func (l *Lane) open(ctx context.Context, name string) error {
 	for _, n := range []string{l.client, l.other, l.router} {
 		lines = append(lines, "ip -n "+n+" link set lo up")
 	}
-	if err := errors.Join(commands(ctx, lines...), l.makeCgroups()); err != nil {
+	err := commands(ctx, lines...)
+	if err == nil {
+		l.limit, err = cpulimit.New("nfsbench-" + name)
+	}
+	if err != nil {
 		return err
 	}
 	if l.embed {
@@ -220,66 +224,15 @@ func (l *Lane) Close() error {
 	for _, n := range []string{l.client, l.other, l.router, l.server} {
 		errs = append(errs, removeNetns(n))
 	}
-	for _, c := range controllers() {
-		if err := os.Remove(filepath.Join(c, l.cgroup)); err != nil && !errors.Is(err, os.ErrNotExist) {
-			errs = append(errs, err)
-		}
+	if l.limit != nil {
+		errs = append(errs, l.limit.Remove())
 	}
 	return errors.Join(append(errs, os.RemoveAll(l.data))...)
 }
 
-// unifiedCgroups is the folder of version 2.
-const unifiedCgroups = "/sys/fs/cgroup"
-
-// controllers returns the folders of the CPU controller: two for version 1, one for version 2.
-func controllers() []string {
-	if _, err := os.Stat("/sys/fs/cgroup/cgroup.controllers"); err == nil {
-		return []string{unifiedCgroups}
-	}
-	return []string{"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpuacct"}
-}
-
-func (l *Lane) makeCgroups() error {
-	var errs []error
-	for _, c := range controllers() {
-		if c == unifiedCgroups {
-			errs = append(errs, os.WriteFile(filepath.Join(c, "cgroup.subtree_control"), []byte("+cpu"), 0o644))
-		}
-		errs = append(errs, os.MkdirAll(filepath.Join(c, l.cgroup), 0o755))
-	}
-	return errors.Join(errs...)
-}
-
-// limitCPU gives the load a quota in cores; 0 = none.
-func (l *Lane) limitCPU(cores float64) error {
-	const period = 100_000
-	first := controllers()[0]
-	if first == unifiedCgroups {
-		value := "max"
-		if cores > 0 {
-			value = fmt.Sprintf("%d %d", int(cores*period), period)
-		}
-		return os.WriteFile(filepath.Join(first, l.cgroup, "cpu.max"), []byte(value), 0o644)
-	}
-	quota := -1
-	if cores > 0 {
-		quota = int(cores * period)
-	}
-	return os.WriteFile(filepath.Join(first, l.cgroup, "cpu.cfs_quota_us"), fmt.Append(nil, quota), 0o644)
-}
-
-// enter returns a command line that starts in the control group of the load.
-func (l *Lane) enter() []string {
-	var script strings.Builder
-	for _, c := range controllers() {
-		fmt.Fprintf(&script, "echo $$ >%s; ", filepath.Join(c, l.cgroup, "cgroup.procs"))
-	}
-	return []string{"sh", "-ec", script.String() + `exec "$@"`, "sh"}
-}
-
 // run makes a run of a plan by the client.
 func (l *Lane) run(ctx context.Context, p runfile.Plan, o Load) (runfile.Result, error) {
-	o.Plan, o.Netns, o.Within = p, l.client, l.enter()
+	o.Plan, o.Netns, o.Within = p, l.client, l.limit.Within()
 	return l.rig.Run(ctx, o)
 }
 
@@ -379,8 +332,11 @@ func honestLoads() []Honest {
 	var out []Honest
 	at := func(place string, s shape) {
 		out = append(out, Honest{Name: s.name, Place: place, Run: func(ctx context.Context, w World, noise bool) (runfile.Result, error) {
-			l := w.(*Lane)
-			return l.load(ctx, s, l.beside(noise))
+			l, err := as[*Lane](w)
+			if err != nil {
+				return runfile.Result{}, err
+			}
+			return l.load(ctx, s, l.withNoise(noise))
 		}})
 	}
 	at(placeGanesha, sequentialRead())
@@ -392,8 +348,8 @@ func honestLoads() []Honest {
 	return slices.Concat(out, arrayHonest(), pnfsHonest(), guestHonest())
 }
 
-// beside returns a load with or without noise beside it.
-func (l *Lane) beside(noise bool) Load {
+// withNoise returns a load that noise accompanies, if wanted.
+func (l *Lane) withNoise(noise bool) Load {
 	if !noise {
 		return Load{}
 	}
@@ -402,7 +358,10 @@ func (l *Lane) beside(noise bool) Load {
 
 // oneLink makes a run over two paths that share the link of the client, as paths to one switch port do.
 func oneLink(ctx context.Context, w World, noise bool) (r runfile.Result, err error) {
-	l := w.(*Lane)
+	l, err := as[*Lane](w)
+	if err != nil {
+		return r, err
+	}
 	second := fmt.Sprintf("ip -n %s route replace %s.0/24 ", l.client, l.subnet(236, 1))
 	err = commands(ctx, second+fmt.Sprintf("via %s.1 dev p0", l.subnet(237, 0)), l.rateCommandOf(l.router, "c0", 1))
 	defer func() {
@@ -415,5 +374,5 @@ func oneLink(ctx context.Context, w World, noise bool) (r runfile.Result, err er
 	}
 	s := randomRead()
 	s.paths = 2
-	return l.run(ctx, l.plan(s), l.beside(noise))
+	return l.run(ctx, l.plan(s), l.withNoise(noise))
 }

@@ -259,10 +259,8 @@ func (s *session) queue(p Place, now phase) <-chan task {
 // lane opens a world and takes tasks until there are no more.
 func (s *session) lane(ctx context.Context, p Place, queue <-chan task) (err error) {
 	var w World
-	var errs error
 	number := <-s.numbers
 	defer func() {
-		err = errors.Join(err, errs)
 		if w != nil {
 			err = errors.Join(err, w.Close())
 		}
@@ -272,22 +270,24 @@ func (s *session) lane(ctx context.Context, p Place, queue <-chan task) (err err
 		select {
 		case s.slots <- struct{}{}:
 		case <-ctx.Done():
-			return nil
+			return err
 		}
 		if w == nil {
-			if w, err = p.Open(ctx, s.rig.lasting(p), number); err != nil {
+			opened, failed := p.Open(ctx, s.rig.lasting(p), number)
+			if failed != nil {
 				<-s.slots
-				return fmt.Errorf("open %s: %w", p.Name, err)
+				return errors.Join(err, fmt.Errorf("open %s: %w", p.Name, failed))
 			}
+			w = opened
 		}
-		if err := t.do(ctx, w, s.to); err != nil && ctx.Err() == nil {
-			s.to.emit(Record{Error: fmt.Sprintf("%s at %s: %v", t.name, t.place, err)})
-			errs, w = errors.Join(errs, w.Close()), nil // the injection may still be there
+		if failed := t.do(ctx, w, s.to); failed != nil && ctx.Err() == nil {
+			s.to.emit(Record{Error: fmt.Sprintf("%s at %s: %v", t.name, t.place, failed)})
+			err, w = errors.Join(err, w.Close()), nil // the injection may still be there
 		}
 		<-s.slots
 		s.progress(t)
 	}
-	return nil
+	return err
 }
 
 // progress shows how far all runs are and when they will be done.

@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/nfsbench/nfsbench/test/kit/cpulimit"
 	"github.com/nfsbench/nfsbench/test/lab"
 )
 
@@ -31,7 +32,7 @@ type arena struct {
 	servers      map[string]*exec.Cmd // beside the NFS server, by tool
 	pnfsScript   string               // set while the pNFS array may run
 	filled       map[string]bool      // directories whose files are there
-	limit        *throttle            // limit of the NFS server, while it has one
+	limit        *cpulimit.Group      // of the NFS server, while it has a limit
 }
 
 // wants says what beside the server of all rows is needed.
@@ -226,7 +227,7 @@ func (a *arena) Close() error {
 		_ = server.Wait() // it was killed, and says so
 	}
 	if a.limit != nil {
-		problems = append(problems, a.limit.lift())
+		problems = append(problems, a.limit.Remove())
 	}
 	if a.pnfsScript != "" {
 		_, err := a.lab(context.Background(), a.pnfsScript, "down")

@@ -16,6 +16,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/capacity"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/bench/score"
+	"github.com/nfsbench/nfsbench/test/kit/cpulimit"
 )
 
 // The methods of the contenders in a capacity row.
@@ -298,14 +299,16 @@ func (a *arena) confine(ctx context.Context, place string) error {
 	if a.limit != nil {
 		limit := a.limit
 		a.limit = nil
-		return limit.lift()
+		return limit.Remove()
 	}
 	pid, err := a.serverPID(ctx)
 	if err != nil {
 		return err
 	}
-	a.limit, err = limitCPU(pid, a.name, cpuPercent)
-	return err
+	if a.limit, err = cpulimit.New("nfsbench-" + a.name); err != nil {
+		return err
+	}
+	return errors.Join(a.limit.Limit(cpuPercent/100.), a.limit.Move(pid))
 }
 
 // serverPID finds NFS-Ganesha by its network namespace.

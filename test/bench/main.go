@@ -11,7 +11,6 @@
 //	session.go   from the first measurement to the last word
 //	capacity.go  the rows that search for a capacity
 //	relay.go     a server with a known limit
-//	throttle.go  a limit of processor time
 //
 // Package score turns what was measured into ratios and a table.
 package main

@@ -48,7 +48,7 @@ type Document struct {
 	Rows      []Row    `json:"rows"`
 	Samples   []Sample `json:"samples"`
 	Reminders []string `json:"reminders,omitempty"` // what a reader of the figures must know
-	// CapacityReminders are those of the capacity rows.
+	// CapacityReminders concern the capacity rows only.
 	CapacityReminders []string `json:"capacityReminders,omitempty"`
 }
 
@@ -173,9 +173,7 @@ func (d Document) Only(capacity bool) Document {
 	}
 	d.Rows = slices.DeleteFunc(slices.Clone(d.Rows), func(r Row) bool { return is[r.Name] != capacity })
 	d.Samples = slices.DeleteFunc(slices.Clone(d.Samples), func(s Sample) bool { return is[s.Row] != capacity })
-	if capacity {
-		d.Reminders = nil
-	} else {
+	if !capacity {
 		d.CapacityReminders = nil
 	}
 	return d
