@@ -178,14 +178,11 @@ func short(args ...string) []string {
 	return append(args, "--output=json", "--duration=1s", "--warmup=0s", "--baseline=0s", "--cooldown=0s", "--progress=none")
 }
 
-// checkLoad runs a load and returns its repetitions, which must all be good.
-func checkLoad(t *testing.T, args ...string) []runfile.Repetition {
+// checkLoad runs a load that reads, and writes where writes is set, and returns its
+// repetitions, which must all be good.
+func checkLoad(t *testing.T, writes bool, args ...string) []runfile.Repetition {
 	t.Helper()
-	out, _ := runLoad(t, cli.ExitOK, short(append([]string{"load"}, args...)...)...)
-	result, err := runfile.ReadResult(strings.NewReader(out))
-	if err != nil {
-		t.Fatal(err)
-	}
+	result, _ := runUntilMeasured(t, true, writes, short(append([]string{"load"}, args...)...)...)
 	load := result.Clients[0].Load
 	if load.Failure != nil || load.Partial || load.Verification == nil || load.Verification.BlocksWrong > 0 {
 		t.Fatalf("failure %+v, verification %+v", load.Failure, load.Verification)
@@ -212,15 +209,15 @@ func TestTheLoadsOfADatabaseRunWithoutOne(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			with := func(args ...string) []string { return append(args, storage...) }
-			reps := checkLoad(t, with("--workload=slob-read", "--users=1,3", "--schemas=2", "--scale=1Mi", "--update-percent=20")...)
+			reps := checkLoad(t, true, with("--workload=slob-read", "--users=1,3", "--schemas=2", "--scale=1Mi", "--update-percent=20")...)
 			if len(reps) != 2 || reps[1].Step.Users != 3 || reps[1].Read.Bytes != 8192*reps[1].Read.Count || reps[1].Write == nil {
 				t.Errorf("two steps: %+v", reps)
 			}
-			reps = checkLoad(t, with("--workload=slob-scan", "--users=2", "--scan-size=4Mi")...)
+			reps = checkLoad(t, false, with("--workload=slob-scan", "--users=2", "--scan-size=4Mi")...)
 			if len(reps) != 1 || reps[0].Read.Bytes != reps[0].Read.Count<<20 {
 				t.Errorf("a scan: %+v", reps)
 			}
-			reps = checkLoad(t, with("--workload=calibrate", "--disks=1", "--files=2", "--file-size=4Mi", "--warmup-runs=0", "--max-latency=1s")...)
+			reps = checkLoad(t, false, with("--workload=calibrate", "--disks=1", "--files=2", "--file-size=4Mi", "--warmup-runs=0", "--max-latency=1s")...)
 			kinds := map[string]int{}
 			for _, rep := range reps {
 				kinds[rep.Step.Kind]++
