@@ -157,6 +157,10 @@ func checkStalls(c *facts, found *findings) {
 		if of.Direction == nil {
 			continue
 		}
+		// The slow operations of a closed loop on a full line waited for the others, which used the line.
+		if c.overall.OpenLoopP99Microseconds != nil && atLeastPermille(of.WirePermille, wireSaturated) {
+			continue
+		}
 		h, err := stats.MergeEncoded(of.histograms...)
 		if err != nil {
 			continue // NotCollected reports it

@@ -211,6 +211,11 @@ func TestAClosedLoopSaysHowMuchItCannotSee(t *testing.T) {
 	if j := Judge(stalling(t, 300*time.Millisecond)); hasFinding(j, CoordinatedOmission, "") || hasFinding(j, Stalls, "") {
 		t.Errorf("half a percent of the time is in no p99: %+v", j.Findings)
 	}
+	full := stalling(t, 6*time.Second)
+	full.Plan.Link.BitsPerSecond = j.Summary.Read.BytesPerSecond * 8 * 106 / 100 / 2 // two paths
+	if j := Judge(full); hasFinding(j, Stalls, "") || *j.Summary.WirePermille < 950 {
+		t.Errorf("a line that is full to %d permille did not stop: %+v", *j.Summary.WirePermille, j.Findings)
+	}
 	open := stalling(t, 6*time.Second)
 	open.Clients[0].Load.LoopMode = "open"
 	if j := Judge(open); j.Summary.OpenLoopP99Microseconds != nil || hasFinding(j, CoordinatedOmission, "") {
