@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// homeWait is how long a lost home path is waited for: after a restart of the server, the
-	// paths come back one soon after the other.
-	homeWait = time.Second
+	// homeWait is how long a lost home path is waited for. After a restart of the server, the paths
+	// come back in any order: the next try to connect one may be backoffMax away.
+	homeWait = backoffMax + time.Second/2
 	homeLook = 10 * time.Millisecond
 )
 
