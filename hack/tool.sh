@@ -15,16 +15,19 @@ source "$hack/lib/common.sh"
 source "$hack/lib/gobuild.sh"
 tools=$hack/tools
 
-# listed prints "name package" for each tool of hack/tools/go.mod.
+# listed prints "name package module" for each tool that a go.mod under hack/tools lists.
 listed() {
-	(cd "$tools" && go mod edit -json) |
-		sed -n '/"Tool": \[/,/\]/s/.*"Path": "\(.*\)".*/\1/p' |
-		while read -r package; do
-			name=${package##*/}
-			# A last part such as v5 is a major version, not a name.
-			[[ $name =~ ^v[0-9]+$ ]] && name=$(basename "${package%/*}")
-			echo "$name $package"
-		done
+	local file
+	for file in "$tools"/go.mod "$tools"/*/go.mod; do
+		(cd "${file%/*}" && go mod edit -json) |
+			sed -n '/"Tool": \[/,/\]/s/.*"Path": "\(.*\)".*/\1/p' |
+			while read -r package; do
+				name=${package##*/}
+				# A last part such as v5 is a major version, not a name.
+				[[ $name =~ ^v[0-9]+$ ]] && name=$(basename "${package%/*}")
+				echo "$name $package ${file%/*}"
+			done
+	done
 }
 
 case ${1:-} in
@@ -33,28 +36,26 @@ case ${1:-} in
 	exit 0
 	;;
 --list)
-	{ listed | cut -d' ' -f1; echo golangci-lint; echo kwok; echo observe; } | sort
+	{ listed | cut -d' ' -f1; echo golangci-lint; echo observe; } | sort
 	exit 0
 	;;
 esac
 
 name=$1
 shift
-module=$tools package=. sources=()
-# These have modules of their own: their requirements would move the others' versions.
+package=. sources=()
 case $name in
 golangci-lint) module=$tools/lint ;;
-kwok) module=$tools/kwok package=sigs.k8s.io/kwok/cmd/kwok ;;
 observe) module=$tools/observe sources=("$tools"/observe/*.go) ;; # ours, and so may change
+*)
+	read -r _ package module < <(listed | awk -v n="$name" '$1 == n') ||
+		die "no tool $name; hack/tool.sh --list shows them"
+	;;
 esac
 hash=$(cat "$module"/go.mod "$module"/go.sum <(go env GOVERSION) "${sources[@]}" | sha256sum | cut -c1-16)
 binary=${XDG_CACHE_HOME:-$HOME/.cache}/nfsbench/tools/$name-$hash
 
 if [[ ! -x $binary ]]; then
-	if [[ $module == "$tools" ]]; then
-		package=$(listed | awk -v n="$name" '$1 == n {print $2}')
-		[[ -n $package ]] || die "no tool $name; hack/tool.sh --list shows them"
-	fi
 	mkdir -p "${binary%/*}"
 	gobuild "$name" "$module" -ldflags='-s -w' -o "$binary.$$" "$package"
 	mv "$binary.$$" "$binary"

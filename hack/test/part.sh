@@ -19,6 +19,7 @@ part=$1
 shift
 
 lint() {
+	hack/tool.sh actionlint -shellcheck= -pyflakes= || die "actionlint complains about .github/workflows"
 	hack/tool.sh golangci-lint fmt --diff >/dev/null || die "unformatted code: make fmt"
 	# shellcheck disable=SC2046 # one package a line; the loader of databases needs a C compiler
 	hack/tool.sh golangci-lint run --allow-parallel-runners $(go list -f '{{.Dir}}' ./... | grep -v /cmd/oraload) || die "the linters complain: make lint"
