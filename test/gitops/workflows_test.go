@@ -1,15 +1,18 @@
 package gitops
 
 import (
+	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/util/jsonpath"
+	"sigs.k8s.io/yaml"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 )
@@ -86,6 +89,23 @@ func outcome(t *testing.T, step map[string]any, o *unstructured.Unstructured) st
 	return "succeeded"
 }
 
+// readmeStep is the step of which api/v1alpha1/README.md shows the conditions.
+func readmeStep(t *testing.T) map[string]any {
+	t.Helper()
+	text, err := os.ReadFile(root + "/api/v1alpha1/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const first = "successCondition:"
+	_, rest, _ := strings.Cut(string(text), "```yaml\n"+first)
+	block, _, _ := strings.Cut(first+rest, "```")
+	resource := map[string]any{}
+	if err := yaml.Unmarshal([]byte(block), &resource); err != nil {
+		t.Fatal(err)
+	}
+	return map[string]any{"resource": resource}
+}
+
 func TestStepsEndWithTheirBenchmarks(t *testing.T) {
 	infrastructure := benchmark(v1alpha1.PhaseFailed, "", v1alpha1.ReasonPodLost, "")
 	infrastructure.Status.Failure = v1alpha1.FailureInfrastructure
@@ -93,17 +113,18 @@ func TestStepsEndWithTheirBenchmarks(t *testing.T) {
 	for name, c := range map[string]struct {
 		object       runtime.Object
 		waits, judge string
+		readme       string // "" = as waits
 	}{
-		"new":              {benchmark("", "", "", ""), "waits", "waits"},
-		"running":          {benchmark(v1alpha1.PhaseRunning, "", "", ""), "waits", "waits"},
-		"passed":           {benchmark(v1alpha1.PhaseSucceeded, "", "", "", judged(v1alpha1.VerdictPass, v1alpha1.ValidityValid)), "succeeded", "succeeded"},
-		"no thresholds":    {benchmark(v1alpha1.PhaseSucceeded, "", "", "", judged(v1alpha1.VerdictNotEvaluated, v1alpha1.ValiditySuspect)), "succeeded", "succeeded"},
-		"missed":           {benchmark(v1alpha1.PhaseSucceeded, "", "", "", judged(v1alpha1.VerdictFail, "")), "succeeded", "failed: status.verdict"},
-		"no verdict":       {benchmark(v1alpha1.PhaseSucceeded, "", "", "", judged(v1alpha1.VerdictInconclusive, "")), "succeeded", "failed: status.verdict"},
-		"not to believe":   {unbelievable, "succeeded", "failed: status.validity"},
-		"failed by itself": {benchmark(v1alpha1.PhaseFailed, "", "", ""), "failed: status.phase", "waits"},
-		"stopped":          {benchmark(v1alpha1.PhaseCancelled, "", "", ""), "failed: status.phase", "waits"},
-		"infrastructure":   {infrastructure, "failed: status.failure", "waits"},
+		"new":              {benchmark("", "", "", ""), "waits", "waits", ""},
+		"running":          {benchmark(v1alpha1.PhaseRunning, "", "", ""), "waits", "waits", ""},
+		"passed":           {benchmark(v1alpha1.PhaseSucceeded, "", "", "", judged(v1alpha1.VerdictPass, v1alpha1.ValidityValid)), "succeeded", "succeeded", ""},
+		"no thresholds":    {benchmark(v1alpha1.PhaseSucceeded, "", "", "", judged(v1alpha1.VerdictNotEvaluated, v1alpha1.ValiditySuspect)), "succeeded", "succeeded", ""},
+		"missed":           {benchmark(v1alpha1.PhaseSucceeded, "", "", "", judged(v1alpha1.VerdictFail, "")), "succeeded", "failed: status.verdict", "failed: status.verdict"},
+		"no verdict":       {benchmark(v1alpha1.PhaseSucceeded, "", "", "", judged(v1alpha1.VerdictInconclusive, "")), "succeeded", "failed: status.verdict", ""},
+		"not to believe":   {unbelievable, "succeeded", "failed: status.validity", ""},
+		"failed by itself": {benchmark(v1alpha1.PhaseFailed, "", "", ""), "failed: status.phase", "waits", ""},
+		"stopped":          {benchmark(v1alpha1.PhaseCancelled, "", "", ""), "failed: status.phase", "waits", ""},
+		"infrastructure":   {infrastructure, "failed: status.failure", "waits", "failed: status.phase"},
 	} {
 		o := toUnstructured(t, c.object)
 		if got := outcome(t, template(t, "benchmark"), o); got != c.waits {
@@ -111,6 +132,9 @@ func TestStepsEndWithTheirBenchmarks(t *testing.T) {
 		}
 		if got := outcome(t, template(t, "judge"), o); got != c.judge {
 			t.Errorf("%s: its judgement %q, want %q", name, got, c.judge)
+		}
+		if got, want := outcome(t, readmeStep(t), o), cmp.Or(c.readme, c.waits); got != want {
+			t.Errorf("%s: the step of the API's README %q, want %q", name, got, want)
 		}
 	}
 }
