@@ -1,8 +1,6 @@
 # nfsbench. `make help` lists the targets; recipes over five lines are in hack/.
 SHELL := /usr/bin/env bash
 .DEFAULT_GOAL := help
-export IMAGE_PREFIX ?= nfsbench
-export TAG ?= dev
 
 ##@ Start here
 .PHONY: demo
@@ -33,6 +31,10 @@ build: ## Build the programs into bin/
 .PHONY: image
 image: ## Build the container images as archives, without Docker
 	hack/image/build.sh
+
+.PHONY: push
+push: ## Push images and chart to REGISTRY, and print how to install them from there
+	@hack/push.sh $(REGISTRY)
 
 .PHONY: plugin
 plugin: ## Build the kubectl plugin for PLATFORMS (default linux and darwin) into dist/

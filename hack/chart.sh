@@ -82,7 +82,7 @@ dry_run() {
 	render --namespace "$namespace" | accepted chart-default
 	render --namespace "$namespace" --set rbac.scope=namespaces | accepted chart-namespaces
 	# Kinds of the Prometheus operator, which need not be there, and a namespace that is not.
-	render --namespace "$namespace" -f "$values/everything.yaml" --set serviceMonitor.enabled=false \
+	render --namespace "$namespace" -f "$values/everything.yaml" --set metrics.serviceMonitor.enabled=false \
 		--set metrics.podMonitor.enabled=false,metrics.rules.enabled=false,dashboards.namespace= | accepted chart-everything
 	hack/tool.sh kustomize build config/default | sed "s/nfsbench-system/$namespace/" | accepted kustomize-default
 	if kubectl get crd nfsbenchmarks.nfsbench.io >/dev/null 2>&1; then

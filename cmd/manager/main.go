@@ -2,6 +2,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -69,7 +70,7 @@ func main() {
 
 func parse() options {
 	o := options{}
-	flag.StringVar(&o.image, "image", "nfsbench/nfsbench:"+version, "image of the pods that load, collect and serve")
+	flag.StringVar(&o.image, "image", "", "image of the pods that load, collect and serve; required")
 	flag.StringVar(&o.pullPolicy, "image-pull-policy", string(corev1.PullIfNotPresent), "pull policy of that image")
 	flag.StringVar(&o.namespaces, "namespaces", "", "namespaces to watch, comma-separated; empty: all")
 	flag.StringVar(&o.leaseNamespace, "lease-namespace", os.Getenv("POD_NAMESPACE"),
@@ -104,6 +105,9 @@ func parse() options {
 }
 
 func run(o options) error {
+	if o.image == "" {
+		return errors.New("--image is empty: set the image of the pods that load, collect and serve")
+	}
 	scheme := runtime.NewScheme()
 	if err := clientgoscheme.AddToScheme(scheme); err != nil {
 		return fmt.Errorf("build the scheme: %w", err)

@@ -10,8 +10,11 @@
 # Prints the archives, one a line; hack/cluster/load.sh takes them.
 #
 #   -o FOLDER       where to write NAME.tar (default bin/image)
-#   IMAGE_PREFIX    default nfsbench: images are called IMAGE_PREFIX/NAME:TAG
+#   REGISTRY        images are called REGISTRY/NAME:TAG; default localhost/nfsbench, from
+#                   which nothing is ever pulled
 #   TAG             default dev
+#   VERSION         what the programs and the label of the image say; default: none
+#   REVISION        the commit, for the label of the image; default: none
 #   GOARCH          default that of this machine
 #   BUILD_JOBS      packages compiled at once (default 2)
 #   ORALOAD         no = leave oraload out: nothing with a database runs then. It
@@ -41,6 +44,9 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # The packer runs here, whatever the images are for.
 GOARCH='' CGO_ENABLED=0 go build -trimpath -o "$work/pack" ./hack/image/pack
+labels=(-label org.opencontainers.image.licenses=Apache-2.0 -label org.opencontainers.image.source=https://github.com/nfsbench/nfsbench)
+if [[ -n ${VERSION:-} ]]; then labels+=(-label "org.opencontainers.image.version=$VERSION"); fi
+if [[ -n ${REVISION:-} ]]; then labels+=(-label "org.opencontainers.image.revision=$REVISION"); fi
 license=()
 if [[ -e LICENSE ]]; then license=(-license LICENSE); fi
 
@@ -61,12 +67,14 @@ step=0
 for image in "${images[@]}"; do
 	step=$((step + 1)) name=${image%%=*} package=${image#*=} began=$SECONDS
 	say "[$step of ${#images[@]}] building $name ..."
-	GOGC=400 CGO_ENABLED=0 go build ${BUILD_JOBS:+-p "$BUILD_JOBS"} -trimpath -buildvcs=false -ldflags='-s -w -buildid=' -o "$work/$name" "$package"
+	GOGC=400 CGO_ENABLED=0 go build ${BUILD_JOBS:+-p "$BUILD_JOBS"} -trimpath -buildvcs=false \
+		-ldflags="-s -w -buildid= ${VERSION:+-X main.version=$VERSION}" -o "$work/$name" "$package"
 	# Not by way of mapfile < <(extras), which would not notice that it failed.
 	extra=$(extras "$image")
 	more=()
 	if [[ -n $extra ]]; then mapfile -t more <<<"$extra"; fi
-	"$work/pack" -binary "$work/$name" "${more[@]}" -name "${IMAGE_PREFIX:-nfsbench}/$name:${TAG:-dev}" -arch "${GOARCH:-$(go env GOARCH)}" "${license[@]}" -o "$out/$name.tar"
-	say "[$step of ${#images[@]}] built ${IMAGE_PREFIX:-nfsbench}/$name:${TAG:-dev} in $((SECONDS - began)) s"
+	"$work/pack" -binary "$work/$name" "${more[@]}" "${labels[@]}" -name "$REGISTRY/$name:${TAG:-dev}" -label "org.opencontainers.image.title=$name" \
+		-arch "${GOARCH:-$(go env GOARCH)}" "${license[@]}" -o "$out/$name.tar"
+	say "[$step of ${#images[@]}] built $REGISTRY/$name:${TAG:-dev} in $((SECONDS - began)) s"
 	echo "$out/$name.tar"
 done

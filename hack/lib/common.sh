@@ -5,6 +5,10 @@
 # compiled again.
 export CGO_ENABLED=${CGO_ENABLED:-0} GOFLAGS=${GOFLAGS--trimpath}
 
+# Where the images of this source are. Nothing is pulled from localhost: what a cluster
+# runs was loaded into it, or it does not start.
+REGISTRY=${REGISTRY:-localhost/nfsbench}
+
 say() { printf '%s\n' "$*" >&2; }
 
 die() {

@@ -32,10 +32,16 @@ cluster_end() {
 	if [[ $OURS_TO_STOP == yes ]]; then "$CLUSTER_DIR/down.sh"; fi
 }
 
-# install_operator builds the images, loads them and installs the chart.
-# Arguments go to helm.
+# install_operator builds the images, loads them and installs the chart. A cluster that is
+# not ours pulls them from a registry. Arguments go to helm.
 install_operator() {
-	if [[ $(cluster_choice) != current ]]; then
+	local chart=$REPO_DIR/charts/nfsbench images=(--set image.registry="$REGISTRY",image.manager.tag="${TAG:-dev}",image.nfsbench.tag="${TAG:-dev}")
+	if [[ $(cluster_choice) == current ]]; then
+		[[ $REGISTRY != localhost/* ]] ||
+			die "CLUSTER=current needs REGISTRY=registry.example.com/team/nfsbench, with yours: you push the images there, and the nodes of the cluster pull them"
+		"$REPO_DIR/hack/push.sh" "$REGISTRY" >/dev/null
+		chart=$(ls -t "$REPO_DIR"/bin/push/nfsbench-*.tgz | head -1) images=()
+	else
 		local built archives
 		built=$("$REPO_DIR/hack/image/build.sh") # not by mapfile, which would go on without the images
 		mapfile -t archives <<<"$built"
@@ -43,11 +49,9 @@ install_operator() {
 	fi
 	find_operator
 	say "installing the operator with its chart ..."
-	"$REPO_DIR/hack/tool.sh" helm upgrade --install nfsbench "$REPO_DIR/charts/nfsbench" \
+	"$REPO_DIR/hack/tool.sh" helm upgrade --install nfsbench "$chart" \
 		--namespace "$SYSTEM_NAMESPACE" --create-namespace --wait --timeout 120s \
-		--set image.manager.repository="${IMAGE_PREFIX:-nfsbench}/manager" --set image.manager.tag="${TAG:-dev}" \
-		--set image.nfsbench.repository="${IMAGE_PREFIX:-nfsbench}/nfsbench" --set image.nfsbench.tag="${TAG:-dev}" \
-		"$@" >/dev/null
+		"${images[@]}" "$@" >/dev/null
 	# The same tag may carry new bytes: a manager that ran before must see them.
 	"$KUBECTL" -n "$SYSTEM_NAMESPACE" rollout restart deployment -l app.kubernetes.io/name=nfsbench >/dev/null
 	"$KUBECTL" -n "$SYSTEM_NAMESPACE" rollout status deployment -l app.kubernetes.io/name=nfsbench --timeout 120s >/dev/null

@@ -13,7 +13,7 @@
 # Prints the archives, one a line; hack/cluster/load.sh takes them.
 #
 #   -o FOLDER       where to write NAME.tar (default bin/image)
-#   IMAGE_PREFIX    default nfsbench: images are called IMAGE_PREFIX/NAME:TAG
+#   REGISTRY        default localhost/nfsbench: images are called REGISTRY/NAME:TAG
 #   TAG             default dev
 #   GOARCH          default that of this machine
 #   BUILD_JOBS      packages compiled at once (default 2)
@@ -45,8 +45,8 @@ build() { # NAME PACKAGE [FLAG...]
 image() {
 	local name=$1
 	shift
-	"$work/pack" -name "${IMAGE_PREFIX:-nfsbench}/$name:${TAG:-dev}" -arch "${GOARCH:-$(go env GOARCH)}" -license LICENSE "$@" -o "$out/$name.tar"
-	say "built ${IMAGE_PREFIX:-nfsbench}/$name:${TAG:-dev}"
+	"$work/pack" -name "$REGISTRY/$name:${TAG:-dev}" -arch "${GOARCH:-$(go env GOARCH)}" -license LICENSE "$@" -o "$out/$name.tar"
+	say "built $REGISTRY/$name:${TAG:-dev}"
 	echo "$out/$name.tar"
 }
 

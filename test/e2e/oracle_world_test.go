@@ -26,8 +26,8 @@ import (
 
 // The images that hack/oracle/standin.sh makes.
 const (
-	standinImage       = "nfsbench/oracle-standin:dev"
-	standinGvenzlImage = "nfsbench/oracle-standin-gvenzl:dev"
+	standinImage       = "localhost/nfsbench/oracle-standin:dev"
+	standinGvenzlImage = "localhost/nfsbench/oracle-standin-gvenzl:dev"
 )
 
 // databaseSecret is the Secret with the password of SYS.

@@ -23,6 +23,16 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 {{- end -}}
 
+{{/* Annotations and labels of an object; a template may add labels behind it. */}}
+{{- define "nfsbench.meta" -}}
+{{- with .Values.commonAnnotations -}}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{ end -}}
+labels:
+  {{- include "nfsbench.labels" . | nindent 2 }}
+{{- end -}}
+
 {{- define "nfsbench.serviceAccount" -}}
 {{- if .Values.serviceAccount.create -}}
 {{- default (include "nfsbench.fullname" .) .Values.serviceAccount.name -}}
@@ -31,12 +41,14 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end -}}
 {{- end -}}
 
-{{/* An image reference of (dict "image" VALUES "version" APPVERSION). */}}
+{{/* An image reference of (dict "root" $ "image" VALUES). */}}
 {{- define "nfsbench.image" -}}
+{{- $values := .root.Values -}}
+{{- $name := list (default $values.image.registry $values.global.imageRegistry) .image.repository | compact | join "/" -}}
 {{- if .image.digest -}}
-{{- printf "%s@%s" .image.repository .image.digest -}}
+{{- printf "%s@%s" $name .image.digest -}}
 {{- else -}}
-{{- printf "%s:%s" .image.repository (default .version .image.tag) -}}
+{{- printf "%s:%s" $name (default .root.Chart.AppVersion .image.tag) -}}
 {{- end -}}
 {{- end -}}
 

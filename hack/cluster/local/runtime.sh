@@ -86,6 +86,8 @@ write_containerd() {
 		  snapshotter = "overlayfs"
 		[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
 		  runtime_type = "io.containerd.runc.v2"
+		[plugins."io.containerd.grpc.v1.cri".registry]
+		  config_path = "$STATE_DIR/containerd/certs.d"
 		[plugins."io.containerd.grpc.v1.cri".cni]
 		  bin_dir = "$STATE_DIR/cni/bin"
 		  conf_dir = "$STATE_DIR/cni/net.d"

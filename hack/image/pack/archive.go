@@ -27,6 +27,7 @@ type file struct {
 type image struct {
 	name, user, arch, workdir string
 	entrypoint, env           []string
+	labels                    map[string]string
 	files                     []file
 }
 
@@ -68,6 +69,7 @@ func (i image) config(layerDigest string) ([]byte, error) {
 			"Entrypoint": i.entrypoint,
 			"Env":        i.env,
 			"WorkingDir": i.workdir,
+			"Labels":     i.labels,
 		},
 		"rootfs":  map[string]any{"type": "layers", "diff_ids": []string{"sha256:" + layerDigest}},
 		"history": []map[string]any{{"created": epoch(), "created_by": "hack/image/pack"}},

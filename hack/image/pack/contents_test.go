@@ -48,7 +48,7 @@ func TestAnImageHoldsSeveralFilesWithTheirOwnersAndModes(t *testing.T) {
 		"-file", "=/opt/oracle/oradata/,uid=54321,gid=54321,mode=0700",
 		"-file", source(t, "passwd", "oracle:x:54321:54321::/:/\n")+"=/etc/passwd",
 		"-link", "../home/bin/oradism=/opt/oracle/run.sh",
-		"-env", "PATH=/bin", "-env", "ORACLE_BASE=/opt/oracle", "-user", "54321:54321", "-workdir", "/opt/oracle",
+		"-env", "PATH=/bin", "-env", "ORACLE_BASE=/opt/oracle", "-user", "54321:54321", "-label", "title=nfsbench", "-workdir", "/opt/oracle",
 	)
 	type attributes struct {
 		Mode     int64
@@ -79,6 +79,7 @@ func TestAnImageHoldsSeveralFilesWithTheirOwnersAndModes(t *testing.T) {
 	wantConfig := map[string]any{
 		"User": "54321:54321", "WorkingDir": "/opt/oracle",
 		"Entrypoint": []any{"/nfsbench"}, "Env": []any{"PATH=/bin", "ORACLE_BASE=/opt/oracle"},
+		"Labels": map[string]any{"title": "nfsbench"},
 	}
 	if diff := cmp.Diff(wantConfig, config); diff != "" {
 		t.Errorf("config (-want +got):\n%s", diff)

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 )
 
 func main() {
@@ -43,10 +44,10 @@ func run(args []string) error {
 }
 
 func parse(args []string) (options, error) {
-	var o options
+	o := options{image: image{labels: map[string]string{}}}
 	flags := flag.NewFlagSet("pack", flag.ContinueOnError)
 	flags.StringVar(&o.binary, "binary", "", "program `file` that becomes /NAME and the entry point")
-	flags.StringVar(&o.name, "name", "", "image `reference`, for example nfsbench/manager:dev")
+	flags.StringVar(&o.name, "name", "", "image `reference`, for example localhost/nfsbench/manager:dev")
 	flags.StringVar(&o.out, "o", "", "archive `file` to write")
 	flags.StringVar(&o.user, "user", "65532:65532", "`uid:gid` that the container runs as")
 	flags.StringVar(&o.arch, "arch", runtime.GOARCH, "`architecture` that the programs are for")
@@ -61,6 +62,14 @@ func parse(args []string) (options, error) {
 		e, err := parseLink(s)
 		o.entries = append(o.entries, e)
 		return err
+	})
+	flags.Func("label", "describe the image with `NAME=VALUE`", func(s string) error {
+		name, value, ok := strings.Cut(s, "=")
+		if !ok || name == "" {
+			return fmt.Errorf("%q is not NAME=VALUE", s)
+		}
+		o.labels[name] = value
+		return nil
 	})
 	flags.Func("env", "set `NAME=VALUE` (default PATH=/)", func(s string) error { o.env = append(o.env, s); return nil })
 	flags.Func("entrypoint", "one `word` of the command, instead of /NAME of -binary", func(s string) error { o.entrypoint = append(o.entrypoint, s); return nil })

@@ -94,7 +94,7 @@ func TestTheAPIServerAcceptsWhatWeShip(t *testing.T) {
 		"chart, default":    chart.Helm(t),
 		"chart, namespaces": chart.Helm(t, "-f", chart.Values(t, "namespaces")),
 		// Without the kinds of the Prometheus operator, whose CRDs are not there.
-		"chart, everything": chart.Helm(t, "-f", chart.Values(t, "everything"), "--set", "serviceMonitor.enabled=false",
+		"chart, everything": chart.Helm(t, "-f", chart.Values(t, "everything"), "--set", "metrics.serviceMonitor.enabled=false",
 			"--set", "metrics.podMonitor.enabled=false,metrics.rules.enabled=false,dashboards.namespace="),
 		"kustomize": chart.Kustomize(t, "config/default"),
 		"samples":   chart.Kustomize(t, "config/samples"),
