@@ -49,7 +49,7 @@ func TestPNFSSuiteOfTheSixTests(t *testing.T) {
 	if err := w.Create(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	done := w.ends(t, s, 15*time.Minute)
+	done := w.ends(t, s, 20*time.Minute)
 	all := w.benchmarks(t, s)
 	ranOnce(t, all, 6, 2)
 	for _, b := range all {
@@ -80,7 +80,8 @@ func (w sixTests) sample(t *testing.T) *v1alpha1.NFSBenchmarkSuite {
 	load := b.Workload.Calibrate
 	load.PhysicalDisks, load.WarmupRuns = 1, new(int32) // up to 16 reads at once
 	load.NativeFiles.Count, load.NativeFiles.Size = 2, resource.MustParse("8Mi")
-	b.Run.DurationSeconds, b.Run.WarmupSeconds, b.Run.BaselineSeconds, b.Run.CooldownSeconds = 3, new(int32), new(int32(3)), new(int32)
+	// The array is read once a second, late on a busy machine, and counts where the readings cover half of a window.
+	b.Run.DurationSeconds, b.Run.WarmupSeconds, b.Run.BaselineSeconds, b.Run.CooldownSeconds = 5, new(int32), new(int32(3)), new(int32)
 	// Two repetitions claim little, and say so in alpha.
 	s.Spec.Repetitions = 2
 	s.Spec.Compare.Alpha, s.Spec.Compare.Correction = "0.4", v1alpha1.CorrectionNone
@@ -126,8 +127,8 @@ func (w sixTests) honest(t *testing.T, b *v1alpha1.NFSBenchmark) {
 	}
 	expected := []judge.Code{
 		judge.TooShort, judge.ForeignLoad, judge.ClientCPUBound,
-		// A window of 3 s has two or three readings of the array, whose counters of the
-		// volume are written once a second.
+		// A window of 5 s has few readings of the array, whose counters of the volume are
+		// written once a second.
 		judge.ArrayMetricsPartial, judge.ArrayDisagrees,
 	}
 	for _, f := range b.Status.Findings {

@@ -102,7 +102,8 @@ func surveyed(t *testing.T, b *v1alpha1.NFSBenchmark, owner string) {
 }
 
 // uses demands that bytes went by the LIFs of these nodes and by no other, as
-// the array counted them.
+// the array counted them. On a busy machine the path over another node carried 19 % of the best;
+// a LIF that is not used carries next to nothing.
 func uses(t *testing.T, w *twoNodes, b *v1alpha1.NFSBenchmark, nodes ...string) {
 	t.Helper()
 	var most int64
@@ -111,7 +112,7 @@ func uses(t *testing.T, w *twoNodes, b *v1alpha1.NFSBenchmark, nodes ...string) 
 	}
 	for _, l := range w.LIFs() {
 		got := lifBytes(t, b, l.Address)
-		if wanted := slices.Contains(nodes, l.Node); wanted != (got > most/4) || most == 0 {
+		if wanted := slices.Contains(nodes, l.Node); wanted != (got > most/20) || most == 0 {
 			t.Errorf("%s: %d bytes went by %s on node %s, which is used: %v", b.Name, got, l.Address, l.Node, wanted)
 		}
 	}
