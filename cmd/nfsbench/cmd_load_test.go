@@ -284,34 +284,35 @@ func TestLoadRefusesBadInputByTheFlag(t *testing.T) {
 		args []string
 		says []string
 	}{
-		"no storage":          {[]string{"load"}, []string{"--server", "--oranfstab", "--mount", "--plan"}},
-		"two storages":        {with("--mount", "/mnt"), []string{"--server", "--mount", "one of them"}},
-		"no export":           {server[:3], []string{"--export is missing"}},
-		"export in server":    {[]string{"load", "--server", "10.0.0.1:/vol", "--export", "/e"}, []string{`--server is "10.0.0.1:/vol"`}},
-		"two ports":           {[]string{"load", "--server", "10.0.0.1:1,10.0.0.2:2", "--export", "/e"}, []string{"--server", "same port"}},
-		"five paths":          {[]string{"load", "--server", "10.0.0.1,10.0.1.2,10.0.2.3,10.0.3.4,10.0.4.5", "--export", "/e"}, []string{"--server"}},
-		"pattern":             {with("--pattern", "reed"), []string{`--pattern is "reed"`, "RandomRead"}},
-		"block size":          {with("--block-size", "100"), []string{"--block-size is 100"}},
-		"file below block":    {with("--file-size", "4Ki"), []string{"--file-size is 4096"}},
-		"no jobs":             {with("--jobs", "0"), []string{"--jobs is 0"}},
-		"split second":        {with("--duration", "1500ms"), []string{"--duration is 1.5s", "whole seconds"}},
-		"no duration":         {with("--duration", "0s"), []string{"--duration is 0"}},
-		"link":                {with("--link", "fast"), []string{`--link is "fast"`, "1Gbit"}},
-		"directory":           {with("--dir", "a/b"), []string{`"a/b"`, "one directory"}},
-		"uid":                 {with("--uid", "-7"), []string{"--uid is -7"}},
-		"output":              {with("--output", "xml"), []string{`--output is "xml"`}},
-		"progress":            {with("--progress", "dots"), []string{`--progress is "dots"`}},
-		"missing plan":        {[]string{"load", "--plan", "/no/such"}, []string{"--plan", "/no/such"}},
-		"plan and a flag":     {[]string{"load", "--plan", plan, "--depth", "3"}, []string{"--depth", "--plan"}},
-		"missing oranfstab":   {[]string{"load", "--oranfstab", "/no/such"}, []string{"--oranfstab", "/no/such"}},
-		"version":             {with("--nfs-version", "4.2"), []string{`--nfs-version is "4.2"`, "NFSv4.1, pNFS"}},
-		"two versions":        {[]string{"load", "--oranfstab", plan, "--nfs-version", "4.1"}, []string{"--nfs-version", "nfs_version"}},
-		"portmapper of v4":    {with("--nfs-version", "4.1", "--portmap-port", "1111"), []string{"--portmap-port does nothing with NFSv4.1", "--nfs-port"}},
-		"MOUNT of v4":         {with("--nfs-version", "nfsv4", "--mount-port", "1111"), []string{"--mount-port does nothing with NFSv4.0"}},
-		"label of a server":   {with("--server-label", "x"), []string{"--server-label"}},
-		"clean without plan":  {[]string{"clean"}, []string{"--plan is missing"}},
-		"clean without time":  {[]string{"clean", "--plan", plan, "--timeout", "0s"}, []string{"--timeout is 0s"}},
-		"client out of range": {with("--client-index", "4"), []string{"client index is 4"}},
+		"no storage":            {[]string{"load"}, []string{"--server", "--oranfstab", "--mount", "--plan"}},
+		"two storages":          {with("--mount", "/mnt"), []string{"--server", "--mount", "one of them"}},
+		"no export":             {server[:3], []string{"--export is missing"}},
+		"export in server":      {[]string{"load", "--server", "10.0.0.1:/vol", "--export", "/e"}, []string{`--server is "10.0.0.1:/vol"`}},
+		"two ports":             {[]string{"load", "--server", "10.0.0.1:1,10.0.0.2:2", "--export", "/e"}, []string{"--server", "same port"}},
+		"five paths":            {[]string{"load", "--server", "10.0.0.1,10.0.1.2,10.0.2.3,10.0.3.4,10.0.4.5", "--export", "/e"}, []string{"--server"}},
+		"pattern":               {with("--pattern", "reed"), []string{`--pattern is "reed"`, "RandomRead"}},
+		"block size":            {with("--block-size", "100"), []string{"--block-size is 100"}},
+		"file below block":      {with("--file-size", "4Ki"), []string{"--file-size is 4096"}},
+		"no jobs":               {with("--jobs", "0"), []string{"--jobs is 0"}},
+		"split second":          {with("--duration", "1500ms"), []string{"--duration is 1.5s", "whole seconds"}},
+		"no duration":           {with("--duration", "0s"), []string{"--duration is 0"}},
+		"link":                  {with("--link", "fast"), []string{`--link is "fast"`, "1Gbit"}},
+		"directory":             {with("--dir", "a/b"), []string{`"a/b"`, "one directory"}},
+		"uid":                   {with("--uid", "-7"), []string{"--uid is -7"}},
+		"output":                {with("--output", "xml"), []string{`--output is "xml"`}},
+		"progress":              {with("--progress", "dots"), []string{`--progress is "dots"`}},
+		"missing plan":          {[]string{"load", "--plan", "/no/such"}, []string{"--plan", "/no/such"}},
+		"plan and a flag":       {[]string{"load", "--plan", plan, "--depth", "3"}, []string{"--depth", "--plan"}},
+		"missing oranfstab":     {[]string{"load", "--oranfstab", "/no/such"}, []string{"--oranfstab", "/no/such"}},
+		"version":               {with("--nfs-version", "4.3"), []string{`--nfs-version is "4.3"`, "NFSv4.2, pNFS"}},
+		"version of the kernel": {with("--nfs-version", "4.2"), []string{"DirectNFS speaks NFSv3, NFSv4.0, NFSv4.1 and pNFS"}},
+		"two versions":          {[]string{"load", "--oranfstab", plan, "--nfs-version", "4.1"}, []string{"--nfs-version", "nfs_version"}},
+		"portmapper of v4":      {with("--nfs-version", "4.1", "--portmap-port", "1111"), []string{"--portmap-port does nothing with NFSv4.1", "--nfs-port"}},
+		"MOUNT of v4":           {with("--nfs-version", "nfsv4", "--mount-port", "1111"), []string{"--mount-port does nothing with NFSv4.0"}},
+		"label of a server":     {with("--server-label", "x"), []string{"--server-label"}},
+		"clean without plan":    {[]string{"clean"}, []string{"--plan is missing"}},
+		"clean without time":    {[]string{"clean", "--plan", plan, "--timeout", "0s"}, []string{"--timeout is 0s"}},
+		"client out of range":   {with("--client-index", "4"), []string{"client index is 4"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -379,6 +380,12 @@ func TestEveryVersionOfNFSIsSpelledInSeveralWays(t *testing.T) {
 			if e := at(t, "--mount", "/mnt/oradata", "--nfs-version", name); e.NFSVersion != want {
 				t.Errorf("--mount --nfs-version %s: %+v", name, e)
 			}
+		}
+	}
+	for given, port := range map[string]int{"fd00::1,fd00:0:0:1::1": 0, "[fd00::1],[fd00:0:0:1::1]": 0, "[fd00::1]:2050,[fd00:0:0:1::1]:2050": 2050} {
+		e := at(t, "--server", given, "--export", "/vol/ora")
+		if !slices.Equal(e.Channels, runfile.ChannelsTo("fd00::1", "fd00:0:0:1::1")) || e.Ports.NFS != port {
+			t.Errorf("--server %s: %+v", given, e)
 		}
 	}
 	for nfsVersion, want := range map[string]string{"nfsv3": "NFSv3", "nfsv4": "NFSv4.0", "nfsv4.1": "NFSv4.1", "pNFS": "pNFS"} {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nfsbench/nfsbench/internal/cli"
+	"github.com/nfsbench/nfsbench/internal/collect/procfs"
 	"github.com/nfsbench/nfsbench/internal/collect/publish"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/storage"
@@ -23,14 +25,14 @@ import (
 
 // The variables that say as whom a pod may be seen by an array.
 const (
-	envPodIP  = "POD_IP"
-	envHostIP = "HOST_IP"
+	envPodIPs  = "POD_IPS"
+	envHostIPs = "HOST_IPS"
 )
 
 // surveyFlags are the flags of survey.
 type surveyFlags struct {
 	request, secrets   string
-	connect            string
+	connect, mounted   string
 	configMap, outFile string
 }
 
@@ -38,7 +40,8 @@ type surveyFlags struct {
 func newSurveyCommand(a *app) *cobra.Command {
 	f := surveyFlags{}
 	cmd := &cobra.Command{
-		Use:   "survey --request FILE [--configmap NAMESPACE/NAME | --out FILE] | survey --connect HOST:PORT",
+		Use: "survey --request FILE [--configmap NAMESPACE/NAME | --out FILE] | survey --connect HOST:PORT | " +
+			"survey --mounted DIR",
 		Short: "Ask an array for its LIFs, the volume of an export and who owns it",
 		Long: `Ask an array, over its REST interface, for its LIFs and nodes, the
 volume behind an export and the node that owns it, the NFS service and the
@@ -60,16 +63,22 @@ The request names the array, and the folder of its credentials below
     "export": "/vol/oradata"
   }
 
-The addresses in $` + envPodIP + ` and $` + envHostIP + ` are those that an export policy is held against.
+The addresses in $` + envPodIPs + ` and $` + envHostIPs + `, with commas between them, are those that
+an export policy is held against.
 
 An array that cannot be asked is a result too: with --configmap or --out the
 exit code is 0 when it could be written down, and 1 when not. Without them an
 array that cannot be asked ends the program with 1.
 
 With --connect it only tries, for 5 s, to connect to an address, such as the
-management LIF of an array, and sends nothing.`,
+management LIF of an array, and sends nothing.
+
+With --mounted it only says which NFS export is mounted on a directory.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.mounted != "" {
+				return f.saysMount(procfs.Host(), cmd.OutOrStdout())
+			}
 			if f.connect != "" {
 				return tryToConnect(cmd.Context(), f.connect, cmd.OutOrStdout())
 			}
@@ -79,14 +88,37 @@ management LIF of an array, and sends nothing.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.request, "request", "", "file with the request")
 	flags.StringVar(&f.connect, "connect", "", "only try to connect to this HOST:PORT")
+	flags.StringVar(&f.mounted, "mounted", "", "only say which export is mounted on this directory")
 	flags.StringVar(&f.secrets, "secrets-dir", defaultSecretsDir,
 		"folder with the folder of the credentials that the request names")
 	flags.StringVar(&f.configMap, "configmap", "", "publish to this ConfigMap, NAMESPACE/NAME, which must exist")
 	flags.StringVar(&f.outFile, "out", "", "write to this file")
-	cmd.MarkFlagsOneRequired("request", "connect")
-	cmd.MarkFlagsMutuallyExclusive("request", "connect")
+	cmd.MarkFlagsOneRequired("request", "connect", "mounted")
+	cmd.MarkFlagsMutuallyExclusive("request", "connect", "mounted")
 	cmd.MarkFlagsMutuallyExclusive("configmap", "out")
 	return cmd
+}
+
+// saysMount writes the export that is mounted on a directory, as JSON.
+func (f *surveyFlags) saysMount(r procfs.Reader, out io.Writer) error {
+	mounts, err := r.Mounts()
+	if err != nil {
+		return err
+	}
+	m, _ := procfs.MountOf(mounts, f.mounted)
+	if !m.IsNFS() {
+		return fmt.Errorf("%s is on a file system of type %s (%s), not NFS", f.mounted, m.Type, m.Source)
+	}
+	export, err := runfile.ParseMountedExport(m.Source)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(export)
+	if err != nil || f.outFile == "" {
+		_, err = fmt.Fprintf(out, "%s\n", text)
+		return err
+	}
+	return os.WriteFile(f.outFile, text, 0o644) // a file of the kubelet, which cannot be replaced
 }
 
 // connectTimeout is how long an address may take to accept a connection.
@@ -165,9 +197,11 @@ func (f *surveyFlags) publisher(a *app, getenv func(string) string) (func(contex
 // clientAddresses are those that the pod knows of itself.
 func clientAddresses(getenv func(string) string) []string {
 	var out []string
-	for _, name := range []string{envPodIP, envHostIP} {
-		if v := getenv(name); v != "" {
-			out = append(out, v)
+	for _, name := range []string{envPodIPs, envHostIPs} {
+		for a := range strings.SplitSeq(getenv(name), ",") {
+			if a != "" {
+				out = append(out, a)
+			}
 		}
 	}
 	return out

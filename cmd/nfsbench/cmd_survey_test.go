@@ -55,9 +55,9 @@ func TestSurveyRefusesWhatItCannotUse(t *testing.T) {
 		args []string
 		want string
 	}{
-		"no request":   {nil, "at least one of the flags in the group [request connect] is required"},
+		"no request":   {nil, "at least one of the flags in the group [request connect mounted] is required"},
 		"no port":      {[]string{"--connect", "10.0.0.5"}, "--connect: address 10.0.0.5: missing port in address"},
-		"two tasks":    {[]string{"--connect", "10.0.0.5:443", "--request", file}, "if any flags in the group [request connect] are set"},
+		"two tasks":    {[]string{"--connect", "10.0.0.5:443", "--request", file}, "if any flags in the group [request connect mounted] are set"},
 		"no file":      {[]string{"--request", "/does/not/exist"}, "--request: open /does/not/exist"},
 		"bad request":  {[]string{"--request", nameless}, "export: is empty, and so is source.volume"},
 		"no namespace": {[]string{"--request", file, "--configmap", "x"}, `--configmap is "x"; give NAMESPACE/NAME`},
@@ -135,8 +135,8 @@ const manifestNoConnection = "nfsbench: no connection to "
 func TestSurveyKnowsItsAddressesAndWhatItMustNotSay(t *testing.T) {
 	t.Parallel()
 	_, secrets := writeRequest(t, nil)
-	env := map[string]string{envPodIP: "10.244.0.5", envHostIP: "192.168.0.7"}
-	if got := clientAddresses(func(k string) string { return env[k] }); !slices.Equal(got, []string{"10.244.0.5", "192.168.0.7"}) {
+	env := map[string]string{envPodIPs: "10.244.0.5,fd00:244::5", envHostIPs: "192.168.0.7"}
+	if got := clientAddresses(func(k string) string { return env[k] }); !slices.Equal(got, []string{"10.244.0.5", "fd00:244::5", "192.168.0.7"}) {
 		t.Errorf("clients %q", got)
 	}
 	if got := secretsIn(secrets, "array"); !slices.Equal(got, []string{"Pa55-of-the-array"}) {

@@ -268,6 +268,9 @@ func (f *loadFlags) direct(e runfile.Engine) (runfile.Engine, error) {
 func takePort(given, version string, ports *runfile.Ports) (address string, err error) {
 	host, text, err := net.SplitHostPort(given)
 	if err != nil { // no port
+		if bare, ok := strings.CutPrefix(given, "["); ok {
+			given = strings.TrimSuffix(bare, "]")
+		}
 		if strings.ContainsAny(given, "/[]") {
 			return "", fmt.Errorf("--server is %q; give an address, or ADDRESS:PORT, with the export in --export", given)
 		}

@@ -6,6 +6,7 @@
 # Prints one line for the shell:  export KUBECONFIG=...
 #
 #   CLUSTER         kind | current | local; see lib/choose.sh
+#   DUAL_STACK=1    a local cluster whose pods have addresses of IPv6 too
 #   BUILD_JOBS      packages compiled at once when something must be built
 #   NFSBENCH_CLUSTER_STATE  state folder of a local cluster
 #                   (default ~/.local/state/nfsbench/cluster)

@@ -21,7 +21,8 @@
 #   --json           print JSON instead of shell variables
 #
 # In each subnet: .1 the host, .2 the server, .250 nobody (an error by ARP in
-# about 3 s), .251 an address that drops everything (a real timeout).
+# about 3 s), .251 an address that drops everything (a real timeout). Where the
+# machine has IPv6, a LIF of 10.241.1.0/24 is fd00:10:241:1::2 too.
 # Exports: /export/data for everybody; /export/denied, whose MOUNT is refused.
 # NFSv3 and v4.0-4.2, 1 MiB transfers, port 2049; MOUNT on 20048; rpcbind on 111.
 # Pods reach the LIFs through the host. Needs root and the Debian packages
@@ -98,26 +99,28 @@ save_settings() { declare -p SUBNETS RATES OFFLOAD DATA GRACE >"$STATE_DIR/setti
 
 # describe prints where the server is.
 describe() {
-	local subnet lifs=() hosts=()
+	local subnet lifs=() lifs6=() hosts=()
 	load_settings
 	for subnet in ${SUBNETS//,/ }; do
 		lifs+=("$(address "$subnet" 2)")
+		if have_ipv6; then lifs6+=("$(address6 "$subnet" 2)"); fi
 		hosts+=("$(address "$subnet" 1)")
 	done
 	local silent unreachable
 	silent=$(address "${SUBNETS%%,*}" 251)
 	unreachable=$(address "${SUBNETS%%,*}" 250)
 	if [[ $FORMAT == json ]]; then
-		printf '{"name":"%s","netns":"%s","lifs":[%s],"hosts":[%s],"export":"/export/data","denied":"/export/denied","unreachable":"%s","silent":"%s","data":"%s"}\n' \
-			"$NAME" "$NETNS" "$(quoted "${lifs[@]}")" "$(quoted "${hosts[@]}")" "$unreachable" "$silent" "${DATA:-$STATE_DIR/data}"
+		printf '{"name":"%s","netns":"%s","lifs":[%s],"lifs6":[%s],"hosts":[%s],"export":"/export/data","denied":"/export/denied","unreachable":"%s","silent":"%s","data":"%s"}\n' \
+			"$NAME" "$NETNS" "$(quoted "${lifs[@]}")" "$(quoted "${lifs6[@]}")" "$(quoted "${hosts[@]}")" "$unreachable" "$silent" "${DATA:-$STATE_DIR/data}"
 		return
 	fi
-	printf 'LAB_%s=%q\n' NAME "$NAME" NETNS "$NETNS" LIFS "${lifs[*]}" HOSTS "${hosts[*]}" EXPORT /export/data \
+	printf 'LAB_%s=%q\n' NAME "$NAME" NETNS "$NETNS" LIFS "${lifs[*]}" LIFS6 "${lifs6[*]}" HOSTS "${hosts[*]}" EXPORT /export/data \
 		DENIED /export/denied UNREACHABLE "$unreachable" SILENT "$silent" DATA "${DATA:-$STATE_DIR/data}"
 }
 
 quoted() {
 	local list
+	(($#)) || return 0
 	list=$(printf '"%s",' "$@")
 	echo "${list%,}"
 }

@@ -8,6 +8,15 @@ address() {
 	echo "${BASH_REMATCH[1]}.$2"
 }
 
+# address6 SUBNET N prints the N-th address of the /64 that goes with a /24: of 10.241.1.0/24 it
+# is fd00:10:241:1::/64.
+address6() {
+	local v4
+	v4=$(address "$1" 0)
+	v4=${v4%.0}
+	echo "fd00:${v4//./:}::$2"
+}
+
 # host_link I prints the name of the host's end of LIF I.
 host_link() { echo "nb-$NAME-$1"; }
 
@@ -38,7 +47,19 @@ make_lif() {
 	ip -n "$NETNS" route add default via "$host" dev "lif$i" metric "$i"
 	ip -n "$NETNS" route add default via "$host" dev "lif$i" table "$((100 + i))"
 	ip -n "$NETNS" rule add from "$server" table "$((100 + i))"
-	mute "$subnet" 251 "$link"
+	mute "$(address "$subnet" 251)" "$link"
+	if have_ipv6; then make_lif6 "$i" "$subnet" "$link"; fi
+}
+
+make_lif6() {
+	local i=$1 subnet=$2 link=$3 host server
+	host=$(address6 "$subnet" 1) server=$(address6 "$subnet" 2)
+	# Nobody else is there: without nodad an address is of no use for its first second.
+	ip addr add "$host/64" dev "$link" nodad
+	ip -n "$NETNS" addr add "$server/64" dev "lif$i" nodad
+	ip -n "$NETNS" -6 route add default via "$host" dev "lif$i" metric "$i"
+	ip -n "$NETNS" -6 route add default via "$host" dev "lif$i" table "$((100 + i))"
+	ip -n "$NETNS" -6 rule add from "$server" table "$((100 + i))"
 }
 
 shape_lif() {
@@ -58,20 +79,22 @@ shape_lif() {
 	tc -n "$NETNS" qdisc replace dev "lif$i" root tbf rate "$rate" burst 64kb latency 20ms
 }
 
-# mute SUBNET N LINK lets packets to an address vanish: they go to a station
+# mute ADDRESS LINK lets packets to an address vanish: they go to a station
 # that does not exist, so that neither an answer nor an error ever comes.
-mute() { ip neigh replace "$(address "$1" "$2")" lladdr 02:00:00:00:00:fb dev "$3" nud permanent; }
+mute() { ip neigh replace "$1" lladdr 02:00:00:00:00:fb dev "$2" nud permanent; }
 
 cut_lif() {
 	[[ -n $LIF ]] || die "which LIF? (see --help)"
 	load_settings
-	mute "$(nth_subnet)" 2 "$(host_link "$LIF")"
+	mute "$(address "$(nth_subnet)" 2)" "$(host_link "$LIF")"
+	if have_ipv6; then mute "$(address6 "$(nth_subnet)" 2)" "$(host_link "$LIF")"; fi
 }
 
 heal_lif() {
 	[[ -n $LIF ]] || die "which LIF? (see --help)"
 	load_settings
 	ip neigh del "$(address "$(nth_subnet)" 2)" dev "$(host_link "$LIF")" 2>/dev/null || true
+	ip neigh del "$(address6 "$(nth_subnet)" 2)" dev "$(host_link "$LIF")" 2>/dev/null || true
 }
 
 # nth_subnet prints the subnet of LIF $LIF.

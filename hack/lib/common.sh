@@ -18,3 +18,6 @@ die() {
 
 # help_of FILE prints the comment block at the head of a script as its help.
 help_of() { sed -n '2,/^[^#]/{s/^# \{0,1\}//;t show;d;:show;p}' "$1"; }
+
+# have_ipv6 succeeds where this machine has IPv6.
+have_ipv6() { [[ $(cat /proc/sys/net/ipv6/conf/all/disable_ipv6 2>/dev/null) == 0 ]]; }

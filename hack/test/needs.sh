@@ -74,6 +74,7 @@ need_pnfs() {
 # need_operator is the cluster, an array beside it and the chart.
 need_operator() {
 	[[ -z ${NFSBENCH_E2E:-} ]] || return 0
+	if have_ipv6; then export DUAL_STACK=${DUAL_STACK:-1}; fi
 	find_cluster
 	remember OURS_TO_STOP
 	cluster_begin
@@ -83,8 +84,10 @@ need_operator() {
 	find_operator
 	remember OURS_TO_REMOVE
 	# Tests wait for the manager where a user would not: runs end every few seconds.
-	install_operator --set trident.enabled=true,resources.requests.cpu=250m \
+	install_operator --set trident.enabled=true,resources.requests.cpu=250m,pods.defaults.labels.owner=e2e \
+		--set-json 'policy.pods={"labels": ["team"], "priorityClasses": ["nfsbench-e2e"], "runtimeClasses": []}' \
 		--set-json 'policy.exports=[{"server": "*", "path": "/", "namespaces": ["*"]}]' \
+		--set-json 'policy.storageClasses=[{"name": "*", "namespaces": ["*"]}]' \
 		--set-json 'policy.backends=[{"name": "array", "managementLIF": "array.example", "svm": "svm1",
 			"credentialsSecretName": "svm-account", "insecureSkipVerify": true, "namespaces": ["*"]}]'
 	NFSBENCH_E2E=1

@@ -70,6 +70,9 @@ func noResult(b *v1alpha1.NFSBenchmark) error {
 	}
 }
 
+// RecordName is the name of the ConfigMap with the record of a suite's run.
+func RecordName(run string) string { return run + "-record" }
+
 // Records reads the records of all runs of a suite that are kept, newest first.
 // A ConfigMap with the suite's label and without a record is no error; one whose
 // record cannot be read is.

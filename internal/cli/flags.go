@@ -159,7 +159,8 @@ func OneOf(flag, value string, values []string, also map[string]string) (string,
 // as the nfs_version of an oranfstab.
 func NFSVersion(flag, value string) (string, error) {
 	return OneOf(flag, value, runfile.NFSVersions(), map[string]string{
-		"3": runfile.NFSv3, "4": runfile.NFSv40, "4.0": runfile.NFSv40, "4.1": runfile.NFSv41, "nfsv4": runfile.NFSv40,
+		"3": runfile.NFSv3, "4": runfile.NFSv40, "4.0": runfile.NFSv40, "nfsv4": runfile.NFSv40,
+		"4.1": runfile.NFSv41, "4.2": runfile.NFSv42,
 	})
 }
 

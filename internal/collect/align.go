@@ -251,7 +251,9 @@ func transportDeltas(samples []runfile.HostSample) []runfile.Transport {
 		if sends == nil || receives == nil {
 			return nil
 		}
-		out = append(out, runfile.Transport{Sends: *sends, Receives: *receives})
+		out = append(out, runfile.Transport{
+			Protocol: samples[0].Mount.Transports[n].Protocol, Sends: *sends, Receives: *receives,
+		})
 	}
 	return out
 }

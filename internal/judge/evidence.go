@@ -158,6 +158,16 @@ func kernelEvidence(r runfile.Result, s *Summary) Evidence {
 	if declared == "pNFS" && version != "" && !strings.HasPrefix(version, "NFSv4.") {
 		return e.no(true, "pNFS was declared and the volume is mounted with %s, which has no layouts.", version)
 	}
+	if r.Plan.Engine.Transport == runfile.TransportRDMA && known {
+		switch protocols := transports(r, s.Repetition); {
+		case slices.Contains(protocols, "tcp"):
+			return e.no(true, "RDMA was declared and the mount uses TCP.")
+		case len(protocols) == 0:
+			e.Message = "RDMA was declared, and the mount's counters do not say which transport it uses."
+			return e
+		}
+		e.Observed += " over RDMA"
+	}
 	if !known {
 		e.Message = "The mount's counters were not collected for every client, or only with long delays, so the protocol " +
 			"cannot be seen under load."
@@ -236,6 +246,22 @@ func mountCounters(r runfile.Result, index int32) (sum runfile.MountCounters, se
 		seen.least *= together((&facts{result: r}).parts(index))
 	}
 	return sum, seen, true
+}
+
+// transports are the protocols of the connections of all mounts in a repetition, tcp or rdma.
+func transports(r runfile.Result, index int32) (seen []string) {
+	for _, cl := range r.Clients {
+		w := windowOf(cl, windowMeasure, index)
+		if w == nil || w.Mount == nil {
+			continue
+		}
+		for _, t := range w.Mount.Transports {
+			if t.Protocol != "" && !slices.Contains(seen, t.Protocol) {
+				seen = append(seen, t.Protocol)
+			}
+		}
+	}
+	return seen
 }
 
 // mountOf identifies a mount. The kernel of a machine has one mount for all clients with the same

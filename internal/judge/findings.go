@@ -23,6 +23,7 @@ const (
 	WireLimitUnknown       Code = "WireLimitUnknown"
 	PathUnused             Code = "PathUnused"
 	PathImbalance          Code = "PathImbalance"
+	MTUDiffers             Code = "MTUDiffers"
 	ChannelLost            Code = "ChannelLost"
 	ChannelReconnected     Code = "ChannelReconnected"
 	NotNFS                 Code = "NotNFS"
@@ -167,6 +168,7 @@ func rules() []rule {
 		{LIFNotHome, never, never, checkHomes},
 		{QoSThrottled, never, never, ifMeasured(checkQoS)},
 		{PathImbalance, never, never, nil}, // checkPaths
+		{MTUDiffers, never, never, checkMTU},
 		{RACImbalance, never, never, ifDatabase(checkInstances)},
 		{MultiplePathsOnNFSv4, never, never, ifDatabase(checkTrunking)},
 		{PathsNotTrunked, never, never, ifMeasured(checkServerPaths)},

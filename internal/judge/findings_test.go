@@ -20,6 +20,15 @@ type findingCase struct {
 	text     string
 }
 
+// mtus are those of two paths.
+func mtus(a, b int32) func(*runfile.Result) {
+	return func(r *runfile.Result) {
+		r.Clients[0].Load.Mount.Paths = []runfile.PathFacts{
+			{Path: "10.0.1.61", MTUBytes: a, LargeCall: "Acknowledged"}, {Path: "10.0.2.61", MTUBytes: b, LargeCall: "Acknowledged"},
+		}
+	}
+}
+
 func TestFindings(t *testing.T) {
 	t.Parallel()
 	for _, cases := range []map[string]findingCase{wireCases(), pathCases(), lossCases(), clientCases(), storageCases(t), endCases(), timeCases()} {
@@ -40,6 +49,17 @@ func TestFindings(t *testing.T) {
 				}
 				t.Errorf("no %s in %+v", c.code, j.Findings)
 			})
+		}
+	}
+}
+
+func TestAnMTUThatIsNearlyTheSameOrUnknownIsNoFinding(t *testing.T) {
+	t.Parallel()
+	for _, m := range [][2]int32{{9000, 9000}, {8900, 9000}, {0, 0}, {0, 9000}} { // 9000 bytes are declared
+		r := good(t)
+		mtus(m[0], m[1])(&r)
+		if j := Judge(r); hasFinding(j, MTUDiffers, "") {
+			t.Errorf("%v: %+v", m, j.Findings)
 		}
 	}
 }
@@ -173,12 +193,15 @@ func pathCases() map[string]findingCase {
 			})
 		}, PathUnused, Warning, Suspect, `10\.0\.2\.61 \(Missing\)`},
 		"PathImbalance":     {nil, shift(0, 680), PathImbalance, Warning, Valid, `10\.0\.1\.61 68\.0 %, .*32\.0 %`},
+		"MTUOfPaths":        {nil, mtus(1500, 9000), MTUDiffers, Warning, Valid, `path 10\.0\.1\.61 is 1500 bytes, and that of path 10\.0\.2\.61 is 9000`},
+		"MTUOfTheLink":      {nil, mtus(1500, 1500), MTUDiffers, Warning, Valid, `declared MTU is 9000 bytes, and that of path 10\.0\.1\.61 is 1500`},
 		"MismatchOfVersion": {nil, func(r *runfile.Result) { r.Clients[0].Load.Mount.NFSVersion = "NFSv4.1" }, ProtocolMismatch, Error, Invalid, `NFSv3 was declared and NFSv4\.1 carried`},
 		"MismatchOfBytes": {nil, func(r *runfile.Result) {
 			eachRep(r, func(rep *runfile.Repetition) { rep.Channels[0].BytesRead = 0; rep.Channels[1].BytesRead = 1 << 30 })
 		}, ProtocolMismatch, Error, Invalid, `Only 0\.8 % of the load went over Direct NFS`},
-		"MismatchOfMount":    {kernelRun, func(r *runfile.Result) { r.Clients[0].Load.Mount.Options = []string{"vers=3"} }, ProtocolMismatch, Error, Invalid, `NFSv4\.1 was declared and the volume is mounted with NFSv3`},
-		"PNFSWithoutLayouts": {kernelRun, func(r *runfile.Result) { r.Plan.Engine.NFSVersion = "pNFS" }, ProtocolMismatch, Error, Invalid, `used no layout`},
+		"MismatchOfTransport": {kernelRun, overTransport("tcp"), ProtocolMismatch, Error, Invalid, `RDMA was declared and the mount uses TCP`},
+		"MismatchOfMount":     {kernelRun, func(r *runfile.Result) { r.Clients[0].Load.Mount.Options = []string{"vers=3"} }, ProtocolMismatch, Error, Invalid, `NFSv4\.1 was declared and the volume is mounted with NFSv3`},
+		"PNFSWithoutLayouts":  {kernelRun, func(r *runfile.Result) { r.Plan.Engine.NFSVersion = "pNFS" }, ProtocolMismatch, Error, Invalid, `used no layout`},
 		"PNFSOverV3": {kernelRun, func(r *runfile.Result) {
 			r.Plan.Engine.NFSVersion, r.Clients[0].Load.Mount.Options = "pNFS", []string{"vers=3"}
 		}, ProtocolMismatch, Error, Invalid, `which has no layouts`},

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -423,5 +424,36 @@ func (s *PathShare) add(ch runfile.Channel, seconds float64) {
 	s.Replies += ch.Receives
 	if s.State != stateDown { // one client's broken path is a broken path
 		s.State = ch.State
+	}
+}
+
+// sameMTU is the share, in tenths, of the larger MTU from which two count as the same: tunnels
+// take some bytes of a frame.
+const sameMTU = 9
+
+// checkMTU compares the paths of all clients with each other, and with the link that was declared.
+func checkMTU(c *facts, found *findings) {
+	var known []runfile.PathFacts
+	for _, cl := range c.result.Clients {
+		if m := cl.Load.Mount; m != nil {
+			known = append(known, m.Paths...)
+		}
+	}
+	known = slices.DeleteFunc(known, func(p runfile.PathFacts) bool { return p.MTUBytes <= 0 })
+	if len(known) == 0 {
+		return
+	}
+	byMTU := func(a, b runfile.PathFacts) int { return cmp.Compare(a.MTUBytes, b.MTUBytes) }
+	smallest, largest := slices.MinFunc(known, byMTU), slices.MaxFunc(known, byMTU)
+	differs := func(small, large int32) bool { return int64(small)*10 < int64(large)*sameMTU }
+	link := c.result.Plan.Link
+	switch {
+	case differs(smallest.MTUBytes, largest.MTUBytes):
+		found.add(MTUDiffers, Warning, "The MTU of path %s is %d bytes, and that of path %s is %d. Give all paths the same.",
+			smallest.Path, smallest.MTUBytes, largest.Path, largest.MTUBytes)
+	case link != nil && differs(smallest.MTUBytes, link.MTU()):
+		found.add(MTUDiffers, Warning, "The declared MTU is %d bytes, and that of path %s is %d: the wire limit is computed "+
+			"for the declared one. Raise the MTU of the path, or correct protocol.link.mtu.",
+			link.MTU(), smallest.Path, smallest.MTUBytes)
 	}
 }

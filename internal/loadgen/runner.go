@@ -97,8 +97,13 @@ func (r *Runner) Prepare(ctx context.Context) error {
 	r.course.Enter(runfile.SpanConnect, 0, time.Time{})
 	var opened target.Target
 	err := r.course.Do(ctx, r.inTime(func(ctx context.Context) (err error) {
-		opened, err = r.opt.Open(ctx)
-		return err
+		if opened, err = r.opt.Open(ctx); err != nil {
+			return err
+		}
+		if err := target.Check(ctx, opened); err != nil {
+			return errors.Join(err, opened.Close())
+		}
+		return nil
 	}))
 	if err != nil {
 		return err

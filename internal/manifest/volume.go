@@ -50,7 +50,7 @@ func volume(b *v1alpha1.NFSBenchmark, name, claim, server, export string) *corev
 			Capacity:                      corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(nominalSize)},
 			AccessModes:                   []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany},
 			PersistentVolumeReclaimPolicy: corev1.PersistentVolumeReclaimRetain,
-			MountOptions:                  plan.MountOptionsOf(b),
+			MountOptions:                  plan.MountOptionsOf(b, server),
 			ClaimRef: &corev1.ObjectReference{
 				APIVersion: "v1", Kind: "PersistentVolumeClaim", Namespace: b.Namespace, Name: claim,
 			},
@@ -93,7 +93,7 @@ func TridentBackendConfig(
 func TridentClass(b *v1alpha1.NFSBenchmark, backend trident.BackendSpec) *storagev1.StorageClass {
 	name := TridentName(b)
 	return trident.NewClass(name, Labels(b, ComponentVolume), name, backend.DriverName(),
-		b.Spec.Storage.Trident.StoragePools, plan.MountOptionsOf(b))
+		b.Spec.Storage.Trident.StoragePools, plan.MountOptionsOf(b, backend.DataLIF))
 }
 
 // connectSeconds bounds a try to connect, with all that its pod needs.
@@ -106,7 +106,7 @@ func ProbeJob(b *v1alpha1.NFSBenchmark, managementLIF string, images Images) *ba
 	c.Resources = modest("20m", "32Mi")
 	spec := podSpec(b, images)
 	spec.Containers = []corev1.Container{c}
-	return newJob(b, NamesOf(b).Probe, ComponentProbe, connectSeconds, spec)
+	return newJob(b, NamesOf(b).Probe, ComponentProbe, connectSeconds, spec, images)
 }
 
 // ContainerProbe is the container of ProbeJob.
@@ -138,6 +138,35 @@ func TridentClaim(b *v1alpha1.NFSBenchmark) *corev1.PersistentVolumeClaim {
 			Resources:        corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: t.Size}},
 		},
 	}
+}
+
+// ClassClaim is the claim of a volume that a StorageClass gives.
+func ClassClaim(b *v1alpha1.NFSBenchmark) *corev1.PersistentVolumeClaim {
+	c := b.Spec.Storage.StorageClass
+	return &corev1.PersistentVolumeClaim{
+		ObjectMeta: meta(b, NamesOf(b).Claim, ComponentVolume),
+		Spec: corev1.PersistentVolumeClaimSpec{
+			AccessModes:      []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany},
+			StorageClassName: &c.Name,
+			VolumeMode:       new(corev1.PersistentVolumeFilesystem),
+			Resources:        corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: c.Size}},
+		},
+	}
+}
+
+// mountSeconds bounds a pod that waits for the volume of its claim to be made.
+const mountSeconds = 600
+
+// MountJob mounts a claim and says in its termination message which export it is. It is also the
+// consumer that a class with late binding waits for. Nothing is read or written on the volume.
+func MountJob(b *v1alpha1.NFSBenchmark, claim string, images Images) *batchv1.Job {
+	c := container(ComponentMount, images, "survey", "--mounted", dataDir, "--out", corev1.TerminationMessagePathDefault)
+	c.Resources = modest("20m", "32Mi")
+	c.VolumeMounts = []corev1.VolumeMount{{Name: dataVolume, MountPath: dataDir, ReadOnly: true}}
+	spec := podSpec(b, images)
+	spec.Containers = []corev1.Container{c}
+	spec.Volumes = []corev1.Volume{claimVolume(dataVolume, claim, false)}
+	return newJob(b, NamesOf(b).Mount, ComponentMount, mountSeconds, spec, images)
 }
 
 // TridentChildren are the objects of a Trident volume that the operator makes,

@@ -179,6 +179,11 @@ func TestDialSaysWhatIsWrong(t *testing.T) {
 			func(c *Config) { c.Channels[0].Local = "198.51.100.7" },
 			[]string{"198.51.100.7", "does not exist on this host"},
 		},
+		"two IP versions": {
+			"the text of the library names neither address",
+			func(c *Config) { c.Channels[0].Local = "::1" },
+			[]string{"::1", "127.0.0.1", "one IP version"},
+		},
 		"relative export": {"", func(c *Config) { c.Export = "data" }, []string{"absolute"}},
 		"no portmapper": {
 			"MOUNT is tried on the NFS port, where this server has it, so it must work",

@@ -136,6 +136,10 @@ func (cfg *Config) completeChannels() error {
 		if ch.Local != "" && net.ParseIP(ch.Local) == nil {
 			return fmt.Errorf("nfs: local address %q is not an IP address", ch.Local)
 		}
+		if local, path := net.ParseIP(ch.Local), net.ParseIP(ch.Path); local != nil && path != nil &&
+			(local.To4() == nil) != (path.To4() == nil) {
+			return fmt.Errorf("nfs: local address %s and path %s are not of one IP version", ch.Local, ch.Path)
+		}
 	}
 	return nil
 }

@@ -554,3 +554,32 @@ func (p *pnfs) leavesNothing(t *testing.T) {
 	}
 	p.forgive(t)
 }
+
+func TestADataServerIsReachedOverIPv6(t *testing.T) {
+	needIPv6(t)
+	s := &nfs4test.Server{Identity: func(address string) nfs4test.Identity {
+		if address == mdsAddress {
+			return pnfsIdentity(address)
+		}
+		return nfs4test.Identity{Major: "six", Scope: "array", Data: true}
+	}}
+	s.Start(t, mdsAddress, "::1")
+	p := &pnfs{Server: s}
+	s.SetLayouts(func(name string) []layout.Segment {
+		b := layout.Body{Device: layout.DeviceID{6}, StripeUnit: 64 * kib, Dense: true, Handles: [][]byte{[]byte(name)}}
+		d := &layout.Device{StripeIndices: []uint32{0}, Servers: [][]layout.NetAddr{{s.NetAddr("::1")}}}
+		return []layout.Segment{{IOMode: layout.ModeReadWrite, Length: layout.ToEnd, Body: b, Device: d}}
+	})
+	p.c = p.dial(t, PNFS)
+	f := create4(t, p.c, "data")
+	want, got := randomBytes(1<<20), make([]byte, 1<<20)
+	st := p.stream(t, 4, 64*kib)
+	runAll(t, st, 4, f, pieces(want, 64*kib, true))
+	runAll(t, st, 4, f, pieces(got, 64*kib, false))
+	if !bytes.Equal(got, want) {
+		t.Error("what was read differs from what was written")
+	}
+	if n := p.moved("::1"); n != 2<<20 {
+		t.Errorf("%d bytes went to and from the data server, want 2 MiB", n)
+	}
+}

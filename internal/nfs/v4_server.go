@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nfsbench/nfsbench/internal/nfs/layout"
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/session"
 	"github.com/nfsbench/nfsbench/internal/nfs/stream"
@@ -381,7 +382,10 @@ func (s *serverV4) trySetClientID(ctx context.Context) error {
 // setClientIDOver makes both calls over one connection: servers compare the addresses that
 // they come from.
 func (s *serverV4) setClientIDOver(ctx context.Context, conn *rpc.Conn) error {
-	none := v4.Address{NetID: "tcp", Universal: "0.0.0.0.0.0"} // no callbacks are wanted
+	none := v4.Address{NetID: layout.NetIDTCP, Universal: "0.0.0.0.0.0"} // no callbacks are wanted
+	if conn.IsIPv6() {
+		none = v4.Address{NetID: layout.NetIDTCP6, Universal: "::.0.0"}
+	}
 	set := v4.SetClientID{Verifier: s.verifier, Owner: s.owner, Callback: none}
 	if err := s.over(ctx, conn, &set); err != nil {
 		return err
@@ -418,7 +422,7 @@ func (s *serverV4) note(x *v4.ExchangeID, id *clientID) {
 	s.reclaiming.Store(true)
 	for t := range s.tables {
 		t.Clear()
-		t.TakeLost()
+		t.TakeLost(true)
 	}
 }
 
@@ -476,7 +480,7 @@ func (s *serverV4) makeSession(ctx context.Context, t *session.Table, id *client
 		}
 	}
 	t.Set(made, granted)
-	if err := s.destroy(ctx, t.TakeLost()); err != nil {
+	if err := s.destroy(ctx, t.TakeLost(false)); err != nil {
 		s.logger.Debug("The server did not take a session back", "error", err)
 	}
 	return nil
@@ -538,7 +542,7 @@ func (s *serverV4) createSession(ctx context.Context, t *session.Table, id *clie
 func (s *serverV4) destroySessions(ctx context.Context, t *session.Table) error {
 	ids, _ := t.IDs()
 	t.Clear()
-	return s.destroy(ctx, append(t.TakeLost(), ids...))
+	return s.destroy(ctx, append(t.TakeLost(true), ids...))
 }
 
 // newTable gives a stream sessions of its own.

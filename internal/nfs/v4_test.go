@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"runtime"
 	"slices"
 	"strings"
@@ -563,4 +564,38 @@ func TestManyFilesComeAndGoAtOnce(t *testing.T) {
 			wg.Wait()
 		})
 	}
+}
+
+func TestTheClientIDNamesTheAddressFamily(t *testing.T) {
+	for address, want := range map[string]v4.Address{
+		here:  {NetID: "tcp", Universal: "0.0.0.0.0.0"},
+		"::1": {NetID: "tcp6", Universal: "::.0.0"},
+	} {
+		t.Run(address, func(t *testing.T) {
+			needIPv6(t)
+			var got atomic.Pointer[v4.Address]
+			s := &nfs4test.Server{Hook: func(c nfs4test.Call) nfs4test.Action {
+				for _, o := range c.Ops {
+					if set, ok := o.(*v4.SetClientID); ok {
+						got.Store(&set.Callback)
+					}
+				}
+				return nfs4test.Action{}
+			}}
+			mount4(t, s, NFSv40, address)
+			if got := got.Load(); got == nil || *got != want {
+				t.Errorf("SETCLIENTID has the callback address %+v, want %+v", got, want)
+			}
+		})
+	}
+}
+
+// needIPv6 skips a test where the machine has no IPv6.
+func needIPv6(tb testing.TB) {
+	tb.Helper()
+	l, err := net.Listen("tcp6", "[::1]:0")
+	if err != nil {
+		tb.Skipf("this machine has no IPv6: %v", err)
+	}
+	_ = l.Close()
 }

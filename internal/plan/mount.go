@@ -2,6 +2,8 @@ package plan
 
 import (
 	"fmt"
+	"net/netip"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
@@ -12,8 +14,16 @@ import (
 // and Oracle's for Linux single instance (hard, tcp, timeo=600), with the
 // version always explicit, because a negotiated one is not what was declared.
 // bg has no meaning for a volume of a pod and nointr none since Linux 2.6.25.
-func MountOptions(p v1alpha1.Protocol) []string {
-	opts := []string{"rw", "hard", "proto=tcp", "timeo=600", "nfsvers=" + kernelVersion(p.Version)}
+// The server is its address, or empty where it is not known.
+func MountOptions(p v1alpha1.Protocol, server string) []string {
+	proto := "proto=tcp"
+	if p.Transport == v1alpha1.TransportRDMA {
+		proto = "proto=rdma" // with port 20049, unless the mount names another
+	}
+	if a, err := netip.ParseAddr(strings.Trim(server, "[]")); err == nil && a.Is6() {
+		proto += "6" // mount.nfs takes the names without it for IPv4, and refuses the address
+	}
+	opts := []string{"rw", "hard", proto, "timeo=600", "nfsvers=" + kernelVersion(p.Version)}
 	if p.Version == v1alpha1.NFSv3 {
 		// The load takes no locks; without a lock manager a mount still works.
 		opts = append(opts, "nolock")
@@ -38,12 +48,12 @@ const databaseTransferBytes = 256 << 10
 // MountOptionsOf are the options of the volume that a benchmark makes. That of a
 // database container has explicit transfer sizes in any case. Its locks stay on
 // the node too: one instance uses the volume, and nodes need no lock manager.
-func MountOptionsOf(b *v1alpha1.NFSBenchmark) []string {
+func MountOptionsOf(b *v1alpha1.NFSBenchmark, server string) []string {
 	p := b.Spec.Protocol
 	if container(b) != nil && p.TransferSize == nil {
 		p.TransferSize = resource.NewQuantity(databaseTransferBytes, resource.BinarySI)
 	}
-	return MountOptions(p)
+	return MountOptions(p, server)
 }
 
 // kernelVersion spells a version as mount.nfs does. pNFS is NFSv4.1 where the
@@ -54,6 +64,8 @@ func kernelVersion(v v1alpha1.NFSVersion) string {
 		return "4.0"
 	case v1alpha1.NFSv41, v1alpha1.PNFS:
 		return "4.1"
+	case v1alpha1.NFSv42:
+		return "4.2"
 	default:
 		return "3"
 	}

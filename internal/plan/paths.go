@@ -32,13 +32,15 @@ var ErrNoPath = errors.New("no path")
 // of a subnet through one interface. Local and Remote are one LIF on the node
 // that owns the volume, and one on another: the first by name, so that a second
 // run takes the same. The error wraps ErrNoPath and says what there is.
+//
+// LIFs of an IP version that no address of the export has are left out.
 func SelectPaths(spec v1alpha1.NFSBenchmarkSpec, addresses []string,
 	s *runfile.Survey,
 ) ([]v1alpha1.ResolvedPath, error) {
-	paths, err := selectPaths(spec, addresses, s)
+	paths, err := selectPaths(spec, addresses, ofVersions(s, addresses))
 	var out []v1alpha1.ResolvedPath
 	for _, p := range paths {
-		r := v1alpha1.ResolvedPath{Local: p.Local, Path: p.Path}
+		r := v1alpha1.ResolvedPath{Local: p.Local, LocalInterface: p.LocalInterface, Path: p.Path}
 		if l := s.LIF(p.Path); l != nil {
 			r.LIF, r.Node = l.Name, l.Node
 		}
@@ -51,6 +53,28 @@ func SelectPaths(spec v1alpha1.NFSBenchmarkSpec, addresses []string,
 		out = append(out, r)
 	}
 	return out, err
+}
+
+// ofVersions is the survey with the LIFs of the IP versions of these addresses: pods may have
+// no address of the other. It keeps all LIFs where that leaves none, or a name is among the addresses.
+func ofVersions(s *runfile.Survey, addresses []string) *runfile.Survey {
+	if s == nil || len(addresses) == 0 {
+		return s
+	}
+	v4, v6 := false, false
+	for _, address := range addresses {
+		a, err := netip.ParseAddr(address)
+		v4, v6 = v4 || err != nil || a.Unmap().Is4(), v6 || err != nil || !a.Unmap().Is4()
+	}
+	of := *s
+	of.LIFs = slices.DeleteFunc(slices.Clone(s.LIFs), func(l runfile.LIF) bool {
+		a, err := netip.ParseAddr(l.Address)
+		return err == nil && (a.Unmap().Is4() && !v4 || !a.Unmap().Is4() && !v6)
+	})
+	if len(of.LIFs) == 0 {
+		return s
+	}
+	return &of
 }
 
 func selectPaths(spec v1alpha1.NFSBenchmarkSpec, addresses []string, s *runfile.Survey) ([]v1alpha1.Path, error) {
@@ -162,8 +186,8 @@ func channels(paths []v1alpha1.ResolvedPath) []runfile.PlanChannel {
 	out := make([]runfile.PlanChannel, 0, len(paths))
 	for _, p := range paths {
 		out = append(out, runfile.PlanChannel{
-			Local: p.Local, Path: p.Path, LIF: p.LIF, Node: p.Node,
-			Locality: string(p.Locality),
+			Local: p.Local, LocalInterface: p.LocalInterface, Path: p.Path,
+			LIF: p.LIF, Node: p.Node, Locality: string(p.Locality),
 		})
 	}
 	return out

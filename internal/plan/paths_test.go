@@ -89,6 +89,42 @@ func moved(s *runfile.Survey) *runfile.Survey {
 	return &c
 }
 
+func TestPathsHaveTheIPVersionsOfTheExport(t *testing.T) {
+	dual := twoNodes("lif1 10.0.1.61 a", "lif2 10.0.2.61 b", "six1 fd00:0:0:1::61 a", "six2 fd00:0:0:2::61 b")
+	for i := range dual.LIFs[2:] {
+		dual.LIFs[2+i].Prefix = 64
+	}
+	for name, tc := range map[string]struct {
+		reason    string
+		selection v1alpha1.PathSelection
+		addresses []string
+		want      []string
+	}{
+		"IPv4":    {"pods without an address of IPv6", "All", []string{"10.0.1.61"}, []string{"10.0.1.61", "10.0.2.61"}},
+		"IPv6":    {"", "All", []string{"FD00:0:0:1::61"}, []string{"fd00:0:0:1::61", "fd00:0:0:2::61"}},
+		"both":    {"", "All", []string{"10.0.1.61", "fd00:0:0:1::61"}, []string{"10.0.1.61", "fd00:0:0:1::61", "10.0.2.61", "fd00:0:0:2::61"}},
+		"a name":  {"it may have addresses of both", "All", []string{"nas1.example"}, []string{"10.0.1.61", "fd00:0:0:1::61", "10.0.2.61", "fd00:0:0:2::61"}},
+		"unknown": {"a volume of Trident, before it is mounted", "All", nil, []string{"10.0.1.61", "fd00:0:0:1::61", "10.0.2.61", "fd00:0:0:2::61"}},
+		"Local":   {"", "Local", []string{"fd00:0:0:1::61"}, []string{"fd00:0:0:1::61"}},
+		"Remote":  {"", "Remote", []string{"fd00:0:0:1::61"}, []string{"fd00:0:0:2::61"}},
+	} {
+		spec := v1alpha1.NFSBenchmarkSpec{Protocol: v1alpha1.Protocol{
+			Client: "DirectNFS", Version: "NFSv3", Paths: &v1alpha1.Paths{Select: tc.selection},
+		}}
+		got, err := plan.SelectPaths(spec, tc.addresses, dual)
+		if diff := cmp.Diff(tc.want, paths(got)); diff != "" || err != nil {
+			t.Errorf("%s (%s): %v, paths (-want +got):\n%s", name, tc.reason, err, diff)
+		}
+		if len(got) > 0 && got[0].Node != "a" && tc.selection != "Remote" {
+			t.Errorf("%s: the node of %s is %q, want a", name, got[0].Path, got[0].Node)
+		}
+	}
+	got, err := plan.SelectPaths(v1alpha1.NFSBenchmarkSpec{}, []string{"fd00::1"}, twoNodes("lif1 10.0.1.61 a"))
+	if err != nil || !cmp.Equal(paths(got), []string{"10.0.1.61"}) {
+		t.Errorf("no LIF of this version: %v, %v; want all LIFs, as without an address", paths(got), err)
+	}
+}
+
 func TestNoPathIsSaidWithWhatToDo(t *testing.T) {
 	cases := map[string]struct {
 		selec  v1alpha1.PathSelection

@@ -85,6 +85,7 @@ func engine(b *v1alpha1.NFSBenchmark, t Target) (runfile.Engine, error) {
 	e := runfile.Engine{
 		Client:              string(pr.Client),
 		NFSVersion:          string(pr.Version),
+		Transport:           string(pr.Transport),
 		Security:            string(pr.Security),
 		Export:              t.Export,
 		MountTimeoutSeconds: pr.MountTimeoutSeconds,
@@ -102,10 +103,11 @@ func engine(b *v1alpha1.NFSBenchmark, t Target) (runfile.Engine, error) {
 	if NeedsVolume(b) {
 		e.MountPath = DataDirectory(b)
 		// The volume of a claim, or of a class that exists, has its own.
-		if tr := b.Spec.Storage.Trident; b.Spec.Storage.Claim == nil && (tr == nil || tr.BackendName != "") {
-			e.MountOptions = MountOptionsOf(b)
+		st := b.Spec.Storage
+		if st.Claim == nil && st.StorageClass == nil && (st.Trident == nil || st.Trident.BackendName != "") {
+			e.MountOptions = MountOptionsOf(b, mountedServer(t))
 		}
-		e.RequireNFS = b.Spec.Storage.Claim == nil || b.Spec.Storage.Claim.NonNFS != v1alpha1.NonNFSMeasure
+		e.RequireNFS = st.Claim == nil || st.Claim.NonNFS != v1alpha1.NonNFSMeasure
 	}
 	if MountDecides(pr) || isExternal(b) && (len(t.Paths) == 0 || t.Export == "") {
 		return e, nil
@@ -117,6 +119,18 @@ func engine(b *v1alpha1.NFSBenchmark, t Target) (runfile.Engine, error) {
 	e.Server, e.Channels = serverName(b, t), channels(t.Paths)
 	e.DontRoute = pr.DoNotRoute == v1alpha1.Enabled
 	return e, checkTrunking(b, t)
+}
+
+// mountedServer is the address of a kernel mount; empty where it is not known.
+func mountedServer(t Target) string {
+	switch {
+	case t.Backend != nil:
+		return t.Backend.DataLIF
+	case len(t.Paths) > 0:
+		return t.Paths[0].Path
+	default:
+		return ""
+	}
 }
 
 func isExternal(b *v1alpha1.NFSBenchmark) bool {

@@ -64,6 +64,17 @@ func TestAPlanOfTheKernel(t *testing.T) {
 	tune := func(b *v1alpha1.NFSBenchmark) {
 		b.Spec.Protocol.NConnect, b.Spec.Protocol.TransferSize = &four, &size
 	}
+	rdma := func(b *v1alpha1.NFSBenchmark) { b.Spec.Protocol.Transport = v1alpha1.TransportRDMA }
+	for server, want := range map[string]string{
+		"fd00::1": "rw,hard,proto=tcp6,timeo=600,nfsvers=3,nolock,sec=sys", "nas1.example": "rw,hard,proto=tcp,timeo=600,nfsvers=3,nolock,sec=sys",
+	} {
+		if got := strings.Join(build(t, target(server), gen.Kernel).Engine.MountOptions, ","); got != want {
+			t.Errorf("%s: mount options %s, want %s", server, got, want)
+		}
+	}
+	if got := build(t, target("fd00::1"), gen.Kernel, rdma).Engine.MountOptions; !slices.Contains(got, "proto=rdma6") {
+		t.Errorf("RDMA over IPv6: mount options %s, want proto=rdma6", got)
+	}
 	cases := map[string]struct {
 		mods []gen.Mod
 		want string
@@ -71,6 +82,8 @@ func TestAPlanOfTheKernel(t *testing.T) {
 		"V3":    {nil, "rw,hard,proto=tcp,timeo=600,nfsvers=3,nolock,sec=sys"},
 		"V40":   {[]gen.Mod{gen.Version(v1alpha1.NFSv40)}, "rw,hard,proto=tcp,timeo=600,nfsvers=4.0,sec=sys"},
 		"V41":   {[]gen.Mod{gen.Version(v1alpha1.NFSv41), tune}, "rw,hard,proto=tcp,timeo=600,nfsvers=4.1,rsize=65536,wsize=65536,nconnect=4,sec=sys"},
+		"V42":   {[]gen.Mod{gen.Version(v1alpha1.NFSv42)}, "rw,hard,proto=tcp,timeo=600,nfsvers=4.2,sec=sys"},
+		"RDMA":  {[]gen.Mod{rdma}, "rw,hard,proto=rdma,timeo=600,nfsvers=3,nolock,sec=sys"},
 		"PNFS":  {[]gen.Mod{gen.Version(v1alpha1.PNFS)}, "rw,hard,proto=tcp,timeo=600,nfsvers=4.1,sec=sys"},
 		"Krb5p": {[]gen.Mod{func(b *v1alpha1.NFSBenchmark) { b.Spec.Protocol.Security = "krb5p" }}, "rw,hard,proto=tcp,timeo=600,nfsvers=3,nolock,sec=krb5p"},
 	}
@@ -174,6 +187,14 @@ func TestSelectPaths(t *testing.T) {
 	}
 	if diff := cmp.Diff([]v1alpha1.ResolvedPath{{Local: "192.168.1.5", Path: "10.0.2.61"}}, got); diff != "" {
 		t.Errorf("explicit paths (-want +got):\n%s", diff)
+	}
+	b.Spec.Protocol.Paths.Explicit = []v1alpha1.Path{{LocalInterface: "net1", Path: "10.0.2.61"}}
+	if got, err = plan.SelectPaths(b.Spec, []string{"10.0.1.61", "10.0.2.61"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	want := []runfile.PlanChannel{{LocalInterface: "net1", Path: "10.0.2.61"}}
+	if diff := cmp.Diff(want, build(t, plan.Target{Export: "/vol/oradata", Paths: got}).Engine.Channels); diff != "" {
+		t.Errorf("a path from an interface (-want +got):\n%s", diff)
 	}
 	if got, err = plan.SelectPaths(v1alpha1.NFSBenchmarkSpec{}, []string{"b", "a"}, nil); err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"net"
+	"path"
 	"slices"
 	"strings"
 
@@ -52,19 +53,32 @@ func ServerKeys(addresses []string) []string {
 	return slices.Compact(keys)
 }
 
-// ExportOfVolume reads the export of a volume: of the built-in NFS volumes, and of
-// csi-driver-nfs, which names it in its volume attributes.
-func ExportOfVolume(pv *corev1.PersistentVolume) (server, path string, ok bool) {
+// ExportOfVolume reads the export of a volume: of the built-in NFS volumes, and of CSI drivers
+// that name it in the volume attributes.
+func ExportOfVolume(pv *corev1.PersistentVolume) (server, export string, ok bool) {
 	if n := pv.Spec.NFS; n != nil {
-		return n.Server, n.Path, true
+		return strings.Trim(n.Server, "[]"), n.Path, true
 	}
 	if pv.Spec.CSI == nil {
 		return "", "", false
 	}
-	at := pv.Spec.CSI.VolumeAttributes
-	server, path = at["server"], at["share"]
-	if at["subdir"] != "" {
-		path += "/" + at["subdir"]
+	at := map[string]string{} // by names in lower case: csi-driver-nfs keeps the case that its class has
+	for key, value := range pv.Spec.CSI.VolumeAttributes {
+		at[strings.ToLower(key)] = value
 	}
-	return server, path, server != "" && at["share"] != ""
+	switch pv.Spec.CSI.Driver {
+	case "csi-isilon.dellemc.com":
+		server, export = at["azserviceip"], at["path"]
+	case "filestore.csi.storage.gke.io":
+		server, export = at["ip"], at["volume"]
+	default: // csi-driver-nfs, and those that follow it
+		server, export = at["server"], at["share"]
+		if export != "" {
+			export += "/" + at["subdir"]
+		}
+	}
+	if server == "" || export == "" {
+		return "", "", false
+	}
+	return strings.Trim(server, "[]"), path.Join("/", export), true // csi-driver-nfs takes brackets, too
 }

@@ -36,11 +36,21 @@ type Policy struct {
 	// Backends are those that the operator makes for Trident. Its Secrets are in Trident's
 	// namespace, which tenants cannot read.
 	Backends []Backend `json:"backends"`
+	// StorageClasses are those of which the operator makes claims.
+	StorageClasses []StorageClass `json:"storageClasses"`
 	// HostNetwork are the namespaces whose load pods may use the network of their node,
 	// where NetworkPolicies do not bound them; "*" is every namespace.
 	HostNetwork []string `json:"hostNetwork"`
+	Pods        Pods     `json:"pods"`
 	Embedded    Embedded `json:"embedded"`
 	Limits      Limits   `json:"limits"`
+}
+
+// Pods is what benchmarks may say about their pods; "*" allows every key or name.
+type Pods struct {
+	Labels          []string `json:"labels"` // keys
+	PriorityClasses []string `json:"priorityClasses"`
+	RuntimeClasses  []string `json:"runtimeClasses"`
 }
 
 // Export is a directory of a server, with everything below it.
@@ -57,6 +67,13 @@ type Backend struct {
 	trident.BackendSpec `json:",inline"`
 	// InsecureSkipVerify lets Trident send the credentials to a server that it cannot verify.
 	InsecureSkipVerify bool `json:"insecureSkipVerify,omitempty"`
+}
+
+// StorageClass is a class whose volumes benchmarks may have for a run.
+type StorageClass struct {
+	Name       string   `json:"name"`              // "*" is every class
+	Namespaces []string `json:"namespaces"`        // that may use it; "*" is every namespace
+	MaxSize    string   `json:"maxSize,omitempty"` // of one volume, a quantity; empty = no bound
 }
 
 // Embedded bounds the NFS servers that the operator runs.
@@ -99,17 +116,8 @@ func Read(r io.Reader) (Policy, error) {
 
 func (p Policy) validate() error {
 	for i, e := range p.Exports {
-		at := fmt.Sprintf("policy.exports[%d]", i)
-		_, noPrefix := netip.ParsePrefix(e.Server)
-		switch {
-		case e.Server == "":
-			return fmt.Errorf("%s.server is empty: write an address, a host name, a network such as 192.0.2.0/24, or \"*\"", at)
-		case strings.Contains(e.Server, "/") && noPrefix != nil:
-			return fmt.Errorf("%s.server is %q, which is not a network: write it as 192.0.2.0/24", at, e.Server)
-		case !strings.HasPrefix(e.Path, "/") || path.Clean(e.Path) != e.Path:
-			return fmt.Errorf("%s.path is %q: write an absolute path without //, .. and a slash at its end", at, e.Path)
-		case len(e.Namespaces) == 0:
-			return fmt.Errorf(`%s.namespaces is empty: list the namespaces that may mount the export, or "*"`, at)
+		if err := e.validate(fmt.Sprintf("policy.exports[%d]", i)); err != nil {
+			return err
 		}
 	}
 	for i, b := range p.Backends {
@@ -120,17 +128,54 @@ func (p Policy) validate() error {
 			return fmt.Errorf("policy.backends[%d].name is %q, as of another backend: give each its own name", i, b.Name)
 		}
 	}
+	for i, c := range p.StorageClasses {
+		if err := c.validate(fmt.Sprintf("policy.storageClasses[%d]", i)); err != nil {
+			return err
+		}
+	}
 	if q, err := resource.ParseQuantity(p.Embedded.MaxSize); err != nil || q.Sign() < 0 {
 		return fmt.Errorf("policy.embedded.maxSize is %q: write a quantity, such as 50Gi", p.Embedded.MaxSize)
 	}
-	if p.Limits.Clients < 1 {
-		return fmt.Errorf("policy.limits.clients is %d: write a number from 1", p.Limits.Clients)
+	return p.Limits.validate()
+}
+
+func (l Limits) validate() error {
+	if l.Clients < 1 {
+		return fmt.Errorf("policy.limits.clients is %d: write a number from 1", l.Clients)
 	}
-	if p.Limits.ResultBytes.Sign() <= 0 {
-		return fmt.Errorf("policy.limits.resultBytes is %s: write a quantity above 0, such as 1Gi", &p.Limits.ResultBytes)
+	if l.ResultBytes.Sign() <= 0 {
+		return fmt.Errorf("policy.limits.resultBytes is %s: write a quantity above 0, such as 1Gi", &l.ResultBytes)
 	}
-	if p.Limits.MaxHold.Duration < time.Minute {
-		return fmt.Errorf("policy.limits.maxHold is %s: write a duration from 1m, such as 24h", p.Limits.MaxHold.Duration)
+	if l.MaxHold.Duration < time.Minute {
+		return fmt.Errorf("policy.limits.maxHold is %s: write a duration from 1m, such as 24h", l.MaxHold.Duration)
+	}
+	return nil
+}
+
+func (e Export) validate(at string) error {
+	_, noPrefix := netip.ParsePrefix(e.Server)
+	switch {
+	case e.Server == "":
+		return fmt.Errorf("%s.server is empty: write an address, a host name, a network such as 192.0.2.0/24, or \"*\"", at)
+	case strings.Contains(e.Server, "/") && noPrefix != nil:
+		return fmt.Errorf("%s.server is %q, which is not a network: write it as 192.0.2.0/24", at, e.Server)
+	case !strings.HasPrefix(e.Path, "/") || path.Clean(e.Path) != e.Path:
+		return fmt.Errorf("%s.path is %q: write an absolute path without //, .. and a slash at its end", at, e.Path)
+	case len(e.Namespaces) == 0:
+		return fmt.Errorf(`%s.namespaces is empty: list the namespaces that may mount the export, or "*"`, at)
+	}
+	return nil
+}
+
+func (c StorageClass) validate(at string) error {
+	q, err := resource.ParseQuantity(c.MaxSize)
+	switch {
+	case c.Name == "":
+		return fmt.Errorf("%s.name is empty: write the name of a StorageClass, or \"*\"", at)
+	case c.MaxSize != "" && (err != nil || q.Sign() <= 0):
+		return fmt.Errorf("%s.maxSize is %q: write a quantity, such as 100Gi, or leave it out", at, c.MaxSize)
+	case len(c.Namespaces) == 0:
+		return fmt.Errorf(`%s.namespaces is empty: list the namespaces that may use the class, or "*"`, at)
 	}
 	return nil
 }

@@ -17,7 +17,8 @@ import (
 // their index, the first that fits client and protocol decides, and who fits
 // none is refused. A rule that reads and writes must let the client read, too.
 //
-// The array may see the pod, or its node: one of these addresses suffices. Host
+// The array may see the pod, or its node: one of these addresses suffices. With IPv4 and
+// IPv6, it sees the address of the IP version of the path. Host
 // names and netgroups cannot be looked up from here, so a rule with one may
 // admit the client, and passes.
 func exportPolicy(in Input) string {
@@ -31,7 +32,7 @@ func exportPolicy(in Input) string {
 	why := ""
 	for _, c := range s.Clients {
 		a, err := netip.ParseAddr(c)
-		if err != nil {
+		if err != nil || !isSource(a.Unmap(), in.Target.Paths) {
 			continue
 		}
 		refusal := refused(in, rules, a.Unmap())
@@ -44,6 +45,15 @@ func exportPolicy(in Input) string {
 		return ""
 	}
 	return denial(in, judged, why)
+}
+
+// isSource reports whether a client may use one of the paths from this address, as far as the
+// IP version tells.
+func isSource(client netip.Addr, paths []v1alpha1.ResolvedPath) bool {
+	return len(paths) == 0 || slices.ContainsFunc(paths, func(p v1alpha1.ResolvedPath) bool {
+		server, err := netip.ParseAddr(p.Path)
+		return err != nil || server.Unmap().Is4() == client.Is4()
+	})
 }
 
 // automatic says that the rules are Trident's, which adds that of a node when it

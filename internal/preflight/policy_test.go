@@ -43,6 +43,16 @@ func policyCases() map[string]checkCase {
 			in.Target.Survey.Volume.ExportPolicy = policy
 		})
 	}
+	dual := func(paths ...string) func(*Input) {
+		return func(in *Input) {
+			in.Target.Survey.Clients = []string{"10.244.0.7", "fd00:244::7", "10.0.9.3", "fd00:9::3"}
+			in.Target.Survey.LIFs = append(in.Target.Survey.LIFs, runfile.LIF{Name: "six", Address: "fd00:1::61", Node: "n1"})
+			in.Target.Paths = nil
+			for _, p := range paths {
+				in.Target.Paths = append(in.Target.Paths, v1alpha1.ResolvedPath{Path: p})
+			}
+		}
+	}
 	const code = ExportPolicyDenies
 	create := `refuses the clients 10\.244\.0\.7, 10\.0\.9\.3: .*: vserver export-policy rule create -vserver svm1 -policyname oracle -ruleindex 1 -clientmatch 10\.244\.0\.7,10\.0\.9\.3 -protocol nfs3 -rorule sys -rwrule sys -superuser none$`
 	return map[string]checkCase{
@@ -84,7 +94,13 @@ func policyCases() map[string]checkCase {
 			in.Benchmark.Spec.Protocol.Client = v1alpha1.ClientDirectNFS
 			in.Benchmark.Spec.Database = &v1alpha1.Database{Container: &v1alpha1.DatabaseContainer{}}
 		}), ""},
-		"rules of somebody": {code, trident("oracle"), create},
+		"IPv4 rule, IPv6 path": {code, both(dual("fd00:1::61"), rules(rule(1, "0.0.0.0/0"))), `refuses the clients fd00:244::7, fd00:9::3: no rule is for them and nfs3: .* -clientmatch fd00:244::7,fd00:9::3 `},
+		"IPv6 rule, IPv6 path": {code, both(dual("fd00:1::61"), rules(rule(1, "::/0"))), ""},
+		"IPv6 rule, IPv4 path": {code, both(dual("10.0.1.61"), rules(rule(1, "::/0"))), `refuses the clients 10\.244\.0\.7, 10\.0\.9\.3: `},
+		"paths of both":        {code, both(dual("10.0.1.61", "fd00:1::61"), rules(rule(1, "fd00:9::/64"))), ""},
+		"a path with a name":   {code, both(dual("nas1.example"), rules(rule(1, "::/0"))), ""},
+		"no path yet":          {code, both(dual(), rules(rule(1, "::/0"))), ""},
+		"rules of somebody":    {code, trident("oracle"), create},
 	}
 }
 

@@ -58,7 +58,7 @@ func protocol(in Input) string {
 		needs = []need{{"NFSv3", "-v3", n.V3}}
 	case v1alpha1.NFSv40:
 		needs = []need{{"NFSv4.0", "-v4.0", n.V40}}
-	case v1alpha1.NFSv41:
+	case v1alpha1.NFSv41, v1alpha1.NFSv42: // ONTAP serves NFSv4.2 where NFSv4.1 is on
 		needs = []need{{"NFSv4.1", "-v4.1", n.V41}}
 	case v1alpha1.PNFS:
 		needs = []need{{"NFSv4.1", "-v4.1", n.V41}, {"pNFS", "-v4.1-pnfs", n.PNFS}}

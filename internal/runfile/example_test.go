@@ -27,7 +27,7 @@ func directPlan() Plan {
 		Run:     Identity{Namespace: "bench", Name: "demo", UID: "6a2c1f0e-0000-4000-8000-000000000001"},
 		Clients: 1,
 		Engine: Engine{
-			Client: ClientDirectNFS, NFSVersion: "NFSv3", Server: "array1", Export: "/vol/data",
+			Client: ClientDirectNFS, NFSVersion: "NFSv3", Transport: "TCP", Server: "array1", Export: "/vol/data",
 			DontRoute: true, Channels: []PlanChannel{
 				{Local: "10.0.1.5", Path: "10.0.1.61", LIF: "lif1", Node: "a", Locality: LocalityLocal},
 				{Local: "10.0.2.5", Path: "10.0.2.61", LIF: "lif2", Node: "b", Locality: LocalityRemote},
@@ -117,6 +117,7 @@ func fullResult() Result {
 					FilesystemType: "nfs", Source: "10.0.1.61:/vol/data", Options: []string{"vers=3"}, NFSVersion: "NFSv3",
 					ReadSizeBytes: 1 << 20, WriteSizeBytes: 1 << 20, TotalBytes: 1 << 40, FreeBytes: 1 << 39, DirectIO: true,
 					Servers: []NFSServer{fullServer()},
+					Paths:   []PathFacts{{Local: "10.0.1.5", Path: "10.0.1.61", MTUBytes: 9000, SegmentBytes: 8948, LargeCall: "Acknowledged"}},
 				},
 				FilledBytes: 16 << 30, SampleSeconds: 1, FilesLeft: true, Oracle: fullOracle(t0),
 			},
@@ -137,7 +138,7 @@ func fullObserved(t0 time.Time) *Observed {
 	one, permille, cores := new(int64(1)), new(int32(400)), new(int32(8))
 	mount := &MountCounters{
 		ServerReadBytes: 1, ServerWriteBytes: 1, DirectReadBytes: 1, DirectWriteBytes: 1, NormalReadBytes: 1, NormalWriteBytes: 1,
-		PNFSReads: 1, PNFSWrites: 1, ReadOps: 1, WriteOps: 1, Retransmits: 1, Transports: []Transport{{Sends: 1, Receives: 1}},
+		PNFSReads: 1, PNFSWrites: 1, ReadOps: 1, WriteOps: 1, Retransmits: 1, Transports: []Transport{{Protocol: "tcp", Sends: 1, Receives: 1}},
 	}
 	reads := []InterfaceRead{{Name: "eth0", ReceivedBytes: 1, SentBytes: 1}}
 	seen := []StorageClient{{Address: "10.0.1.5", Server: "10.0.1.61", Protocol: "nfs3"}}

@@ -86,10 +86,11 @@ type MountCounters struct {
 	Transports       []Transport `json:"transports,omitempty"`
 }
 
-// Transport is one TCP connection of a mount (nconnect makes several).
+// Transport is one connection of a mount (nconnect makes several).
 type Transport struct {
-	Sends    int64 `json:"sends"`
-	Receives int64 `json:"receives"`
+	Protocol string `json:"protocol,omitempty"` // tcp or rdma; empty in results of older releases
+	Sends    int64  `json:"sends"`
+	Receives int64  `json:"receives"`
 }
 
 // StorageSample is one reading of one storage source. Nil is unknown.

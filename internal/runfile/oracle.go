@@ -137,7 +137,12 @@ type ServerProbe struct {
 }
 
 // String returns the path, and the export if it is not that of the data.
-func (p ServerProbe) String() string { return strings.TrimSuffix(p.Path+":"+p.Export, ":") }
+func (p ServerProbe) String() string {
+	if p.Export == "" {
+		return p.Path
+	}
+	return MountSource(p.Path, p.Export)
+}
 
 // ProcessLimit is one limit of /proc/self/limits.
 type ProcessLimit struct {

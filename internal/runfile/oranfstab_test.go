@@ -98,7 +98,7 @@ func TestFilesOfVersion1AreRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := directPlan()
-	want.Engine.DontRoute = false
+	want.Engine.DontRoute, want.Engine.Transport = false, ""
 	want.Engine.Channels = []PlanChannel{{Local: "10.0.1.5", Path: "10.0.1.61"}, {Local: "10.0.2.5", Path: "10.0.2.61"}}
 	if diff := cmp.Diff(want, p); diff != "" {
 		t.Errorf("plan (-want +got):\n%s", diff)

@@ -1,5 +1,7 @@
 package runfile
 
+import "cmp"
+
 // PlanVersion is the version that every plan file names. ReadPlan reads
 // version 1 too, which has the text of an oranfstab in place of channels.
 const (
@@ -37,11 +39,15 @@ const (
 	NFSv3  = "NFSv3"
 	NFSv40 = "NFSv4.0"
 	NFSv41 = "NFSv4.1"
+	NFSv42 = "NFSv4.2"
 	PNFS   = "pNFS" // NFSv4.1 with layouts
 )
 
-// NFSVersions lists the versions of NFS.
-func NFSVersions() []string { return []string{NFSv3, NFSv40, NFSv41, PNFS} }
+// NFSVersions lists the versions of NFS. Only the kernel's client speaks NFSv4.2.
+func NFSVersions() []string { return []string{NFSv3, NFSv40, NFSv41, NFSv42, PNFS} }
+
+// TransportRDMA is the Transport of an Engine whose mount uses RDMA.
+const TransportRDMA = "RDMA"
 
 // Plan says everything that a loader and a collector must know to make one run.
 type Plan struct {
@@ -71,20 +77,21 @@ type Identity struct {
 // Engine says how the files are reached.
 type Engine struct {
 	Client              string        `json:"client" jsonschema:"enum=Kernel,enum=DirectNFS"`
-	NFSVersion          string        `json:"nfsVersion,omitempty"`          // NFSv3, NFSv4.0, NFSv4.1, pNFS: what was declared
-	Server              string        `json:"server,omitempty"`              // label of the server in the oranfstab and in Oracle's views; DirectNFS
-	Channels            []PlanChannel `json:"channels,omitempty"`            // of each client, in the order of the oranfstab; DirectNFS
-	DontRoute           bool          `json:"dontRoute,omitempty"`           // SO_DONTROUTE on each channel; DirectNFS
-	Export              string        `json:"export,omitempty"`              // path of the export on the server; DirectNFS
-	MountPath           string        `json:"mountPath,omitempty"`           // where the volume is mounted; Kernel, or a database
-	MountOptions        []string      `json:"mountOptions,omitempty"`        // what was asked of the mount; Kernel
-	RequireNFS          bool          `json:"requireNFS"`                    // refuse a mount that is not NFS; Kernel
-	Security            string        `json:"security,omitempty"`            // sys, krb5, krb5i, krb5p
-	TransferSizeBytes   int64         `json:"transferSizeBytes,omitempty"`   // 0 = what the server offers
-	MountTimeoutSeconds int32         `json:"mountTimeoutSeconds,omitempty"` // for reaching and mounting the export
-	CallTimeoutSeconds  int32         `json:"callTimeoutSeconds,omitempty"`  // for one call before it has failed
-	Ports               Ports         `json:"ports,omitzero"`                // 0 = ask the portmapper, as everybody does
-	UserID              *uint32       `json:"userID,omitempty"`              // AUTH_SYS credential; absent = that of the process
+	NFSVersion          string        `json:"nfsVersion,omitempty"`                                // NFSv3, NFSv4.0, NFSv4.1, NFSv4.2, pNFS: what was declared
+	Transport           string        `json:"transport,omitempty" jsonschema:"enum=TCP,enum=RDMA"` // what was declared; empty = TCP
+	Server              string        `json:"server,omitempty"`                                    // label of the server in the oranfstab and in Oracle's views; DirectNFS
+	Channels            []PlanChannel `json:"channels,omitempty"`                                  // of each client, in the order of the oranfstab; DirectNFS
+	DontRoute           bool          `json:"dontRoute,omitempty"`                                 // SO_DONTROUTE on each channel; DirectNFS
+	Export              string        `json:"export,omitempty"`                                    // path of the export on the server; DirectNFS
+	MountPath           string        `json:"mountPath,omitempty"`                                 // where the volume is mounted; Kernel, or a database
+	MountOptions        []string      `json:"mountOptions,omitempty"`                              // what was asked of the mount; Kernel
+	RequireNFS          bool          `json:"requireNFS"`                                          // refuse a mount that is not NFS; Kernel
+	Security            string        `json:"security,omitempty"`                                  // sys, krb5, krb5i, krb5p
+	TransferSizeBytes   int64         `json:"transferSizeBytes,omitempty"`                         // 0 = what the server offers
+	MountTimeoutSeconds int32         `json:"mountTimeoutSeconds,omitempty"`                       // for reaching and mounting the export
+	CallTimeoutSeconds  int32         `json:"callTimeoutSeconds,omitempty"`                        // for one call before it has failed
+	Ports               Ports         `json:"ports,omitzero"`                                      // 0 = ask the portmapper, as everybody does
+	UserID              *uint32       `json:"userID,omitempty"`                                    // AUTH_SYS credential; absent = that of the process
 	GroupID             *uint32       `json:"groupID,omitempty"`
 	// PathSelection is how the paths were selected from those of an array: All, Explicit, Local or Remote.
 	PathSelection string `json:"pathSelection,omitempty" jsonschema:"enum=All,enum=Explicit,enum=Local,enum=Remote"`
@@ -93,19 +100,22 @@ type Engine struct {
 // PlanChannel is one connection of a client to the server: a server address, and the
 // client address to reach it from.
 type PlanChannel struct {
-	Local    string `json:"local,omitempty"` // empty = the operating system chooses
-	Path     string `json:"path"`            // address or host name of the server
-	LIF      string `json:"lif,omitempty"`   // name of the address on the array
-	Node     string `json:"node,omitempty"`  // array node that has the LIF
+	Local string `json:"local,omitempty"` // empty = the operating system chooses
+	// LocalInterface is the network interface whose address is used instead, that of each client.
+	LocalInterface string `json:"localInterface,omitempty"`
+
+	Path     string `json:"path"`           // address or host name of the server
+	LIF      string `json:"lif,omitempty"`  // name of the address on the array
+	Node     string `json:"node,omitempty"` // array node that has the LIF
 	Locality string `json:"locality,omitempty" jsonschema:"enum=Local,enum=Remote"`
 }
 
 // String is the path, and the client address that reaches it where one is declared.
 func (c PlanChannel) String() string {
-	if c.Local == "" {
-		return c.Path
+	if from := cmp.Or(c.Local, c.LocalInterface); from != "" {
+		return from + " -> " + c.Path
 	}
-	return c.Local + " -> " + c.Path
+	return c.Path
 }
 
 // ChannelsTo are channels to these addresses of a server, from wherever the operating

@@ -325,6 +325,17 @@ type MountFacts struct {
 	DirectIO       bool     `json:"directIO"` // the page cache of this client is not used
 	// Servers are the NFS servers when the files were reached; DirectNFS over NFSv4.
 	Servers []NFSServer `json:"servers,omitempty"`
+	// Paths are those over which a connection could be made before the run; DirectNFS.
+	Paths []PathFacts `json:"paths,omitempty"`
+}
+
+// PathFacts is what one large call before the run showed of a path.
+type PathFacts struct {
+	Local        string `json:"local,omitempty"` // where the plan has it, or an interface
+	Path         string `json:"path"`
+	MTUBytes     int32  `json:"mtuBytes,omitempty"`     // of the path, as the kernel of the client knows it
+	SegmentBytes int32  `json:"segmentBytes,omitempty"` // of data in one segment of TCP
+	LargeCall    string `json:"largeCall" jsonschema:"enum=Acknowledged,enum=Lost,enum=Unknown"`
 }
 
 // The files that loader and collector share in the run directory of a pod.

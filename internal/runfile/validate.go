@@ -103,6 +103,11 @@ const (
 func (c *checker) engine(e Engine, db *Database) {
 	c.oneOf("engine.client", e.Client, ClientKernel, ClientDirectNFS)
 	c.oneOf("engine.nfsVersion", e.NFSVersion, append(NFSVersions(), "")...)
+	c.oneOf("engine.transport", e.Transport, "", "TCP", TransportRDMA)
+	c.check(e.Client != ClientDirectNFS || e.NFSVersion != NFSv42, "engine.nfsVersion",
+		"is %q; DirectNFS speaks NFSv3, NFSv4.0, NFSv4.1 and pNFS, and the client Kernel also NFSv4.2", e.NFSVersion)
+	c.check(e.Client != ClientDirectNFS || e.Transport != TransportRDMA, "engine.transport",
+		"is %q; DirectNFS uses TCP, and the client Kernel also RDMA", e.Transport)
 	c.oneOf("engine.security", e.Security, "", "sys", "krb5", "krb5i", "krb5p")
 	c.check(e.NFSVersion != PNFS || e.Security == "" || e.Security == "sys", "engine.security",
 		"is %q; pNFS needs sys", e.Security)
@@ -140,6 +145,10 @@ func (c *checker) engineFiles(e Engine, db *Database) {
 		c.check(db != nil || len(e.Channels) > 0, "engine.channels", // Oracle's finds the mount without an oranfstab
 			"is empty; DirectNFS needs the address of the server in the path of at least one")
 		c.channels(e)
+		for i, ch := range e.Channels {
+			c.check(db == nil || ch.LocalInterface == "", fmt.Sprintf("engine.channels[%d].localInterface", i),
+				"is set, but an oranfstab has addresses only; write the address into local")
+		}
 	case ClientKernel:
 		c.check(len(e.Channels) == 0, "engine.channels",
 			"is set, but the kernel chooses its connections; remove it, or set engine.client to %s", ClientDirectNFS)
@@ -157,6 +166,8 @@ func (c *checker) channels(e Engine) {
 	c.check(len(e.Channels) <= maxChannels, "engine.channels", "are %d; use %d at most", len(e.Channels), maxChannels)
 	for i, ch := range e.Channels {
 		c.check(ch.Path != "", fmt.Sprintf("engine.channels[%d].path", i), "is empty; write the address of the server")
+		c.check(ch.Local == "" || ch.LocalInterface == "", fmt.Sprintf("engine.channels[%d].localInterface", i),
+			"is set beside local; remove one of them")
 	}
 	if len(c.problems) == 0 {
 		_, err := e.Oranfstab()

@@ -49,6 +49,12 @@ func TestValidateNamesThePathAndTheFix(t *testing.T) {
 		"Client":           {func(p *Plan) { p.Engine.Client = "dnfs" }, "engine.client", "Kernel, DirectNFS"},
 		"NFSVersion":       {func(p *Plan) { p.Engine.NFSVersion = "3" }, "engine.nfsVersion", "NFSv3, NFSv4.0"},
 		"PNFSWithKerberos": {func(p *Plan) { p.Engine.NFSVersion, p.Engine.Security = "pNFS", "krb5" }, "engine.security", "needs sys"},
+		"TwoLocals": {
+			func(p *Plan) {
+				p.Engine.Channels = []PlanChannel{{Local: "10.0.1.5", LocalInterface: "net1", Path: "10.0.1.61"}}
+			},
+			"engine.channels[0].localInterface", "remove one",
+		},
 		"NoChannels":       {func(p *Plan) { p.Engine.Channels = nil }, "engine.channels", "needs the address"},
 		"MountOfDirectNFS": {func(p *Plan) { p.Engine.MountPath = "/mnt" }, "engine.mountPath", "remove it"},
 		"KernelNoMount":    {func(p *Plan) { p.Engine = Engine{Client: ClientKernel} }, "engine.mountPath", "absolute path"},

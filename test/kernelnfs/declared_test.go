@@ -1,6 +1,7 @@
 package kernelnfs
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	planner "github.com/nfsbench/nfsbench/internal/plan"
+	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/gen"
 )
 
@@ -20,14 +22,17 @@ import (
 // on a mount with the operator's own options.
 func declared() map[string]declaration {
 	return map[string]declaration{
-		"declared-v3":     {version: v1alpha1.NFSv3, nconnect: 2, transfer: "128Ki", options: []string{"vers=3", "nolock"}, size: 128 << 10, verified: true},
-		"declared-v41":    {version: v1alpha1.NFSv41, nconnect: 2, transfer: "128Ki", options: []string{"vers=4.1"}, size: 128 << 10, verified: true},
-		"declared-pnfs":   {version: v1alpha1.PNFS, nconnect: 1, transfer: "128Ki", options: []string{"vers=4.1"}, size: 128 << 10, says: "used no layout", code: judge.ProtocolMismatch},
-		"declared-capped": {version: v1alpha1.NFSv41, nconnect: 1, transfer: "1Mi", options: []string{"vers=4.1"}, size: 64 << 10, verified: true, code: judge.TransferSizeReduced},
+		"declared-v3":       {version: v1alpha1.NFSv3, nconnect: 2, transfer: "128Ki", options: []string{"vers=3", "nolock"}, size: 128 << 10, verified: true},
+		"declared-v3-ipv6":  {server: "::1", version: v1alpha1.NFSv3, nconnect: 2, transfer: "128Ki", options: []string{"vers=3", "nolock", "addr=::1"}, size: 128 << 10, verified: true},
+		"declared-v41-ipv6": {server: "::1", version: v1alpha1.NFSv41, nconnect: 2, transfer: "128Ki", options: []string{"vers=4.1", "addr=::1"}, size: 128 << 10, verified: true},
+		"declared-v41":      {version: v1alpha1.NFSv41, nconnect: 2, transfer: "128Ki", options: []string{"vers=4.1"}, size: 128 << 10, verified: true},
+		"declared-pnfs":     {version: v1alpha1.PNFS, nconnect: 1, transfer: "128Ki", options: []string{"vers=4.1"}, size: 128 << 10, says: "used no layout", code: judge.ProtocolMismatch},
+		"declared-capped":   {version: v1alpha1.NFSv41, nconnect: 1, transfer: "1Mi", options: []string{"vers=4.1"}, size: 64 << 10, verified: true, code: judge.TransferSizeReduced},
 	}
 }
 
 type declaration struct {
+	server   string // empty: 127.0.0.1
 	version  v1alpha1.NFSVersion
 	nconnect int32
 	transfer string
@@ -38,26 +43,31 @@ type declaration struct {
 	code     judge.Code // of a finding; empty: neither of these two
 }
 
-// writeDeclared writes the plans, and beside each the options for mount.nfs.
+// writeDeclared writes the plans, and beside each the source and the options for mount.nfs.
 func writeDeclared(t *testing.T, dir string) {
 	t.Helper()
 	for name, d := range declared() {
 		size, zero := resource.MustParse(d.transfer), int32(0)
-		b := gen.Benchmark(name, gen.Export("/export/data", "127.0.0.1"), gen.Kernel, gen.Version(d.version), func(b *v1alpha1.NFSBenchmark) {
+		server := cmp.Or(d.server, "127.0.0.1")
+		b := gen.Benchmark(name, gen.Export("/export/data", server), gen.Kernel, gen.Version(d.version), func(b *v1alpha1.NFSBenchmark) {
 			b.Spec.Protocol.NConnect, b.Spec.Protocol.TransferSize = &d.nconnect, &size
 			w := b.Spec.Workload.Raw
 			w.Pattern, w.Jobs, w.Depth, w.Directory = v1alpha1.PatternRandomRead, jobs, depth, name
 			w.BlockSize, w.FileSize = &size, resource.MustParse("16Mi")
 			b.Spec.Run = v1alpha1.Run{DurationSeconds: 3, BaselineSeconds: &zero, WarmupSeconds: &zero, CooldownSeconds: &zero, Repetitions: 1}
 		})
-		p, err := planner.Build(b, planner.Target{Export: "/export/data"})
+		p, err := planner.Build(b, planner.Target{Export: "/export/data", Paths: []v1alpha1.ResolvedPath{{Path: server}}})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		p.Collect.IntervalMilliseconds = 500 // the window is short
 		writePlan(t, dir, p)
-		if err := os.WriteFile(filepath.Join(dir, name+".options"), []byte(strings.Join(p.Engine.MountOptions, ",")), 0o600); err != nil {
-			t.Fatal(err)
+		for kind, text := range map[string]string{
+			"source": runfile.MountSource(server, "/export/data"), "options": strings.Join(p.Engine.MountOptions, ","),
+		} {
+			if err := os.WriteFile(filepath.Join(dir, name+"."+kind), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 }
@@ -71,7 +81,14 @@ func checkDeclared(t *testing.T, g guest, name string, d declaration) {
 	if m == nil {
 		t.Fatal("the loader saw no mount")
 	}
-	for _, want := range append(d.options, "hard", "proto=tcp", "timeo=600", "sec=sys") {
+	proto := "proto=tcp"
+	if d.server != "" {
+		proto = "proto=tcp6"
+	}
+	if want := runfile.MountSource(cmp.Or(d.server, "127.0.0.1"), "/export/data"); m.Source != want {
+		t.Errorf("the source of the mount is %q, want %q", m.Source, want)
+	}
+	for _, want := range append(d.options, "hard", proto, "timeo=600", "sec=sys") {
 		if !slices.Contains(m.Options, want) {
 			t.Errorf("the kernel mounted with %v, without %s", m.Options, want)
 		}

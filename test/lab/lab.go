@@ -20,7 +20,8 @@ import (
 type Array struct {
 	Name  string   `json:"name"`
 	Netns string   `json:"netns"`
-	LIFs  []string `json:"lifs"` // addresses of the server, one per link
+	LIFs  []string `json:"lifs"`  // addresses of the server, one per link
+	LIFs6 []string `json:"lifs6"` // those of IPv6, on the same links; none where the machine has no IPv6
 
 	Export string `json:"export"` // anybody may mount, read and write it
 	Denied string `json:"denied"` // its MOUNT is refused

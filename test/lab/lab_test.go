@@ -3,13 +3,14 @@ package lab
 import (
 	"net"
 	"os"
+	"slices"
 	"testing"
 	"time"
 )
 
 func TestAnArrayAnswersOnEveryLinkUntilTheLinkIsCut(t *testing.T) {
 	array := Start(t, "labtest", []string{"10.249.1.0/24", "10.249.2.0/24"})
-	for _, lif := range array.LIFs {
+	for _, lif := range append(slices.Clone(array.LIFs), array.LIFs6...) {
 		if err := dial(lif); err != nil {
 			t.Errorf("LIF %s: %v", lif, err)
 		}
@@ -25,9 +26,16 @@ func TestAnArrayAnswersOnEveryLinkUntilTheLinkIsCut(t *testing.T) {
 	if err := dial(array.LIFs[0]); err != nil {
 		t.Errorf("the other LIF: %v", err)
 	}
+	for _, lif := range array.LIFs6[:min(2, len(array.LIFs6))] {
+		if err := dial(lif); (err == nil) != (lif == array.LIFs6[0]) {
+			t.Errorf("LIF 2 is cut, and %s says %v", lif, err)
+		}
+	}
 	array.Heal(t, 2)
-	if err := dial(array.LIFs[1]); err != nil {
-		t.Errorf("healed LIF: %v", err)
+	for _, lif := range append(slices.Clone(array.LIFs), array.LIFs6...) {
+		if err := dial(lif); err != nil {
+			t.Errorf("healed LIF %s: %v", lif, err)
+		}
 	}
 }
 

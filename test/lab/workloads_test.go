@@ -40,11 +40,15 @@ func (nothing) Load(*runfile.Load) error { return nil }
 // load runs a workload over the first paths of an array with our own client.
 func load(t *testing.T, a lab.Array, paths int, w runfile.Workload, s runfile.Schedule) *runfile.Load {
 	t.Helper()
+	return loadOver(t, runfile.Engine{Export: a.Export, Channels: runfile.ChannelsTo(a.LIFs[:paths]...)}, w, s)
+}
+
+// loadOver runs a workload over the channels of an engine.
+func loadOver(t *testing.T, e runfile.Engine, w runfile.Workload, s runfile.Schedule) *runfile.Load {
+	t.Helper()
+	e.Client, e.RequireNFS, e.Server = runfile.ClientDirectNFS, true, "lab"
 	plan := runfile.Plan{
-		Version: runfile.PlanVersion, Clients: 1, Seed: 1, Run: runfile.Identity{Name: "lab"}, Workload: w, Schedule: s,
-		Engine: runfile.Engine{
-			Client: runfile.ClientDirectNFS, RequireNFS: true, Server: "lab", Export: a.Export, Channels: runfile.ChannelsTo(a.LIFs[:paths]...),
-		},
+		Version: runfile.PlanVersion, Clients: 1, Seed: 1, Run: runfile.Identity{Name: "lab"}, Workload: w, Schedule: s, Engine: e,
 	}
 	r, err := loadgen.New(loadgen.Options{
 		Plan: plan, Now: time.Now, Usage: course.ProcessUsage, Sink: nothing{},

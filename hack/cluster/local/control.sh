@@ -24,7 +24,7 @@ start_apiserver() {
 	local pki=$STATE_DIR/pki
 	start kube-apiserver "$BIN_DIR/kube-apiserver" \
 		--etcd-servers "http://127.0.0.1:$ETCD_PORT" --secure-port "$API_PORT" --bind-address 0.0.0.0 \
-		--advertise-address "$HOST_IP" --service-cluster-ip-range "$SERVICE_SUBNET" \
+		--advertise-address "$HOST_IP" --service-cluster-ip-range "$(subnets "$SERVICE_SUBNET" "$SERVICE_SUBNET6")" \
 		--authorization-mode Node,RBAC --enable-admission-plugins NodeRestriction --allow-privileged \
 		--client-ca-file "$pki/ca.crt" --tls-cert-file "$pki/apiserver.crt" --tls-private-key-file "$pki/apiserver.key" \
 		--kubelet-client-certificate "$pki/apiserver-to-kubelet.crt" --kubelet-client-key "$pki/apiserver-to-kubelet.key" \

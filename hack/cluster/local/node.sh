@@ -8,7 +8,7 @@ start_node() {
 		--kubeconfig "$pki/kubelet.kubeconfig" --hostname-override "$NODE_NAME" --node-ip "$HOST_IP" \
 		--root-dir "$STATE_DIR/kubelet" --cert-dir "$STATE_DIR/kubelet/pki"
 	pid_of kube-proxy >/dev/null || start kube-proxy "$BIN_DIR/kube-proxy" --kubeconfig "$pki/proxy.kubeconfig" \
-		--hostname-override "$NODE_NAME" --proxy-mode iptables --cluster-cidr "$POD_SUBNET" \
+		--hostname-override "$NODE_NAME" --proxy-mode iptables --cluster-cidr "$(subnets "$POD_SUBNET" "$POD_SUBNET6")" \
 		--conntrack-max-per-core 0 --conntrack-tcp-timeout-established 0 --conntrack-tcp-timeout-close-wait 0
 }
 

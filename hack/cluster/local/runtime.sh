@@ -19,10 +19,21 @@ network_settings() {
 	[[ -e $STATE_DIR/sysctl.before ]] || record_settings >"$STATE_DIR/sysctl.before"
 	echo 1 >/proc/sys/net/ipv4/ip_forward
 	echo 1 >/proc/sys/net/bridge/bridge-nf-call-iptables
-	iptables -w -t nat -N "$MASQUERADE_CHAIN" 2>/dev/null || iptables -w -t nat -F "$MASQUERADE_CHAIN"
-	iptables -w -t nat -A "$MASQUERADE_CHAIN" -s "$POD_SUBNET" ! -d "$POD_SUBNET" ! -o "$BRIDGE" -j MASQUERADE
-	iptables -w -t nat -C POSTROUTING -j "$MASQUERADE_CHAIN" 2>/dev/null ||
-		iptables -w -t nat -A POSTROUTING -j "$MASQUERADE_CHAIN"
+	masquerade iptables "$POD_SUBNET"
+	dual_stack || return 0
+	have_ipv6 || die "DUAL_STACK=1 needs a machine with IPv6"
+	echo 1 >/proc/sys/net/ipv6/conf/all/forwarding
+	echo 1 >/proc/sys/net/bridge/bridge-nf-call-ip6tables
+	masquerade ip6tables "$POD_SUBNET6"
+}
+
+# masquerade PROGRAM SUBNET gives what pods send to other networks an address of this machine.
+masquerade() {
+	local tables=$1 subnet=$2
+	"$tables" -w -t nat -N "$MASQUERADE_CHAIN" 2>/dev/null || "$tables" -w -t nat -F "$MASQUERADE_CHAIN"
+	"$tables" -w -t nat -A "$MASQUERADE_CHAIN" -s "$subnet" ! -d "$subnet" ! -o "$BRIDGE" -j MASQUERADE
+	"$tables" -w -t nat -C POSTROUTING -j "$MASQUERADE_CHAIN" 2>/dev/null ||
+		"$tables" -w -t nat -A POSTROUTING -j "$MASQUERADE_CHAIN"
 }
 
 # record_settings prints every kernel setting that the cluster, the kubelet and
@@ -30,6 +41,7 @@ network_settings() {
 record_settings() {
 	local key
 	for key in net/ipv4/ip_forward net/bridge/bridge-nf-call-iptables net/ipv4/conf/all/route_localnet \
+		net/ipv6/conf/all/forwarding net/bridge/bridge-nf-call-ip6tables \
 		net/ipv4/vs/conntrack vm/overcommit_memory vm/panic_on_oom kernel/panic kernel/panic_on_oops \
 		kernel/keys/root_maxkeys kernel/keys/root_maxbytes; do
 		[[ ! -r /proc/sys/$key ]] || echo "$key $(cat "/proc/sys/$key")"
@@ -40,6 +52,8 @@ record_settings() {
 # plugin that obeys the kubernetes.io/{in,e}gress-bandwidth annotations, behind
 # a program that corrects its burst.
 write_cni() {
+	local range6='' route6=''
+	if dual_stack; then range6=", [{\"subnet\": \"$POD_SUBNET6\"}]" route6=', {"dst": "::/0"}'; fi
 	mkdir -p "$STATE_DIR/cni/net.d" "$STATE_DIR/cni/bin"
 	ln -sfn "$(cni_bin_dir)"/* "$BIN_DIR/cnibandwidth" "$STATE_DIR/cni/bin/"
 	cat >"$STATE_DIR/cni/net.d/10-nfsbench.conflist" <<-JSON
@@ -56,8 +70,8 @@ write_cni() {
 		      "ipam": {
 		        "type": "host-local",
 		        "dataDir": "$STATE_DIR/cni/ipam",
-		        "ranges": [[{"subnet": "$POD_SUBNET"}]],
-		        "routes": [{"dst": "0.0.0.0/0"}]
+		        "ranges": [[{"subnet": "$POD_SUBNET"}]$range6],
+		        "routes": [{"dst": "0.0.0.0/0"}$route6]
 		      }
 		    },
 		    {"type": "portmap", "capabilities": {"portMappings": true}},

@@ -56,7 +56,7 @@ remove_network() {
 		ip link del "$link" 2>/dev/null || true
 	done
 	remove_chains iptables "^(KUBE-|CNI-HOSTPORT-|CNI-DN-|$MASQUERADE_CHAIN)"
-	remove_chains ip6tables '^(KUBE-|CNI-HOSTPORT-|CNI-DN-)'
+	remove_chains ip6tables "^(KUBE-|CNI-HOSTPORT-|CNI-DN-|$MASQUERADE_CHAIN)"
 }
 
 # remove_chains PROGRAM PATTERN deletes the chains that match and the rules that

@@ -21,8 +21,8 @@ nfsd_threads() {
 	[ "$1" = 0 ] || echo Y >/proc/fs/nfsd/v4_end_grace
 }
 
-# nfsd_mount POINT OPTIONS mounts the export with the kernel's client. There is
+# nfsd_mount POINT OPTIONS [SOURCE] mounts the export with the kernel's client. There is
 # no rpc.statd here, so version 3 has no locks.
 nfsd_mount() {
-	mkdir -p "$1" && mount.nfs 127.0.0.1:/export/data "$1" -o "$2"
+	mkdir -p "$1" && mount.nfs "${3:-127.0.0.1:/export/data}" "$1" -o "$2"
 }

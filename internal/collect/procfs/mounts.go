@@ -179,7 +179,7 @@ func addStatistics(c *runfile.MountCounters, name string, columns []string) erro
 			return errors.New("xprt: has too few columns")
 		}
 		if v, err = counters(columns[tcpSendsAt:], 2); err == nil {
-			c.Transports = append(c.Transports, runfile.Transport{Sends: v[0], Receives: v[1]})
+			c.Transports = append(c.Transports, runfile.Transport{Protocol: columns[0], Sends: v[0], Receives: v[1]})
 		}
 	}
 	if err != nil {

@@ -29,7 +29,7 @@ func TestMountStatsGivesTheCountersOfEveryNFSMount(t *testing.T) {
 				NormalReadBytes: 100, NormalWriteBytes: 200, DirectReadBytes: 300, DirectWriteBytes: 400,
 				ServerReadBytes: 500, ServerWriteBytes: 600, PNFSReads: 26, PNFSWrites: 27,
 				ReadOps: 81000, WriteOps: 42, Retransmits: 5,
-				Transports: []runfile.Transport{{Sends: 85765, Receives: 85764}, {Sends: 4242, Receives: 4241}},
+				Transports: []runfile.Transport{{Protocol: "tcp", Sends: 85765, Receives: 85764}, {Protocol: "tcp", Sends: 4242, Receives: 4241}},
 			},
 		},
 		{
@@ -37,7 +37,7 @@ func TestMountStatsGivesTheCountersOfEveryNFSMount(t *testing.T) {
 			Counters: runfile.MountCounters{
 				NormalReadBytes: 1, NormalWriteBytes: 2, DirectReadBytes: 3, DirectWriteBytes: 4,
 				ServerReadBytes: 5, ServerWriteBytes: 6, ReadOps: 5,
-				Transports: []runfile.Transport{{Sends: 11, Receives: 12}},
+				Transports: []runfile.Transport{{Protocol: "rdma", Sends: 11, Receives: 12}},
 			},
 		},
 	}

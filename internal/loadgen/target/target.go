@@ -63,6 +63,17 @@ type Target interface {
 	Close() error
 }
 
+// Check looks, before a run, for what the run would hang on, as far as a Target knows. Whoever
+// only removes files has no need of it. What it finds is in Facts.
+func Check(ctx context.Context, t Target) error {
+	if c, ok := t.(interface {
+		Check(ctx context.Context) error
+	}); ok {
+		return c.Check(ctx)
+	}
+	return nil
+}
+
 // Directory is one open directory of a Target.
 type Directory interface {
 	// List returns the names of all entries but "." and "..", in no order.

@@ -53,22 +53,39 @@ func (a NetAddr) AddrPort() (netip.AddrPort, error) {
 	return ap, nil
 }
 
-func (a NetAddr) parse() (netip.AddrPort, error) {
+// Port returns the port of a universal address for TCP; the host may be any.
+func (a NetAddr) Port() (uint16, error) {
+	_, port, err := a.split()
+	if err != nil {
+		return 0, fmt.Errorf("universal address %q of netid %q: %w", a.Address, a.NetID, err)
+	}
+	return port, nil
+}
+
+func (a NetAddr) split() (host string, port uint16, err error) {
 	if a.NetID != NetIDTCP && a.NetID != NetIDTCP6 {
-		return netip.AddrPort{}, errors.New("only tcp and tcp6 are supported")
+		return "", 0, errors.New("only tcp and tcp6 are supported")
 	}
 	rest, low, ok := cutLast(a.Address)
 	host, high, ok2 := cutLast(rest)
 	if !ok || !ok2 {
-		return netip.AddrPort{}, errors.New("no port")
+		return "", 0, errors.New("no port")
 	}
-	p1, err := strconv.ParseUint(high, 10, 8)
-	if err != nil {
-		return netip.AddrPort{}, errors.New("the port is not two numbers up to 255")
+	p1, err1 := strconv.ParseUint(high, 10, 8)
+	p2, err2 := strconv.ParseUint(low, 10, 8)
+	switch {
+	case err1 != nil || err2 != nil:
+		return "", 0, errors.New("the port is not two numbers up to 255")
+	case p1|p2 == 0:
+		return "", 0, errors.New("the port is 0")
 	}
-	p2, err := strconv.ParseUint(low, 10, 8)
+	return host, uint16(p1<<8 | p2), nil
+}
+
+func (a NetAddr) parse() (netip.AddrPort, error) {
+	host, port, err := a.split()
 	if err != nil {
-		return netip.AddrPort{}, errors.New("the port is not two numbers up to 255")
+		return netip.AddrPort{}, err
 	}
 	ip, err := netip.ParseAddr(host)
 	switch {
@@ -78,10 +95,8 @@ func (a NetAddr) parse() (netip.AddrPort, error) {
 		return netip.AddrPort{}, errors.New("the host is not of this address family")
 	case ip.Zone() != "" || ip.IsUnspecified() || ip.IsMulticast():
 		return netip.AddrPort{}, errors.New("no server can have this address")
-	case p1|p2 == 0:
-		return netip.AddrPort{}, errors.New("the port is 0")
 	}
-	return netip.AddrPortFrom(ip.Unmap(), uint16(p1<<8|p2)), nil
+	return netip.AddrPortFrom(ip.Unmap(), port), nil
 }
 
 // cutLast cuts s around its last dot.

@@ -1,12 +1,13 @@
 // Package mount speaks the two small protocols that lead to an NFSv3 export:
-// the portmapper, version 2 (RFC 1833), and MOUNT, version 3 (RFC 1813 appendix
-// I). Codecs work in both directions; the client half runs over an rpc.Conn.
+// the portmapper, version 2 for IPv4 and versions 3 and 4 for IPv6 (RFC 1833), and
+// MOUNT, version 3 (RFC 1813 appendix I). Codecs work in both directions; the client half runs over an rpc.Conn.
 package mount
 
 import (
 	"context"
 	"fmt"
 
+	"github.com/nfsbench/nfsbench/internal/nfs/layout"
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 )
@@ -26,11 +27,13 @@ const (
 // The portmapper as an RPC program, its port and its procedures.
 const (
 	PortmapProgram = 100000
-	PortmapVersion = 2
+	PortmapVersion = 2 // knows IPv4 only
+	RPCBindVersion = 4 // 3 is the same for what is used here
 	PortmapPort    = 111
 
 	PortmapProcNull    = 0
 	PortmapProcGetport = 3
+	RPCBindProcGetaddr = 3
 
 	// ProtocolTCP is the value of Mapping.Protocol for TCP.
 	ProtocolTCP = 6
@@ -49,6 +52,21 @@ const (
 type Mapping struct{ Program, Version, Protocol, Port uint32 }
 
 func (m *Mapping) Code(c *xdr.Coder) { c.Uint32(&m.Program, &m.Version, &m.Protocol, &m.Port) }
+
+// Binding asks versions 3 and 4 of the portmapper for the address of a program. The results
+// of GETADDR are a universal address (RFC 5665), which is empty if the program is not
+// registered.
+type Binding struct {
+	Program, Version      uint32
+	NetID, Address, Owner string
+}
+
+func (b *Binding) Code(c *xdr.Coder) {
+	c.Uint32(&b.Program, &b.Version)
+	c.String(&b.NetID, MaxNameBytes)
+	c.String(&b.Address, MaxNameBytes)
+	c.String(&b.Owner, MaxNameBytes)
+}
 
 // PathArgs are the arguments of MNT and UMNT.
 type PathArgs struct{ Path string }
@@ -125,20 +143,59 @@ var statusTexts = map[Status]string{
 	ErrServerFault: "MNT3ERR_SERVERFAULT: fault on the server",
 }
 
-// Getport asks the portmapper behind conn for the TCP port of a program. Port 0
-// means that the program is not registered.
-func Getport(ctx context.Context, conn *rpc.Conn, program, version uint32) (int, error) {
+// Getport asks the portmapper behind conn for the TCP port of a program, for the IP version
+// of conn. Port 0 means that the program is not registered.
+func Getport(ctx context.Context, conn *rpc.Conn, program, version uint32) (port int, err error) {
+	versions := []uint32{PortmapVersion}
+	if conn.IsIPv6() {
+		// A server that knows version 2 only has one port for both IP versions.
+		versions = []uint32{RPCBindVersion, RPCBindVersion - 1, PortmapVersion}
+	}
+	for _, asked := range versions {
+		if asked == PortmapVersion {
+			port, err = getport(ctx, conn, program, version)
+		} else {
+			port, err = getaddr(ctx, conn, asked, program, version)
+		}
+		if !rpc.IsVersionError(err) {
+			break
+		}
+	}
+	if err != nil {
+		return 0, fmt.Errorf("ask the portmapper: %w", err)
+	}
+	return port, nil
+}
+
+func getport(ctx context.Context, conn *rpc.Conn, program, version uint32) (int, error) {
 	m := Mapping{Program: program, Version: version, Protocol: ProtocolTCP}
 	var port portRes
 	head := rpc.AppendCall(nil, PortmapProgram, PortmapVersion, PortmapProcGetport, rpc.Auth{})
 	if err := call(ctx, conn, xdr.Append(head, &m), &port); err != nil {
-		return 0, fmt.Errorf("ask the portmapper: %w", err)
+		return 0, err
 	}
 	if port > 65535 {
-		return 0, fmt.Errorf("ask the portmapper: it answers with port %d", port)
+		return 0, fmt.Errorf("it answers with port %d", port)
 	}
 	return int(port), nil
 }
+
+func getaddr(ctx context.Context, conn *rpc.Conn, asked, program, version uint32) (int, error) {
+	b := Binding{Program: program, Version: version, NetID: layout.NetIDTCP6}
+	var address addressRes
+	head := rpc.AppendCall(nil, PortmapProgram, asked, RPCBindProcGetaddr, rpc.Auth{})
+	if err := call(ctx, conn, xdr.Append(head, &b), &address); err != nil || address == "" {
+		return 0, err
+	}
+	// The host is that of the portmapper, and may be unspecified.
+	port, err := layout.NetAddr{NetID: layout.NetIDTCP6, Address: string(address)}.Port()
+	return int(port), err
+}
+
+// addressRes are the results of GETADDR.
+type addressRes string
+
+func (a *addressRes) Code(c *xdr.Coder) { c.String((*string)(a), MaxNameBytes) }
 
 // portRes are the results of GETPORT.
 type portRes uint32

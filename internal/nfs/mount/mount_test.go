@@ -3,6 +3,7 @@ package mount
 import (
 	"errors"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,10 +38,16 @@ func TestResultsSurviveTheWire(t *testing.T) {
 	}
 }
 
-// serve answers each call with a successful header and what results appends.
+// serve answers each call with a successful header and what results appends; nil says that
+// the server has other versions.
 func serve(t *testing.T, results func(h rpc.CallHeader, args *xdr.Decoder) []byte) *rpc.Conn {
 	t.Helper()
 	here, there := net.Pipe()
+	return serveConn(t, here, there, results)
+}
+
+func serveConn(t *testing.T, here, there net.Conn, results func(h rpc.CallHeader, args *xdr.Decoder) []byte) *rpc.Conn {
+	t.Helper()
 	go func() {
 		rec := rpc.NewRecordReader(there, 1<<16)
 		for rec.Next() == nil {
@@ -52,7 +59,11 @@ func serve(t *testing.T, results func(h rpc.CallHeader, args *xdr.Decoder) []byt
 			var h rpc.CallHeader
 			xdr.Decode(&d, &h)
 			reply := rpc.ReplyHeader{XID: h.XID}
-			out := append(reply.Append(make([]byte, 4)), results(h, &d)...)
+			body := results(h, &d)
+			if body == nil && h.Program == PortmapProgram {
+				reply.Accept, reply.Low, reply.High = rpc.AcceptProgramMismatch, 2, 2
+			}
+			out := append(reply.Append(make([]byte, 4)), body...)
 			rpc.PutRecordMark(out, len(out)-4)
 			if _, err := there.Write(out); err != nil {
 				return
@@ -86,6 +97,74 @@ func TestGetport(t *testing.T) {
 			got, err := Getport(t.Context(), c, Program, Version)
 			if got != tc.want || (err == nil) != (tc.err == "") {
 				t.Errorf("Getport = %d, %v", got, err)
+			}
+			if tc.err != "" && !strings.Contains(err.Error(), tc.err) {
+				t.Errorf("error %q does not name %s", err, tc.err)
+			}
+		})
+	}
+}
+
+// serveOver is serve over a real connection to address.
+func serveOver(t *testing.T, address string, results func(h rpc.CallHeader, args *xdr.Decoder) []byte) *rpc.Conn {
+	t.Helper()
+	l, err := net.Listen("tcp", net.JoinHostPort(address, "0"))
+	if err != nil {
+		t.Skipf("this machine has no %s: %v", address, err)
+	}
+	defer func() { _ = l.Close() }()
+	here, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	there, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return serveConn(t, here, there, results)
+}
+
+func TestGetportAsksInTheVersionThatKnowsTheAddressFamily(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason, address string
+		highest         uint32            // version of the server
+		answers         map[uint32]string // universal addresses, by version
+		asked           []uint32
+		want            int
+		err             string
+	}{
+		"IPv4": {"version 2 is all that old servers know", "127.0.0.1", 4, nil, []uint32{2}, 20048, ""},
+		"IPv6": {
+			"version 2 has the port of IPv4 only", "::1", 4, map[uint32]string{4: "fd00::1.78.80"}, []uint32{4}, 20048, "",
+		},
+		"any host": {"some servers leave their own address open", "::1", 4, map[uint32]string{4: "::.8.1"}, []uint32{4}, 2049, ""},
+		"version 3": {
+			"no server must know version 4", "::1", 3, map[uint32]string{3: "fd00::1.8.1"}, []uint32{4, 3}, 2049, "",
+		},
+		"version 2 only": {"its port may serve IPv6 too", "::1", 2, nil, []uint32{4, 3, 2}, 20048, ""},
+		"not registered": {"an empty address means that", "::1", 4, nil, []uint32{4}, 0, ""},
+		"no port":        {"", "::1", 4, map[uint32]string{4: "fd00::1"}, []uint32{4}, 0, "fd00::1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var asked []uint32
+			c := serveOver(t, tc.address, func(h rpc.CallHeader, args *xdr.Decoder) []byte {
+				asked = append(asked, h.Version)
+				if h.Version > tc.highest {
+					return nil
+				}
+				if h.Version == PortmapVersion {
+					return xdr.AppendUint32(nil, 20048)
+				}
+				var b Binding
+				xdr.Decode(args, &b)
+				if h.Procedure != RPCBindProcGetaddr || b.Program != Program || b.Version != Version || b.NetID != "tcp6" {
+					t.Errorf("asked %+v with %+v", h, b)
+				}
+				return xdr.AppendString(nil, tc.answers[h.Version])
+			})
+			got, err := Getport(t.Context(), c, Program, Version)
+			if got != tc.want || (err == nil) != (tc.err == "") || !slices.Equal(asked, tc.asked) {
+				t.Errorf("Getport = %d, %v, asked versions %v; want %d, %v: %s", got, err, asked, tc.want, tc.asked, tc.reason)
 			}
 			if tc.err != "" && !strings.Contains(err.Error(), tc.err) {
 				t.Errorf("error %q does not name %s", err, tc.err)
@@ -134,6 +213,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(xdr.Append(nil, &MntRes{Handle: []byte{1}, Flavors: []uint32{1}}))
 	f.Add(xdr.Append(nil, &ExportRes{Exports: []Export{{"/a", []string{"h"}}}}))
 	f.Add(xdr.Append(nil, &Mapping{Program: 100003, Version: 3, Protocol: ProtocolTCP, Port: 2049}))
+	f.Add(xdr.Append(nil, &Binding{Program: 100003, Version: 3, NetID: "tcp6", Address: "::1.8.1", Owner: "x"}))
 	f.Add(xdr.Append(nil, &PathArgs{Path: "/export"}))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		memory.Bound(t, 64*len(in), func() { decodeAll(t, in) })
@@ -170,4 +250,7 @@ func decodeAll(t *testing.T, in []byte) {
 	var port Mapping
 	d = xdr.NewDecoder(in)
 	xdr.Decode(&d, &port)
+	var b Binding
+	d = xdr.NewDecoder(in)
+	xdr.Decode(&d, &b)
 }

@@ -213,6 +213,12 @@ func (c *Conn) Err() error {
 // LocalAddr returns this side's address.
 func (c *Conn) LocalAddr() net.Addr { return c.nc.LocalAddr() }
 
+// IsIPv6 reports whether the connection is one over IPv6.
+func (c *Conn) IsIPv6() bool {
+	local, ok := c.nc.LocalAddr().(*net.TCPAddr)
+	return ok && local.IP.To4() == nil
+}
+
 // Close ends the connection and waits until all its calls are done.
 func (c *Conn) Close() error {
 	c.Fail(ErrClosed)

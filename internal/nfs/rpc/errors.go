@@ -97,6 +97,12 @@ func IsAuthError(err error) bool {
 	return errors.As(err, &e) && e.Denied && e.Reject == RejectAuth
 }
 
+// IsVersionError reports whether the server does not offer this version of the program.
+func IsVersionError(err error) bool {
+	var e *RefusedError
+	return errors.As(err, &e) && !e.Denied && e.Accept == AcceptProgramMismatch
+}
+
 // ProtocolError says that the other side sent something that is not RPC. Trying
 // again may not help, unlike with a lost connection.
 type ProtocolError struct{ Err error }

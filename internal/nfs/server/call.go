@@ -3,11 +3,15 @@ package server
 import (
 	"context"
 	"errors"
+	"net"
+	"net/netip"
 	"path"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/nfsbench/nfsbench/internal/nfs/layout"
 	"github.com/nfsbench/nfsbench/internal/nfs/mount"
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
@@ -83,19 +87,20 @@ func (w *worker) dispatch(h *rpc.CallHeader) *rpc.ReplyHeader {
 		return &rpc.ReplyHeader{Denied: true, Reject: rpc.RejectAuth, AuthWhy: rpc.AuthBadCred}
 	}
 	var run func(procedure uint32) rpc.AcceptStatus
-	version := uint32(0)
+	low, high := uint32(0), uint32(0)
 	switch all := !w.conn.on.portmapOnly; {
 	case h.Program == mount.PortmapProgram:
-		run, version = w.portmap, mount.PortmapVersion
+		run = func(procedure uint32) rpc.AcceptStatus { return w.portmap(h.Version, procedure) }
+		low, high = mount.PortmapVersion, mount.RPCBindVersion
 	case h.Program == v3.Program && all:
-		run, version = w.nfs, v3.Version
+		run, low, high = w.nfs, v3.Version, v3.Version
 	case h.Program == mount.Program && all:
-		run, version = w.mount, mount.Version
+		run, low, high = w.mount, mount.Version, mount.Version
 	default:
 		return &rpc.ReplyHeader{Accept: rpc.AcceptProgramUnavail}
 	}
-	if h.Version != version {
-		return &rpc.ReplyHeader{Accept: rpc.AcceptProgramMismatch, Low: version, High: version}
+	if h.Version < low || h.Version > high {
+		return &rpc.ReplyHeader{Accept: rpc.AcceptProgramMismatch, Low: low, High: high}
 	}
 	if status := run(h.Procedure); status != rpc.AcceptSuccess {
 		return &rpc.ReplyHeader{Accept: status}
@@ -185,8 +190,8 @@ func (w *worker) mnt(wanted string) mount.MntRes {
 // procPortmapDump lists all mappings.
 const procPortmapDump = 4
 
-// portmap executes the portmapper's procedures for our own three programs.
-func (w *worker) portmap(procedure uint32) rpc.AcceptStatus {
+// mappings are our own three programs. The port of all versions is the same.
+func (w *worker) mappings() []mount.Mapping {
 	srv, here := w.conn.srv, uint32(w.conn.on.port)
 	port := here
 	switch {
@@ -195,32 +200,82 @@ func (w *worker) portmap(procedure uint32) rpc.AcceptStatus {
 	case w.conn.on.portmapOnly:
 		port = uint32(srv.listeners[0].port)
 	}
-	mappings := []mount.Mapping{
+	return []mount.Mapping{
 		{Program: mount.PortmapProgram, Version: mount.PortmapVersion, Protocol: mount.ProtocolTCP, Port: here},
 		{Program: mount.Program, Version: mount.Version, Protocol: mount.ProtocolTCP, Port: port},
 		{Program: v3.Program, Version: v3.Version, Protocol: mount.ProtocolTCP, Port: port},
 	}
+}
+
+// portmap executes the procedures of the portmapper, which have the same numbers in all versions.
+// Versions 3 and 4, which clients need over IPv6, know the IP version of the connection only.
+func (w *worker) portmap(version, procedure uint32) rpc.AcceptStatus {
 	switch procedure {
 	case mount.PortmapProcNull:
-	case mount.PortmapProcGetport:
-		var wanted mount.Mapping
-		if wanted.Code(&w.args); w.garbage() {
-			return rpc.AcceptGarbageArgs
+	case mount.PortmapProcGetport: // GETADDR in versions 3 and 4
+		if version == mount.PortmapVersion {
+			return w.getport()
 		}
-		found := uint32(0) // no such program
-		for _, m := range mappings {
-			if m.Program == wanted.Program && m.Version == wanted.Version && m.Protocol == wanted.Protocol {
-				found = m.Port
-			}
-		}
-		w.out = xdr.AppendUint32(w.out, found)
+		return w.getaddr()
 	case procPortmapDump:
-		for i := range mappings {
-			w.out = xdr.Append(xdr.AppendBool(w.out, true), &mappings[i])
+		for _, m := range w.mappings() {
+			w.out = xdr.AppendBool(w.out, true)
+			if version == mount.PortmapVersion {
+				w.out = xdr.Append(w.out, &m)
+			} else {
+				w.out = xdr.Append(w.out, w.binding(m))
+			}
 		}
 		w.out = xdr.AppendBool(w.out, false)
 	default:
 		return rpc.AcceptProcUnavail
 	}
 	return rpc.AcceptSuccess
+}
+
+func (w *worker) getport() rpc.AcceptStatus {
+	var wanted mount.Mapping
+	if wanted.Code(&w.args); w.garbage() {
+		return rpc.AcceptGarbageArgs
+	}
+	found := uint32(0) // no such program
+	if m, ok := w.registered(wanted.Program, wanted.Version); ok && m.Protocol == wanted.Protocol {
+		found = m.Port
+	}
+	w.out = xdr.AppendUint32(w.out, found)
+	return rpc.AcceptSuccess
+}
+
+func (w *worker) getaddr() rpc.AcceptStatus {
+	var wanted mount.Binding
+	if wanted.Code(&w.args); w.garbage() {
+		return rpc.AcceptGarbageArgs
+	}
+	found := "" // no such program
+	if m, ok := w.registered(wanted.Program, wanted.Version); ok {
+		if b := w.binding(m); b.NetID == wanted.NetID {
+			found = b.Address
+		}
+	}
+	w.out = xdr.AppendString(w.out, found)
+	return rpc.AcceptSuccess
+}
+
+// registered is the mapping of one of our programs.
+func (w *worker) registered(program, version uint32) (m mount.Mapping, ok bool) {
+	all := w.mappings()
+	i := slices.IndexFunc(all, func(m mount.Mapping) bool { return m.Program == program && m.Version == version })
+	if i < 0 {
+		return m, false
+	}
+	return all[i], true
+}
+
+// binding is a mapping as versions 3 and 4 have it.
+func (w *worker) binding(m mount.Mapping) *mount.Binding {
+	here := w.conn.tcp.LocalAddr().(*net.TCPAddr).AddrPort().Addr()
+	a := layout.NetAddrOf(netip.AddrPortFrom(here, uint16(m.Port))) //nolint:gosec // a port
+	return &mount.Binding{
+		Program: m.Program, Version: m.Version, NetID: a.NetID, Address: a.Address, Owner: "nfsbench",
+	}
 }

@@ -2,13 +2,17 @@ package server_test
 
 import (
 	"bytes"
+	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/nfsbench/nfsbench/internal/nfs"
 	"github.com/nfsbench/nfsbench/internal/nfs/mount"
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/server"
@@ -46,6 +50,83 @@ func TestGetportAnswersTheAdvertisedPort(t *testing.T) {
 	reply, _ := c.call(c.header(v3.Program, v3.Version, v3.ProcNull), nothing{})
 	if reply.Accept != rpc.AcceptProgramUnavail {
 		t.Errorf("a portmap address must not serve NFS: %+v", reply)
+	}
+}
+
+func TestGetaddrAnswersTheUniversalAddress(t *testing.T) {
+	s := start(t, func(o *server.Options) {
+		o.Listen, o.Portmap, o.AdvertisePort = []string{loopback6(t)}, []string{"127.0.0.1:0"}, 2049
+	})
+	for name, tc := range map[string]struct {
+		addr, netid   string
+		program, vers uint32
+		asked         uint32
+		want          string
+	}{
+		"NFS":             {s.Addrs()[0], "tcp6", v3.Program, 3, 4, "::1.8.1"},
+		"MOUNT":           {s.Addrs()[0], "tcp6", mount.Program, 3, 3, "::1.8.1"},
+		"no NFSv4":        {s.Addrs()[0], "tcp6", v3.Program, 4, 4, ""},
+		"no UDP":          {s.Addrs()[0], "udp6", v3.Program, 3, 4, ""},
+		"IPv4 over IPv6":  {s.Addrs()[0], "tcp", v3.Program, 3, 4, ""},
+		"IPv4 over IPv4":  {s.PortmapAddrs()[0], "tcp", v3.Program, 3, 4, "127.0.0.1.8.1"},
+		"no lock manager": {s.Addrs()[0], "tcp6", 100021, 4, 4, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := dial(t, tc.addr)
+			b := mount.Binding{Program: tc.program, Version: tc.vers, NetID: tc.netid}
+			reply, d := c.call(c.header(mount.PortmapProgram, tc.asked, mount.RPCBindProcGetaddr), &b)
+			if got := d.String(64); reply.Err() != nil || got != tc.want {
+				t.Errorf("got %q, want %q (%v)", got, tc.want, reply.Err())
+			}
+		})
+	}
+	c := dial(t, s.Addrs()[0])
+	reply, _ := c.call(c.header(mount.PortmapProgram, 5, 0), nothing{})
+	if reply.Accept != rpc.AcceptProgramMismatch || reply.Low != 2 || reply.High != 4 {
+		t.Errorf("version 5 is answered with %+v, want versions 2 to 4", reply)
+	}
+}
+
+// loopback6 is a free port of ::1, where the machine has IPv6.
+func loopback6(tb testing.TB) string {
+	tb.Helper()
+	l, err := net.Listen("tcp6", "[::1]:0")
+	if err != nil {
+		tb.Skipf("this machine has no IPv6: %v", err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}
+
+func TestTheClientOfThisProjectMountsOverIPv6(t *testing.T) {
+	s := start(t, func(o *server.Options) { o.Listen, o.Portmap = []string{loopback6(t)}, nil })
+	at, err := netip.ParseAddrPort(s.Addrs()[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := nfs.Dial(t.Context(), nfs.Config{
+		Channels: []nfs.Channel{{Path: "::1"}, {Path: "::1", Local: "::1"}},
+		Export:   "/export", PortmapPort: int(at.Port()), Now: time.Now,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	f, err := c.Create(t.Context(), c.Root(), "data", 0o600, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, got := random(4<<20), make([]byte, 4<<20)
+	if _, err := f.WriteAt(t.Context(), want, 0, nfs.FileSync); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.ReadAt(t.Context(), got, 0); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("read %v, or other bytes than were written", err)
+	}
+	for _, ch := range c.Channels() {
+		if ch.BytesRead == 0 || ch.BytesWritten == 0 {
+			t.Errorf("channel to %s moved nothing: %+v", ch.Path, ch)
+		}
 	}
 }
 

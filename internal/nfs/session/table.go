@@ -9,6 +9,7 @@
 package session
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -24,7 +25,7 @@ type Table struct {
 	serial   atomic.Uint64 // of the last set
 
 	mu   sync.Mutex
-	lost []v4.SessionID // that the server may still have
+	lost []*sessions // that the server may still have
 }
 
 // sessions are what the server granted at one time.
@@ -33,6 +34,7 @@ type sessions struct {
 	ids     []v4.SessionID
 	granted int // slots of each
 	slots   []slot
+	waiting atomic.Int32 // requests that wait for their replies
 }
 
 // slot is the state of one slot.
@@ -40,13 +42,14 @@ type slot struct {
 	seq    uint32
 	serial uint32 // of the request that has seq
 	sent   bool   // seq went to the server, and was not answered
+	waits  bool   // a reply may still come, also when the session is lost
 	// doubtful says that the request before was given up without an answer: the server may
 	// never have seen its sequence ID.
 	doubtful bool
 }
 
-// maxLost bounds how many lost sessions a Table remembers.
-const maxLost = 1024
+// maxLost bounds how many sets of lost sessions a Table remembers.
+const maxLost = 64
 
 // NewTable returns a Table for that many outstanding requests. It has no sessions yet.
 func NewTable(requests int) *Table { return &Table{requests: requests} }
@@ -68,25 +71,32 @@ func (t *Table) Clear() { t.set.Store(nil) }
 // Lose is Clear unless the sessions are others than those of mark, which Append and Sessions
 // give. TakeLost returns them then.
 func (t *Table) Lose(mark uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	set := t.set.Load()
 	if set == nil || set.serial != mark || !t.set.CompareAndSwap(set, nil) {
 		return
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	if len(t.lost) < maxLost {
-		t.lost = append(t.lost, set.ids...)
+		t.lost = append(t.lost, set)
 	}
 }
 
 // TakeLost returns the sessions that were given up by Lose, once. The server may still have
-// some of them.
-func (t *Table) TakeLost() []v4.SessionID {
+// some of them. Unless all is true, it leaves out those in which a request waits for its reply,
+// because a session must not be destroyed under a request. A later call returns them.
+func (t *Table) TakeLost(all bool) []v4.SessionID {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	lost := t.lost
-	t.lost = nil
-	return lost
+	var taken []v4.SessionID
+	t.lost = slices.DeleteFunc(t.lost, func(set *sessions) bool {
+		idle := all || set.waiting.Load() == 0
+		if idle {
+			taken = append(taken, set.ids...)
+		}
+		return idle
+	})
+	return taken
 }
 
 // IDs returns the sessions in use and the slots of each; none while there are no sessions.
@@ -119,6 +129,15 @@ func (t *Table) Append(b []byte, id int, serial uint32, cache bool) (_ []byte, m
 		s.seq++
 	}
 	s.sent = true
+	if !s.waits {
+		s.waits = true
+		set.waiting.Add(1)
+	}
+	if t.set.Load() != set { // lost meanwhile: TakeLost may not have counted this request
+		s.waits = false
+		set.waiting.Add(-1)
+		return b, 0, stream.ErrNotReady
+	}
 	highest := uint32(min(set.granted, t.requests) - 1)
 	b = v4.AppendSequence(b, &set.ids[id/set.granted], s.seq, uint32(id%set.granted), highest, cache)
 	return b, set.serial, nil
@@ -135,6 +154,7 @@ func (t *Table) Replied(id int, mark uint64, op v4.Op, status v4.Status) stream.
 	// 2.10.6.1.3), with some servers SEQUENCE itself.
 	uncached := status == v4.ErrRetryUncachedRep
 	if set == nil || set.serial != mark {
+		t.repliedLost(id, mark)
 		// The reply came over a session that was replaced. If that session refused the request,
 		// the new one has to get it.
 		if op == v4.OpSequence && status != v4.OK || uncached {
@@ -142,7 +162,7 @@ func (t *Table) Replied(id int, mark uint64, op v4.Op, status v4.Status) stream.
 		}
 		return stream.Finish
 	}
-	s := &set.slots[id]
+	s := set.replied(id)
 	switch {
 	case uncached:
 		s.sent, s.doubtful = false, false
@@ -174,6 +194,26 @@ func (t *Table) Replied(id int, mark uint64, op v4.Op, status v4.Status) stream.
 		// The request itself is refused, and would be in any session.
 		s.retract(1)
 		return stream.Finish
+	}
+}
+
+// replied notes that the request of a slot does not wait any more.
+func (s *sessions) replied(id int) *slot {
+	if s.slots[id].waits {
+		s.slots[id].waits = false
+		s.waiting.Add(-1)
+	}
+	return &s.slots[id]
+}
+
+// repliedLost is replied for sessions that were given up by Lose.
+func (t *Table) repliedLost(id int, mark uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, set := range t.lost {
+		if set.serial == mark {
+			set.replied(id)
+		}
 	}
 }
 

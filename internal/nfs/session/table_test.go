@@ -146,16 +146,44 @@ func TestLostSessionsAreKeptUntilTheyAreTaken(t *testing.T) {
 	if _, _, err := table.Append(nil, 0, 1, false); !errors.Is(err, stream.ErrNotReady) {
 		t.Errorf("without a session: %v", err)
 	}
-	if got := table.TakeLost(); !slices.Equal(got, ids) {
+	if got := table.TakeLost(false); !slices.Equal(got, ids) {
 		t.Errorf("lost sessions %v, want %v", got, ids)
 	}
-	if got := table.TakeLost(); got != nil {
+	if got := table.TakeLost(true); got != nil {
 		t.Errorf("lost sessions %v once more", got)
 	}
 	set(table, 3, 1)
 	table.Clear()
-	if got, _ := table.Sessions(); got != nil || table.TakeLost() != nil {
+	if got, _ := table.Sessions(); got != nil || table.TakeLost(true) != nil {
 		t.Error("Clear leaves sessions")
+	}
+}
+
+// A server answers DELAY to DESTROY_SESSION for a session with a request in it, or forgets the
+// request.
+func TestLostSessionsStayWhileARequestWaits(t *testing.T) {
+	for name, all := range map[string]bool{"until the last reply": false, "until the end": true} {
+		t.Run(name, func(t *testing.T) {
+			table := table(2, 2)
+			for serial := range uint32(3) { // a retransmission waits for one reply
+				ask(t, table, 0, serial/2+1)
+			}
+			_, mark := ask(t, table, 1, 1)
+			if next := table.Replied(1, mark, v4.OpSequence, v4.ErrBadSlot); next != stream.Recover {
+				t.Fatal(next)
+			}
+			table.Lose(mark)
+			set(table, 3, 2)
+			if got := table.TakeLost(false); got != nil {
+				t.Errorf("%v was taken while a request waits", got)
+			}
+			if !all {
+				table.Replied(0, mark, v4.OpSequence, v4.OK)
+			}
+			if got := table.TakeLost(all); !slices.Equal(got, []v4.SessionID{{1}}) {
+				t.Errorf("%v was taken, want session 1", got)
+			}
+		})
 	}
 }
 
@@ -181,7 +209,7 @@ func TestManyMayUseATableAtOnce(*testing.T) {
 	wg.Go(func() {
 		for range 200 {
 			if ids, _ := table.IDs(); ids == nil {
-				table.TakeLost()
+				table.TakeLost(false)
 				set(table, 1, 4)
 			}
 		}

@@ -3,6 +3,7 @@ package supervise
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -125,7 +126,7 @@ func (o Options) probeOnce(ctx context.Context) ([]runfile.ServerProbe, error) {
 	return probes, oracle.Failf(code, "Direct NFS of the database would hang at its start: %w; %s", errs[0], probeAdvice)
 }
 
-// probe mounts the export over one path.
+// probe mounts the export over one path, and checks the path.
 func (o Options) probe(ctx context.Context, ch runfile.PlanChannel) error {
 	e := *o.Engine
 	e.Channels = []runfile.PlanChannel{ch}
@@ -134,7 +135,7 @@ func (o Options) probe(ctx context.Context, ch runfile.PlanChannel) error {
 	if err != nil {
 		return err
 	}
-	return t.Close()
+	return errors.Join(target.Check(ctx, t), t.Close())
 }
 
 // problems are those of the probes, in a sentence; empty where there are none.

@@ -127,8 +127,13 @@ func asMap(p policy.Policy) (map[string]any, error) {
 	if p.Backends == nil {
 		p.Backends = []policy.Backend{}
 	}
-	if p.HostNetwork == nil {
-		p.HostNetwork = []string{}
+	if p.StorageClasses == nil {
+		p.StorageClasses = []policy.StorageClass{}
+	}
+	for _, list := range []*[]string{&p.HostNetwork, &p.Pods.Labels, &p.Pods.PriorityClasses, &p.Pods.RuntimeClasses} {
+		if *list == nil {
+			*list = []string{}
+		}
 	}
 	data, err := json.Marshal(p)
 	if err != nil {

@@ -16,14 +16,25 @@ import (
 const example = `
 exports:
 - {server: 192.0.2.0/24, path: /vol/bench, namespaces: [team-a]}
+- {server: "2001:db8:1::/64", path: /vol/bench, namespaces: [team-a]}
+- {server: "2001:db8:2::b", path: /vol/bench, namespaces: [team-a]}
 - {server: nas1.example, path: /, namespaces: ["*"]}
 - {server: "*", path: /any, namespaces: [lab]}
 backends:
 - {name: filer1, managementLIF: 192.0.2.5, svm: svm1, credentialsSecretName: svm, insecureSkipVerify: true, namespaces: [team-a]}
+storageClasses:
+- {name: gold, namespaces: [team-a], maxSize: 10Gi}
+- {name: small, namespaces: [team-a], maxSize: 9Gi}
+- {name: "*", namespaces: [lab]}
 hostNetwork: [team-a]
+pods: {labels: [team], priorityClasses: [batch], runtimeClasses: ["*"]}
 embedded: {maxSize: 20Gi}
 limits: {clients: 4, maxHold: 1h}
 `
+
+func pods(p v1alpha1.Pods) gen.Mod {
+	return func(b *v1alpha1.NFSBenchmark) { b.Spec.Pods = &p }
+}
 
 func read(t *testing.T, text string) policy.Policy {
 	t.Helper()
@@ -79,12 +90,22 @@ func TestABenchmarkMayUseWhatThePolicyListsAndNoMore(t *testing.T) {
 		"a name that begins like the path": {"team-a", []gen.Mod{kernel, export("/vol/benchmarks", "192.0.2.11")}, "exports"},
 		"out of the path again":            {"team-a", []gen.Mod{kernel, export("/vol/bench/../hr", "192.0.2.11")}, "exports"},
 		"two slashes":                      {"team-a", []gen.Mod{kernel, export("/vol/bench//x", "192.0.2.11")}, "exports"},
+		"a network of IPv6":                {"team-a", []gen.Mod{kernel, export("/vol/bench", "2001:DB8:1::11")}, ""},
+		"another network of IPv6":          {"team-a", []gen.Mod{kernel, export("/vol/bench", "2001:db8:3::11")}, "exports"},
+		"another spelling":                 {"team-a", []gen.Mod{kernel, export("/vol/bench", "2001:DB8:2:0::B")}, ""},
+		"another address of IPv6":          {"team-a", []gen.Mod{kernel, export("/vol/bench", "2001:db8:2::c")}, "exports"},
+		"IPv4 written as IPv6":             {"team-a", []gen.Mod{kernel, export("/vol/bench", "::ffff:192.0.2.11")}, "exports"},
 		"every namespace and path":         {"team-b", []gen.Mod{kernel, export("/any", "nas1.example")}, ""},
 		"every server":                     {"lab", []gen.Mod{kernel, export("/any/x", "nas2.example")}, ""},
 		"a backend of the namespace":       {"team-a", []gen.Mod{direct, gen.TridentBackend("filer1")}, ""},
 		"a backend of another":             {"team-b", []gen.Mod{direct, gen.TridentBackend("filer1")}, "backends"},
 		"a backend that is not listed":     {"team-a", []gen.Mod{direct, gen.TridentBackend("filer")}, "backends"},
 		"a class":                          {"team-b", []gen.Mod{direct, gen.TridentClass("gold")}, ""},
+		"a volume of a class":              {"team-a", []gen.Mod{direct, gen.StorageClass("gold")}, ""},
+		"of a class elsewhere":             {"team-b", []gen.Mod{direct, gen.StorageClass("gold")}, "storageClasses"},
+		"of a class that is not listed":    {"team-a", []gen.Mod{direct, gen.StorageClass("silver")}, "storageClasses"},
+		"a volume that is too large":       {"team-a", []gen.Mod{direct, gen.StorageClass("small")}, "storageClasses"},
+		"of any class":                     {"lab", []gen.Mod{direct, gen.StorageClass("silver")}, ""},
 		"Direct NFS needs no entry":        {"team-b", []gen.Mod{direct, export("/vol/hr", "198.51.100.1")}, ""},
 		"a database mounts it":             {"team-b", []gen.Mod{direct, export("/vol/hr", "198.51.100.1"), database}, "exports"},
 		"its redo logs too":                {"team-a", []gen.Mod{direct, export("/vol/bench/a", "192.0.2.11"), gen.RedoPath("/vol/bench/b"), database}, ""},
@@ -92,6 +113,11 @@ func TestABenchmarkMayUseWhatThePolicyListsAndNoMore(t *testing.T) {
 		"redo logs out of the path again":  {"team-a", []gen.Mod{direct, export("/vol/bench", "192.0.2.11"), gen.RedoPath("/vol/bench/../hr"), database}, "exports"},
 		"the node's network":               {"team-a", []gen.Mod{direct, gen.HostNetwork}, ""},
 		"the node's network elsewhere":     {"team-b", []gen.Mod{direct, gen.HostNetwork}, "hostNetwork"},
+		"an allowed label":                 {"team-b", []gen.Mod{direct, pods(v1alpha1.Pods{Labels: map[string]string{"team": "x"}})}, ""},
+		"another label":                    {"team-b", []gen.Mod{direct, pods(v1alpha1.Pods{Labels: map[string]string{"team": "x", "app": "x"}})}, "podLabels"},
+		"an allowed priority":              {"team-b", []gen.Mod{direct, pods(v1alpha1.Pods{PriorityClassName: "batch"})}, ""},
+		"another priority":                 {"team-b", []gen.Mod{direct, pods(v1alpha1.Pods{PriorityClassName: "system-node-critical"})}, "priorityClass"},
+		"any runtime":                      {"team-b", []gen.Mod{direct, pods(v1alpha1.Pods{RuntimeClassName: "kata"})}, ""},
 		"a small embedded server":          {"team-b", []gen.Mod{direct, embedded("20Gi")}, ""},
 		"a large embedded server":          {"team-b", []gen.Mod{direct, embedded("21Gi")}, "embeddedSize"},
 		"as many clients as allowed":       {"team-a", []gen.Mod{direct, clients(4)}, ""},

@@ -22,6 +22,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"math"
 	"net"
 	"os"
 	"strconv"
@@ -68,16 +69,19 @@ func Open(ctx context.Context, opt Options) (target.Target, error) {
 	if err := Check(opt.Engine); err != nil {
 		return nil, err
 	}
+	var err error
+	if opt.Engine.Channels, err = withAddresses(opt.Engine.Channels); err != nil {
+		return nil, err
+	}
 	cfg := config(opt)
 	t := &Target{where: describe(cfg, opt.Engine.Server), user: cfg.Credential}
-	var err error
 	t.client, err = dial(ctx, cfg)
 	if err != nil {
 		return nil, t.explainMount(cfg, err)
 	}
 	info := t.client.Info()
 	t.facts = runfile.MountFacts{
-		Source: opt.Engine.Channels[0].Path + ":" + opt.Engine.Export, DirectIO: true,
+		Source: runfile.MountSource(opt.Engine.Channels[0].Path, opt.Engine.Export), DirectIO: true,
 		NFSVersion:    string(cmp.Or(cfg.Version, nfs.NFSv3)),
 		ReadSizeBytes: int64(info.TransferReadBytes), WriteSizeBytes: int64(info.TransferWriteBytes),
 	}
@@ -87,6 +91,27 @@ func Open(ctx context.Context, opt Options) (target.Target, error) {
 		t.facts.FreeBytes = clampInt64(space.AvailableBytes)
 	}
 	return t, nil
+}
+
+// Check looks for paths on which full segments vanish: see target.Check. It must not run beside
+// other calls.
+func (t *Target) Check(ctx context.Context) error {
+	var lost []string
+	for _, p := range t.client.ProbePaths(ctx) {
+		t.facts.Paths = append(t.facts.Paths, runfile.PathFacts{
+			Local: p.Channel.Local, Path: p.Channel.Path, LargeCall: string(p.LargeCall),
+			MTUBytes: int32(min(p.MTUBytes, math.MaxInt32)), SegmentBytes: int32(min(p.SegmentBytes, math.MaxInt32)),
+		})
+		if p.LargeCall == nfs.LargeLost {
+			lost = append(lost, fmt.Sprintf("%s (MTU %d bytes here)", p.Channel.Path, p.MTUBytes))
+		}
+	}
+	if len(lost) == 0 {
+		return nil
+	}
+	return target.Fail(runfile.FailureUnreachable, fmt.Sprintf(
+		"full packets are lost on the way to %s, and small ones are not: give the interfaces of this client, the switches "+
+			"and the server the same MTU", strings.Join(lost, ", ")), nil)
 }
 
 // dial mounts an export. It tries again while nothing listens; whatever a

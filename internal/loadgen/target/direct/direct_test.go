@@ -84,6 +84,29 @@ func TestConformance(t *testing.T) {
 	})
 }
 
+func TestTheSourceOfAMountOverIPv6IsAsTheKernelWritesIt(t *testing.T) {
+	if l, err := net.Listen("tcp6", "[::1]:0"); err != nil {
+		t.Skipf("this machine has no IPv6: %v", err)
+	} else {
+		_ = l.Close()
+	}
+	s := &nfs4test.Server{}
+	s.Start(t, "::1")
+	tgt, err := direct.Open(t.Context(), options(s.Port(), func(e *runfile.Engine) {
+		e.Channels, e.NFSVersion = runfile.ChannelsTo("::1"), runfile.NFSv41
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tgt.Close() }()
+	if got := tgt.Facts().Source; got != "[::1]:/export" {
+		t.Errorf("the source is %q, want [::1]:/export", got)
+	}
+	if c := tgt.Channels(); len(c) != 1 || c[0].Path != "::1" || c[0].Local != "::1" {
+		t.Errorf("channels %+v, want one from ::1 to ::1", c)
+	}
+}
+
 func TestFactsAndChannelsSayWhatIsInUse(t *testing.T) {
 	port, _ := serve(t)
 	tgt, err := direct.Open(t.Context(), options(port, func(e *runfile.Engine) { e.TransferSizeBytes = 65536 }))

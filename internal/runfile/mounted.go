@@ -1,0 +1,67 @@
+package runfile
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+)
+
+// MountedExport is which export a mount is. A pod of a run hands it to the operator in its
+// termination message.
+type MountedExport struct {
+	Server string `json:"server"`
+	Path   string `json:"path"`
+}
+
+// maxMountedBytes is what Kubernetes keeps of a termination message.
+const maxMountedBytes = 4096
+
+const maxExportPath = 1024
+
+// The same as in the API for storage.export.
+var (
+	exportServer = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.:_-]{0,251}[A-Za-z0-9])?$`)
+	exportPath   = regexp.MustCompile(`^/[^\s#:]*$`)
+)
+
+// ParseMountedExport reads the source of an NFS mount, such as 192.0.2.1:/vol/data or
+// [2001:db8::1]:/vol/data.
+func ParseMountedExport(source string) (MountedExport, error) {
+	at := strings.Index(source, ":/")
+	if strings.HasPrefix(source, "[") {
+		at = strings.Index(source, "]:/") + 1
+	}
+	if at < 1 {
+		return MountedExport{}, fmt.Errorf("the mount has the source %.100q, which is not SERVER:/PATH", source)
+	}
+	m := MountedExport{Server: strings.Trim(source[:at], "[]"), Path: source[at+1:]}
+	return m, m.validate()
+}
+
+// MountSource is the source of a mount, as the kernel writes it: with brackets around an IPv6
+// address.
+func MountSource(server, path string) string {
+	if strings.Contains(server, ":") {
+		server = "[" + server + "]"
+	}
+	return server + ":" + path
+}
+
+// ReadMountedExport reads and validates what a pod wrote, as JSON.
+func ReadMountedExport(r io.Reader) (MountedExport, error) {
+	var m MountedExport
+	if err := json.NewDecoder(io.LimitReader(r, maxMountedBytes)).Decode(&m); err != nil {
+		return m, fmt.Errorf("read the export of a mount: %w", err)
+	}
+	return m, m.validate()
+}
+
+func (m MountedExport) validate() error {
+	if !exportServer.MatchString(m.Server) || !exportPath.MatchString(m.Path) || len(m.Path) > maxExportPath {
+		return fmt.Errorf("the mount is of server %.100q and path %.100q, which are no address and path of an export",
+			m.Server, m.Path)
+	}
+	return nil
+}
