@@ -2,6 +2,8 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -13,12 +15,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/yaml"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/benchmark"
@@ -49,6 +54,11 @@ type options struct {
 	workers             int
 	suites              bool
 	policy              string
+	podDefaults         string
+	results             string
+	otlpEndpoint        string
+	otlpInterval        time.Duration
+	check               bool
 	networkPolicies     bool
 	assignedUser        bool
 	zap                 zap.Options
@@ -62,7 +72,12 @@ func main() {
 		return
 	}
 	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&o.zap)))
-	if err := run(o); err != nil {
+	err := start(o)
+	if err != nil && o.check { // for people
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	if err != nil {
 		ctrl.Log.Error(err, "Stopping the manager")
 		os.Exit(1)
 	}
@@ -96,29 +111,44 @@ func parse() options {
 		"create a NetworkPolicy for the pods of each benchmark: nobody but pods of the same run connects to them")
 	flag.BoolVar(&o.assignedUser, "assigned-user", false,
 		"leave the user of the pods of benchmarks to the platform, as OpenShift's SCC restricted-v2 requires")
+	flag.StringVar(&o.podDefaults, "pod-defaults", "", "file with defaults of spec.pods of all benchmarks, as YAML")
+	flag.StringVar(&o.results, "results", "", "file that says where results of finished runs are sent, as YAML")
+	flag.StringVar(&o.otlpEndpoint, "otlp-endpoint", "",
+		"URL of an OpenTelemetry collector that the metrics are pushed to, by OTLP over HTTP; empty: none")
+	flag.DurationVar(&o.otlpInterval, "otlp-interval", time.Minute, "how often they are pushed")
 	flag.StringVar(&o.policy, "policy", "",
 		"file with the policy: what benchmarks may use; empty: the strictest one, in which no node mounts an export")
+	flag.BoolVar(&o.check, "check", false,
+		"check the installation and exit: the API server takes benchmarks, and with --leader-elect a manager leads")
 	flag.BoolVar(&o.showVersion, "version", false, "print the version and exit")
 	o.zap.BindFlags(flag.CommandLine)
 	flag.Parse()
 	return o
 }
 
-func run(o options) error {
+func start(o options) error {
 	if o.image == "" {
 		return errors.New("--image is empty: set the image of the pods that load, collect and serve")
 	}
 	scheme := runtime.NewScheme()
-	if err := clientgoscheme.AddToScheme(scheme); err != nil {
-		return fmt.Errorf("build the scheme: %w", err)
-	}
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
 		return fmt.Errorf("build the scheme: %w", err)
 	}
 	cfg, err := ctrl.GetConfig()
 	if err != nil {
 		return fmt.Errorf("find a cluster: %w", err)
 	}
+	if !o.check {
+		return run(o, cfg, scheme)
+	}
+	c, err := client.New(cfg, client.Options{Scheme: scheme})
+	if err != nil {
+		return err
+	}
+	return check(context.Background(), c, o.leaderElectionSpace, o.leaderElection, os.Stdout)
+}
+
+func run(o options, cfg *rest.Config, scheme *runtime.Scheme) error {
 	metrics := metricsserver.Options{BindAddress: o.metricsAddr, SecureServing: !o.metricsInsecure}
 	if metrics.SecureServing {
 		metrics.FilterProvider = filters.WithAuthenticationAndAuthorization
@@ -130,7 +160,7 @@ func run(o options) error {
 		Metrics:                       metrics,
 		HealthProbeBindAddress:        o.healthAddr,
 		LeaderElection:                o.leaderElection,
-		LeaderElectionID:              "manager.nfsbench.io",
+		LeaderElectionID:              leaderLease,
 		LeaderElectionNamespace:       o.leaderElectionSpace,
 		LeaderElectionReleaseOnCancel: true,
 	})
@@ -138,6 +168,10 @@ func run(o options) error {
 		return fmt.Errorf("make the manager: %w", err)
 	}
 	allowed, err := openPolicy(o.policy)
+	if err != nil {
+		return err
+	}
+	pods, err := readPodDefaults(o.podDefaults)
 	if err != nil {
 		return err
 	}
@@ -150,6 +184,7 @@ func run(o options) error {
 		Images: manifest.Images{
 			NFSBench: o.image, PullPolicy: corev1.PullPolicy(o.pullPolicy),
 			LiveMetricsPort: int32(o.liveMetricsPort), AssignedUser: o.assignedUser,
+			Pods: pods,
 		},
 		NoNetworkPolicies: !o.networkPolicies,
 		LeaseNamespace:    o.leaseNamespace,
@@ -161,7 +196,7 @@ func run(o options) error {
 	if err := setUpSuites(mgr, o); err != nil {
 		return fmt.Errorf("set up the controller of suites: %w", err)
 	}
-	if err := registerResultMetrics(mgr, o); err != nil {
+	if err := errors.Join(registerResultMetrics(mgr, o), pushMetrics(mgr, o), deliverResults(mgr, o)); err != nil {
 		return err
 	}
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
@@ -199,6 +234,38 @@ func openPolicy(path string) (func() (policy.Policy, error), error) {
 		return nil, err
 	}
 	return file.Policy, nil
+}
+
+// readPodDefaults reads defaults of spec.pods, and checks them as the API server checks those of
+// a benchmark: a mistake in them ends an upgrade and not a benchmark.
+func readPodDefaults(path string) (v1alpha1.Pods, error) {
+	var pods v1alpha1.Pods
+	if path == "" {
+		return pods, nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return pods, fmt.Errorf("--pod-defaults: %w", err)
+	}
+	checker, err := crdcheck.New()
+	if err != nil {
+		return pods, err
+	}
+	if err := yaml.UnmarshalStrict(text, &pods); err != nil {
+		return pods, fmt.Errorf("pods.defaults: %w", err)
+	}
+	part, err := json.Marshal(map[string]any{"pods": pods})
+	if err != nil {
+		return pods, err
+	}
+	if err := checker.CheckPart(part); err != nil {
+		return pods, fmt.Errorf("pods.defaults: %w", err)
+	}
+	if pods.Image != "" || pods.ImagePullSecrets != nil || pods.HostNetwork != "" {
+		return pods, errors.New("pods.defaults: image, imagePullSecrets and hostNetwork have no default: " +
+			"set them in benchmarks")
+	}
+	return pods, nil
 }
 
 // suiteWorkers are few: a suite is one run at a time, and mostly waits.

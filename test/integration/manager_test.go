@@ -2,17 +2,24 @@ package integration
 
 import (
 	"context"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/benchmark"
+	"github.com/nfsbench/nfsbench/internal/deliver"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/test/gen"
 )
@@ -38,6 +45,22 @@ func TestAManagerRunsABenchmark(t *testing.T) {
 	if err := r.SetupWithManager(mgr, 2); err != nil {
 		t.Fatal(err)
 	}
+	backend := s3mem.New()
+	if err := backend.CreateBucket("results"); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(gofakes3.New(backend).Server())
+	t.Cleanup(server.Close)
+	keys := t.TempDir()
+	for _, key := range []string{"accessKeyID", "secretAccessKey"} {
+		if err := os.WriteFile(filepath.Join(keys, key), []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	where := deliver.Config{S3: &deliver.S3{Endpoint: server.URL, Region: "us-east-1", Bucket: "results", SecretDir: keys}}
+	if err := deliver.AddTo(mgr, where, true); err != nil {
+		t.Fatal(err)
+	}
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- mgr.Start(ctx) }()
@@ -53,6 +76,17 @@ func TestAManagerRunsABenchmark(t *testing.T) {
 		w.robot("demo")
 		b := w.get("demo")
 		return b.Status.Phase == v1alpha1.PhaseSucceeded && len(w.ours()) == 1
+	})
+	const mark = v1alpha1.AnnotationDelivered + "s3"
+	w.eventually("its result is delivered", func() bool { return w.get("demo").Annotations[mark] == string(w.get("demo").UID) })
+	list, err := backend.ListBucket("results", nil, gofakes3.ListBucketPage{})
+	if err != nil || len(list.Contents) != 2 {
+		t.Errorf("the bucket has %+v (%v), want the result and the benchmark", list, err)
+	}
+	w.eventually("the cache has the mark", func() bool {
+		b := &v1alpha1.NFSBenchmark{}
+		err := mgr.GetCache().Get(t.Context(), client.ObjectKey{Namespace: w.ns, Name: "demo"}, b)
+		return err == nil && len(b.Annotations) == 1 && b.Annotations[mark] != ""
 	})
 	w.delete("demo")
 	w.eventually("nothing is left", func() bool {

@@ -1,0 +1,389 @@
+package deliver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	testclock "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+var noon = time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)
+
+// ended is a benchmark of two clients that has ended and is cleaned up, and its result.
+func ended(name string, verdict v1alpha1.Verdict) (*v1alpha1.NFSBenchmark, *corev1.ConfigMap) {
+	at := metav1.NewTime(noon.Add(-time.Minute))
+	b := &v1alpha1.NFSBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: name, UID: types.UID("uid-" + name)}}
+	b.Spec.Clients = 2
+	b.Status = v1alpha1.NFSBenchmarkStatus{
+		Phase: v1alpha1.PhaseSucceeded, Verdict: verdict, CompletionTime: &at, Message: "900 MB/s <at> most",
+		ResultRef:  &v1alpha1.ResultReference{Name: name + "-result"},
+		Conditions: []metav1.Condition{{Type: v1alpha1.ConditionCleanedUp, Status: metav1.ConditionTrue}},
+	}
+	return b, &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: name + "-result"},
+		BinaryData: map[string][]byte{
+			runfile.ResultKey(0): []byte("first"), runfile.ResultKey(1): []byte("second"), "of-a-stranger": []byte("x"),
+		},
+	}
+}
+
+// suite has a run that regressed, one that broke and one under way.
+func suite() (*v1alpha1.NFSBenchmarkSuite, *corev1.ConfigMap) {
+	s := &v1alpha1.NFSBenchmarkSuite{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: "nightly", UID: "s"}}
+	at := metav1.NewTime(noon.Add(-time.Hour))
+	s.Status.History = []v1alpha1.SuiteHistoryEntry{
+		{Run: "nightly-3", Phase: v1alpha1.SuiteSucceeded, CompletionTime: &at}, // its verdict is to come
+		{Run: "nightly-2", Phase: v1alpha1.SuiteSucceeded, Verdict: v1alpha1.SuiteRegressed, CompletionTime: &at},
+		{Run: "nightly-1", Phase: v1alpha1.SuiteFailed, Verdict: v1alpha1.SuiteFail, CompletionTime: &at},
+	}
+	return s, &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: "nightly-2-record"},
+		BinaryData: map[string][]byte{runfile.KeySuiteRun: []byte("record")},
+	}
+}
+
+// cluster has some objects.
+func cluster(t *testing.T, objects ...client.Object) client.Client {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := errors.Join(v1alpha1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
+	}
+	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
+}
+
+// courier brings what is in a cluster to a destination.
+func courier(c client.Client, d Destination) (*Courier, *events.FakeRecorder) {
+	said := events.NewFakeRecorder(100)
+	return New(Options{
+		Destination: d, Cache: c, Writer: c, Recorder: said, Clock: testclock.NewFakeClock(noon), Suites: true,
+	}), said
+}
+
+// mounted is a Secret as the kubelet mounts it.
+func mounted(t *testing.T, keys map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for key, value := range keys {
+		if err := os.WriteFile(filepath.Join(dir, key), []byte(value+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// bucket is an S3 server with a bucket.
+func bucket(t *testing.T) (*s3mem.Backend, Config) {
+	t.Helper()
+	backend := s3mem.New()
+	if err := backend.CreateBucket("results"); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(gofakes3.New(backend).Server())
+	t.Cleanup(server.Close)
+	return backend, Config{Cluster: "lab", S3: &S3{
+		Endpoint: server.URL, Region: "us-east-1", Bucket: "results", Prefix: "nfsbench",
+		SecretDir: mounted(t, map[string]string{"accessKeyID": "id", "secretAccessKey": "key"}),
+	}}
+}
+
+// contents of the bucket by key.
+func contents(t *testing.T, backend *s3mem.Backend) map[string]string {
+	t.Helper()
+	list, err := backend.ListBucket("results", nil, gofakes3.ListBucketPage{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	for _, o := range list.Contents {
+		object, err := backend.GetObject("results", o.Key, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := io.ReadAll(object.Contents)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[o.Key] = string(data)
+	}
+	return all
+}
+
+func TestTheBucketHasTheResultOfEachRunOnce(t *testing.T) {
+	t.Parallel()
+	b, result := ended("demo", v1alpha1.VerdictPass)
+	running, _ := ended("running", "")
+	running.Status.CompletionTime = nil
+	dirty, _ := ended("dirty", v1alpha1.VerdictPass)
+	dirty.Status.Conditions = nil
+	s, record := suite()
+	c := cluster(t, b, result, running, dirty, s, record)
+	backend, config := bucket(t)
+	bringer, _ := courier(c, NewBucket(config, c))
+	if err := bringer.Pass(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got := contents(t, backend)
+	stored := &v1alpha1.NFSBenchmark{}
+	const text = "nfsbench/lab/bench/benchmarks/demo/uid-demo/benchmark.json"
+	if err := json.Unmarshal([]byte(got[text]), stored); err != nil || stored.Status.Message != b.Status.Message || stored.Kind != "NFSBenchmark" {
+		t.Errorf("the benchmark is %q (%v)", got[text], err)
+	}
+	delete(got, text)
+	want := map[string]string{
+		"nfsbench/lab/bench/benchmarks/demo/uid-demo/client-0.result.json.gz": "first",
+		"nfsbench/lab/bench/benchmarks/demo/uid-demo/client-1.result.json.gz": "second",
+		"nfsbench/lab/bench/suites/nightly/nightly-2/record.json.gz":          "record",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+
+	// Nothing is sent twice: neither the benchmark nor the runs.
+	for key := range contents(t, backend) {
+		if _, err := backend.DeleteObject("results", key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := bringer.Pass(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if again := contents(t, backend); len(again) != 0 {
+		t.Errorf("sent again: %v", again)
+	}
+	// But the verdict of a run that comes late is, and a run that ends again.
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(s), s); err != nil {
+		t.Fatal(err)
+	}
+	s.Status.History[0].Verdict = v1alpha1.SuitePass
+	later := metav1.NewTime(noon)
+	s.Status.History[2].CompletionTime = &later
+	if err := c.Update(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	waiting, err := bringer.waiting(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, r := range waiting {
+		names = append(names, r.SuiteRun)
+	}
+	if want := []string{"nightly-3", "nightly-1"}; !slices.Equal(names, want) {
+		t.Errorf("%v wait, want %v", names, want)
+	}
+}
+
+func TestACopyOfADeliveredBenchmarkIsDelivered(t *testing.T) {
+	t.Parallel()
+	b, result := ended("demo", v1alpha1.VerdictPass)
+	b.Annotations = map[string]string{v1alpha1.AnnotationDelivered + "s3": "uid-of-another"}
+	c := cluster(t, b, result)
+	backend, config := bucket(t)
+	bringer, _ := courier(c, NewBucket(config, c))
+	if err := bringer.Pass(t.Context()); err != nil || len(contents(t, backend)) != 3 {
+		t.Errorf("%v in the bucket (%v)", contents(t, backend), err)
+	}
+}
+
+// stubborn takes no run of one name.
+type stubborn struct {
+	refuses string
+	taken   []string
+}
+
+func (*stubborn) Name() string              { return "s3" }
+func (*stubborn) Wants(Run, time.Time) bool { return true }
+func (s *stubborn) Send(_ context.Context, r Run) error {
+	if r.object().GetName() == s.refuses {
+		return errors.New("no")
+	}
+	s.taken = append(s.taken, r.object().GetName())
+	return nil
+}
+
+func TestARunThatIsNeverTakenHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	a, _ := ended("a", v1alpha1.VerdictPass)
+	b, _ := ended("b", v1alpha1.VerdictPass)
+	d := &stubborn{refuses: "a"}
+	bringer, said := courier(cluster(t, a, b), d)
+	if err := bringer.Pass(t.Context()); err == nil || !strings.Contains(err.Error(), "NFSBenchmark bench/a") {
+		t.Errorf("the error is %v", err)
+	}
+	for range 2 {
+		if err := bringer.Pass(t.Context()); err == nil {
+			t.Error("no error, and a was not taken")
+		}
+	}
+	if !slices.Equal(d.taken, []string{"b"}) {
+		t.Errorf("taken: %v", d.taken)
+	}
+	if n := len(said.Events); n != 1 {
+		t.Errorf("%d events, want one for three failures", n)
+	}
+}
+
+func TestAServerThatIsGoneIsAnErrorWithoutSecrets(t *testing.T) {
+	t.Parallel()
+	b, result := ended("demo", v1alpha1.VerdictFail)
+	c := cluster(t, b, result)
+	_, config := bucket(t)
+	config.S3.Endpoint = "http://127.0.0.1:1"
+	config.Webhook = &Webhook{
+		Format: formatJSON, On: []string{"Fail"}, SecretDir: mounted(t, map[string]string{"url": "http://127.0.0.1:1/T0PS3CRET"}),
+	}
+	for _, d := range Destinations(config, c) {
+		bringer, _ := courier(c, d)
+		err := bringer.Pass(t.Context())
+		if err == nil || strings.Contains(err.Error(), "T0PS3CRET") || !strings.Contains(err.Error(), "refused") {
+			t.Errorf("%s: %v", d.Name(), err)
+		}
+	}
+}
+
+// hook is a server that notes what it is sent.
+func hook(t *testing.T, status int) (*[]string, string) {
+	t.Helper()
+	var got []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		text, _ := io.ReadAll(r.Body)
+		got = append(got, r.Method+" "+r.URL.Path+" "+string(text))
+		w.Header().Set("Location", "/elsewhere")
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, "because of "+strings.Repeat("x", 4096))
+	}))
+	t.Cleanup(server.Close)
+	return &got, mounted(t, map[string]string{"url": server.URL + "/services/T0PS3CRET"})
+}
+
+func TestTheWebhookTakesTheOutcomesThatWereChosen(t *testing.T) {
+	t.Parallel()
+	pass, _ := ended("pass", v1alpha1.VerdictPass)
+	fail, _ := ended("fail", v1alpha1.VerdictFail)
+	broken, _ := ended("broken", "")
+	broken.Status.Phase = v1alpha1.PhaseFailed
+	cell, _ := ended("cell", v1alpha1.VerdictFail)
+	cell.Labels = map[string]string{v1alpha1.LabelSuite: "nightly"}
+	old, _ := ended("old", v1alpha1.VerdictFail)
+	old.Status.CompletionTime = new(metav1.NewTime(noon.Add(-25 * time.Hour)))
+	s, _ := suite()
+	for name, want := range map[string][]string{
+		formatSlack: {
+			`{"text":"*Error*: NFSBenchmarkSuite ` + "`bench/nightly` run `nightly-1`" + ` in lab\n\u003chttps://dash/NFSBenchmarkSuite/bench/nightly|Open it\u003e"}`,
+			`{"text":"*Regressed*: NFSBenchmarkSuite ` + "`bench/nightly` run `nightly-2`" + ` in lab\n\u003chttps://dash/NFSBenchmarkSuite/bench/nightly|Open it\u003e"}`,
+			`{"text":"*Error*: NFSBenchmark ` + "`bench/broken`" + ` in lab\n900 MB/s \u0026lt;at\u0026gt; most\n\u003chttps://dash/NFSBenchmark/bench/broken|Open it\u003e"}`,
+			`{"text":"*Fail*: NFSBenchmark ` + "`bench/fail`" + ` in lab\n900 MB/s \u0026lt;at\u0026gt; most\n\u003chttps://dash/NFSBenchmark/bench/fail|Open it\u003e"}`,
+		},
+		formatJSON: {
+			`{"kind":"NFSBenchmarkSuite","cluster":"lab","namespace":"bench","name":"nightly","run":"nightly-1","outcome":"Error","ended":"2026-09-01T11:00:00Z","link":"https://dash/NFSBenchmarkSuite/bench/nightly"}`,
+			`{"kind":"NFSBenchmarkSuite","cluster":"lab","namespace":"bench","name":"nightly","run":"nightly-2","outcome":"Regressed","ended":"2026-09-01T11:00:00Z","link":"https://dash/NFSBenchmarkSuite/bench/nightly"}`,
+			`{"kind":"NFSBenchmark","cluster":"lab","namespace":"bench","name":"broken","outcome":"Error","message":"900 MB/s \u003cat\u003e most","ended":"2026-09-01T11:59:00Z","link":"https://dash/NFSBenchmark/bench/broken"}`,
+			`{"kind":"NFSBenchmark","cluster":"lab","namespace":"bench","name":"fail","outcome":"Fail","message":"900 MB/s \u003cat\u003e most","ended":"2026-09-01T11:59:00Z","link":"https://dash/NFSBenchmark/bench/fail"}`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, dir := hook(t, http.StatusOK)
+			c := cluster(t, pass.DeepCopy(), fail.DeepCopy(), broken.DeepCopy(), cell.DeepCopy(), old.DeepCopy(), s.DeepCopy())
+			bringer, _ := courier(c, NewMessenger(Config{Cluster: "lab", Webhook: &Webhook{
+				SecretDir: dir, Format: name, On: []string{"Fail", "Regressed", OutcomeError}, Link: "https://dash/{kind}/{namespace}/{name}",
+			}}, c))
+			for range 2 { // the second pass has nothing to send
+				if err := bringer.Pass(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			slices.Sort(*got)
+			for i := range want {
+				want[i] = "POST /services/T0PS3CRET " + want[i]
+			}
+			slices.Sort(want)
+			if diff := cmp.Diff(want, *got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAMessageHasNoTextOfAnotherBenchmarkWithTheName(t *testing.T) {
+	t.Parallel()
+	old, _ := ended("fail", v1alpha1.VerdictFail)
+	other := old.DeepCopy()
+	other.UID = "uid-of-another"
+	got, dir := hook(t, http.StatusOK)
+	config := Config{Webhook: &Webhook{SecretDir: dir, Format: formatJSON, On: []string{"Fail"}}}
+	bringer, _ := courier(cluster(t, old), NewMessenger(config, cluster(t, other)))
+	if err := bringer.Pass(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if len(*got) != 1 || strings.Contains((*got)[0], "900 MB/s") {
+		t.Errorf("it got %v", *got)
+	}
+}
+
+func TestAWebhookThatRefusesIsAskedAgainAndNotFollowed(t *testing.T) {
+	t.Parallel()
+	for status, word := range map[int]string{http.StatusNotFound: "404", http.StatusTemporaryRedirect: "307"} {
+		fail, _ := ended("fail", v1alpha1.VerdictFail)
+		c := cluster(t, fail)
+		got, dir := hook(t, status)
+		bringer, _ := courier(c, NewMessenger(Config{Webhook: &Webhook{SecretDir: dir, Format: formatJSON, On: []string{"Fail"}}}, c))
+		for range 2 {
+			err := bringer.Pass(t.Context())
+			if err == nil || !strings.Contains(err.Error(), word) || !strings.Contains(err.Error(), "because of x") || len(err.Error()) > 1024 {
+				t.Errorf("%d: %v", status, err)
+			}
+		}
+		if n := len(*got); n != 2 || strings.Contains((*got)[1], "/elsewhere") {
+			t.Errorf("%d: it got %d requests: %v", status, n, *got)
+		}
+	}
+}
+
+func TestErrorsOfTheDestinationsNameTheField(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ text, want string }{
+		"unknown field": {"s4: {}", "results: "},
+		"no URL":        {"s3: {endpoint: s3.example.com, bucket: b}", "results.s3.endpoint"},
+		"credentials":   {"s3: {endpoint: 'https://u:p@s3.example.com', bucket: b}", "results.s3.endpoint"},
+		"no bucket":     {"s3: {endpoint: 'https://s3.example.com'}", "results.s3.bucket"},
+		"no CA":         {"s3: {endpoint: 'https://s3.example.com', bucket: b, caBundle: x}", "results.s3.caBundle"},
+		"format":        {"webhook: {format: teams}", "results.webhook.format"},
+		"outcome":       {"webhook: {format: slack, 'on': [Failed]}", "results.webhook.on"},
+		"too long":      {"cluster: " + strings.Repeat("x", maxConfigBytes), "longer than"},
+		"whole":         {"cluster: lab\ns3: {endpoint: 'https://s3.example.com/', bucket: b}\nwebhook: {format: slack, 'on': [Error]}", ""},
+	} {
+		file := filepath.Join(t.TempDir(), "results.yaml")
+		if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Open(file)
+		if (err != nil) != (c.want != "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
