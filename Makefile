@@ -25,8 +25,8 @@ help: ## Show this help
 
 ##@ Build
 .PHONY: build
-build: ## Build the programs into bin/
-	CGO_ENABLED=0 go build -trimpath -o bin/ ./cmd/...
+build: ## Build the programs into bin/; VERSION, or the commit, is in them
+	CGO_ENABLED=0 go build -trimpath -ldflags="-X main.version=$(or $(VERSION),$(shell git describe --tags --match 'v*' --always --dirty))" -o bin/ ./cmd/...
 
 .PHONY: image
 image: ## Build the container images as archives, without Docker
@@ -36,9 +36,13 @@ image: ## Build the container images as archives, without Docker
 push: ## Push images and chart to REGISTRY, and print how to install them from there
 	@hack/push.sh $(REGISTRY)
 
-.PHONY: plugin
-plugin: ## Build the kubectl plugin for PLATFORMS (default linux and darwin) into dist/
-	hack/plugin.sh
+.PHONY: release
+release: ## Make all files of the release VERSION in dist/, and publish nothing
+	@hack/release.sh $(VERSION)
+
+.PHONY: release-check
+release-check: ## Make a release, sign it, install it from a real registry, and upgrade it
+	@hack/test.sh release
 
 .PHONY: chart
 chart: ## Package the Helm chart into bin/
@@ -47,6 +51,10 @@ chart: ## Package the Helm chart into bin/
 .PHONY: install-yaml
 install-yaml: ## Write one file that installs everything, dist/install.yaml
 	mkdir -p dist && hack/chart.sh install-yaml > dist/install.yaml
+
+.PHONY: docs
+docs: ## Build the documentation site into bin/site; broken links are errors
+	@hack/docs.sh
 
 .PHONY: generate
 generate: ## Regenerate deepcopy, CRD, RBAC, references and schemas
@@ -58,7 +66,7 @@ fmt: ## Format the code
 	hack/tool.sh golangci-lint fmt
 
 .PHONY: lint
-lint: ## Run the linters
+lint: ## Run the linters, of the code and of the words
 	@hack/test.sh lint
 
 .PHONY: hooks

@@ -13,8 +13,6 @@
 #   ORALOAD    no = leave out what loads a database; see hack/image/build.sh
 set -euo pipefail
 REPO_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-# shellcheck source=lib/common.sh
-source "$REPO_DIR/hack/lib/common.sh"
 # shellcheck source=release/lib.sh
 source "$REPO_DIR/hack/release/lib.sh"
 

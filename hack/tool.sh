@@ -36,7 +36,7 @@ case ${1:-} in
 	exit 0
 	;;
 --list)
-	{ listed | cut -d' ' -f1; echo golangci-lint; echo observe; } | sort
+	{ listed | cut -d' ' -f1; echo golangci-lint; echo observe; echo olmbundle; } | sort
 	exit 0
 	;;
 esac
@@ -46,7 +46,7 @@ shift
 package=. sources=()
 case $name in
 golangci-lint) module=$tools/lint ;;
-observe) module=$tools/observe sources=("$tools"/observe/*.go) ;; # ours, and so may change
+observe | olmbundle) module=$tools/$name sources=("$tools/$name"/*.go) ;; # ours, and so may change
 *)
 	read -r _ package module < <(listed | awk -v n="$name" '$1 == n') ||
 		die "no tool $name; hack/tool.sh --list shows them"
@@ -57,6 +57,7 @@ binary=${XDG_CACHE_HOME:-$HOME/.cache}/nfsbench/tools/$name-$hash
 
 if [[ ! -x $binary ]]; then
 	mkdir -p "${binary%/*}"
+	if [[ $name == vale ]]; then BUILD_CGO=1; fi # its parsers are in C
 	gobuild "$name" "$module" -ldflags='-s -w' -o "$binary.$$" "$package"
 	mv "$binary.$$" "$binary"
 fi

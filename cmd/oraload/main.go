@@ -14,7 +14,14 @@ import (
 	"github.com/nfsbench/nfsbench/internal/oracle/program"
 )
 
+// version is set by the linker for releases: -X main.version=v1.2.3.
+var version = "dev"
+
 func main() {
+	if len(os.Args) == 2 && os.Args[1] == "--version" {
+		fmt.Println("oraload", version)
+		return
+	}
 	if env, again := withLibraryPath(os.Environ()); again {
 		if err := execAgain(env); err != nil {
 			fmt.Fprintf(os.Stderr, "oraload: start again with the library path of $ORACLE_HOME: %v\n", err)

@@ -32,12 +32,13 @@ build_key() {
 
 # gobuild TITLE MODULE ARGS... is go build with a line for each tenth of the
 # packages. A compiler that collects its garbage less often ends a fifth sooner.
+# BUILD_CGO=1 builds with a C compiler.
 gobuild() {
 	local title=$1 module=$2 jobs=()
 	shift 2
 	[[ -z ${BUILD_JOBS:-} ]] || jobs=(-p "$BUILD_JOBS")
 	say "building $title ..."
-	(cd "$module" && GOWORK=off CGO_ENABLED=0 GOGC=400 go build -v -trimpath "${jobs[@]}" "$@") 2> >(
+	(cd "$module" && GOWORK=off CGO_ENABLED="${BUILD_CGO:-0}" GOGC=400 go build -v -trimpath "${jobs[@]}" "$@") 2> >(
 		awk -v title="$title" '
 			/^[^ #:]+$/ { if (++n % 250 == 0) { printf "building %s: %d packages so far\n", title, n; fflush() }; next }
 			{ print; fflush() }' >&2

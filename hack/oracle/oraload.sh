@@ -8,6 +8,7 @@
 #   -o FILE      where to write it (default bin/oraload)
 #   GOARCH       default that of this machine
 #   BUILD_JOBS   packages compiled at once (default 2)
+#   VERSION      what oraload --version says
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cd "$here/../.."
@@ -26,5 +27,5 @@ esac
 cc=$(hack/oracle/zig.sh)
 # No debugging information: nothing of it is left after linking, and making it
 # takes a fifth of the time.
-CC=$cc CGO_ENABLED=1 CGO_CFLAGS='-O2 -g0' go build -p "${BUILD_JOBS:-2}" -tags netgo,osusergo -trimpath -buildvcs=false -ldflags='-s -w -buildid=' -o "$out" ./cmd/oraload
+CC=$cc CGO_ENABLED=1 CGO_CFLAGS='-O2 -g0' go build -p "${BUILD_JOBS:-2}" -tags netgo,osusergo -trimpath -buildvcs=false -ldflags="-s -w -buildid= ${VERSION:+-X main.version=$VERSION}" -o "$out" ./cmd/oraload
 GOARCH='' CGO_ENABLED=0 go run ./hack/oracle/glibc -most "$(cat "$here/glibc.version")" "$out"

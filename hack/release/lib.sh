@@ -1,6 +1,12 @@
 # shellcheck shell=bash
 # What push.sh and release.sh share: images as OCI layouts, and a chart that names them by
-# digest. Sourced, never run. Needs common.sh and REPO_DIR.
+# digest. Sourced, never run. Needs REPO_DIR.
+
+# Where a release is: the chart says so in one place. common.sh then gives REGISTRY the default of
+# developers.
+RELEASE_REGISTRY=${REGISTRY:-$(awk '$1 == "registry:" {print $2; exit}' "$REPO_DIR/charts/nfsbench/values.yaml")}
+# shellcheck source=../lib/common.sh
+source "$REPO_DIR/hack/lib/common.sh"
 
 IMAGES=(manager nfsbench)
 
@@ -52,6 +58,9 @@ package_chart() {
 	done
 	echo "$folder/nfsbench-${version#v}.tgz"
 }
+
+# archive FOLDER NAME... prints a tar archive that depends on the content of the files only.
+archive() { tar -C "$1" --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=go=rX,u=rwX -c "${@:2}"; }
 
 # push_release FOLDER VERSION REGISTRY CHART pushes the layouts in FOLDER and the chart. With
 # PLAIN_HTTP=yes the registry has no TLS.

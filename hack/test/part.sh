@@ -19,6 +19,7 @@ part=$1
 shift
 
 lint() {
+	hack/prose.sh || die "the words of the documentation: hack/prose.sh"
 	hack/tool.sh actionlint -shellcheck= -pyflakes= || die "actionlint complains about .github/workflows"
 	hack/tool.sh golangci-lint fmt --diff >/dev/null || die "unformatted code: make fmt"
 	# shellcheck disable=SC2046 # one package a line; the loader of databases needs a C compiler
@@ -29,10 +30,21 @@ lint() {
 generated() {
 	hack/verify.sh
 	hack/chart.sh conform
+	hack/docs.sh
+}
+
+# release installs the operator as a stranger does, on a cluster without one: what parts
+# before this one prepared is removed, and prepared again for those behind it.
+release() {
+	if [[ -e $RUN_DIR/env ]]; then
+		clean_up
+		rm "$RUN_DIR/env"
+	fi
+	hack/release/check.sh
 }
 
 case $part in
-lint | generated) "$part"; exit ;;
+lint | generated | release) "$part"; exit ;;
 esac
 
 parts=$RUN_DIR/parts
@@ -40,15 +52,29 @@ needs=$("$parts" needs "$part")
 for need in $needs; do "need_$need"; done
 echo "$SECONDS" >"$RUN_DIR/$part.needs"
 
+# meant OPTION... says whether the test that the caller names can be one of a row with these options.
+meant() {
+	local option name
+	[[ " ${args[*]} " == *" -run "* ]] || return 0
+	for option in "$@"; do
+		[[ $option == -run=* ]] || continue
+		for name in $(tr '|' ' ' <<<"${option#-run=}"); do
+			[[ "${args[*]}" != *"${name#^}"* ]] || return 0
+		done
+		return 1
+	done
+}
+
 # Lint runs govet on everything; go test need not. Many packages wait for most of their
 # time, so that one more than there are CPUs does no harm.
 jobs=$(($(nproc) + 1))
-rows=$("$parts" rows "$part") n=0 failed=0
+rows=$("$parts" rows "$part") n=0 failed=0 args=("$@")
 while read -r -a row; do
 	log=$RUN_DIR/$part.$((++n)) rerun=() options=() packages=()
 	for word in "${row[@]:3}"; do
 		if [[ $word == ./* ]]; then packages+=("$word"); else options+=("$word"); fi
 	done
+	meant "${options[@]}" || continue
 	if ((row[2] && !$#)); then # who names a test wants its first outcome
 		rerun=(--rerun-fails=1 --rerun-fails-max-failures=5 --rerun-fails-run-root-test --packages "${packages[*]}")
 		packages=()
