@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Check what changed: its format, the linters on its packages, and the unit tests of
+# Check what changed: its format, its words, the linters on its packages, and the unit tests of
 # its packages and of those that import them, without the race detector. For each
 # edit; `make test` is the gate.
 #
@@ -26,6 +26,8 @@ fi
 [[ -n $files ]] || { say "nothing differs from $base"; exit 0; }
 
 say "$(wc -l <<<"$files") files differ from $base"
+mapfile -t pages < <(grep '\.md$' <<<"$files" || true)
+if ((${#pages[@]})); then hack/prose.sh "${pages[@]}"; fi
 mapfile -t go < <(grep '\.go$' <<<"$files" || true)
 if ((${#go[@]})); then
 	unformatted=$(hack/tool.sh golangci-lint fmt --diff "${go[@]}" || true)

@@ -4,16 +4,18 @@ import "k8s.io/apimachinery/pkg/api/resource"
 
 // Protocol is how the data is reached.
 //
+// +kubebuilder:validation:XValidation:rule="self.version != 'NFSv4.2' || self.client == 'Kernel'",message="Direct NFS does not speak NFSv4.2: set protocol.version to NFSv4.1, or protocol.client to Kernel"
+// +kubebuilder:validation:XValidation:rule="!has(self.transport) || self.transport == 'TCP' || self.client == 'Kernel'",message="Direct NFS uses TCP: leave out protocol.transport, or set protocol.client to Kernel"
 // +kubebuilder:validation:XValidation:rule="self.version != 'pNFS' || !has(self.security) || self.security == 'sys'",message="pNFS works with security sys only: set protocol.security to sys, or protocol.version to NFSv4.1"
 // +kubebuilder:validation:XValidation:rule="!has(self.nconnect) || self.client == 'Kernel'",message="protocol.nconnect is an option of the kernel client: leave it out, or set protocol.client to Kernel; Direct NFS takes its connections from protocol.paths"
 // +kubebuilder:validation:XValidation:rule="!has(self.nconnect) || self.nconnect == 1 || self.version != 'NFSv4.0'",message="protocol.nconnect is not good for NFSv4.0: use NFSv3 or NFSv4.1, or leave nconnect out"
 // +kubebuilder:validation:XValidation:rule="!has(self.doNotRoute) || self.doNotRoute == 'Disabled' || self.client == 'DirectNFS'",message="protocol.doNotRoute is an oranfstab attribute: leave it out, or set protocol.client to DirectNFS"
-// +kubebuilder:validation:XValidation:rule="self.client != 'Kernel' || !has(self.paths) || self.paths.select != 'Explicit' || (size(self.paths.explicit) == 1 && !has(self.paths.explicit[0].local))",message="the kernel client mounts one address and chooses its own local address: give one protocol.paths.explicit entry without local, or use client: DirectNFS"
+// +kubebuilder:validation:XValidation:rule="self.client != 'Kernel' || !has(self.paths) || self.paths.select != 'Explicit' || (size(self.paths.explicit) == 1 && !has(self.paths.explicit[0].local) && !has(self.paths.explicit[0].localInterface))",message="the kernel client mounts one address and chooses its own local address: give one protocol.paths.explicit entry without local and localInterface, or use client: DirectNFS"
 // +kubebuilder:validation:XValidation:rule="self.client != 'Kernel' || !has(self.userID) || self.userID > 0",message="pods with a kernel mount may not run as root: set protocol.userID to the owner of the files, or use client: DirectNFS"
 // +kubebuilder:validation:XValidation:rule="!has(self.oranfstab) || self.oranfstab == 'Enabled' || (self.client == 'DirectNFS' && self.version == 'NFSv3')",message="without an oranfstab Oracle's Direct NFS speaks NFSv3: set protocol.client to DirectNFS and protocol.version to NFSv3, or leave out protocol.oranfstab"
 // +kubebuilder:validation:XValidation:rule="!has(self.oranfstab) || self.oranfstab == 'Enabled' || ((!has(self.doNotRoute) || self.doNotRoute == 'Disabled') && (!has(self.paths) || self.paths.select != 'Explicit' || (size(self.paths.explicit) == 1 && !has(self.paths.explicit[0].local))))",message="without an oranfstab Oracle's Direct NFS uses the one address of the mount: leave out protocol.doNotRoute, and give one protocol.paths.explicit entry without local"
 type Protocol struct {
-	// version of NFS.
+	// version of NFS. Only the kernel client speaks NFSv4.2.
 	// +optional
 	// +default="NFSv3"
 	Version NFSVersion `json:"version,omitempty"`
@@ -23,6 +25,10 @@ type Protocol struct {
 	// +optional
 	// +default="DirectNFS"
 	Client NFSClient `json:"client,omitempty"`
+	// transport is TCP or RDMA. RDMA is an option of the kernel client, and needs nodes and a
+	// server with RDMA. The mount's counters prove which one carried the load. Without this field, TCP.
+	// +optional
+	Transport Transport `json:"transport,omitempty"`
 	// paths are the addresses to use. Without it, all.
 	// +optional
 	Paths *Paths `json:"paths,omitempty"`
@@ -80,7 +86,7 @@ type Protocol struct {
 
 // NFSVersion is a version of NFS, named as in an oranfstab.
 //
-// +kubebuilder:validation:Enum=NFSv3;NFSv4.0;NFSv4.1;pNFS
+// +kubebuilder:validation:Enum=NFSv3;NFSv4.0;NFSv4.1;NFSv4.2;pNFS
 type NFSVersion string
 
 // The versions of NFS.
@@ -88,8 +94,17 @@ const (
 	NFSv3  NFSVersion = "NFSv3"
 	NFSv40 NFSVersion = "NFSv4.0"
 	NFSv41 NFSVersion = "NFSv4.1"
+	NFSv42 NFSVersion = "NFSv4.2"
 	PNFS   NFSVersion = "pNFS"
 )
+
+// Transport carries NFS.
+//
+// +kubebuilder:validation:Enum=TCP;RDMA
+type Transport string
+
+// TransportRDMA is NFS over RDMA.
+const TransportRDMA Transport = "RDMA"
 
 // NFSClient is who speaks NFS.
 //
@@ -140,7 +155,8 @@ type Paths struct {
 	// +kubebuilder:validation:MaxItems=8
 	// +kubebuilder:validation:XValidation:rule="size(self) <= 4",message="an oranfstab takes at most four paths per server: list at most four protocol.paths.explicit"
 	// +kubebuilder:validation:XValidation:rule="self.all(p, self.exists_one(q, q.path == p.path && (has(q.local) ? q.local : '') == (has(p.local) ? p.local : '')))",message="a path is listed twice in protocol.paths.explicit: remove one"
-	// +kubebuilder:validation:XValidation:rule="self.all(p, !isIP(p.path) || ip(p.path).family() != 4 || self.all(q, q.path == p.path || !isIP(q.path) || ip(q.path).family() != 4 || !cidr(p.path + '/24').containsIP(q.path)))",message="two protocol.paths.explicit addresses are in one /24 subnet: Linux sends all traffic of a subnet through one interface, so use addresses in different subnets"
+	// +kubebuilder:validation:XValidation:rule="self.all(p, !isIP(p.path) || self.all(q, q.path == p.path || !isIP(q.path) || !cidr(p.path + (ip(p.path).family() == 4 ? '/24' : '/64')).containsIP(q.path)))",message="two protocol.paths.explicit addresses are in one subnet (/24, or /64 with IPv6): Linux sends all traffic of a subnet through one interface, so use addresses in different subnets"
+	// +kubebuilder:validation:XValidation:rule="self.all(p, !has(p.localInterface) || self.exists_one(q, q.path == p.path))",message="a path with localInterface in protocol.paths.explicit is listed twice: give each path one interface"
 	Explicit []Path `json:"explicit,omitempty"`
 }
 
@@ -158,6 +174,9 @@ const (
 )
 
 // Path is one channel: where from and where to.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.local) || !has(self.localInterface)",message="protocol.paths.explicit[] has local and localInterface: give one of them"
+// +kubebuilder:validation:XValidation:rule="!has(self.local) || !isIP(self.local) || !isIP(self.path) || ip(self.local).family() == ip(self.path).family()",message="protocol.paths.explicit[].local and path must be of the same IP version"
 type Path struct {
 	// local is the client address to use. It must exist in the pod (a
 	// secondary network, for example). Without it, routing decides.
@@ -166,6 +185,13 @@ type Path struct {
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:XValidation:rule="isIP(self)",message="protocol.paths.explicit[].local must be an IP address of the client"
 	Local string `json:"local,omitempty"`
+	// localInterface is the network interface of the pod to connect from, for example net1
+	// of Multus. Each client uses its own address on it.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=15
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`
+	LocalInterface string `json:"localInterface,omitempty"`
 	// path is the server address.
 	// +required
 	// +kubebuilder:validation:MinLength=1

@@ -223,6 +223,10 @@ type ResolvedPath struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Local string `json:"local,omitempty"`
+	// localInterface is the network interface of the client, where one was declared.
+	// +optional
+	// +kubebuilder:validation:MaxLength=15
+	LocalInterface string `json:"localInterface,omitempty"`
 	// path is the server address.
 	// +required
 	// +kubebuilder:validation:MaxLength=253

@@ -2,12 +2,12 @@ package v1alpha1
 
 import "k8s.io/apimachinery/pkg/api/resource"
 
-// Storage is where the data lives: exactly one of trident, claim, export and
+// Storage is where the data lives: exactly one of storageClass, trident, claim, export and
 // embedded; and array, where the storage itself can be asked.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.embedded), has(self.export), has(self.claim), has(self.trident)].filter(x, x).size() == 1",message="give exactly one of storage.trident, storage.claim, storage.export and storage.embedded"
+// +kubebuilder:validation:XValidation:rule="[has(self.embedded), has(self.export), has(self.claim), has(self.trident), has(self.storageClass)].filter(x, x).size() == 1",message="give exactly one of storage.storageClass, storage.trident, storage.claim, storage.export and storage.embedded"
 // +kubebuilder:validation:XValidation:rule="!has(self.array) || !has(self.embedded)",message="storage.embedded has counters of its own: remove storage.array"
-// +kubebuilder:validation:XValidation:rule="!has(self.array) || !has(self.array.ontap) || has(self.trident) || has(self.claim) || (has(self.array.ontap.managementLIF) && has(self.array.ontap.svm))",message="storage.array.ontap needs managementLIF and svm where they cannot be taken from a Trident backend"
+// +kubebuilder:validation:XValidation:rule="!has(self.array) || !has(self.array.ontap) || has(self.trident) || has(self.claim) || has(self.storageClass) || (has(self.array.ontap.managementLIF) && has(self.array.ontap.svm))",message="storage.array.ontap needs managementLIF and svm where they cannot be taken from a Trident backend"
 // +kubebuilder:validation:XValidation:rule="!has(self.trident) || !has(self.trident.moveTo) || (has(self.array) && has(self.array.ontap))",message="storage.trident.moveTo is a job of the array: give storage.array.ontap with an account that may modify /api/storage/volumes"
 type Storage struct {
 	// embedded is an NFS server that the operator runs beside the benchmark:
@@ -21,6 +21,9 @@ type Storage struct {
 	// claim is a PersistentVolumeClaim that exists.
 	// +optional
 	Claim *ClaimStorage `json:"claim,omitempty"`
+	// storageClass is a volume that a StorageClass gives for the run.
+	// +optional
+	StorageClass *StorageClassStorage `json:"storageClass,omitempty"`
 	// trident is a volume that NetApp Trident provisions for the run.
 	// +optional
 	Trident *TridentStorage `json:"trident,omitempty"`

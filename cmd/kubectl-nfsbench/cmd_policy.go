@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -73,17 +74,32 @@ func writePolicy(w io.Writer, p policy.Policy, namespace string) error {
 	for _, b := range backends {
 		fmt.Fprintf(t, "  %s\tSVM %s at %s\t%s\n", b.Name, b.SVM, b.ManagementLIF, b.DriverName())
 	}
+	classes := slices.DeleteFunc(slices.Clone(p.StorageClasses),
+		func(c policy.StorageClass) bool { return !mine(c.Namespaces) })
+	fmt.Fprintf(t, "\nStorageClasses (storage.storageClass.name): %s\n", noneOf(classes))
+	for _, c := range classes {
+		bound := "any size"
+		if c.MaxSize != "" {
+			bound = "at most " + c.MaxSize
+		}
+		fmt.Fprintf(t, "  %s\t%s\n", c.Name, bound)
+	}
 	host := "no"
 	if mine(p.HostNetwork) {
 		host = "yes"
 	}
 	fmt.Fprintf(t, "\nHost network (pods.hostNetwork): %s\n", host)
+	fmt.Fprintf(t, "Labels of pods (pods.labels):\t%s\n", listOf(p.Pods.Labels))
+	fmt.Fprintf(t, "Priority classes:\t%s\n", listOf(p.Pods.PriorityClasses))
+	fmt.Fprintf(t, "Runtime classes:\t%s\n", listOf(p.Pods.RuntimeClasses))
 	fmt.Fprintf(t, "\nEmbedded server:\tat most %s\n", p.Embedded.MaxSize)
 	fmt.Fprintf(t, "Load pods:\tat most %d for each benchmark\n", p.Limits.Clients)
 	fmt.Fprintf(t, "Time of a run:\tat most %s\n", p.Limits.MaxHold.Duration)
 	fmt.Fprintf(t, "Results:\tat most %s in the namespace\n", &p.Limits.ResultBytes)
 	return t.Flush()
 }
+
+func listOf(names []string) string { return cmp.Or(strings.Join(names, ", "), "none") }
 
 func noneOf[T any](list []T) string {
 	if len(list) == 0 {

@@ -30,7 +30,8 @@ func newRunCommand(a *app) *cobra.Command {
 	var o runOptions
 	var f loadFlags
 	cmd := &cobra.Command{
-		Use:   "run NAME --export SERVER[,SERVER...]:/PATH|--claim NAME|--embedded SIZE | run -f FILE",
+		Use: "run NAME --export SERVER[,SERVER...]:/PATH|--claim NAME|--embedded SIZE | run --storage-class NAME | " +
+			"run -f FILE",
 		Short: "Start a benchmark from flags, or benchmarks and suites from a file",
 		Long: `Create an NFSBenchmark from flags, or what a file declares.
 
@@ -41,6 +42,11 @@ A file may be what 'kubectl get -o yaml' printed: run leaves out its status, so
 that --generate-name runs an earlier benchmark again as it was. The cluster checks
 everything before it accepts it; --dry-run=server asks for that only.
 
+With --storage-class and without NAME it measures a volume of the class for three minutes,
+prints the report, and removes the benchmark, the claim and the volume, also after
+Ctrl-C. --compare measures two classes in turns, with --duration as the time of
+each in all rounds, and says which is better and whether that is significant.
+
 With --watch the command waits for the end, and the exit code is 0 if the run succeeded
 and its verdict is neither Fail nor Regressed, 1 if it did not succeed, and 3 if
 the verdict is Fail or Regressed.`,
@@ -50,6 +56,10 @@ the verdict is Fail or Regressed.`,
   # two LIFs of an array with Direct NFS, random reads of 8 KiB
   kubectl nfsbench run dnfs --export 192.0.2.11,198.51.100.11:/vol/oradata --pattern RandomRead
 
+  # how fast is a StorageClass, and is another one faster? Nothing stays
+  kubectl nfsbench run --storage-class ontap-nas
+  kubectl nfsbench run --storage-class ontap-nas --compare nfs-csi --pattern RandomRead
+
   # the manifest only
   kubectl nfsbench run demo --embedded 1Gi --dry-run=client -o yaml > demo.yaml
 
@@ -58,6 +68,12 @@ the verdict is Fail or Regressed.`,
   kubectl get nfsb demo -o yaml | kubectl nfsbench run -f - --generate-name`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.checkClass(cmd.Flags(), o, args); err != nil {
+				return cli.BadInput(err)
+			}
+			if f.once(o, args) {
+				return a.runClass(cmd, &f)
+			}
 			objects, err := o.objects(cmd, args, &f)
 			if err != nil {
 				return cli.BadInput(err)
@@ -81,7 +97,7 @@ the verdict is Fail or Regressed.`,
 
 // objects are what the flags or the file declare.
 func (o runOptions) objects(cmd *cobra.Command, args []string, f *loadFlags) ([]*unstructured.Unstructured, error) {
-	if err := o.check(args); err != nil {
+	if err := o.check(args, f.storageClass != ""); err != nil {
 		return nil, err
 	}
 	var objects []*unstructured.Unstructured
@@ -92,7 +108,11 @@ func (o runOptions) objects(cmd *cobra.Command, args []string, f *loadFlags) ([]
 		}
 	} else {
 		objects = make([]*unstructured.Unstructured, 1)
-		objects[0], err = f.benchmark(cmd.Flags(), args[0])
+		name := "class-" + f.storageClass
+		if len(args) > 0 {
+			name = args[0]
+		}
+		objects[0], err = f.benchmark(cmd.Flags(), name)
 	}
 	if err != nil {
 		return nil, err
@@ -100,7 +120,7 @@ func (o runOptions) objects(cmd *cobra.Command, args []string, f *loadFlags) ([]
 	return objects, o.setNames(objects)
 }
 
-func (o runOptions) check(args []string) error {
+func (o runOptions) check(args []string, named bool) error {
 	switch {
 	case o.dryRun != "none" && o.dryRun != "client" && o.dryRun != "server":
 		return fmt.Errorf("--dry-run is %q; use none, client or server", o.dryRun)
@@ -108,8 +128,9 @@ func (o runOptions) check(args []string) error {
 		return fmt.Errorf("--output is %q; use yaml, json or name", o.output)
 	case o.watch && o.dryRun != "none":
 		return errors.New("with --dry-run there is nothing to watch: leave out one of the two")
-	case o.file == "" && len(args) == 0 && o.name == "":
-		return errors.New("nothing to run: give a NAME with --export, --claim or --embedded, or a file with -f")
+	case o.file == "" && len(args) == 0 && o.name == "" && !named:
+		return errors.New("nothing to run: give a NAME with --export, --claim or --embedded, or --storage-class, or a file " +
+			"with -f")
 	case o.file != "" && len(args) > 0:
 		return fmt.Errorf("%q and -f both say what to run: use --name %s to rename what is in the file", args[0], args[0])
 	case o.name != "" && o.file == "":

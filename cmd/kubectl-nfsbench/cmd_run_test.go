@@ -50,6 +50,11 @@ func TestRunFromFlagsWritesNothingButWhatWasGiven(t *testing.T) {
 			[]string{"--claim", "data", "--workload", "slob-scan"},
 			`{protocol: {}, storage: {claim: {name: data}}, workload: {slob: {access: FullTableScan}}}`,
 		},
+		"a class": {
+			"four files of the default size would not fit",
+			[]string{"--storage-class", "gold", "--size", "1Gi"},
+			`{protocol: {}, storage: {storageClass: {name: gold, size: 1Gi}}, workload: {raw: {pattern: Read, fileSize: 128Mi}}}`,
+		},
 		"embedded": {
 			"four files of the default size would not fit",
 			[]string{"--embedded", "1Gi", "--paths", "2", "--pattern", "RandomRead"},
@@ -101,14 +106,20 @@ func TestRunRefusesWhatItDoesNotUnderstand(t *testing.T) {
 		in   string
 		want string
 	}{
+		"a size of what": {[]string{"x", "--claim", "a", "--size", "1Gi"}, "", "--size goes with --storage-class"},
+		"compare named":  {[]string{"x", "--storage-class", "a", "--compare", "b"}, "", "leave out NAME"},
+		"compare itself": {[]string{"--storage-class", "a", "--compare", "a"}, "", "compared with itself"},
+		"few rounds":     {[]string{"--storage-class", "a", "--compare", "b", "--rounds", "3"}, "", "give at least 5"},
+		"rounds of what": {[]string{"--storage-class", "a", "--rounds", "5"}, "", "--rounds goes with --compare"},
+		"a class -w":     {[]string{"--storage-class", "a", "--watch"}, "", "or give a NAME"},
 		"nothing":        {[]string{}, "", "nothing to run"},
-		"no storage":     {[]string{"x"}, "", "0 of --export, --claim and --embedded"},
-		"two storages":   {[]string{"x", "--claim", "a", "--embedded", "1Gi"}, "", "2 of --export, --claim and --embedded"},
+		"no storage":     {[]string{"x"}, "", "0 of --export, --claim, --storage-class and --embedded"},
+		"two storages":   {[]string{"x", "--claim", "a", "--embedded", "1Gi"}, "", "2 of --export, --claim, --storage-class and --embedded"},
 		"bad export":     {[]string{"x", "--export", "server/path"}, "", "write SERVER:/PATH"},
 		"empty server":   {[]string{"x", "--export", "a,,b:/x"}, "", "write SERVER:/PATH"},
 		"bad pattern":    {[]string{"x", "--claim", "a", "--pattern", "seq"}, "", "use Read, Overwrite, Copy, RandomRead, RandomWrite"},
 		"bad client":     {[]string{"x", "--claim", "a", "--client", "nfs"}, "", "use DirectNFS, Kernel"},
-		"bad version":    {[]string{"x", "--claim", "a", "--version-nfs", "5"}, "", "use NFSv3, NFSv4.0, NFSv4.1, pNFS"},
+		"bad version":    {[]string{"x", "--claim", "a", "--version-nfs", "5"}, "", "use NFSv3, NFSv4.0, NFSv4.1, NFSv4.2, pNFS"},
 		"paths a number": {[]string{"x", "--claim", "a", "--paths", "2"}, "", "All, Local, Remote, or the addresses"},
 		"embedded paths": {[]string{"x", "--embedded", "1Gi", "--paths", "local"}, "", "how many addresses"},
 		"bad workload":   {[]string{"x", "--claim", "a", "--workload", "slob"}, "", "use raw, calibrate, slob-read, slob-scan"},

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -97,6 +99,9 @@ func asNew(u *unstructured.Unstructured) *unstructured.Unstructured {
 		} {
 			delete(annotations, name)
 		}
+		maps.DeleteFunc(annotations, func(name, _ string) bool {
+			return strings.HasPrefix(name, v1alpha1.AnnotationDelivered)
+		})
 		u.SetAnnotations(annotations)
 		labels := u.GetLabels()
 		for _, name := range []string{

@@ -21,6 +21,9 @@ import (
 // of the API; what has no flag is for a file.
 type loadFlags struct {
 	export, claim, embedded   string
+	storageClass, size        string
+	compare                   string // another class
+	rounds                    int    // of a comparison
 	client, nfsVersion, paths string
 	load                      cli.Load
 	clients                   int32
@@ -32,8 +35,15 @@ func (f *loadFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.claim, "claim", "", "a PersistentVolumeClaim")
 	fs.StringVar(&f.embedded, "embedded", "",
 		"size of an NFS server of the operator's own, such as 2Gi: to try, not to measure storage")
+	fs.StringVar(&f.storageClass, "storage-class", "",
+		"a StorageClass; without NAME the command measures it, prints the report and removes everything")
+	fs.StringVar(&f.size, "size", "10Gi", "with --storage-class, size of the volume")
+	fs.StringVar(&f.compare, "compare", "",
+		"with --storage-class and without NAME, another class to measure in turns with it")
+	fs.IntVar(&f.rounds, "rounds", classRounds, "with --compare, how often each class is measured")
 	fs.StringVar(&f.client, "client", "", "who speaks NFS: DirectNFS or Kernel (default DirectNFS)")
-	fs.StringVar(&f.nfsVersion, "version-nfs", "", "version of NFS: NFSv3, NFSv4.0, NFSv4.1 or pNFS (default NFSv3)")
+	fs.StringVar(&f.nfsVersion, "version-nfs", "",
+		"version of NFS: NFSv3, NFSv4.0, NFSv4.1, NFSv4.2 with the client Kernel, or pNFS (default NFSv3)")
 	fs.StringVar(&f.paths, "paths", "", "All, Local, Remote or addresses of the export to use, such as "+
 		"192.0.2.11,198.51.100.11; with --embedded how many (default all)")
 	f.load.Register(cmd)
@@ -49,7 +59,8 @@ func clients() []string {
 // checkUnused refuses these flags beside a file.
 func (*loadFlags) checkUnused(fs *pflag.FlagSet) error {
 	for _, flag := range []string{
-		"export", "claim", "embedded", "client", "version-nfs", "paths", "workload", "pattern", "duration", "clients",
+		"export", "claim", "embedded", "storage-class", "size", "compare", "rounds", "client", "version-nfs", "paths",
+		"workload", "pattern", "duration", "clients",
 	} {
 		if fs.Changed(flag) {
 			return fmt.Errorf("--%s does not go with -f: change the file instead", flag)
@@ -109,9 +120,12 @@ func (f *loadFlags) storage() (map[string]any, error) {
 	if f.embedded != "" {
 		storage = append(storage, map[string]any{"embedded": map[string]any{"size": f.embedded}})
 	}
+	if f.storageClass != "" {
+		storage = append(storage, map[string]any{"storageClass": map[string]any{"name": f.storageClass, "size": f.size}})
+	}
 	if len(storage) != 1 {
-		return nil, fmt.Errorf(
-			"%d of --export, --claim and --embedded are given: give one, for that is the storage to measure", len(storage))
+		return nil, fmt.Errorf("%d of --export, --claim, --storage-class and --embedded are given: give one, for that is "+
+			"the storage to measure", len(storage))
 	}
 	return storage[0], nil
 }
@@ -159,8 +173,8 @@ func (f *loadFlags) protocol(storage map[string]any) (map[string]any, error) {
 }
 
 // workload builds spec.workload. Files of a raw load are made small enough for an
-// embedded server, whose size is all that the flags say of it: together three quarters
-// of it at most. An invalid size is for the cluster to refuse.
+// embedded server and for a volume of a class, whose size is all that the flags say of it:
+// together three quarters of it at most. An invalid size is for the cluster to refuse.
 func (f *loadFlags) workload() map[string]any {
 	switch f.load.Workload {
 	case cli.WorkloadCalibrate:
@@ -171,7 +185,11 @@ func (f *loadFlags) workload() map[string]any {
 		return map[string]any{"slob": map[string]any{"access": runfile.AccessFullTableScan}}
 	}
 	raw := map[string]any{"pattern": f.load.Pattern}
-	if size, err := resource.ParseQuantity(f.embedded); err == nil {
+	own := f.embedded
+	if f.storageClass != "" {
+		own = f.size
+	}
+	if size, err := resource.ParseQuantity(own); err == nil {
 		files := runfile.DefaultJobs * int64(max(f.clients, 1))
 		if f.load.Pattern == runfile.PatternCopy {
 			files *= 2

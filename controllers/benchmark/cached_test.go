@@ -47,12 +47,14 @@ func settled() *v1alpha1.NFSBenchmark {
 func TestTheCacheHoldsOfASettledBenchmarkWhatSuitesAndMetricsRead(t *testing.T) {
 	t.Parallel()
 	whole := settled()
+	const delivered, copied = v1alpha1.AnnotationDelivered + "s3", v1alpha1.AnnotationDelivered + "webhook"
+	whole.Annotations[delivered], whole.Annotations[copied] = string(whole.UID), "uid of another"
 	out, err := reduceSettled(whole.DeepCopy())
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := whole.DeepCopy()
-	want.Annotations = nil
+	want.Annotations = map[string]string{delivered: string(whole.UID)}
 	delete(want.Labels, "stranger.example/x")
 	want.Spec = v1alpha1.NFSBenchmarkSpec{
 		Protocol: v1alpha1.Protocol{Version: whole.Spec.Protocol.Version, Client: whole.Spec.Protocol.Client},

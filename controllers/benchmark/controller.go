@@ -93,8 +93,12 @@ func NewReconciler(o Options) *Reconciler {
 		r.hold, r.admit, r.resolve, r.enqueue, r.provision, r.survey, r.mountExport, r.configure,
 		r.runLoad, r.collect,
 	}
-	r.finished = []phase{r.keep, r.stopLoad, r.cleanFiles, r.reportMove, r.remove, r.removeTrident, r.release}
-	r.deleted = []phase{r.stopLoad, r.cleanFiles, r.reportMove, r.remove, r.removeTrident, r.removeResult, r.release}
+	r.finished = []phase{
+		r.keep, r.stopLoad, r.cleanFiles, r.reportMove, r.remove, r.removeClassVolume, r.removeTrident, r.release,
+	}
+	r.deleted = []phase{
+		r.stopLoad, r.cleanFiles, r.reportMove, r.remove, r.removeClassVolume, r.removeTrident, r.removeResult, r.release,
+	}
 	return r
 }
 
@@ -111,6 +115,7 @@ func NewReconciler(o Options) *Reconciler {
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get;list;watch;create;update;delete
 // +kubebuilder:rbac:groups="",resources=persistentvolumes,verbs=get;create;patch;delete
+// +kubebuilder:rbac:groups=storage.k8s.io,resources=storageclasses,verbs=get
 
 // Reconcile runs the phases in order and writes the status exactly once.
 func (r *Reconciler) Reconcile(ctx context.Context, b *v1alpha1.NFSBenchmark) (ctrl.Result, error) {

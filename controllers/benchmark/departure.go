@@ -149,8 +149,7 @@ func (r *Reconciler) cleanFiles(ctx context.Context, s *scope) (next, error) {
 	if d := s.b.Spec.Database; d != nil && d.External != nil { // the operator did not make it, and cannot clean it up
 		return r.reportKeptSchemas(ctx, s)
 	}
-	own := s.b.Spec.Storage.Embedded != nil || s.b.Spec.Storage.Trident != nil // goes with all that is on it
-	if own || isCleanedUp(s.b) || !manifest.CleansFiles(s.b) {
+	if storageGoes(s.b) || isCleanedUp(s.b) || !manifest.CleansFiles(s.b) {
 		return next{}, nil
 	}
 	left, err := r.filesMayBeLeft(ctx, s)
@@ -169,6 +168,12 @@ func (r *Reconciler) cleanFiles(ctx context.Context, s *scope) (next, error) {
 		return s.wait(v1alpha1.ReasonCleaningUp, "removing the files of the run from the export", soon)
 	}
 	return next{}, nil
+}
+
+// storageGoes says that the storage of a run goes with it, and all that is on it.
+func storageGoes(b *v1alpha1.NFSBenchmark) bool {
+	st := b.Spec.Storage
+	return st.Embedded != nil || st.Trident != nil || st.StorageClass != nil
 }
 
 // leave gives up on what cannot be removed from here. There is no record of that
@@ -277,12 +282,16 @@ func claimOf(b *v1alpha1.NFSBenchmark) string {
 
 func exportsOf(b *v1alpha1.NFSBenchmark) string {
 	switch st := b.Spec.Storage; {
-	case plan.RedoExport(b) != "":
-		return fmt.Sprintf("%s:%s (redo logs: %s)", st.Export.Servers[0], st.Export.Path, st.Export.RedoPath)
 	case st.Export != nil:
-		return st.Export.Servers[0] + ":" + st.Export.Path
+		source := runfile.MountSource(st.Export.Servers[0], st.Export.Path)
+		if redo := plan.RedoExport(b); redo != "" {
+			source += " (redo logs: " + redo + ")"
+		}
+		return source
 	case st.Claim != nil:
 		return "claim " + st.Claim.Name
+	case st.StorageClass != nil:
+		return "a volume of class " + st.StorageClass.Name
 	default:
 		return "the embedded server"
 	}
@@ -326,7 +335,13 @@ func (s *scope) children() []client.Object {
 	if t := s.b.Spec.Storage.Trident; t != nil && t.BackendName != "" {
 		out = append(out, &batchv1.Job{ObjectMeta: s.meta(s.names.Probe)})
 	}
-	if st := s.b.Spec.Storage; plan.NeedsVolume(s.b) && st.Claim == nil && st.Trident == nil {
+	if st := s.b.Spec.Storage; st.Claim != nil || st.StorageClass != nil {
+		out = append(out, &batchv1.Job{ObjectMeta: s.meta(s.names.Mount)})
+	}
+	if s.b.Spec.Storage.StorageClass != nil {
+		out = append(out, &corev1.PersistentVolumeClaim{ObjectMeta: s.meta(s.names.Claim)})
+	}
+	if plan.NeedsVolume(s.b) && !isForeign(s.b) {
 		out = append(out,
 			&corev1.PersistentVolumeClaim{ObjectMeta: s.meta(s.names.Claim)},
 			&corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: s.names.Volume}})
@@ -386,12 +401,36 @@ func (r *Reconciler) isGone(ctx context.Context, b *v1alpha1.NFSBenchmark, obj c
 // owner reference would do so too, but later: a benchmark that is made again
 // under the same name would find it and wait.
 func (r *Reconciler) removeResult(ctx context.Context, s *scope) (next, error) {
+	if s.b.Spec.Cleanup.Results == v1alpha1.CleanupRetain {
+		if n, err := r.keepResult(ctx, s); err != nil || n.Stop {
+			return n, err
+		}
+	}
 	gone, err := r.deleteOurs(ctx, s.b, &corev1.ConfigMap{ObjectMeta: s.meta(s.names.Result)})
 	if err != nil {
 		return next{}, err
 	}
 	if !gone {
 		return s.wait(v1alpha1.ReasonCleaningUp, "waiting for the result to go", soon)
+	}
+	return next{}, nil
+}
+
+// keepResult copies the result of a deleted benchmark to a ConfigMap that stays.
+func (r *Reconciler) keepResult(ctx context.Context, s *scope) (next, error) {
+	cm := &corev1.ConfigMap{ObjectMeta: s.meta(s.names.Result)}
+	found, err := find(ctx, r.Reader, cm, "the results")
+	if err != nil || !found || !isOurs(s.b, cm) || len(cm.BinaryData) == 0 {
+		return next{}, err
+	}
+	kept := manifest.KeptResult(s.b, cm)
+	err = r.Client.Create(ctx, kept)
+	switch {
+	case apierrors.IsForbidden(err):
+		return s.wait(v1alpha1.ReasonCleaningUp, fmt.Sprintf("the result cannot be kept in ConfigMap %q: %v; make "+
+			"room, or set spec.cleanup.results to Delete", kept.Name, err), leftoverCheck)
+	case err != nil && !apierrors.IsAlreadyExists(err):
+		return next{}, fmt.Errorf("keep the result in ConfigMap %q: %w", kept.Name, err)
 	}
 	return next{}, nil
 }

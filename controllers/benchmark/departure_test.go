@@ -3,6 +3,7 @@ package benchmark
 import (
 	"testing"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,12 +18,17 @@ import (
 func reconcilerWith(t *testing.T, objects ...client.Object) *Reconciler {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	if err := corev1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, batchv1.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
 	}
-	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&corev1.PersistentVolumeClaim{}).Build()
+	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&corev1.PersistentVolumeClaim{}).
+		WithIndex(&corev1.Event{}, "involvedObject.kind", nothing).WithIndex(&corev1.Event{}, "involvedObject.name", nothing).Build()
 	return &Reconciler{Options: Options{Client: c, Reader: c}}
 }
+
+func nothing(client.Object) []string { return nil }
 
 func TestOnlyWhatIsOursIsDeleted(t *testing.T) {
 	t.Parallel()

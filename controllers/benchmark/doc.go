@@ -8,8 +8,8 @@
 // calls therefore loses nothing: its successor finds the same facts.
 //
 //	under way: hold → admit → resolve → enqueue → provision → survey → mountExport → configure → runLoad → collect
-//	finished:  keep → stopLoad → cleanFiles → reportMove → remove → removeTrident → release
-//	deleted:   stopLoad → cleanFiles → reportMove → remove → removeTrident → removeResult → release
+//	finished:  keep → stopLoad → cleanFiles → reportMove → remove → removeClassVolume → removeTrident → release
+//	deleted:   stopLoad → cleanFiles → reportMove → remove → removeClassVolume → removeTrident → removeResult → release
 //
 // The phases are grouped by concern, and files begin with its name: storage_*.go finds,
 // locks, provisions and asks the storage (hold to mountExport), load_*.go writes the plan and

@@ -100,7 +100,7 @@ func (r *Reconciler) explainDatabase(ctx context.Context, s *scope, f *runfile.F
 // its files stay, so that the next run need not create it. Empty is that nothing does. It is
 // told once in an event too, for the status goes with the benchmark.
 func (s *scope) reportKeptDatabase() string {
-	gone := s.b.Spec.Storage.Embedded != nil || s.b.Spec.Storage.Trident != nil // with all that was on it
+	gone := storageGoes(s.b)
 	if databaseOf(s.b) == nil || s.b.Status.StartTime == nil || gone {
 		return ""
 	}

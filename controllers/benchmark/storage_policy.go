@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/policy/rules"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -64,14 +66,41 @@ func (r *Reconciler) admitPlan(ctx context.Context, s *scope, p runfile.Plan) er
 			taken += ref.Bytes
 		}
 	}
-	if taken < limits.ResultBytes.Value() {
+	kept, err := r.bytesKept(ctx, s.b.Namespace)
+	if err != nil {
+		return err
+	}
+	if taken += kept; taken < limits.ResultBytes.Value() {
 		return nil
 	}
 	return invalid(v1alpha1.ReasonPolicyDenied, fmt.Errorf(
 		"the results of the benchmarks in namespace %q take %s and the policy of this cluster allows %s. Delete finished "+
-			"benchmarks, or ask an administrator to raise policy.limits.resultBytes of the chart",
+			"benchmarks, or ConfigMaps with the label "+manifest.LabelKeptResult+", or ask an administrator to raise "+
+			"policy.limits.resultBytes of the chart",
 		s.b.Namespace, resource.NewQuantity(taken, resource.BinarySI), &limits.ResultBytes))
 }
+
+// bytesKept is what the results of deleted benchmarks take. Who may change a ConfigMap could say
+// less, but could also fill as many of their own.
+func (r *Reconciler) bytesKept(ctx context.Context, namespace string) (total int64, err error) {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
+	err = r.Reader.List(ctx, list, client.InNamespace(namespace), client.HasLabels{manifest.LabelKeptResult})
+	if err != nil {
+		return 0, fmt.Errorf("list the kept results of namespace %q: %w", namespace, err)
+	}
+	for _, m := range list.Items {
+		bytes, err := strconv.ParseInt(m.Annotations[manifest.AnnotationBytes], 10, 64)
+		if err != nil || bytes < 0 {
+			bytes = maxConfigMapBytes
+		}
+		total += bytes
+	}
+	return total, nil
+}
+
+// maxConfigMapBytes is what a ConfigMap can hold.
+const maxConfigMapBytes = 1 << 20
 
 // admitSecrets waits until each Secret that the benchmark names is there and may be used by
 // benchmarks. Otherwise everyone who may create benchmarks could read every Secret of the

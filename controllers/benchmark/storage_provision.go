@@ -47,19 +47,27 @@ func (r *Reconciler) provision(ctx context.Context, s *scope) (next, error) {
 			return n, err
 		}
 	}
-	var steps []phase
-	switch {
-	case s.b.Spec.Storage.Trident != nil && s.b.Status.StartTime == nil:
-		// Once the load runs, what becomes of the volume shows in the load's own errors.
-		steps = []phase{r.tridentBackend, r.tridentClass, r.tridentClaim, r.tridentKeys}
-	case s.b.Spec.Storage.Trident == nil && s.target.ClaimName == s.names.Claim && !hasSurvey(s.b):
-		steps = []phase{r.provisionVolume} // else the array tells by which address
-	}
-	if n, err := pass.Run(ctx, s, steps); err != nil || n.Stop {
+	if n, err := pass.Run(ctx, s, r.volumeSteps(s)); err != nil || n.Stop {
 		return n, err
 	}
 	s.storage = &fact{OK: true, Reason: v1alpha1.ReasonProvisioned}
 	return next{}, nil
+}
+
+// volumeSteps make the volume of a run.
+func (r *Reconciler) volumeSteps(s *scope) []phase {
+	switch st := s.b.Spec.Storage; {
+	case s.b.Status.StartTime != nil && isForeign(s.b):
+		return nil // what becomes of the volume shows in the load's own errors
+	case st.Trident != nil:
+		return []phase{r.tridentBackend, r.tridentClass, r.tridentClaim, r.tridentKeys}
+	case st.StorageClass != nil:
+		return []phase{r.classClaim, r.tridentKeys}
+	case st.Claim == nil && s.target.ClaimName == s.names.Claim && !hasSurvey(s.b):
+		return []phase{r.provisionVolume} // else the array tells by which address
+	default:
+		return nil
+	}
 }
 
 // provisionServer runs the embedded server and learns its addresses.
@@ -487,7 +495,7 @@ func classProblem(b *v1alpha1.NFSBenchmark, class *storagev1.StorageClass) (reas
 	if !plan.MountDecides(b.Spec.Protocol) {
 		return "", "" // a user-space client names its version itself, and the volume's mount carries nothing
 	}
-	want, have := trident.NFSVersion(plan.MountOptions(b.Spec.Protocol)), trident.NFSVersion(class.MountOptions)
+	want, have := trident.NFSVersion(plan.MountOptions(b.Spec.Protocol, "")), trident.NFSVersion(class.MountOptions)
 	if have == "" {
 		return v1alpha1.ReasonInvalidSpec, fmt.Sprintf(
 			"StorageClass %q leaves the version of NFS to be negotiated: add nfsvers=%s to its mountOptions (a copy of the "+

@@ -268,6 +268,9 @@ func knownKeys(o *v1alpha1.NFSBenchmark) []string {
 	if st.Trident != nil {
 		keys = append(keys, tridentKey(st.Trident))
 	}
+	if st.StorageClass != nil {
+		keys = append(keys, classKey(st.StorageClass.Name))
+	}
 	keys = append(keys, declaredKeys(o)...)
 	if st.Export != nil {
 		addresses = append(addresses, st.Export.Servers...)
@@ -285,8 +288,10 @@ func tridentKey(t *v1alpha1.TridentStorage) string {
 	if t.BackendName != "" {
 		return "backend/" + t.BackendName
 	}
-	return "class/" + t.StorageClassName
+	return classKey(t.StorageClassName)
 }
+
+func classKey(name string) string { return "class/" + name }
 
 func svmKey(managementLIF, svm string) string {
 	return "svm/" + strings.ToLower(trident.Bare(managementLIF)) + "/" + svm

@@ -24,7 +24,7 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope) (next, error) {
 		t, err := exportTarget(s.b)
 		s.target = t
 		return next{}, err
-	case s.b.Status.StartTime != nil && (st.Claim != nil || st.Trident != nil):
+	case s.b.Status.StartTime != nil && isForeign(s.b):
 		// The load follows its plan. If the volume changes meanwhile, the load
 		// reports errors of its own.
 		s.target = &plan.Target{Keys: knownKeys(s.b), ClaimName: claimOf(s.b)}
@@ -41,6 +41,9 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope) (next, error) {
 		if b, is := s.policy.Backend(st.Trident.BackendName); is {
 			s.target.Keys = append(s.target.Keys, svmKey(b.ManagementLIF, b.SVM))
 		}
+		return next{}, nil
+	case st.StorageClass != nil:
+		s.target = &plan.Target{Keys: append(declaredKeys(s.b), classKey(st.StorageClass.Name)), ClaimName: claimOf(s.b)}
 		return next{}, nil
 	default:
 		// The addresses of an embedded server exist once it is provisioned.
@@ -64,10 +67,10 @@ func exportTarget(b *v1alpha1.NFSBenchmark) (*plan.Target, error) {
 // choosePaths takes the paths in use from the addresses of a target. Where an
 // array knows more of them they are chosen once it was asked.
 //
-// A volume that exists, or that Trident makes, says itself which address the
+// A volume that exists, or that a class or Trident gives, says itself which address the
 // kernel mounts.
 func choosePaths(b *v1alpha1.NFSBenchmark, t *plan.Target) error {
-	if plan.MountDecides(b.Spec.Protocol) && (b.Spec.Storage.Claim != nil || b.Spec.Storage.Trident != nil) {
+	if plan.MountDecides(b.Spec.Protocol) && isForeign(b) {
 		if len(t.Addresses) > 0 {
 			t.Paths = []v1alpha1.ResolvedPath{{Path: t.Addresses[0]}}
 		}
@@ -82,6 +85,12 @@ func choosePaths(b *v1alpha1.NFSBenchmark, t *plan.Target) error {
 	}
 	t.Paths = paths
 	return nil
+}
+
+// isForeign says that the volume, and not the benchmark, says where the storage is.
+func isForeign(b *v1alpha1.NFSBenchmark) bool {
+	st := b.Spec.Storage
+	return st.Claim != nil || st.Trident != nil || st.StorageClass != nil
 }
 
 // hasSurvey says that the benchmark declares an array that can say what it is.
@@ -118,10 +127,7 @@ func (r *Reconciler) resolveClaim(ctx context.Context, s *scope) (next, error) {
 		return next{}, nil
 	}
 	if pvc.Status.Phase != corev1.ClaimBound {
-		return s.wait(v1alpha1.ReasonClaimNotBound, fmt.Sprintf(
-			"claim %q is %s and not Bound: Direct NFS, and asking the array, need the export of its volume before the first "+
-				"pod, so that a class with volumeBindingMode WaitForFirstConsumer does not serve; see kubectl describe pvc %s",
-			name, pvc.Status.Phase, name), soon)
+		return r.awaitClaim(ctx, s, pvc)
 	}
 	s.target = t
 	n, err := r.resolveVolume(ctx, s)
@@ -146,9 +152,13 @@ func (r *Reconciler) volumeKeys(ctx context.Context, name string) ([]string, err
 		return plan.ServerKeys([]string{server}), nil
 	}
 	if pv.Spec.CSI != nil {
-		return []string{"volume/" + pv.Spec.CSI.Driver + "/" + pv.Spec.CSI.VolumeHandle}, nil
+		return []string{volumeKey(pv.Spec.CSI)}, nil
 	}
 	return nil, nil
+}
+
+func volumeKey(v *corev1.CSIPersistentVolumeSource) string {
+	return "volume/" + v.Driver + "/" + v.VolumeHandle
 }
 
 // resolveVolume reads the export behind a volume.
@@ -163,19 +173,23 @@ func (r *Reconciler) resolveVolume(ctx context.Context, s *scope) (next, error) 
 	if err != nil {
 		return next{}, fmt.Errorf("read volume %q: %w", t.VolumeName, err)
 	}
-	if server, export, ok := plan.ExportOfVolume(pv); ok {
+	server, export, ok := plan.ExportOfVolume(pv)
+	switch {
+	case ok:
 		t.Export, t.Addresses = export, []string{server}
-	} else if isTrident(pv) {
+	case s.b.Spec.Storage.StorageClass != nil && pv.Spec.CSI != nil && plan.MountDecides(s.b.Spec.Protocol) &&
+		!hasSurvey(s.b): // the mount will say which server it is, and whether it is NFS
+		t.Keys = append(t.Keys, volumeKey(pv.Spec.CSI))
+		return next{}, nil
+	case isTrident(pv):
 		if gap, err := r.followTrident(ctx, s, pv, r.TridentNamespace); err != nil {
 			return next{}, err
 		} else if gap != nil {
 			return s.wait(gap.Reason, gap.Message, soon)
 		}
 		t.Keys = append(t.Keys, svmKeys(t.Backend)...)
-	} else {
-		return next{}, invalid(v1alpha1.ReasonNotNFS, fmt.Errorf(
-			"PersistentVolume %q does not say which NFS export it is: name the export in spec.storage.export, or set "+
-				"spec.protocol.client to Kernel without spec.storage.array", pv.Name))
+	default:
+		return r.lookInside(ctx, s, pv)
 	}
 	t.Keys = append(t.Keys, plan.ServerKeys(t.Addresses)...)
 	return next{}, choosePaths(s.b, t)

@@ -222,8 +222,8 @@ func (s *scope) surveyFails(reason, message string) (next, error) {
 // wrongMount says that the kernel mounts another address than is asked for. Of
 // a claim, and of Trident, the volume itself says which it is.
 func wrongMount(b *v1alpha1.NFSBenchmark, t *plan.Target) string {
-	foreign := b.Spec.Storage.Claim != nil || b.Spec.Storage.Trident != nil
-	if b.Spec.Protocol.Client != v1alpha1.ClientKernel || !foreign || b.Spec.Protocol.Paths == nil || len(t.Paths) == 0 {
+	if b.Spec.Protocol.Client != v1alpha1.ClientKernel || !isForeign(b) || b.Spec.Protocol.Paths == nil ||
+		len(t.Paths) == 0 {
 		return ""
 	}
 	want := b.Spec.Protocol.Paths.Select

@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/archive"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/matrix"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -58,8 +59,6 @@ func runName(suite *v1alpha1.NFSBenchmarkSuite) string {
 	sum := sha256.Sum256(raw)
 	return suite.Name + "-" + hex.EncodeToString(sum[:4])
 }
-
-func recordName(run string) string { return run + "-record" }
 
 // attemptOf reads from the name of a workflow which attempt of its run it is: 0 of
 // the first, 1 of the one that ends in -2.
@@ -233,7 +232,7 @@ func recordOf(s *scope, one *run, raw []byte) *unstructured.Unstructured {
 	}}
 	u.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
 	u.SetNamespace(s.suite.Namespace)
-	u.SetName(recordName(one.name))
+	u.SetName(archive.RecordName(one.name))
 	u.SetLabels(map[string]string{
 		v1alpha1.LabelSuite: s.suite.Name, v1alpha1.LabelSuiteRun: one.name, manifest.LabelComponent: componentRecord,
 	})

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/archive"
 	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/internal/matrix"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -63,7 +64,7 @@ func largeFile(cells, steps int) runfile.SuiteRun {
 func scopeOf(f runfile.SuiteRun) *scope {
 	s := &scope{suite: gen.Suite("demo"), now: noon.Add(time.Hour), valid: &fact{OK: true, Reason: v1alpha1.ReasonMatrixValid}, matrix: &matrix.Matrix{}}
 	one := &run{name: f.Run, file: f, loaded: true, record: &metav1.PartialObjectMetadata{}}
-	one.record.Name = recordName(f.Run)
+	one.record.Name = archive.RecordName(f.Run)
 	one.record.Annotations = map[string]string{
 		annotationPhase: f.Phase, annotationStarted: noon.Format(time.RFC3339), annotationEnded: noon.Add(time.Minute).Format(time.RFC3339), annotationVerdict: "Pass",
 	}

@@ -1,6 +1,8 @@
 package manifest
 
 import (
+	"strconv"
+
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -32,6 +34,33 @@ func PlanConfigMap(b *v1alpha1.NFSBenchmark, plan, oranfstab string) *corev1.Con
 // is made empty, so that they need no right to create any.
 func ResultConfigMap(b *v1alpha1.NFSBenchmark) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: meta(b, NamesOf(b).Result, ComponentConfig)}
+}
+
+// The label of results that outlive their benchmark, whose value is the name of the benchmark's
+// children (Names.Base), and the annotations that tell more.
+const (
+	LabelKeptResult     = "nfsbench.io/kept-result"
+	AnnotationBenchmark = "nfsbench.io/benchmark-name"
+	AnnotationBytes     = "nfsbench.io/bytes" // of the result
+)
+
+// KeptResult is a copy of a result that has no owner, and a name that no later benchmark takes.
+func KeptResult(b *v1alpha1.NFSBenchmark, result *corev1.ConfigMap) *corev1.ConfigMap {
+	bytes := 0
+	for _, data := range result.BinaryData {
+		bytes += len(data)
+	}
+	return &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: b.Namespace, Name: NamesOf(b).Result + "-" + hash(string(b.UID)),
+			Labels: map[string]string{
+				LabelName: "nfsbench", LabelManagedBy: ManagedBy, LabelKeptResult: NamesOf(b).Base, LabelUID: string(b.UID),
+			},
+			Annotations: map[string]string{AnnotationBenchmark: b.Name, AnnotationBytes: strconv.Itoa(bytes)},
+		},
+		Immutable:  new(true),
+		BinaryData: result.BinaryData,
+	}
 }
 
 // CollectorServiceAccount is the identity of the collectors.

@@ -29,7 +29,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/plan"
@@ -77,21 +77,14 @@ func LoadJob(b *v1alpha1.NFSBenchmark, p runfile.Plan, claim string, images Imag
 	}
 	mountData(&spec, b, claim)
 	onHostNetwork(&spec, b)
-	if p.Clients > 1 {
-		spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
-			MaxSkew:           1,
-			TopologyKey:       corev1.LabelHostname,
-			WhenUnsatisfiable: corev1.ScheduleAnyway,
-			LabelSelector:     &metav1.LabelSelector{MatchLabels: Labels(b, ComponentLoad)},
-		}}
-	}
+	place(&spec, b, p.Clients, images)
 
 	// The loader counts from its own start, which is when the database is ready.
 	deadline := int64(p.Schedule.TimeoutSeconds) + deadlineSlack
 	if p.Database != nil {
 		deadline += int64(p.Database.StartupTimeoutSeconds)
 	}
-	job := newJob(b, NamesOf(b).Load, ComponentLoad, deadline, spec)
+	job := newJob(b, NamesOf(b).Load, ComponentLoad, deadline, spec, images)
 	job.Spec.Parallelism, job.Spec.Completions = &p.Clients, &p.Clients
 	job.Spec.CompletionMode = new(batchv1.IndexedCompletion)
 	if spec.Hostname != "" {
@@ -138,7 +131,9 @@ func onHostNetwork(spec *corev1.PodSpec, b *v1alpha1.NFSBenchmark) {
 }
 
 // newJob runs the pods of a component once each, for so many seconds at most.
-func newJob(b *v1alpha1.NFSBenchmark, name, component string, deadline int64, spec corev1.PodSpec) *batchv1.Job {
+func newJob(
+	b *v1alpha1.NFSBenchmark, name, component string, deadline int64, spec corev1.PodSpec, images Images,
+) *batchv1.Job {
 	job := &batchv1.Job{
 		ObjectMeta: meta(b, name, component),
 		Spec: batchv1.JobSpec{
@@ -147,23 +142,19 @@ func newJob(b *v1alpha1.NFSBenchmark, name, component string, deadline int64, sp
 			Template:              corev1.PodTemplateSpec{Spec: spec},
 		},
 	}
-	job.Spec.Template.Labels = Labels(b, component)
-	if p := b.Spec.Pods; p != nil {
-		job.Spec.Template.Annotations = maps.Clone(p.Annotations)
-	}
+	p := podsOf(b, images)
+	job.Spec.Template.Labels = over(p.Labels, Labels(b, component))
+	job.Spec.Template.Annotations = maps.Clone(p.Annotations)
 	return job
 }
 
 func loader(b *v1alpha1.NFSBenchmark, images Images) corev1.Container {
 	c := container(ContainerLoader, images, "load", "--plan", planPath, "--run-dir", runDir)
 	c.Resources = modest("100m", "128Mi")
-	if p := b.Spec.Pods; p != nil {
-		// The loader only: the other containers have root, a token or credentials.
-		c.Image = cmp.Or(p.Image, c.Image)
-		if p.Resources != nil {
-			c.Resources = *p.Resources
-		}
-	}
+	p := podsOf(b, images)
+	// The loader only: the other containers have root, a token or credentials.
+	c.Image = cmp.Or(p.Image, c.Image)
+	c.Resources = ptr.Deref(p.Resources, c.Resources)
 	c.VolumeMounts = []corev1.VolumeMount{
 		{Name: planVolume, MountPath: planDir, ReadOnly: true},
 		{Name: runVolume, MountPath: runDir},
@@ -178,7 +169,7 @@ func collector(b *v1alpha1.NFSBenchmark, images Images) corev1.Container {
 		"--configmap", b.Namespace+"/"+NamesOf(b).Result)
 	c.RestartPolicy = new(corev1.ContainerRestartPolicyAlways)
 	c.Resources = modest("50m", "64Mi")
-	c.Env = append([]corev1.EnvVar{fieldEnv("NODE_NAME", "spec.nodeName")}, loaderLimits(b)...)
+	c.Env = append([]corev1.EnvVar{fieldEnv("NODE_NAME", "spec.nodeName")}, loaderLimits(podsOf(b, images).Resources)...)
 	c.StartupProbe = &corev1.Probe{
 		ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{
 			Command: []string{binary, "collect", "--check", "--run-dir", runDir},
@@ -202,13 +193,13 @@ func collector(b *v1alpha1.NFSBenchmark, images Images) corev1.Container {
 
 // loaderLimits tells the collector what the loader may use, which it cannot see
 // for itself. Where there is no limit Kubernetes would put the node's size.
-func loaderLimits(b *v1alpha1.NFSBenchmark) []corev1.EnvVar {
-	if b.Spec.Pods == nil || b.Spec.Pods.Resources == nil {
+func loaderLimits(resources *corev1.ResourceRequirements) []corev1.EnvVar {
+	if resources == nil {
 		return nil
 	}
 	var env []corev1.EnvVar
 	add := func(name string, resourceName corev1.ResourceName, divisor string) {
-		if _, ok := b.Spec.Pods.Resources.Limits[resourceName]; ok {
+		if _, ok := resources.Limits[resourceName]; ok {
 			env = append(env, corev1.EnvVar{
 				Name: name,
 				ValueFrom: &corev1.EnvVarSource{ResourceFieldRef: &corev1.ResourceFieldSelector{
@@ -276,7 +267,7 @@ func CleanJob(b *v1alpha1.NFSBenchmark, claim string, images Images) *batchv1.Jo
 	spec.Containers = []corev1.Container{c}
 	spec.Volumes = []corev1.Volume{configMapVolume(planVolume, NamesOf(b).Plan)}
 	mountData(&spec, b, claim)
-	return newJob(b, NamesOf(b).Clean, ComponentClean, cleanSeconds, spec)
+	return newJob(b, NamesOf(b).Clean, ComponentClean, cleanSeconds, spec, images)
 }
 
 // ContainerSurvey is the container of the survey pod.
@@ -315,7 +306,7 @@ func SurveyJob(b *v1alpha1.NFSBenchmark, images Images) *batchv1.Job {
 	c := container(ContainerSurvey, images, "survey", "--request", requestDir+"/"+RequestKey,
 		"--secrets-dir", secretsDir, "--configmap", b.Namespace+"/"+n.Result)
 	c.Resources = modest("20m", "32Mi")
-	c.Env = []corev1.EnvVar{fieldEnv("POD_IP", "status.podIP"), fieldEnv("HOST_IP", "status.hostIP")}
+	c.Env = []corev1.EnvVar{fieldEnv("POD_IPS", "status.podIPs"), fieldEnv("HOST_IPS", "status.hostIPs")}
 	c.VolumeMounts = []corev1.VolumeMount{
 		{Name: requestVolume, MountPath: requestDir, ReadOnly: true},
 		{Name: tokenVolume, MountPath: tokenDir, ReadOnly: true},
@@ -329,7 +320,7 @@ func SurveyJob(b *v1alpha1.NFSBenchmark, images Images) *batchv1.Job {
 	if t := b.Spec.Storage.Trident; t != nil && t.MoveTo != "" {
 		deadline += runfile.MaxMoveSeconds
 	}
-	return newJob(b, n.Survey, ComponentSurvey, deadline, spec)
+	return newJob(b, n.Survey, ComponentSurvey, deadline, spec, images)
 }
 
 func fieldEnv(name, path string) corev1.EnvVar {

@@ -25,6 +25,7 @@ const (
 	ComponentLoad   = "load"
 	ComponentClean  = "clean"
 	ComponentProbe  = "probe"
+	ComponentMount  = "mount"
 	ComponentServer = "server"
 	ComponentConfig = "config"
 	ComponentVolume = "volume"
@@ -44,6 +45,7 @@ type Names struct {
 	Collector string // ServiceAccount, Role and RoleBinding
 	Survey    string // Job that asks the array, and the ConfigMap with its request
 	Probe     string // Job that connects to the management LIF of a backend
+	Mount     string // Job that mounts a claim and reads which export it is
 	Load      string // Job
 	Clean     string // Job
 	Server    string // Pod of the embedded server, and its NetworkPolicy
@@ -65,6 +67,7 @@ func NamesOf(b *v1alpha1.NFSBenchmark) Names {
 		Collector:  base + "-collector",
 		Survey:     base + "-survey",
 		Probe:      base + "-probe",
+		Mount:      base + "-mount",
 		Load:       base + "-load",
 		Clean:      base + "-clean",
 		Server:     base + "-server",

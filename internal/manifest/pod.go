@@ -35,6 +35,8 @@ type Images struct {
 	// AssignedUser leaves user and group of the pods to the platform, or to their images. A
 	// pod with a database keeps its own, because images of Oracle need the user oracle.
 	AssignedUser bool
+	// Pods are defaults of spec.pods. Not used of them: image, imagePullSecrets, hostNetwork.
+	Pods v1alpha1.Pods
 }
 
 func meta(b *v1alpha1.NFSBenchmark, name, component string) metav1.ObjectMeta {
@@ -56,11 +58,13 @@ func podSpec(b *v1alpha1.NFSBenchmark, images Images) corev1.PodSpec {
 		TerminationGracePeriodSeconds: new(int64(30)),
 		SecurityContext:               podSecurity(b, images),
 	}
-	if p := b.Spec.Pods; p != nil {
-		spec.NodeSelector = p.NodeSelector
-		spec.Tolerations = p.Tolerations
-		spec.ImagePullSecrets = p.ImagePullSecrets
+	p := podsOf(b, images)
+	spec.NodeSelector, spec.Affinity, spec.Tolerations = p.NodeSelector, p.Affinity, p.Tolerations
+	spec.PriorityClassName = p.PriorityClassName
+	if p.RuntimeClassName != "" {
+		spec.RuntimeClassName = &p.RuntimeClassName
 	}
+	spec.ImagePullSecrets = p.ImagePullSecrets
 	return spec
 }
 

@@ -18,13 +18,14 @@ func TestTheCRDsFollowTheConventionsOfKubernetesAPIs(t *testing.T) {
 			exceptions: map[string]string{
 				".spec.suspend: a boolean":                                       "the name and type that Job and its kin have",
 				".spec.pods.annotations{}: a string without bound":               "a map of strings, bounded in number",
+				".spec.pods.labels{}: a string without bound":                    "a map of strings, bounded in number",
 				".spec.pods.nodeSelector{}: a string without bound":              "a map of strings, bounded in number",
 				".spec.database.container.environment{}: a string without bound": "a map of strings, bounded in number",
 				".status.steps[].knee: a boolean":                                "a computed mark that is there or not, and no choice of a user",
 				".status.capacity[].reached: a boolean":                          "a computed mark that is there or not, and no choice of a user",
 				".status.curve[].knee: a boolean":                                "a computed mark that is there or not, and no choice of a user",
 			},
-			foreign: []string{".metadata", ".apiVersion", ".kind", ".spec.pods.tolerations[]", ".spec.pods.resources", ".spec.database.container.resources", ".spec.pods.imagePullSecrets[]", ".status.conditions[]"},
+			foreign: []string{".metadata", ".apiVersion", ".kind", ".spec.pods.tolerations[]", ".spec.pods.affinity.", ".spec.pods.topologySpreadConstraints[]", ".spec.pods.resources", ".spec.database.container.resources", ".spec.pods.imagePullSecrets[]", ".status.conditions[]"},
 		},
 		"nfsbenchmarksuites": {
 			least: 100,

@@ -167,7 +167,7 @@ func (p *Plugin) NodeGetCapabilities(context.Context, *csi.NodeGetCapabilitiesRe
 // NodePublishVolume shows the folder behind the export at the target.
 func (p *Plugin) NodePublishVolume(_ context.Context, r *csi.NodePublishVolumeRequest) (*csi.NodePublishVolumeResponse, error) {
 	context := r.GetVolumeContext()
-	folder, err := p.options.Folder(context["server"], context["share"])
+	folder, err := p.options.Folder(context["server"], filepath.Join(context["share"], context["subdir"]))
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}

@@ -78,7 +78,7 @@ func newCluster(t *testing.T) *cluster {
 
 // array is what a test has of an NFS server of hack/lab/ganesha.sh.
 type array struct {
-	lifs                        []string
+	lifs, lifs6                 []string // lifs6 have IPv6, on the same links
 	export, denied              string
 	unreachable, silent, folder string
 }
@@ -88,7 +88,7 @@ type array struct {
 func newArray(t *testing.T) array {
 	t.Helper()
 	a := array{
-		lifs: strings.Fields(os.Getenv("LAB_LIFS")), export: os.Getenv("LAB_EXPORT"), denied: os.Getenv("LAB_DENIED"),
+		lifs: strings.Fields(os.Getenv("LAB_LIFS")), lifs6: strings.Fields(os.Getenv("LAB_LIFS6")), export: os.Getenv("LAB_EXPORT"), denied: os.Getenv("LAB_DENIED"),
 		unreachable: os.Getenv("LAB_UNREACHABLE"), silent: os.Getenv("LAB_SILENT"), folder: os.Getenv("LAB_DATA"),
 	}
 	if len(a.lifs) < 2 || a.folder == "" {

@@ -74,6 +74,9 @@ func (p *pool) take(t *testing.T, lifs int) array {
 		i := <-p.free
 		t.Cleanup(func() { p.free <- i })
 		a.lifs = append(a.lifs, p.array.LIFs[i])
+		if len(p.array.LIFs6) > 0 {
+			a.lifs6 = append(a.lifs6, p.array.LIFs6[i])
+		}
 	}
 	subnet := a.lifs[0][:strings.LastIndex(a.lifs[0], ".")]
 	a.unreachable, a.silent = subnet+".250", subnet+".251" // as hack/lab/ganesha.sh describes

@@ -15,7 +15,7 @@ func TestBadSpecIsRefusedWithWhatToChange(t *testing.T) {
 	}{
 		"two storages": {
 			`{storage: {embedded: {size: 1Gi}, export: {servers: [192.0.2.1], path: /vol/ora}}, protocol: {}, workload: {raw: {pattern: Read}}}`,
-			[]string{"give exactly one of storage.trident, storage.claim, storage.export and storage.embedded"},
+			[]string{"give exactly one of storage.storageClass, storage.trident, storage.claim, storage.export and storage.embedded"},
 		},
 		"an injected line of an oranfstab": {
 			`{storage: {export: {servers: ["192.0.2.1\npath: 192.0.2.9"], path: /vol/ora}}, protocol: {}, workload: {raw: {pattern: Read}}}`,

@@ -286,6 +286,15 @@ func TridentBackend(name string, pools ...string) Mod {
 	}
 }
 
+// StorageClass puts the data on a volume of any class that exists.
+func StorageClass(class string) Mod {
+	return func(b *v1alpha1.NFSBenchmark) {
+		b.Spec.Storage = v1alpha1.Storage{StorageClass: &v1alpha1.StorageClassStorage{
+			Name: class, Size: resource.MustParse("10Gi"),
+		}}
+	}
+}
+
 // TridentClass puts the data on a volume of a class of Trident's that exists.
 func TridentClass(class string) Mod {
 	return func(b *v1alpha1.NFSBenchmark) {

@@ -24,6 +24,39 @@ func storageRefusals() map[string]refusal {
 		return out
 	}
 	return map[string]refusal{
+		"ClassAndClaim": {
+			"give exactly one of storage.storageClass", claimSpec,
+			fields{"storage.storageClass": map[string]any{"name": "gold", "size": "1Gi"}},
+			fields{"storage.claim": nil, "storage.storageClass": map[string]any{"name": "gold", "size": "1Gi"}},
+		},
+		"ClassOptions": {
+			"is mounted with the options of its StorageClass", claimSpec,
+			fields{"storage.claim": nil, "storage.storageClass": map[string]any{"name": "gold", "size": "1Gi"}, "protocol.nconnect": int64(4)},
+			fields{"storage.claim": nil, "storage.storageClass": map[string]any{"name": "gold", "size": "1Gi"}},
+		},
+		"ClassTooSmall": {
+			"storage.storageClass.size is smaller than one workload.raw.fileSize", claimSpec,
+			fields{"storage.claim": nil, "storage.storageClass": map[string]any{"name": "gold", "size": "1023Mi"}},
+			fields{"storage.claim": nil, "storage.storageClass": map[string]any{"name": "gold", "size": "1Gi"}},
+		},
+		"ClassZero": {
+			"storage.storageClass.size must be greater than zero", claimSpec,
+			fields{"storage.claim": nil, "storage.storageClass": map[string]any{"name": "gold", "size": "0"}},
+			fields{"storage.claim": nil, "storage.storageClass": map[string]any{"name": "gold", "size": "1Gi"}},
+		},
+		"DirectNFSv42": {
+			"Direct NFS does not speak NFSv4.2", exportSpec,
+			fields{"protocol.version": "NFSv4.2"},
+			fields{"protocol.version": "NFSv4.1"},
+		},
+		"DirectRDMA": {
+			"Direct NFS uses TCP", exportSpec, fields{"protocol.transport": "RDMA"}, fields{"protocol.transport": "TCP"},
+		},
+		"KernelRDMA": {
+			"the embedded server uses TCP only", embeddedSpec,
+			fields{"protocol.client": "Kernel", "protocol.transport": "RDMA"},
+			fields{"protocol.client": "Kernel"},
+		},
 		"TridentTwice": {
 			"give exactly one of storage.trident.storageClassName", tridentSpec,
 			fields{trident("storageClassName"): "gold"},

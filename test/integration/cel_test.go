@@ -34,9 +34,16 @@ func explicit(pairs ...any) map[string]any {
 			list = append(list, map[string]any{"path": v})
 		case [2]string:
 			list = append(list, map[string]any{"local": v[0], "path": v[1]})
+		case map[string]any:
+			list = append(list, v)
 		}
 	}
 	return map[string]any{"select": "Explicit", "explicit": list}
+}
+
+// via is a path from an interface.
+func via(name, path string) map[string]any {
+	return map[string]any{"localInterface": name, "path": path}
 }
 
 // servers makes n addresses in n subnets.
@@ -82,9 +89,14 @@ func refusals() map[string]refusal {
 		},
 		"FiveServers": {"Direct NFS uses at most four paths", exportSpec, fields{"storage.export.servers": servers(5)}, fields{"storage.export.servers": servers(4)}},
 		"OneSubnet": {
-			"two addresses in storage.export.servers are in one /24", exportSpec,
+			"two addresses in storage.export.servers are in one subnet (/24", exportSpec,
 			fields{"storage.export.servers": []any{"10.0.1.61", "10.0.1.62"}},
 			fields{"storage.export.servers": []any{"10.0.1.61", "10.0.2.61", "filer.example", "fd00::1"}},
+		},
+		"OneSubnetIPv6": {
+			"two addresses in storage.export.servers are in one subnet (/24", exportSpec,
+			fields{"storage.export.servers": []any{"fd00:0:0:1::61", "FD00:0:0:1::62"}},
+			fields{"storage.export.servers": []any{"fd00:0:0:1::61", "fd00:0:0:2::61", "fd00:0:0:3::61", "10.0.1.61"}},
 		},
 		"ClaimKernelPaths": {
 			"the kernel client uses the address that the claim", claimSpec,
@@ -126,6 +138,21 @@ func refusals() map[string]refusal {
 			fields{"protocol.paths": explicit([2]string{"10.0.1.5", "10.0.1.61"})},
 			fields{"protocol.paths": explicit("10.0.1.61")},
 		},
+		"KernelInterface": {
+			"the kernel client mounts one address and chooses its own local", kernelSpec,
+			fields{"protocol.paths": explicit(via("net1", "10.0.1.61"))},
+			fields{"protocol.paths": explicit("10.0.1.61")},
+		},
+		"LocalTwice": {
+			"protocol.paths.explicit[] has local and localInterface", exportSpec,
+			fields{"protocol.paths": explicit(map[string]any{"local": "10.0.1.5", "localInterface": "net1", "path": "10.0.1.61"})},
+			fields{"protocol.paths": explicit(via("net1", "10.0.1.61"))},
+		},
+		"InterfaceTwice": {
+			"a path with localInterface in protocol.paths.explicit is listed twice", exportSpec,
+			fields{"protocol.paths": explicit(via("net1", "10.0.1.61"), [2]string{"10.0.1.6", "10.0.1.61"})},
+			fields{"protocol.paths": explicit(via("net1", "10.0.1.61"), via("net2", "10.0.2.61"))},
+		},
 		"KernelRoot": {"pods with a kernel mount may not run as root", kernelSpec, fields{"protocol.userID": int64(0)}, fields{"protocol.userID": int64(1)}},
 		"SlowLink": {
 			"protocol.link.bitsPerSecond must be between", exportSpec,
@@ -149,9 +176,19 @@ func refusals() map[string]refusal {
 			fields{"protocol.paths": explicit([2]string{"10.0.1.5", "10.0.1.61"}, [2]string{"10.0.1.6", "10.0.1.61"})},
 		},
 		"PathsOneSubnet": {
-			"two protocol.paths.explicit addresses are in one /24", exportSpec,
+			"two protocol.paths.explicit addresses are in one subnet (/24", exportSpec,
 			fields{"storage.export.servers": []any{"10.0.1.61", "10.0.1.62"}, "protocol.paths": explicit("10.0.1.61", "10.0.1.62")},
 			fields{"protocol.paths": explicit("10.0.1.61", "10.0.2.61")},
+		},
+		"PathsOneSubnetIPv6": {
+			"two protocol.paths.explicit addresses are in one subnet (/24", exportSpec,
+			fields{"storage.export.servers": []any{"fd00:0:0:1::61", "fd00:0:0:1::62"}, "protocol.paths": explicit("fd00:0:0:1::61", "fd00:0:0:1::62")},
+			fields{"storage.export.servers": []any{"fd00:0:0:1::61", "fd00:0:0:2::61"}, "protocol.paths": explicit("fd00:0:0:1::61", "fd00:0:0:2::61")},
+		},
+		"LocalOfOtherVersion": {
+			"protocol.paths.explicit[].local and path must be of the same IP version", exportSpec,
+			fields{"protocol.paths": explicit([2]string{"fd00::5", "10.0.1.61"})},
+			fields{"storage.export.servers": []any{"fd00::61"}, "protocol.paths": explicit([2]string{"fd00::5", "fd00::61"})},
 		},
 		"LocalName": {
 			"protocol.paths.explicit[].local must be an IP address", exportSpec,

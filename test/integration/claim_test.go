@@ -3,11 +3,14 @@ package integration
 import (
 	"testing"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/test/gen"
 )
 
@@ -117,17 +120,54 @@ func TestAClaimThatIsNotReadyIsWaitedFor(t *testing.T) {
 
 func TestAVolumeThatIsNotNFSIsRefused(t *testing.T) {
 	t.Parallel()
-	for name, source := range map[string]*corev1.PersistentVolumeSource{
-		"HostPath": {HostPath: &corev1.HostPathVolumeSource{Path: "/x"}},
-		"OtherCSI": csi("ebs.csi.example", map[string]string{"type": "gp3"}),
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			w.claim(source)
-			w.create("demo", gen.Claim("data"))
-			w.wantFailed(v1alpha1.ReasonNotNFS, "does not say which NFS export", "spec.storage.export")
-		})
+	t.Run("HostPath", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		w.claim(&corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/x"}})
+		w.create("demo", gen.Claim("data"))
+		w.wantFailed(v1alpha1.ReasonNotNFS, "neither NFS nor of a CSI driver", "spec.storage.export")
+	})
+	t.Run("OtherCSI", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		w.claim(csi("ebs.csi.example", map[string]string{"type": "gp3"}))
+		b := w.create("demo", gen.Claim("data"))
+		w.mounted(b, 1, "nfsbench: /data is on a file system of type ext4 (/dev/sdb), not NFS")
+		w.wantFailed(v1alpha1.ReasonNotNFS, "does not say which NFS export", "ext4", "spec.storage.export")
+	})
+}
+
+// mounted plays the pod that mounts a claim and says which export it is.
+func (w *world) mounted(b *v1alpha1.NFSBenchmark, code int32, message string) {
+	w.Helper()
+	w.settle(b.Name)
+	job := &batchv1.Job{}
+	if !w.find(manifest.NamesOf(b).Mount, job) {
+		w.Fatalf("no pod mounts the claim: %s", w.get(b.Name).Status.Message)
+	}
+	w.startPods(job)
+	pods := &corev1.PodList{}
+	if err := w.c.List(w.Context(), pods, client.InNamespace(w.ns), client.MatchingLabels(manifest.Labels(b, manifest.ComponentMount))); err != nil {
+		w.Fatal(err)
+	}
+	w.podStatus(&pods.Items[0], func(s *corev1.PodStatus) {
+		s.ContainerStatuses = []corev1.ContainerStatus{{
+			Name: manifest.ComponentMount, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Message: message}},
+		}}
+	})
+}
+
+func TestAVolumeOfAnyDriverIsFoundByItsMount(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.claim(csi("pxd.portworx.com", map[string]string{"backend": "pure_file"}))
+	b := w.create("demo", gen.Claim("data"))
+	address := newAddress()
+	w.mounted(b, 0, `{"server": "`+address+`", "path": "/pvc-1"}`)
+	b = w.finish("demo")
+	w.wantPhase(b, v1alpha1.PhaseSucceeded)
+	if rs := b.Status.Resolved; rs.Export != "/pvc-1" || len(rs.Paths) != 1 || rs.Paths[0].Path != address {
+		t.Errorf("resolved to %+v", rs)
 	}
 }
 

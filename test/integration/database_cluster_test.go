@@ -107,7 +107,7 @@ func TestADatabaseOnAClaim(t *testing.T) {
 		w := newWorld(t)
 		w.claim(nil)
 		w.create("demo", onOracle(gen.Claim("data"))...)
-		w.wantPhase(w.settle("demo"), v1alpha1.PhasePending, "WaitForFirstConsumer", "need the export of its volume")
+		w.wantPhase(w.settle("demo"), v1alpha1.PhasePending, "not Bound", "a pod asks for it")
 	})
 	t.Run("that is bound, by Direct NFS", func(t *testing.T) {
 		t.Parallel()

@@ -32,7 +32,7 @@ func (w *world) robot(name string) string {
 	case w.find(n.Server, pod) && pod.Status.Phase != corev1.PodRunning && pod.DeletionTimestamp.IsZero():
 		w.serverRuns(b)
 		return "the embedded server is ready"
-	case w.array == nil && w.find(n.Claim, pvc) && pvc.Status.Phase != corev1.ClaimBound && pvc.DeletionTimestamp.IsZero():
+	case w.array == nil && b.Spec.Storage.StorageClass == nil && w.find(n.Claim, pvc) && pvc.Status.Phase != corev1.ClaimBound && pvc.DeletionTimestamp.IsZero():
 		w.bindClaim(n.Claim)
 		return "the claim is bound to its volume"
 	case w.find(n.Clean, clean) && len(clean.Status.Conditions) == 0:

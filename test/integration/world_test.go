@@ -84,6 +84,7 @@ func (w *world) policy() (policy.Policy, error) {
 		p.Limits.ResultBytes = *resource.NewQuantity(w.resultBytes, resource.BinarySI)
 	}
 	p.Limits.MaxHold.Duration = cmp.Or(w.maxHold, p.Limits.MaxHold.Duration)
+	p.StorageClasses = []policy.StorageClass{{Name: "*", Namespaces: []string{w.ns}}}
 	if w.array != nil {
 		p.Backends = []policy.Backend{{Name: w.ns, Namespaces: []string{w.ns}, BackendSpec: w.array.backend}}
 	}

@@ -76,7 +76,7 @@ and without suites nothing of them or of Argo is granted.
 {{- range (.Files.Get "files/manager-role.yaml" | fromYaml).rules -}}
 {{- $resources := .resources -}}
 {{- if $.namespaced -}}
-{{- $resources = without .resources "persistentvolumes" -}}
+{{- $resources = without .resources "persistentvolumes" "storageclasses" -}}
 {{- end -}}
 {{- if not $.suites -}}
 {{- $resources = without $resources "nfsbenchmarksuites" "nfsbenchmarksuites/status" "nfsbenchmarksuites/finalizers" -}}
@@ -89,6 +89,21 @@ and without suites nothing of them or of Argo is granted.
 {{- end -}}
 {{- end -}}
 {{- toYaml $rules -}}
+{{- end -}}
+
+{{/* Where results go, as the manager reads it; empty: nowhere. */}}
+{{- define "nfsbench.results" -}}
+{{- $r := .Values.results -}}
+{{- $c := dict -}}
+{{- if $r.s3.endpoint -}}
+{{- $s3 := omit $r.s3 "credentialsSecretName" -}}
+{{- if $r.s3.credentialsSecretName -}}{{- $_ := set $s3 "secretDir" "/etc/nfsbench-secrets/s3" -}}{{- end -}}
+{{- $_ := set $c "s3" $s3 -}}
+{{- end -}}
+{{- if $r.webhook.urlSecretName -}}
+{{- $_ := set $c "webhook" (set (omit $r.webhook "urlSecretName") "secretDir" "/etc/nfsbench-secrets/webhook") -}}
+{{- end -}}
+{{- if $c -}}{{- set $c "cluster" $r.cluster | toYaml -}}{{- end -}}
 {{- end -}}
 
 {{/* A value as a CEL literal. Lists and maps of CEL have members of one type, hence dyn. */}}

@@ -1,0 +1,150 @@
+package benchmark
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/pass"
+	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/plan"
+	"github.com/nfsbench/nfsbench/internal/trident"
+)
+
+// classClaim makes a claim of the class, waits until it is bound, and reads the export of its
+// volume.
+func (r *Reconciler) classClaim(ctx context.Context, s *scope) (next, error) {
+	name := s.b.Spec.Storage.StorageClass.Name
+	class := &storagev1.StorageClass{}
+	err := r.Reader.Get(ctx, client.ObjectKey{Name: name}, class)
+	switch {
+	case apierrors.IsNotFound(err):
+		return s.storageFails(v1alpha1.ReasonClassNotFound, fmt.Sprintf(
+			"there is no StorageClass %q: create it, or correct spec.storage.storageClass.name (kubectl get storageclass)",
+			name))
+	case apierrors.IsForbidden(err):
+		return s.storageFails(v1alpha1.ReasonForbidden, fmt.Sprintf(
+			"the operator may not read StorageClass %q: install it with cluster scope, or make a claim of the class and name "+
+				"it in spec.storage.claim: %v", name, err))
+	case err != nil:
+		return next{}, fmt.Errorf("read class %q: %w", name, err)
+	}
+	if message := refusedClass(s.b, class); message != "" {
+		return s.storageFails(v1alpha1.ReasonInvalidSpec, message)
+	}
+	pvc := manifest.ClassClaim(s.b)
+	if err := r.ensure(ctx, s.b, pvc); err != nil {
+		return next{}, err
+	}
+	late := s.now.Sub(pvc.CreationTimestamp.Time) > volumePatience
+	if pvc.Status.Phase != corev1.ClaimBound {
+		return r.awaitClass(ctx, s, class, pvc, late)
+	}
+	s.target.VolumeName = pvc.Spec.VolumeName
+	n, err := r.resolveVolume(ctx, s)
+	if bad := (*pass.Invalid)(nil); errors.As(err, &bad) {
+		return s.storageFails(bad.Reason, fmt.Sprintf("StorageClass %q: %v", name, err))
+	}
+	switch {
+	case err != nil:
+		return next{}, err
+	case !n.Stop:
+		return next{}, r.endMountPod(ctx, s)
+	case late:
+		return s.storageFails(s.waiting.Reason, s.waiting.Message)
+	default:
+		return s.storageWaits(s.waiting.Reason, s.waiting.Message)
+	}
+}
+
+func bindsLate(class *storagev1.StorageClass) bool {
+	m := class.VolumeBindingMode
+	return m != nil && *m == storagev1.VolumeBindingWaitForFirstConsumer
+}
+
+// refusedClass says why a class does not serve the benchmark; "" where it may.
+func refusedClass(b *v1alpha1.NFSBenchmark, class *storagev1.StorageClass) string {
+	if p := class.ReclaimPolicy; p != nil && *p == corev1.PersistentVolumeReclaimRetain {
+		return fmt.Sprintf("StorageClass %q has reclaimPolicy Retain, and the volume of each run would stay on the storage: "+
+			"name a class with reclaimPolicy Delete, or make a claim and name it in spec.storage.claim", class.Name)
+	}
+	if !plan.MountDecides(b.Spec.Protocol) {
+		return "" // the volume's mount carries nothing
+	}
+	want, have := trident.NFSVersion(plan.MountOptions(b.Spec.Protocol, "")), trident.NFSVersion(class.MountOptions)
+	if have == "" || have == want {
+		return "" // without the option the client and the server agree on a version, which the result is checked for
+	}
+	return fmt.Sprintf("StorageClass %q mounts with nfsvers=%s, but spec.protocol.version %s means nfsvers=%s: name "+
+		"another class, or correct the version", class.Name, have, b.Spec.Protocol.Version, want)
+}
+
+// awaitClass waits for the volume of a claim. A class that binds late gets a pod that mounts it.
+func (r *Reconciler) awaitClass(
+	ctx context.Context, s *scope, class *storagev1.StorageClass, pvc *corev1.PersistentVolumeClaim, late bool,
+) (next, error) {
+	told, err := r.eventsOf(ctx, pvc.Namespace, "PersistentVolumeClaim", pvc.Name, pvc.UID)
+	if err != nil {
+		return next{}, err
+	}
+	reason := v1alpha1.ReasonProvisioning
+	message := fmt.Sprintf("waiting for %s to make the volume of claim %s", class.Provisioner, pvc.Name)
+	if bindsLate(class) {
+		_, trouble, err := r.mountPod(ctx, s, pvc.Name)
+		if err != nil {
+			return next{}, err
+		}
+		message += ", for a pod that mounts it as its first consumer"
+		if trouble != "" {
+			message += ": " + trouble
+		}
+	}
+	if said := lastWarning(told); said != "" {
+		reason, message = v1alpha1.ReasonProvisioningFailed, fmt.Sprintf("%s makes no volume for claim %s: %s",
+			class.Provisioner, pvc.Name, pass.ClipTo(said, maxSaid))
+	}
+	if late {
+		return s.storageFails(v1alpha1.ReasonProvisioningFailed, fmt.Sprintf("claim %s is not bound after %s: %s", pvc.Name,
+			volumePatience, message))
+	}
+	return s.storageWaits(reason, message+"; the run waits until "+until(pvc.CreationTimestamp.Time, volumePatience))
+}
+
+// maxSaid bounds the message of a provisioner, in bytes.
+const maxSaid = 600
+
+// removeClassVolume waits until the volume of a claim that was deleted is gone, so that nothing
+// of the run is left on the storage. A volume that does not go is reported.
+func (r *Reconciler) removeClassVolume(ctx context.Context, s *scope) (next, error) {
+	if s.b.Spec.Storage.StorageClass == nil || s.b.Status.Resolved == nil || s.b.Status.Resolved.VolumeName == "" ||
+		s.cleanup != nil && s.cleanup.Reason == v1alpha1.ReasonLeftBehind {
+		return next{}, nil
+	}
+	pv := &corev1.PersistentVolume{}
+	pv.Name = s.b.Status.Resolved.VolumeName
+	found, err := find(ctx, r.Reader, pv, fmt.Sprintf("volume %q", pv.Name))
+	claim := pv.Spec.ClaimRef
+	if apierrors.IsForbidden(err) || err == nil && (!found || claim == nil || claim.Namespace != s.b.Namespace ||
+		claim.Name != s.names.Claim) {
+		return next{}, nil
+	}
+	if err != nil {
+		return next{}, err
+	}
+	released := s.now
+	if t := pv.Status.LastPhaseTransitionTime; t != nil && pv.Status.Phase != corev1.VolumeBound {
+		released = t.Time
+	}
+	if s.now.Sub(released) < deletePatience {
+		return s.wait(v1alpha1.ReasonCleaningUp, fmt.Sprintf("waiting for PersistentVolume %s to go", pv.Name), 2*time.Second)
+	}
+	return s.leave(fmt.Sprintf("PersistentVolume %s is %s and was not removed within %s: %s; see kubectl describe pv %s",
+		pv.Name, pv.Status.Phase, deletePatience, pv.Status.Message, pv.Name))
+}

@@ -1,0 +1,95 @@
+package benchmark
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/diagnose"
+	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/plan"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// mountPod runs a pod that mounts a claim and says which export it is. It is also the first
+// consumer of a claim whose class binds late. It returns nil until the pod has ended, and what
+// keeps it from that, if anything does.
+func (r *Reconciler) mountPod(ctx context.Context, s *scope, claim string) (
+	end *corev1.ContainerStateTerminated, trouble string, err error,
+) {
+	if err := r.ensure(ctx, s.b, manifest.MountJob(s.b, claim, r.Images)); err != nil {
+		return nil, "", err
+	}
+	pods, err := r.podsOf(ctx, s.b, manifest.ComponentMount)
+	if err != nil || len(pods) == 0 {
+		return nil, "", err
+	}
+	for _, c := range pods[0].Status.ContainerStatuses {
+		if t := c.State.Terminated; t != nil {
+			return t, "", nil
+		}
+	}
+	if t := diagnose.Pods(pods, nil, s.now, r.Grace); t != nil {
+		return nil, t.Message, nil
+	}
+	return nil, "", nil
+}
+
+// awaitClaim waits for a claim of the user, and asks for it with a pod.
+func (r *Reconciler) awaitClaim(ctx context.Context, s *scope, pvc *corev1.PersistentVolumeClaim) (next, error) {
+	message := fmt.Sprintf("claim %q is %s and not Bound; a pod asks for it; see kubectl describe pvc %s", pvc.Name,
+		pvc.Status.Phase, pvc.Name)
+	_, trouble, err := r.mountPod(ctx, s, pvc.Name)
+	if err != nil {
+		return next{}, err
+	}
+	if trouble != "" {
+		message += ": " + trouble
+	}
+	return s.wait(v1alpha1.ReasonClaimNotBound, message, soon)
+}
+
+// endMountPod removes the pod when nobody needs its answer: it may never start on a node without
+// an NFS client.
+func (r *Reconciler) endMountPod(ctx context.Context, s *scope) error {
+	_, err := r.deleteOurs(ctx, s.b, &batchv1.Job{ObjectMeta: s.meta(s.names.Mount)})
+	return err
+}
+
+// lookInside finds the export of a volume that does not say it, by the mount table of a pod.
+func (r *Reconciler) lookInside(ctx context.Context, s *scope, pv *corev1.PersistentVolume) (next, error) {
+	if pv.Spec.CSI == nil || pv.Spec.ClaimRef == nil {
+		return next{}, invalid(v1alpha1.ReasonNotNFS, fmt.Errorf("PersistentVolume %q is neither NFS nor of a CSI driver: "+
+			"name the export in spec.storage.export", pv.Name))
+	}
+	claim := pv.Spec.ClaimRef.Name
+	end, trouble, err := r.mountPod(ctx, s, claim)
+	if err != nil {
+		return next{}, err
+	}
+	if end == nil {
+		message := fmt.Sprintf("waiting for a pod that mounts claim %s and reads its export", claim)
+		if trouble != "" {
+			message += ": " + trouble
+		}
+		return s.wait(v1alpha1.ReasonProvisioning, message, soon)
+	}
+	var m runfile.MountedExport
+	err = errors.New(strings.TrimSpace(end.Message))
+	if end.ExitCode == 0 {
+		m, err = runfile.ReadMountedExport(strings.NewReader(end.Message))
+	}
+	if err != nil {
+		return next{}, invalid(v1alpha1.ReasonNotNFS, fmt.Errorf("PersistentVolume %q of CSI driver %s does not say which "+
+			"NFS export it is, and a pod that mounts it reports: %w. Name the export in spec.storage.export, or set "+
+			"spec.protocol.client to Kernel without spec.storage.array", pv.Name, pv.Spec.CSI.Driver, err))
+	}
+	s.target.Export, s.target.Addresses = m.Path, []string{m.Server}
+	s.target.Keys = append(s.target.Keys, plan.ServerKeys(s.target.Addresses)...)
+	return next{}, choosePaths(s.b, s.target)
+}
