@@ -22,19 +22,10 @@ import (
 // volume.
 func (r *Reconciler) classClaim(ctx context.Context, s *scope) (next, error) {
 	name := s.b.Spec.Storage.StorageClass.Name
-	class := &storagev1.StorageClass{}
-	err := r.Reader.Get(ctx, client.ObjectKey{Name: name}, class)
-	switch {
-	case apierrors.IsNotFound(err):
-		return s.storageFails(v1alpha1.ReasonClassNotFound, fmt.Sprintf(
-			"there is no StorageClass %q: create it, or correct spec.storage.storageClass.name (kubectl get storageclass)",
-			name))
-	case apierrors.IsForbidden(err):
-		return s.storageFails(v1alpha1.ReasonForbidden, fmt.Sprintf(
-			"the operator may not read StorageClass %q: install it with cluster scope, or make a claim of the class and name "+
-				"it in spec.storage.claim: %v", name, err))
-	case err != nil:
-		return next{}, fmt.Errorf("read class %q: %w", name, err)
+	class, n, err := r.readClass(ctx, s, "spec.storage.storageClass.name", name,
+		"install it with cluster scope, or make a claim of the class and name it in spec.storage.claim")
+	if class == nil {
+		return n, err
 	}
 	if message := refusedClass(s.b, class); message != "" {
 		return s.storageFails(v1alpha1.ReasonInvalidSpec, message)
@@ -48,7 +39,7 @@ func (r *Reconciler) classClaim(ctx context.Context, s *scope) (next, error) {
 		return r.awaitClass(ctx, s, class, pvc, late)
 	}
 	s.target.VolumeName = pvc.Spec.VolumeName
-	n, err := r.resolveVolume(ctx, s)
+	n, err = r.resolveVolume(ctx, s)
 	if bad := (*pass.Invalid)(nil); errors.As(err, &bad) {
 		return s.storageFails(bad.Reason, fmt.Sprintf("StorageClass %q: %v", name, err))
 	}
@@ -62,6 +53,29 @@ func (r *Reconciler) classClaim(ctx context.Context, s *scope) (next, error) {
 	default:
 		return s.storageWaits(s.waiting.Reason, s.waiting.Message)
 	}
+}
+
+// readClass reads the StorageClass that a field names. The class is nil where it was not read: then
+// the rest is what to do next. The advice is for an operator that may not read classes.
+func (r *Reconciler) readClass(
+	ctx context.Context, s *scope, field, name, advice string,
+) (*storagev1.StorageClass, next, error) {
+	class := &storagev1.StorageClass{}
+	err := r.Reader.Get(ctx, client.ObjectKey{Name: name}, class)
+	var n next
+	switch {
+	case err == nil:
+		return class, next{}, nil
+	case apierrors.IsNotFound(err):
+		n, err = s.storageFails(v1alpha1.ReasonClassNotFound, fmt.Sprintf(
+			"there is no StorageClass %q: create it, or correct %s (kubectl get storageclass)", name, field))
+	case apierrors.IsForbidden(err):
+		n, err = s.storageFails(v1alpha1.ReasonForbidden, fmt.Sprintf(
+			"the operator may not read StorageClass %q: %s: %v", name, advice, err))
+	default:
+		err = fmt.Errorf("read class %q: %w", name, err)
+	}
+	return nil, n, err
 }
 
 func bindsLate(class *storagev1.StorageClass) bool {

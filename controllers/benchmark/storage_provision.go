@@ -455,19 +455,10 @@ func (r *Reconciler) tridentClass(ctx context.Context, s *scope) (next, error) {
 		return next{}, err
 	}
 	name := s.b.Spec.Storage.Trident.StorageClassName
-	class := &storagev1.StorageClass{}
-	err := r.Reader.Get(ctx, client.ObjectKey{Name: name}, class)
-	switch {
-	case apierrors.IsNotFound(err):
-		return s.storageFails(v1alpha1.ReasonClassNotFound, fmt.Sprintf(
-			"there is no StorageClass %q: create it, or correct spec.storage.trident.storageClassName (kubectl get "+
-				"storageclass)", name))
-	case apierrors.IsForbidden(err):
-		return s.storageFails(v1alpha1.ReasonForbidden, fmt.Sprintf(
-			"the operator may not read StorageClass %q: install it with cluster scope and trident.enabled, or give a claim "+
-				"in spec.storage.claim: %v", name, err))
-	case err != nil:
-		return next{}, fmt.Errorf("read class %q: %w", name, err)
+	class, n, err := r.readClass(ctx, s, "spec.storage.trident.storageClassName", name,
+		"install it with cluster scope and trident.enabled, or give a claim in spec.storage.claim")
+	if class == nil {
+		return n, err
 	}
 	if reason, message := classProblem(s.b, class); reason != "" {
 		return s.storageFails(reason, message)
