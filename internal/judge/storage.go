@@ -137,11 +137,8 @@ func mountedAddress(m *runfile.MountFacts) string {
 			return a
 		}
 	}
-	server, _, ok := strings.Cut(m.Source, ":/")
-	if !ok {
-		return ""
-	}
-	return strings.Trim(server, "[]")
+	server, _, _ := runfile.CutMountSource(m.Source)
+	return server
 }
 
 // nodeOfLIF is where an address was under load, or else before it.

@@ -29,14 +29,11 @@ var (
 // ParseMountedExport reads the source of an NFS mount, such as 192.0.2.1:/vol/data or
 // [2001:db8::1]:/vol/data.
 func ParseMountedExport(source string) (MountedExport, error) {
-	at := strings.Index(source, ":/")
-	if strings.HasPrefix(source, "[") {
-		at = strings.Index(source, "]:/") + 1
-	}
-	if at < 1 {
+	server, path, ok := CutMountSource(source)
+	if !ok {
 		return MountedExport{}, fmt.Errorf("the mount has the source %.100q, which is not SERVER:/PATH", source)
 	}
-	m := MountedExport{Server: strings.Trim(source[:at], "[]"), Path: source[at+1:]}
+	m := MountedExport{Server: server, Path: path}
 	return m, m.validate()
 }
 
@@ -47,6 +44,18 @@ func MountSource(server, path string) string {
 		server = "[" + server + "]"
 	}
 	return server + ":" + path
+}
+
+// CutMountSource is the way back from MountSource. It does not validate server and path.
+func CutMountSource(source string) (server, path string, ok bool) {
+	at := strings.Index(source, ":/")
+	if strings.HasPrefix(source, "[") {
+		at = strings.Index(source, "]:/") + 1
+	}
+	if at < 1 {
+		return "", "", false
+	}
+	return strings.Trim(source[:at], "[]"), source[at+1:], true
 }
 
 // ReadMountedExport reads and validates what a pod wrote, as JSON.
@@ -60,7 +69,7 @@ func ReadMountedExport(r io.Reader) (MountedExport, error) {
 
 func (m MountedExport) validate() error {
 	if !exportServer.MatchString(m.Server) || !exportPath.MatchString(m.Path) || len(m.Path) > maxExportPath {
-		return fmt.Errorf("the mount is of server %.100q and path %.100q, which are no address and path of an export",
+		return fmt.Errorf("the mount has the server %.100q and the path %.100q: one of them is not valid in an export",
 			m.Server, m.Path)
 	}
 	return nil

@@ -14,6 +14,7 @@ func TestTheSourceOfAMountIsAnExport(t *testing.T) {
 		"192.0.2.1":                       {},
 		":/vol":                           {},
 		"[2001:db8::1]":                   {},
+		"[2001:db8::1:/vol":               {},
 		"192.0.2.1:/vol data":             {},
 		"192.0.2.1:/vol\npath: evil":      {},
 		"-x:/vol":                         {},

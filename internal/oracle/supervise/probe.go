@@ -89,11 +89,11 @@ func (o Options) engineOfMount() (runfile.Engine, error) {
 		return e, fmt.Errorf("read %s: %w", f.Name(), err)
 	}
 	m, _ := procfs.MountOf(mounts, o.DataDirectory)
-	server, export, ok := strings.Cut(m.Source, ":/")
+	server, export, ok := runfile.CutMountSource(m.Source)
 	if !ok || !m.IsNFS() {
 		return e, fmt.Errorf("no NFS server is mounted at %q", o.DataDirectory)
 	}
-	e.Server, e.Export = strings.Trim(server, "[]"), "/"+export
+	e.Server, e.Export = server, export
 	e.Channels = []runfile.PlanChannel{{Path: e.Server}}
 	return e, nil
 }
