@@ -19,9 +19,15 @@ find_operator() {
 	if ! "$KUBECTL" get crd nfsbenchmarks.nfsbench.io >/dev/null 2>&1; then OURS_TO_REMOVE=yes; fi
 }
 
-# cluster_begin starts a cluster if none of ours runs, and exports KUBECONFIG.
+# cluster_begin starts a cluster if none of ours runs, and exports KUBECONFIG. A run that
+# was killed leaves the namespaces and releases of its cluster in its state, which the next
+# one would take for somebody's.
 cluster_begin() {
 	find_cluster
+	if [[ $OURS_TO_STOP == yes && -d $STATE_DIR ]]; then
+		say "removing the cluster of a run that did not clean up ..."
+		"$CLUSTER_DIR/down.sh"
+	fi
 	eval "$("$CLUSTER_DIR/up.sh")"
 	KUBECTL=$(kubectl_bin)
 	export KUBECONFIG KUBECTL
