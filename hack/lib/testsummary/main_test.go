@@ -120,8 +120,9 @@ func TestAFailureIsNamedWithTheCommandThatRepeatsIt(t *testing.T) {
 			if r.ok(false) {
 				t.Error("a part that failed counts as passed")
 			}
-			if !strings.Contains(got, tc.want) || strings.Count(got, "failed:  ") != 1 || !strings.Contains(got, tc.counts) {
-				t.Errorf("want one failure, %q and %q, in:\n%s", tc.want, tc.counts, got)
+			if !strings.Contains(got, tc.want) || strings.Count(got, "failed:  ") != 1 || !strings.Contains(got, tc.counts) ||
+				!strings.HasSuffix(got, "\nparts that failed: unit\n") {
+				t.Errorf("want one failure, %q and %q, and the part at the end, in:\n%s", tc.want, tc.counts, got)
 			}
 		})
 	}

@@ -17,8 +17,12 @@ const slowest = 10
 func (r *run) report(w io.Writer) {
 	fmt.Fprintln(w)
 	var passed, failed, skipped int
+	var broken []string
 	for _, p := range r.parts {
 		p.problems(w)
+		if p.failed {
+			broken = append(broken, p.name)
+		}
 		a, b, c := p.counts()
 		passed, failed, skipped = passed+a, failed+b, skipped+c
 	}
@@ -26,6 +30,10 @@ func (r *run) report(w io.Writer) {
 	r.slow(w)
 	if passed+failed+skipped > 0 {
 		fmt.Fprintf(w, "\n%d passed, %d failed, %d skipped\n", passed, failed, skipped)
+	}
+	// A part that fails before its tests has none to count.
+	if len(broken) > 0 {
+		fmt.Fprintf(w, "parts that failed: %s\n", strings.Join(broken, ", "))
 	}
 }
 
