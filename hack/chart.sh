@@ -23,11 +23,7 @@ schemas() {
 	key=$(cat config/crd/bases/*.yaml hack/schemas/*.go | sha256sum | cut -c1-12)
 	folder=$CACHE_DIR/schemas-${K8S_VERSION#v}-$key
 	if [[ ! -d $folder ]]; then
-		module=$(cd "$CLUSTER_DIR/k8s" && go list -m -f '{{.Dir}}' k8s.io/kubernetes)
-		if [[ -z $module ]]; then
-			(cd "$CLUSTER_DIR/k8s" && go mod download k8s.io/kubernetes)
-			module=$(cd "$CLUSTER_DIR/k8s" && go list -m -f '{{.Dir}}' k8s.io/kubernetes)
-		fi
+		module=$(cd "$CLUSTER_DIR/k8s" && go mod download -modfile="$K8S_MODFILE" -json k8s.io/kubernetes | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')
 		go run ./hack/schemas -openapi "$module/api/openapi-spec/swagger.json" -o "$folder.$$" config/crd/bases/*.yaml
 		mv -T "$folder.$$" "$folder" 2>/dev/null || rm -rf "$folder.$$" # another was faster
 	fi

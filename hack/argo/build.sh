@@ -7,6 +7,7 @@
 #
 # Prints the folder that holds the programs.
 #
+#   ARGO            minor version of Argo Workflows, such as 4.0 (default: the newest)
 #   BUILD_JOBS      packages compiled at once (default: as many as CPUs)
 #   XDG_CACHE_HOME  where the cache lives (default ~/.cache)
 set -euo pipefail
@@ -20,7 +21,7 @@ case ${1:-} in
 *) die "unexpected argument $1 (see --help)" ;;
 esac
 
-key() { cat "${BASH_SOURCE[0]}" "$ARGO_DIR"/go.mod "$ARGO_DIR"/go.sum <(go env GOVERSION) | sha256sum | cut -d' ' -f1; }
+key() { cat "${BASH_SOURCE[0]}" "$ARGO_MODFILE" "${ARGO_MODFILE%.mod}.sum" <(go env GOVERSION) | sha256sum | cut -d' ' -f1; }
 
 # sources makes a folder from which Argo compiles. Module archives drop symbolic
 # links, and signal_linux.go is one; the command line embeds the pages of a server
@@ -28,7 +29,9 @@ key() { cat "${BASH_SOURCE[0]}" "$ARGO_DIR"/go.mod "$ARGO_DIR"/go.sum <(go env G
 sources() {
 	local folder=$1
 	mkdir -p "$folder"
-	cp "$ARGO_DIR"/go.mod "$ARGO_DIR"/go.sum "$ARGO_DIR"/programs.go "$folder/"
+	cp "$ARGO_MODFILE" "$folder/go.mod"
+	cp "${ARGO_MODFILE%.mod}.sum" "$folder/go.sum"
+	cp "$ARGO_DIR/programs.go" "$folder/"
 	cp -r "$(argo_module)" "$folder/argo"
 	chmod -R u+w "$folder/argo"
 	cp "$folder/argo/workflow/executor/osspecific/"signal_{darwin,linux}.go

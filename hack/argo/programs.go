@@ -3,7 +3,7 @@
 package argo
 
 import (
-	_ "github.com/argoproj/argo-workflows/v3/cmd/argo"
-	_ "github.com/argoproj/argo-workflows/v3/cmd/argoexec"
-	_ "github.com/argoproj/argo-workflows/v3/cmd/workflow-controller"
+	_ "github.com/argoproj/argo-workflows/v4/cmd/argo"
+	_ "github.com/argoproj/argo-workflows/v4/cmd/argoexec"
+	_ "github.com/argoproj/argo-workflows/v4/cmd/workflow-controller"
 )

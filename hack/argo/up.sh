@@ -7,6 +7,8 @@
 #
 # hack/argo/down.sh removes it again. CLUSTER means the same as for
 # hack/cluster/up.sh; on a cluster that is not ours, install Argo yourself.
+#
+#   ARGO            minor version of Argo Workflows, such as 4.0 (default: the newest)
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../cluster/lib/env.sh"
 source "$CLUSTER_DIR/lib/choose.sh"
@@ -20,7 +22,7 @@ if "$KUBECTL" get crd workflows.argoproj.io >/dev/null 2>&1 && [[ -z $("$KUBECTL
 	say "the cluster has Argo Workflows already"
 	exit 0
 fi
-[[ $(cluster_choice) != current ]] || die "this cluster has no Argo Workflows: install it (v3.6 or newer), then start again"
+[[ $(cluster_choice) != current ]] || die "this cluster has no Argo Workflows: install it (v4.0 or newer), then start again"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -47,7 +49,7 @@ manifests() {
 		kind: Kustomization
 		namespace: $ARGO_NAMESPACE
 		resources:
-		- manifests/base/crds/minimal
+		- manifests/base/crds/full
 		- manifests/base/workflow-controller
 		- manifests/cluster-install-no-crds/workflow-controller-rbac
 		labels:

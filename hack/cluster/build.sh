@@ -5,9 +5,10 @@
 #
 # Prints the folder that holds them. kube-apiserver, kube-controller-manager,
 # kube-scheduler, kubelet, kube-proxy and kubectl are links to one program, which
-# acts as the one whose name it is started by; nodekubelet, etcd, dns, pause, pack and
-# cnibandwidth are programs of their own.
+# acts as the one whose name it is started by; nodekubelet, etcd, dns, containerd with its shim
+# and ctr, pause, pack and cnibandwidth are programs of their own.
 #
+#   K8S             minor version of Kubernetes, such as 1.36 (default: the newest in k8s/)
 #   BUILD_JOBS      packages compiled at once (default: as many as CPUs)
 #   XDG_CACHE_HOME  where the cache lives (default ~/.cache)
 set -euo pipefail
@@ -28,14 +29,20 @@ version_flags() {
 	done
 }
 
-# The packages of etcd, CoreDNS and Kubernetes that are the same compile once,
-# because the three are one module.
 kubernetes() {
 	local name
-	build_cached "$BIN_DIR" kubernetes "Kubernetes $K8S_VERSION, etcd and CoreDNS" "$CLUSTER_DIR/k8s" "$(version_flags)" ./...
+	BUILD_MODFILE=$K8S_MODFILE build_cached "$BIN_DIR" kubernetes "Kubernetes $K8S_VERSION" "$CLUSTER_DIR/k8s" "$(version_flags)" ./...
 	for name in kube-apiserver kube-controller-manager kube-scheduler kubelet kube-proxy kubectl; do
 		ln -sf kubernetes "$BIN_DIR/$name"
 	done
+}
+
+# base is what every version of Kubernetes runs on.
+base() {
+	local containerd=github.com/containerd/containerd/v2
+	build_cached "$BIN_DIR" containerd "etcd, CoreDNS and containerd" "$CLUSTER_DIR/base" "-X $containerd/version.Version=$(
+		awk -v m="$containerd" '$1 == m {print $2}' "$CLUSTER_DIR/base/go.mod")" \
+		./... $containerd/cmd/{containerd,containerd-shim-runc-v2,ctr}
 }
 
 ours() {
@@ -47,5 +54,6 @@ mkdir -p "$BIN_DIR"
 exec 9>"$BIN_DIR/.lock"
 flock 9
 ours
+base
 kubernetes
 echo "$BIN_DIR"

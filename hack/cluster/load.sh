@@ -19,7 +19,7 @@ for file in "$@"; do
 	case $choice in
 	local)
 		source "$CLUSTER_DIR/local/runtime.sh"
-		ctr --address "$SOCKET" -n k8s.io images import "$file" >&2
+		ctr images import "$file" >&2
 		;;
 	kind) "$REPO_DIR/hack/tool.sh" kind load image-archive --name "$KIND_NAME" "$file" >&2 ;;
 	current) die "a cluster that is not ours takes images from its registry only" ;;

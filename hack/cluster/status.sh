@@ -22,7 +22,7 @@ health() {
 	kubelet) url=http://127.0.0.1:10248/healthz ;;
 	kube-proxy) url=http://127.0.0.1:10256/healthz ;;
 	containerd)
-		if ctr --address "$SOCKET" version >/dev/null 2>&1; then echo ok; else echo "does not answer"; fi
+		if ctr version >/dev/null 2>&1; then echo ok; else echo "does not answer"; fi
 		return
 		;;
 	esac

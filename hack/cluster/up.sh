@@ -6,6 +6,7 @@
 # Prints one line for the shell:  export KUBECONFIG=...
 #
 #   CLUSTER         kind | current | local; see lib/choose.sh
+#   K8S             minor version of Kubernetes, such as 1.36 (default: the newest in k8s/)
 #   DUAL_STACK=1    a local cluster whose pods have addresses of IPv6 too
 #   BUILD_JOBS      packages compiled at once when something must be built
 #   NFSBENCH_CLUSTER_STATE  state folder of a local cluster
@@ -33,6 +34,9 @@ up_local() {
 		source "$CLUSTER_DIR/local/$part.sh"
 	done
 	[[ $EUID == 0 ]] || die "a local cluster needs root; or set CLUSTER=kind or CLUSTER=current"
+	if [[ -e $STATE_DIR/bin && $(readlink "$STATE_DIR/bin") != "$BIN_DIR" ]]; then
+		die "the cluster runs $(basename "$(readlink "$STATE_DIR/bin")"), not Kubernetes $K8S_VERSION: set K8S, or stop it with hack/cluster/down.sh"
+	fi
 	kubectl=$(kubectl_bin)
 	if all_running && api_ready; then
 		say "already running"
@@ -43,6 +47,7 @@ up_local() {
 	say "binaries ready after $((SECONDS - began)) s"
 	began=$SECONDS
 	mkdir -p "$STATE_DIR"
+	ln -sfn "$BIN_DIR" "$STATE_DIR/bin"
 	HOST_IP=$(host_ip)
 	make_pki
 	start_runtime

@@ -3,7 +3,8 @@
 
 # build_cached FOLDER NAME TITLE MODULE LDFLAGS PACKAGE... builds the programs of
 # the packages into FOLDER, unless they exist and were built from the same sources.
-# NAME is one of the programs.
+# NAME is one of the programs. BUILD_MODFILE=FILE takes the versions from FILE instead of
+# the module's go.mod.
 build_cached() {
 	local folder=$1 name=$2 title=$3 module=$4 flags=$5 key began=$SECONDS
 	shift 5
@@ -24,8 +25,9 @@ build_key() {
 	shift
 	(
 		cd "$module"
-		cat - go.mod go.sum
-		GOWORK=off go list -f '{{$dir := .Dir}}{{range .GoFiles}}{{$dir}}/{{.}}{{"\n"}}{{end}}' "$@" | sort | xargs cat
+		local modfile=${BUILD_MODFILE:-go.mod}
+		cat - "$modfile" "${modfile%.mod}.sum"
+		GOWORK=off go list -modfile="$modfile" -f '{{$dir := .Dir}}{{range .GoFiles}}{{$dir}}/{{.}}{{"\n"}}{{end}}' "$@" | sort | xargs cat
 		go env GOVERSION GOARCH
 	) | sha256sum | cut -d' ' -f1
 }
@@ -37,6 +39,7 @@ gobuild() {
 	local title=$1 module=$2 jobs=()
 	shift 2
 	[[ -z ${BUILD_JOBS:-} ]] || jobs=(-p "$BUILD_JOBS")
+	[[ -z ${BUILD_MODFILE:-} ]] || jobs+=(-modfile="$BUILD_MODFILE")
 	say "building $title ..."
 	(cd "$module" && GOWORK=off CGO_ENABLED="${BUILD_CGO:-0}" GOGC=400 go build -v -trimpath "${jobs[@]}" "$@") 2> >(
 		awk -v title="$title" '

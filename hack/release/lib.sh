@@ -51,7 +51,7 @@ package_chart() {
 		sed -i "/^  $name:/,/digest:/s|digest: .*|digest: $(<"$images/$name.digest")|" "$work/nfsbench/values.yaml"
 	done
 	"$REPO_DIR/hack/tool.sh" helm package "$work/nfsbench" --version "${version#v}" --app-version "$version" -d "$folder" >/dev/null
-	rendered=$("$REPO_DIR/hack/tool.sh" helm template nfsbench "$folder/nfsbench-${version#v}.tgz" --kube-version v1.34.0)
+	rendered=$("$REPO_DIR/hack/tool.sh" helm template nfsbench "$folder/nfsbench-${version#v}.tgz")
 	rm -rf "$work"
 	for name in "${IMAGES[@]}"; do
 		[[ $rendered == *"$registry/$name@$(<"$images/$name.digest")"* ]] || die "the chart does not name $registry/$name by its digest"

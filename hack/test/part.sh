@@ -33,18 +33,34 @@ generated() {
 	hack/docs.sh
 }
 
-# release installs the operator as a stranger does, on a cluster without one: what parts
-# before this one prepared is removed, and prepared again for those behind it.
-release() {
+# without_cluster removes what parts before this one prepared. It is prepared again for those behind it.
+without_cluster() {
 	if [[ -e $RUN_DIR/env ]]; then
 		clean_up
+		# shellcheck disable=SC2046 # one name a line
+		unset $(sed -n 's/^export \([A-Za-z0-9_]*\)=.*/\1/p' "$RUN_DIR/env" | sort -u)
 		rm "$RUN_DIR/env"
 	fi
+}
+
+# release installs the operator as a stranger does, on a cluster without one.
+release() {
+	without_cluster
 	hack/release/check.sh
 }
 
+# platforms runs what depends on Kubernetes on the older minor versions, the oldest one with
+# the older Argo Workflows and Helm.
+platforms() {
+	local failed=0
+	without_cluster
+	K8S=1.36 hack/test.sh apiserver gate || failed=1
+	K8S=1.35 ARGO=4.0 HELM=helm3 hack/test.sh apiserver gate || failed=1
+	return $failed
+}
+
 case $part in
-lint | generated | release) "$part"; exit ;;
+lint | generated | release | platforms) "$part"; exit ;;
 esac
 
 parts=$RUN_DIR/parts

@@ -4,7 +4,7 @@
 # need_packages installs what is missing, and only that.
 need_packages() {
 	local pair missing=()
-	for pair in containerd:containerd ctr:containerd runc:runc iptables:iptables conntrack:conntrack \
+	for pair in runc:runc iptables:iptables conntrack:conntrack \
 		socat:socat ip:iproute2 tc:iproute2 openssl:openssl curl:curl mount:mount; do
 		command -v "${pair%%:*}" >/dev/null || missing+=("${pair##*:}")
 	done
@@ -29,11 +29,12 @@ cni_bin_dir() {
 	return 1
 }
 
-# kubectl_bin prints a kubectl that is new enough (1.30): that of the PATH or the cluster's.
+# kubectl_bin prints a kubectl that is at most one minor version from the cluster's: that of
+# the PATH, or the cluster's own.
 kubectl_bin() {
-	local minor
+	local minor ours=${K8S_VERSION#v1.}
 	minor=$(kubectl version --client -o json 2>/dev/null | sed -n 's/.*"minor": *"\([0-9]*\).*/\1/p' | head -n 1)
-	if ((${minor:-0} >= 30)); then
+	if [[ -n $minor ]] && ((minor - ${ours%%.*} <= 1 && ${ours%%.*} - minor <= 1)); then
 		command -v kubectl
 		return
 	fi

@@ -2,14 +2,18 @@
 # containerd, the pod network and the kernel settings that it needs.
 
 SOCKET=$STATE_DIR/containerd/containerd.sock
+PAUSE_IMAGE=localhost/nfsbench/pause:dev
+
+# ctr is the command line of the containerd that runs, for the namespace of Kubernetes.
+ctr() { "$STATE_DIR/bin/ctr" --address "$SOCKET" -n k8s.io "$@"; }
 
 start_runtime() {
 	network_settings
 	write_cni
 	write_containerd
-	pid_of containerd >/dev/null || start containerd containerd --config "$STATE_DIR/containerd/config.toml"
-	wait_for 30 containerd ctr --address "$SOCKET" version
-	ctr --address "$SOCKET" -n k8s.io images import "$STATE_DIR/containerd/pause.tar" >/dev/null
+	pid_of containerd >/dev/null || PATH=$BIN_DIR:$PATH start containerd "$BIN_DIR/containerd" --config "$STATE_DIR/containerd/config.toml"
+	wait_for 30 containerd ctr version
+	ctr images import "$STATE_DIR/containerd/pause.tar" >/dev/null
 }
 
 # network_settings turns on forwarding and lets bridged packets pass iptables,
@@ -83,27 +87,28 @@ write_cni() {
 
 write_containerd() {
 	mkdir -p "$STATE_DIR/containerd"
-	"$BIN_DIR/pack" -binary "$BIN_DIR/pause" -name localhost/nfsbench/pause:dev -o "$STATE_DIR/containerd/pause.tar"
+	"$BIN_DIR/pack" -binary "$BIN_DIR/pause" -name "$PAUSE_IMAGE" -o "$STATE_DIR/containerd/pause.tar"
 	cat >"$STATE_DIR/containerd/config.toml" <<-TOML
-		version = 2
+		version = 3
 		root = "$STATE_DIR/containerd/root"
 		state = "$STATE_DIR/containerd/state"
 		[grpc]
 		  address = "$SOCKET"
 		[plugins."io.containerd.internal.v1.opt"]
 		  path = "$STATE_DIR/containerd/opt"
-		[plugins."io.containerd.grpc.v1.cri"]
-		  sandbox_image = "localhost/nfsbench/pause:dev"
+		[plugins."io.containerd.cri.v1.images"]
+		  snapshotter = "overlayfs"
+		[plugins."io.containerd.cri.v1.images".pinned_images]
+		  sandbox = "$PAUSE_IMAGE"
+		[plugins."io.containerd.cri.v1.images".registry]
+		  config_path = "$STATE_DIR/containerd/certs.d"
+		[plugins."io.containerd.cri.v1.runtime"]
 		  restrict_oom_score_adj = true
 		  netns_mounts_under_state_dir = true
-		[plugins."io.containerd.grpc.v1.cri".containerd]
-		  snapshotter = "overlayfs"
-		[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
+		[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc]
 		  runtime_type = "io.containerd.runc.v2"
-		[plugins."io.containerd.grpc.v1.cri".registry]
-		  config_path = "$STATE_DIR/containerd/certs.d"
-		[plugins."io.containerd.grpc.v1.cri".cni]
-		  bin_dir = "$STATE_DIR/cni/bin"
+		[plugins."io.containerd.cri.v1.runtime".cni]
+		  bin_dirs = ["$STATE_DIR/cni/bin"]
 		  conf_dir = "$STATE_DIR/cni/net.d"
 	TOML
 }

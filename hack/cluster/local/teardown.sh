@@ -26,8 +26,8 @@ tear_down() {
 stop_containers() {
 	local id
 	if pid_of containerd >/dev/null; then
-		for id in $(ctr --address "$SOCKET" -n k8s.io tasks ls -q 2>/dev/null); do
-			ctr --address "$SOCKET" -n k8s.io tasks rm -f "$id" >/dev/null 2>&1 || true
+		for id in $(ctr tasks ls -q 2>/dev/null); do
+			ctr tasks rm -f "$id" >/dev/null 2>&1 || true
 		done
 	fi
 	local shim child

@@ -29,7 +29,8 @@ add_node_programs() {
 	local tree=$1 name
 	# The kubelet mounts with util-linux's mount, which calls mount.nfs.
 	for name in mount umount; do add_program "$(command -v "$name")" "$tree" bin; done
-	for name in containerd containerd-shim-runc-v2 ctr runc; do add_program "$(command -v "$name")" "$tree" bin; done
+	add_program "$(command -v runc)" "$tree" bin
+	cp "$BIN_DIR"/{containerd,containerd-shim-runc-v2,ctr} "$tree/bin/"
 	for name in bridge host-local loopback; do add_program "$(cni_bin_dir)/$name" "$tree" opt/cni; done
 	cp "$BIN_DIR/nodekubelet" "$tree/bin/kubelet"
 	ln -s mount.nfs "$tree/sbin/mount.nfs4"
@@ -81,15 +82,15 @@ node_kubelet_config() {
 
 node_containerd_config() {
 	cat <<-TOML
-		version = 2
-		[plugins."io.containerd.grpc.v1.cri"]
-		  sandbox_image = "localhost/nfsbench/pause:dev"
-		[plugins."io.containerd.grpc.v1.cri".containerd]
+		version = 3
+		[plugins."io.containerd.cri.v1.images"]
 		  snapshotter = "overlayfs"
-		[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
+		[plugins."io.containerd.cri.v1.images".pinned_images]
+		  sandbox = "localhost/nfsbench/pause:dev"
+		[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc]
 		  runtime_type = "io.containerd.runc.v2"
-		[plugins."io.containerd.grpc.v1.cri".cni]
-		  bin_dir = "/opt/cni"
+		[plugins."io.containerd.cri.v1.runtime".cni]
+		  bin_dirs = ["/opt/cni"]
 		  conf_dir = "/etc/cni"
 	TOML
 }
