@@ -69,6 +69,10 @@ fmt: ## Format the code
 lint: ## Run the linters, of the code and of the words
 	@hack/test.sh lint
 
+.PHONY: platforms
+platforms: ## What the tests run with, and until when its makers support it
+	@hack/platforms.sh
+
 .PHONY: hooks
 hooks: ## Let git run `make check` before each push
 	hack/hooks.sh

@@ -89,7 +89,8 @@ need_operator() {
 		--set-json 'policy.exports=[{"server": "*", "path": "/", "namespaces": ["*"]}]' \
 		--set-json 'policy.storageClasses=[{"name": "*", "namespaces": ["*"]}]' \
 		--set-json 'policy.backends=[{"name": "array", "managementLIF": "array.example", "svm": "svm1",
-			"credentialsSecretName": "svm-account", "insecureSkipVerify": true, "namespaces": ["*"]}]'
+			"credentialsSecretName": "svm-account", "insecureSkipVerify": true, "exportPolicy": "default",
+			"namespaces": ["*"]}]'
 	NFSBENCH_E2E=1
 	remember NFSBENCH_E2E
 }

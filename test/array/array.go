@@ -90,6 +90,9 @@ type Volume struct {
 	Folder   string `json:"folder"`   // where the data are on this machine; set by the array
 	// SizeBytes is the size that the REST interface reports; 0 = the size of the file system. Nothing enforces it.
 	SizeBytes int64 `json:"sizeBytes,omitempty"`
+	// ExportPolicy is what the REST interface reports; empty = default, which admits everybody. One of
+	// another name has no rules. Nothing enforces it.
+	ExportPolicy string `json:"exportPolicy,omitempty"`
 
 	export uint16 // Export_Id, never used twice
 }

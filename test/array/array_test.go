@@ -276,20 +276,21 @@ func TestVolumesAreProvisionedByAggregateAndDeleted(t *testing.T) {
 	}
 	t.Cleanup(a.stopREST)
 	p := Provisioner{a}
-	if _, _, err := p.CreateVolume(t.Context(), "pvc_1", 1<<30, "aggr_c"); err == nil || !strings.Contains(err.Error(), "aggr_c") {
+	if _, _, err := p.CreateVolume(t.Context(), "pvc_1", 1<<30, "aggr_c", "default"); err == nil || !strings.Contains(err.Error(), "aggr_c") {
 		t.Errorf("an aggregate that does not exist: %v", err)
 	}
 	for range 2 { // the second time it is there
-		junction, lif, err := p.CreateVolume(t.Context(), "pvc_1", 1<<30, "aggr_b")
+		junction, lif, err := p.CreateVolume(t.Context(), "pvc_1", 1<<30, "aggr_b", "empty")
 		if err != nil || junction != "/pvc_1" || lif != a.LIFs()[0].Address {
 			t.Fatalf("%s:%s, %v", lif, junction, err)
 		}
 	}
 	v := a.Volumes()[1]
 	writeAll(t, create(t, mounted(t, a, a.LIFs()[0].Address, v.Junction), "file"))
-	told := r.Standin.Model().Volumes
-	if len(told) != 2 || told[1].Aggregates[0] != "aggr_b" || told[1].SizeBytes != 1<<30 || told[1].Junction != v.Junction {
-		t.Errorf("the REST interface tells %+v", told)
+	told, policies := r.Standin.Model().Volumes, r.Standin.Model().Policies
+	if len(told) != 2 || told[1].Aggregates[0] != "aggr_b" || told[1].SizeBytes != 1<<30 || told[1].Junction != v.Junction ||
+		told[1].ExportPolicy != "empty" || len(policies) != 2 || policies[1].Name != "empty" || len(policies[1].Rules) != 0 {
+		t.Errorf("the REST interface tells %+v, %+v", told, policies)
 	}
 	for range 2 { // the second time it is gone
 		if err := p.DeleteVolume(t.Context(), "pvc_1"); err != nil {

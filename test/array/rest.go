@@ -98,7 +98,7 @@ func (a *Array) model(o RESTOptions) ontap.Model {
 	m := ontap.Model{
 		Cluster: o.Cluster, SVM: o.SVM, Accounts: o.Accounts,
 		NFS: ontap.NFSService{Enabled: true, V3: true, V40: true, V41: true, TransferSizeBytes: 1 << 20},
-		Policies: []ontap.ExportPolicy{{Name: "default", Rules: []ontap.Rule{{
+		Policies: []ontap.ExportPolicy{{Name: defaultPolicy, Rules: []ontap.Rule{{
 			Index: 1, Clients: []string{"0.0.0.0/0"}, Protocols: []string{"any"},
 			ReadOnly: []string{"any"}, ReadWrite: []string{"any"}, SuperUser: []string{"any"},
 		}}}},
@@ -119,13 +119,17 @@ func (a *Array) model(o RESTOptions) ontap.Model {
 	return m
 }
 
+// defaultPolicy is the export policy that admits everybody.
+const defaultPolicy = "default"
+
 // AggregateOf is the name of the one aggregate of a node.
 func AggregateOf(node string) string { return "aggr_" + node[len(node)-1:] }
 
 // model reports the size of the file system below, as NFS does, unless the volume has its own.
 func (v Volume) model() ontap.Volume {
 	m := ontap.Volume{
-		Name: v.Name, Junction: v.Junction, Aggregates: []string{AggregateOf(v.Node)}, ExportPolicy: "default",
+		Name: v.Name, Junction: v.Junction, Aggregates: []string{AggregateOf(v.Node)},
+		ExportPolicy: cmp.Or(v.ExportPolicy, defaultPolicy),
 	}
 	if v.SizeBytes > 0 {
 		m.SizeBytes = v.SizeBytes
@@ -150,6 +154,9 @@ func (a *Array) tellREST() {
 			i := slices.IndexFunc(m.Volumes, func(x ontap.Volume) bool { return x.Name == v.Name })
 			if i < 0 {
 				m.Volumes = append(m.Volumes, v.model())
+				if !slices.ContainsFunc(m.Policies, func(p ontap.ExportPolicy) bool { return p.Name == cmp.Or(v.ExportPolicy, defaultPolicy) }) {
+					m.Policies = append(m.Policies, ontap.ExportPolicy{Name: v.ExportPolicy})
+				}
 				continue
 			}
 			m.Volumes[i].Aggregates = []string{AggregateOf(v.Node)}

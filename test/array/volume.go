@@ -114,7 +114,9 @@ type Provisioner struct{ Array *Array }
 
 // CreateVolume makes a volume at /NAME on the node of the aggregate pool, if
 // there is none of that name, and tells its junction and an address that serves it.
-func (p Provisioner) CreateVolume(ctx context.Context, name string, sizeBytes int64, pool string) (junction, dataLIF string, err error) {
+func (p Provisioner) CreateVolume(
+	ctx context.Context, name string, sizeBytes int64, pool, exportPolicy string,
+) (junction, dataLIF string, err error) {
 	a := p.Array
 	lif := a.LIFs()[0].Address
 	for _, v := range a.Volumes() {
@@ -124,7 +126,7 @@ func (p Provisioner) CreateVolume(ctx context.Context, name string, sizeBytes in
 	}
 	for _, n := range a.Nodes() {
 		if AggregateOf(n) == pool {
-			v := Volume{Name: name, Junction: "/" + name, Node: n, SizeBytes: sizeBytes}
+			v := Volume{Name: name, Junction: "/" + name, Node: n, SizeBytes: sizeBytes, ExportPolicy: exportPolicy}
 			return v.Junction, lif, a.CreateVolume(ctx, v)
 		}
 	}

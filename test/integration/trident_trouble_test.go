@@ -91,7 +91,7 @@ func tridentTroubles() map[string]struct {
 			nil,
 			standin.Faults{},
 			6 * time.Minute, v1alpha1.ReasonBackendFailed,
-			[]string{"secret missing not found", "ask an administrator to correct backend "},
+			[]string{"backend credentials not found", "ask an administrator to correct backend "},
 		},
 		"BackendOffline": {
 			class(nil), nil,

@@ -40,7 +40,7 @@ type fakeArray struct {
 	history []string
 }
 
-func (a *fakeArray) CreateVolume(_ context.Context, name string, _ int64, pool string) (junction, dataLIF string, err error) {
+func (a *fakeArray) CreateVolume(_ context.Context, name string, _ int64, pool, _ string) (junction, dataLIF string, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if _, is := a.volumes[name]; !is {
@@ -113,13 +113,13 @@ func (w *world) deployed(available corev1.ConditionStatus, pods int32) {
 	}
 }
 
-// busy lets Trident work on a backend of somebody else, whose management LIF, which it gives, does
-// not answer.
+// busy lets Trident work on a backend of somebody else, whose management LIF, which it gives,
+// accepts connections and sends nothing.
 func (w *world) busy(labels map[string]string) string {
 	w.Helper()
 	other := w.array.backend
 	other.ManagementLIF = newAddress()
-	w.array.SetFaults(standin.Faults{Drops: other.ManagementLIF})
+	w.array.SetFaults(standin.Faults{Mute: other.ManagementLIF})
 	err := w.c.Create(w.Context(), trident.NewBackendConfig(w.array.ns, "aaa-other", labels, other))
 	if apierrors.IsAlreadyExists(err) {
 		err = w.c.Create(w.Context(), trident.NewBackendConfig(w.array.ns, "aab-other", labels, other))

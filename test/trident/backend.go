@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -27,19 +28,48 @@ func (c *Controller) stepBackends(ctx context.Context) (string, error) {
 	return firstStep(ctx, configs, err, c.stepBackend)
 }
 
-// isHeld says that Trident works on a backend whose management LIF does not answer. The config
-// has its finalizer and no status then, or that of the attempt before, which failed, and the lock
-// of all that Trident does is held.
-func (c *Controller) isHeld(ctx context.Context) (bool, error) {
-	lif := c.fault().Drops
-	if lif == "" {
-		return false, nil
+// stepDeadLIF goes on with the backend whose management LIF does not answer. When Trident has given it
+// up, everything that waited is done, and Trident tries it again, all in one step: nobody can put
+// something in between.
+func (c *Controller) stepDeadLIF(ctx context.Context) (string, error) {
+	if c.worksOn == nil {
+		return "", nil
 	}
-	configs, err := c.list(ctx, trident.KindBackendConfig)
-	return slices.ContainsFunc(configs, func(u unstructured.Unstructured) bool {
-		return controllerutil.ContainsFinalizer(&u, trident.Finalizer) && text(&u, "status", "lastOperationStatus") != "Success" &&
-			text(&u, "spec", "managementLIF") == lif
-	}), err
+	config := &unstructured.Unstructured{}
+	config.SetGroupVersionKind(trident.Kind(trident.KindBackendConfig))
+	key := *c.worksOn
+	err := c.Client.Get(ctx, key, config)
+	if apierrors.IsNotFound(err) || err == nil && !c.hasDeadLIF(config) {
+		c.worksOn = nil
+		return "", nil
+	}
+	if err != nil || c.fault().Mute == managementLIF(config) || c.Now().Sub(c.startedAt) < DeadLIF {
+		return "", err
+	}
+	c.worksOn, c.gaveUp = nil, config.GetUID()
+	lif := managementLIF(config)
+	if _, err := c.refused(ctx, config, fmt.Sprintf("error initializing %s driver: error creating ONTAP API client: "+
+		"Post \"https://%s/servlets/netapp.servlets.admin.XMLrequest_filer\": context deadline exceeded",
+		text(config, "spec", "storageDriverName"), lif)); err != nil {
+		return "", err
+	}
+	for did := "x"; did != "" && err == nil && c.worksOn == nil; {
+		did, err = firstOf(ctx, c.stepBackends, c.stepCalls, c.stepUnderWay, c.stepVolumes)
+	}
+	if c.gaveUp = ""; c.worksOn == nil {
+		c.worksOn, c.startedAt = &key, c.Now()
+	}
+	return "Trident gives TridentBackendConfig " + key.Name + " up, does what waited, and tries it again", err
+}
+
+// hasDeadLIF says that the management LIF of a configuration does not answer.
+func (c *Controller) hasDeadLIF(config *unstructured.Unstructured) bool {
+	lif := managementLIF(config)
+	return lif != "" && (lif == c.fault().Drops || lif == c.fault().Mute)
+}
+
+func managementLIF(config *unstructured.Unstructured) string {
+	return text(config, "spec", "managementLIF")
 }
 
 // firstStep does the first thing that there is to do about one of some objects,
@@ -61,15 +91,15 @@ func (c *Controller) stepBackend(ctx context.Context, config *unstructured.Unstr
 		return "Trident takes TridentBackendConfig " + config.GetName(), c.Client.Update(ctx, config)
 	case text(config, "status", "phase") != "":
 		return c.tellBackend(ctx, config)
+	case c.hasDeadLIF(config) && c.gaveUp == config.GetUID():
+		return "", nil
+	case c.hasDeadLIF(config):
+		key := client.ObjectKeyFromObject(config)
+		c.worksOn, c.startedAt = &key, c.Now()
+		return "Trident works on TridentBackendConfig " + config.GetName(), nil
 	}
 	if why := c.refuse(ctx, config); why != "" {
-		if text(config, "status", "message") == why {
-			return "", nil
-		}
-		return "Trident refuses TridentBackendConfig " + config.GetName(), c.setStatus(ctx, config, map[string]any{
-			"phase": "", "lastOperationStatus": "Failed", "message": why, "deletionPolicy": "delete",
-			"backendInfo": map[string]any{"backendName": "", "backendUUID": ""},
-		})
+		return c.refused(ctx, config, why)
 	}
 	name, id := cmp.Or(text(config, "spec", "backendName"), config.GetName()), string(uuid.NewUUID())
 	backend, err := c.backendOf(ctx, config.GetUID())
@@ -78,12 +108,29 @@ func (c *Controller) stepBackend(ctx context.Context, config *unstructured.Unstr
 	} else if backend != nil {
 		id = text(backend, "backendUUID")
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return "", err
+	case c.fault().Unwritten && backend == nil:
+		return "Trident ends when it has made backend " + name, nil
+	case c.fault().Unwritten:
+		return "", nil
 	}
-	return "TridentBackendConfig " + config.GetName() + " is bound", c.setStatus(ctx, config, map[string]any{
-		"phase": "Bound", "lastOperationStatus": "Success", "message": fmt.Sprintf("Backend '%s' created", name),
+	return "TridentBackendConfig " + config.GetName() + " is bound", c.report(ctx, config, map[string]any{
+		"phase": trident.PhaseBound, "lastOperationStatus": "Success", "message": fmt.Sprintf("Backend '%s' created", name),
 		"deletionPolicy": "delete", "backendInfo": map[string]any{"backendName": name, "backendUUID": id},
+	})
+}
+
+// refused reports why Trident makes no backend. It tries again, and says the same once.
+func (c *Controller) refused(ctx context.Context, config *unstructured.Unstructured, why string) (string, error) {
+	why = "Failed to create backend: " + why
+	if text(config, "status", "message") == why {
+		return "", nil
+	}
+	return "Trident refuses TridentBackendConfig " + config.GetName(), c.report(ctx, config, map[string]any{
+		"phase": "", "lastOperationStatus": "Failed", "message": why, "deletionPolicy": "delete",
+		"backendInfo": map[string]any{"backendName": "", "backendUUID": ""},
 	})
 }
 
@@ -93,28 +140,27 @@ func (c *Controller) refuse(ctx context.Context, config *unstructured.Unstructur
 		return f
 	}
 	spec, _, _ := unstructured.NestedMap(config.Object, "spec")
+	if spec["version"] != int64(1) {
+		return fmt.Sprintf("input failed validation: unexpected config file version; found %v, expected 1", spec["version"])
+	}
+	driver, _ := spec["storageDriverName"].(string)
+	if !slices.Contains([]string{trident.DriverNAS, trident.DriverFlexGroup, driverEconomy}, driver) {
+		return "unknown storage driver: " + driver
+	}
 	for _, inline := range []string{"username", "password", "clientPrivateKey"} {
 		if _, is := spec[inline]; is {
-			return fmt.Sprintf("input field validation failed: %s must not be given inline", inline)
+			return fmt.Sprintf("input contains forbidden attributes: [%s]", inline)
 		}
 	}
-	if spec["version"] != int64(1) {
-		return fmt.Sprintf("unexpected config file version: %v", spec["version"])
-	}
-	if d, _ := spec["storageDriverName"].(string); !slices.Contains([]string{"ontap-nas", "ontap-nas-flexgroup", "ontap-nas-economy"}, d) {
-		return fmt.Sprintf("unknown storage driver %q", d)
-	}
-	for _, key := range []string{"managementLIF", "svm"} {
-		if s, _ := spec[key].(string); s == "" {
-			return fmt.Sprintf("missing mandatory field %s", key)
-		}
+	if managementLIF(config) == "" {
+		return fmt.Sprintf("error initializing %s driver: there is no managementLIF", driver)
 	}
 	secret := &corev1.Secret{}
 	name := text(config, "spec", "credentials", "name")
 	err := c.Client.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, secret)
 	switch {
 	case apierrors.IsNotFound(err):
-		return fmt.Sprintf("secret %s not found in namespace %s", name, c.Namespace)
+		return "backend credentials not found"
 	case err != nil:
 		return err.Error()
 	case len(secret.Data["username"]) == 0 || len(secret.Data["password"]) == 0:
@@ -124,22 +170,47 @@ func (c *Controller) refuse(ctx context.Context, config *unstructured.Unstructur
 	}
 }
 
+// The fields of an ONTAP backend are below this one.
+const ontapConfig = "ontap_config"
+
+const driverEconomy = "ontap-nas-economy"
+
+// newBackend is a TridentBackend: its configuration is the spec, with Trident's defaults in place of
+// what the spec leaves out.
 func (c *Controller) newBackend(config *unstructured.Unstructured, name, id string) *unstructured.Unstructured {
-	spec, _, _ := unstructured.NestedMap(config.Object, "spec")
-	ontap := maps.Clone(spec)
-	for _, key := range []string{"credentials", "deletionPolicy", "backendName", "defaults"} {
-		delete(ontap, key)
-	}
-	if _, is := ontap["dataLIF"]; !is {
-		ontap["dataLIF"] = c.DataLIF
+	ontap, _, _ := unstructured.NestedMap(config.Object, "spec")
+	delete(ontap, "deletionPolicy")
+	driver, personality, auto := text(config, "spec", "storageDriverName"), "Unified", ontap["autoExportPolicy"] == true
+	if c.AFX && driver == trident.DriverNAS {
+		personality = "AFX"
 	}
 	if c.fault().BackendsAreEconomy {
-		ontap["storageDriverName"] = "ontap-nas-economy"
+		ontap["storageDriverName"] = driverEconomy
 	}
-	ontap["storagePrefix"] = storagePrefix
+	defaults := map[string]any{
+		"spaceReserve": "none", "snapshotPolicy": "none", "snapshotReserve": "", "snapshotDir": "false", "unixPermissions": "---rwxrwxrwx",
+		"exportPolicy": "default", "securityStyle": "unix", "splitOnClone": "false", "skipRecoveryQueue": "false", "size": "1G",
+	}
+	given, _, _ := unstructured.NestedMap(ontap, "defaults")
+	maps.Copy(defaults, given)
+	if auto {
+		defaults["exportPolicy"] = "<automatic>"
+	}
+	for key, value := range map[string]any{
+		"dataLIF": c.DataLIF, "autoExportPolicy": false, "autoExportCIDRs": []any{"0.0.0.0/0", "::/0"}, "nfsMountOptions": "", "aggregate": "",
+		"useBalancedPlacement": strconv.FormatBool(c.AFX),
+	} {
+		if _, is := ontap[key]; !is {
+			ontap[key] = value
+		}
+	}
+	maps.Copy(ontap, map[string]any{
+		"backendName": name, "storagePrefix": storagePrefix, "defaults": defaults,
+		"flags": map[string]any{"personality": personality, "disaggregated": strconv.FormatBool(c.AFX), "sanOptimized": "false"},
+	})
 	u := &unstructured.Unstructured{Object: map[string]any{
-		"backendName": name, "backendUUID": id, "version": "1", "online": true, "state": "online", "stateReason": "",
-		"userState": "normal", "configRef": string(config.GetUID()), "config": map[string]any{"ontap_config": ontap},
+		"backendName": name, "backendUUID": id, "version": "1", "online": true, "state": "online",
+		"userState": "normal", "configRef": string(config.GetUID()), "config": map[string]any{ontapConfig: ontap},
 	}}
 	u.SetGroupVersionKind(trident.Kind(trident.KindBackend))
 	u.SetNamespace(c.Namespace)
@@ -151,7 +222,7 @@ func (c *Controller) newBackend(config *unstructured.Unstructured, name, id stri
 // tellBackend keeps what a backend reports about itself true.
 func (c *Controller) tellBackend(ctx context.Context, config *unstructured.Unstructured) (string, error) {
 	backend, err := c.backendOf(ctx, config.GetUID())
-	if err != nil || backend == nil {
+	if err != nil || backend == nil || text(backend, "state") == stateDeleting {
 		return "", err
 	}
 	state, online, reason := "online", true, c.fault().Offline
@@ -175,35 +246,58 @@ func (c *Controller) backendOf(ctx context.Context, config types.UID) (*unstruct
 	return &list[i], err
 }
 
-// deleteBackend lets a configuration go once its last volume has gone.
+const stateDeleting = "deleting"
+
+// deleteBackend lets a configuration go once its last volume has gone. One without a phase goes
+// at once, and without its backend.
 func (c *Controller) deleteBackend(ctx context.Context, config *unstructured.Unstructured) (string, error) {
 	if !controllerutil.ContainsFinalizer(config, trident.Finalizer) {
 		return "", nil
 	}
-	id := text(config, "status", "backendInfo", "backendUUID")
-	volumes, err := c.list(ctx, trident.KindVolume)
-	if err != nil {
-		return "", err
-	}
-	if slices.ContainsFunc(volumes, func(v unstructured.Unstructured) bool { return id != "" && text(&v, "backendUUID") == id }) {
-		if text(config, "status", "phase") == trident.PhaseDeleting {
-			return "", nil
-		}
-		status, _, _ := unstructured.NestedMap(config.Object, "status")
-		status["phase"], status["message"] = trident.PhaseDeleting, "backend has volumes"
-		return "TridentBackendConfig " + config.GetName() + " waits for its volumes", c.setStatus(ctx, config, status)
-	}
-	backend, err := c.backendOf(ctx, config.GetUID())
-	if err != nil {
-		return "", err
-	}
-	if backend != nil {
-		if err := c.release(ctx, backend); err != nil {
+	if text(config, "status", "phase") != "" {
+		backend, err := c.backendOf(ctx, config.GetUID())
+		if err != nil {
 			return "", err
+		}
+		if backend != nil {
+			if gone, did, err := c.removeBackend(ctx, config, backend); !gone || err != nil {
+				return did, err
+			}
 		}
 	}
 	controllerutil.RemoveFinalizer(config, trident.Finalizer)
 	return "TridentBackendConfig " + config.GetName() + " is gone", c.Client.Update(ctx, config)
+}
+
+// removeBackend removes the backend of a configuration, or says that it has volumes: in words that
+// change with the second attempt.
+func (c *Controller) removeBackend(ctx context.Context, config, backend *unstructured.Unstructured) (gone bool, did string, err error) {
+	why := "Backend is in a deleting state, cannot proceed with the TridentBackendConfig deletion. "
+	if text(backend, "state") != stateDeleting {
+		backend.Object["state"], backend.Object["online"] = stateDeleting, false
+		if err := c.Client.Update(ctx, backend); err != nil {
+			return false, "", err
+		}
+		why = "Backend still present after a deletion attempt"
+	}
+	gone, err = c.releaseEmpty(ctx, backend)
+	if err != nil || gone || text(config, "status", "message") == why {
+		return gone, "", err
+	}
+	status, _, _ := unstructured.NestedMap(config.Object, "status")
+	status["phase"], status["lastOperationStatus"], status["message"] = trident.PhaseDeleting, "Success", why
+	return false, "TridentBackendConfig " + config.GetName() + " waits for its volumes", c.report(ctx, config, status)
+}
+
+// releaseEmpty lets a backend that is deleted go, if it has no volume.
+func (c *Controller) releaseEmpty(ctx context.Context, backend *unstructured.Unstructured) (gone bool, err error) {
+	volumes, err := c.list(ctx, trident.KindVolume)
+	if err != nil || slices.ContainsFunc(volumes, func(v unstructured.Unstructured) bool {
+		return text(&v, "backendUUID") == text(backend, "backendUUID")
+	}) {
+		return false, err
+	}
+	return true, c.release(ctx, backend)
 }
 
 func (c *Controller) release(ctx context.Context, u *unstructured.Unstructured) error {
@@ -216,7 +310,16 @@ func (c *Controller) release(ctx context.Context, u *unstructured.Unstructured) 
 	return client.IgnoreNotFound(c.Client.Delete(ctx, u))
 }
 
-func (c *Controller) setStatus(ctx context.Context, u *unstructured.Unstructured, status map[string]any) error {
-	u.Object["status"] = status
-	return c.Client.Status().Update(ctx, u)
+// report writes the status of a configuration, and the event about it.
+func (c *Controller) report(ctx context.Context, config *unstructured.Unstructured, status map[string]any) error {
+	config.Object["status"] = status
+	if err := c.Client.Status().Update(ctx, config); err != nil {
+		return err
+	}
+	severity := corev1.EventTypeWarning
+	if status["phase"] == trident.PhaseBound {
+		severity = corev1.EventTypeNormal
+	}
+	_, err := c.tell(ctx, config, trident.KindBackendConfig, severity, text(config, "status", "lastOperationStatus"), text(config, "status", "message"))
+	return err
 }

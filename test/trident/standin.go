@@ -4,10 +4,13 @@
 // in Trident's order. The volumes themselves come from an Array: one of two nodes
 // that serves NFS in the end-to-end test, a list in the others.
 //
-// It behaves as Trident 25.06.3 with csi-provisioner 5.3.0 was seen to: a configuration gets its
-// finalizer when it is worked on, and nothing else happens until that has ended; what is refused
-// is tried again; a volume without a PersistentVolume stays; a provisioner whose class is gone
-// gives up.
+// It behaves as Trident 26.06.1 with csi-provisioner 6.3.0 was seen to. A configuration gets its
+// finalizer when Trident works on it. While the management LIF does not answer, nothing else
+// happens, or no other backend with Options.Concurrent. What is refused is tried again. A volume
+// of driver ontap-nas with autoExportPolicy has an export policy without rules until a node
+// attaches it, which no node does here. A volume without a PersistentVolume stays, and so does a
+// backend whose configuration was deleted before its status named it. A provisioner whose class is
+// gone gives up. A restart initializes all backends before anything else.
 //
 // It does one thing at a time when it is told to, so that a test can look at
 // every state in between; Run does it in a loop beside a cluster.
@@ -37,9 +40,10 @@ import (
 // Array makes the volumes. Each method may be called again for what it has
 // done already.
 type Array interface {
-	// CreateVolume makes a volume in a pool, which is an aggregate. It returns its
-	// junction path, and the address that serves it unless the backend names one.
-	CreateVolume(ctx context.Context, name string, sizeBytes int64, pool string) (junction, dataLIF string, err error)
+	// CreateVolume makes a volume in a pool, which is an aggregate or ManagedPool. An export
+	// policy that is not there is made without rules. It returns the junction path of the
+	// volume, and the address that serves it unless the backend names one.
+	CreateVolume(ctx context.Context, name string, sizeBytes int64, pool, exportPolicy string) (junction, dataLIF string, err error)
 	// DeleteVolume removes it with its data. One that is not there is removed.
 	DeleteVolume(ctx context.Context, name string) error
 }
@@ -53,9 +57,15 @@ type Faults struct {
 	Unreachable  string // deletes no volume, with this message
 	Slow         int    // steps that pass before anything happens
 	Offline      string // says that its backends are offline, with this reason
-	// Drops is a management LIF that drops packets. Trident works on a backend of it for as
-	// long as this is set, and does nothing else meanwhile.
+	// Drops is a management LIF that drops packets. Trident gives up a backend of it after
+	// DeadLIF, and tries it again.
 	Drops string
+	// Mute is a management LIF that accepts connections and sends nothing. Trident waits for it
+	// for as long as this is set.
+	Mute string
+	// Unwritten lets Trident end when it has made a backend and not yet written the status of
+	// its configuration. It has started again when this is no longer set.
+	Unwritten bool
 	// Unanswered lets the answer to a call that makes a volume be lost. The volume is there, and
 	// the provisioner asks again when this is no longer set.
 	Unanswered         bool
@@ -71,6 +81,10 @@ type Options struct {
 	Pools []string
 	// DataLIF is the address of backends that name none.
 	DataLIF string
+	// AFX says that the array is disaggregated: ONTAP places the volumes.
+	AFX bool
+	// Concurrent is enableConcurrency: a backend that is worked on delays no volume of another.
+	Concurrent bool
 	// Claims is the one namespace whose claims it sees; empty = all, as Trident.
 	Claims string
 	// Bind plays the volume binder of Kubernetes too, where there is none.
@@ -88,7 +102,20 @@ type Controller struct {
 	// underWay are the claims that the provisioner works on, by UID. It has them in memory
 	// only, and goes on though they are deleted.
 	underWay map[types.UID]*corev1.PersistentVolumeClaim
+	// worksOn is the configuration whose management LIF does not answer, since startedAt; nil =
+	// none. gaveUp was tried last, and what waited comes first now.
+	worksOn   *types.NamespacedName
+	startedAt time.Time
+	gaveUp    types.UID
+	// restarted is when Trident started; zero = it has initialized its backends since, those of
+	// failed without success.
+	restarted time.Time
+	failed    map[string]bool // by UUID
 }
+
+// DeadLIF is how long Trident works on a backend whose management LIF drops packets. It initializes
+// it twice: each time its client for REST waits for the kernel, 134 s, and that for ZAPI waits 90 s.
+const DeadLIF = 448 * time.Second
 
 // New makes a Controller.
 func New(o Options) *Controller {
@@ -99,7 +126,37 @@ func New(o Options) *Controller {
 }
 
 // Restart ends the controller and its provisioner, and starts them again.
-func (c *Controller) Restart() { clear(c.underWay) }
+func (c *Controller) Restart() {
+	clear(c.underWay)
+	c.worksOn, c.gaveUp, c.failed, c.restarted = nil, "", map[string]bool{}, c.Now()
+}
+
+// IsReady says that the pod of the controller is ready: Trident has initialized its backends, which
+// takes twice DeadLIF for each whose management LIF drops packets.
+func (c *Controller) IsReady(ctx context.Context) (bool, error) {
+	if c.restarted.IsZero() {
+		return true, nil
+	}
+	backends, err := c.list(ctx, trident.KindBackend)
+	if err != nil {
+		return false, err
+	}
+	until := c.restarted
+	for i := range backends {
+		switch lif := text(&backends[i], "config", ontapConfig, "managementLIF"); lif {
+		case c.fault().Mute:
+			return false, nil
+		case c.fault().Drops:
+			until = until.Add(2 * DeadLIF)
+			c.failed[text(&backends[i], "backendUUID")] = true
+		}
+	}
+	if c.Now().Before(until) {
+		return false, nil
+	}
+	c.restarted = time.Time{}
+	return true, nil
+}
 
 // SetFaults changes what goes wrong from now on.
 func (c *Controller) SetFaults(f Faults) {
@@ -147,9 +204,16 @@ func (c *Controller) Step(ctx context.Context) (string, error) {
 	if slow {
 		return "Trident takes its time", nil
 	}
-	if held, err := c.isHeld(ctx); err != nil {
+	if ready, err := c.IsReady(ctx); err != nil || !ready {
 		return "", err
-	} else if held {
+	}
+	did, err := c.stepDeadLIF(ctx)
+	switch {
+	case did != "" || err != nil:
+		return did, err
+	case c.worksOn != nil && c.Concurrent:
+		return firstOf(ctx, c.stepCalls, c.stepUnderWay, c.stepVolumes)
+	case c.worksOn != nil:
 		return firstOf(ctx, c.stepCalls) // the provisioner is a program of its own
 	}
 	return firstOf(ctx, c.stepBackends, c.stepCalls, c.stepUnderWay, c.stepVolumes)

@@ -59,9 +59,9 @@ func (c *Controller) stepClaim(ctx context.Context, pvc *corev1.PersistentVolume
 	if err != nil || len(backends) == 0 { // of another test's Trident
 		return "", err
 	}
-	if held, err := c.isHeld(ctx); err != nil || !held { // a call that waits for the lock learns of no problem
-		if problem := c.problem(backends, class); err != nil || problem != "" {
-			return c.fails(ctx, pvc, class, problem, err)
+	if c.worksOn == nil || c.Concurrent { // a call that waits for the lock learns of no problem
+		if problem := c.problem(backends, class); problem != "" {
+			return c.fails(ctx, pvc, class, problem, nil)
 		}
 	}
 	c.underWay[pvc.UID] = pvc.DeepCopy()
@@ -98,7 +98,7 @@ func (c *Controller) fails(
 		return "", err
 	}
 	said, err := c.warn(ctx, pvc, "PersistentVolumeClaim", "ProvisioningFailed",
-		"failed to provision volume with StorageClass "+class.Name+": rpc error: code = Unknown desc = "+problem)
+		fmt.Sprintf("failed to provision volume with StorageClass %q: ", class.Name)+"rpc error: code = Unknown desc = "+problem)
 	if err != nil || !said {
 		return "", err
 	}
@@ -162,15 +162,22 @@ func (c *Controller) makeVolume(ctx context.Context, pvc *corev1.PersistentVolum
 	}
 	size := pvc.Spec.Resources.Requests[corev1.ResourceStorage]
 	internal := InternalName(name)
-	junction, lif, err := c.Array.CreateVolume(ctx, internal, size.Value(), pool)
+	v := newVolume(pvc, class, backend, name, internal, pool)
+	junction, lif, err := c.Array.CreateVolume(ctx, internal, size.Value(), pool, text(v, "config", "exportPolicy"))
 	if err != nil {
 		return c.fails(ctx, pvc, class, err.Error(), nil)
 	}
-	if d := text(backend, "config", "ontap_config", "dataLIF"); d != "" {
-		lif = d
+	access := v.Object["config"].(map[string]any)["accessInformation"].(map[string]any)
+	access["nfsPath"], access["nfsServerIp"] = junction, trident.Bare(cmp.Or(text(backend, "config", ontapConfig, "dataLIF"), lif))
+	if err := c.Client.Create(ctx, v); client.IgnoreAlreadyExists(err) != nil {
+		return "", err
 	}
-	v := c.newVolume(pvc, class, backend, name, internal, pool, junction, trident.Bare(lif))
-	return "Trident makes volume " + name, client.IgnoreAlreadyExists(c.Client.Create(ctx, v))
+	did := "Trident makes volume " + name
+	if err := c.Client.Get(ctx, client.ObjectKeyFromObject(pvc), &corev1.PersistentVolumeClaim{}); err != nil {
+		return did, client.IgnoreNotFound(err) // there is no claim to say it about
+	}
+	_, err = c.tell(ctx, pvc, "PersistentVolumeClaim", corev1.EventTypeNormal, "ProvisioningSuccess", "provisioned a volume")
+	return did, err
 }
 
 // InternalName is what the array calls a volume, by Trident's rule.
@@ -179,16 +186,24 @@ func InternalName(name string) string {
 	return regexp.MustCompile(`_+`).ReplaceAllString(s, "_")
 }
 
+// ManagedPool is the one pool of a backend whose volumes ONTAP places: FlexGroups, and all on AFX.
+const ManagedPool = "managed_storage_pool"
+
 func (c *Controller) place(backends []unstructured.Unstructured, class *storagev1.StorageClass) (*unstructured.Unstructured, string) {
 	for i := range backends {
 		b := &backends[i]
-		if t := parameter(class, "backendType"); t != "" && t != text(b, "config", "ontap_config", "storageDriverName") && !c.fault().BackendsAreEconomy {
+		driver := text(b, "config", ontapConfig, "storageDriverName")
+		if t := parameter(class, "backendType"); t != "" && t != driver && !c.fault().BackendsAreEconomy {
 			continue
 		}
-		if online, _, _ := unstructured.NestedBool(b.Object, "online"); !online {
+		if online, _, _ := unstructured.NestedBool(b.Object, "online"); !online || c.failed[text(b, "backendUUID")] {
 			continue
 		}
-		for _, p := range c.Pools {
+		pools := c.Pools
+		if c.AFX || driver == trident.DriverFlexGroup {
+			pools = []string{ManagedPool}
+		}
+		for _, p := range pools {
 			if inPools(parameter(class, "storagePools"), text(b, "backendName"), p) {
 				return b, p
 			}
@@ -225,7 +240,10 @@ func newPV(pvc *corev1.PersistentVolumeClaim, class *storagev1.StorageClass, bac
 	return &corev1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: name, Finalizers: []string{provisionerFinalizer},
-			Annotations: map[string]string{"pv.kubernetes.io/provisioned-by": trident.Driver},
+			Annotations: map[string]string{
+				"pv.kubernetes.io/provisioned-by": trident.Driver, "volume.kubernetes.io/provisioner-deletion-secret-name": "",
+				"volume.kubernetes.io/provisioner-deletion-secret-namespace": "",
+			},
 		},
 		Spec: corev1.PersistentVolumeSpec{
 			AccessModes: pvc.Spec.AccessModes, VolumeMode: pvc.Spec.VolumeMode, StorageClassName: class.Name,
@@ -266,29 +284,39 @@ func (c *Controller) bind(ctx context.Context, pvc *corev1.PersistentVolumeClaim
 	return "claim " + pvc.Name + " is bound", c.Client.Status().Update(ctx, pv)
 }
 
-// newVolume is a TridentVolume: its fields are at the top, not in a spec.
-func (c *Controller) newVolume(
-	pvc *corev1.PersistentVolumeClaim, class *storagev1.StorageClass, backend *unstructured.Unstructured,
-	name, internal, pool, junction, lif string,
+// newVolume is a TridentVolume, as far as it is known before the array has made the volume. Its
+// fields are at the top, not in a spec.
+func newVolume(
+	pvc *corev1.PersistentVolumeClaim, class *storagev1.StorageClass, backend *unstructured.Unstructured, name, internal, pool string,
 ) *unstructured.Unstructured {
 	size := pvc.Spec.Resources.Requests[corev1.ResourceStorage]
-	options := strings.Join(class.MountOptions, ",")
+	value := func(key string) string { // of an annotation of the claim, else of the backend
+		return cmp.Or(pvc.Annotations[trident.AnnotationPrefix+key], text(backend, "config", ontapConfig, "defaults", key))
+	}
+	policy, access := value("exportPolicy"), map[string]any{}
+	if auto, _, _ := unstructured.NestedBool(backend.Object, "config", ontapConfig, "autoExportPolicy"); auto {
+		policy = "trident-" + text(backend, "backendUUID")
+		if text(backend, "config", ontapConfig, "storageDriverName") != trident.DriverFlexGroup {
+			policy, access["publishEnforcement"] = storagePrefix+"empty", true
+		}
+	}
+	if o := text(backend, "config", ontapConfig, "nfsMountOptions"); o != "" {
+		access["mountOptions"] = strings.TrimPrefix(o, "-o ")
+	}
 	u := &unstructured.Unstructured{Object: map[string]any{
-		"backendUUID": text(backend, "backendUUID"), "pool": pool, "orphaned": false, "state": "online", "autogrowStatus": map[string]any{},
+		"backendUUID": text(backend, "backendUUID"), "pool": pool, "orphaned": false, "state": "online",
 		"config": map[string]any{
-			"version": "1", "name": name, "internalName": internal, "internalID": "", "size": fmt.Sprint(size.Value()),
-			"protocol": "file", "spaceReserve": "none", "securityStyle": "unix", "snapshotPolicy": "none",
-			"snapshotDirectory": pvc.Annotations["trident.netapp.io/snapshotDirectory"],
-			"exportPolicy":      "default", "unixPermissions": "---rwxrwxrwx", "storageClass": class.Name,
-			"accessMode": "ReadWriteMany", "volumeMode": "Filesystem", "mountOptions": options,
-			"namespace": pvc.Namespace, "requestName": pvc.Name,
-			"accessInformation": map[string]any{
-				"nfsServerIp": lif, "nfsPath": junction, "mountOptions": options, "publishEnforcement": false, "readOnly": false,
-			},
+			"version": "1", "name": name, "internalName": internal, "size": fmt.Sprint(size.Value()),
+			"protocol": "file", "spaceReserve": value("spaceReserve"), "securityStyle": value("securityStyle"),
+			"snapshotPolicy": value("snapshotPolicy"), "snapshotDirectory": cmp.Or(pvc.Annotations[trident.AnnotationPrefix+"snapshotDirectory"], value("snapshotDir")),
+			"exportPolicy": policy, "unixPermissions": value("unixPermissions"), "storageClass": class.Name,
+			"accessMode": "ReadWriteMany", "volumeMode": "Filesystem",
+			"mountOptions": strings.TrimPrefix(strings.Join(class.MountOptions, ","), "-o "),
+			"namespace":    pvc.Namespace, "requestName": pvc.Name, "accessInformation": access,
 		},
 	}}
 	u.SetGroupVersionKind(trident.Kind(trident.KindVolume))
-	u.SetNamespace(c.Namespace)
+	u.SetNamespace(backend.GetNamespace())
 	u.SetName(name)
 	u.SetFinalizers([]string{trident.Finalizer})
 	return u
