@@ -77,10 +77,6 @@ platforms: ## What the tests run with, and until when its makers support it
 hooks: ## Let git run `make check` before each push
 	hack/hooks.sh
 
-.PHONY: mutants
-mutants: ## Break the code on purpose, and see which test notices
-	hack/mutants.sh
-
 .PHONY: verify
 verify: ## Fail when anything generated is not what the sources give
 	hack/verify.sh
