@@ -94,7 +94,7 @@ test-oracle: ## The suite of the stand-in against a real database: make test-ora
 
 .PHONY: soak
 soak: ## 10 million random reads at depth 256 (NFSBENCH_SOAK): memory, goroutines and descriptors stay flat
-	NFSBENCH_SOAK=$${NFSBENCH_SOAK:-10000000} go test -count=1 -timeout 2h -v -run Grows ./test/soak
+	NFSBENCH_SOAK=$${NFSBENCH_SOAK:-10000000} go test -C test/lab -count=1 -timeout 2h -v -run Grows ./soak
 
 .PHONY: fuzz
 fuzz: ## Fuzz every parser of untrusted bytes for FUZZTIME (default 30s) each

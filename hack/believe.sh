@@ -53,7 +53,7 @@ done
 
 cd "$REPO_DIR"
 mkdir -p bin/believe
-go build -trimpath -o bin/believe/believe ./test/believe
+go build -C test/lab -trimpath -o "$REPO_DIR/bin/believe/believe" ./believe
 if [[ $list == yes ]]; then exec bin/believe/believe --list; fi
 if [[ $record == yes ]]; then options+=(--publish .); fi
 if [[ $measure == no ]]; then exec bin/believe/believe "${options[@]}"; fi

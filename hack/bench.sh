@@ -52,7 +52,7 @@ done
 
 cd "$REPO_DIR"
 mkdir -p bin/bench
-go build -trimpath -o bin/bench/bench ./test/bench
+go build -C test/lab -trimpath -o "$REPO_DIR/bin/bench/bench" ./bench
 if [[ $list == yes ]]; then exec bin/bench/bench --list "${options[@]}"; fi
 [[ $EUID == 0 ]] || die "network namespaces need root"
 

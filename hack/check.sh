@@ -8,7 +8,8 @@
 # What changed is what differs from COMMIT (default: HEAD, or the commit before it
 # where the tree has no changes), files that git does not know yet included.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$repo"
 source hack/lib/common.sh
 
 case ${1:-} in
@@ -32,14 +33,23 @@ mapfile -t go < <(grep '\.go$' <<<"$files" || true)
 if ((${#go[@]})); then
 	unformatted=$(hack/tool.sh golangci-lint fmt --diff "${go[@]}" || true)
 	[[ -z $unformatted ]] || { printf '%s\n' "$unformatted"; die "unformatted code: make fmt"; }
-	mapfile -t folders < <(printf '%s\n' "${go[@]}" | xargs -n 1 dirname | sort -u | grep -vxE 'cmd/oraload|(test/gitops|hack/(tools|argo|cluster/k8s))(/.*)?' | sed 's|^|./|')
-	say "linters: ${folders[*]} (${SECONDS} s)"
-	if ((${#folders[@]})); then hack/tool.sh golangci-lint run --allow-parallel-runners "${folders[@]}"; fi
+	mapfile -t folders < <(printf '%s\n' "${go[@]}" | xargs -n 1 dirname | sort -u | grep -vx cmd/oraload)
+	while read -r module packages; do
+		case $module in
+		. | test/lab)
+			say "linters: in $module: $packages (${SECONDS} s)"
+			# shellcheck disable=SC2086 # one package a word
+			(cd "$module" && "$repo/hack/tool.sh" golangci-lint run --allow-parallel-runners $packages)
+			;;
+		esac
+	done < <(go run ./hack/test/parts modules "${folders[@]}")
 fi
 # shellcheck disable=SC2086 # one file a line
-mapfile -t packages < <(go run ./hack/test/parts packages $files)
-if ((${#packages[@]})); then
-	say "unit tests: ${packages[*]} (${SECONDS} s)"
-	hack/tool.sh gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg --hide-summary=skipped,output -- -vet=off "${packages[@]}"
-fi
+tests=$(go run ./hack/test/parts packages $files)
+while read -r module packages; do
+	[[ -n $module ]] || continue
+	say "unit tests: in $module: $packages (${SECONDS} s)"
+	# shellcheck disable=SC2086 # one package a word
+	(cd "$module" && "$repo/hack/tool.sh" gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg --hide-summary=skipped,output -- -vet=off $packages)
+done <<<"$tests"
 say "checked in $SECONDS s; not run: race detector, API server, cluster (make test)"

@@ -72,7 +72,7 @@ fuzz() {
 	local package=$1 name=$2 code=0 n
 	# Without its own -timeout, go test gives up after 10 minutes.
 	# Each input that reaches new code is made smaller first: by time, that can take all of it.
-	go test "./$package" -run '^$' -fuzz "^$name\$" -fuzztime "${each}s" -timeout 0 \
+	go test -C "$package" . -run '^$' -fuzz "^$name\$" -fuzztime "${each}s" -timeout 0 \
 		-fuzzminimizetime 200x -parallel "${FUZZ_PARALLEL:-2}" >"$log" 2>&1 || code=$?
 	n=$(sed -nE 's/.*elapsed: .* execs: ([0-9]+) .*/\1/p' "$log" | tail -1)
 	n=${n:-0} executions=$((executions + n))
@@ -97,7 +97,7 @@ only_stalled() {
 	grep -q 'fuzzing process hung or terminated unexpectedly' "$log" && ! grep -qE 'panic:|fatal error:' "$log" || return 1
 	local input
 	input=$(sed -nE 's/^ *go test -run=(.*)$/\1/p' "$log" | tail -1)
-	[[ -n $input ]] && timeout 60 go test "./$1" -run "^${input%%/*}\$/^${input##*/}\$" >>"$log" 2>&1 || return 1
+	[[ -n $input ]] && timeout 60 go test -C "$1" . -run "^${input%%/*}\$/^${input##*/}\$" >>"$log" 2>&1 || return 1
 	say "an input took long, but is harmless by itself: $input"
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // clock returns a clock that jumps once: NFSBENCH_CLOCK_JUMP=+5s@20s adds 5 s, 20 s after the
-// start. As in a real jump, the monotonic clock does not change. Only test/believe builds this: one
+// start. As in a real jump, the monotonic clock does not change. Only test/lab/believe builds this: one
 // process cannot have its own system clock.
 func clock() func() time.Time {
 	by, after, _ := strings.Cut(os.Getenv("NFSBENCH_CLOCK_JUMP"), "@")

@@ -10,7 +10,7 @@ import (
 
 // clock is that of this machine, but for the second client of the benchmark "skewed", which
 // is a minute ahead. Only the tools of the stand-in for Oracle are built with it, for a test
-// in test/e2e: one machine has one clock.
+// in test/lab/e2e: one machine has one clock.
 func clock() func() time.Time {
 	pod, err := os.Hostname()
 	if err != nil || os.Getenv(envIndex) != "1" || !strings.HasPrefix(pod, "nfsb-skewed-") {

@@ -6,17 +6,17 @@ import (
 	"os"
 	"testing"
 
-	"github.com/nfsbench/nfsbench/test/oracle/suite"
+	"github.com/nfsbench/nfsbench/test/oraclesuite"
 )
 
 // TestAgainstADatabase runs the suite that the stand-in passes against the
 // database of ORACLE_DSN, through the driver of the shipped program; see
 // hack/oracle/test.sh.
 func TestAgainstADatabase(t *testing.T) {
-	o, err := suite.ParseDSN(os.Getenv("ORACLE_DSN"))
+	o, err := oraclesuite.ParseDSN(os.Getenv("ORACLE_DSN"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.Report, o.Program, o.Image = os.Getenv("ORACLE_REPORT"), os.Getenv("ORACLE_PROGRAM"), os.Getenv("ORACLE_IMAGE")
-	suite.Suite(t, open, o)
+	oraclesuite.Suite(t, open, o)
 }

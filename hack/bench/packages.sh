@@ -9,10 +9,10 @@ bench_packages() {
 		/usr/include/stdio.h:libc6-dev
 }
 
-# peers_build FOLDER compiles what is in test/bench/peer.
+# peers_build FOLDER compiles what is in test/lab/bench/peer.
 peers_build() {
 	local flags options=(-std=c11 -D_GNU_SOURCE -O2 -Wall -Wextra)
 	read -ra flags <<<"$(pkg-config --cflags --libs libnfs)"
-	gcc "${options[@]}" -o "$1/libnfs-reader" "$REPO_DIR/test/bench/peer/reader.c" "${flags[@]}"
-	gcc "${options[@]}" -pthread -o "$1/bare-socket" "$REPO_DIR/test/bench/peer/socket.c" "${flags[@]}"
+	gcc "${options[@]}" -o "$1/libnfs-reader" "$REPO_DIR/test/lab/bench/peer/reader.c" "${flags[@]}"
+	gcc "${options[@]}" -pthread -o "$1/bare-socket" "$REPO_DIR/test/lab/bench/peer/socket.c" "${flags[@]}"
 }

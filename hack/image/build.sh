@@ -67,8 +67,9 @@ step=0
 for image in "${images[@]}"; do
 	step=$((step + 1)) name=${image%%=*} package=${image#*=} began=$SECONDS
 	say "[$step of ${#images[@]}] building $name ..."
-	GOGC=400 CGO_ENABLED=0 go build ${BUILD_JOBS:+-p "$BUILD_JOBS"} -trimpath -buildvcs=false \
-		-ldflags="-s -w -buildid= ${VERSION:+-X main.version=$VERSION}" -o "$work/$name" "$package"
+	# -C: the package may be one of another module.
+	GOGC=400 CGO_ENABLED=0 go build -C "$package" ${BUILD_JOBS:+-p "$BUILD_JOBS"} -trimpath -buildvcs=false \
+		-ldflags="-s -w -buildid= ${VERSION:+-X main.version=$VERSION}" -o "$work/$name" .
 	# Not by way of mapfile < <(extras), which would not notice that it failed.
 	extra=$(extras "$image")
 	more=()

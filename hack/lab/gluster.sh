@@ -89,7 +89,7 @@ make_volume() {
 	# of NFS-Ganesha, and is lost when that is killed.
 	gluster_do volume set pv performance.write-behind off
 	# NFS-Ganesha's and the bricks' counters, in files that are written once a second: see
-	# Truth in test/pnfs.
+	# Truth in test/lab/pnfs.
 	gluster_do volume set pv diagnostics.latency-measurement on
 	gluster_do volume set pv diagnostics.count-fop-hits on
 	gluster_do volume set pv diagnostics.stats-dump-interval 1

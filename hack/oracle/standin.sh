@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Build the images that stand for Oracle's in tests, without Docker. They hold no
-# line of Oracle's: see test/oracle.
+# line of Oracle's: see test/lab/oracle.
 #
 #   oracle-standin          as container-registry.oracle.com/database/free: with a
 #                           setuid oradism, a Direct NFS library to place, and make
@@ -37,7 +37,7 @@ trap 'rm -rf "$work"' EXIT
 GOARCH='' CGO_ENABLED=0 go build -trimpath -o "$work/pack" ./hack/image/pack
 
 build() { # NAME PACKAGE [FLAG...]
-	CGO_ENABLED=0 go build -p "${BUILD_JOBS:-2}" -trimpath -buildvcs=false -ldflags='-s -w -buildid=' -o "$work/$1" "${@:3}" "$2"
+	CGO_ENABLED=0 go build -C "$2" -p "${BUILD_JOBS:-2}" -trimpath -buildvcs=false -ldflags='-s -w -buildid=' -o "$work/$1" "${@:3}" .
 }
 
 # image NAME FLAGS... packs one image and prints its archive.
@@ -50,7 +50,7 @@ image() {
 }
 
 say "building the stand-in for Oracle ..."
-build standin ./test/oracle/server
+build standin ./test/lab/oracle/server
 base=/opt/oracle
 home=$base/product/26ai/dbhomeFree
 oracle=uid=54321,gid=54321
@@ -85,5 +85,5 @@ image oracle-standin "${common[@]}" \
 
 say "building nfsbench and the loader of test builds ..."
 build nfsbench ./cmd/nfsbench -tags=clockskew
-build oraload ./test/oracle/oraload
+build oraload ./test/lab/oracle/oraload
 image oracle-standin-tools -binary "$work/nfsbench" -file "$work/oraload=/oraload,mode=0755"

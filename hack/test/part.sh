@@ -2,7 +2,9 @@
 # Run one part of the tests: first what it needs, then its rows of parts.txt.
 # hack/test.sh calls it, for each part in a process of its own.
 #
-# usage: RUN_DIR=FOLDER hack/test/part.sh PART [ARG of go test...]
+# usage: RUN_DIR=FOLDER hack/test/part.sh PART [./PACKAGE...] [ARG of go test...]
+#
+# With packages, only those of the part that are named.
 #
 # Writes PART.N.json (events of go test), PART.N.graph (what was compiled) and
 # PART.needs (seconds) to RUN_DIR, from which hack/lib/testsummary makes the table.
@@ -25,6 +27,7 @@ lint() {
 	# shellcheck disable=SC2046 # one package a line; the loader of databases needs a C compiler
 	hack/tool.sh golangci-lint run --allow-parallel-runners $(go list -f '{{.Dir}}' ./... | grep -v /cmd/oraload) || die "the linters complain: make lint"
 	CGO_ENABLED=1 hack/tool.sh golangci-lint run --allow-parallel-runners ./cmd/oraload
+	(cd test/lab && ../../hack/tool.sh golangci-lint run --allow-parallel-runners) || die "the linters complain: make lint"
 }
 
 generated() {
@@ -68,6 +71,12 @@ needs=$("$parts" needs "$part")
 for need in $needs; do "need_$need"; done
 echo "$SECONDS" >"$RUN_DIR/$part.needs"
 
+# Words that begin with ./ are packages, the others are for go test.
+only=() args=()
+for word in "$@"; do
+	if [[ $word == ./* ]]; then only+=("$word"); else args+=("$word"); fi
+done
+
 # meant OPTION... says whether the test that the caller names can be one of a row with these options.
 meant() {
 	local option name
@@ -84,14 +93,14 @@ meant() {
 # Lint runs govet on everything; go test need not. Many packages wait for most of their
 # time, so that one more than there are CPUs does no harm.
 jobs=$(($(nproc) + 1))
-rows=$("$parts" rows "$part") n=0 failed=0 args=("$@")
+rows=$("$parts" rows "$part" "${only[@]}") n=0 failed=0
 while read -r -a row; do
 	log=$RUN_DIR/$part.$((++n)) rerun=() options=() packages=()
 	for word in "${row[@]:3}"; do
 		if [[ $word == ./* ]]; then packages+=("$word"); else options+=("$word"); fi
 	done
 	meant "${options[@]}" || continue
-	if ((row[2] && !$#)); then # who names a test wants its first outcome
+	if ((row[2] && !${#args[@]})); then # who names a test wants its first outcome
 		rerun=(--rerun-fails=1 --rerun-fails-max-failures=5 --rerun-fails-run-root-test --packages "${packages[*]}")
 		packages=()
 	fi
@@ -99,7 +108,7 @@ while read -r -a row; do
 		cd "${row[0]}"
 		CGO_ENABLED=${row[1]} "$REPO_DIR/hack/tool.sh" gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg \
 			--hide-summary=skipped --jsonfile "$log.json" "${rerun[@]}" -- -p "$jobs" -vet=off -shuffle=on \
-			-debug-actiongraph "$log.graph" "${options[@]}" "${packages[@]}" "$@"
+			-debug-actiongraph "$log.graph" "${options[@]}" "${packages[@]}" "${args[@]}"
 	) || failed=1
 done <<<"$rows"
 # Tests of other parts want a cluster whose one node is this machine.

@@ -3,19 +3,20 @@ package deliver
 import (
 	"context"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"io"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/johannesboyne/gofakes3"
-	"github.com/johannesboyne/gofakes3/backend/s3mem"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -94,41 +95,43 @@ func mounted(t *testing.T, keys map[string]string) string {
 	return dir
 }
 
-// bucket is an S3 server with a bucket.
-func bucket(t *testing.T) (*s3mem.Backend, Config) {
-	t.Helper()
-	backend := s3mem.New()
-	if err := backend.CreateBucket("results"); err != nil {
-		t.Fatal(err)
+// objects are what an S3 server was given, by path.
+type objects struct {
+	mu  sync.Mutex
+	put map[string]string
+}
+
+func (o *objects) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	data, err := io.ReadAll(r.Body)
+	if err != nil || r.Method != http.MethodPut || !strings.Contains(r.Header.Get("Authorization"), "Credential=id/") {
+		w.WriteHeader(http.StatusForbidden)
+		return
 	}
-	server := httptest.NewServer(gofakes3.New(backend).Server())
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.put[strings.TrimPrefix(r.URL.Path, "/results/")] = string(data)
+}
+
+// taken are the objects that came since the last call, by key.
+func (o *objects) taken() map[string]string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	all := o.put
+	o.put = map[string]string{}
+	return all
+}
+
+// bucket is an S3 server with a bucket. Over TLS, objects come as they are.
+func bucket(t *testing.T) (*objects, Config) {
+	t.Helper()
+	backend := &objects{put: map[string]string{}}
+	server := httptest.NewTLSServer(backend)
 	t.Cleanup(server.Close)
 	return backend, Config{Cluster: "lab", S3: &S3{
 		Endpoint: server.URL, Region: "us-east-1", Bucket: "results", Prefix: "nfsbench",
 		SecretDir: mounted(t, map[string]string{"accessKeyID": "id", "secretAccessKey": "key"}),
+		CABundle:  string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})),
 	}}
-}
-
-// contents of the bucket by key.
-func contents(t *testing.T, backend *s3mem.Backend) map[string]string {
-	t.Helper()
-	list, err := backend.ListBucket("results", nil, gofakes3.ListBucketPage{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := map[string]string{}
-	for _, o := range list.Contents {
-		object, err := backend.GetObject("results", o.Key, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		data, err := io.ReadAll(object.Contents)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all[o.Key] = string(data)
-	}
-	return all
 }
 
 func TestTheBucketHasTheResultOfEachRunOnce(t *testing.T) {
@@ -145,7 +148,7 @@ func TestTheBucketHasTheResultOfEachRunOnce(t *testing.T) {
 	if err := bringer.Pass(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	got := contents(t, backend)
+	got := backend.taken()
 	stored := &v1alpha1.NFSBenchmark{}
 	const text = "nfsbench/lab/bench/benchmarks/demo/uid-demo/benchmark.json"
 	if err := json.Unmarshal([]byte(got[text]), stored); err != nil || stored.Status.Message != b.Status.Message || stored.Kind != "NFSBenchmark" {
@@ -162,15 +165,10 @@ func TestTheBucketHasTheResultOfEachRunOnce(t *testing.T) {
 	}
 
 	// Nothing is sent twice: neither the benchmark nor the runs.
-	for key := range contents(t, backend) {
-		if _, err := backend.DeleteObject("results", key); err != nil {
-			t.Fatal(err)
-		}
-	}
 	if err := bringer.Pass(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if again := contents(t, backend); len(again) != 0 {
+	if again := backend.taken(); len(again) != 0 {
 		t.Errorf("sent again: %v", again)
 	}
 	// But the verdict of a run that comes late is, and a run that ends again.
@@ -203,8 +201,9 @@ func TestACopyOfADeliveredBenchmarkIsDelivered(t *testing.T) {
 	c := cluster(t, b, result)
 	backend, config := bucket(t)
 	bringer, _ := courier(c, NewBucket(config, c).Send)
-	if err := bringer.Pass(t.Context()); err != nil || len(contents(t, backend)) != 3 {
-		t.Errorf("%v in the bucket (%v)", contents(t, backend), err)
+	err := bringer.Pass(t.Context())
+	if got := backend.taken(); err != nil || len(got) != 3 {
+		t.Errorf("%v in the bucket (%v)", got, err)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
-	"github.com/nfsbench/nfsbench/test/browser"
+	"github.com/nfsbench/nfsbench/test/simulation"
 	"github.com/nfsbench/nfsbench/test/experiments"
 )
 
@@ -107,7 +107,7 @@ func benchmark(t *testing.T, r runfile.Result, o PageOptions) shownPage {
 
 func TestThePageOfARunAnswersFirstAndShowsTheRest(t *testing.T) {
 	t.Parallel()
-	r := browser.Hour(t, "nightly", 7, 0)
+	r := simulation.Hour(t, "nightly", 7, 0)
 	j := judge.Judge(r)
 	d := benchmark(t, r, PageOptions{Generated: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), Version: "v9.9.9", Reproduce: "kind: NFSBenchmark # mine"})
 	d.inOrder(t, "SIMULATED", "benchmarks/nightly", "Verdict Pass", "Validity Suspect", "ChannelLost", Rate(j.Summary.Total.BytesPerSecond)+" MB/s", "Of the wire limit",
@@ -145,7 +145,7 @@ func TestThePageAllowsNothingFromOutside(t *testing.T) {
 
 func TestOnlyNumbersOfOracleRemindOfItsLicence(t *testing.T) {
 	t.Parallel()
-	native, standIn := browser.Hour(t, "n", 1, 0), experiments.Ramp()
+	native, standIn := simulation.Hour(t, "n", 1, 0), experiments.Ramp()
 	standIn.Clients[0].Load.Oracle.StandIn = true
 	for name, c := range map[string]struct {
 		result runfile.Result
@@ -224,7 +224,7 @@ func TestNamesInFilesAreText(t *testing.T) {
 	}
 	read(t, b.String())
 	b.Reset()
-	run := browser.Suite(evil, 1, 0)
+	run := simulation.Suite(evil, 1, 0)
 	run.Suite, run.Namespace, run.Phase, run.Reason, run.Message, run.Workflow = evil, evil, evil, evil, evil, evil
 	run.Cells[0] = runfile.SuiteCell{Name: evil, Values: []runfile.SuiteAxis{{Axis: evil, Value: evil}}}
 	for i := range run.Results {

@@ -14,7 +14,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report/chart"
 	"github.com/nfsbench/nfsbench/internal/runfile"
-	"github.com/nfsbench/nfsbench/test/browser"
+	"github.com/nfsbench/nfsbench/test/simulation"
 	"github.com/nfsbench/nfsbench/test/experiments"
 )
 
@@ -38,13 +38,13 @@ func TestThePageOfNFSVsDNFSHasItsTable(t *testing.T) {
 
 func TestAScheduledSuiteSaysFirstWhetherItRegressed(t *testing.T) {
 	t.Parallel()
-	accepted := browser.Suite("a", 1, 0)
+	accepted := simulation.Suite("a", 1, 0)
 	for _, c := range []struct {
 		slower float64
 		want   string
 	}{{.07, "Regression Regressed"}, {0, "Regression Not regressed"}} {
-		run := browser.Suite("b", 2, c.slower)
-		g := compare.Regress(run, accepted, []runfile.SuiteRun{browser.Suite("c", 3, 0), browser.Suite("d", 4, 0), accepted}, run.Settings.Compare.SuiteSignificance)
+		run := simulation.Suite("b", 2, c.slower)
+		g := compare.Regress(run, accepted, []runfile.SuiteRun{simulation.Suite("c", 3, 0), simulation.Suite("d", 4, 0), accepted}, run.Settings.Compare.SuiteSignificance)
 		d := suite(t, run, &g)
 		d.inOrder(t, "SIMULATED", c.want, "Comparison Better", "Run Succeeded", "Against the accepted run", "Noise floor")
 	}
@@ -52,7 +52,7 @@ func TestAScheduledSuiteSaysFirstWhetherItRegressed(t *testing.T) {
 
 func TestARunThatIsNotOverDoesNotLookAsIfItWere(t *testing.T) {
 	t.Parallel()
-	run := browser.Suite("a", 1, 0)
+	run := simulation.Suite("a", 1, 0)
 	run.Phase, run.Results, run.Ended = "", run.Results[:9], time.Time{}
 	run.Results[3].Phase, run.Results[3].Reason = "Failed", "MountFailed"
 	suite(t, run, nil).has(t, "Run Under way", "8 of 32 benchmarks", "1 did not succeed", "Failed: MountFailed")
@@ -60,7 +60,7 @@ func TestARunThatIsNotOverDoesNotLookAsIfItWere(t *testing.T) {
 
 func TestTheOrderPlotShowsDriftWhateverTheCellsDifferIn(t *testing.T) {
 	t.Parallel()
-	run := browser.Suite("a", 1, 0)
+	run := simulation.Suite("a", 1, 0)
 	o := orderOf(run, runfile.MetricThroughput)
 	if len(o.Points) != len(run.Results) {
 		t.Fatalf("%d points of %d results", len(o.Points), len(run.Results))
@@ -84,7 +84,7 @@ func TestTheOrderPlotShowsDriftWhateverTheCellsDifferIn(t *testing.T) {
 
 func TestAComparisonNamesWhatDiffers(t *testing.T) {
 	t.Parallel()
-	a, b := browser.Hour(t, "same", 7, 0), browser.Hour(t, "same", 8, .1)
+	a, b := simulation.Hour(t, "same", 7, 0), simulation.Hour(t, "same", 8, .1)
 	b.Plan.Engine.MountOptions = []string{"nconnect=8"}
 	table := compare.Results(compare.Sample{Name: "before", Points: judge.Points(a)}, compare.Sample{Name: "after", Points: judge.Points(b)}, runfile.SuiteSignificance{Alpha: .05})
 	var w bytes.Buffer
@@ -130,7 +130,7 @@ func TestTheCPUOfANodeComesFromItsOwnCounters(t *testing.T) {
 
 func TestTheDistributionIsThatOfTheJudgement(t *testing.T) {
 	t.Parallel()
-	r := browser.Hour(t, "x", 7, 0)
+	r := simulation.Hour(t, "x", 7, 0)
 	j := judge.Judge(r)
 	all := spreads(r, *j.Summary)
 	if len(all) != 2 {
@@ -186,7 +186,7 @@ func TestTheEdgesOfAWindowAreNoDip(t *testing.T) {
 
 func TestAPathThatCarriedNothingFallsToZero(t *testing.T) {
 	t.Parallel()
-	c := courseOf(browser.Hour(t, "x", 7, 0))
+	c := courseOf(simulation.Hour(t, "x", 7, 0))
 	if len(c.paths) != 4 {
 		t.Fatalf("%d paths", len(c.paths))
 	}

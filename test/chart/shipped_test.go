@@ -103,7 +103,7 @@ func TestSamplesAreWhatTheTypesSay(t *testing.T) {
 }
 
 // sampleFolders are those of our kinds. config/samples/gitops holds objects of
-// other products, and test/gitops looks at them.
+// other products, and test/lab/gitops looks at them.
 func sampleFolders() []string {
 	return []string{
 		"config/samples", "config/samples/dnfs-vs-pnfs", "config/samples/dnfs-throughput",

@@ -26,7 +26,7 @@ type block struct {
 // elsewhere are the beginnings of documents for other products.
 func elsewhere() []string {
 	return []string{
-		"successCondition:",                      // test/gitops runs it as Argo does
+		"successCondition:",                      // test/lab/gitops runs it as Argo does
 		"components:",                            // a Kustomization
 		"apiVersion: security.openshift.io/v1\n", // no module has OpenShift's kinds
 	}

@@ -18,7 +18,7 @@ var (
 )
 
 // TestShellSnippetsNameWhatThereIs holds the commands of all documents against the shell, the
-// Makefile and the files of the repository. test/e2e runs those of the tutorials.
+// Makefile and the files of the repository. test/lab/e2e runs those of the tutorials.
 func TestShellSnippetsNameWhatThereIs(t *testing.T) {
 	root := filepath.Join("..", "..")
 	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))

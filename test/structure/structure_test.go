@@ -25,20 +25,28 @@ const (
 	module = "github.com/nfsbench/nfsbench/"
 )
 
-// TestThePackageMapIsWhatGoListSays: a row that ends in /... is for a package of hack or
-// test and those below it.
-func TestThePackageMapIsWhatGoListSays(t *testing.T) {
+// TestThePackageMapsAreWhatGoListSays, that of the product and that of the laboratory: a row that
+// ends in /... is for a package of hack or test and those below it.
+func TestThePackageMapsAreWhatGoListSays(t *testing.T) {
+	for document, folder := range map[string]string{"ARCHITECTURE.md": "", "test/lab/README.md": "test/lab/"} {
+		t.Run(document, func(t *testing.T) { compareMap(t, document, folder) })
+	}
+}
+
+// compareMap compares the map in a document with the packages of the module in a folder.
+func compareMap(t *testing.T, document, folder string) {
+	t.Helper()
 	cmd := exec.Command("go", "list", "./...")
-	cmd.Dir = root
+	cmd.Dir = filepath.Join(root, folder)
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}
 	var have []string
 	for line := range strings.Lines(string(out)) {
-		have = append(have, strings.TrimPrefix(strings.TrimSpace(line), module))
+		have = append(have, strings.TrimPrefix(strings.TrimSpace(line), module+folder))
 	}
-	doc, err := os.ReadFile(filepath.Join(root, "ARCHITECTURE.md"))
+	doc, err := os.ReadFile(filepath.Join(root, document))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,14 +59,14 @@ func TestThePackageMapIsWhatGoListSays(t *testing.T) {
 		}
 		all := len(have)
 		have = slices.DeleteFunc(have, func(dir string) bool { return strings.HasPrefix(dir, row+"/") || dir == row })
-		if have = append(have, row); all-len(have) < 1 || !strings.HasPrefix(row, "test") && !strings.HasPrefix(row, "hack") {
+		if have = append(have, row); all-len(have) < 1 || folder == "" && !strings.HasPrefix(row, "test") && !strings.HasPrefix(row, "hack") {
 			t.Errorf("row %s/...: name each package by itself", row)
 		}
 	}
 	slices.Sort(have)
 	slices.Sort(want)
 	if diff := cmp.Diff(want, have); diff != "" {
-		t.Errorf("the package map of ARCHITECTURE.md (-) and go list (+) differ:\n%s", diff)
+		t.Errorf("the package map of %s (-) and go list (+) differ:\n%s", document, diff)
 	}
 }
 
@@ -125,9 +133,9 @@ func TestTheDocumentationOfAControllerNamesItsPhases(t *testing.T) {
 	}
 }
 
-// TestTheTableOfTheStandInNamesTestsThatExist: each row of test/oracle/README.md has at least one.
+// TestTheTableOfTheStandInNamesTestsThatExist: each row of test/lab/oracle/README.md has at least one.
 func TestTheTableOfTheStandInNamesTestsThatExist(t *testing.T) {
-	doc, err := os.ReadFile(filepath.Join(root, "test/oracle/README.md"))
+	doc, err := os.ReadFile(filepath.Join(root, "test/lab/oracle/README.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +149,7 @@ func TestTheTableOfTheStandInNamesTestsThatExist(t *testing.T) {
 			t.Errorf("no test in %s", line)
 		}
 		for _, m := range tests {
-			dir := gocmp.Or(m[1], "test/oracle")
+			dir := gocmp.Or(m[1], "test/lab/oracle")
 			files, err := filepath.Glob(filepath.Join(root, dir, "*_test.go"))
 			if err != nil {
 				t.Fatal(err)

@@ -131,17 +131,17 @@ func TestAFailureIsNamedWithTheCommandThatRepeatsIt(t *testing.T) {
 // A test that needs a second run is a defect that the summary must not hide.
 func TestATestThatPassesWhenItRunsAgainIsNamed(t *testing.T) {
 	r, got := report(t, map[string]string{"results": "e2e 0 3\n", "e2e.1.json": `
-{"Action":"fail","Package":"` + module + `test/e2e","Test":"TestA/x"}
-{"Action":"fail","Package":"` + module + `test/e2e","Test":"TestA"}
-{"Action":"pass","Package":"` + module + `test/e2e","Test":"TestB"}
-{"Action":"fail","Package":"` + module + `test/e2e"}
-{"Action":"pass","Package":"` + module + `test/e2e","Test":"TestA/x"}
-{"Action":"pass","Package":"` + module + `test/e2e","Test":"TestA"}
-{"Action":"pass","Package":"` + module + `test/e2e"}`})
+{"Action":"fail","Package":"` + module + `test/lab/e2e","Test":"TestA/x"}
+{"Action":"fail","Package":"` + module + `test/lab/e2e","Test":"TestA"}
+{"Action":"pass","Package":"` + module + `test/lab/e2e","Test":"TestB"}
+{"Action":"fail","Package":"` + module + `test/lab/e2e"}
+{"Action":"pass","Package":"` + module + `test/lab/e2e","Test":"TestA/x"}
+{"Action":"pass","Package":"` + module + `test/lab/e2e","Test":"TestA"}
+{"Action":"pass","Package":"` + module + `test/lab/e2e"}`})
 	if !r.ok(true) {
 		t.Error("a test that passed when it ran again fails the part")
 	}
-	want := "unsteady: e2e: " + module + "test/e2e TestA failed, and passed when it ran again\n         hack/test.sh e2e -- -run '^TestA$' ./test/e2e\n"
+	want := "unsteady: e2e: " + module + "test/lab/e2e TestA failed, and passed when it ran again\n         hack/test.sh e2e -- -run '^TestA$' ./test/lab/e2e\n"
 	if !strings.Contains(got, want) || strings.Count(got, "unsteady") != 1 || !strings.Contains(got, "\n3 passed, 0 failed, 0 skipped\n") {
 		t.Errorf("want %q once, and 3 passed, in:\n%s", want, got)
 	}

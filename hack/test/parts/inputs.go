@@ -29,17 +29,14 @@ func (t *table) stale(commit string) ([]string, error) {
 		return nil, err
 	}
 	for _, name := range names {
-		inputs, err := t.inputs(name)
-		if err != nil {
-			return nil, err
-		}
+		rows, _ := t.part(name)
+		inputs := t.inputs(rows)
 		f := finding{part: name}
 		for _, file := range changed {
 			if inputs.has(file) {
 				f.files++
 			}
 		}
-		rows, _ := t.part(name)
 		for _, r := range rows {
 			f.minutes += r.minutes
 		}
@@ -64,51 +61,25 @@ const record = "hack/test/complete-pass"
 // inputs are the folders that decide what a part shows.
 type inputs struct {
 	packages map[string]bool // a file belongs to the package that is nearest above it
-	all      map[string]bool // every package of the tree
+	all      graph           // every package of the tree
 	folders  []string        // everything below
 }
 
-// inputs asks the go command which packages the tests of a part are made of.
-func (t *table) inputs(name string) (inputs, error) {
-	rows, err := t.part(name)
-	in := inputs{packages: map[string]bool{}, folders: []string{"go.mod", "go.sum", "hack/test", "hack/lib"}}
-	if err != nil {
-		return in, err
-	}
-	if in.all, err = packages("./..."); err != nil {
-		return in, err
-	}
+// inputs are those of the rows of a part: what their tests are made of, and the versions of
+// libraries in the modules of their packages.
+func (t *table) inputs(rows []*row) inputs {
+	in := inputs{all: t.graph, folders: []string{"go.mod", "go.sum", "hack/test", "hack/lib"}}
+	var roots []string
 	for _, r := range rows {
 		in.folders = append(in.folders, r.inputs...)
-		roots := []string{}
-		for _, f := range r.inputs {
-			if in.all[f] {
-				roots = append(roots, "./"+f)
-			}
-		}
-		if r.module {
-			in.folders = append(in.folders, trimmed(t.foldersOf(r))...)
-		} else {
-			roots = append(roots, t.foldersOf(r)...)
-		}
-		if len(roots) == 0 {
-			continue
-		}
-		deps, err := packages(append([]string{"-deps", "-test"}, roots...)...)
-		if err != nil {
-			return in, err
-		}
-		maps.Copy(in.packages, deps)
+		roots = append(append(roots, r.inputs...), t.foldersOf(r)...)
 	}
-	return in, nil
-}
-
-func trimmed(folders []string) []string {
-	var out []string
-	for _, f := range folders {
-		out = append(out, strings.TrimPrefix(f, "./"))
+	for _, f := range roots {
+		module := t.moduleOf(f)
+		in.folders = append(in.folders, path.Join(module, "go.mod"), path.Join(module, "go.sum"))
 	}
-	return out
+	in.packages = t.graph.behind(roots)
+	return in
 }
 
 func (in inputs) has(file string) bool {
@@ -117,99 +88,33 @@ func (in inputs) has(file string) bool {
 			return true
 		}
 	}
-	return in.packages[nearest(in.all, file)]
+	return in.packages[in.all.nearest(file)]
 }
 
-// nearest is the package that a file belongs to: its own folder's, or that of the
-// nearest folder above, which embeds it or reads it in its tests.
-func nearest(all map[string]bool, file string) string {
-	for dir := path.Dir(file); dir != "."; dir = path.Dir(dir) {
-		if all[dir] {
-			return dir
-		}
-	}
-	return ""
-}
-
-// packages lists packages of this module by their folders.
-func packages(args ...string) (map[string]bool, error) {
-	out, err := command("go", append([]string{"list", "-f", "{{if .Module}}{{if .Module.Main}}{{.Dir}}{{end}}{{end}}"}, args...)...)
-	if err != nil {
-		return nil, err
-	}
-	here, err := os.Getwd()
-	if err != nil {
-		return nil, err
-	}
-	found := map[string]bool{}
-	for dir := range strings.Lines(out) {
-		if dir = strings.TrimSpace(dir); dir != "" {
-			found[strings.TrimPrefix(strings.TrimPrefix(dir, here), "/")] = true
-		}
-	}
-	return found, nil
-}
-
-// packagesOf lists the packages that files belong to and those that import them,
-// in the order in which they are worth testing: their own first.
-func (t *table) packagesOf(files []string) ([]string, error) {
-	all, err := packages("./...")
-	if err != nil {
-		return nil, err
-	}
+// packagesOf lists the packages that files belong to and those that import them, in the order
+// in which they are worth testing: their own first. Of the packages outside part unit, only
+// those count that need no other machine, and that a file belongs to.
+func (t *table) packagesOf(files []string) []modulePackages {
 	changed := map[string]bool{}
 	for _, f := range files {
-		if p := nearest(all, f); p != "" {
-			changed[p] = true
-		}
+		changed[t.graph.nearest(f)] = true
 	}
-	importers, err := importersOf(changed)
-	if err != nil {
-		return nil, err
-	}
-	var lines []string
+	var own, importers []string
 	for _, f := range t.folders {
-		owners, dir := t.owners(f), strings.TrimPrefix(f, "./")
-		if len(owners) == 0 || owners[0].part != "unit" {
-			continue
-		}
+		owner := t.owners(f)
 		switch {
-		case changed[dir]:
-			lines = slices.Insert(lines, 0, f)
-		case importers[dir]:
-			lines = append(lines, f)
+		case len(owner) == 0 || owner[0].part != "unit" && owner[0].part != "lab":
+		case changed[f]:
+			own = append(own, f)
+		case owner[0].part == "unit" && slices.ContainsFunc(slices.Collect(maps.Keys(t.graph.behind([]string{f}))), func(p string) bool { return changed[p] }):
+			importers = append(importers, f)
 		}
 	}
-	return lines, nil
-}
-
-// importersOf lists the packages whose tests are made of one of the changed ones.
-func importersOf(changed map[string]bool) (map[string]bool, error) {
-	here, err := command("go", "list", "-m")
-	if err != nil {
-		return nil, err
-	}
-	module := strings.TrimSpace(here)
-	out, err := command("go", "list", "-test", "-f", `{{.ImportPath}}{{range .Deps}} {{.}}{{end}}`, "./...")
-	if err != nil {
-		return nil, err
-	}
-	found := map[string]bool{}
-	for line := range strings.Lines(out) {
-		words := strings.Fields(line)
-		name := strings.TrimSuffix(words[0], ".test")
-		for _, dep := range words[1:] {
-			if changed[strings.TrimPrefix(strings.TrimPrefix(dep, module), "/")] {
-				found[strings.TrimPrefix(strings.TrimPrefix(name, module), "/")] = true
-				break
-			}
-		}
-	}
-	return found, nil
+	return t.byModule(append(own, importers...))
 }
 
 func command(name string, args ...string) (string, error) {
-	cmd := exec.Command(name, args...) //nolint:gosec // go and git, with arguments of the table
+	cmd := exec.Command(name, args...) //nolint:gosec // git, with arguments of the caller
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {

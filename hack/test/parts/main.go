@@ -3,20 +3,26 @@
 //
 // usage: parts list TIER        the parts of a tier (test, rest or all), in order
 //
-//	parts rows PART        a line for each go test: folder of the module, value of
+//	parts rows PART [./PACKAGE...]
+//	                       a line for each go test: folder of the module, value of
 //	                       CGO_ENABLED, how often a failed test runs again,
-//	                       options and packages
+//	                       options and packages; only those that are named, if any are
 //	parts needs PART       what must be there first
 //	parts stale COMMIT     the parts of tier rest with an input that has changed
 //	                       since, the most changed first: part, minutes, files
+//	parts modules FOLDER...
+//	                       the folders as the go command takes them in their modules: a
+//	                       line for each module, with its folder first
 //	parts packages FILE... the packages that the files belong to, and those that
-//	                       import them, as far as part unit tests them
+//	                       import them, as far as part unit or lab tests them: lines
+//	                       as above
 package main
 
 import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -40,13 +46,15 @@ func run(args []string, w io.Writer) error {
 	case "list":
 		lines, err = t.list(arg)
 	case "rows":
-		lines, err = t.arguments(arg)
+		lines, err = t.arguments(arg, args[2:])
 	case "needs":
 		lines, err = t.needs(arg)
 	case "stale":
 		lines, err = t.stale(arg)
+	case "modules":
+		lines = linesOf(t.byModule(args[1:]))
 	case "packages":
-		lines, err = t.packagesOf(args[1:])
+		lines = linesOf(t.packagesOf(args[1:]))
 	default:
 		err = fmt.Errorf("unknown command %q", command)
 	}
@@ -54,6 +62,14 @@ func run(args []string, w io.Writer) error {
 		fmt.Fprintln(w, line)
 	}
 	return err
+}
+
+func linesOf(all []modulePackages) []string {
+	var lines []string
+	for _, of := range all {
+		lines = append(lines, fields(slices.Concat([]string{of.module}, of.packages)...))
+	}
+	return lines
 }
 
 // fields joins what a shell reads again with read -a.

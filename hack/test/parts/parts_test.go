@@ -100,15 +100,15 @@ unit  test race ./nfs/deep
 unit  test ./...
 gate  test needs=b,c run=^TestGate parallel=8 ./e2e
 e2e   rest minutes=8 again skip=^TestGate ./e2e charts
-mod   rest module ./mod
+mod   rest ./mod/... ./queue/slow
 real  rest run=^TestReal ./nfs
 `
 
 func sampleTable(t *testing.T) *table {
 	t.Helper()
-	tree := fstest.MapFS{"hack/test/parts.txt": {Data: []byte(sample)}}
-	for _, dir := range []string{"nfs", "nfs/deep", "nfs/deep/er", "e2e", "mod", "queue", "x/testdata", ".git"} {
-		tree[dir+"/a_test.go"] = &fstest.MapFile{}
+	tree := fstest.MapFS{"hack/test/parts.txt": {Data: []byte(sample)}, "go.mod": {Data: []byte("module m\n")}, "mod/go.mod": {}, "mod/own/go.mod": {}}
+	for _, dir := range []string{"nfs", "nfs/deep", "nfs/deep/er", "e2e", "mod", "mod/a", "mod/own", "queue", "queue/slow", "x/testdata", ".git"} {
+		tree[dir+"/a_test.go"] = &fstest.MapFile{Data: []byte("package x\n")}
 	}
 	table, err := readTable(tree)
 	if err != nil {
@@ -124,13 +124,20 @@ func TestRowsRunTheFoldersThatTheyNameMostSpecifically(t *testing.T) {
 		"unit": {". 0 0 -skip ^TestReal ./nfs", ". 1 0 -race ./nfs/deep", ". 0 0 ./nfs/deep/er ./queue"},
 		"gate": {". 0 0 -run ^TestGate -parallel 8 ./e2e"},
 		"e2e":  {". 0 1 -skip ^TestGate ./e2e"},
-		"mod":  {"./mod 0 0 ./..."},
+		"mod":  {"mod 0 0 ./a .", "mod/own 0 0 .", ". 0 0 ./queue/slow"},
 		"real": {". 0 0 -run ^TestReal ./nfs"},
 	} {
-		got, err := table.arguments(part)
+		got, err := table.arguments(part, nil)
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("part %s (-want +got):\n%s%v", part, diff, err)
 		}
+	}
+	got, err := table.arguments("unit", []string{"./nfs/deep/...", "./queue"})
+	if diff := cmp.Diff([]string{". 1 0 -race ./nfs/deep", ". 0 0 ./nfs/deep/er ./queue"}, got); diff != "" || err != nil {
+		t.Errorf("two packages of part unit (-want +got):\n%s%v", diff, err)
+	}
+	if _, err := table.arguments("mod", []string{"./nfs"}); err == nil || !strings.Contains(err.Error(), "part mod runs no test of ./nfs") {
+		t.Errorf("error %v for a package of another part", err)
 	}
 	needs, err := table.needs("unit")
 	if diff := cmp.Diff([]string{"a", "b"}, needs); diff != "" || err != nil {
@@ -157,13 +164,13 @@ func TestAWrongTableIsRefusedWithItsLine(t *testing.T) {
 			}
 		})
 	}
-	if _, err := sampleTable(t).arguments("nowhere"); err == nil || !strings.Contains(err.Error(), "the parts are lint unit") {
+	if _, err := sampleTable(t).arguments("nowhere", nil); err == nil || !strings.Contains(err.Error(), "the parts are lint unit") {
 		t.Errorf("error %v for an unknown part, want the names of the parts", err)
 	}
 }
 
-// tree is a module in a git repository: a is imported by b, both are tested; data is
-// what part rest depends on besides.
+// tree is two modules in a git repository: a is imported by b, by the tests of c, and by d of the
+// other module; data is what part big depends on besides.
 func tree(t *testing.T) (commit func(files map[string]string) string) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -192,10 +199,12 @@ func tree(t *testing.T) (commit func(files map[string]string) string) {
 		return git("rev-parse", "HEAD")
 	}
 	commit(map[string]string{
-		"go.mod": "module example.com/m\n\ngo 1.26\n", "hack/test/parts.txt": "unit test ./a ./c\nbig rest minutes=7 ./b data\nsmall rest minutes=2 ./a\n",
+		"go.mod": "module example.com/m\n\ngo 1.26\n", "hack/test/parts.txt": "unit test ./a ./c\nbig rest minutes=7 ./b data\nsmall rest minutes=2 ./a\nlab rest minutes=9 ./lab/...\n",
 		"a/a.go": "package a\n", "a/a_test.go": "package a\n", "a/testdata/in": "1",
 		"b/b.go": "package b\n\nimport _ \"example.com/m/a\"\n", "b/b_test.go": "package b\n",
 		"c/c.go": "package c\n", "c/c_test.go": "package c\n\nimport _ \"example.com/m/a\"\n", "data/x": "1", "README.md": "1",
+		"lab/go.mod": "module example.com/m/lab\n", "lab/d/d.go": "package d\n\nimport _ \"example.com/m/a\"\n", "lab/d/d_test.go": "package d\n",
+		"lab/e/e_test.go": "package e\n\nimport _ \"example.com/m/lab/d\"\n",
 		"hack/test/needs.sh": "1", "hack/test/complete-pass": "1",
 	})
 	return commit
@@ -209,13 +218,16 @@ func TestAPartIsStaleWhenOneOfItsInputsHasChanged(t *testing.T) {
 		want         []string
 	}{
 		{"a document is no input", "README.md", nil},
-		{"a package and who imports it", "a/a.go", []string{"small 2 1", "big 7 1"}},
-		{"what its tests read", "a/testdata/in", []string{"small 2 1", "big 7 1"}},
+		{"a package and who imports it", "a/a.go", []string{"small 2 1", "big 7 1", "lab 9 1"}},
+		{"what its tests read", "a/testdata/in", []string{"small 2 1", "big 7 1", "lab 9 1"}},
 		{"its own tests", "b/b_test.go", []string{"big 7 1"}},
+		{"the tests of what it imports", "c/c_test.go", nil},
 		{"a folder that it names", "data/x", []string{"big 7 1"}},
-		{"versions of libraries", "go.mod", []string{"small 2 1", "big 7 1"}},
+		{"versions of libraries", "go.mod", []string{"small 2 1", "big 7 1", "lab 9 1"}},
+		{"those of another module", "lab/go.mod", []string{"lab 9 1"}},
+		{"a package of another module", "lab/d/d.go", []string{"lab 9 1"}},
 		{"another package", "c/c.go", nil},
-		{"the scripts of the tests", "hack/test/needs.sh", []string{"small 2 1", "big 7 1"}},
+		{"the scripts of the tests", "hack/test/needs.sh", []string{"small 2 1", "big 7 1", "lab 9 1"}},
 		{"the record of a complete pass", "hack/test/complete-pass", nil},
 	} {
 		text, err := os.ReadFile(tc.file)
@@ -241,8 +253,14 @@ func TestAChangeIsTestedInItsPackageFirstAndThenWhereItIsImported(t *testing.T) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := table.packagesOf([]string{"a/testdata/in", "README.md"})
-	if diff := cmp.Diff([]string{"./a", "./c"}, got); diff != "" || err != nil {
-		t.Errorf("packages (-want +got):\n%s%v", diff, err)
+	for _, tc := range []struct{ file, want string }{
+		{"a/testdata/in", ". ./a ./c"},
+		{"README.md", ""},
+		{"lab/d/d.go", "lab ./d"},
+		{"b/b.go", ""}, // tested with what only its part has
+	} {
+		if got := strings.Join(linesOf(table.packagesOf([]string{tc.file})), "\n"); got != tc.want {
+			t.Errorf("%s: packages %q, want %q", tc.file, got, tc.want)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -13,21 +14,22 @@ import (
 // row is one line of the table: packages whose tests run alike.
 type row struct {
 	part, tier string
-	patterns   []string // ./folder or ./folder/...
+	patterns   []string // folder or folder/...; ./ before it in the file
 	inputs     []string // folders that it depends on besides
 	needs      []string
 	options    []string // of go test
 	minutes    int
-	module     bool
 	cgo        bool
 	again      bool           // a test that fails runs once more
 	run, skip  *regexp.Regexp // nil: every test, none
 }
 
-// table is all rows, and the folders of the tree that hold tests.
+// table is all rows, and what is in the tree: folders that hold tests, modules, packages.
 type table struct {
 	rows    []row
-	folders []string // ./folder
+	folders []string
+	modules []string
+	graph   graph
 }
 
 func readTable(tree fs.FS) (*table, error) {
@@ -35,7 +37,7 @@ func readTable(tree fs.FS) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &table{}
+	t := &table{graph: graph{}}
 	for n, line := range strings.Split(string(text), "\n") {
 		words := strings.Fields(line)
 		if len(words) == 0 || strings.HasPrefix(line, "#") {
@@ -47,8 +49,7 @@ func readTable(tree fs.FS) (*table, error) {
 		}
 		t.rows = append(t.rows, r)
 	}
-	t.folders, err = foldersWithTests(tree)
-	return t, err
+	return t, t.readTree(tree)
 }
 
 func parseRow(words []string) (row, error) {
@@ -69,15 +70,13 @@ func (r *row) add(word string) (err error) {
 	name, value, isOption := strings.Cut(word, "=")
 	switch {
 	case strings.HasPrefix(word, "./"):
-		r.patterns = append(r.patterns, word)
+		r.patterns = append(r.patterns, strings.TrimPrefix(word, "./"))
 	case word == "race":
 		r.options, r.cgo = append(r.options, "-race"), true
 	case word == "cgo":
 		r.cgo = true
 	case word == "alone":
 		r.options = append(r.options, "-p", "1")
-	case word == "module":
-		r.module = true
 	case word == "again":
 		r.again = true
 	case !isOption:
@@ -100,28 +99,68 @@ func (r *row) add(word string) (err error) {
 	return err
 }
 
-// foldersWithTests are all folders with a _test.go file, as ./folder.
-func foldersWithTests(tree fs.FS) ([]string, error) {
-	var found []string
-	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
+// readTree finds modules, packages and tests.
+func (t *table) readTree(tree fs.FS) error {
+	text, err := fs.ReadFile(tree, "go.mod")
+	if err != nil {
+		return err
+	}
+	module := regexp.MustCompile(`(?m)^module (\S+)$`).FindSubmatch(text)
+	if module == nil {
+		return errors.New("go.mod names no module")
+	}
+	return fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
+		switch base := path.Base(name); {
+		case err != nil:
 			return err
-		}
-		if base := d.Name(); d.IsDir() && (base == "testdata" || base == "bin" || strings.HasPrefix(base, ".") && name != ".") {
+		case d.IsDir() && (base == "testdata" || base == "bin" || strings.HasPrefix(base, ".") && name != "."):
 			return fs.SkipDir
-		}
-		if strings.HasSuffix(name, "_test.go") {
-			found = append(found, "./"+path.Dir(name))
+		case d.IsDir():
+			return t.graph.readFolder(tree, name, string(module[1]))
+		case base == "go.mod":
+			t.modules = append(t.modules, path.Dir(name))
+		case strings.HasSuffix(base, "_test.go") && !slices.Contains(t.folders, path.Dir(name)):
+			t.folders = append(t.folders, path.Dir(name))
 		}
 		return nil
 	})
-	slices.Sort(found)
-	return slices.Compact(found), err
+}
+
+// moduleOf is the module of a folder: that of the nearest go.mod above it.
+func (t *table) moduleOf(folder string) string {
+	for dir := folder; dir != "."; dir = path.Dir(dir) {
+		if slices.Contains(t.modules, dir) {
+			return dir
+		}
+	}
+	return "."
+}
+
+// modulePackages are packages of one module, as the go command takes them in its folder.
+type modulePackages struct {
+	module   string
+	packages []string
+}
+
+// byModule sorts folders by their modules, which come in the order of their first folders.
+func (t *table) byModule(folders []string) []modulePackages {
+	var all []modulePackages
+	for _, f := range folders {
+		module := t.moduleOf(f)
+		i := slices.IndexFunc(all, func(m modulePackages) bool { return m.module == module })
+		if i < 0 {
+			i, all = len(all), append(all, modulePackages{module: module})
+		}
+		below := strings.TrimPrefix(strings.TrimPrefix("/"+f, "/"+strings.TrimPrefix(module, ".")), "/")
+		all[i].packages = append(all[i].packages, strings.TrimSuffix("./"+below, "/"))
+	}
+	return all
 }
 
 // reach is how much of a folder's path a pattern names: the longer, the more
 // specific; -1 where the folder does not match.
 func reach(pattern, folder string) int {
+	pattern, folder = "./"+pattern, "./"+folder
 	below, all := strings.CutSuffix(pattern, "/...")
 	if folder == below || all && strings.HasPrefix(folder, below+"/") {
 		return len(below)
@@ -211,21 +250,31 @@ func (t *table) needs(name string) ([]string, error) {
 	return needs, err
 }
 
-func (t *table) arguments(name string) ([]string, error) {
+// arguments are those of the go commands of a part, or of the named packages of it.
+func (t *table) arguments(name string, only []string) ([]string, error) {
 	rows, err := t.part(name)
+	if err != nil {
+		return nil, err
+	}
+	named := row{}
+	for _, word := range only {
+		named.patterns = append(named.patterns, strings.TrimPrefix(word, "./"))
+	}
 	var lines []string
 	for _, r := range rows {
-		folder, packages := ".", t.foldersOf(r)
-		if len(packages) == 0 {
-			continue
+		folders := t.foldersOf(r)
+		if len(only) > 0 {
+			folders = slices.DeleteFunc(folders, func(f string) bool { return named.reach(f) < 0 })
 		}
-		if r.module {
-			folder, packages = packages[0], []string{"./..."}
+		for _, of := range t.byModule(folders) {
+			options := slices.Concat([]string{of.module, digit(r.cgo), digit(r.again)}, r.options)
+			lines = append(lines, fields(slices.Concat(options, of.packages)...))
 		}
-		options := slices.Concat([]string{folder, digit(r.cgo), digit(r.again)}, r.options)
-		lines = append(lines, fields(slices.Concat(options, packages)...))
 	}
-	return lines, err
+	if len(only) > 0 && lines == nil {
+		return nil, fmt.Errorf("part %s runs no test of %s", name, strings.Join(only, " "))
+	}
+	return lines, nil
 }
 
 func digit(on bool) string {

@@ -1,0 +1,2 @@
+// Package browser opens reports in a real browser, as their readers do.
+package browser

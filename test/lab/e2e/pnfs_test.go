@@ -1,0 +1,213 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/stats"
+	"github.com/nfsbench/nfsbench/test/lab/pnfs"
+)
+
+// sixTests is the pNFS array in the part of the two controllers of the experiment: all
+// files lie on node a, and the LIF of node b is the wrong one.
+type sixTests struct {
+	*suiteWorld
+	array *pnfs.Array
+	rest  *pnfs.REST
+}
+
+// TestPNFSSuiteOfTheSixTests runs config/samples/dnfs-vs-pnfs/suite-native.yaml: NFSv3,
+// NFSv4.0 and pNFS over the right LIF and the wrong one, with one client, on real servers.
+// Of the sample, only addresses, sizes and times differ. No test runs beside it: all
+// share the processors that it looks at.
+func TestPNFSSuiteOfTheSixTests(t *testing.T) {
+	c := newCluster(t)
+	needArgo(t)
+	needNodeHere(t, c)
+	// The link between the nodes carries less than a LIF, so that a detour shows in IOPS
+	// on a machine of any speed.
+	a := pnfs.Start(t, pnfs.Options{
+		Name: "six", Subnets: []string{"10.235.1.0/24", "10.235.2.0/24"}, OneBrick: true,
+		BitsPerSecond: 100_000_000, ClusterBitsPerSecond: 75_000_000,
+	})
+	w := sixTests{c.suiteWorld(t), a, a.StartREST(t, pnfs.RESTOptions{SVM: "vsdb122b", Grid: time.Second})}
+	w.secret(t, w.ns, "nfsbench-array", w.rest.Account.User, w.rest.Account.Password)
+
+	s := w.sample(t)
+	if err := w.Create(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	done := w.ends(t, s, 20*time.Minute)
+	all := w.benchmarks(t, s)
+	ranOnce(t, all, 6, 2)
+	for _, b := range all {
+		t.Run(b.Name, func(t *testing.T) { w.isTest(t, &b) })
+	}
+	t.Run("the table", func(t *testing.T) { w.comparison(t, done, all) })
+	w.secretsStay(t.Context(), t, w.ns, w.rest.Account.Password)
+}
+
+// sample is the suite as users have it, for this array and this machine.
+func (w sixTests) sample(t *testing.T) *v1alpha1.NFSBenchmarkSuite {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "config", "samples", "dnfs-vs-pnfs", "suite-native.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &v1alpha1.NFSBenchmarkSuite{}
+	if err := yaml.UnmarshalStrict(text, s); err != nil {
+		t.Fatal(err)
+	}
+	s.Namespace = w.ns
+	b := &s.Spec.Template.Spec
+	b.Storage.Export.Servers = []string{w.array.Nodes[0].Address, w.array.Nodes[1].Address}
+	b.Storage.Export.Path = w.array.Export
+	b.Storage.Array.IntervalSeconds = 1
+	b.Storage.Array.ONTAP.ManagementLIF = strings.TrimPrefix(w.rest.URL, "https://")
+	b.Storage.Array.ONTAP.TLS.CABundle = string(w.rest.CA)
+	load := b.Workload.Calibrate
+	load.PhysicalDisks, load.WarmupRuns = 1, new(int32) // up to 16 reads at once
+	load.NativeFiles.Count, load.NativeFiles.Size = 2, resource.MustParse("8Mi")
+	// The array is read once a second, late on a busy machine, and counts where the readings cover half of a window.
+	b.Run.DurationSeconds, b.Run.WarmupSeconds, b.Run.BaselineSeconds, b.Run.CooldownSeconds = 5, new(int32), new(int32(3)), new(int32)
+	// Two repetitions claim little, and say so in alpha.
+	s.Spec.Repetitions = 2
+	s.Spec.Compare.Alpha, s.Spec.Compare.Correction = "0.4", v1alpha1.CorrectionNone
+	return s
+}
+
+// isTest demands of one of the six tests what it is about.
+func (w sixTests) isTest(t *testing.T, b *v1alpha1.NFSBenchmark) {
+	t.Helper()
+	right, wrong := w.array.Nodes[0], w.array.Nodes[1]
+	entry := right
+	if b.Spec.Protocol.Paths.Select == v1alpha1.PathsRemote {
+		entry = wrong
+	}
+	if !meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionProtocolVerified) {
+		t.Errorf("ProtocolVerified is %+v", meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionProtocolVerified))
+	}
+	blocksVerified(t, b)
+	w.honest(t, b)
+	t.Logf("%s; CPU %s", b.Status.Message, b.Status.Summary.StorageCPU)
+	if paths := b.Status.Resolved.Paths; len(paths) != 1 || paths[0].Path != entry.Address || paths[0].Node != entry.Name {
+		t.Errorf("paths are %+v, want the one of node %s", paths, entry.Name)
+	}
+	for _, n := range w.array.Nodes {
+		cpuOf(t, b, n.Name)
+	}
+	data := entry
+	if b.Spec.Protocol.Version == v1alpha1.PNFS {
+		data = right
+		w.redirected(t, b)
+	}
+	other := w.array.Nodes[1-slices.Index(w.array.Nodes, data)]
+	if there, elsewhere := lifBytes(t, b, data.Address), lifBytes(t, b, other.Address); elsewhere*10 > there {
+		t.Errorf("%d bytes left node %s and %d left node %s", there, data.Name, elsewhere, other.Name)
+	}
+}
+
+// honest demands that a run is doubted for nothing but its length and the machine.
+func (w sixTests) honest(t *testing.T, b *v1alpha1.NFSBenchmark) {
+	t.Helper()
+	if b.Status.Validity == v1alpha1.ValidityInvalid {
+		t.Errorf("the run is %s", b.Status.Validity)
+	}
+	expected := []judge.Code{
+		judge.TooShort, judge.ForeignLoad, judge.ClientCPUBound,
+		// A window of 5 s has few readings of the array, whose counters of the volume are
+		// written once a second.
+		judge.ArrayMetricsPartial, judge.ArrayDisagrees,
+	}
+	for _, f := range b.Status.Findings {
+		if f.Severity != v1alpha1.SeverityInfo && !slices.Contains(expected, judge.Code(f.Code)) {
+			t.Errorf("%s %s: %s", f.Severity, f.Code, f.Message)
+		}
+	}
+}
+
+// redirected demands that the metadata server was the node of the path, and the data server
+// the one with the files.
+func (w sixTests) redirected(t *testing.T, b *v1alpha1.NFSBenchmark) {
+	t.Helper()
+	_, j := judged(t, b)
+	right := w.array.Nodes[0]
+	found := slices.ContainsFunc(j.Summary.Paths, func(p judge.PathShare) bool { return p.Role == runfile.RoleDataServer })
+	for _, p := range j.Summary.Paths {
+		if p.Role == runfile.RoleDataServer && (p.Path != right.Address || p.Node != right.Name || p.LIF != right.LIF || p.Bytes() == 0) {
+			t.Errorf("a data server is %s (%s of node %s) with %d bytes", p.Path, p.LIF, p.Node, p.Bytes())
+		}
+	}
+	if !found {
+		t.Errorf("no data server among %+v", j.Summary.Paths)
+	}
+	for _, p := range b.Status.Paths {
+		if data := p.Role == v1alpha1.PathDataServer; data != (*p.ReadBytes > 0) || data && p.Node != right.Name {
+			t.Errorf("path %s of node %s with the role %q carried %d bytes", p.Path, p.Node, p.Role, *p.ReadBytes)
+		}
+	}
+	for _, code := range []judge.Code{judge.PNFSNotRedirected, judge.IndirectPath} {
+		if f := finding(b, string(code)); f != nil {
+			t.Errorf("%s: %s", f.Code, f.Message)
+		}
+	}
+}
+
+// comparison demands the table of the experiment: what each test costs against NFSv3 over
+// the right LIF.
+func (w sixTests) comparison(t *testing.T, s *v1alpha1.NFSBenchmarkSuite, all []v1alpha1.NFSBenchmark) {
+	t.Helper()
+	if s.Status.Phase != v1alpha1.SuiteSucceeded {
+		t.Fatal(suiteState(s))
+	}
+	cpu := map[string][2]int32{} // of both nodes, in thousandths, by cell: the larger one of all repetitions
+	for _, b := range all {
+		cell := b.Labels[v1alpha1.LabelCell]
+		for i, n := range w.array.Nodes {
+			both := cpu[cell]
+			both[i] = max(both[i], cpuOf(t, &b, n.Name))
+			cpu[cell] = both
+		}
+	}
+	impact := map[string]float64{}
+	var text strings.Builder
+	for _, l := range w.table(t, s).Comparisons {
+		if l.Baseline != "nfsv3-local" {
+			t.Errorf("%s is compared with %s", l.Cell, l.Baseline)
+		}
+		fmt.Fprintf(&text, "%-13s %-12s %8.0f %8.0f  %+6.1f %%  CPU a, b %v permille\n",
+			l.Cell, l.Metric, stats.Mean(l.Base), stats.Mean(l.Candidate), 100*l.Impact, cpu[l.Cell])
+		impact[l.Cell+" "+l.Metric] = l.Impact
+	}
+	t.Logf("against nfsv3-local, whose CPU is %v permille\n%s", cpu["nfsv3-local"], text.String())
+	if len(impact) != 10 {
+		t.Errorf("%d comparisons, not five cells with two metrics each", len(impact))
+	}
+	for _, cell := range []string{"nfsv3-remote", "nfsv4-remote"} {
+		if got := impact[cell+" IOPS"]; got > -0.1 {
+			t.Errorf("a detour over a link with a quarter less costs %s %.1f %%", cell, -100*got)
+		}
+		busy := cpu[cell][1]
+		if idle := cpu["nfsv3-local"][1]; busy < 3*max(idle, 1) {
+			t.Errorf("node b is busy %d permille in %s, and %d when it has nothing to do", busy, cell, idle)
+		}
+		if pnfs := impact["pnfs-remote IOPS"]; pnfs < impact[cell+" IOPS"]/2 {
+			t.Errorf("the wrong LIF costs pNFS %.1f %%, and %s %.1f %%", -100*pnfs, cell, -100*impact[cell+" IOPS"])
+		}
+		if metadata := cpu["pnfs-remote"][1]; metadata >= busy/2 {
+			t.Errorf("node b is busy %d permille with the metadata of pNFS, and %d in %s", metadata, busy, cell)
+		}
+	}
+}

@@ -1,0 +1,207 @@
+package e2e
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/test/gen"
+)
+
+// TestWrongLIFShowsOnTheSecondNode is the lesson of the six tests of a real
+// array: the client hardly sees a detour, the second node does.
+func TestWrongLIFShowsOnTheSecondNode(t *testing.T) {
+	c := newCluster(t)
+	w := newTwoNodes(t, "wronglif", 231)
+	ns := c.namespace(t)
+	password := w.password(t, "nfsbench")
+	c.secret(t, ns, arraySecret, "nfsbench", password)
+	owner, other := w.Volumes()[0].Node, w.Nodes()[1]
+	runs := map[v1alpha1.PathSelection]*v1alpha1.NFSBenchmark{}
+	for _, s := range []v1alpha1.PathSelection{v1alpha1.PathsLocal, v1alpha1.PathsRemote, v1alpha1.PathsAll} {
+		name := "paths-" + strings.ToLower(string(s))
+		b := c.create(t, gen.Benchmark(name, gen.In(ns), w.export(), w.asked(arraySecret), gen.Select(s), blocks(6), directory(name)))
+		runs[s] = c.succeeded(t, b)
+		verified(t, runs[s])
+		surveyed(t, runs[s], owner)
+	}
+	local, remote, all := runs[v1alpha1.PathsLocal], runs[v1alpha1.PathsRemote], runs[v1alpha1.PathsAll]
+	uses(t, w, local, owner)
+	uses(t, w, remote, other)
+	uses(t, w, all, owner, other)
+
+	// A slow machine gives every node less to do: nodes are held against nodes.
+	idle, busy := cpuOf(t, local, other), cpuOf(t, remote, other)
+	serves, alone := cpuOf(t, remote, owner), cpuOf(t, local, owner)
+	t.Logf("busy permille: the owner %d, the other node %d; with the traffic through the other node %d and %d", alone, idle, serves, busy)
+	if 3*idle > alone {
+		t.Errorf("node %s is busy %d permille with nothing to do, and the owner %d with everything", other, idle, alone)
+	}
+	if 3*busy < serves || busy <= idle {
+		t.Errorf("node %s is busy %d permille when it passes everything on, and %d when it has nothing to do", other, busy, idle)
+	}
+	if 3*serves < busy {
+		t.Errorf("the owner is busy %d permille although it serves the data that keeps %s busy %d permille", serves, other, busy)
+	}
+	wantRoles(t, local, owner, v1alpha1.StorageNodeOwner, v1alpha1.StorageNodeEntry)
+	wantRoles(t, remote, owner, v1alpha1.StorageNodeOwner)
+	wantRoles(t, remote, other, v1alpha1.StorageNodeEntry)
+	if f := finding(remote, string(judge.IndirectPath)); f == nil {
+		t.Errorf("nothing says that the path is indirect: %+v", remote.Status.Findings)
+	} else {
+		mustSay(t, f.Message, other)
+	}
+	if f := finding(local, string(judge.IndirectPath)); f != nil {
+		t.Errorf("the right LIF is called indirect: %s", f.Message)
+	}
+	table, err := kubectl(t, "", "-n", ns, "get", "nfsb", "-o", "wide")
+	if err != nil {
+		t.Errorf("kubectl get nfsb -o wide: %v", err)
+	}
+	mustSay(t, table, "STORAGE CPU", "LATENCY", "1 Local", "1 Remote", owner+" ", other+" ")
+	t.Logf("as a user sees it:\n%s", table)
+	c.secretsStay(t.Context(), t, ns, password)
+}
+
+// surveyed demands what every run with an array must show.
+func surveyed(t *testing.T, b *v1alpha1.NFSBenchmark, owner string) {
+	t.Helper()
+	if !meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionPreflightPassed) {
+		t.Errorf("PreflightPassed of %s is %+v", b.Name, meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionPreflightPassed))
+	}
+	rs, s := b.Status.Resolved, b.Status.Summary
+	if rs == nil || !strings.HasSuffix(rs.Array, " of node "+owner) || !strings.Contains(rs.Array, "stand-in") {
+		t.Fatalf("%s: resolved is %+v, want the owner %s", b.Name, rs, owner)
+	}
+	if finding(b, string(judge.SimulatedStorage)) == nil {
+		t.Errorf("%s: nothing says that a stand-in was measured", b.Name)
+	}
+	_, j := judged(t, b)
+	operations, collector := j.Summary.Storage.OperationsPerSecond, j.Summary.CollectorCPUPermille
+	if operations == nil || s.StorageMeanLatencyMicroseconds == nil || s.IOPS == nil {
+		t.Fatalf("%s: the array's own view is missing: storage %+v/s, CPU %s, findings %+v", b.Name, operations, s.StorageCPU, b.Status.Findings)
+	}
+	// Both count the same reads; the windows differ by an interval at each end.
+	if ratio := float64(*operations) / float64(*s.IOPS); ratio < 0.7 || ratio > 1.3 {
+		t.Errorf("%s: the array counted %d operations/s, the client %d", b.Name, *operations, *s.IOPS)
+	}
+	if *s.StorageMeanLatencyMicroseconds > *s.MeanLatencyMicroseconds {
+		t.Errorf("%s: a read lasts %d us at the array and %d us at the client", b.Name, *s.StorageMeanLatencyMicroseconds, *s.MeanLatencyMicroseconds)
+	}
+	if collector == nil || *collector >= 100 {
+		t.Errorf("%s: collecting cost %v thousandths of a core", b.Name, collector)
+	} else {
+		t.Logf("%s: %s, storage %s, collector %d/1000 of a core", b.Name, b.Status.Message, s.StorageCPU, *collector)
+	}
+}
+
+// uses demands that bytes went by the LIFs of these nodes and by no other, as
+// the array counted them. On a busy machine the path over another node carried 19 % of the best;
+// a LIF that is not used carries next to nothing.
+func uses(t *testing.T, w *twoNodes, b *v1alpha1.NFSBenchmark, nodes ...string) {
+	t.Helper()
+	var most int64
+	for _, n := range nodes {
+		most = max(most, lifBytes(t, b, w.lifOf(t, n)))
+	}
+	for _, l := range w.LIFs() {
+		got := lifBytes(t, b, l.Address)
+		if wanted := slices.Contains(nodes, l.Node); wanted != (got > most/20) || most == 0 {
+			t.Errorf("%s: %d bytes went by %s on node %s, which is used: %v", b.Name, got, l.Address, l.Node, wanted)
+		}
+	}
+	var found []string
+	for _, p := range b.Status.Resolved.Paths {
+		found = append(found, p.Node)
+	}
+	slices.Sort(found)
+	if !slices.Equal(found, nodes) {
+		t.Errorf("%s: the paths end on %v, want %v", b.Name, found, nodes)
+	}
+}
+
+func cpuOf(t *testing.T, b *v1alpha1.NFSBenchmark, name string) int32 {
+	t.Helper()
+	n := storageNode(b, name)
+	if n.CPUPermille == nil {
+		t.Fatalf("%s: the CPU of node %s is not known: %+v", b.Name, name, b.Status.StorageNodes)
+	}
+	return *n.CPUPermille
+}
+
+func wantRoles(t *testing.T, b *v1alpha1.NFSBenchmark, name string, roles ...v1alpha1.StorageNodeRole) {
+	t.Helper()
+	got := storageNode(b, name).Roles
+	slices.Sort(got)
+	slices.Sort(roles)
+	if !slices.Equal(got, roles) {
+		t.Errorf("%s: node %s is %v, want %v", b.Name, name, got, roles)
+	}
+}
+
+// TestVolumeThatMovesUnderLoadIsNoticed moves the data to the other node in the middle
+// of a run. A run after a move is in TestTridentVolumeIsMadeMovedMeasuredAndRemoved.
+func TestVolumeThatMovesUnderLoadIsNoticed(t *testing.T) {
+	c := newCluster(t)
+	needNodeHere(t, c)
+	w := newTwoNodes(t, "moves", 232)
+	ns := c.namespace(t)
+	c.secret(t, ns, arraySecret, "nfsbench", w.password(t, "nfsbench"))
+	first, second := w.Nodes()[0], w.Nodes()[1]
+	b := c.create(t, gen.Benchmark("moved", gen.In(ns), w.export(), w.asked(arraySecret), gen.Select(v1alpha1.PathsLocal), blocks(12)))
+	pod := c.running(t, b, 1)[0]
+	pod.measured(t) // some samples before the move, some after
+	if err := w.Move(t.Context(), w.Volumes()[0].Name, second); err != nil {
+		t.Fatal(err)
+	}
+	done := c.succeeded(t, b)
+	verified(t, done)
+	if f := finding(done, string(judge.VolumeMoved)); f == nil {
+		t.Errorf("nothing says that the volume moved: %+v", done.Status.Findings)
+	} else {
+		mustSay(t, f.Message, first, second)
+	}
+	if f := finding(done, string(judge.IOErrors)); f != nil {
+		t.Errorf("an online move cost I/O: %s", f.Message)
+	}
+}
+
+// TestArrayThatRefusesIsExplained has what a real pod meets: a password that the array
+// refuses, and a certificate that nobody trusts. What else may be wrong with an array is
+// tested in test/lab/ontap, and what becomes of a run then in test/integration.
+func TestArrayThatRefusesIsExplained(t *testing.T) {
+	c := newCluster(t)
+	w := newTwoNodes(t, "refuses", 233)
+	ns := c.namespace(t)
+	password := w.password(t, "nfsbench")
+	c.secret(t, ns, arraySecret, "nfsbench", password)
+	c.secret(t, ns, "wrong-password", "nfsbench", "not-the-password")
+	untrusted := func(b *v1alpha1.NFSBenchmark) { b.Spec.Storage.Array.ONTAP.TLS.CABundle = "" }
+	cases := map[string]struct {
+		mods   []gen.Mod
+		reason string
+		word   string
+	}{
+		"wrong-password": {[]gen.Mod{w.asked("wrong-password")}, v1alpha1.ReasonArrayRefused, "user"},
+		"untrusted":      {[]gen.Mod{w.asked(arraySecret), untrusted}, v1alpha1.ReasonArrayUntrusted, "caBundle"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := c.create(t, gen.Benchmark(name, append([]gen.Mod{gen.In(ns), w.export(), quick}, tc.mods...)...))
+			failed := c.finished(t, b, 2*time.Minute)
+			wantFailure(t, failed, tc.reason, tc.word)
+			cond := meta.FindStatusCondition(failed.Status.Conditions, v1alpha1.ConditionPreflightPassed)
+			if cond == nil || cond.Status != metav1.ConditionFalse || cond.Reason != tc.reason {
+				t.Errorf("PreflightPassed is %+v", cond)
+			}
+			c.cleanedUp(t, b)
+		})
+	}
+	c.secretsStay(t.Context(), t, ns, password, "not-the-password")
+}
