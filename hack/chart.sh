@@ -24,7 +24,7 @@ schemas() {
 	folder=$CACHE_DIR/schemas-${K8S_VERSION#v}-$key
 	if [[ ! -d $folder ]]; then
 		module=$(cd "$CLUSTER_DIR/k8s" && go mod download -modfile="$K8S_MODFILE" -json k8s.io/kubernetes | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')
-		go run ./hack/schemas -openapi "$module/api/openapi-spec/swagger.json" -o "$folder.$$" config/crd/bases/*.yaml
+		go run -C hack ./schemas -openapi "$module/api/openapi-spec/swagger.json" -o "$folder.$$" "$REPO_DIR"/config/crd/bases/*.yaml
 		mv -T "$folder.$$" "$folder" 2>/dev/null || rm -rf "$folder.$$" # another was faster
 	fi
 	echo "$folder"

@@ -18,6 +18,10 @@ esac
 
 changed() { { git diff --name-only --diff-filter=d "$1" -- && git ls-files --others --exclude-standard; } | sort -u; }
 
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+go build -C hack -o "$work/parts" ./test/parts
+
 base=${1:-HEAD}
 files=$(changed "$base")
 if [[ -z $files && -z ${1:-} ]]; then
@@ -36,16 +40,16 @@ if ((${#go[@]})); then
 	mapfile -t folders < <(printf '%s\n' "${go[@]}" | xargs -n 1 dirname | sort -u | grep -vx cmd/oraload)
 	while read -r module packages; do
 		case $module in
-		. | test/lab)
+		. | hack | test/lab)
 			say "linters: in $module: $packages (${SECONDS} s)"
 			# shellcheck disable=SC2086 # one package a word
 			(cd "$module" && "$repo/hack/tool.sh" golangci-lint run --allow-parallel-runners $packages)
 			;;
 		esac
-	done < <(go run ./hack/test/parts modules "${folders[@]}")
+	done < <("$work/parts" modules "${folders[@]}")
 fi
 # shellcheck disable=SC2086 # one file a line
-tests=$(go run ./hack/test/parts packages $files)
+tests=$("$work/parts" packages $files)
 while read -r module packages; do
 	[[ -n $module ]] || continue
 	say "unit tests: in $module: $packages (${SECONDS} s)"

@@ -111,7 +111,7 @@ what=${1:-test} parts=() args=()
 case $what in
 -h | --help) help_of "$0"; exit 0 ;;
 esac
-go build -o "$RUN_DIR/" ./hack/test/parts ./hack/lib/testsummary
+go build -C hack -o "$RUN_DIR/" ./test/parts ./lib/testsummary
 case $what in
 --list)
 	for tier in test rest; do echo "$tier: $(list "$tier" | tr '\n' ' ')"; done

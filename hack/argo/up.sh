@@ -31,7 +31,7 @@ trap 'rm -rf "$work"' EXIT
 images() {
 	local bin name
 	bin=$("$ARGO_DIR/build.sh")
-	(cd "$REPO_DIR" && CGO_ENABLED=0 go build -trimpath -o "$work/pack" ./hack/image/pack)
+	CGO_ENABLED=0 go build -C "$REPO_DIR/hack" -trimpath -o "$work/pack" ./image/pack
 	for name in workflow-controller argoexec; do
 		"$work/pack" -file "$bin/$name=/bin/$name,mode=0755" -file "=/tmp/,mode=1777" -env PATH=/bin \
 			-user 8737:8737 -entrypoint "$name" -name "$ARGO_IMAGES/$name:$ARGO_VERSION" -o "$work/$name.tar"

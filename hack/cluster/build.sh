@@ -46,7 +46,7 @@ base() {
 }
 
 ours() {
-	build_cached "$BIN_DIR" pack "the cluster's helpers" "$REPO_DIR" "" ./hack/cluster/pause ./hack/cluster/cnibandwidth ./hack/image/pack
+	build_cached "$BIN_DIR" pack "the cluster's helpers" "$REPO_DIR/hack" "" ./cluster/pause ./cluster/cnibandwidth ./image/pack
 }
 
 mkdir -p "$BIN_DIR"

@@ -43,7 +43,7 @@ mkdir -p "$out"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # The packer runs here, whatever the images are for.
-GOARCH='' CGO_ENABLED=0 go build -trimpath -o "$work/pack" ./hack/image/pack
+GOARCH='' CGO_ENABLED=0 go build -C hack -trimpath -o "$work/pack" ./image/pack
 labels=(-label org.opencontainers.image.licenses=Apache-2.0 -label org.opencontainers.image.source=https://github.com/nfsbench/nfsbench)
 if [[ -n ${VERSION:-} ]]; then labels+=(-label "org.opencontainers.image.version=$VERSION"); fi
 if [[ -n ${REVISION:-} ]]; then labels+=(-label "org.opencontainers.image.revision=$REVISION"); fi

@@ -28,4 +28,4 @@ cc=$(hack/oracle/zig.sh)
 # No debugging information: nothing of it is left after linking, and making it
 # takes a fifth of the time.
 CC=$cc CGO_ENABLED=1 CGO_CFLAGS='-O2 -g0' go build -p "${BUILD_JOBS:-2}" -tags netgo,osusergo -trimpath -buildvcs=false -ldflags="-s -w -buildid= ${VERSION:+-X main.version=$VERSION}" -o "$out" ./cmd/oraload
-GOARCH='' CGO_ENABLED=0 go run ./hack/oracle/glibc -most "$(cat "$here/glibc.version")" "$out"
+GOARCH='' CGO_ENABLED=0 go run -C hack ./oracle/glibc -most "$(cat "$here/glibc.version")" "$(realpath "$out")"

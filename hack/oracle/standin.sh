@@ -34,7 +34,7 @@ esac
 mkdir -p "$out"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-GOARCH='' CGO_ENABLED=0 go build -trimpath -o "$work/pack" ./hack/image/pack
+GOARCH='' CGO_ENABLED=0 go build -C hack -trimpath -o "$work/pack" ./image/pack
 
 build() { # NAME PACKAGE [FLAG...]
 	CGO_ENABLED=0 go build -C "$2" -p "${BUILD_JOBS:-2}" -trimpath -buildvcs=false -ldflags='-s -w -buildid=' -o "$work/$1" "${@:3}" .

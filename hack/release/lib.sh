@@ -28,7 +28,7 @@ build_layouts() {
 	local folders=("${@/#/$folder/}")
 	revision=$(git -C "$REPO_DIR" rev-parse HEAD)
 	mkdir -p "$folder"
-	(cd "$REPO_DIR" && GOARCH='' CGO_ENABLED=0 go build -trimpath -o "$folder/index" ./hack/image/index)
+	GOARCH='' CGO_ENABLED=0 go build -C "$REPO_DIR/hack" -trimpath -o "$(realpath "$folder")/index" ./image/index
 	for arch in "$@"; do
 		say "images for $arch ..."
 		GOARCH=$arch TAG=$version VERSION=$version REVISION=$revision "$REPO_DIR/hack/image/build.sh" -o "$folder/$arch" >/dev/null

@@ -27,6 +27,7 @@ lint() {
 	# shellcheck disable=SC2046 # one package a line; the loader of databases needs a C compiler
 	hack/tool.sh golangci-lint run --allow-parallel-runners $(go list -f '{{.Dir}}' ./... | grep -v /cmd/oraload) || die "the linters complain: make lint"
 	CGO_ENABLED=1 hack/tool.sh golangci-lint run --allow-parallel-runners ./cmd/oraload
+	(cd hack && ./tool.sh golangci-lint run --allow-parallel-runners) || die "the linters complain: make lint"
 	(cd test/lab && ../../hack/tool.sh golangci-lint run --allow-parallel-runners) || die "the linters complain: make lint"
 }
 
