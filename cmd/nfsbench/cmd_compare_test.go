@@ -9,8 +9,8 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/runfile"
-	"github.com/nfsbench/nfsbench/test/simulation"
 	"github.com/nfsbench/nfsbench/test/experiments"
+	"github.com/nfsbench/nfsbench/test/simulation"
 )
 
 // recordedFiles are two results and the records of two runs of a suite, plain or

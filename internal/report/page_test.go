@@ -15,8 +15,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
-	"github.com/nfsbench/nfsbench/test/simulation"
 	"github.com/nfsbench/nfsbench/test/experiments"
+	"github.com/nfsbench/nfsbench/test/simulation"
 )
 
 const evil = `"></style></script><img src=x onerror=alert(1)><a href="javascript:alert(2)">`

@@ -14,8 +14,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report/chart"
 	"github.com/nfsbench/nfsbench/internal/runfile"
-	"github.com/nfsbench/nfsbench/test/simulation"
 	"github.com/nfsbench/nfsbench/test/experiments"
+	"github.com/nfsbench/nfsbench/test/simulation"
 )
 
 func suite(t *testing.T, run runfile.SuiteRun, g *compare.Regression) shownPage {

@@ -204,7 +204,7 @@ func tree(t *testing.T) (commit func(files map[string]string) string) {
 		"b/b.go": "package b\n\nimport _ \"example.com/m/a\"\n", "b/b_test.go": "package b\n",
 		"c/c.go": "package c\n", "c/c_test.go": "package c\n\nimport _ \"example.com/m/a\"\n", "data/x": "1", "README.md": "1",
 		"lab/go.mod": "module example.com/m/lab\n", "lab/d/d.go": "package d\n\nimport _ \"example.com/m/a\"\n", "lab/d/d_test.go": "package d\n",
-		"lab/e/e_test.go": "package e\n\nimport _ \"example.com/m/lab/d\"\n",
+		"lab/e/e_test.go":    "package e\n\nimport _ \"example.com/m/lab/d\"\n",
 		"hack/test/needs.sh": "1", "hack/test/complete-pass": "1",
 	})
 	return commit

@@ -60,8 +60,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nfsbench/nfsbench/test/lab/array/control"
 	"github.com/nfsbench/nfsbench/test/kit/repository"
+	"github.com/nfsbench/nfsbench/test/lab/array/control"
 )
 
 // Options say what to start. The zero Options start the array "twonode".

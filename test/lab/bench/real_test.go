@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/nfsbench/nfsbench/test/lab/bench/score"
 	"github.com/nfsbench/nfsbench/test/kit/repository"
+	"github.com/nfsbench/nfsbench/test/lab/bench/score"
 )
 
 // TestRealSearchForCapacity runs the short form of the relay's row. Other tests share the machine

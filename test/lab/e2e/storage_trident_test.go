@@ -16,8 +16,8 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/manifest"
-	standin "github.com/nfsbench/nfsbench/test/lab/array"
 	"github.com/nfsbench/nfsbench/test/gen"
+	standin "github.com/nfsbench/nfsbench/test/lab/array"
 	"github.com/nfsbench/nfsbench/test/trident"
 )
 

@@ -12,8 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
-	standin "github.com/nfsbench/nfsbench/test/lab/array"
 	"github.com/nfsbench/nfsbench/test/gen"
+	standin "github.com/nfsbench/nfsbench/test/lab/array"
 )
 
 // arraySecret is the Secret with the account of the array.
