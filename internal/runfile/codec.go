@@ -99,7 +99,8 @@ func ReadSurvey(r io.Reader) (Survey, error) {
 
 // ReadSurveyRequest reads one request. It does not validate: see SurveyRequest.Validate.
 func ReadSurveyRequest(r io.Reader) (SurveyRequest, error) {
-	return read[SurveyRequest](r, Budget{MaxSurveyBytes, maxSurveyElements}, "survey request", SurveyVersion, ignoreUnknown)
+	return read[SurveyRequest](
+		r, Budget{MaxSurveyBytes, maxSurveyElements}, "survey request", SurveyVersion, ignoreUnknown)
 }
 
 // WritePlan writes a plan file, indented for people. It sets the version.

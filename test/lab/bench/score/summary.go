@@ -19,44 +19,20 @@ type group struct {
 	missed      int      // requirements
 }
 
-// Summary formats a document as tables of one screen. Its capacity rows stay as they are. Bare
-// sockets are left out, because they show a floor and not a program that anybody uses.
+// Summary formats a document as tables of one screen. Its capacity rows stay as they are.
 func Summary(d Document) string {
-	var groups []*group
-	var capacities []Row
+	var rows, capacities []Row
 	for _, row := range d.Rows {
 		if row.Unit == UnitCapacity {
 			capacities = append(capacities, row)
-			continue
-		}
-		subject := row.Contenders[0]
-		for _, peer := range row.Contenders[1:] {
-			if strings.HasPrefix(peer.Name, "bare socket") {
-				continue
-			}
-			title := loads.ReplaceAllString(row.Title, "")
-			i := slices.IndexFunc(groups, func(g *group) bool { return g.title == title && g.peer == peer.Name })
-			if i < 0 {
-				i = len(groups)
-				groups = append(groups, &group{title: title, peer: peer.Name})
-			}
-			if ratio, ok := d.Ratio(row, subject.Name, peer.Name, MetricRate); ok {
-				groups[i].speed = append(groups[i].speed, ratio)
-			}
-			if ratio, ok := d.Ratio(row, subject.Name, peer.Name, MetricCPU); ok {
-				groups[i].cpu = append(groups[i].cpu, ratio)
-			}
-			for _, c := range row.Checks {
-				if _, outcome := d.Judge(row, c); c.To == peer.Name && outcome == Missed {
-					groups[i].missed++
-				}
-			}
+		} else {
+			rows = append(rows, row)
 		}
 	}
 	var b strings.Builder
-	if len(groups) > 0 {
+	if len(rows) > 0 {
 		b.WriteString("| what | beside | loads | speed | from..to | CPU | from..to | missed |\n|---|---|--:|--:|--:|--:|--:|--:|\n")
-		for _, g := range groups {
+		for _, g := range grouped(d, rows) {
 			line := []string{g.title, g.peer, fmt.Sprint(len(g.speed))}
 			line = append(line, over(g.speed, "%.3f")...)
 			line = append(line, over(g.cpu, "%.2f")...)
@@ -67,6 +43,41 @@ func Summary(d Document) string {
 	capacity(&b, d, capacities)
 	fmt.Fprintf(&b, "%s, %d cores, %s; %s.\n", d.Started, d.Machine.Cores, d.Machine.CPU, d.Machine.Versions["nfsbench"])
 	return b.String()
+}
+
+// grouped leaves out bare sockets, because they show a floor and not a program that anybody uses.
+func grouped(d Document, rows []Row) (groups []*group) {
+	for _, row := range rows {
+		for _, peer := range row.Contenders[1:] {
+			if strings.HasPrefix(peer.Name, "bare socket") {
+				continue
+			}
+			title := loads.ReplaceAllString(row.Title, "")
+			i := slices.IndexFunc(groups, func(g *group) bool { return g.title == title && g.peer == peer.Name })
+			if i < 0 {
+				i = len(groups)
+				groups = append(groups, &group{title: title, peer: peer.Name})
+			}
+			groups[i].add(d, row, peer.Name)
+		}
+	}
+	return groups
+}
+
+// add takes in what a row says of one program.
+func (g *group) add(d Document, row Row, peer string) {
+	subject := row.Contenders[0].Name
+	if ratio, ok := d.Ratio(row, subject, peer, MetricRate); ok {
+		g.speed = append(g.speed, ratio)
+	}
+	if ratio, ok := d.Ratio(row, subject, peer, MetricCPU); ok {
+		g.cpu = append(g.cpu, ratio)
+	}
+	for _, c := range row.Checks {
+		if _, outcome := d.Judge(row, c); c.To == peer && outcome == Missed {
+			g.missed++
+		}
+	}
 }
 
 // over is the median of the medians of several rows, and the range of all their repeats.
