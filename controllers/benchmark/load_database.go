@@ -1,7 +1,6 @@
 package benchmark
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -29,8 +28,7 @@ func databaseOf(b *v1alpha1.NFSBenchmark) *v1alpha1.DatabaseContainer {
 func (r *Reconciler) graceFor(b *v1alpha1.NFSBenchmark) diagnose.Grace {
 	g := r.Grace
 	if d := databaseOf(b); d != nil {
-		const byDefault = 2700 // where an older CRD filled in nothing
-		g.Database = time.Duration(cmp.Or(d.StartupTimeoutSeconds, byDefault)) * time.Second
+		g.Database = time.Duration(d.StartupTimeoutSeconds) * time.Second
 	}
 	return g
 }

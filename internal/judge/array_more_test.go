@@ -302,7 +302,7 @@ func TestTheArrayIsComparedWithTheSecondsThatItCounted(t *testing.T) {
 			r.Plan.Survey.Volume.Style = "flexgroup"
 		}},
 		"a window of half the size": {begin: 10, end: 35, counted: 25 * perSecond * 12 / 10, absent: true},
-		"an older collector":        {counted: 45 * perSecond * 10 / 9, absent: true},
+		"times are not known":       {counted: 45 * perSecond * 10 / 9, absent: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

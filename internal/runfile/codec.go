@@ -44,7 +44,7 @@ const (
 // ReadPlan reads one plan file to run it. An unknown field is an error, because a misspelt
 // field would otherwise silently run another benchmark. So are another version (a
 // *VersionError), bytes after the end and more than MaxPlanBytes. It does not validate: see
-// Plan.Validate. A plan of version 1 is returned as one of the present version.
+// Plan.Validate.
 func ReadPlan(r io.Reader) (Plan, error) {
 	return readPlan(r, refuseUnknown)
 }
@@ -57,20 +57,13 @@ func ReadKeptPlan(r io.Reader) (Plan, error) {
 }
 
 func readPlan(r io.Reader, unknown unknownFields) (Plan, error) {
-	return readOrUpgrade(r, Budget{MaxPlanBytes, maxPlanElements}, "plan", PlanVersion, planVersionV1, planV1.upgraded,
-		unknown)
+	return read[Plan](r, Budget{MaxPlanBytes, maxPlanElements}, "plan", PlanVersion, unknown)
 }
 
 // ReadResult reads one result file, plain or gzip. The version of the plan inside is checked
-// too. Where the oranfstab of a plan of version 1 cannot be read, the result has no channels:
-// such a run has failed.
+// too.
 func ReadResult(r io.Reader) (Result, error) {
-	plain, err := decompressed(r, "result")
-	if err != nil {
-		return Result{}, err
-	}
-	res, err := readOrUpgrade(plain, Budget{MaxResultBytes, maxResultElements}, "result", ResultVersion, resultVersionV1,
-		resultV1.upgraded, ignoreUnknown)
+	res, err := readPacked[Result](r, Budget{MaxResultBytes, maxResultElements}, "result", ResultVersion)
 	if err != nil {
 		return Result{}, err
 	}
@@ -80,7 +73,7 @@ func ReadResult(r io.Reader) (Result, error) {
 // ReadLoad reads the loader's LoadFile. It has no version of its own: loader
 // and collector of one run come from one image.
 func ReadLoad(r io.Reader) (Load, error) {
-	return read[Load](r, Budget{MaxResultBytes, maxResultElements}, "load")
+	return read[Load](r, Budget{MaxResultBytes, maxResultElements}, "load", "", ignoreUnknown)
 }
 
 // ReadSuiteRun reads the record of a suite's run, plain or gzip.
@@ -101,12 +94,13 @@ func ReadSuitePoints(r io.Reader) (SuitePoints, error) {
 
 // ReadSurvey reads one survey.
 func ReadSurvey(r io.Reader) (Survey, error) {
-	return read[Survey](r, Budget{MaxSurveyBytes, maxSurveyElements}, "survey", SurveyVersion)
+	return read[Survey](r, Budget{MaxSurveyBytes, maxSurveyElements}, "survey", SurveyVersion, ignoreUnknown)
 }
 
 // ReadSurveyRequest reads one request. It does not validate: see SurveyRequest.Validate.
 func ReadSurveyRequest(r io.Reader) (SurveyRequest, error) {
-	return read[SurveyRequest](r, Budget{MaxSurveyBytes, maxSurveyElements}, "survey request", SurveyVersion)
+	return read[SurveyRequest](
+		r, Budget{MaxSurveyBytes, maxSurveyElements}, "survey request", SurveyVersion, ignoreUnknown)
 }
 
 // WritePlan writes a plan file, indented for people. It sets the version.
@@ -211,16 +205,6 @@ func writePacked(w io.Writer, what string, v any) (text []byte, err error) {
 	return text, nil
 }
 
-// read reads a file of this version, or of none where it has no version.
-func read[File any](r io.Reader, limit Budget, what string, version ...string) (File, error) {
-	data, _, err := readBounded(r, limit, what, version...)
-	if err != nil {
-		var none File
-		return none, err
-	}
-	return decode[File](data, what, ignoreUnknown)
-}
-
 // readPacked reads a file that may be compressed.
 func readPacked[File any](r io.Reader, limit Budget, what, version string) (File, error) {
 	plain, err := decompressed(r, what)
@@ -228,7 +212,7 @@ func readPacked[File any](r io.Reader, limit Budget, what, version string) (File
 		var none File
 		return none, err
 	}
-	return read[File](plain, limit, what, version)
+	return read[File](plain, limit, what, version, ignoreUnknown)
 }
 
 // Budget is the cost of files for their reader. A reader of the results of one benchmark subtracts
@@ -298,35 +282,20 @@ func endOfString(text []byte, i int) int {
 	return i
 }
 
-// readOrUpgrade reads a file of the present version, or of the old one, which upgrade
-// turns into the present one.
-func readOrUpgrade[New, Old any](r io.Reader, limit Budget, what, version, oldVersion string,
-	upgrade func(Old) (New, error), unknown unknownFields,
-) (New, error) {
-	var none New
-	data, is, err := readBounded(r, limit, what, version, oldVersion)
-	if err != nil {
-		return none, err
-	}
-	if is == version {
-		return decode[New](data, what, unknown)
-	}
-	old, err := decode[Old](data, what, unknown)
-	if err != nil {
-		return none, err
-	}
-	file, err := upgrade(old)
-	if err != nil {
-		return none, fmt.Errorf("read %s: %w", what, err)
-	}
-	return file, nil
-}
+// unknownFields is how a reader treats them.
+type unknownFields int
 
-// readBounded reads a file unless it exceeds the limit. If the file must have a known version, it
-// reads the version first and separately: otherwise a file of another version would be rejected for
+const (
+	ignoreUnknown unknownFields = iota
+	refuseUnknown
+)
+
+// read reads a file of one version, or one that has no version, unless it exceeds the limit. It
+// reads the version first and separately: otherwise a file of another version would be refused for
 // a field that is valid there.
-func readBounded(r io.Reader, limit Budget, what string, known ...string) (data []byte, version string, err error) {
-	data, err = io.ReadAll(io.LimitReader(r, int64(limit.Bytes)+1))
+func read[File any](r io.Reader, limit Budget, what, version string, unknown unknownFields) (File, error) {
+	var file, none File
+	data, err := io.ReadAll(io.LimitReader(r, int64(limit.Bytes)+1))
 	switch {
 	case err != nil:
 	case len(data) > limit.Bytes:
@@ -337,28 +306,17 @@ func readBounded(r io.Reader, limit Budget, what string, known ...string) (data 
 	var head struct {
 		Version string `json:"version"`
 	}
-	if err == nil && len(known) > 0 {
+	if err == nil && version != "" {
 		err = json.Unmarshal(data, &head)
 	}
 	if err != nil {
-		return nil, "", fmt.Errorf("read %s: %w", what, err)
+		return none, fmt.Errorf("read %s: %w", what, err)
 	}
-	if len(known) > 0 {
-		err = checkVersion(what, head.Version, known...)
+	if version != "" {
+		if err := checkVersion(what, head.Version, version); err != nil {
+			return none, err
+		}
 	}
-	return data, head.Version, err
-}
-
-// unknownFields is how a reader treats them.
-type unknownFields int
-
-const (
-	ignoreUnknown unknownFields = iota
-	refuseUnknown
-)
-
-func decode[File any](data []byte, what string, unknown unknownFields) (File, error) {
-	var file, none File
 	dec := json.NewDecoder(bytes.NewReader(data))
 	if unknown == refuseUnknown {
 		dec.DisallowUnknownFields()
@@ -372,28 +330,28 @@ func decode[File any](data []byte, what string, unknown unknownFields) (File, er
 	return file, nil
 }
 
-func checkVersion(what, got string, known ...string) error {
-	if slices.Contains(known, got) {
+func checkVersion(what, got, want string) error {
+	if got == want {
 		return nil
 	}
-	return &VersionError{What: what, Version: got, Known: known}
+	return &VersionError{What: what, Version: got, Want: want}
 }
 
 // VersionError refuses a file of a version that this program does not read. Another release of
 // nfsbench can read it, so the file is kept and not read again and again.
 type VersionError struct {
-	What    string   // plan, result, ...
-	Version string   // empty: the file names none
-	Known   []string // that this program reads
+	What    string // plan, result, ...
+	Version string // empty: the file names none
+	Want    string // the only one that this program reads
 }
 
 // Error names the versions and what to do.
 func (e *VersionError) Error() string {
 	if e.Version == "" {
-		return fmt.Sprintf("read %s: it names no version; this program reads %q", e.What, e.Known)
+		return fmt.Sprintf("read %s: it names no version; this program reads %q", e.What, e.Want)
 	}
-	return fmt.Sprintf("read %s: version %q is not known; this program reads %q: use the release of nfsbench that wrote "+
-		"the file, or a later one", e.What, e.Version, e.Known)
+	return fmt.Sprintf("read %s: it has version %q and this program reads %q: use the release of nfsbench that wrote the "+
+		"file", e.What, e.Version, e.Want)
 }
 
 func decompressed(r io.Reader, what string) (io.Reader, error) {
@@ -407,47 +365,6 @@ func decompressed(r io.Reader, what string) (io.Reader, error) {
 		return nil, fmt.Errorf("read %s: %w", what, err)
 	}
 	return plain, nil
-}
-
-// planV1 and resultV1 are the files of version 1.
-type planV1 struct {
-	Plan
-	Engine engineV1 `json:"engine"`
-}
-
-type engineV1 struct {
-	Engine
-	Oranfstab string `json:"oranfstab,omitempty"` // the whole file; DirectNFS
-}
-
-type resultV1 struct {
-	Result
-	Plan planV1 `json:"plan"`
-}
-
-// upgraded is the same plan in the present version.
-func (p planV1) upgraded() (Plan, error) {
-	out := p.Plan
-	out.Version, out.Engine = PlanVersion, p.Engine.Engine
-	if p.Engine.Oranfstab == "" {
-		return out, nil
-	}
-	if err := out.Engine.UseOranfstab(p.Engine.Oranfstab); err != nil {
-		return out, fmt.Errorf("engine.oranfstab: %w", err)
-	}
-	return out, nil
-}
-
-// upgraded is the same result in the present version. Where the oranfstab of its plan
-// cannot be read, it has no channels: such a run has failed.
-func (r resultV1) upgraded() (Result, error) {
-	if err := checkVersion("plan in the result", r.Plan.Version, planVersionV1); err != nil {
-		return Result{}, err
-	}
-	out := r.Result
-	out.Version = ResultVersion
-	out.Plan, _ = r.Plan.upgraded()
-	return out, nil
 }
 
 // Join makes one result of the results of the clients of one run. Nothing is

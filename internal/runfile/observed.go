@@ -88,7 +88,7 @@ type MountCounters struct {
 
 // Transport is one connection of a mount (nconnect makes several).
 type Transport struct {
-	Protocol string `json:"protocol,omitempty"` // tcp or rdma; empty in results of older releases
+	Protocol string `json:"protocol,omitempty"` // tcp or rdma
 	Sends    int64  `json:"sends"`
 	Receives int64  `json:"receives"`
 }
@@ -170,7 +170,7 @@ type StorageWindow struct {
 	Source  string  `json:"source"`
 	Seconds float64 `json:"seconds"` // between the two readings, by the storage's clock
 	// Start and End are the times of the counters in the two readings, by the client's clock, as far
-	// as they are known; absent in results of older collectors.
+	// as they are known.
 	Start      time.Time           `json:"start,omitzero"`
 	End        time.Time           `json:"end,omitzero"`
 	ReadOps    *int64              `json:"readOps,omitempty"`

@@ -1,8 +1,6 @@
 package runfile
 
 import (
-	"bytes"
-	"os"
 	"strings"
 	"testing"
 
@@ -83,42 +81,6 @@ func TestTheOranfstabOfAnEngineGivesTheSameEngine(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", version, diff)
 		}
-	}
-}
-
-// TestFilesOfVersion1AreRead reads what nfsbench wrote before plans had channels.
-func TestFilesOfVersion1AreRead(t *testing.T) {
-	t.Parallel()
-	raw, err := os.ReadFile("testdata/v1.plan.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := ReadPlan(bytes.NewReader(raw))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := directPlan()
-	want.Engine.DontRoute, want.Engine.Transport = false, ""
-	want.Engine.Channels = []PlanChannel{{Local: "10.0.1.5", Path: "10.0.1.61"}, {Local: "10.0.2.5", Path: "10.0.2.61"}}
-	if diff := cmp.Diff(want, p); diff != "" {
-		t.Errorf("plan (-want +got):\n%s", diff)
-	}
-	if err := p.Validate(); err != nil {
-		t.Error(err)
-	}
-	r, err := ReadResult(strings.NewReader(`{"version":"nfsbench.io/result/v1","simulated":true,"plan":` + string(raw) + `,"clients":[]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(Result{Version: ResultVersion, Plan: want, Simulated: true, Clients: []ClientResult{}}, r); diff != "" {
-		t.Errorf("result (-want +got):\n%s", diff)
-	}
-	broken := strings.Replace(string(raw), "server: array1", "server array1", 1)
-	if _, err := ReadPlan(strings.NewReader(broken)); err == nil || !strings.Contains(err.Error(), "engine.oranfstab") {
-		t.Errorf("a broken oranfstab gives %v", err)
-	}
-	if r, err := ReadResult(strings.NewReader(`{"version":"nfsbench.io/result/v1","plan":` + broken + `,"clients":[]}`)); err != nil || len(r.Plan.Engine.Channels) != 0 {
-		t.Errorf("of a failed run: %v, %v", r.Plan.Engine.Channels, err)
 	}
 }
 

@@ -2,12 +2,8 @@ package runfile
 
 import "cmp"
 
-// PlanVersion is the version that every plan file names. ReadPlan reads
-// version 1 too, which has the text of an oranfstab in place of channels.
-const (
-	PlanVersion   = "nfsbench.io/plan/v2"
-	planVersionV1 = "nfsbench.io/plan/v1"
-)
+// PlanVersion is the version that every plan file names.
+const PlanVersion = "nfsbench.io/plan/v2"
 
 // The clients that can carry the load.
 const (

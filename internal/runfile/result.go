@@ -7,12 +7,8 @@ import (
 	"time"
 )
 
-// ResultVersion is the version that every result file names. ReadResult reads
-// version 1 too, which contains a plan of version 1.
-const (
-	ResultVersion   = "nfsbench.io/result/v2"
-	resultVersionV1 = "nfsbench.io/result/v1"
-)
+// ResultVersion is the version that every result file names.
+const ResultVersion = "nfsbench.io/result/v2"
 
 // Result is what one run gave: the plan, and what each client did and saw.
 // A run with several clients is the list of their results; nothing is averaged

@@ -52,7 +52,7 @@ func TestASurveyIsReadBackAsItWasWritten(t *testing.T) {
 func TestWhatIsNoSurveyIsRefused(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct{ text, want string }{
-		"version":  {`{"version":"nfsbench.io/survey/v0"}`, `version "nfsbench.io/survey/v0" is not known`},
+		"version":  {`{"version":"nfsbench.io/survey/v0"}`, `version "nfsbench.io/survey/v0" and this program reads "nfsbench.io/survey/v1"`},
 		"trailing": {`{"version":"nfsbench.io/survey/v1"} {}`, "after top-level value"},
 		"large":    {`{"version":"nfsbench.io/survey/v1","array":"` + strings.Repeat("x", MaxSurveyBytes) + `"}`, "larger than 65536 bytes"},
 	}

@@ -389,7 +389,7 @@ func orphans() map[string]orphan {
 	return map[string]orphan{
 		"Backend": {backend, nil},
 		"Class":   {func(w *world) gen.Mod { return gen.TridentClass(w.class(nil)) }, nil},
-		"NotNoted": {backend, func(w *world) { // by an operator that was killed, or of an earlier release
+		"NotNoted": {backend, func(w *world) { // by an operator that was killed
 			b := w.get("demo")
 			b.Status.Resolved = nil
 			if err := w.c.Status().Update(w.Context(), b); err != nil {
