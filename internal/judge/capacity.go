@@ -68,11 +68,8 @@ type CurvePoint struct {
 	// Read and Write are the two directions where the load has both.
 	Read  *Direction `json:"read,omitempty"`
 	Write *Direction `json:"write,omitempty"`
-	// Knee marks the knee by either method. ThroughputKnee is the last rate that was achieved (98 % of it)
-	// before one that was not. LatencyKnee is the point of the curve farthest below the line between its ends.
-	Knee           bool `json:"knee,omitempty"`
-	ThroughputKnee bool `json:"throughputKnee,omitempty"`
-	LatencyKnee    bool `json:"latencyKnee,omitempty"`
+	// Knee marks the last rate that was achieved (98 % of it) before one that was not.
+	Knee bool `json:"knee,omitempty"`
 }
 
 // Bound returns the bound as people write it: p99 of 1 ms.
@@ -367,7 +364,7 @@ func (c *facts) mostOutstanding(clients int32) (ios int64, product string) {
 	return int64(r.Jobs) * int64(r.Depth) * int64(clients), "jobs x depth"
 }
 
-// curve returns one point per rate, over all rounds, with the two knees.
+// curve returns one point per rate, over all rounds, with the knee.
 func (c *facts) curve() []CurvePoint {
 	var points []CurvePoint
 	var due []float64 // operations a second that were due
@@ -393,8 +390,7 @@ func (c *facts) curve() []CurvePoint {
 		}
 		points, due = append(points, p), append(due, wanted/n)
 	}
-	markThroughputKnee(points, due)
-	markLatencyKnee(points)
+	markKneeOfCurve(points, due)
 	return points
 }
 
@@ -463,49 +459,17 @@ func (l searchLevel) statements() Direction {
 	return d
 }
 
-// markThroughputKnee marks the last point that achieves what was due, before the first that does
+// markKneeOfCurve marks the last point that achieves what was due, before the first that does
 // not. It marks none if all points or no points achieve it.
-func markThroughputKnee(points []CurvePoint, due []float64) {
+func markKneeOfCurve(points []CurvePoint, due []float64) {
 	for i := range points {
 		if float64(points[i].Achieved) >= due[i]*followShare {
 			continue
 		}
 		if i > 0 {
-			points[i-1].ThroughputKnee, points[i-1].Knee = true, true
+			points[i-1].Knee = true
 		}
 		return
-	}
-}
-
-// markLatencyKnee marks the point of the curve of p99 over the offered rate, both scaled to 0 to 1,
-// that is farthest below the line between its ends. A curve that bends by less than leastBend has
-// no knee. Points without a known latency are ignored.
-func markLatencyKnee(all []CurvePoint) {
-	var points []*CurvePoint
-	for i := range all {
-		if all[i].P99Microseconds > 0 {
-			points = append(points, &all[i])
-		}
-	}
-	const few = 4
-	if len(points) < few {
-		return
-	}
-	first, last := points[0], points[len(points)-1]
-	width, height := float64(last.Offered-first.Offered), float64(last.P99Microseconds-first.P99Microseconds)
-	if width <= 0 || height <= 0 {
-		return
-	}
-	best, most := -1, leastBend
-	for i, p := range points[:len(points)-1] {
-		x := float64(p.Offered-first.Offered) / width
-		y := float64(p.P99Microseconds-first.P99Microseconds) / height
-		if below := x - y; below > most {
-			best, most = i, below
-		}
-	}
-	if best >= 0 {
-		points[best].LatencyKnee, points[best].Knee = true, true
 	}
 }
 

@@ -113,7 +113,6 @@ const (
 	latencyWaits  = 100 // minimum waits of an event for a mean
 
 	followShare = 0.98 // achieved / due operations: below, throughput does not follow
-	leastBend   = 0.1  // bend of a latency curve over load: below, there is no knee
 	// Width relative to the capacity. The last rates of a search are 5 % apart, so an interval is 15 %
 	// wide if one rate on each side is not sure, and 26 % if two are not.
 	intervalWide  = 0.30

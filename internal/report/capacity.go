@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/nfsbench/nfsbench/internal/judge"
@@ -30,7 +31,10 @@ func capacitySection(j judge.Judgement) doc.Section {
 	table := curveOfLoad(*j.Capacity)
 	s.Add(doc.Block{In: doc.TextOnly, Apart: true}, doc.Block{In: doc.TextOnly, Table: table})
 	l := chart.LoadCurves{
-		Axis: rateUnit(*j.Capacity) + " offered", Lines: loadLines(*j.Capacity), Knees: kneeMarks(j.Capacity.Curve),
+		Axis: rateUnit(*j.Capacity) + " offered", Lines: loadLines(*j.Capacity),
+	}
+	if i := slices.IndexFunc(j.Capacity.Curve, func(p judge.CurvePoint) bool { return p.Knee }); i >= 0 {
+		l.Knee = float64(j.Capacity.Curve[i].Offered)
 	}
 	for _, b := range j.Capacity.Bounds {
 		l.Bounds = append(l.Bounds, boundMark(b))
@@ -114,10 +118,9 @@ func curveOfLoad(c judge.Capacity) *doc.Table {
 	for _, p := range c.Curve {
 		t.Row(fmt.Sprint(p.Offered), fmt.Sprint(p.Achieved), Rate(p.BytesPerSecond), latencyOrUnknown(p.P50Microseconds),
 			latencyOrUnknown(p.P99Microseconds), latencyOrUnknown(p.P999Microseconds), fmt.Sprint(p.Errors),
-			directionP99(p.Read), directionP99(p.Write), kneeName(p))
+			directionP99(p.Read), directionP99(p.Write), kneeMark(p))
 	}
-	t.Note = "Knee: throughput is the last rate before one of which less than 98 % was achieved; latency is where the " +
-		"curve of p99 bends most."
+	t.Note = "Knee: the last rate before one of which less than 98 % was achieved."
 	return t
 }
 
@@ -135,17 +138,11 @@ func latencyOrUnknown(us int64) string {
 	return Latency(us)
 }
 
-func kneeName(p judge.CurvePoint) string {
-	switch {
-	case p.ThroughputKnee && p.LatencyKnee:
-		return "both"
-	case p.ThroughputKnee:
-		return "throughput"
-	case p.LatencyKnee:
-		return "latency"
-	default:
-		return ""
+func kneeMark(p judge.CurvePoint) string {
+	if p.Knee {
+		return "knee"
 	}
+	return ""
 }
 
 // loadLines returns the percentiles of a curve.
@@ -187,24 +184,6 @@ func capacityMark(b judge.BoundCapacity, of string) []chart.CapacityMark {
 		m.High = math.NaN()
 	}
 	return []chart.CapacityMark{m}
-}
-
-// kneeLabel labels a knee in a figure.
-func kneeLabel(p judge.CurvePoint) string {
-	if p.ThroughputKnee && p.LatencyKnee {
-		return "knee"
-	}
-	return "knee of " + kneeName(p)
-}
-
-func kneeMarks(curve []judge.CurvePoint) []chart.Mark {
-	var out []chart.Mark
-	for _, p := range curve {
-		if p.Knee {
-			out = append(out, chart.Mark{Label: kneeLabel(p), Value: float64(p.Offered)})
-		}
-	}
-	return out
 }
 
 // capacityOverlay draws the curves of two searches over each other, for the percentile of the first

@@ -13,7 +13,7 @@ type LoadCurves struct {
 	Lines      []Line
 	Bounds     []Mark // horizontal lines at latencies
 	Capacities []CapacityMark
-	Knees      []Mark // at a value of X
+	Knee       float64 // at a value of X; 0 = none
 }
 
 // CapacityMark is a capacity with its interval. An unknown end of the interval is NaN.
@@ -58,17 +58,12 @@ func (l LoadCurves) SVG(f Frame) string {
 				k.Name+" at "+Operations(pt.X)+" operations/s: "+Microseconds(pt.Y))
 		}
 	}
-	l.knees(p, last, bottom)
-	return p.done(p.caption(bottom, l.Axis))
-}
-
-func (l LoadCurves) knees(p *plot, last, bottom float64) {
-	for i, k := range l.Knees {
-		if finite(k.Value) && k.Value <= last {
-			p.line(p.x.at(k.Value), bottom-34, p.x.at(k.Value), bottom, "mark")
-			p.text(p.x.at(k.Value)-5, bottom-6-14*float64(i%2), end, "note", k.Label)
-		}
+	if l.Knee > 0 && l.Knee <= last {
+		x := p.x.at(l.Knee)
+		p.line(x, bottom-34, x, bottom, "mark")
+		p.text(x-5, bottom-6, end, "note", "knee")
 	}
+	return p.done(p.caption(bottom, l.Axis))
 }
 
 // shown returns the finite points within the axis, and the range of all latencies.

@@ -17,7 +17,7 @@ func loadCurves() LoadCurves {
 		},
 		Bounds:     []Mark{{"p99 of 1 ms", 1000}},
 		Capacities: []CapacityMark{{"40000/s", 40_000, 38_000, 44_000}, {"60000/s", 60_000, 59_000, math.NaN()}},
-		Knees:      []Mark{{"knee", 40_000}},
+		Knee:       40_000,
 	}
 }
 
@@ -53,7 +53,7 @@ func TestBrokenLoadCurvesAreDrawn(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for name, l := range map[string]LoadCurves{
 		"nothing":     {},
-		"no numbers":  {Lines: []Line{{Name: "p99", Points: []Point{{nan, nan}, {inf, inf}, {1, -1}, {1, 0}}}}, Bounds: []Mark{{"b", nan}}, Knees: []Mark{{"k", nan}}},
+		"no numbers":  {Lines: []Line{{Name: "p99", Points: []Point{{nan, nan}, {inf, inf}, {1, -1}, {1, 0}}}}, Bounds: []Mark{{"b", nan}}, Knee: nan},
 		"no capacity": {Capacities: []CapacityMark{{"c", nan, nan, nan}, {"d", 0, 0, 0}, {"e", 1e300, 1, inf}}},
 	} {
 		svg := l.SVG(Frame{ID: "f", Width: 300})
