@@ -130,20 +130,6 @@ need_argo() {
 	remember NFSBENCH_ARGO
 }
 
-# need_previous is the release before this one, with its images in the cluster. Where
-# there can be none, it says why, and the tests are skipped.
-need_previous() {
-	[[ $(cluster_choice) != current ]] || return 0
-	if NFSBENCH_PREVIOUS=$(hack/test/previous.sh); then
-		hack/cluster/load.sh "$NFSBENCH_PREVIOUS"/bin/image/*.tar >/dev/null
-		export NFSBENCH_PREVIOUS
-	elif (($? == 3)); then
-		unset NFSBENCH_PREVIOUS
-	else
-		die "the previous release was not built"
-	fi
-}
-
 # need_vmnode is a node in a virtual machine whose kernel mounts NFS. Where there can
 # be none, it says why, and the tests are skipped.
 need_vmnode() {
