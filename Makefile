@@ -102,7 +102,7 @@ fuzz: ## Fuzz every parser of untrusted bytes for FUZZTIME (default 30s) each
 
 ##@ Measure
 .PHONY: bench
-bench: ## Measure nfsbench beside iperf3, fio and libnfs; write docs/performance.md
+bench: ## Measure nfsbench beside iperf3, fio and libnfs; write test/lab/records
 	hack/bench.sh
 
 .PHONY: bench-quick
@@ -110,7 +110,7 @@ bench-quick: ## The same in a few minutes, to see that it works; nothing is reco
 	hack/bench.sh --repeats 2 --seconds 1 --short --rows quick
 
 .PHONY: believe
-believe: ## Measure how often the findings are right; write the table in docs/findings.md
+believe: ## Measure how often the findings are right; write test/lab/records
 	hack/believe.sh
 
 ##@ Cluster

@@ -20,11 +20,12 @@
 #   --out FOLDER   where runs.jsonl, the results and table.md go (default bin/believe)
 #   --judge-again  judge the results that are there again, for checks that have changed
 #   --table-of FILE  make the table of such a runs.jsonl again
-#   --no-record    leave docs/findings.md as it is
+#   --no-record    leave the records and docs/findings.md as they are
 #
 # It takes more than an hour on two cores and says so at the start; --only, --aa and --trials make
-# it shorter. When all injections were made, the table goes into docs/findings.md and all runs
-# into docs/believe.jsonl. Interrupting keeps what was measured. Needs root, and installs the
+# it shorter. When all injections were made, the tables go into test/lab/records/believe.md, all
+# runs into believe.jsonl beside it, and the rates into docs/findings.md. Interrupting keeps what
+# was measured. Needs root, and installs the
 # Debian packages that are missing. What cannot run here is named and left out, and the docs
 # stay as they are. The machine should do nothing else.
 set -euo pipefail
@@ -54,7 +55,7 @@ cd "$REPO_DIR"
 mkdir -p bin/believe
 go build -trimpath -o bin/believe/believe ./test/believe
 if [[ $list == yes ]]; then exec bin/believe/believe --list; fi
-if [[ $record == yes ]]; then options+=(--publish docs); fi
+if [[ $record == yes ]]; then options+=(--publish .); fi
 if [[ $measure == no ]]; then exec bin/believe/believe "${options[@]}"; fi
 [[ $EUID == 0 ]] || die "network namespaces need root"
 

@@ -17,15 +17,15 @@
 #   --directory DIR  folder with O_DIRECT for the Kernel engine and fio (default /var/tmp)
 #   --name NAME      of the lab, --subnet A.B of its links: several may run at once
 #   --short          capacity rows: search once, and sweep only near the capacity
-#   --no-record      leave docs/performance.md as it is, as --nfsbench, --other and --short do
+#   --no-record      leave the records and docs/performance.md as they are, as --nfsbench, --other and --short do
 #
 #   FIO=FILE         a fio that has the nfs engine
 #
 # All rows take about an hour and a half; the capacity rows alone (--rows capacity) about
 # 30 minutes, and with --short about 10. When all were measured without --rows and
-# --peers, or all capacity rows, their tables go into docs/performance.md, and all
-# repeats into docs/performance.json and performance-capacity.json. Interrupting
-# keeps what was measured. Needs root, and installs the Debian packages that are
+# --peers, or all capacity rows, their tables go into test/lab/records/performance.md,
+# all repeats into performance.json and performance-capacity.json beside it, and tables
+# of one screen into docs/performance.md. Interrupting keeps what was measured. Needs root, and installs the Debian packages that are
 # missing.
 set -euo pipefail
 REPO_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -70,7 +70,7 @@ if fio=$(fio_with_nfs); then
 else
 	options+=(--fio-note "none with the nfs engine: Debian compiles it without, and its source was not to be had")
 fi
-if [[ $record == yes ]]; then options+=(--publish docs/performance.md); fi
+if [[ $record == yes ]]; then options+=(--publish test/lab/records/performance.md --summary docs/performance.md); fi
 # From here on one process answers to signals and cleans up.
 exec bin/bench/bench --repo "$REPO_DIR" --nfsbench "$ours" --nfsbench-note "$note" --reader bin/bench/libnfs-reader \
 	--socket bin/bench/bare-socket "${options[@]}"

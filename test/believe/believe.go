@@ -6,7 +6,7 @@
 //	load.go      one run of `nfsbench load` as a process, which an injection can follow
 //	trial.go     what is kept of a pair of runs: the effect, the findings, whether it was noticed
 //	rig.go       the order of all runs, in lanes side by side
-//	table.go     rates, intervals and the table in docs/findings.md
+//	table.go     rates, intervals and the tables of test/lab/records
 //
 // The other files have places and injections by subject. A new one is a row of places or injections, below.
 package main

@@ -153,31 +153,34 @@ func TestTheTableCountsTrialsByEffectAndFalseAlarms(t *testing.T) {
 	}
 }
 
-func TestTheTableInTheDocsIsThatOfTheirRuns(t *testing.T) {
-	path, err := repository.Path("docs/believe.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := os.ReadFile(filepath.Join(filepath.Dir(path), "findings.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(path); os.IsNotExist(err) {
-		if !strings.Contains(string(page), beginMarker+"\n\nNo runs are recorded yet.\n\n"+endMarker) {
-			t.Error("docs/findings.md has a table, and docs/believe.jsonl with its runs is missing")
+func TestTheTablesOfTheRecordAreThoseOfItsRuns(t *testing.T) {
+	text := map[string]string{}
+	for _, name := range []string{pageFile, tableFile, runsFile} {
+		path, err := repository.Path(name)
+		if err != nil {
+			t.Fatal(err)
 		}
-		return
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text[name] = string(data)
+	}
+	path, err := repository.Path(runsFile)
+	if err != nil {
+		t.Fatal(err)
 	}
 	records, err := readRecords(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	fresh, err := score.Between(string(page), table(records), beginMarker, endMarker)
+	whole := table(records)
+	page, err := score.Between(text[pageFile], rates(whole), beginMarker, endMarker)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(page), fresh); diff != "" {
-		t.Errorf("run hack/believe.sh --table-of docs/believe.jsonl:\n%s", diff)
+	if diff := cmp.Diff([]string{text[tableFile], text[pageFile]}, []string{whole, page}); diff != "" {
+		t.Errorf("run hack/believe.sh --table-of %s:\n%s", runsFile, diff)
 	}
 }
 
@@ -185,7 +188,12 @@ func TestOnlyAWholeRunIsPublished(t *testing.T) {
 	page := "before\n" + beginMarker + "\nold\n" + endMarker + "\n"
 	for _, whole := range []bool{false, true} {
 		s := settings{out: t.TempDir(), publish: t.TempDir()}
-		findings := filepath.Join(s.publish, "findings.md")
+		findings := filepath.Join(s.publish, pageFile)
+		for _, name := range []string{findings, filepath.Join(s.publish, tableFile)} {
+			if err := os.MkdirAll(filepath.Dir(name), 0o750); err != nil {
+				t.Fatal(err)
+			}
+		}
 		if err := os.WriteFile(findings, []byte(page), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -196,7 +204,7 @@ func TestOnlyAWholeRunIsPublished(t *testing.T) {
 		if err := s.write(records); err != nil {
 			t.Fatal(err)
 		}
-		s.again = filepath.Join(s.publish, "believe.jsonl") // judge again what was published
+		s.again = filepath.Join(s.publish, runsFile) // judge again what was published
 		if _, err := os.Stat(s.again); err == nil {
 			if err := errors.Join(os.WriteFile(findings, []byte(page), 0o600), s.run(t.Context())); err != nil {
 				t.Fatal(err)

@@ -37,7 +37,7 @@ func (s *settings) register(fs *flag.FlagSet) {
 	fs.StringVar(&s.nfsbench, "nfsbench", "bin/believe/nfsbench", "the program to measure with")
 	fs.StringVar(&s.jump, "jump", "bin/believe/nfsbench-jump", "the same, built with the tag clockjump")
 	fs.StringVar(&s.out, "out", "bin/believe", "folder for the runs and the table")
-	fs.StringVar(&s.publish, "publish", "", "folder of docs, whose findings.md gets the table and believe.jsonl the runs")
+	fs.StringVar(&s.publish, "publish", "", "top of the repository that gets the record of a complete run")
 	fs.StringVar(&s.again, "table-of", "", "make the table of this file of runs again, and run nothing")
 	fs.BoolVar(&s.judge, "judge-again", false, "judge the results in --out again, and run nothing")
 	fs.Func("only", "injections by a part of their name, or aa for runs without any; may be repeated", func(v string) error {
@@ -254,7 +254,7 @@ func list(w *os.File) {
 	}
 }
 
-// write puts the table into the folder of the runs and, after a complete run, into the docs.
+// write puts the tables into the folder of the runs and, after a complete run, into the repository.
 func (s *settings) write(records []Record) error {
 	if len(records) == 0 {
 		return nil

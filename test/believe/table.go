@@ -16,20 +16,27 @@ import (
 	"github.com/nfsbench/nfsbench/test/bench/score"
 )
 
-// The lines of docs/findings.md around the table.
+// The lines of docs/findings.md around the rates.
 const (
 	beginMarker = "<!-- believe:begin (written by make believe) -->"
 	endMarker   = "<!-- believe:end -->"
 )
 
-// publish puts the table and its runs into the docs.
-func publish(docs, text string, records []Record) error {
-	page := filepath.Join(docs, "findings.md")
+// The files that a complete run writes, below the top of the repository.
+const (
+	pageFile  = "docs/findings.md"            // gets the rates
+	tableFile = "test/lab/records/believe.md" // all tables
+	runsFile  = "test/lab/records/believe.jsonl"
+)
+
+// publish writes the rates, the tables and the runs into a repository.
+func publish(repo, text string, records []Record) error {
+	page := filepath.Join(repo, pageFile)
 	old, err := os.ReadFile(page)
 	if err != nil {
 		return err
 	}
-	fresh, err := score.Between(string(old), text, beginMarker, endMarker)
+	fresh, err := score.Between(string(old), rates(text), beginMarker, endMarker)
 	if err != nil {
 		return fmt.Errorf("%s: %w", page, err)
 	}
@@ -41,7 +48,15 @@ func publish(docs, text string, records []Record) error {
 		}
 	}
 	return errors.Join(os.WriteFile(page, []byte(fresh), 0o644),
-		os.WriteFile(filepath.Join(docs, "believe.jsonl"), []byte(lines.String()), 0o644))
+		os.WriteFile(filepath.Join(repo, tableFile), []byte(text), 0o644),
+		os.WriteFile(filepath.Join(repo, runsFile), []byte(lines.String()), 0o644))
+}
+
+// rates is the first table of the record.
+func rates(text string) string {
+	_, rest, _ := strings.Cut(text, "\n\n")
+	first, _, _ := strings.Cut(rest, "\n\n## ")
+	return first
 }
 
 // rate is a count out of a total, with Wilson's 95 % interval.
@@ -149,9 +164,10 @@ func counted(by map[judge.Code]int) string {
 	return strings.Join(out, ", ")
 }
 
-// table returns the section of the docs.
+// table returns the record: the rates, and a section for each further table.
 func table(records []Record) string {
 	var b strings.Builder
+	b.WriteString("# How often the findings are right (written by make believe)\n\n")
 	all := rows(records)
 	writeSummary(&b, all, records)
 	writeInjections(&b, all)
@@ -223,7 +239,7 @@ func writeSummary(b *strings.Builder, all []*row, records []Record) {
 }
 
 func writeInjections(b *strings.Builder, all []*row) {
-	fmt.Fprintf(b, "\n### Injections by strength\n\n| kind | injection | place | strength | effect, median | noticed | by | named |\n"+
+	fmt.Fprintf(b, "\n## Injections by strength\n\n| kind | injection | place | strength | effect, median | noticed | by | named |\n"+
 		"|---|---|---|---|---|---|---|---|\n")
 	for _, r := range all {
 		_, effect := r.effect()
@@ -234,7 +250,7 @@ func writeInjections(b *strings.Builder, all []*row) {
 
 // writeBlind lists what matters but is not flagged.
 func writeBlind(b *strings.Builder, all []*row) {
-	fmt.Fprintf(b, "\n### What is not flagged\n\nRows whose median effect is more than 5 %% and of which less than 95 %% are flagged:\n\n")
+	fmt.Fprintf(b, "\n## What is not flagged\n\nRows whose median effect is more than 5 %% and of which less than 95 %% are flagged:\n\n")
 	n := 0
 	for _, r := range all {
 		if m, _ := r.effect(); math.Abs(m) > 0.05 && float64(r.flagged.n) < 0.95*float64(r.flagged.all) {
@@ -298,7 +314,7 @@ func (s *seen) row(r *row, c judge.Code) {
 }
 
 func writeFindings(b *strings.Builder, all []*row, records []Record) {
-	fmt.Fprintf(b, "\n### What each finding notices\n\nFindings of all severities count here.\n\n"+
+	fmt.Fprintf(b, "\n## What each finding notices\n\nFindings of all severities count here.\n\n"+
 		"| finding | it names the injection, effect over 10 %%: seen | effect less: seen | nothing injected: seen |\n|---|---|---|---|\n")
 	of := seenOf(all, records)
 	for _, c := range judge.Codes() {
@@ -309,7 +325,7 @@ func writeFindings(b *strings.Builder, all []*row, records []Record) {
 }
 
 func writeAlarms(b *strings.Builder, records []Record) {
-	fmt.Fprintf(b, "\n### Runs with nothing injected\n\n| load | place | noise | Suspect or Invalid | by | largest p99 / median p99 |\n|---|---|---|---|---|---|\n")
+	fmt.Fprintf(b, "\n## Runs with nothing injected\n\n| load | place | noise | Suspect or Invalid | by | largest p99 / median p99 |\n|---|---|---|---|---|---|\n")
 	type group struct {
 		AARun
 		alarms rate

@@ -43,7 +43,7 @@ type settings struct {
 	repeats, seconds   int
 	programs           programs
 	oursNote, fioNote  string
-	out, page          string
+	out, page, summary string
 	listRows, short    bool
 }
 
@@ -71,6 +71,7 @@ func (s *settings) register(fs *flag.FlagSet) {
 	fs.StringVar(&s.directory, "directory", "/var/tmp", "folder on a file system with O_DIRECT for the rows of the Kernel engine")
 	fs.StringVar(&s.out, "out", "bin/bench", "folder for results.json and results.md")
 	fs.StringVar(&s.page, "publish", "", "page to put the tables into when all rows were measured, or all capacity rows")
+	fs.StringVar(&s.summary, "summary", "", "page to put the tables of one screen into then")
 	fs.BoolVar(&s.short, "short", false, "capacity rows: search once, and let the sweep try only rates near the capacity; its time counts as if it had tried all")
 	fs.BoolVar(&s.listRows, "list", false, "show the rows and end")
 }
@@ -211,10 +212,10 @@ func (s *settings) report(doc score.Document) error {
 	if s.page == "" || !doc.Complete || s.short || !whole || len(s.only) > 0 {
 		return nil
 	}
-	if err := publish(doc, s.page); err != nil {
+	if err := publish(doc, s.page, s.summary); err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "written: %s\n", s.page)
+	fmt.Fprintf(os.Stderr, "written: %s, %s\n", s.page, s.summary)
 	return nil
 }
 

@@ -179,14 +179,10 @@ func writeJSON(doc score.Document, path string) error {
 	return os.WriteFile(path, append(data, '\n'), 0o644)
 }
 
-// publish puts the tables into a page of the documentation, and all repeats into JSON files beside
-// it. Capacity rows have their own table and file.
-func publish(doc score.Document, page string) error {
-	text, err := os.ReadFile(page)
-	if err != nil {
-		return err
-	}
-	filled, name := string(text), strings.TrimSuffix(page, filepath.Ext(page))
+// publish puts the tables into a page, and all repeats into JSON files beside it. A second page gets
+// the tables of one screen. Capacity rows have their own tables and file.
+func publish(doc score.Document, page, summary string) error {
+	name := strings.TrimSuffix(page, filepath.Ext(page))
 	for _, part := range []struct {
 		doc         score.Document
 		begin, file string
@@ -197,12 +193,24 @@ func publish(doc score.Document, page string) error {
 		if len(part.doc.Rows) == 0 {
 			continue
 		}
-		if filled, err = score.Between(filled, score.Markdown(part.doc), part.begin, score.EndMarker); err != nil {
-			return fmt.Errorf("%s: %w", page, err)
-		}
-		if err := writeJSON(part.doc, part.file); err != nil {
+		err := errors.Join(fill(page, score.Markdown(part.doc), part.begin),
+			fill(summary, score.Summary(part.doc), part.begin), writeJSON(part.doc, part.file))
+		if err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// fill puts a table into its place in a page.
+func fill(page, table, begin string) error {
+	text, err := os.ReadFile(page)
+	if err != nil {
+		return err
+	}
+	filled, err := score.Between(string(text), table, begin, score.EndMarker)
+	if err != nil {
+		return fmt.Errorf("%s: %w", page, err)
 	}
 	return os.WriteFile(page, []byte(filled), 0o644)
 }

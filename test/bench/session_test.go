@@ -27,11 +27,13 @@ func TestOnlyCompleteRunsArePutOnRecord(t *testing.T) {
 		"capacity and more": {complete: true, rows: []string{"capacity", "links"}},
 	} {
 		dir := t.TempDir()
-		page := filepath.Join(dir, "page.md")
-		if err := os.WriteFile(page, []byte("# Title\n"+score.BeginMarker+"\n"+score.EndMarker+"\n"+score.BeginCapacityMarker+"\n"+score.EndMarker+"\n"), 0o600); err != nil {
-			t.Fatal(err)
+		page, summary := filepath.Join(dir, "page.md"), filepath.Join(dir, "summary.md")
+		for _, file := range []string{page, summary} {
+			if err := os.WriteFile(file, []byte("# Title\n"+score.BeginMarker+"\n"+score.EndMarker+"\n"+score.BeginCapacityMarker+"\n"+score.EndMarker+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
 		}
-		s := settings{page: page, out: filepath.Join(dir, "out"), rows: c.rows, only: c.only, short: c.short}
+		s := settings{page: page, summary: summary, out: filepath.Join(dir, "out"), rows: c.rows, only: c.only, short: c.short}
 		doc := score.Document{Complete: c.complete, Started: "then"}
 		for name, unit := range map[string]string{"r": score.UnitOps, "q": score.UnitCapacity} {
 			if unit == score.UnitCapacity || len(c.rows) == 0 {
@@ -42,8 +44,10 @@ func TestOnlyCompleteRunsArePutOnRecord(t *testing.T) {
 		if err := s.report(doc); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if got, want := strings.Count(readText(t, page), "then"), len(strings.Fields(c.want)); got != want {
-			t.Errorf("%s: %d tables on record, want %d", name, got, want)
+		for _, file := range []string{page, summary} {
+			if got, want := strings.Count(readText(t, file), "then"), len(strings.Fields(c.want)); got != want {
+				t.Errorf("%s: %d tables in %s, want %d", name, got, filepath.Base(file), want)
+			}
 		}
 		for file, row := range map[string]string{"page.json": "r", "page-capacity.json": "q"} {
 			data, err := os.ReadFile(filepath.Join(dir, file))
