@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -95,13 +93,10 @@ func asNew(u *unstructured.Unstructured) *unstructured.Unstructured {
 		annotations := u.GetAnnotations()
 		for _, name := range []string{
 			"kubectl.kubernetes.io/last-applied-configuration", v1alpha1.AnnotationRerun,
-			v1alpha1.AnnotationResubmit, v1alpha1.AnnotationAcceptRun,
+			v1alpha1.AnnotationResubmit, v1alpha1.AnnotationAcceptRun, v1alpha1.AnnotationDelivered,
 		} {
 			delete(annotations, name)
 		}
-		maps.DeleteFunc(annotations, func(name, _ string) bool {
-			return strings.HasPrefix(name, v1alpha1.AnnotationDelivered)
-		})
 		u.SetAnnotations(annotations)
 		labels := u.GetLabels()
 		for _, name := range []string{

@@ -6,7 +6,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/deliver"
 )
 
-// deliverResults sends the results of finished runs to the destinations of --results. It reads the
+// deliverResults sends the results of finished runs to the bucket of --results. It reads the
 // file now, so that a mistake in it ends an upgrade.
 func deliverResults(mgr ctrl.Manager, o options) error {
 	if o.results == "" {

@@ -40,7 +40,7 @@ func reduceSettled(in any) (any, error) {
 		Annotations: b.Annotations,
 	}
 	maps.DeleteFunc(b.Annotations, func(key, value string) bool { // a delivery that is marked is marked by the UID
-		return !strings.HasPrefix(key, v1alpha1.AnnotationDelivered) || value != string(b.UID)
+		return key != v1alpha1.AnnotationDelivered || value != string(b.UID)
 	})
 	maps.DeleteFunc(b.Labels, func(key, _ string) bool { return !strings.HasPrefix(key, v1alpha1.GroupVersion.Group+"/") })
 	b.Spec = v1alpha1.NFSBenchmarkSpec{

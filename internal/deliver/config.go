@@ -9,10 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
-
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/internal/yamlbound"
 )
@@ -24,12 +21,11 @@ const (
 	maxSecretBytes = 4 << 10
 )
 
-// Config is `results` in the values of the chart. Destinations that are nil are off.
+// Config is `results` in the values of the chart. A bucket that is nil is off.
 type Config struct {
-	// Cluster is the name of this cluster in the keys of objects and in messages.
-	Cluster string   `json:"cluster"`
-	S3      *S3      `json:"s3"`
-	Webhook *Webhook `json:"webhook"`
+	// Cluster is the name of this cluster in the keys of objects.
+	Cluster string `json:"cluster"`
+	S3      *S3    `json:"s3"`
 }
 
 // S3 is a bucket of an S3 server.
@@ -44,46 +40,17 @@ type S3 struct {
 	SecretDir string `json:"secretDir"`
 }
 
-// Webhook is an address that takes a message by POST.
-type Webhook struct {
-	SecretDir string   `json:"secretDir"` // has the file url, which is often a credential
-	Format    string   `json:"format"`    // json or slack
-	On        []string `json:"on"`        // outcomes: see Outcomes
-	// Link is that of a message, with {kind}, {namespace} and {name} in it.
-	Link string `json:"link"`
-	// CABundle is PEM; empty: the CAs of the system.
-	CABundle string `json:"caBundle"`
-}
-
-// The formats of a message.
-const (
-	formatJSON  = "json"
-	formatSlack = "slack"
-)
-
 // Open reads a Config from a file in YAML. Its errors name the field in the values of the chart.
 func Open(path string) (Config, error) {
 	var c Config
 	text, err := readSmall(path, maxConfigBytes)
 	if err != nil {
-		return c, fmt.Errorf("read the destinations of results: %w", err)
+		return c, fmt.Errorf("read where results are sent: %w", err)
 	}
 	if err := yamlbound.UnmarshalStrict(text, maxConfigBytes, &c); err != nil {
 		return c, fmt.Errorf("results: %w", err)
 	}
-	return c, errors.Join(c.S3.check(), c.Webhook.check())
-}
-
-// Destinations are those that are configured. The reader is the API server.
-func Destinations(c Config, reader client.Reader) []Destination {
-	var all []Destination
-	if c.S3 != nil {
-		all = append(all, NewBucket(c, reader))
-	}
-	if c.Webhook != nil {
-		all = append(all, NewMessenger(c, reader))
-	}
-	return all
+	return c, c.S3.check()
 }
 
 func (s *S3) check() error {
@@ -99,34 +66,18 @@ func (s *S3) check() error {
 	if s.Bucket == "" {
 		return errors.New("results.s3.bucket is empty: set the name of a bucket that exists")
 	}
-	_, err = pool("results.s3.caBundle", s.CABundle)
-	return err
-}
-
-func (w *Webhook) check() error {
-	if w == nil {
-		return nil
-	}
-	if w.Format != formatJSON && w.Format != formatSlack {
-		return fmt.Errorf("results.webhook.format is %q: use %s or %s", w.Format, formatJSON, formatSlack)
-	}
-	for _, o := range w.On {
-		if !slices.Contains(Outcomes(), o) {
-			return fmt.Errorf("results.webhook.on has %q: use %s", o, strings.Join(Outcomes(), ", "))
-		}
-	}
-	_, err := pool("results.webhook.caBundle", w.CABundle)
+	_, err = pool(s.CABundle)
 	return err
 }
 
 // pool is the CAs of a bundle, nil where it is empty.
-func pool(field, bundle string) (*x509.CertPool, error) {
+func pool(bundle string) (*x509.CertPool, error) {
 	if bundle == "" {
 		return nil, nil //nolint:nilnil // as tls.Config has it: the CAs of the system
 	}
 	p := x509.NewCertPool()
 	if !p.AppendCertsFromPEM([]byte(bundle)) {
-		return nil, fmt.Errorf("%s has no certificate: set it in PEM", field)
+		return nil, errors.New("results.s3.caBundle has no certificate: set it in PEM")
 	}
 	return p, nil
 }
@@ -134,7 +85,7 @@ func pool(field, bundle string) (*x509.CertPool, error) {
 // transport is that of HTTP with the CAs of a bundle that was checked.
 func transport(bundle string) *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone() //nolint:errcheck,forcetypeassert // the standard library's
-	t.TLSClientConfig.RootCAs, _ = pool("", bundle)
+	t.TLSClientConfig.RootCAs, _ = pool(bundle)
 	return t
 }
 

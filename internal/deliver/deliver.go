@@ -1,5 +1,5 @@
-// Package deliver sends finished benchmarks and runs of suites to where an administrator wants them:
-// a bucket of an S3 server, and a webhook.
+// Package deliver sends finished benchmarks and runs of suites to the bucket of an S3 server that
+// an administrator chose.
 package deliver
 
 import (
@@ -31,24 +31,12 @@ const (
 	sendTimeout = time.Minute
 )
 
-// OutcomeError is the outcome of a run that did not succeed.
-const OutcomeError = "Error"
-
-// Outcomes are the verdicts, and OutcomeError.
-func Outcomes() []string {
-	return []string{
-		string(v1alpha1.SuitePass), string(v1alpha1.SuiteFail), string(v1alpha1.SuiteRegressed),
-		string(v1alpha1.SuiteInconclusive), string(v1alpha1.SuiteNotEvaluated), OutcomeError,
-	}
-}
-
 // Run is a benchmark, or one run of a suite, that has ended.
 type Run struct {
 	// Benchmark is as the cache has it, without most of its spec; nil for a run of a suite.
 	Benchmark *v1alpha1.NFSBenchmark
 	Suite     *v1alpha1.NFSBenchmarkSuite
 	SuiteRun  string // its name
-	Outcome   string
 	Ended     time.Time
 }
 
@@ -74,29 +62,19 @@ func (r Run) key() string {
 	return fmt.Sprintf("%s@%d", r.SuiteRun, r.Ended.Unix()) // a run that was resubmitted ends again
 }
 
-// Destination takes runs.
-type Destination interface {
-	// Name is a word of small letters and digits; runs that were sent are marked by it.
-	Name() string
-	// Wants says that a run is to be sent.
-	Wants(r Run, now time.Time) bool
-	// Send sends a run. It may be sent more than once, after a failure or a restart.
-	Send(ctx context.Context, r Run) error
-}
-
 // Options are what a Courier needs.
 type Options struct {
-	Destination Destination
-	Cache       client.Reader // has benchmarks and, with Suites, suites
-	Writer      client.Writer
-	Recorder    events.EventRecorder
-	Clock       clock.Clock
-	Suites      bool
+	// Send sends a run. It may send one more than once, after a failure or a restart.
+	Send     func(context.Context, Run) error
+	Cache    client.Reader // has benchmarks and, with Suites, suites
+	Writer   client.Writer
+	Recorder events.EventRecorder
+	Clock    clock.Clock
+	Suites   bool
 }
 
-// Courier sends runs to one destination, and marks those that it has sent by an annotation. It is a
-// Runnable of the manager that leads, beside the controllers: a destination that hangs delays
-// nothing but its own deliveries.
+// Courier sends runs, and marks those that it has sent by an annotation. It is a Runnable of the
+// manager that leads, beside the controllers: a server that hangs delays nothing else.
 type Courier struct {
 	Options
 
@@ -106,18 +84,15 @@ type Courier struct {
 // New makes a Courier.
 func New(o Options) *Courier { return &Courier{Options: o, failures: map[string]int{}} }
 
-// AddTo lets a manager deliver to all destinations of a Config.
+// AddTo lets a manager deliver to the bucket of a Config, if it has one.
 func AddTo(mgr manager.Manager, config Config, suites bool) error {
-	for _, d := range Destinations(config, mgr.GetAPIReader()) {
-		err := mgr.Add(New(Options{
-			Destination: d, Cache: mgr.GetCache(), Writer: mgr.GetClient(),
-			Recorder: mgr.GetEventRecorder("nfsbench"), Clock: clock.RealClock{}, Suites: suites,
-		}))
-		if err != nil {
-			return err
-		}
+	if config.S3 == nil {
+		return nil
 	}
-	return nil
+	return mgr.Add(New(Options{
+		Send: NewBucket(config, mgr.GetAPIReader()).Send, Cache: mgr.GetCache(), Writer: mgr.GetClient(),
+		Recorder: mgr.GetEventRecorder("nfsbench"), Clock: clock.RealClock{}, Suites: suites,
+	}))
 }
 
 // NeedLeaderElection implements manager.LeaderElectionRunnable.
@@ -136,14 +111,13 @@ func (c *Courier) Start(ctx context.Context) error {
 			pause = poll
 		} else {
 			pause = min(2*pause, longestPause)
-			log.FromContext(ctx).Error(err, "Results wait for their destination", "destination", c.Destination.Name(),
-				"pause", pause)
+			log.FromContext(ctx).Error(err, "Results wait for the bucket", "pause", pause)
 		}
 	}
 }
 
 // Pass sends all runs that were not sent, and ends at the first failure. Runs that failed before come
-// last, so that one that the destination never takes does not hold up the others.
+// last, so that one that the bucket never takes does not hold up the others.
 func (c *Courier) Pass(ctx context.Context) error {
 	runs, err := c.waiting(ctx)
 	if err != nil {
@@ -170,16 +144,16 @@ func (c *Courier) Pass(ctx context.Context) error {
 func (c *Courier) deliver(ctx context.Context, r Run) error {
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
-	if err := c.Destination.Send(ctx, r); err != nil {
+	if err := c.Send(ctx, r); err != nil {
 		if c.failures[r.key()]++; c.failures[r.key()] == 1 {
 			c.Recorder.Eventf(r.object(), nil, corev1.EventTypeWarning, "DeliveryFailed", "Deliver",
-				"The result could not be sent to the destination %q of this cluster's administrator. The operator tries again; "+
-					"its log has the reason.", c.Destination.Name())
+				"The result could not be sent to the bucket of this cluster's administrator. The operator tries again; "+
+					"its log has the reason.")
 		}
 		return err
 	}
 	delete(c.failures, r.key())
-	mark := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, c.annotation(), c.marks(r))
+	mark := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.AnnotationDelivered, marks(r))
 	target := r.object().DeepCopyObject().(client.Object) //nolint:errcheck,forcetypeassert // a copy is what it was
 	if err := c.Writer.Patch(ctx, target, client.RawPatch(types.MergePatchType, mark)); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("note that it was sent: %w", err)
@@ -190,32 +164,30 @@ func (c *Courier) deliver(ctx context.Context, r Run) error {
 	return nil
 }
 
-func (c *Courier) annotation() string { return v1alpha1.AnnotationDelivered + c.Destination.Name() }
-
 // marks is the annotation after r was sent: the UID of a benchmark, so that a copy of its manifest
 // says nothing, or the runs of a suite, of those that its history still has.
-func (c *Courier) marks(r Run) string {
+func marks(r Run) string {
 	if r.Benchmark != nil {
 		return r.key()
 	}
 	sent := []string{r.key()}
 	for _, h := range runsOf(r.Suite) {
-		if h.SuiteRun != r.SuiteRun && c.isSent(r.Suite, h.key()) {
+		if h.SuiteRun != r.SuiteRun && isSent(r.Suite, h.key()) {
 			sent = append(sent, h.key())
 		}
 	}
 	return strings.Join(sent, ",")
 }
 
-func (c *Courier) isSent(o client.Object, key string) bool {
-	return slices.Contains(strings.Split(o.GetAnnotations()[c.annotation()], ","), key)
+func isSent(o client.Object, key string) bool {
+	return slices.Contains(strings.Split(o.GetAnnotations()[v1alpha1.AnnotationDelivered], ","), key)
 }
 
-// waiting are the runs that the destination wants and has not got.
+// waiting are the runs that the bucket has not got.
 func (c *Courier) waiting(ctx context.Context) ([]Run, error) {
 	var runs []Run
 	add := func(r Run) {
-		if !c.isSent(r.object(), r.key()) && c.Destination.Wants(r, c.Clock.Now()) {
+		if !isSent(r.object(), r.key()) {
 			runs = append(runs, r)
 		}
 	}
@@ -229,11 +201,7 @@ func (c *Courier) waiting(ctx context.Context) ([]Run, error) {
 		if b.Status.CompletionTime == nil || !meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionCleanedUp) {
 			continue
 		}
-		r := Run{Benchmark: b, Outcome: string(b.Status.Verdict), Ended: b.Status.CompletionTime.Time}
-		if b.Status.Phase != v1alpha1.PhaseSucceeded {
-			r.Outcome = OutcomeError
-		}
-		add(r)
+		add(Run{Benchmark: b, Ended: b.Status.CompletionTime.Time})
 	}
 	if !c.Suites {
 		return runs, nil
@@ -267,11 +235,7 @@ func runsOf(s *v1alpha1.NFSBenchmarkSuite) []Run {
 		if h.CompletionTime == nil || h.Verdict == "" && h.Phase == v1alpha1.SuiteSucceeded {
 			continue
 		}
-		r := Run{Suite: s, SuiteRun: h.Run, Outcome: string(h.Verdict), Ended: h.CompletionTime.Time}
-		if h.Phase != v1alpha1.SuiteSucceeded && h.Verdict != v1alpha1.SuiteRegressed {
-			r.Outcome = OutcomeError
-		}
-		runs = append(runs, r)
+		runs = append(runs, Run{Suite: s, SuiteRun: h.Run, Ended: h.CompletionTime.Time})
 	}
 	return runs
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -75,11 +74,11 @@ func cluster(t *testing.T, objects ...client.Object) client.Client {
 	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
 }
 
-// courier brings what is in a cluster to a destination.
-func courier(c client.Client, d Destination) (*Courier, *events.FakeRecorder) {
+// courier brings what is in a cluster to where send sends it.
+func courier(c client.Client, send func(context.Context, Run) error) (*Courier, *events.FakeRecorder) {
 	said := events.NewFakeRecorder(100)
 	return New(Options{
-		Destination: d, Cache: c, Writer: c, Recorder: said, Clock: testclock.NewFakeClock(noon), Suites: true,
+		Send: send, Cache: c, Writer: c, Recorder: said, Clock: testclock.NewFakeClock(noon), Suites: true,
 	}), said
 }
 
@@ -142,7 +141,7 @@ func TestTheBucketHasTheResultOfEachRunOnce(t *testing.T) {
 	s, record := suite()
 	c := cluster(t, b, result, running, dirty, s, record)
 	backend, config := bucket(t)
-	bringer, _ := courier(c, NewBucket(config, c))
+	bringer, _ := courier(c, NewBucket(config, c).Send)
 	if err := bringer.Pass(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -200,10 +199,10 @@ func TestTheBucketHasTheResultOfEachRunOnce(t *testing.T) {
 func TestACopyOfADeliveredBenchmarkIsDelivered(t *testing.T) {
 	t.Parallel()
 	b, result := ended("demo", v1alpha1.VerdictPass)
-	b.Annotations = map[string]string{v1alpha1.AnnotationDelivered + "s3": "uid-of-another"}
+	b.Annotations = map[string]string{v1alpha1.AnnotationDelivered: "uid-of-another"}
 	c := cluster(t, b, result)
 	backend, config := bucket(t)
-	bringer, _ := courier(c, NewBucket(config, c))
+	bringer, _ := courier(c, NewBucket(config, c).Send)
 	if err := bringer.Pass(t.Context()); err != nil || len(contents(t, backend)) != 3 {
 		t.Errorf("%v in the bucket (%v)", contents(t, backend), err)
 	}
@@ -215,9 +214,7 @@ type stubborn struct {
 	taken   []string
 }
 
-func (*stubborn) Name() string              { return "s3" }
-func (*stubborn) Wants(Run, time.Time) bool { return true }
-func (s *stubborn) Send(_ context.Context, r Run) error {
+func (s *stubborn) send(_ context.Context, r Run) error {
 	if r.object().GetName() == s.refuses {
 		return errors.New("no")
 	}
@@ -230,7 +227,7 @@ func TestARunThatIsNeverTakenHoldsUpNoOther(t *testing.T) {
 	a, _ := ended("a", v1alpha1.VerdictPass)
 	b, _ := ended("b", v1alpha1.VerdictPass)
 	d := &stubborn{refuses: "a"}
-	bringer, said := courier(cluster(t, a, b), d)
+	bringer, said := courier(cluster(t, a, b), d.send)
 	if err := bringer.Pass(t.Context()); err == nil || !strings.Contains(err.Error(), "NFSBenchmark bench/a") {
 		t.Errorf("the error is %v", err)
 	}
@@ -253,118 +250,15 @@ func TestAServerThatIsGoneIsAnErrorWithoutSecrets(t *testing.T) {
 	c := cluster(t, b, result)
 	_, config := bucket(t)
 	config.S3.Endpoint = "http://127.0.0.1:1"
-	config.Webhook = &Webhook{
-		Format: formatJSON, On: []string{"Fail"}, SecretDir: mounted(t, map[string]string{"url": "http://127.0.0.1:1/T0PS3CRET"}),
-	}
-	for _, d := range Destinations(config, c) {
-		bringer, _ := courier(c, d)
-		err := bringer.Pass(t.Context())
-		if err == nil || strings.Contains(err.Error(), "T0PS3CRET") || !strings.Contains(err.Error(), "refused") {
-			t.Errorf("%s: %v", d.Name(), err)
-		}
+	config.S3.SecretDir = mounted(t, map[string]string{"accessKeyID": "id", "secretAccessKey": "T0PS3CRET"})
+	bringer, _ := courier(c, NewBucket(config, c).Send)
+	err := bringer.Pass(t.Context())
+	if err == nil || strings.Contains(err.Error(), "T0PS3CRET") || !strings.Contains(err.Error(), "refused") {
+		t.Errorf("the error is %v", err)
 	}
 }
 
-// hook is a server that notes what it is sent.
-func hook(t *testing.T, status int) (*[]string, string) {
-	t.Helper()
-	var got []string
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		text, _ := io.ReadAll(r.Body)
-		got = append(got, r.Method+" "+r.URL.Path+" "+string(text))
-		w.Header().Set("Location", "/elsewhere")
-		w.WriteHeader(status)
-		_, _ = io.WriteString(w, "because of "+strings.Repeat("x", 4096))
-	}))
-	t.Cleanup(server.Close)
-	return &got, mounted(t, map[string]string{"url": server.URL + "/services/T0PS3CRET"})
-}
-
-func TestTheWebhookTakesTheOutcomesThatWereChosen(t *testing.T) {
-	t.Parallel()
-	pass, _ := ended("pass", v1alpha1.VerdictPass)
-	fail, _ := ended("fail", v1alpha1.VerdictFail)
-	broken, _ := ended("broken", "")
-	broken.Status.Phase = v1alpha1.PhaseFailed
-	cell, _ := ended("cell", v1alpha1.VerdictFail)
-	cell.Labels = map[string]string{v1alpha1.LabelSuite: "nightly"}
-	old, _ := ended("old", v1alpha1.VerdictFail)
-	old.Status.CompletionTime = new(metav1.NewTime(noon.Add(-25 * time.Hour)))
-	s, _ := suite()
-	for name, want := range map[string][]string{
-		formatSlack: {
-			`{"text":"*Error*: NFSBenchmarkSuite ` + "`bench/nightly` run `nightly-1`" + ` in lab\n\u003chttps://dash/NFSBenchmarkSuite/bench/nightly|Open it\u003e"}`,
-			`{"text":"*Regressed*: NFSBenchmarkSuite ` + "`bench/nightly` run `nightly-2`" + ` in lab\n\u003chttps://dash/NFSBenchmarkSuite/bench/nightly|Open it\u003e"}`,
-			`{"text":"*Error*: NFSBenchmark ` + "`bench/broken`" + ` in lab\n900 MB/s \u0026lt;at\u0026gt; most\n\u003chttps://dash/NFSBenchmark/bench/broken|Open it\u003e"}`,
-			`{"text":"*Fail*: NFSBenchmark ` + "`bench/fail`" + ` in lab\n900 MB/s \u0026lt;at\u0026gt; most\n\u003chttps://dash/NFSBenchmark/bench/fail|Open it\u003e"}`,
-		},
-		formatJSON: {
-			`{"kind":"NFSBenchmarkSuite","cluster":"lab","namespace":"bench","name":"nightly","run":"nightly-1","outcome":"Error","ended":"2026-09-01T11:00:00Z","link":"https://dash/NFSBenchmarkSuite/bench/nightly"}`,
-			`{"kind":"NFSBenchmarkSuite","cluster":"lab","namespace":"bench","name":"nightly","run":"nightly-2","outcome":"Regressed","ended":"2026-09-01T11:00:00Z","link":"https://dash/NFSBenchmarkSuite/bench/nightly"}`,
-			`{"kind":"NFSBenchmark","cluster":"lab","namespace":"bench","name":"broken","outcome":"Error","message":"900 MB/s \u003cat\u003e most","ended":"2026-09-01T11:59:00Z","link":"https://dash/NFSBenchmark/bench/broken"}`,
-			`{"kind":"NFSBenchmark","cluster":"lab","namespace":"bench","name":"fail","outcome":"Fail","message":"900 MB/s \u003cat\u003e most","ended":"2026-09-01T11:59:00Z","link":"https://dash/NFSBenchmark/bench/fail"}`,
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			got, dir := hook(t, http.StatusOK)
-			c := cluster(t, pass.DeepCopy(), fail.DeepCopy(), broken.DeepCopy(), cell.DeepCopy(), old.DeepCopy(), s.DeepCopy())
-			bringer, _ := courier(c, NewMessenger(Config{Cluster: "lab", Webhook: &Webhook{
-				SecretDir: dir, Format: name, On: []string{"Fail", "Regressed", OutcomeError}, Link: "https://dash/{kind}/{namespace}/{name}",
-			}}, c))
-			for range 2 { // the second pass has nothing to send
-				if err := bringer.Pass(t.Context()); err != nil {
-					t.Fatal(err)
-				}
-			}
-			slices.Sort(*got)
-			for i := range want {
-				want[i] = "POST /services/T0PS3CRET " + want[i]
-			}
-			slices.Sort(want)
-			if diff := cmp.Diff(want, *got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-func TestAMessageHasNoTextOfAnotherBenchmarkWithTheName(t *testing.T) {
-	t.Parallel()
-	old, _ := ended("fail", v1alpha1.VerdictFail)
-	other := old.DeepCopy()
-	other.UID = "uid-of-another"
-	got, dir := hook(t, http.StatusOK)
-	config := Config{Webhook: &Webhook{SecretDir: dir, Format: formatJSON, On: []string{"Fail"}}}
-	bringer, _ := courier(cluster(t, old), NewMessenger(config, cluster(t, other)))
-	if err := bringer.Pass(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if len(*got) != 1 || strings.Contains((*got)[0], "900 MB/s") {
-		t.Errorf("it got %v", *got)
-	}
-}
-
-func TestAWebhookThatRefusesIsAskedAgainAndNotFollowed(t *testing.T) {
-	t.Parallel()
-	for status, word := range map[int]string{http.StatusNotFound: "404", http.StatusTemporaryRedirect: "307"} {
-		fail, _ := ended("fail", v1alpha1.VerdictFail)
-		c := cluster(t, fail)
-		got, dir := hook(t, status)
-		bringer, _ := courier(c, NewMessenger(Config{Webhook: &Webhook{SecretDir: dir, Format: formatJSON, On: []string{"Fail"}}}, c))
-		for range 2 {
-			err := bringer.Pass(t.Context())
-			if err == nil || !strings.Contains(err.Error(), word) || !strings.Contains(err.Error(), "because of x") || len(err.Error()) > 1024 {
-				t.Errorf("%d: %v", status, err)
-			}
-		}
-		if n := len(*got); n != 2 || strings.Contains((*got)[1], "/elsewhere") {
-			t.Errorf("%d: it got %d requests: %v", status, n, *got)
-		}
-	}
-}
-
-func TestErrorsOfTheDestinationsNameTheField(t *testing.T) {
+func TestErrorsOfTheBucketNameTheField(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ text, want string }{
 		"unknown field": {"s4: {}", "results: "},
@@ -372,10 +266,8 @@ func TestErrorsOfTheDestinationsNameTheField(t *testing.T) {
 		"credentials":   {"s3: {endpoint: 'https://u:p@s3.example.com', bucket: b}", "results.s3.endpoint"},
 		"no bucket":     {"s3: {endpoint: 'https://s3.example.com'}", "results.s3.bucket"},
 		"no CA":         {"s3: {endpoint: 'https://s3.example.com', bucket: b, caBundle: x}", "results.s3.caBundle"},
-		"format":        {"webhook: {format: teams}", "results.webhook.format"},
-		"outcome":       {"webhook: {format: slack, 'on': [Failed]}", "results.webhook.on"},
 		"too long":      {"cluster: " + strings.Repeat("x", maxConfigBytes), "longer than"},
-		"whole":         {"cluster: lab\ns3: {endpoint: 'https://s3.example.com/', bucket: b}\nwebhook: {format: slack, 'on': [Error]}", ""},
+		"whole":         {"cluster: lab\ns3: {endpoint: 'https://s3.example.com/', bucket: b}", ""},
 	} {
 		file := filepath.Join(t.TempDir(), "results.yaml")
 		if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {

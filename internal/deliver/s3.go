@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"path"
-	"time"
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
@@ -34,18 +33,10 @@ type Bucket struct {
 	round   http.RoundTripper
 }
 
-var _ Destination = (*Bucket)(nil)
-
 // NewBucket makes a Bucket. The reader is the API server: benchmarks are whole there.
 func NewBucket(c Config, reader client.Reader) *Bucket {
 	return &Bucket{config: *c.S3, cluster: c.Cluster, reader: reader, round: transport(c.S3.CABundle)}
 }
-
-// Name implements Destination.
-func (*Bucket) Name() string { return "s3" }
-
-// Wants implements Destination: the bucket takes every run, old ones too.
-func (*Bucket) Wants(Run, time.Time) bool { return true }
 
 // file is an object of the bucket.
 type file struct {
@@ -53,7 +44,7 @@ type file struct {
 	data             []byte
 }
 
-// Send implements Destination. A result that somebody deleted is left out.
+// Send puts the files of a run into the bucket. A result that somebody deleted is left out.
 func (b *Bucket) Send(ctx context.Context, r Run) error {
 	files, err := b.files(ctx, r)
 	if err != nil || len(files) == 0 {

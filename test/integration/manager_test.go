@@ -77,7 +77,7 @@ func TestAManagerRunsABenchmark(t *testing.T) {
 		b := w.get("demo")
 		return b.Status.Phase == v1alpha1.PhaseSucceeded && len(w.ours()) == 1
 	})
-	const mark = v1alpha1.AnnotationDelivered + "s3"
+	const mark = v1alpha1.AnnotationDelivered
 	w.eventually("its result is delivered", func() bool { return w.get("demo").Annotations[mark] == string(w.get("demo").UID) })
 	list, err := backend.ListBucket("results", nil, gofakes3.ListBucketPage{})
 	if err != nil || len(list.Contents) != 2 {

@@ -100,9 +100,6 @@ and without suites nothing of them or of Argo is granted.
 {{- if $r.s3.credentialsSecretName -}}{{- $_ := set $s3 "secretDir" "/etc/nfsbench-secrets/s3" -}}{{- end -}}
 {{- $_ := set $c "s3" $s3 -}}
 {{- end -}}
-{{- if $r.webhook.urlSecretName -}}
-{{- $_ := set $c "webhook" (set (omit $r.webhook "urlSecretName") "secretDir" "/etc/nfsbench-secrets/webhook") -}}
-{{- end -}}
 {{- if $c -}}{{- set $c "cluster" $r.cluster | toYaml -}}{{- end -}}
 {{- end -}}
 

@@ -123,7 +123,7 @@ func mayMark(t *testing.T, restConfig *rest.Config, b *v1alpha1.NFSBenchmark) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mark := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"nfsbench.io/delivered-s3":"x"}}}`))
+	mark := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"nfsbench.io/delivered":"x"}}}`))
 	suite := &v1alpha1.NFSBenchmarkSuite{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: "none"}}
 	if err := c.Patch(t.Context(), suite, mark); !apierrors.IsNotFound(err) {
 		t.Errorf("mark a suite: %v", err)
