@@ -10,11 +10,9 @@
 #   digest; install.yaml, the same as one file; the SBOM of each image; checksums.txt of all these
 #   images/      an OCI layout of each image, for amd64 and arm64, and its digest
 #   kustomize/   a base that names the images by digest; kustomize.tar.gz is the same to download
-#   bundle/      the same for the Operator Lifecycle Manager (OLM); bundle.tar.gz to download
 #   notes        the section of CHANGELOG.md
 #
 #   REGISTRY    where the images will be (default: the registry of the chart)
-#   MAINTAINER_EMAIL  the address in the bundle for OLM, which demands one
 #   REPRODUCE   yes = build the images twice, and fail if a digest differs
 #
 # hack/release/publish.sh pushes it and signs it, with the identity of the pipeline or with a key.
@@ -78,14 +76,7 @@ say "== chart and manifests"
 package_chart "$out" "$version" "$registry" "$out/images"
 kustomize_base "$out/kustomize" "$version" "$registry" "$out/images"
 hack/tool.sh kustomize build "$out/kustomize/default" >"$out/install.yaml"
-
-say "== bundle for OLM"
-hack/tool.sh olmbundle -base config/manifests/bases/nfsbench.clusterserviceversion.yaml -icon docs/images/icon.svg \
-	-version "$version" -created "$(git log -1 --format=%cI)" -email "${MAINTAINER_EMAIL:-maintainers@nfsbench.invalid}" \
-	-o "$out/bundle" config/samples/demo.yaml config/samples/suite.yaml <"$out/install.yaml"
-for folder in kustomize bundle; do
-	archive "$out" $folder | gzip -n >"$out/$folder.tar.gz"
-done
+archive "$out" kustomize | gzip -n >"$out/kustomize.tar.gz"
 
 say "== programs"
 mkdir -p bin/tools

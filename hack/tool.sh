@@ -36,7 +36,7 @@ case ${1:-} in
 	exit 0
 	;;
 --list)
-	{ listed | cut -d' ' -f1; echo golangci-lint; echo observe; echo olmbundle; } | sort
+	{ listed | cut -d' ' -f1; echo golangci-lint; echo observe; } | sort
 	exit 0
 	;;
 esac
@@ -46,7 +46,7 @@ shift
 package=. sources=()
 case $name in
 golangci-lint) module=$tools/lint ;;
-observe | olmbundle) module=$tools/$name sources=("$tools/$name"/*.go) ;; # ours, and so may change
+observe) module=$tools/observe sources=("$tools/observe"/*.go) ;; # ours, and so may change
 *)
 	read -r _ package module < <(listed | awk -v n="$name" '$1 == n') ||
 		die "no tool $name; hack/tool.sh --list shows them"

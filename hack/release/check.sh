@@ -69,10 +69,6 @@ done
 chart=$REGISTRY/charts/nfsbench@$(tool crane digest "$REGISTRY/charts/nfsbench:${first#v}")
 tool cosign verify "${verify[@]}" "$chart" >/dev/null
 tool cosign verify-blob "${verify[@]}" --bundle "$release/checksums.txt.bundle" "$release/checksums.txt"
-bundle=$REGISTRY/bundle@$(tool crane digest "$REGISTRY/bundle:$first")
-tool cosign verify "${verify[@]}" "$bundle" >/dev/null
-tool crane export "$bundle" - | tar -tf - | grep '^manifests/nfsbench.clusterserviceversion.yaml$' >/dev/null || die "$bundle has no ClusterServiceVersion"
-tool crane config "$bundle" | grep '"operators.operatorframework.io.bundle.package.v1":"nfsbench"' >/dev/null || die "$bundle has not the labels of a bundle"
 # What nobody signed is refused: another image under our name, and a changed file.
 tool crane mutate --label changed=yes "$REGISTRY/manager@$(tool crane digest --platform linux/amd64 "$REGISTRY/manager:$first")" -t "$REGISTRY/manager:changed" >/dev/null
 refused tool cosign verify "${verify[@]}" "$REGISTRY/manager:changed"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Push a release that hack/release.sh made, and sign it: the images, the bundle for OLM, the chart
-# and the checksums, with the SBOM and the provenance of each image attached.
+# Push a release that hack/release.sh made, and sign it: the images, the chart and the checksums,
+# with the SBOM and the provenance of each image attached.
 #
 # usage: hack/release/publish.sh VERSION
 #
@@ -57,15 +57,6 @@ for name in "${IMAGES[@]}"; do
 	cosign attest "${how[@]}" --type slsaprovenance1 --predicate "$out/provenance.json" "$image"
 	cosign attest "${how[@]}" --type spdxjson --predicate "$out/$name.spdx.json" "$image"
 done
-# OLM reads the bundle from an image without a base, whose labels are those of its annotations.
-say "pushing $registry/bundle:$version ..."
-layer=$(mktemp --suffix .tar) labels=()
-archive "$out/bundle" manifests metadata >"$layer"
-while IFS=': ' read -r key value; do labels+=(--label "$key=$value"); done < <(sed -n 's/^  //p' "$out/bundle/metadata/annotations.yaml")
-hack/tool.sh crane append --oci-empty-base -f "$layer" -t "$registry/bundle:$version" >&2
-hack/tool.sh crane mutate "${labels[@]}" "$registry/bundle:$version" -t "$registry/bundle:$version" >&2
-rm "$layer"
-cosign sign "${how[@]}" "$registry/bundle@$(hack/tool.sh crane digest "$registry/bundle:$version")"
 say "signing $chart ..."
 cosign sign "${how[@]}" "$chart"
 cosign attest "${how[@]}" --type slsaprovenance1 --predicate "$out/provenance.json" "$chart"
