@@ -73,10 +73,6 @@ lint: ## Run the linters, of the code and of the words
 hooks: ## Let git run `make check` before each push
 	hack/hooks.sh
 
-.PHONY: mutants
-mutants: ## Break the code on purpose, and see which test notices
-	hack/mutants.sh
-
 .PHONY: verify
 verify: ## Fail when anything generated is not what the sources give
 	hack/verify.sh
