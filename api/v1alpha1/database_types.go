@@ -22,23 +22,17 @@ type Database struct {
 // licence is the user's.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.sid) || !(has(self.edition) ? self.edition in ['Free', 'Express'] : false)",message="database.container.sid is fixed in the images of Oracle Free (FREE) and Express (XE): leave it out"
-// +kubebuilder:validation:XValidation:rule="!(self.image.contains('gvenzl') || self.image.matches('(^|/)database/(free|express)([:@]|$)') || (has(self.distribution) && self.distribution == 'Gvenzl')) || self.edition in ['Free', 'Express']",message="database.container.image holds Oracle Free or Express, as its name or distribution says: set database.container.edition to Free or Express"
+// +kubebuilder:validation:XValidation:rule="!self.image.matches('(^|/)database/(free|express)([:@]|$)') || self.edition in ['Free', 'Express']",message="database.container.image holds Oracle Free or Express, as its name says: set database.container.edition to Free or Express"
 // +kubebuilder:validation:XValidation:rule="!has(self.resources) || !has(self.resources.limits) || !('memory' in self.resources.limits) || !quantity(string(self.resources.limits['memory'])).isLessThan(quantity('2Gi'))",message="database.container.resources.limits.memory is less than 2Gi, with which Oracle's images do not start: raise it"
 // +kubebuilder:validation:XValidation:rule="!has(self.redoLogSize) || !has(self.existingDatabase) || self.existingDatabase != 'Use'",message="database.container.redoLogSize would drop the redo logs of a database that was not created for a benchmark: leave redoLogSize out, or set database.container.existingDatabase to Refuse and use an empty volume"
 type DatabaseContainer struct {
-	// image of the database, for example
-	// container-registry.oracle.com/database/enterprise:19.3.0.0 or
-	// docker.io/gvenzl/oracle-free:23.
+	// image of the database, of container-registry.oracle.com or built by
+	// oracle/docker-images, for example
+	// container-registry.oracle.com/database/enterprise:19.3.0.0.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	Image string `json:"image"`
-	// distribution is who made the image, which decides how it is configured:
-	// Oracle (container-registry.oracle.com and images of oracle/docker-images)
-	// or Gvenzl (gvenzl/oracle-free, oracle-xe). Without it, the image's name
-	// tells: Gvenzl where it holds that word.
-	// +optional
-	Distribution DatabaseDistribution `json:"distribution,omitempty"`
 	// edition of the database. It decides the names of instance and pluggable
 	// database, and how much memory and data they may have.
 	// +optional
@@ -267,17 +261,6 @@ type ExistingDatabasePolicy string
 const (
 	ExistingDatabaseRefuse ExistingDatabasePolicy = "Refuse"
 	ExistingDatabaseUse    ExistingDatabasePolicy = "Use"
-)
-
-// DatabaseDistribution is who made a database image.
-//
-// +kubebuilder:validation:Enum=Oracle;Gvenzl
-type DatabaseDistribution string
-
-// The distributions.
-const (
-	DistributionOracle DatabaseDistribution = "Oracle"
-	DistributionGvenzl DatabaseDistribution = "Gvenzl"
 )
 
 // DatabaseEdition is an edition of Oracle Database.

@@ -34,7 +34,7 @@ type databaseFlags struct {
 func newDatabaseCommand(a *app) *cobra.Command {
 	f := databaseFlags{minFree: 64 << 20}
 	cmd := &cobra.Command{
-		Use:   "database --run-dir DIR --data DIR [--direct-nfs] [--distribution Oracle|Gvenzl]",
+		Use:   "database --run-dir DIR --data DIR [--direct-nfs]",
 		Short: "Start the database of an Oracle image with Direct NFS on or off, and supervise it",
 		Long: `database runs inside an Oracle image, in place of the image's start command. It
 
@@ -82,7 +82,6 @@ databases that exist.`,
 	fs.BoolVar(&o.UseExisting, "use-existing", false,
 		"open, and change, a database there that was not created for a benchmark")
 	fs.BoolVar(&o.DirectNFS, "direct-nfs", false, "switch Oracle's own NFS client on; off without it")
-	fs.StringVar(&o.Distribution, "distribution", runfile.DistributionOracle, "who made the image: Oracle or Gvenzl")
 	fs.StringVar(&f.plan, "plan", "", "plan file; with --direct-nfs the NFS servers in it are probed first")
 	fs.StringVar(&o.SID, "sid", "", "SID of the instance")
 	fs.StringVar(&o.OracleHome, "oracle-home", "",
@@ -133,9 +132,6 @@ func (f *databaseFlags) run(ctx context.Context, a *app, out io.Writer, env []st
 		return cli.BadInputf("--data is empty; name the directory that the volume is mounted at")
 	case (o.RedoDirectory == "") != (o.RedoExport == "") || o.RedoExport != "" && o.Export == "":
 		return cli.BadInputf("--redo and --redo-export belong together, and with --export; write all three")
-	case o.Distribution != runfile.DistributionOracle && o.Distribution != runfile.DistributionGvenzl:
-		return cli.BadInputf("--distribution is %q; use %s or %s", o.Distribution, runfile.DistributionOracle,
-			runfile.DistributionGvenzl)
 	case o.StartupTimeout <= 0 || o.ShutdownTimeout <= 0 || o.HealthInterval <= 0:
 		return cli.BadInputf("--startup-timeout, --shutdown-timeout and --health-interval must be longer than 0")
 	}

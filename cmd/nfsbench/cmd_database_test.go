@@ -23,7 +23,6 @@ func TestDatabaseSaysWhatIsWrongWithItsFlags(t *testing.T) {
 		"redo alone":        {[]string{"--run-dir", dir, "--redo", "/redo"}, "--redo and --redo-export belong together"},
 		"redo nowhere":      {[]string{"--run-dir", dir, "--redo-export", "/redo"}, "--redo and --redo-export belong together"},
 		"redo of no data":   {[]string{"--run-dir", dir, "--redo", "/redo", "--redo-export", "/redo"}, "and with --export"},
-		"distribution":      {[]string{"--run-dir", dir, "--distribution", "oracle"}, `--distribution is "oracle"; use Oracle or Gvenzl`},
 		"no data":           {[]string{"--run-dir", dir, "--data", ""}, "--data is empty"},
 		"no time":           {[]string{"--run-dir", dir, "--startup-timeout", "0s"}, "--startup-timeout"},
 		"start command":     {[]string{"--run-dir", dir, "--start-command", "/start.sh"}, "--start-command is \"/start.sh\"; write a JSON array"},
@@ -48,10 +47,10 @@ func TestDatabaseEndsWithItsSentence(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("ORACLE_HOME", filepath.Join(dir, "home"))
 	var out, errOut strings.Builder
-	code := run([]string{"database", "--run-dir", dir, "--data", dir, "--direct-nfs=true", "--distribution", "Gvenzl", "--sid", "FREE"}, strings.NewReader(""), &out, &errOut)
+	code := run([]string{"database", "--run-dir", dir, "--data", dir, "--direct-nfs=true", "--sid", "FREE"}, strings.NewReader(""), &out, &errOut)
 	lines := strings.Split(strings.TrimSpace(errOut.String()), "\n")
 	last := lines[len(lines)-1]
-	if code != cli.ExitFailed || !strings.HasPrefix(last, "nfsbench: "+runfile.FailureDirectNFSMissing+": ") || !strings.Contains(last, "gvenzl") {
+	if code != cli.ExitFailed || !strings.HasPrefix(last, "nfsbench: "+runfile.FailureDirectNFSMissing+": ") || !strings.Contains(last, "libnfsodm") {
 		t.Errorf("code %d, last line %q", code, last)
 	}
 	state, err := os.ReadFile(filepath.Join(dir, runfile.DatabaseFile))

@@ -4,7 +4,6 @@
 #
 #   oracle-standin          as container-registry.oracle.com/database/free: with a
 #                           setuid oradism, a Direct NFS library to place, and make
-#   oracle-standin-gvenzl   as gvenzl/oracle-free: with none of the three
 #   oracle-standin-tools    nfsbench and the Oracle loader with the stand-in's
 #                           driver: the image of a manager that tests this
 #
@@ -83,14 +82,6 @@ image oracle-standin "${common[@]}" \
 	-file "$work/oradism=$home/bin/oradism,mode=4750,gid=54321" \
 	-env "PATH=$home/bin:/usr/bin:/bin" -env RUN_FILE=runOracle.sh -env CHECK_DB_FILE=checkDBStatus.sh -env ORACLE_EDITION=free \
 	-entrypoint $base/runOracle.sh
-
-image oracle-standin-gvenzl "${common[@]}" \
-	-link /usr/libexec/standin=$base/container-entrypoint.sh \
-	-link /usr/libexec/standin=$base/healthcheck.sh \
-	-file "$work/oradism=$home/bin/oradism,mode=0750,$oracle" \
-	-file "=$home/rdbms/lib/,mode=0755,$oracle" \
-	-env "PATH=$home/bin:$base:/usr/bin:/bin" \
-	-entrypoint container-entrypoint.sh
 
 say "building nfsbench and the loader of test builds ..."
 build nfsbench ./cmd/nfsbench -tags=clockskew

@@ -80,10 +80,6 @@ if [[ -z $engine ]]; then
 fi
 case $engine in docker | podman | kubectl) ;; *) die "ENGINE is $engine; use docker, podman or kubectl" ;; esac
 
-case $IMAGE in
-*gvenzl*) variable=ORACLE_PASSWORD healthy=healthcheck.sh ;;
-*) variable=ORACLE_PWD healthy='"$ORACLE_BASE"/checkDBStatus.sh' ;;
-esac
 case ${IMAGE##*/} in
 *free*) sid=FREE ;;
 *express* | *-xe*) sid=XE ;;
@@ -138,13 +134,13 @@ spec:
   containers:
   - name: database
     image: $IMAGE
-    env: [{name: $variable, value: $password}]
+    env: [{name: ORACLE_PWD, value: $password}]
     resources: {requests: {memory: 4Gi}}
 END
 else
-	export "$variable=$password"
-	"$engine" run -d --name "$name" --hostname nfsbench-database --ulimit nofile=1024:65536 --shm-size 1g -e "$variable" "$IMAGE" >/dev/null
-	unset "$variable"
+	export "ORACLE_PWD=$password"
+	"$engine" run -d --name "$name" --hostname nfsbench-database --ulimit nofile=1024:65536 --shm-size 1g -e ORACLE_PWD "$IMAGE" >/dev/null
+	unset ORACLE_PWD
 fi
 
 running() {
@@ -156,7 +152,7 @@ running() {
 }
 
 say "waiting for its database; an image without one creates it first ..."
-until inside sh -c "$healthy" >/dev/null 2>&1 </dev/null; do
+until inside sh -c '"$ORACLE_BASE"/checkDBStatus.sh' >/dev/null 2>&1 </dev/null; do
 	running || die "the container ended: $(last)"
 	((SECONDS < ${READY_MINUTES:-60} * 60)) || die "the database was not ready within ${READY_MINUTES:-60} minutes: $(last)"
 	sleep "${POLL_SECONDS:-10}"

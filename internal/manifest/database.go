@@ -183,7 +183,7 @@ func database(b *v1alpha1.NFSBenchmark, images Images) corev1.Container {
 	out.RestartPolicy = new(corev1.ContainerRestartPolicyAlways)
 	out.Env = databaseEnv(c, i)
 	out.Resources = databaseResources(c)
-	out.SecurityContext = databaseSecurity(b, i)
+	out.SecurityContext = databaseSecurity(b)
 	out.StartupProbe = &corev1.Probe{
 		ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{
 			Command: []string{toolsDir + binary, "database", "--check", "--run-dir", runDir},
@@ -228,7 +228,6 @@ func databaseArgs(b *v1alpha1.NFSBenchmark, i plan.Instance) []string {
 	args := []string{
 		"database", "--run-dir", runDir,
 		"--direct-nfs=" + strconv.FormatBool(isDirect(b)),
-		"--distribution", string(i.Distribution),
 		"--sid", i.SID,
 		"--data", plan.DataDirectory(b),
 		"--owner", fmt.Sprintf("%s/%s (UID %s)", b.Namespace, b.Name, b.UID),
@@ -264,11 +263,7 @@ func seconds(n int32) string { return strconv.Itoa(int(n)) + "s" }
 func databaseEnv(c *v1alpha1.DatabaseContainer, i plan.Instance) []corev1.EnvVar {
 	values := imageEnv(c, i)
 	maps.Copy(values, c.Environment)
-	password := "ORACLE_PWD"
-	if i.Distribution == v1alpha1.DistributionGvenzl {
-		password = "ORACLE_PASSWORD"
-	}
-	env := []corev1.EnvVar{{Name: password, ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
+	env := []corev1.EnvVar{{Name: "ORACLE_PWD", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
 		LocalObjectReference: corev1.LocalObjectReference{Name: c.PasswordSecretRef.Name}, Key: passwordKey(c),
 	}}}}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
@@ -280,13 +275,7 @@ func databaseEnv(c *v1alpha1.DatabaseContainer, i plan.Instance) []corev1.EnvVar
 // imageEnv is what an image must know. Those of Oracle Free and Express have
 // fixed names and know no memory sizes.
 func imageEnv(c *v1alpha1.DatabaseContainer, i plan.Instance) map[string]string {
-	switch {
-	case i.Distribution == v1alpha1.DistributionGvenzl:
-		if c.PDB == "" {
-			return map[string]string{}
-		}
-		return map[string]string{"ORACLE_DATABASE": i.PDB} // made beside the image's own
-	case c.Edition == v1alpha1.EditionFree || c.Edition == v1alpha1.EditionExpress:
+	if c.Edition == v1alpha1.EditionFree || c.Edition == v1alpha1.EditionExpress {
 		return map[string]string{}
 	}
 	edition := "enterprise"
@@ -330,9 +319,8 @@ func databaseResources(c *v1alpha1.DatabaseContainer) corev1.ResourceRequirement
 // The defaults of container runtimes differ (CRI-O and Podman lack AUDIT_WRITE, without which
 // su fails), so the capabilities are named. Baseline Pod Security allows all of them. The
 // database does not run as root: only those two programs can use them.
-func databaseSecurity(b *v1alpha1.NFSBenchmark, i plan.Instance) *corev1.SecurityContext {
-	free := i.Distribution == v1alpha1.DistributionOracle && b.Spec.Database.Container.Edition == v1alpha1.EditionFree
-	escalation := isDirect(b) || free
+func databaseSecurity(b *v1alpha1.NFSBenchmark) *corev1.SecurityContext {
+	escalation := isDirect(b) || b.Spec.Database.Container.Edition == v1alpha1.EditionFree
 	c := &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}
 	if escalation {
 		c.Add = []corev1.Capability{

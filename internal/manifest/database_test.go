@@ -46,7 +46,7 @@ func databaseInputs() map[string][]gen.Mod {
 		c.SharedMemory, c.SetPermissions, c.ShutdownTimeoutSeconds = &shm, v1alpha1.Disabled, 300
 	}
 	own := func(c *v1alpha1.DatabaseContainer) {
-		c.Distribution, c.Command, c.HealthCommand = v1alpha1.DistributionGvenzl, []string{"/start.sh", "a b"}, []string{"/health.sh"}
+		c.Command, c.HealthCommand = []string{"/start.sh", "a b"}, []string{"/health.sh"}
 	}
 	free := func(ref string, mods ...containerMod) gen.Mod {
 		return gen.Container(ref, v1alpha1.EditionFree, mods...)
@@ -60,8 +60,7 @@ func databaseInputs() map[string][]gen.Mod {
 		"ee19-kernel":        {gen.Kernel, scan, gen.Kit("kit", "SLOB"), gen.Container(enterprise19, v1alpha1.EditionStandard, tuned)},
 		"free23-direct":      {gen.Calibrate(1), free("container-registry.oracle.com/database/free:23.7.0.0")},
 		"free26-kernel":      {gen.Kernel, scan, free("container-registry.oracle.com/database/free:latest", memoryLimit("4Gi"))},
-		"gvenzl-direct":      {gen.Version(v1alpha1.PNFS), gen.Calibrate(1), free("registry.example/oracle-free-dnfs:23", own)},
-		"gvenzl-kernel":      {gen.Kernel, gen.Calibrate(1), free("docker.io/gvenzl/oracle-free:23-slim", func(c *v1alpha1.DatabaseContainer) { c.PDB = "slob" })},
+		"own-pnfs":           {gen.Version(v1alpha1.PNFS), gen.Calibrate(1), free("registry.example/oracle-free:23", own)},
 		"ee19-claim":         {gen.Claim("data"), gen.Calibrate(1), gen.Container(enterprise19, v1alpha1.EditionEnterprise)},
 		"external-rac":       {scan, gen.External("scan.example:1521/ORCL", "rac1.example:1521/slob1", "rac2.example:1521/slob2"), gen.MountedAt("/u02/oradata")},
 		"external-kernel":    {gen.Kernel, gen.Calibrate(1), gen.External("db1.example:1521/ORCL")},
@@ -137,7 +136,7 @@ func TestPodsWithADatabaseMeetBaseline(t *testing.T) {
 
 func TestOnlyWhoNeedsItMayEscalate(t *testing.T) {
 	want := map[string]bool{
-		"ee19-direct": true, "ee19-redo": true, "ee19-kernel": false, "ee19-claim": true, "free23-direct": true, "free26-kernel": true, "gvenzl-direct": true, "gvenzl-kernel": false,
+		"ee19-direct": true, "ee19-redo": true, "ee19-kernel": false, "ee19-claim": true, "free23-direct": true, "free26-kernel": true, "own-pnfs": true,
 	}
 	got := map[string]bool{}
 	for name, b := range withDatabase(t) {
@@ -164,7 +163,7 @@ func TestOnlyWhoNeedsItMayEscalate(t *testing.T) {
 func TestTheContainersOfAPodWithADatabase(t *testing.T) {
 	container := []string{"tools", "permissions", "collector", "database", "loader"}
 	orders := map[string][]string{
-		"ee19-direct": container, "ee19-redo": container, "ee19-claim": container, "free23-direct": container, "free26-kernel": container, "gvenzl-direct": container, "gvenzl-kernel": container,
+		"ee19-direct": container, "ee19-redo": container, "ee19-claim": container, "free23-direct": container, "free26-kernel": container, "own-pnfs": container,
 		"ee19-kernel":     {"tools", "collector", "database", "loader"}, // permissions are not wanted
 		"external-rac":    {"tools", "collector", "loader"},
 		"external-kernel": {"tools", "collector", "loader"},
@@ -299,8 +298,7 @@ func TestThePasswordIsReadAndNeverWritten(t *testing.T) {
 			switch {
 			case c.Name != "database" && len(refs) > 0, c.Name == "database" && len(refs) != 1:
 				t.Errorf("%s: container %s has secrets %q", name, c.Name, refs)
-			case c.Name == "database" && strings.HasPrefix(name, "gvenzl") && refs[0] != "ORACLE_PASSWORD=oracle/password",
-				c.Name == "database" && !strings.HasPrefix(name, "gvenzl") && refs[0] != "ORACLE_PWD=oracle/password":
+			case c.Name == "database" && refs[0] != "ORACLE_PWD=oracle/password":
 				t.Errorf("%s: the image is told %q", name, refs)
 			}
 		}
@@ -317,8 +315,6 @@ func TestTheEnvironmentOfEachImage(t *testing.T) {
 		"ee19-direct":   "INIT_CPU_COUNT=2 INIT_PGA_SIZE=1024 INIT_SGA_SIZE=4096 ORACLE_EDITION=enterprise ORACLE_PDB=ORCLPDB1 ORACLE_SID=ORCLCDB",
 		"ee19-kernel":   "INIT_CPU_COUNT=2 INIT_PGA_SIZE=512 INIT_SGA_SIZE=3000 ORACLE_CHARACTERSET=AL32UTF8 ORACLE_EDITION=standard ORACLE_PDB=SLOB ORACLE_SID=BENCH",
 		"free23-direct": "",
-		"gvenzl-kernel": "ORACLE_DATABASE=SLOB",
-		"gvenzl-direct": "",
 	}
 	all := withDatabase(t)
 	for name, list := range want {
@@ -337,7 +333,7 @@ func TestHowADatabaseIsStartedWatchedAndStopped(t *testing.T) {
 	p := loadPod(t, all["ee19-direct"])
 	c := find(t, p, "database")
 	wantArgs := []string{
-		"database", "--run-dir", "/run/nfsbench", "--direct-nfs=true", "--distribution", "Oracle", "--sid", "ORCLCDB", "--data", "/opt/oracle/oradata",
+		"database", "--run-dir", "/run/nfsbench", "--direct-nfs=true", "--sid", "ORCLCDB", "--data", "/opt/oracle/oradata",
 		"--owner", "bench/demo (UID 9d1f8b1e-0000-4000-8000-000000000001)", "--startup-timeout", "2700s", "--shutdown-timeout", "120s",
 		"--export", "/vol/oradata", "--plan", "/etc/nfsbench/plan.json",
 	}
@@ -355,11 +351,11 @@ func TestHowADatabaseIsStartedWatchedAndStopped(t *testing.T) {
 	if got := *loadPod(t, all["ee19-kernel"]).spec.TerminationGracePeriodSeconds; got != 360 {
 		t.Errorf("killed after %d s, with 300 s to shut down", got)
 	}
-	own := find(t, loadPod(t, all["gvenzl-direct"]), "database")
+	own := find(t, loadPod(t, all["own-pnfs"]), "database")
 	if tail := own.Args[len(own.Args)-4:]; !slices.Equal(tail, []string{"--start-command", `["/start.sh","a b"]`, "--health-command", `["/health.sh"]`}) {
 		t.Errorf("the user's commands are handed over as %q", tail)
 	}
-	kernel := find(t, loadPod(t, all["gvenzl-kernel"]), "database")
+	kernel := find(t, loadPod(t, all["free26-kernel"]), "database")
 	if !slices.Contains(kernel.Args, "--direct-nfs=false") {
 		t.Errorf("arguments %q", kernel.Args)
 	}

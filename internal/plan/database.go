@@ -73,9 +73,8 @@ func container(b *v1alpha1.NFSBenchmark) *v1alpha1.DatabaseContainer {
 
 // Instance is what follows from the declaration of a database container.
 type Instance struct {
-	Distribution v1alpha1.DatabaseDistribution
-	SID, PDB     string // upper case
-	MemoryBytes  int64  // that the container is limited to, or asks for
+	SID, PDB    string // upper case
+	MemoryBytes int64  // that the container is limited to, or asks for
 	// HugePagesBytes are beside MemoryBytes, and for the SGA alone.
 	HugePagesBytes int64
 	SGAMegabytes   int64 // 2^20 bytes; half of the memory
@@ -86,14 +85,8 @@ type Instance struct {
 // InstanceOf fills in what the user left out, as the images have it.
 func InstanceOf(c *v1alpha1.DatabaseContainer) Instance {
 	i := Instance{
-		Distribution: c.Distribution, SID: strings.ToUpper(c.SID), PDB: strings.ToUpper(c.PDB),
+		SID: strings.ToUpper(c.SID), PDB: strings.ToUpper(c.PDB),
 		MemoryBytes: memory(c), HugePagesBytes: hugePages(c),
-	}
-	if i.Distribution == "" {
-		i.Distribution = v1alpha1.DistributionOracle
-		if strings.Contains(c.Image, "gvenzl") {
-			i.Distribution = v1alpha1.DistributionGvenzl
-		}
 	}
 	sid := map[v1alpha1.DatabaseEdition]string{v1alpha1.EditionFree: "FREE", v1alpha1.EditionExpress: "XE"}[c.Edition]
 	pdb := sid + "PDB1"
@@ -151,7 +144,6 @@ func database(b *v1alpha1.NFSBenchmark) *runfile.Database {
 		RestartBeforeRun:      c.RestartBeforeRun != v1alpha1.Disabled,
 		DataDirectory:         DatabasePath,
 		StartupTimeoutSeconds: c.StartupTimeoutSeconds,
-		Distribution:          string(i.Distribution),
 		SID:                   i.SID,
 		CPUMillis:             most,
 	}

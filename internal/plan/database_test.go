@@ -51,7 +51,7 @@ func TestAPlanOfADatabaseContainer(t *testing.T) {
 		Kind: "Container", AdminConnect: "localhost:1521/ORCLCDB", Connects: []string{"localhost:1521/ORCLPDB1"}, User: "sys", Role: "SYSDBA",
 		DirectNFS: true, RestartBeforeRun: true,
 		Parameters:    always(map[string]string{"sga_target": "2048M", "pga_aggregate_target": "512M", "cpu_count": "2"}),
-		DataDirectory: "/opt/oracle/oradata", StartupTimeoutSeconds: 2700, Distribution: "Oracle", SID: "ORCLCDB",
+		DataDirectory: "/opt/oracle/oradata", StartupTimeoutSeconds: 2700, SID: "ORCLCDB",
 	}
 	if diff := cmp.Diff(want, p.Database); diff != "" {
 		t.Errorf("database (-want +got):\n%s", diff)
@@ -126,25 +126,19 @@ func TestNamesOfTheInstanceAreThoseOfTheImage(t *testing.T) {
 		return func(c *v1alpha1.DatabaseContainer) { c.SID, c.PDB = sid, pdb }
 	}
 	cases := map[string]struct {
-		mod          gen.Mod
-		distribution string
-		admin, load  string
+		mod         gen.Mod
+		admin, load string
 	}{
-		"Enterprise": {ee(), "Oracle", "ORCLCDB", "ORCLPDB1"},
-		"Standard":   {gen.Container("mine/oracle:19", v1alpha1.EditionStandard), "Oracle", "ORCLCDB", "ORCLPDB1"},
-		"Named":      {ee(named("bench", "pdb_a")), "Oracle", "BENCH", "PDB_A"},
-		"Free":       {gen.Container("container-registry.oracle.com/database/free:latest", v1alpha1.EditionFree), "Oracle", "FREE", "FREEPDB1"},
-		"FreePDB":    {gen.Container("docker.io/gvenzl/oracle-free:23", v1alpha1.EditionFree, named("", "slob")), "Gvenzl", "FREE", "SLOB"},
-		"Express":    {gen.Container("docker.io/gvenzl/oracle-xe:21", v1alpha1.EditionExpress), "Gvenzl", "XE", "XEPDB1"},
-		"Mirrored":   {gen.Container("registry.example/oracle-gvenzl:23", v1alpha1.EditionFree), "Gvenzl", "FREE", "FREEPDB1"},
-		"Declared": {
-			gen.Container("registry.example/oracle:23", v1alpha1.EditionFree, func(c *v1alpha1.DatabaseContainer) { c.Distribution = v1alpha1.DistributionGvenzl }),
-			"Gvenzl", "FREE", "FREEPDB1",
-		},
+		"Enterprise": {ee(), "ORCLCDB", "ORCLPDB1"},
+		"Standard":   {gen.Container("mine/oracle:19", v1alpha1.EditionStandard), "ORCLCDB", "ORCLPDB1"},
+		"Named":      {ee(named("bench", "pdb_a")), "BENCH", "PDB_A"},
+		"Free":       {gen.Container("container-registry.oracle.com/database/free:latest", v1alpha1.EditionFree), "FREE", "FREEPDB1"},
+		"FreePDB":    {gen.Container("registry.example/oracle-free:23", v1alpha1.EditionFree, named("", "slob")), "FREE", "SLOB"},
+		"Express":    {gen.Container("container-registry.oracle.com/database/express:21.3.0-xe", v1alpha1.EditionExpress), "XE", "XEPDB1"},
 	}
 	for name, tc := range cases {
 		d := build(t, target("10.0.1.61"), gen.Calibrate(1), tc.mod).Database
-		if d.Distribution != tc.distribution || d.SID != tc.admin || d.AdminConnect != "localhost:1521/"+tc.admin || d.Connects[0] != "localhost:1521/"+tc.load {
+		if d.SID != tc.admin || d.AdminConnect != "localhost:1521/"+tc.admin || d.Connects[0] != "localhost:1521/"+tc.load {
 			t.Errorf("%s: %+v", name, d)
 		}
 	}

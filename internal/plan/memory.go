@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// defaultCPUs is cpu_count where the resources of the container say nothing: that of gvenzl's
-	// images, and what every node has. Oracle's own default is the CPUs of the node.
+	// defaultCPUs is cpu_count where the resources of the container say nothing: what every node
+	// has. Oracle's own default is the CPUs of the node.
 	defaultCPUs = 2
 	// freeCPUs are the cores that Oracle Free and Express use at most.
 	freeCPUs = 2

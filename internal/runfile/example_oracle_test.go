@@ -28,7 +28,7 @@ func containerDatabase() *Database {
 	return &Database{
 		Kind: DatabaseContainer, AdminConnect: "localhost:1521/ORCLCDB", Connects: []string{"localhost:1521/ORCLPDB1"}, User: "sys", Role: "SYSDBA",
 		DirectNFS: true, Parameters: map[string]string{"sga_target": "2048M", "filesystemio_options": "SETALL"}, RestartBeforeRun: true,
-		DataDirectory: "/opt/oracle/oradata", StartupTimeoutSeconds: 2700, Distribution: DistributionOracle, SID: "ORCLCDB", CPUMillis: 4000,
+		DataDirectory: "/opt/oracle/oradata", StartupTimeoutSeconds: 2700, SID: "ORCLCDB", CPUMillis: 4000,
 	}
 }
 

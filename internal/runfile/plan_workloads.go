@@ -120,11 +120,9 @@ type Database struct {
 	TablespaceDirectory string `json:"tablespaceDirectory,omitempty"`
 	// AllowRedo loads SLOB tables even where FORCE LOGGING makes redo of them.
 	// Without it, loading such a database is refused; Container databases are ours.
-	AllowRedo             bool  `json:"allowRedo,omitempty"`
-	StartupTimeoutSeconds int32 `json:"startupTimeoutSeconds,omitempty"`
-	// Distribution is the maker of the image: Oracle or Gvenzl; Container only.
-	Distribution string `json:"distribution,omitempty"`
-	SID          string `json:"sid,omitempty"`
+	AllowRedo             bool   `json:"allowRedo,omitempty"`
+	StartupTimeoutSeconds int32  `json:"startupTimeoutSeconds,omitempty"`
+	SID                   string `json:"sid,omitempty"`
 	// CPUMillis are the thousandths of a core that the instance can use at most: the limit of its
 	// container, and two cores with Oracle Free and Express. 0 = no such limit.
 	CPUMillis int64 `json:"cpuMillis,omitempty"`

@@ -144,7 +144,6 @@ func TestTheProblemsOfADatabase(t *testing.T) {
 		"ParameterSQL":  {in(func(d *Database) { d.Parameters["sga_target"] = "1' scope=both--" }), at + "parameters.sga_target", "other characters"},
 		"ParameterNone": {in(func(d *Database) { d.Parameters["sga_target"] = "" }), at + "parameters.sga_target", "or none"},
 		"ParameterLong": {in(func(d *Database) { d.Parameters["sga_target"] = strings.Repeat("1", 513) }), at + "parameters.sga_target", "correct it"},
-		"Distribution":  {in(func(d *Database) { d.Distribution = "" }), at + "distribution", "Oracle, Gvenzl"},
 		"SID":           {in(func(d *Database) { d.SID = "ORCL-CDB" }), at + "sid", "letters and digits"},
 		"LongSID":       {in(func(d *Database) { d.SID = "ORCLCDBORCLCD" }), at + "sid", "at most 12"},
 		"Data":          {func(p *Plan) { p.Database.DataDirectory = "oradata"; p.Engine.MountPath = "oradata" }, "engine.mountPath", "absolute path"},
@@ -174,7 +173,6 @@ func TestTheProblemsOfADatabase(t *testing.T) {
 		"RedoExport":   {in(func(d *Database) { d.RedoExport = "/vol/redo" }), at + "redoExport", "left as it is"},
 		"RedoMount":    {in(func(d *Database) { d.RedoDirectory = "/redo" }), at + "redoDirectory", "left as it is"},
 		"Undo":         {in(func(d *Database) { d.UndoBytes = 1 << 30 }), at + "undoBytes", "left as it is"},
-		"Distribution": {in(func(d *Database) { d.Distribution = DistributionOracle }), at + "distribution", "left as it is"},
 		"SIDOutside":   {in(func(d *Database) { d.SID = "ORCL" }), at + "sid", "left as it is"},
 		"Startup":      {in(func(d *Database) { d.StartupTimeoutSeconds = 1 }), at + "startupTimeoutSeconds", "left as it is"},
 	})

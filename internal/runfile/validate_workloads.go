@@ -135,12 +135,6 @@ func (c *checker) slobDatabase(at string, w SLOB, db *Database) {
 	}
 }
 
-// The distributions of database images.
-const (
-	DistributionOracle = "Oracle"
-	DistributionGvenzl = "Gvenzl"
-)
-
 // What names and values may be made of, so that nothing else can get into a
 // connection or a statement by them.
 var (
@@ -178,7 +172,6 @@ func (c *checker) database(d Database, p Plan) {
 		c.check(d.RedoDirectory == "", at+".redoDirectory", not)
 		c.check(d.RedoExport == "", at+".redoExport", not)
 		c.externalDirectories(at, d)
-		c.check(d.Distribution == "", at+".distribution", not)
 		c.check(d.SID == "", at+".sid", not)
 		c.check(d.StartupTimeoutSeconds == 0, at+".startupTimeoutSeconds", not)
 		return
@@ -186,7 +179,6 @@ func (c *checker) database(d Database, p Plan) {
 	c.check(d.TablespaceDirectory == "" && !d.AllowRedo, at,
 		"has tablespaceDirectory or allowRedo, which are for databases that exist; remove them")
 	c.check(d.User != "", at+".user", "is empty; name the user, such as sys")
-	c.oneOf(at+".distribution", d.Distribution, DistributionOracle, DistributionGvenzl)
 	c.check(len(d.SID) <= 12 && sidName.MatchString(d.SID), at+".sid",
 		"is %q; write at most 12 letters and digits, such as ORCLCDB", d.SID)
 	c.check(p.Engine.MountPath == d.DataDirectory, at+".dataDirectory",

@@ -131,7 +131,7 @@ func (w *oracleWorld) plan(s *standin.World, d databaseRun) (runfile.Plan, error
 		}},
 		Database: &runfile.Database{
 			Kind: runfile.DatabaseContainer, DirectNFS: true, User: "sys", Role: "SYSDBA", RestartBeforeRun: true,
-			Parameters: own.Database.Parameters, AdminConnect: s.Admin(), Connects: []string{s.Load()}, Distribution: "Oracle",
+			Parameters: own.Database.Parameters, AdminConnect: s.Admin(), Connects: []string{s.Load()},
 			SID: standin.DefaultSID, DataDirectory: s.Config().Data, StartupTimeoutSeconds: 60,
 		},
 	}

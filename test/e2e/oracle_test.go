@@ -58,16 +58,11 @@ func TestOracleCalibratesAndKeepsItsFirstPassword(t *testing.T) {
 	w.secretsStay(t.Context(), t, w.ns, "first-Pa55word", "second-Pa55word")
 }
 
-// TestOracleOverTheKernel runs the other distribution, with Direct NFS switched off.
-// Loads without Direct NFS on the first distribution are tested in test/oracle.
+// TestOracleOverTheKernel switches Direct NFS off.
 func TestOracleOverTheKernel(t *testing.T) {
 	w := newOracleWorld(t, 1)
-	w.volume(t, "gvenzl", w.lifs[0])
-	b := w.ran(t, w.database("gvenzl", "gvenzl", gen.Kernel, func(b *v1alpha1.NFSBenchmark) {
-		b.Spec.Storage.Claim.NonNFS = v1alpha1.NonNFSMeasure
-		c := b.Spec.Database.Container
-		c.Image, c.Distribution = standinGvenzlImage, "" // follows from the name of the image
-	}))
+	w.volume(t, "kernel", w.lifs[0])
+	b := w.ran(t, w.database("kernel", "kernel", gen.Kernel))
 	res, j := judged(t, b)
 	o := res.Clients[0].Load.Oracle
 	if len(j.Database.Servers) != 0 || o.Library != nil && o.Library.AlertLine != "" {
@@ -107,13 +102,6 @@ func TestOracleThatIsNotAsDeclared(t *testing.T) {
 				b.Spec.Database.Container.StartupTimeoutSeconds = 30
 			},
 			reason: runfile.FailureDatabaseNotReady, words: []string{"startupTimeoutSeconds"},
-		},
-		"oradism is not setuid": {
-			name: "no-setuid", mod: func(b *v1alpha1.NFSBenchmark) {
-				c := b.Spec.Database.Container
-				c.Image, c.Distribution = standinGvenzlImage, v1alpha1.DistributionGvenzl
-			},
-			reason: runfile.FailureDirectNFSMissing, words: []string{"gvenzl"},
 		},
 	}
 	for what, tc := range cases {

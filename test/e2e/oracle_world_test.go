@@ -24,11 +24,8 @@ import (
 	"github.com/nfsbench/nfsbench/test/gen"
 )
 
-// The images that hack/oracle/standin.sh makes.
-const (
-	standinImage       = "localhost/nfsbench/oracle-standin:dev"
-	standinGvenzlImage = "localhost/nfsbench/oracle-standin-gvenzl:dev"
-)
+// standinImage is the image that hack/oracle/standin.sh makes.
+const standinImage = "localhost/nfsbench/oracle-standin:dev"
 
 // databaseSecret is the Secret with the password of SYS.
 const databaseSecret = "oracle-password"
@@ -236,7 +233,7 @@ func (w *oracleWorld) database(name, claim string, mods ...gen.Mod) *v1alpha1.NF
 		b.Spec.Storage.Claim.NonNFS = v1alpha1.NonNFSMeasure
 		b.Spec.Workload = v1alpha1.Workload{SLOB: &v1alpha1.SLOBWorkload{Access: v1alpha1.SLOBRandomRead, Users: []int32{2}, Schemas: 2, Scale: resource.MustParse("8Mi")}}
 		b.Spec.Database = &v1alpha1.Database{Container: &v1alpha1.DatabaseContainer{
-			Image: standinImage, Distribution: v1alpha1.DistributionOracle, Edition: v1alpha1.EditionFree,
+			Image: standinImage, Edition: v1alpha1.EditionFree,
 			PasswordSecretRef: v1alpha1.SecretKeyReference{Name: databaseSecret, Key: "password"}, StartupTimeoutSeconds: 90,
 			Environment: map[string]string{"STANDIN_ANY_MOUNT": "true"},
 			Resources: &corev1.ResourceRequirements{Requests: corev1.ResourceList{

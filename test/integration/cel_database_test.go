@@ -30,7 +30,6 @@ func databaseRefusals() map[string]refusal {
 	memory := func(size string) map[string]any {
 		return map[string]any{"limits": map[string]any{"memory": size}}
 	}
-	gvenzl := "docker.io/gvenzl/oracle-free:23"
 	return map[string]refusal{
 		"NoWorkload":   {"give exactly one of workload.raw, workload.calibrate", embeddedSpec, fields{"workload.raw": nil}, fields{}},
 		"TwoWorkloads": {"give exactly one of workload.raw, workload.calibrate", calibrateSpec, fields{"workload.raw": raw}, fields{"workload.calibrate": nil, "workload.raw": raw}},
@@ -176,16 +175,6 @@ func databaseRefusals() map[string]refusal {
 			fields{"protocol.version": "NFSv4.1"},
 			fields{"protocol.version": "pNFS"},
 		},
-		"GvenzlDirect": {
-			"the images gvenzl/oracle-* have no make", containerSpec,
-			fields{in("image"): gvenzl, in("edition"): "Free"},
-			fields{in("image"): "registry.example/oracle-free-dnfs:23", in("edition"): "Free", in("distribution"): "Gvenzl"},
-		},
-		"GvenzlKernel": {
-			"the images gvenzl/oracle-* have no make", containerSpec,
-			fields{in("image"): "gvenzl/oracle-xe:21", in("edition"): "Express"},
-			fields{in("image"): "gvenzl/oracle-xe:21", in("edition"): "Express", "protocol.client": "Kernel", "storage.export.servers": []any{"10.0.1.61"}},
-		},
 		"FreeNotDeclared": {
 			"database.container.image holds Oracle Free or Express", containerSpec,
 			fields{in("image"): "container-registry.oracle.com/database/free:latest"},
@@ -195,11 +184,6 @@ func databaseRefusals() map[string]refusal {
 			"database.container.image holds Oracle Free or Express", containerSpec,
 			fields{in("image"): "container-registry.oracle.com/database/express:21.3.0-xe", in("edition"): "Standard"},
 			fields{in("image"): "container-registry.oracle.com/database/enterprise:19.3.0.0", in("edition"): "Standard"},
-		},
-		"GvenzlEnterprise": {
-			"database.container.image holds Oracle Free or Express", containerSpec,
-			fields{in("distribution"): "Gvenzl"},
-			fields{in("distribution"): "Gvenzl", in("edition"): "Free"},
 		},
 		"FreeSID": {
 			"database.container.sid is fixed", containerSpec,

@@ -277,7 +277,7 @@ func TestWhatEndsARun(t *testing.T) {
 				c.change(&plan)
 			}
 			d := plan.Database
-			d.AdminConnect, d.Connects, d.Distribution, d.SID = w.Admin(), []string{w.Load()}, "Oracle", standin.DefaultSID
+			d.AdminConnect, d.Connects, d.SID = w.Admin(), []string{w.Load()}, standin.DefaultSID
 			d.DataDirectory, d.StartupTimeoutSeconds = plan.Engine.MountPath, 60
 			password := standin.Password
 			if c.user != "" {

@@ -32,7 +32,7 @@ func database(t *testing.T, script string) (dir, base string) {
 	go func() {
 		defer close(done)
 		_ = supervise.Run(ctx, supervise.Options{
-			RunDir: dir, DataDirectory: t.TempDir(), Distribution: runfile.DistributionOracle, ProductRoot: base,
+			RunDir: dir, DataDirectory: t.TempDir(), ProductRoot: base,
 			StartCommand: []string{base + "/start"}, HealthCommand: []string{base + "/healthy"},
 			StartupTimeout: 10 * time.Second, ShutdownTimeout: 10 * time.Second, HealthInterval: 20 * time.Millisecond,
 			Env: []string{"PATH=/usr/bin:/bin", "ORACLE_BASE=" + base}, Out: io.Discard, Log: slog.New(slog.DiscardHandler), Now: time.Now,

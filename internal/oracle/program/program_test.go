@@ -86,7 +86,7 @@ func calibratePlan() runfile.Plan {
 // inContainer makes the database one of the pod.
 func inContainer(p *runfile.Plan) {
 	d := p.Database
-	d.Kind, d.DataDirectory, d.Distribution, d.SID, d.StartupTimeoutSeconds = runfile.DatabaseContainer, "/opt/oracle/oradata", runfile.DistributionOracle, "ORCLCDB", 2700
+	d.Kind, d.DataDirectory, d.SID, d.StartupTimeoutSeconds = runfile.DatabaseContainer, "/opt/oracle/oradata", "ORCLCDB", 2700
 	p.Engine.MountPath = d.DataDirectory
 }
 

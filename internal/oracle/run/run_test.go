@@ -47,7 +47,7 @@ func testPlan() runfile.Plan {
 		Database: &runfile.Database{
 			Kind: runfile.DatabaseContainer, AdminConnect: "localhost:1521/ORCLCDB", Connects: []string{"localhost:1521/ORCLPDB1"},
 			User: "sys", Role: "SYSDBA", RestartBeforeRun: true, StartupTimeoutSeconds: 600,
-			Distribution: "Oracle", SID: "ORCLCDB", DataDirectory: "/opt/oracle/oradata",
+			SID: "ORCLCDB", DataDirectory: "/opt/oracle/oradata",
 		},
 	}
 }

@@ -63,13 +63,7 @@ func (o Options) switchDirectNFS(ctx context.Context, home string) (runfile.Dire
 		return l, nil
 	}
 	source := first(libraries(filepath.Join(home, "lib")))
-	switch {
-	case !o.DirectNFS || source != "":
-	case o.Distribution == runfile.DistributionGvenzl:
-		return l, oracle.Failf(runfile.FailureDirectNFSMissing,
-			"the image has no libnfsodm*.so in %s/lib, which Direct NFS needs, and gvenzl images have neither make nor a "+
-				"setuid oradism: use an image of container-registry.oracle.com, or derive one: %s", home, derivedImage)
-	default:
+	if o.DirectNFS && source == "" {
 		return l, oracle.Failf(runfile.FailureDirectNFSMissing,
 			"the image has no libnfsodm*.so in %s/lib, which Direct NFS needs: use an image with the whole Oracle home, such "+
 				"as container-registry.oracle.com/database/enterprise, or set protocol.client to Kernel", home)

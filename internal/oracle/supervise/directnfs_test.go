@@ -105,14 +105,6 @@ func TestWhatStandsInTheWayOfDirectNFSIsSaidBeforeTheDatabaseStarts(t *testing.T
 			runfile.FailureDirectNFSMissing,
 			[]string{"libnfsodm*.so", "database/enterprise", "protocol.client"},
 		},
-		"no library, gvenzl": {
-			func(i *image) {
-				_ = os.Remove(i.home + "/lib/libnfsodm19.so")
-				i.o.Distribution = runfile.DistributionGvenzl
-			},
-			runfile.FailureDirectNFSMissing,
-			[]string{"gvenzl", "COPY libnfsodm.so", "chmod 4750 $ORACLE_HOME/bin/oradism"},
-		},
 		"no home": {
 			func(i *image) { i.o.Env, i.o.ProductRoot = i.o.Env[:2], i.base+"/nothing" },
 			runfile.FailureDirectNFSMissing,
@@ -252,10 +244,6 @@ func TestTheVolumeIsLookedAtBeforeTheDatabaseStarts(t *testing.T) {
 		"no health script": {
 			func(i *image) { i.o.HealthCommand = []string{"never-there"} }, runfile.FailureDatabaseNotReady,
 			[]string{"no health script", "database.container.healthCommand"},
-		},
-		"other distribution": {
-			func(i *image) { i.o.Distribution = runfile.DistributionGvenzl }, runfile.FailureDatabaseNotReady,
-			[]string{"container-entrypoint.sh", "distribution Gvenzl"},
 		},
 	}
 	for name, tc := range cases {

@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	defer stop()
 	most, _ := strconv.ParseUint(os.Getenv(envOpenFiles), 10, 64)
 	err := Run(ctx, Options{
-		MaxOpenFiles: most, RunDir: filepath.Join(filepath.Dir(base), "run"), DataDirectory: base + "/oradata", Distribution: runfile.DistributionOracle,
+		MaxOpenFiles: most, RunDir: filepath.Join(filepath.Dir(base), "run"), DataDirectory: base + "/oradata",
 		StartupTimeout: 5 * time.Minute, ShutdownTimeout: time.Second, HealthInterval: 20 * time.Millisecond,
 		Env: append(os.Environ(), "ORACLE_BASE="+base), Reap: true,
 		Out: os.Stdout, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)), Now: time.Now,

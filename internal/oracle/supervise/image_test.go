@@ -61,7 +61,7 @@ func newImage(t *testing.T) *image {
 	i.write(root+"/proc/self/status", 0o644, "Name:\tx\nNoNewPrivs:\t0\n")
 	i.oradism()
 	i.o = Options{
-		RunDir: i.run, Distribution: runfile.DistributionOracle, SID: "ORCLCDB", DataDirectory: i.data,
+		RunDir: i.run, SID: "ORCLCDB", DataDirectory: i.data,
 		ProductRoot: filepath.Join(i.base, "product"), ProcDir: filepath.Join(root, "proc"),
 		StartupTimeout: 5 * time.Minute, ShutdownTimeout: 20 * time.Second, HealthInterval: 20 * time.Millisecond,
 		Env:     []string{"PATH=/usr/bin:/bin", "ORACLE_BASE=" + i.base, "ORACLE_HOME=" + i.home, "ORACLE_PWD=" + password},

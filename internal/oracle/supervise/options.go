@@ -18,7 +18,6 @@ import (
 type Options struct {
 	RunDir        string // shared with loader and collector
 	DirectNFS     bool   // Oracle's own NFS client on, or off
-	Distribution  string // who made the image: Oracle or Gvenzl, as in runfile
 	SID           string // told to those who read the state
 	DataDirectory string // the volume
 	Export        string // that is mounted there; empty = it is not known
@@ -32,8 +31,8 @@ type Options struct {
 	Listener      string
 	OracleHome    string   // empty = $ORACLE_HOME, else the one below ProductRoot
 	ProductRoot   string   // where images install; empty = /opt/oracle/product
-	StartCommand  []string // empty = that of the distribution
-	HealthCommand []string // empty = that of the distribution; 0 means ready
+	StartCommand  []string // empty = that of Oracle's images
+	HealthCommand []string // empty = that of Oracle's images; 0 means ready
 
 	StartupTimeout  time.Duration // until ready, counted from each start
 	ShutdownTimeout time.Duration // of SHUTDOWN IMMEDIATE, before the processes are killed
@@ -97,25 +96,20 @@ func (o Options) base() string { return cmp.Or(o.lookup("ORACLE_BASE"), "/opt/or
 
 // startCommand is what the image itself would run.
 func (o Options) startCommand() []string {
-	return o.command(o.StartCommand, "container-entrypoint.sh", "RUN_FILE", "runOracle.sh")
+	return o.command(o.StartCommand, "RUN_FILE", "runOracle.sh")
 }
 
 // healthCommand is the script by which the image itself tells whether it is ready.
 func (o Options) healthCommand() []string {
-	return o.command(o.HealthCommand, "healthcheck.sh", "CHECK_DB_FILE", "checkDBStatus.sh")
+	return o.command(o.HealthCommand, "CHECK_DB_FILE", "checkDBStatus.sh")
 }
 
-// command is the given one, else that of the distribution: a program in the PATH
-// of gvenzl's images, a file that a variable of Oracle's names.
-func (o Options) command(given []string, gvenzl, variable, file string) []string {
-	switch {
-	case len(given) > 0:
+// command is the given one, else the file that a variable of Oracle's images names.
+func (o Options) command(given []string, variable, file string) []string {
+	if len(given) > 0 {
 		return given
-	case o.Distribution == runfile.DistributionGvenzl:
-		return []string{o.program(gvenzl)}
-	default:
-		return []string{filepath.Join(o.base(), cmp.Or(o.lookup(variable), file))}
 	}
+	return []string{filepath.Join(o.base(), cmp.Or(o.lookup(variable), file))}
 }
 
 // program looks for a file in the PATH of the container, and in ORACLE_BASE,
@@ -155,8 +149,7 @@ func (o Options) checkCommand(what, field string, command []string) error {
 	switch {
 	case err != nil:
 		return oracle.Failf(runfile.FailureDatabaseNotReady,
-			"the image has no %s %q (distribution %s): set database.container.distribution to who made the image, or "+
-				"database.container.%s", what, command[0], o.Distribution, field)
+			"the image has no %s %q: use an image of Oracle, or set database.container.%s", what, command[0], field)
 	case info.IsDir() || info.Mode()&0o111 == 0:
 		return oracle.Failf(runfile.FailureDatabaseNotReady,
 			"the %s %q of the image is no program that can be run: set database.container.%s", what, command[0], field)

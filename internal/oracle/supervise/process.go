@@ -212,7 +212,7 @@ func (s *supervisor) connect(ctx context.Context) error {
 }
 
 // explain says what the code means by the script's own documentation.
-func (h health) explain(distribution string) string {
+func (h health) explain() string {
 	if h.deaf != nil {
 		return fmt.Sprintf("its health script says that it is ready, but its listener takes no connection, which clients "+
 			"see as ORA-12541 (%v)", h.deaf)
@@ -220,12 +220,6 @@ func (h health) explain(distribution string) string {
 	meanings := map[int]string{ // of checkDBStatus.sh in Oracle's images
 		1: "the database is not started, or has another role", 2: "a pluggable database is not open for reading and writing",
 		3: "sqlplus failed", 4: "the observer does not run", 5: "a pluggable database is mounted, not open",
-	}
-	if distribution == runfile.DistributionGvenzl { // of healthcheck.sh in gvenzl's
-		meanings = map[int]string{
-			1: "the database is not ready", 2: "the database is starting", 3: "pluggable databases are being created",
-			4: "setup scripts run", 5: "startup scripts run",
-		}
 	}
 	text := fmt.Sprintf("its health script last ended with %d", h.code)
 	if h.code < 0 {
@@ -261,7 +255,7 @@ func (s *supervisor) awaitReady(ctx context.Context, c *child) error {
 		case <-deadline.C:
 			return s.unlessFull(c.tail.text(), s.lastWords(c), oracle.Failf(runfile.FailureDatabaseNotReady,
 				"the database was not ready after %s: %s%s; raise database.container.startupTimeoutSeconds if it only needs "+
-					"longer", s.o.StartupTimeout, last.explain(s.o.Distribution), s.lastWords(c)))
+					"longer", s.o.StartupTimeout, last.explain(), s.lastWords(c)))
 		case <-ctx.Done():
 			if c.ended() {
 				return s.hasEnded(c)

@@ -281,7 +281,7 @@ func (s *supervisor) refused(c *child, last health) error {
 	}
 	if c.deaf > listenerChecks {
 		return oracle.Failf(runfile.FailureDatabaseNotReady, "%s: see HOST in listener.ora in %s, and the log of the "+
-			"listener%s", last.explain(s.o.Distribution), filepath.Join(s.o.DataDirectory, "dbconfig", s.o.SID), s.lastWords(c))
+			"listener%s", last.explain(), filepath.Join(s.o.DataDirectory, "dbconfig", s.o.SID), s.lastWords(c))
 	}
 	silent := s.o.Now().Sub(time.Unix(0, s.heard.Load()))
 	if s.suspicion != "" && silent > s.hangPatience() {
@@ -294,7 +294,7 @@ func (s *supervisor) refused(c *child, last health) error {
 	}
 	return s.unlessFull(g.words, g.words, oracle.Failf(runfile.FailureDatabaseNotReady,
 		"the image could not create or start the database: %s%s; look there for the reason, an init parameter for "+
-			"example, or an earlier start on this volume that was interrupted", last.explain(s.o.Distribution), g.words))
+			"example, or an earlier start on this volume that was interrupted", last.explain(), g.words))
 }
 
 // hangPatience is how long a start may be silent where the server has refused the probe. A

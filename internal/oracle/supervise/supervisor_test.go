@@ -150,23 +150,21 @@ func TestADatabaseThatRunsOutOfSpaceSaysSo(t *testing.T) {
 func TestADatabaseThatIsNotReadyInTimeIsExplainedByItsHealthScript(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
-		distribution, health, want string
+		health, want string
 	}{
-		"mounted":       {runfile.DistributionOracle, "exit 2", "ended with 2 (a pluggable database is not open"},
-		"not started":   {runfile.DistributionOracle, "exit 1", "ended with 1 (the database is not started"},
-		"sqlplus":       {runfile.DistributionOracle, "echo ORA-01034: not available; exit 3", `(sqlplus failed) and said "ORA-01034: not available"`},
-		"gvenzl":        {runfile.DistributionGvenzl, "exit 4", "ended with 4 (setup scripts run)"},
-		"unknown":       {runfile.DistributionGvenzl, "exit 77", "ended with 77;"},
-		"keeps secrets": {runfile.DistributionOracle, "echo IDENTIFIED BY geheim; exit 3", "IDENTIFIED BY ***"},
+		"mounted":       {"exit 2", "ended with 2 (a pluggable database is not open"},
+		"not started":   {"exit 1", "ended with 1 (the database is not started"},
+		"sqlplus":       {"echo ORA-01034: not available; exit 3", `(sqlplus failed) and said "ORA-01034: not available"`},
+		"unknown":       {"exit 77", "ended with 77;"},
+		"keeps secrets": {"echo IDENTIFIED BY geheim; exit 3", "IDENTIFIED BY ***"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			i := newImage(t)
-			i.o.Distribution, i.o.StartupTimeout = tc.distribution, 3*time.Second
+			i.o.StartupTimeout = 3 * time.Second
 			i.o.StartCommand = []string{i.base + "/runOracle.sh"}
 			i.write(i.base+"/checkDBStatus.sh", 0o755, "#!/bin/sh\n"+tc.health+"\n")
-			i.write(i.base+"/healthcheck.sh", 0o755, "#!/bin/sh\n"+tc.health+"\n")
 			f := i.fails(runfile.FailureDatabaseNotReady)
 			for _, want := range []string{tc.want, "3s", "DATABASE IS READY TO USE!"} {
 				if !strings.Contains(f.Message, want) {

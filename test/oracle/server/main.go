@@ -2,12 +2,11 @@
 // one static binary that acts by the name under which it is called, as the
 // scripts of the images do:
 //
-//	runOracle.sh, container-entrypoint.sh   start the database, and stay
-//	checkDBStatus.sh, healthcheck.sh        say how it is, by exit code
-//	make                                    -f ins_rdbms.mk dnfs_on | dnfs_off
+//	runOracle.sh       start the database, and stay
+//	checkDBStatus.sh   say how it is, by exit code
+//	make               -f ins_rdbms.mk dnfs_on | dnfs_off
 //
-// The environment is that of Oracle's images or of gvenzl's, by the name of the
-// start. Besides, for tests:
+// The environment is that of Oracle's images. Besides, for tests:
 //
 //	STANDIN_ANY_MOUNT=true         the data directory need not be an NFS mount:
 //	                               it is the folder behind the export
@@ -37,13 +36,13 @@ func main() {
 }
 
 func act(name string, args []string) int {
-	e := environment{get: os.Getenv, gvenzl: name == "container-entrypoint.sh" || name == "healthcheck.sh"}
+	e := environment{get: os.Getenv}
 	switch name {
-	case "checkDBStatus.sh", "healthcheck.sh":
+	case "checkDBStatus.sh":
 		return health(e)
 	case "make":
 		return dnfs(e, args, os.Stderr)
-	case "runOracle.sh", "container-entrypoint.sh":
+	case "runOracle.sh":
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 		defer stop()
 		if err := start(ctx, e, os.Stdout); err != nil {
@@ -106,9 +105,7 @@ func (e environment) mark(phase string) error {
 	return os.Rename(file+".new", file)
 }
 
-// health is the exit code of the health script.
-//
-// Oracle: 0 = ready, 1 = not started. gvenzl: 0 = ready, 1 = not ready, 2 = starting.
+// health is the exit code of the health script: 0 = ready, 1 = not started.
 func health(e environment) int {
 	text, err := os.ReadFile(e.stateFile())
 	if err != nil {
@@ -120,11 +117,8 @@ func health(e environment) int {
 	if _, err := fmt.Sscan(string(text), &pid, &phase); err != nil || !alive(pid) {
 		return 1
 	}
-	switch {
-	case phase == phaseReady:
+	if phase == phaseReady {
 		return 0 // over bequeath: whether there is a listener is not seen
-	case e.gvenzl:
-		return 2
 	}
 	return 1
 }

@@ -120,55 +120,43 @@ func TestACreationTakesItsTime(t *testing.T) {
 
 func TestHealthFollowsTheStart(t *testing.T) {
 	port := "127.0.0.1:18521"
-	for name, c := range map[string]struct {
-		gvenzl  bool
-		holding int
-	}{"Oracle": {false, 1}, "gvenzl": {true, 2}} {
-		t.Run(name, func(t *testing.T) {
-			vars := map[string]string{"STANDIN_LISTEN": port, "STANDIN_NEVER_READY": "true", "ORACLE_PASSWORD": "x"}
-			e := image(t, vars)
-			e.gvenzl = c.gvenzl
-			if got := health(e); got != 1 {
-				t.Errorf("before the start: %d", got)
-			}
-			held := run(t, e)
-			for deadline := time.Now().Add(2 * time.Minute); !exists(e.stateFile()) && time.Now().Before(deadline); {
-				time.Sleep(time.Millisecond)
-			}
-			if got := health(e); got != c.holding {
-				t.Errorf("while it starts: %d, want %d", got, c.holding)
-			}
-			held.end(t)
-			vars["STANDIN_NEVER_READY"] = ""
-			e = image(t, vars)
-			e.gvenzl = c.gvenzl
-			db := run(t, e)
-			db.await(t)
-			if got := health(e); got != 0 {
-				t.Errorf("ready: %d", got)
-			}
-			db.end(t)
-			if got := health(e); got != 1 {
-				t.Errorf("after the end: %d", got)
-			}
-		})
+	vars := map[string]string{"STANDIN_LISTEN": port, "STANDIN_NEVER_READY": "true"}
+	e := image(t, vars)
+	if got := health(e); got != 1 {
+		t.Errorf("before the start: %d", got)
+	}
+	held := run(t, e)
+	for deadline := time.Now().Add(2 * time.Minute); !exists(e.stateFile()) && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+	}
+	if got := health(e); got != 1 {
+		t.Errorf("while it starts: %d, want 1", got)
+	}
+	held.end(t)
+	vars["STANDIN_NEVER_READY"] = ""
+	e = image(t, vars)
+	db := run(t, e)
+	db.await(t)
+	if got := health(e); got != 0 {
+		t.Errorf("ready: %d", got)
+	}
+	db.end(t)
+	if got := health(e); got != 1 {
+		t.Errorf("after the end: %d", got)
 	}
 }
 
 func TestWhatImagesRefuse(t *testing.T) {
 	for name, c := range map[string]struct {
-		env    map[string]string
-		gvenzl bool
-		want   string
+		env  map[string]string
+		want string
 	}{
-		"no password for gvenzl":  {map[string]string{}, true, "ORACLE_PASSWORD must be set"},
-		"no password":             {map[string]string{"ORACLE_PWD": ""}, false, "ORACLE_PWD must be set"},
-		"a SID that is too long":  {map[string]string{"ORACLE_EDITION": "enterprise", "ORACLE_SID": "ABCDEFGHIJKLM"}, false, "at most 12"},
-		"a parameter of no sense": {map[string]string{"INIT_SGA_SIZE": "many"}, false, "ORA-02017"},
+		"no password":             {map[string]string{"ORACLE_PWD": ""}, "ORACLE_PWD must be set"},
+		"a SID that is too long":  {map[string]string{"ORACLE_EDITION": "enterprise", "ORACLE_SID": "ABCDEFGHIJKLM"}, "at most 12"},
+		"a parameter of no sense": {map[string]string{"INIT_SGA_SIZE": "many"}, "ORA-02017"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := image(t, c.env)
-			e.gvenzl = c.gvenzl
 			err := start(t.Context(), e, &output.Buffer{})
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v, want %q", err, c.want)
@@ -196,17 +184,15 @@ func TestOracleFreeNeedsSu(t *testing.T) {
 	for name, c := range map[string]struct {
 		set     uint64
 		edition string
-		gvenzl  bool
 		good    bool
 	}{
-		"as added":                  {added, "free", false, true},
-		"without AUDIT_WRITE":       {added &^ (1 << unix.CAP_AUDIT_WRITE), "free", false, false},
-		"Enterprise without any":    {0, "enterprise", false, true},
-		"an image of gvenzl's":      {0, "free", true, true},
-		"privileges are not raised": {0, "free", false, false},
+		"as added":                  {added, "free", true},
+		"without AUDIT_WRITE":       {added &^ (1 << unix.CAP_AUDIT_WRITE), "free", false},
+		"Enterprise without any":    {0, "enterprise", true},
+		"privileges are not raised": {0, "free", false},
 	} {
 		e := image(t, map[string]string{"ORACLE_EDITION": c.edition})
-		e.gvenzl, e.capabilities = c.gvenzl, func() (uint64, error) { return c.set, nil }
+		e.capabilities = func() (uint64, error) { return c.set, nil }
 		err := e.checkProcess()
 		if (err == nil) != c.good || err != nil && !strings.Contains(err.Error(), "su: Authentication failure") {
 			t.Errorf("%s: %v", name, err)

@@ -61,7 +61,6 @@ func start(ctx context.Context, e environment, out io.Writer) error {
 
 type environment struct {
 	get       func(string) string
-	gvenzl    bool
 	openFiles func() (uint64, error) // the hard limit; nil = that of this process
 	// capabilities are those that programs with setuid can have; nil = those of this process.
 	capabilities func() (uint64, error)
@@ -87,7 +86,7 @@ func (e environment) checkProcess() error {
 	if hard > mostOpenFiles {
 		return errors.New("library initialization failed - unable to allocate file descriptor table - out of memory")
 	}
-	if e.gvenzl || !e.free() {
+	if !e.free() {
 		return nil
 	}
 	return e.su()
@@ -156,18 +155,14 @@ func (e environment) sid() (string, error) {
 }
 
 func (e environment) pdb() string {
-	first, _, _ := strings.Cut(e.get("ORACLE_DATABASE"), ",")
-	switch {
-	case e.gvenzl && first != "":
-		return strings.ToUpper(first)
-	case e.free():
+	if e.free() {
 		return standin.DefaultPDB
 	}
 	return strings.ToUpper(e.or("ORACLE_PDB", "ORCLPDB1"))
 }
 
 func (e environment) free() bool {
-	return e.gvenzl || strings.EqualFold(e.or("ORACLE_EDITION", standin.EditionFree), standin.EditionFree)
+	return strings.EqualFold(e.or("ORACLE_EDITION", standin.EditionFree), standin.EditionFree)
 }
 
 func (e environment) config(out io.Writer) (standin.Config, error) {
@@ -180,25 +175,20 @@ func (e environment) config(out io.Writer) (standin.Config, error) {
 		return standin.Config{}, err
 	}
 	host = e.or("STANDIN_HOST", host)
-	password := "ORACLE_PWD"
-	if e.gvenzl {
-		password = "ORACLE_PASSWORD"
-	}
-	if e.get(password) == "" {
-		return standin.Config{}, fmt.Errorf("%s must be set", password)
+	if e.get("ORACLE_PWD") == "" {
+		return standin.Config{}, errors.New("ORACLE_PWD must be set")
 	}
 	is := func(name string) bool { return strings.EqualFold(e.get(name), "true") }
 	c := standin.Config{
 		Data: e.or("STANDIN_DATA", "/opt/oracle/oradata"), Home: e.get("ORACLE_HOME"), Base: e.or("ORACLE_BASE", "/opt/oracle"),
-		SID: sid, PDB: e.pdb(), Host: host, Password: e.get(password), Edition: standin.EditionEnterprise,
+		SID: sid, PDB: e.pdb(), Host: host, Password: e.get("ORACLE_PWD"), Edition: standin.EditionEnterprise,
 		Listen: e.or("STANDIN_LISTEN", ":1521"), Parameters: map[string]string{}, Now: time.Now, Out: out,
 		Autotasks: 3 * time.Minute,
 		Direct:    standin.DirectConfig{AnyMount: is("STANDIN_ANY_MOUNT")}, Faults: standin.Faults{Fallback: is("STANDIN_FALLBACK")},
 	}
 	if e.free() {
 		c.Edition = standin.EditionFree
-	}
-	if !e.free() || e.gvenzl {
+	} else {
 		c.ListenerHost = "0.0.0.0"
 	}
 	for variable, parameter := range map[string][2]string{ // name, unit

@@ -45,7 +45,7 @@ func supervision(t *testing.T, volume, host, address string, env ...string) *sup
 	program := func(name string) []string { return []string{"/usr/bin/env", envAct + "=" + name, self} }
 	out := &output.Buffer{}
 	return &supervised{out: out, o: supervise.Options{
-		RunDir: t.TempDir(), DataDirectory: volume, Distribution: runfile.DistributionOracle, SID: "FREE", ProductRoot: base,
+		RunDir: t.TempDir(), DataDirectory: volume, SID: "FREE", ProductRoot: base,
 		StartCommand: program("runOracle.sh"), HealthCommand: program("checkDBStatus.sh"), Hostname: host, Listener: address,
 		StartupTimeout: 2 * time.Minute, ShutdownTimeout: 20 * time.Second, HealthInterval: 20 * time.Millisecond, HeartbeatInterval: 20 * time.Millisecond,
 		Env: append([]string{

@@ -52,10 +52,8 @@ func plain(text string) string {
 
 // publicImage is the name of an image that everybody may know; others are the user's.
 func publicImage(image string) string {
-	for _, prefix := range []string{"container-registry.oracle.com/database/", "docker.io/gvenzl/", "gvenzl/", "ghcr.io/gvenzl/"} {
-		if strings.HasPrefix(image, prefix) {
-			return plain(image)
-		}
+	if strings.HasPrefix(image, "container-registry.oracle.com/database/") {
+		return plain(image)
 	}
 	if image == "" {
 		return "none: a database that runs elsewhere"
