@@ -84,11 +84,8 @@ databases that exist.`,
 	fs.BoolVar(&o.DirectNFS, "direct-nfs", false, "switch Oracle's own NFS client on; off without it")
 	fs.StringVar(&f.plan, "plan", "", "plan file; with --direct-nfs the NFS servers in it are probed first")
 	fs.StringVar(&o.SID, "sid", "", "SID of the instance")
-	fs.StringVar(&o.OracleHome, "oracle-home", "",
-		"Oracle home (default $ORACLE_HOME, else the newest in /opt/oracle/product)")
 	fs.DurationVar(&o.StartupTimeout, "startup-timeout", 45*time.Minute, "time until the database must be ready")
 	fs.DurationVar(&o.ShutdownTimeout, "shutdown-timeout", 2*time.Minute, "time for SHUTDOWN IMMEDIATE")
-	fs.DurationVar(&o.HealthInterval, "health-interval", 5*time.Second, "time between two runs of the health script")
 	fs.StringVar(&o.Listener, "listener", "localhost:1521",
 		"address at which a database that is ready takes connections; empty means that only the health script decides")
 	fs.BoolVar(&f.check, "check", false, "only check whether the database of --run-dir is ready")
@@ -132,8 +129,8 @@ func (f *databaseFlags) run(ctx context.Context, a *app, out io.Writer, env []st
 		return cli.BadInputf("--data is empty; name the directory that the volume is mounted at")
 	case (o.RedoDirectory == "") != (o.RedoExport == "") || o.RedoExport != "" && o.Export == "":
 		return cli.BadInputf("--redo and --redo-export belong together, and with --export; write all three")
-	case o.StartupTimeout <= 0 || o.ShutdownTimeout <= 0 || o.HealthInterval <= 0:
-		return cli.BadInputf("--startup-timeout, --shutdown-timeout and --health-interval must be longer than 0")
+	case o.StartupTimeout <= 0 || o.ShutdownTimeout <= 0:
+		return cli.BadInputf("--startup-timeout and --shutdown-timeout must be longer than 0")
 	}
 	if f.examine != "" {
 		return f.writeExamination(ctx, o)

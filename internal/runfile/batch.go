@@ -24,9 +24,6 @@ func BatchBucket(microseconds int64) int {
 	return min(int(math.Ceil(bucketsPerDoubling*math.Log2(float64(microseconds))-1e-9)), MaxBatchBucket)
 }
 
-// BatchBound returns the longest latency of a bucket in microseconds.
-func BatchBound(bucket int) float64 { return math.Exp2(float64(bucket) / bucketsPerDoubling) }
-
 // NewBatch makes a batch from counts by bucket. It puts the lower half of all operations into one
 // bucket, because intervals only need the slow operations.
 func NewBatch(milliseconds int64, counts []int64) Batch {

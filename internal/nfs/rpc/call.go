@@ -51,9 +51,6 @@ func (c *Call) Reset() {
 	c.Received, c.Since, c.hasXID = 0, 0, false
 }
 
-// NewXID makes the next Start take a new xid instead of retransmitting.
-func (c *Call) NewXID() { c.hasXID = false }
-
 func (c *Call) finish() { c.done <- struct{}{} }
 
 const (

@@ -14,8 +14,6 @@ const (
 	TypeSymlink   FileType = 5
 	TypeSocket    FileType = 6
 	TypeFIFO      FileType = 7
-	TypeAttrDir   FileType = 8
-	TypeNamedAttr FileType = 9
 )
 
 // Bits of the attributes that are known here (RFC 7530 section 5.6, RFC 8881 section 5.6).

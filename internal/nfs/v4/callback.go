@@ -81,11 +81,7 @@ func (o *CBLayoutRecall) Results(*xdr.Coder, Status) {}
 
 // Bits of CBRecallAny.Types (RFC 8881 section 20.6).
 const (
-	RecallReadDelegations  = 0
-	RecallWriteDelegations = 1
-	RecallDirDelegations   = 2
-	RecallFileLayouts      = 3
-	RecallBlockLayouts     = 4
+	RecallFileLayouts = 3
 )
 
 // CBRecallAny is CB_RECALL_ANY: the server wants the client to keep no more than Keep of its

@@ -52,10 +52,6 @@ func appendStateID(b []byte, s *StateID) []byte {
 	return append(b, s.Other[:]...)
 }
 
-// MaxReadHeadBytes is how many bytes of results are at most in front of the data of READ.
-// Servers that answer without a tag, as they are asked, need MaxTagBytes less.
-const MaxReadHeadBytes = 12 + MaxTagBytes + 44 + 8 + 16
-
 // ReadHead is a reply to SEQUENCE (if there was one), PUTFH and READ, up to the data.
 type ReadHead struct {
 	// Op and Status name the operation that failed first. Status OK means that none failed;

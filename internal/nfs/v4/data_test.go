@@ -137,13 +137,6 @@ func TestTheHotPathNoticesEveryTruncation(t *testing.T) {
 	}
 }
 
-func TestMaxReadHeadBytesHoldsTheLongestHead(t *testing.T) {
-	p := Compound{Tag: string(make([]byte, MaxTagBytes)), Ops: []Operation{&Sequence{}, &PutFH{}, &Read{}}}
-	if n := len(p.AppendReply(nil, OK, 3)); n != MaxReadHeadBytes {
-		t.Errorf("the head has %d bytes, MaxReadHeadBytes is %d", n, MaxReadHeadBytes)
-	}
-}
-
 func TestTheHotPathAllocatesNothing(t *testing.T) {
 	session, s, handle := goldenSession(), goldenStateID(), make([]byte, MaxHandleBytes)
 	readReply := hotReply(1, &Read{Data: []byte("abc")}, OK, 3)

@@ -10,8 +10,6 @@ const (
 
 	// WantNoDeleg is OPEN4_SHARE_ACCESS_WANT_NO_DELEG, in Open.Access of NFSv4.1 only.
 	WantNoDeleg = 0x0400
-	// WantDelegMask covers all wishes for a delegation.
-	WantDelegMask = 0xFF00
 )
 
 // CreateHow is createmode4, with NoCreate for OPEN4_NOCREATE.
@@ -47,10 +45,8 @@ const (
 // Bits of Open.Flags.
 const (
 	// OpenConfirmNeeded is OPEN4_RESULT_CONFIRM.
-	OpenConfirmNeeded    = 0x02
-	OpenLockTypePOSIX    = 0x04
-	OpenPreserveUnlinked = 0x08
-	OpenMayNotifyLock    = 0x20
+	OpenConfirmNeeded = 0x02
+	OpenLockTypePOSIX = 0x04
 )
 
 // DelegationType is open_delegation_type4.

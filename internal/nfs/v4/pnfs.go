@@ -5,7 +5,6 @@ import "github.com/nfsbench/nfsbench/internal/nfs/xdr"
 // Layout types (RFC 8881 section 3.3.13, RFC 8435, RFC 8154).
 const (
 	LayoutFiles     = 1
-	LayoutOSD2      = 2
 	LayoutBlock     = 3
 	LayoutFlexFiles = 4
 	LayoutSCSI      = 5

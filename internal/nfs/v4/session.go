@@ -2,13 +2,12 @@ package v4
 
 import "github.com/nfsbench/nfsbench/internal/nfs/xdr"
 
-// Directions of BindConnToSession. The first four are asked for; a reply has DirFore,
+// Directions of BindConnToSession. The first three are asked for; a reply has DirFore,
 // DirBack, or DirBoth, which has the number of DirForeOrBoth.
 const (
 	DirFore       = 1
 	DirBack       = 2
 	DirForeOrBoth = 3
-	DirBackOrBoth = 7
 	DirBoth       = 3
 )
 
@@ -44,15 +43,12 @@ func (o *BindConnToSession) Results(c *xdr.Coder, s Status) {
 
 // Bits of ExchangeID.Flags and ExchangeID.Granted (RFC 8881 section 18.35).
 const (
-	ExchangeMovedRefer      = 0x00000001
-	ExchangeMovedMigration  = 0x00000002
-	ExchangeBindPrincipal   = 0x00000100
-	ExchangeUseNonPNFS      = 0x00010000
-	ExchangeUsePNFSMDS      = 0x00020000
-	ExchangeUsePNFSDS       = 0x00040000
-	ExchangeMaskPNFS        = 0x00070000
-	ExchangeUpdateConfirmed = 0x40000000
-	ExchangeConfirmed       = 0x80000000
+	ExchangeMovedRefer = 0x00000001
+	ExchangeUseNonPNFS = 0x00010000
+	ExchangeUsePNFSMDS = 0x00020000
+	ExchangeUsePNFSDS  = 0x00040000
+	ExchangeMaskPNFS   = 0x00070000
+	ExchangeConfirmed  = 0x80000000
 )
 
 // Implementation is nfs_impl_id4: who made the other side. It is for people only.
@@ -167,9 +163,7 @@ func (s *CallbackSecurity) code(c *xdr.Coder) {
 
 // Bits of CreateSession.Flags.
 const (
-	SessionPersist      = 1
 	SessionConnBackChan = 2
-	SessionConnRDMA     = 4
 )
 
 // CreateSession is CREATE_SESSION.
@@ -285,8 +279,6 @@ func (o *ReclaimComplete) Results(*xdr.Coder, Status) {}
 // Bits of SequenceHead.Flags: SEQ4_STATUS (RFC 8881 section 18.46).
 const (
 	SeqCBPathDown              = 0x0001
-	SeqCBGSSExpiring           = 0x0002
-	SeqCBGSSExpired            = 0x0004
 	SeqExpiredAllStateRevoked  = 0x0008
 	SeqExpiredSomeStateRevoked = 0x0010
 	SeqAdminStateRevoked       = 0x0020
@@ -294,9 +286,6 @@ const (
 	SeqLeaseMoved              = 0x0080
 	SeqRestartReclaimNeeded    = 0x0100
 	SeqCBPathDownSession       = 0x0200
-	SeqBackchannelFault        = 0x0400
-	SeqDevIDChanged            = 0x0800
-	SeqDevIDDeleted            = 0x1000
 )
 
 // SequenceHead are the results of SEQUENCE.

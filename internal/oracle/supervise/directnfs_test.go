@@ -212,10 +212,6 @@ func TestTheHomeIsFoundWhereTheImageDoesNotNameIt(t *testing.T) {
 	if !strings.Contains(i.out.String(), "home "+newer) {
 		t.Errorf("the database does not see its home: %s", i.out)
 	}
-	i.o.OracleHome = i.home
-	if got := i.o.findHome(); got != i.home {
-		t.Errorf("home %q, want the one that was said", got)
-	}
 }
 
 func TestTheVolumeIsLookedAtBeforeTheDatabaseStarts(t *testing.T) {

@@ -29,7 +29,6 @@ type Options struct {
 	// Listener is the address at which a database that is ready takes connections; empty = its
 	// health script alone says whether it is ready.
 	Listener      string
-	OracleHome    string   // empty = $ORACLE_HOME, else the one below ProductRoot
 	ProductRoot   string   // where images install; empty = /opt/oracle/product
 	StartCommand  []string // empty = that of Oracle's images
 	HealthCommand []string // empty = that of Oracle's images; 0 means ready
@@ -124,10 +123,10 @@ func (o Options) program(name string) string {
 	return name
 }
 
-// findHome returns the Oracle home: what was said, else the variable of the
-// image, else the newest below the folder in which images install.
+// findHome returns the Oracle home: the variable of the image, else the newest below the folder in
+// which images install.
 func (o Options) findHome() string {
-	if home := cmp.Or(o.OracleHome, o.lookup("ORACLE_HOME")); home != "" {
+	if home := o.lookup("ORACLE_HOME"); home != "" {
 		return home
 	}
 	homes, _ := filepath.Glob(filepath.Join(o.ProductRoot, "*", "*", "bin", "oracle"))
