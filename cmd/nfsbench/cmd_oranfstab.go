@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 	"unicode"
 
@@ -21,163 +20,19 @@ import (
 const maxOranfstabBytes = 1 << 20
 
 // newOranfstabCommand groups what can be done with an oranfstab file.
-func newOranfstabCommand(a *app) *cobra.Command {
+func newOranfstabCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "oranfstab",
-		Short: "Check and write oranfstab, the file that configures Oracle Direct NFS",
-		Long: `Check and write oranfstab, the file that configures Oracle Direct NFS.
+		Short: "Check oranfstab, the file that configures Oracle Direct NFS",
+		Long: `Check oranfstab, the file that configures Oracle Direct NFS.
 
 Oracle reads $ORACLE_HOME/dbs/oranfstab, else /etc/oranfstab, and does not say
 what is wrong with it: it hangs at startup, or uses the kernel NFS client.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: cli.RequireSubcommand,
 	}
-	cmd.AddCommand(newOranfstabLintCommand(), newOranfstabRenderCommand(a), newOranfstabFmtCommand(a))
+	cmd.AddCommand(newOranfstabLintCommand())
 	return cmd
-}
-
-func newOranfstabFmtCommand(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "fmt FILE",
-		Short: "Print an oranfstab in its canonical form",
-		Long: `Print an oranfstab in its canonical form: lower case keys in the order that is
-known to work, one blank between words, no comments. FILE may be - for standard
-input. A file with errors is refused; "nfsbench oranfstab lint" explains them.`,
-		Example: "  nfsbench oranfstab fmt /etc/oranfstab > oranfstab.new",
-		Args:    oneFile("FILE"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			src, err := cli.ReadInput(cmd.Context(), cmd.InOrStdin(), args[0], "oranfstab", maxOranfstabBytes)
-			if err != nil {
-				return cli.BadInput(err)
-			}
-			file, err := oranfstab.Parse(src)
-			if err != nil {
-				return cli.BadInputf("read %s: %w; 'nfsbench oranfstab lint' explains it", cli.DisplayName(args[0]), err)
-			}
-			text, err := oranfstab.Render(file)
-			if err != nil {
-				return err
-			}
-			if regexp.MustCompile(`(?m)^\s*#`).Match(src) {
-				a.log.Warn("Comments are not kept", "file", cli.DisplayName(args[0]))
-			}
-			_, err = io.WriteString(cmd.OutOrStdout(), text)
-			return err
-		},
-	}
-}
-
-// renderFlags describe one server block.
-type renderFlags struct {
-	server                         oranfstab.Server
-	paths, locals, exports, mounts []string
-	timeoutSeconds                 int32
-}
-
-func newOranfstabRenderCommand(a *app) *cobra.Command {
-	var flags renderFlags
-	cmd := &cobra.Command{
-		Use:   "render --server NAME --path ADDRESS --export PATH --mount PATH",
-		Short: "Print an oranfstab for one server",
-		Long: `Print an oranfstab for one server. Values that would make another file than the
-flags say are refused; what is allowed but doubtful is logged as a warning.
-
-The first --local belongs to the first --path, and so on; give none, or as many
-as there are paths. The same holds for --export and --mount.`,
-		Example: `  nfsbench oranfstab render --server nas1 --path 10.0.1.100 \
-    --export /vol/oradata --mount /u02/oradata
-
-  nfsbench oranfstab render --server nas1 --nfs-version nfsv3 \
-    --local 10.0.1.10 --path 10.0.1.100 \
-    --local 10.0.2.10 --path 10.0.2.100 \
-    --export /vol/oradata --mount /u02/oradata \
-    --export /vol/redo --mount /u03/redo > oranfstab`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			server, err := flags.build(cmd.Flags().Changed("mnt-timeout"))
-			if err != nil {
-				return cli.BadInput(err)
-			}
-			text, err := oranfstab.Render(oranfstab.File{Servers: []oranfstab.Server{server}})
-			if err != nil {
-				return cli.BadInput(err)
-			}
-			for _, p := range oranfstab.Lint([]byte(text)) {
-				a.log.Warn("Doubtful line", "line", p.Line, "code", p.Code, "message", p.Message, "oracle", p.Effect)
-			}
-			_, err = io.WriteString(cmd.OutOrStdout(), text)
-			return err
-		},
-	}
-	flags.register(cmd)
-	return cmd
-}
-
-func (r *renderFlags) register(cmd *cobra.Command) {
-	f := cmd.Flags()
-	// Arrays, not slices: pflag reads slices as CSV and drops what follows a line
-	// break, so that Render would not see what it has to refuse.
-	f.StringVar(&r.server.Name, "server", "", "label of the server; its full host name with Kerberos")
-	f.StringArrayVar(&r.paths, "path", nil, "address of the server, up to 4 times")
-	f.StringArrayVar(&r.locals, "local", nil, "address of this host for the path of the same rank")
-	f.StringArrayVar(&r.exports, "export", nil, "exported directory, repeatable")
-	f.StringArrayVar(&r.mounts, "mount", nil, "where the export of the same rank is mounted")
-	f.BoolVar(&r.server.DontRoute, "dontroute", false, "do not let the operating system route")
-	f.StringVar((*string)(&r.server.Version), "nfs-version", "",
-		"nfsv3, nfsv4, nfsv4.1 or pnfs (Oracle's default is nfsv3)")
-	f.StringVar((*string)(&r.server.SecurityDefault), "security-default", "",
-		"sys, krb5, krb5i or krb5p (Oracle's default is sys)")
-	f.Int32Var(&r.timeoutSeconds, "mnt-timeout", oranfstab.DefaultMountTimeoutSeconds,
-		"seconds to wait for a mount; written only if set")
-	f.StringVar(&r.server.Management, "management", "", "address for SNMP, if it is not that of the server")
-	f.StringVar(&r.server.Community, "community", "", "SNMP community (Oracle's default is public)")
-}
-
-// build pairs the lists. What the values may be is Render's business.
-func (r *renderFlags) build(timeoutSet bool) (oranfstab.Server, error) {
-	s := r.server
-	switch {
-	case s.Name == "":
-		return s, errors.New("--server is missing; give the server a label")
-	case len(r.paths) == 0:
-		return s, errors.New("--path is missing; give an address of the server")
-	case len(r.exports) == 0:
-		return s, errors.New("--export is missing; give the exported directory")
-	}
-	s.Version = oranfstab.Version(strings.ToLower(string(s.Version)))
-	s.SecurityDefault = oranfstab.Security(strings.ToLower(string(s.SecurityDefault)))
-	if timeoutSet {
-		s.MountTimeoutSeconds = &r.timeoutSeconds
-	}
-	if n := len(r.locals); n != 0 && n != len(r.paths) {
-		return s, fmt.Errorf("--local is given %s and --path %s; give a local for each path, or none", count(n, "time"),
-			count(len(r.paths), "time"))
-	}
-	for i, p := range r.paths {
-		pair := oranfstab.PathPair{Path: p}
-		if len(r.locals) > 0 {
-			pair.Local = r.locals[i]
-		}
-		s.Paths = append(s.Paths, pair)
-	}
-	if len(r.exports) != len(r.mounts) {
-		return s, fmt.Errorf("--export is given %s and --mount %s; give a mount for each export",
-			count(len(r.exports), "time"), count(len(r.mounts), "time"))
-	}
-	for i, e := range r.exports {
-		s.Exports = append(s.Exports, oranfstab.Export{Path: e, Mount: r.mounts[i]})
-	}
-	return s, nil
-}
-
-// oneFile takes one argument, which the usage calls so.
-func oneFile(name string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
-		if len(args) != 1 {
-			return fmt.Errorf("%d files are named; give one %s, or - for standard input", len(args), name)
-		}
-		return nil
-	}
 }
 
 // lintReport is the JSON output of the lint command.

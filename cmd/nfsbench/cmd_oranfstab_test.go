@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -16,7 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nfsbench/nfsbench/internal/cli"
-	"github.com/nfsbench/nfsbench/internal/oranfstab"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -67,57 +65,20 @@ func TestOranfstabTranscripts(t *testing.T) {
 		stdin  string
 		args   []string
 	}{
-		"lint-mistakes":  {"errors are shown under their line and fail", "", []string{"lint", mistakes}},
-		"lint-warnings":  {"warnings pass", "", []string{"lint", warnings, clean}},
-		"lint-strict":    {"warnings fail on request", "", []string{"lint", "--strict", warnings}},
-		"lint-json":      {"scripts read JSON, with an empty list for a clean file", "", []string{"lint", "--output", "json", clean, warnings}},
-		"lint-stdin":     {"a pipe has no name, and control characters do not reach the terminal", "\ufeffserver:\t\x1b[31mnas\r\n", []string{"lint", "-"}},
-		"lint-no-file":   {"bad usage", "", []string{"lint"}},
-		"lint-missing":   {"nothing is done if one file cannot be read", "", []string{"lint", mistakes, "testdata/none"}},
-		"lint-output":    {"an unknown format is bad usage", "", []string{"lint", "--output", "xml", clean}},
-		"fmt":            {"canonical order, no comments", "", []string{"fmt", warnings}},
-		"fmt-mistakes":   {"a file with errors is refused", "", []string{"fmt", mistakes}},
-		"fmt-two":        {"one file at a time", "", []string{"fmt", clean, clean}},
-		"render":         {"the smallest file", "", []string{"render", "--server", "nas1", "--path", "10.0.1.1", "--export", "/a", "--mount", "/b"}},
-		"render-all":     {"everything that has a flag", "", renderAll()},
-		"render-inject":  {"a line break in a value is refused", "", []string{"render", "--server", "nas1", "--path", "10.0.1.1\nuid: 0", "--export", "/a", "--mount", "/b"}},
-		"render-locals":  {"a local for some paths is a mistake", "", []string{"render", "--server", "nas1", "--path", "10.0.1.1", "--path", "10.0.2.1", "--local", "10.0.1.2", "--export", "/a", "--mount", "/b"}},
-		"render-mounts":  {"an export needs its mount", "", []string{"render", "--server", "nas1", "--path", "10.0.1.1", "--export", "/a"}},
-		"render-nothing": {"the first missing flag is named", "", []string{"render"}},
-		"render-pnfs":    {"what lint calls an error is refused", "", []string{"render", "--server", "nas1.example.com", "--path", "10.0.1.1", "--export", "/a", "--mount", "/b", "--nfs-version", "pNFS", "--security-default", "krb5"}},
-		"help-lint":      {"the help has examples", "", []string{"lint", "--help"}},
-		"help-render":    {"the help has examples", "", []string{"render", "--help"}},
-		"help-fmt":       {"the help has examples", "", []string{"fmt", "--help"}},
+		"lint-mistakes": {"errors are shown under their line and fail", "", []string{"lint", mistakes}},
+		"lint-warnings": {"warnings pass", "", []string{"lint", warnings, clean}},
+		"lint-strict":   {"warnings fail on request", "", []string{"lint", "--strict", warnings}},
+		"lint-json":     {"scripts read JSON, with an empty list for a clean file", "", []string{"lint", "--output", "json", clean, warnings}},
+		"lint-stdin":    {"a pipe has no name, and control characters do not reach the terminal", "\ufeffserver:\t\x1b[31mnas\r\n", []string{"lint", "-"}},
+		"lint-no-file":  {"bad usage", "", []string{"lint"}},
+		"lint-missing":  {"nothing is done if one file cannot be read", "", []string{"lint", mistakes, "testdata/none"}},
+		"lint-output":   {"an unknown format is bad usage", "", []string{"lint", "--output", "xml", clean}},
+		"help-lint":     {"the help has examples", "", []string{"lint", "--help"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			golden(t, name, transcript(t, tc.stdin, append([]string{"oranfstab"}, tc.args...)...))
 		})
-	}
-}
-
-func renderAll() []string {
-	return []string{
-		"render", "--server", "nas1.example.com",
-		"--local", "10.0.1.2", "--path", "10.0.1.1", "--local", "10.0.2.2", "--path", "10.0.2.1",
-		"--dontroute", "--nfs-version", "NFSv4", "--security-default", "KRB5", "--mnt-timeout", "60",
-		"--management", "10.9.9.9", "--community", "backup",
-		"--export", "/a", "--mount", "/b", "--export", "/c,d", "--mount", "/e",
-	}
-}
-
-func TestDoubtfulLinesOfARenderedFileAreLogged(t *testing.T) {
-	var out, errOut bytes.Buffer
-	args := []string{"oranfstab", "render", "--log-format", "json", "--server", "nas1", "--path", "nas1", "--export", "/a", "--mount", "/b"}
-	if code := run(args, nil, &out, &errOut); code != cli.ExitOK {
-		t.Fatalf("exit code %d: %s", code, errOut.String())
-	}
-	var entry struct{ Level, Code string }
-	if err := json.Unmarshal(errOut.Bytes(), &entry); err != nil {
-		t.Fatalf("%v in %q", err, errOut.String())
-	}
-	if entry.Level != "WARN" || entry.Code != string(oranfstab.CodeHostName) {
-		t.Errorf("logged %+v, want a warning about the host name", entry)
 	}
 }
 

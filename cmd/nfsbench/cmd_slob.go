@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -50,3 +51,13 @@ executed, and passwords are not printed.`,
 
 // maxSLOBConfBytes is far above any real file.
 const maxSLOBConfBytes = 1 << 20
+
+// oneFile takes one argument, which the usage calls so.
+func oneFile(name string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return fmt.Errorf("%d files are named; give one %s, or - for standard input", len(args), name)
+		}
+		return nil
+	}
+}

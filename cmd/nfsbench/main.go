@@ -67,7 +67,7 @@ Exit codes: 0 done, 1 the run failed or what was checked is not good,
 	root.PersistentFlags().StringVar(&level, "log-level", "info", "least level to log: debug, info, warn or error")
 	root.PersistentFlags().StringVar(&format, "log-format", "text", "how to log to stderr: text or json")
 	root.AddCommand(
-		newOranfstabCommand(a), newLoadCommand(a), newCleanCommand(a), newServeCommand(a),
+		newOranfstabCommand(), newLoadCommand(a), newCleanCommand(a), newServeCommand(a),
 		newCollectCommand(a), newSurveyCommand(a), newReportCommand(a), newCompareCommand(a), newSLOBCommand(),
 		newDatabaseCommand(a), newInstallCommand(a), newPermissionsCommand(a),
 	)
