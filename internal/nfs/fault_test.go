@@ -347,7 +347,7 @@ func TestPartsOfALargeReadAreUnderWayTogether(t *testing.T) {
 	})}
 	c := start(t, s, nil, "127.0.0.1", "127.0.0.2")
 	f := c.OpenFile(FileHandle(s.AddFile("data", randomBytes(8192))))
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	if _, err := f.ReadAt(ctx, make([]byte, 8192), 0); err != nil {
 		t.Error(err)
@@ -404,13 +404,13 @@ func waitFor(t *testing.T, done func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	for !done() {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			t.Fatal("it did not happen within 10 s")
+			t.Fatal("it did not happen within 2 minutes")
 		}
 	}
 }

@@ -11,9 +11,9 @@ import (
 )
 
 func TestReadAtAllocatesNothing(t *testing.T) {
-	for name, size := range map[string]int{"8 KiB": 8 << 10, "1 MiB": 1 << 20, "4 MiB in parts": 4 << 20} {
+	for name, size := range map[string]int{"8 KiB": 8 << 10, "64 KiB": 64 << 10, "256 KiB in parts": 256 << 10} {
 		t.Run(name, func(t *testing.T) {
-			s := &nfstest.Server{}
+			s := &nfstest.Server{MaxTransfer: 64 << 10}
 			c := start(t, s, nil, "127.0.0.1", "127.0.0.2")
 			f := c.OpenFile(FileHandle(s.AddFile("data", make([]byte, size))))
 			p, ctx := make([]byte, size), t.Context()
@@ -97,7 +97,7 @@ func TestAStreamAllocatesNothingForAnOperation(t *testing.T) {
 	for name, tc := range map[string]struct {
 		size  int
 		write bool
-	}{"read 8 KiB": {8 << 10, false}, "read 1 MiB": {1 << 20, false}, "write 8 KiB": {8 << 10, true}, "write 1 MiB": {1 << 20, true}} {
+	}{"read 8 KiB": {8 << 10, false}, "read 256 KiB": {256 << 10, false}, "write 8 KiB": {8 << 10, true}, "write 256 KiB": {256 << 10, true}} {
 		t.Run(name, func(t *testing.T) {
 			server := &nfstest.Server{}
 			c := start(t, server, nil, "127.0.0.1", "127.0.0.2")

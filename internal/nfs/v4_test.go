@@ -62,6 +62,10 @@ func config4(s *nfs4test.Server, v Version, change func(*Config), addresses ...s
 	return cfg
 }
 
+// patient lets a client wait for an answer longer than any test takes: what comes to an end
+// did not wait for one.
+func patient(c *Config) { c.CallTimeout = time.Hour }
+
 func create4(tb testing.TB, c *Client, name string) *File {
 	tb.Helper()
 	f, err := c.Create(tb.Context(), c.Root(), name, 0o600, true)
@@ -195,9 +199,9 @@ func TestNFSv4CommitSendsAgainWhatARestartLost(t *testing.T) {
 func TestNFSv4FileIOAllocatesNothing(t *testing.T) {
 	for _, v := range versions() {
 		t.Run(string(v), func(t *testing.T) {
-			for _, size := range []int{8 << 10, 1 << 20, 4 << 20} {
-				t.Run(fmt.Sprint(size), func(t *testing.T) {
-					c := mount4(t, &nfs4test.Server{}, v, here, there)
+			for name, size := range map[string]int{"8 KiB": 8 << 10, "64 KiB": 64 << 10, "256 KiB in parts": 256 << 10} {
+				t.Run(name, func(t *testing.T) {
+					c := mount4(t, &nfs4test.Server{MaxTransfer: 64 << 10}, v, here, there)
 					f := create4(t, c, "data")
 					p, ctx := make([]byte, size), t.Context()
 					assertNoAllocs(t, func() error { _, err := f.WriteAt(ctx, p, 0, FileSync); return err })
@@ -458,7 +462,7 @@ func TestCloseLeavesNoGoroutine(t *testing.T) {
 		t.Run(string(v), func(t *testing.T) {
 			s := &nfs4test.Server{LeaveState: true, Delegate: true}
 			s.Start(t, here, there)
-			c, err := Dial(t.Context(), config4(s, v, func(c *Config) { c.CallTimeout = time.Second }, here, there))
+			c, err := Dial(t.Context(), config4(s, v, patient, here, there))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -469,15 +473,13 @@ func TestCloseLeavesNoGoroutine(t *testing.T) {
 			}
 			s.Kill(here)
 			s.Kill(there)
-			if _, err := c.NewStream(t.Context(), StreamConfig{Slots: 1, BlockBytes: 1}); err == nil {
+			short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer cancel()
+			if _, err := c.NewStream(short, StreamConfig{Slots: 1, BlockBytes: 1}); err == nil {
 				t.Error("a stream without server")
 			}
-			began := time.Now()
 			if err := c.Close(); err != nil {
 				t.Error(err)
-			}
-			if d := time.Since(began); d > 10*farewellTimeout {
-				t.Errorf("Close took %v", d)
 			}
 			if _, err := f.ReadAt(t.Context(), make([]byte, 1), 0); err == nil {
 				t.Error("a read after Close")
@@ -491,7 +493,7 @@ func TestCloseLeavesNoGoroutine(t *testing.T) {
 func noGoroutine(t *testing.T, of string) {
 	t.Helper()
 	buf := make([]byte, 1<<20)
-	for range 200 {
+	for range 6000 {
 		text := string(buf[:runtime.Stack(buf, true)])
 		if !strings.Contains(text, of) {
 			return

@@ -19,7 +19,7 @@ type Callback struct {
 // ErrNoBackChannel says that no session has a connection for callbacks.
 var ErrNoBackChannel = errors.New("no back channel")
 
-// ErrNoReply says that the connection ended, or five seconds passed, without a reply.
+// ErrNoReply says that the connection ended, or a minute passed, without a reply.
 var ErrNoReply = errors.New("no reply to the callback")
 
 // Callbacks returns all callbacks so far.
@@ -135,7 +135,7 @@ func (s *Server) exchange(c *client, o v4.Operation) error {
 
 	h := rpc.CallHeader{XID: xid, Program: program, Version: v4.CallbackVersion, Procedure: v4.CallbackProcCompound}
 	over.write(call.Append(xdr.Append(make([]byte, rpc.RecordMarkBytes), &h)))
-	timer := time.NewTimer(5 * time.Second)
+	timer := time.NewTimer(time.Minute)
 	defer timer.Stop()
 	select {
 	case in, ok := <-reply:

@@ -110,9 +110,9 @@ func TestASampleIsTheDifferenceOfTwoMoments(t *testing.T) {
 	}
 }
 
-func TestADayHasAsManyBatchesAsAMinute(t *testing.T) {
+func TestThreeHoursHaveAsManyBatchesAsAMinute(t *testing.T) {
 	for seconds, want := range map[int]struct{ batches, length, last int }{
-		5: {5, 1, 1}, 32: {32, 1, 1}, 33: {17, 2, 1}, 60: {30, 2, 2}, 100: {25, 4, 4}, 86_400: {22, 4096, 384},
+		5: {5, 1, 1}, 32: {32, 1, 1}, 33: {17, 2, 1}, 60: {30, 2, 2}, 100: {25, 4, 4}, 10_800: {22, 512, 48},
 	} {
 		r := New(1)
 		var now, before Snapshot

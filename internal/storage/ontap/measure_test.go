@@ -1,3 +1,5 @@
+//go:build measure
+
 package ontap_test
 
 import (
@@ -19,7 +21,7 @@ import (
 
 const beServer = "NFSBENCH_TEST_BE_ONTAP"
 
-// serveAnArray is what TestASampleIsCheap does as its own child: the array is in another
+// serveAnArray is what TestMeasureASample does as its own child: the array is in another
 // process, so that its work is not counted as ours.
 func serveAnArray(t *testing.T) {
 	t.Helper()
@@ -38,7 +40,7 @@ func serveAnArray(t *testing.T) {
 
 func startServer(tb testing.TB) *ontap.Source {
 	tb.Helper()
-	cmd := exec.CommandContext(tb.Context(), os.Args[0], "-test.run=^TestASampleIsCheap$")
+	cmd := exec.CommandContext(tb.Context(), os.Args[0], "-test.run=^TestMeasureASample$")
 	cmd.Env = append(os.Environ(), beServer+"=1")
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -80,7 +82,7 @@ func cpu(tb testing.TB) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-func TestASampleIsCheap(t *testing.T) {
+func TestMeasureASample(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(beServer) != "" {
 		serveAnArray(t)

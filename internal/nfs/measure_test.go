@@ -1,0 +1,23 @@
+//go:build measure
+
+package nfs
+
+import (
+	"testing"
+	"time"
+
+	"github.com/nfsbench/nfsbench/test/nfs4test"
+)
+
+// TestMeasureClosingWithADeadDataServer: its good-bye may take the time of one that nobody
+// takes, not that of a call.
+func TestMeasureClosingWithADeadDataServer(t *testing.T) {
+	x := startChecked(t, &nfs4test.Server{LeaveState: true}, striped2)
+	x.d.during(t, x.s, func() {})
+	x.Kill(dsAddress(1))
+	begun := time.Now()
+	x.close(t)
+	if took := time.Since(begun); took > 3*farewellTimeout {
+		t.Errorf("closing took %v", took)
+	}
+}
