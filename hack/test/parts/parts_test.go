@@ -99,15 +99,16 @@ unit  test needs=a,b skip=^TestReal ./nfs
 unit  test race ./nfs/deep
 unit  test ./...
 gate  test needs=b,c run=^TestGate parallel=8 ./e2e
-e2e   rest minutes=8 again skip=^TestGate ./e2e charts
+e2e   rest minutes=8 skip=^TestGate ./e2e charts
 mod   rest module ./mod
 real  rest run=^TestReal ./nfs
+amount measure ./amount
 `
 
 func sampleTable(t *testing.T) *table {
 	t.Helper()
 	tree := fstest.MapFS{"hack/test/parts.txt": {Data: []byte(sample)}}
-	for _, dir := range []string{"nfs", "nfs/deep", "nfs/deep/er", "e2e", "mod", "queue", "x/testdata", ".git"} {
+	for _, dir := range []string{"nfs", "nfs/deep", "nfs/deep/er", "e2e", "mod", "amount", "queue", "x/testdata", ".git"} {
 		tree[dir+"/a_test.go"] = &fstest.MapFile{}
 	}
 	table, err := readTable(tree)
@@ -120,12 +121,13 @@ func sampleTable(t *testing.T) *table {
 func TestRowsRunTheFoldersThatTheyNameMostSpecifically(t *testing.T) {
 	table := sampleTable(t)
 	for part, want := range map[string][]string{
-		"lint": nil,
-		"unit": {". 0 0 -skip ^TestReal ./nfs", ". 1 0 -race ./nfs/deep", ". 0 0 ./nfs/deep/er ./queue"},
-		"gate": {". 0 0 -run ^TestGate -parallel 8 ./e2e"},
-		"e2e":  {". 0 1 -skip ^TestGate ./e2e"},
-		"mod":  {"./mod 0 0 ./..."},
-		"real": {". 0 0 -run ^TestReal ./nfs"},
+		"lint":   nil,
+		"unit":   {". 0 -skip ^TestReal ./nfs", ". 1 -race ./nfs/deep", ". 0 ./nfs/deep/er ./queue"},
+		"gate":   {". 0 -run ^TestGate -parallel 8 ./e2e"},
+		"e2e":    {". 0 -skip ^TestGate ./e2e"},
+		"mod":    {"./mod 0 ./..."},
+		"real":   {". 0 -run ^TestReal ./nfs"},
+		"amount": {". 0 ./amount"},
 	} {
 		got, err := table.arguments(part)
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
@@ -136,7 +138,7 @@ func TestRowsRunTheFoldersThatTheyNameMostSpecifically(t *testing.T) {
 	if diff := cmp.Diff([]string{"a", "b"}, needs); diff != "" || err != nil {
 		t.Errorf("needs (-want +got):\n%s%v", diff, err)
 	}
-	for tier, want := range map[string]string{"test": "lint unit gate", "rest": "e2e mod real", "all": "lint unit gate e2e mod real"} {
+	for tier, want := range map[string]string{"test": "lint unit gate", "rest": "e2e mod real", "measure": "amount", "all": "lint unit gate e2e mod real"} {
 		got, err := table.list(tier)
 		if strings.Join(got, " ") != want || err != nil {
 			t.Errorf("tier %s: %v (%v), want %s", tier, got, err, want)
@@ -157,7 +159,7 @@ func TestAWrongTableIsRefusedWithItsLine(t *testing.T) {
 			}
 		})
 	}
-	if _, err := sampleTable(t).arguments("nowhere"); err == nil || !strings.Contains(err.Error(), "the parts are lint unit") {
+	if _, err := sampleTable(t).arguments("nowhere"); err == nil || !strings.Contains(err.Error(), "the parts are lint unit gate e2e mod real amount") {
 		t.Errorf("error %v for an unknown part, want the names of the parts", err)
 	}
 }

@@ -20,9 +20,11 @@ type row struct {
 	minutes    int
 	module     bool
 	cgo        bool
-	again      bool           // a test that fails runs once more
 	run, skip  *regexp.Regexp // nil: every test, none
 }
+
+// tiers are the gate, the tests that it leaves out, and what measures instead of testing.
+var tiers = []string{"test", "rest", "measure"} //nolint:gochecknoglobals // never written
 
 // table is all rows, and the folders of the tree that hold tests.
 type table struct {
@@ -52,8 +54,8 @@ func readTable(tree fs.FS) (*table, error) {
 }
 
 func parseRow(words []string) (row, error) {
-	if len(words) < 2 || words[1] != "test" && words[1] != "rest" {
-		return row{}, fmt.Errorf("%q: want a part and its tier, test or rest", strings.Join(words, " "))
+	if len(words) < 2 || !slices.Contains(tiers, words[1]) {
+		return row{}, fmt.Errorf("%q: want a part and its tier, %s", strings.Join(words, " "), strings.Join(tiers, ", "))
 	}
 	r := row{part: words[0], tier: words[1]}
 	for _, w := range words[2:] {
@@ -78,8 +80,6 @@ func (r *row) add(word string) (err error) {
 		r.options = append(r.options, "-p", "1")
 	case word == "module":
 		r.module = true
-	case word == "again":
-		r.again = true
 	case !isOption:
 		r.inputs = append(r.inputs, word)
 	case name == "needs":
@@ -173,12 +173,12 @@ func (t *table) foldersOf(r *row) []string {
 func (t *table) list(tier string) ([]string, error) {
 	var names []string
 	for _, r := range t.rows {
-		if (tier == "all" || r.tier == tier) && !slices.Contains(names, r.part) {
+		if (r.tier == tier || tier == "all" && r.tier != "measure") && !slices.Contains(names, r.part) {
 			names = append(names, r.part)
 		}
 	}
 	if names == nil {
-		return nil, fmt.Errorf("no part in tier %q: use test, rest or all", tier)
+		return nil, fmt.Errorf("no part in tier %q: use %s or all", tier, strings.Join(tiers, ", "))
 	}
 	return names, nil
 }
@@ -192,7 +192,11 @@ func (t *table) part(name string) ([]*row, error) {
 		}
 	}
 	if rows == nil {
-		all, _ := t.list("all")
+		var all []string
+		for _, tier := range tiers {
+			names, _ := t.list(tier)
+			all = append(all, names...)
+		}
 		return nil, fmt.Errorf("unknown part %q; the parts are %s", name, strings.Join(all, " "))
 	}
 	return rows, nil
@@ -215,22 +219,18 @@ func (t *table) arguments(name string) ([]string, error) {
 	rows, err := t.part(name)
 	var lines []string
 	for _, r := range rows {
-		folder, packages := ".", t.foldersOf(r)
+		folder, packages, cgo := ".", t.foldersOf(r), "0"
 		if len(packages) == 0 {
 			continue
 		}
 		if r.module {
 			folder, packages = packages[0], []string{"./..."}
 		}
-		options := slices.Concat([]string{folder, digit(r.cgo), digit(r.again)}, r.options)
+		if r.cgo {
+			cgo = "1"
+		}
+		options := slices.Concat([]string{folder, cgo}, r.options)
 		lines = append(lines, fields(slices.Concat(options, packages)...))
 	}
 	return lines, err
-}
-
-func digit(on bool) string {
-	if on {
-		return "1"
-	}
-	return "0"
 }
