@@ -47,7 +47,10 @@ func TestFaultsOfTwoManagersDisturbNoRun(t *testing.T) {
 	second := c.otherLeader(t, first)
 	endings := time.Now() // from here until the kill, two managers end
 	send(t, pid, syscall.SIGCONT)
-	deposed := time.Now().Add(2 * time.Second) // it ends at its next heartbeat
+	poll(t, endsWithin, func() (bool, string) {
+		return syscall.Kill(pid, 0) != nil, "the manager that was frozen goes on although another leads"
+	})
+	deposed := time.Now()
 	c.phase(t, begin(), v1alpha1.PhasePreparing, endsWithin)
 	begin()
 	t.Logf("leader %s is killed: %s", second.identity, c.phases(t, runs))

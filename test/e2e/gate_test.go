@@ -32,7 +32,7 @@ func TestGateRawBenchmarkOverTwoLIFs(t *testing.T) {
 
 	done := p.succeeded(t, b)
 	t.Run("the numbers are honest", func(t *testing.T) { honest(t, done, 2*100e6) })
-	t.Run("both paths carry half", func(t *testing.T) { balanced(t, done, 2) })
+	t.Run("both paths carry bytes", func(t *testing.T) { balanced(t, done, 2) })
 	t.Run("blocks were verified", func(t *testing.T) { verified(t, done) })
 	t.Run("bytes were read", func(t *testing.T) { directions(t, done, true, false) })
 	t.Run("the status shows the oranfstab", func(t *testing.T) { usedOranfstab(t, done, p.array) })
@@ -75,12 +75,12 @@ func TestGateManagerKilledInMidRunLosesNothing(t *testing.T) {
 	p := newCluster(t).plot(t, 1)
 	b := p.run(t, lasting(10))
 	p.phase(t, b, v1alpha1.PhaseRunning, 2*time.Minute)
-	began := p.onePod(t, b)
+	killed := time.Now()
 	p.killManager(t)
 	done := p.undisturbed(t, b)
 	load := p.results(t, done)[0].Clients[0].Load
-	if start := load.Spans[0].Start; start.After(began.CreationTimestamp.Add(30 * time.Second)) {
-		t.Errorf("the load began at %v, its first pod at %v: it ran twice", start, began.CreationTimestamp)
+	if start := load.Spans[0].Start; start.After(killed) {
+		t.Errorf("the load began at %v, and the managers were killed at %v, when it ran: it ran twice", start, killed)
 	}
 	p.noFiles(t)
 }
@@ -133,9 +133,9 @@ spec:
     metrics: [Throughput]
 `
 
-// TestGateSuiteFindsTheSlowerLink runs a suite on the real Argo Workflows, to its
+// TestGateSuiteComparesTwoLinks runs a suite on the real Argo Workflows, to its
 // comparison.
-func TestGateSuiteFindsTheSlowerLink(t *testing.T) {
+func TestGateSuiteComparesTwoLinks(t *testing.T) {
 	w := newSuiteWorld(t)
 	s := w.apply(t, twoLinks, w.array(t, "gate", 225, "100mbit", "50mbit"))
 	done := w.ends(t, s, 5*time.Minute)
@@ -145,13 +145,9 @@ func TestGateSuiteFindsTheSlowerLink(t *testing.T) {
 	if done.Status.Phase != v1alpha1.SuiteSucceeded || !meta.IsStatusConditionTrue(done.Status.Conditions, v1alpha1.ConditionReady) {
 		t.Errorf("the suite is %s", suiteState(done))
 	}
-	if len(done.Status.Comparisons) != 1 {
-		t.Fatalf("%d comparisons, not one: %+v", len(done.Status.Comparisons), done.Status.Comparisons)
-	}
-	line := done.Status.Comparisons[0]
-	t.Logf("%s: %s, impact %s %%, p %s", line.Cell, line.Outcome, line.ImpactPercent, line.P)
-	if pairs := len(w.table(t, done).Comparisons[0].Impacts); line.Cell != "half" || pairs != 3 || line.Outcome != v1alpha1.OutcomeWorse {
-		t.Errorf("half of the link is not found to be worse: %+v", line)
+	w.sameAsComputed(t, done, map[string][]v1alpha1.Outcome{"half": {v1alpha1.OutcomeWorse}})
+	if pairs := len(w.table(t, done).Comparisons[0].Impacts); pairs != 3 {
+		t.Errorf("%d pairs were compared, not 3", pairs)
 	}
 	if done.Status.ResultRef == nil {
 		t.Error("the suite has no record")

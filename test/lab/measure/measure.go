@@ -45,17 +45,17 @@ type Wanted struct {
 
 // AtMost expects no more than an amount.
 func AtMost(most float64) Wanted {
-	return Wanted{fmt.Sprintf("at most %g", most), func(m float64) bool { return m <= most }}
+	return Wanted{fmt.Sprintf("at most %.4g", most), func(m float64) bool { return m <= most }}
 }
 
 // AtLeast expects no less than an amount.
 func AtLeast(least float64) Wanted {
-	return Wanted{fmt.Sprintf("at least %g", least), func(m float64) bool { return m >= least }}
+	return Wanted{fmt.Sprintf("at least %.4g", least), func(m float64) bool { return m >= least }}
 }
 
 // Between expects an amount within two bounds.
 func Between(least, most float64) Wanted {
-	return Wanted{fmt.Sprintf("%g to %g", least, most), func(m float64) bool { return least <= m && m <= most }}
+	return Wanted{fmt.Sprintf("%.4g to %.4g", least, most), func(m float64) bool { return least <= m && m <= most }}
 }
 
 // Record records the values of an amount of which nothing is expected.
