@@ -72,6 +72,7 @@ func keepFiles(p *runfile.Plan) { p.Workload.Raw.KeepFiles = true }
 type running struct {
 	t      *testing.T
 	began  time.Time
+	paths  int
 	result chan *runfile.Load
 	watch  *watch
 
@@ -83,7 +84,7 @@ type running struct {
 // start begins a run; finish must follow.
 func start(t *testing.T, p runfile.Plan) *running {
 	t.Helper()
-	r := &running{t: t, began: time.Now(), result: make(chan *runfile.Load, 1), changed: make(chan struct{}), watch: newWatch()}
+	r := &running{t: t, began: time.Now(), paths: len(p.Engine.Channels), result: make(chan *runfile.Load, 1), changed: make(chan struct{}), watch: newWatch()}
 	runner, err := loadgen.New(loadgen.Options{
 		Plan: p, Now: time.Now, Sink: r, Usage: func() (time.Duration, int64) { return 0, 0 },
 		Open: func(ctx context.Context) (target.Target, error) {
@@ -127,6 +128,15 @@ func (r *running) Load(*runfile.Load) error { return nil }
 func (r *running) await(span string) {
 	r.t.Helper()
 	r.waitSpan("is in "+span, func(now string) bool { return now == span })
+}
+
+// underLoad waits until the run measures and every path carries bytes.
+func (r *running) underLoad() {
+	r.t.Helper()
+	r.await(runfile.SpanMeasure)
+	for i := range r.paths {
+		r.watch.carries(r.t, i)
+	}
 }
 
 // in returns the span that the run is in.
