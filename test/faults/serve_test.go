@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -58,7 +57,7 @@ func (s *served) start() {
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
-	waitFor(s.t, 30*time.Second, "the server answers", func() bool {
+	waitFor(s.t, "the server answers", func() bool {
 		nc, err := net.Dial("tcp", s.listen[len(s.listen)-1])
 		if err != nil {
 			return false

@@ -63,7 +63,7 @@ func (w *watch) now(channel int) runfile.Channel {
 // until waits for counters of a channel that please ok.
 func (w *watch) until(t *testing.T, channel int, what string, ok func(runfile.Channel) bool) {
 	t.Helper()
-	waitFor(t, time.Minute, what, func() bool { return ok(w.now(channel)) })
+	waitFor(t, what, func() bool { return ok(w.now(channel)) })
 }
 
 // moved is what a channel has carried.
@@ -120,13 +120,13 @@ func took(t *testing.T, what string, since time.Time, most time.Duration) {
 }
 
 // waitFor waits for something that happens by itself.
-func waitFor(t *testing.T, limit time.Duration, what string, done func() bool) {
+func waitFor(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	ticker := time.NewTicker(10 * time.Millisecond)
 	defer ticker.Stop()
-	for deadline := time.Now().Add(limit); !done(); <-ticker.C {
+	for deadline := time.Now().Add(patience); !done(); <-ticker.C {
 		if time.Now().After(deadline) {
-			t.Fatalf("%s: not within %v", what, limit)
+			t.Fatalf("%s: not within %v", what, patience)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 func TestOneSlowIOAmongOthersCostsNoConnection(t *testing.T) {
 	t.Parallel()
-	const timeout = 6
+	const timeout = 24
 	var on atomic.Bool
 	s := &nfstest.Server{Delay: func(c nfstest.Call) time.Duration {
 		if isData(c) && on.CompareAndSwap(true, false) {
