@@ -52,7 +52,7 @@ func capacityOf(t *testing.T, b *v1alpha1.NFSBenchmark) v1alpha1.CapacityStatus 
 func TestMeasureCapacityOfALink(t *testing.T) {
 	p := newPlot(t, 1)
 	b := p.create(t, p.benchmark("capacity", gen.Link("100M", 1500), within50ms))
-	p.phase(t, b, v1alpha1.PhaseSucceeded, 10*time.Minute)
+	p.phase(t, b, v1alpha1.PhaseSucceeded)
 	q := capacityOf(t, p.cleanedUp(t, b))
 	measure.Expect(t, "capacity", "of what the link carries", measure.Between(0.8, 1.03), float64(q.OperationsPerSecond)/eightKiOfALink)
 	measure.Outcome(t, "what limits it", q.LimitedBy, judge.LimitWire)
@@ -62,7 +62,7 @@ func TestMeasureCapacityOfALink(t *testing.T) {
 func TestCapacityOfTwoClientsIsFoundTogether(t *testing.T) {
 	p := newPlot(t, 1)
 	b := p.create(t, p.benchmark("capacity", gen.Link("100M", 1500), gen.Clients(2), within50ms))
-	p.phase(t, b, v1alpha1.PhaseSucceeded, 15*time.Minute)
+	p.phase(t, b, v1alpha1.PhaseSucceeded)
 	done := p.cleanedUp(t, b)
 	q := capacityOf(t, done)
 	measure.Expect(t, "capacity of two clients", "of what the link carries", measure.Between(0.8, 1.03), float64(q.OperationsPerSecond)/eightKiOfALink)

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -291,7 +290,7 @@ func trimLines(s string) string {
 
 func resultStays(t *testing.T, c *cluster, b *v1alpha1.NFSBenchmark) {
 	t.Helper()
-	poll(t, 30*time.Second, func() (bool, string) {
+	poll(t, func() (bool, string) {
 		left, err := c.labelled(t.Context(), b.Namespace)
 		return err == nil && slices.Equal(left, []string{"configmaps " + b.Status.ResultRef.Name}), strings.Join(left, ", ")
 	})

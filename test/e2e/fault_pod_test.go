@@ -65,7 +65,7 @@ func killLoader(p *plot, span string, mods ...gen.Mod) (*v1alpha1.NFSBenchmark, 
 // keeps what it knows.
 func (p *plot) crashed(t *testing.T, b *v1alpha1.NFSBenchmark, words ...string) (*v1alpha1.NFSBenchmark, runfile.Load) {
 	t.Helper()
-	failed := p.finished(t, b, endsWithin)
+	failed := p.finished(t, b)
 	wantFailure(t, failed, runfile.FailureLoaderCrashed, words...)
 	load := p.results(t, failed)[0].Clients[0].Load
 	if !load.Partial || load.Failure == nil || load.Failure.Code != runfile.FailureLoaderCrashed {
@@ -88,7 +88,7 @@ func killWaiting(p *plot) {
 	pods[1].await(t, runfile.SpanWait)
 	send(t, victim, syscall.SIGKILL)
 	send(t, held, syscall.SIGCONT) // it is to be told to stop
-	failed := p.finished(t, b, endsWithin)
+	failed := p.finished(t, b)
 	wantFailure(t, failed, runfile.FailureLoaderCrashed, "killed by signal 9", "last seen in "+runfile.SpanWait)
 	p.cleanedUp(t, b)
 	p.noFiles(t)

@@ -26,7 +26,7 @@ func TestGateRawBenchmarkOverTwoLIFs(t *testing.T) {
 		w.Jobs, w.Depth, w.BlockSize = 4, 1, new(resource.MustParse("256Ki"))
 		b.Spec.Expect = &v1alpha1.Expect{MinWirePercent: &least}
 	}))
-	running := p.phase(t, b, v1alpha1.PhaseRunning, 2*time.Minute)
+	running := p.phase(t, b, v1alpha1.PhaseRunning)
 	t.Run("the collector may touch one object only", func(t *testing.T) { oneObjectOnly(t, p.cluster, running) })
 	t.Run("the loader has no token", func(t *testing.T) { noToken(t, p.cluster, running) })
 
@@ -46,7 +46,7 @@ func TestGateRawBenchmarkOverTwoLIFs(t *testing.T) {
 func TestGateDeniedExportIsExplained(t *testing.T) {
 	p := newPlot(t, 1)
 	b := p.run(t, gen.Export(p.denied, p.lifs...))
-	failed := p.finished(t, b, endsWithin)
+	failed := p.finished(t, b)
 	wantFailure(t, failed, runfile.FailureAccessDenied, p.denied, "export policy")
 	p.cleanedUp(t, b)
 	hasEvents(t, p.cluster, failed, "Failed")
@@ -61,7 +61,7 @@ func TestGateDeniedExportIsExplained(t *testing.T) {
 func TestGateDeletingARunningBenchmarkLeavesNothing(t *testing.T) {
 	p := newPlot(t, 1)
 	b := p.run(t, lasting(120))
-	p.phase(t, b, v1alpha1.PhaseRunning, 2*time.Minute)
+	p.phase(t, b, v1alpha1.PhaseRunning)
 	haveFiles(t, p.array, p.ns)
 	p.gone(t, b)
 	p.noFiles(t)
@@ -74,7 +74,7 @@ func TestGateDeletingARunningBenchmarkLeavesNothing(t *testing.T) {
 func TestGateManagerKilledInMidRunLosesNothing(t *testing.T) {
 	p := newCluster(t).plot(t, 1)
 	b := p.run(t, lasting(10))
-	p.phase(t, b, v1alpha1.PhaseRunning, 2*time.Minute)
+	p.phase(t, b, v1alpha1.PhaseRunning)
 	killed := time.Now()
 	p.killManager(t)
 	done := p.undisturbed(t, b)
@@ -138,7 +138,7 @@ spec:
 func TestGateSuiteComparesTwoLinks(t *testing.T) {
 	w := newSuiteWorld(t)
 	s := w.apply(t, twoLinks, w.array(t, "gate", 225, "100mbit", "50mbit"))
-	done := w.ends(t, s, 5*time.Minute)
+	done := w.ends(t, s)
 	all := w.benchmarks(t, s)
 	ranOnce(t, all, 2, 3)
 	oneAtATime(t, all)

@@ -47,7 +47,7 @@ func TestKernelNodeSuiteComparesNFSAndDirectNFS(t *testing.T) {
 	a := newArray(t)
 	w := newSuiteWorld(t)
 	s := w.apply(t, nfsAndDNFS, lab.Array{LIFs: a.lifs, Export: a.export})
-	done := w.ends(t, s, 4*patience)
+	done := w.ends(t, s)
 	all := w.benchmarks(t, s)
 	ranOnce(t, all, 2, 2)
 	oneAtATime(t, all)

@@ -48,7 +48,7 @@ func TestPNFSSuiteOfTheSixTests(t *testing.T) {
 	if err := w.Create(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	done := w.ends(t, s, 20*time.Minute)
+	done := w.ends(t, s)
 	all := w.benchmarks(t, s)
 	ranOnce(t, all, 6, 2)
 	for _, b := range all {

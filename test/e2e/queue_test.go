@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"testing"
-	"time"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -16,11 +15,11 @@ func TestTwoBenchmarksOnOneTargetTakeTurns(t *testing.T) {
 	p := newPlot(t, 2)
 	c := p.cluster
 	first := p.run(t)
-	c.until(t, first, time.Minute, "the start", func(b *v1alpha1.NFSBenchmark) bool { return b.Status.StartTime != nil })
+	c.until(t, first, "the start", func(b *v1alpha1.NFSBenchmark) bool { return b.Status.StartTime != nil })
 	other := c.namespace(t)
 	second := c.create(t, p.benchmark("second", gen.In(other), gen.Export(p.export, p.lifs[1]), directory(other)))
 
-	queued := c.phase(t, second, v1alpha1.PhaseQueued, time.Minute)
+	queued := c.phase(t, second, v1alpha1.PhaseQueued)
 	want := v1alpha1.QueueStatus{Position: 1, Behind: "a benchmark of another namespace"} // whose names are not told
 	if q := queued.Status.Queue; q == nil || *q != want {
 		t.Errorf("queue is %+v, not %+v", q, want)
@@ -81,7 +80,7 @@ func TestSuspendHoldsARunBackAndStopsIt(t *testing.T) {
 	p := newPlot(t, 1)
 	needNodeHere(t, p.cluster)
 	b := p.run(t, lasting(60), gen.Suspended)
-	held := p.until(t, b, time.Minute, "reason Suspended", func(b *v1alpha1.NFSBenchmark) bool {
+	held := p.until(t, b, "reason Suspended", func(b *v1alpha1.NFSBenchmark) bool {
 		return reasonOf(b) == v1alpha1.ReasonSuspended
 	})
 	if held.Status.Phase != v1alpha1.PhasePending || held.Status.StartTime != nil {
@@ -95,7 +94,7 @@ func TestSuspendHoldsARunBackAndStopsIt(t *testing.T) {
 	p.running(t, b, 1)[0].measured(t)
 	p.patch(t, b, `{"spec":{"suspend":true}}`)
 
-	cancelled := p.phase(t, b, v1alpha1.PhaseCancelled, time.Minute)
+	cancelled := p.phase(t, b, v1alpha1.PhaseCancelled)
 	mustSay(t, cancelled.Status.Message, "suspend", "partial")
 	partialResult(t, p.cluster, cancelled, runfile.FailureCancelled)
 	p.cleanedUp(t, b)

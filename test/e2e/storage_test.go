@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -182,7 +181,7 @@ func TestArrayThatRefusesIsExplained(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := c.create(t, gen.Benchmark(name, append([]gen.Mod{gen.In(ns), w.export(), quick}, tc.mods...)...))
-			failed := c.finished(t, b, 2*time.Minute)
+			failed := c.finished(t, b)
 			wantFailure(t, failed, tc.reason, tc.word)
 			cond := meta.FindStatusCondition(failed.Status.Conditions, v1alpha1.ConditionPreflightPassed)
 			if cond == nil || cond.Status != metav1.ConditionFalse || cond.Reason != tc.reason {

@@ -121,11 +121,11 @@ func (w *suiteWorld) suite(t *testing.T, s *v1alpha1.NFSBenchmarkSuite) *v1alpha
 
 // reaches waits for a state of the suite. One that ends otherwise is not waited
 // for.
-func (w *suiteWorld) reaches(t *testing.T, s *v1alpha1.NFSBenchmarkSuite, limit time.Duration, what string, reached func(*v1alpha1.NFSBenchmarkSuite) bool) *v1alpha1.NFSBenchmarkSuite {
+func (w *suiteWorld) reaches(t *testing.T, s *v1alpha1.NFSBenchmarkSuite, what string, reached func(*v1alpha1.NFSBenchmarkSuite) bool) *v1alpha1.NFSBenchmarkSuite {
 	t.Helper()
 	var now *v1alpha1.NFSBenchmarkSuite
 	known := map[string]bool{}
-	poll(t, limit, func() (bool, string) {
+	poll(t, func() (bool, string) {
 		before := now
 		now = w.suite(t, s)
 		for _, p := range suiteProblems(before, now) {
@@ -155,9 +155,9 @@ func suiteProblems(before, now *v1alpha1.NFSBenchmarkSuite) []string {
 }
 
 // ends waits for the end of a suite's run, whichever.
-func (w *suiteWorld) ends(t *testing.T, s *v1alpha1.NFSBenchmarkSuite, limit time.Duration) *v1alpha1.NFSBenchmarkSuite {
+func (w *suiteWorld) ends(t *testing.T, s *v1alpha1.NFSBenchmarkSuite) *v1alpha1.NFSBenchmarkSuite {
 	t.Helper()
-	done := w.reaches(t, s, limit, "the end", func(s *v1alpha1.NFSBenchmarkSuite) bool { return s.Status.Phase.IsFinished() })
+	done := w.reaches(t, s, "the end", func(s *v1alpha1.NFSBenchmarkSuite) bool { return s.Status.Phase.IsFinished() })
 	for _, b := range w.benchmarks(t, s) {
 		if b.Status.Phase == v1alpha1.PhaseSucceeded {
 			measured(t, &b)

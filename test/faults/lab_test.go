@@ -20,7 +20,7 @@ func TestAPathThatFallsSilentCostsNothing(t *testing.T) {
 	for name, kind := range map[string]string{"reads": runfile.PatternRandomRead, "writes": runfile.PatternRandomWrite} {
 		t.Run(name, func(t *testing.T) {
 			a, at := array(t, "silent")
-			r := start(t, plan(at, 20, pattern(kind)))
+			r := start(t, plan(at, 3, pattern(kind)))
 			r.underLoad()
 			cut := time.Now()
 			a.Cut(t, 2)
@@ -42,7 +42,7 @@ func TestAPathThatFallsSilentCostsNothing(t *testing.T) {
 
 func TestAnArrayThatIsSilentForLessThanTheTimeoutIsWaitedFor(t *testing.T) {
 	a, at := array(t, "hush")
-	r := start(t, plan(at, 20, callTimeout(60)))
+	r := start(t, plan(at, 3, callTimeout(60)))
 	r.underLoad()
 	a.Cut(t, 1)
 	a.Cut(t, 2)
@@ -85,7 +85,7 @@ func TestGaneshaKilledInMidRunLosesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, at := array(t, "crash")
-			r := start(t, plan(at, 20, tc.change, callTimeout(60)))
+			r := start(t, plan(at, 3, tc.change, callTimeout(60)))
 			r.await(tc.span)
 			for range 3 {
 				r.watch.carries(t, 0)

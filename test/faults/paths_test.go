@@ -20,7 +20,7 @@ func TestAPathThatIsResetInMidRunCostsNothing(t *testing.T) {
 			t.Parallel()
 			s := &nfstest.Server{}
 			s.Start(t, "127.0.0.2", "127.0.0.3")
-			r := start(t, plan(twoPaths(s), 6, pattern(p)))
+			r := start(t, plan(twoPaths(s), 2, pattern(p)))
 			r.underLoad()
 			cut := time.Now()
 			s.Kill("127.0.0.3")
@@ -61,7 +61,7 @@ func TestAPathThatStaysAwayIsNamed(t *testing.T) {
 	t.Parallel()
 	s := &nfstest.Server{}
 	s.Start(t, "127.0.0.2", "127.0.0.3")
-	r := start(t, plan(twoPaths(s), 4))
+	r := start(t, plan(twoPaths(s), 2))
 	r.underLoad()
 	cut := time.Now()
 	s.Kill("127.0.0.2")
@@ -83,7 +83,7 @@ func TestAPathThatAcknowledgesAndNeverAnswersIsLeftInTime(t *testing.T) {
 	s.Start(t, "127.0.0.1")
 	proxies := through(t, "127.0.0.1", s.Port(), "127.0.0.2", "127.0.0.3")
 	const timeout = 12
-	r := start(t, plan(twoPaths(s), 8, callTimeout(timeout)))
+	r := start(t, plan(twoPaths(s), 2, callTimeout(timeout)))
 	r.underLoad()
 	cut := time.Now()
 	resume := proxies[1].hold()
@@ -106,7 +106,7 @@ func TestBothPathsMayBeAwayForLessThanTheTimeout(t *testing.T) {
 	t.Parallel()
 	s := &nfstest.Server{}
 	s.Start(t, "127.0.0.2", "127.0.0.3")
-	r := start(t, plan(twoPaths(s), 8, callTimeout(60)))
+	r := start(t, plan(twoPaths(s), 2, callTimeout(60)))
 	r.underLoad()
 	s.Kill("127.0.0.2")
 	s.Kill("127.0.0.3")
@@ -129,7 +129,7 @@ func TestBothPathsAwayForLongerThanTheTimeoutEndTheRunInTime(t *testing.T) {
 	s := &nfstest.Server{}
 	s.Start(t, "127.0.0.2", "127.0.0.3")
 	const timeout = 10
-	r := start(t, plan(twoPaths(s), 60, callTimeout(timeout)))
+	r := start(t, plan(twoPaths(s), 20, callTimeout(timeout)))
 	r.underLoad()
 	cut := time.Now()
 	s.Kill("127.0.0.2")
