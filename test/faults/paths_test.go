@@ -129,7 +129,7 @@ func TestBothPathsAwayForLongerThanTheTimeoutEndTheRunInTime(t *testing.T) {
 	s := &nfstest.Server{}
 	s.Start(t, "127.0.0.2", "127.0.0.3")
 	const timeout = 10
-	r := start(t, plan(twoPaths(s), 20, callTimeout(timeout)))
+	r := start(t, plan(twoPaths(s), 60, callTimeout(timeout)))
 	r.underLoad()
 	cut := time.Now()
 	s.Kill("127.0.0.2")
