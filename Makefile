@@ -101,6 +101,10 @@ fuzz: ## Fuzz every parser of untrusted bytes for FUZZTIME (default 30s) each
 	@hack/fuzz.sh
 
 ##@ Measure
+.PHONY: measure
+measure: ## What depends on the speed of this machine, into a dated record; ARGS: parts
+	@hack/test.sh measure $(ARGS)
+
 .PHONY: bench
 bench: ## Measure nfsbench beside iperf3, fio and libnfs; write test/lab/records
 	hack/bench.sh

@@ -7,6 +7,10 @@
 #        hack/test.sh changed          of the parts that the gate leaves out, those with
 #                                      an input that changed since the last complete pass
 #        hack/test.sh PART... [-- ARG of go test...]
+#        hack/test.sh measure [PART...]
+#                                      what depends on speed: the parts of tier measure, or
+#                                      any parts, one test after the other. The amounts go
+#                                      into test/lab/records/measure-DATE.md
 #        hack/test.sh --list           the parts of each tier
 #
 # docs/testing.md says what each part proves. A part that fails does not keep the
@@ -31,7 +35,7 @@ list() { "$RUN_DIR/parts" list "$1"; }
 
 step() { say ""; say "== $* ($((SECONDS / 60)) min $((SECONDS % 60)) s)"; }
 
-builder='' stopping=''
+builder='' stopping='' measuring=
 finish() {
 	local code=$?
 	trap '' INT TERM
@@ -40,6 +44,7 @@ finish() {
 		step "cleaning up"
 		(source "$RUN_DIR/env" && clean_up) || code=1
 	fi
+	if [[ -n $measuring ]]; then record_amounts || code=1; fi
 	if [[ -s $RUN_DIR/results ]]; then
 		"$RUN_DIR/testsummary" ${FORBID_SKIPS:+-forbid-skips} "$RUN_DIR" || code=1
 	fi
@@ -60,6 +65,7 @@ run_part() {
 	local part=$1 began=$SECONDS code=0
 	shift
 	step "$part"
+	if [[ -n $measuring ]]; then export NFSBENCH_MEASURE=$RUN_DIR/$part.amounts; fi
 	hack/test/part.sh "$part" "$@" || code=$?
 	echo "$part $code $((SECONDS - began))" >>"$RUN_DIR/results"
 	((code < 128)) || exit "$code" # by a signal: somebody wants an end
@@ -107,27 +113,45 @@ write_record() {
 	say "recorded in $record: commit it"
 }
 
+# record_amounts writes what was measured, also when the run ended early. A second record of
+# one day goes behind the first.
+record_amounts() {
+	local file
+	file=test/lab/records/measure-$(date -u +%F).md
+	compgen -G "$RUN_DIR/*.amounts" >/dev/null || { say "nothing was measured"; return; }
+	mkdir -p "${file%/*}"
+	if [[ -e $file ]]; then echo >>"$file"; fi
+	"$RUN_DIR/measurements" "$RUN_DIR"/*.amounts | tee -a "$file"
+	say "recorded in $file"
+}
+
 what=${1:-test} parts=() args=()
 case $what in
 -h | --help) help_of "$0"; exit 0 ;;
 esac
-go build -C hack -o "$RUN_DIR/" ./test/parts ./lib/testsummary
+go build -C hack -o "$RUN_DIR/" ./test/parts ./lib/testsummary ./lib/measurements
 case $what in
 --list)
-	for tier in test rest; do echo "$tier: $(list "$tier" | tr '\n' ' ')"; done
+	for tier in test rest measure; do echo "$tier: $(list "$tier" | tr '\n' ' ')"; done
 	exit 0
 	;;
-test | all) mapfile -t parts < <(list "$what") ;;
-changed) ;;
-*)
-	while (($#)) && [[ $1 != -- ]]; do
-		"$RUN_DIR/parts" needs "$1" >/dev/null || die "see --list and --help"
-		parts+=("$1")
-		shift
-	done
-	args=("${@:2}")
+test | all)
+	mapfile -t parts < <(list "$what")
+	set --
+	;;
+changed) set -- ;;
+measure)
+	measuring=yes
+	shift
+	if [[ ${1:---} == -- ]]; then mapfile -t parts < <(list measure); fi
 	;;
 esac
+while (($#)) && [[ $1 != -- ]]; do
+	"$RUN_DIR/parts" needs "$1" >/dev/null || die "see --list and --help"
+	parts+=("$1")
+	shift
+done
+args=("${@:2}")
 trap finish EXIT
 trap 'exit 130' INT TERM
 if [[ $what == test || $what == all ]]; then build_ahead; fi

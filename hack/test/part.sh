@@ -96,23 +96,20 @@ meant() {
 jobs=$(($(nproc) + 1))
 rows=$("$parts" rows "$part" "${only[@]}") n=0 failed=0
 while read -r -a row; do
-	log=$RUN_DIR/$part.$((++n)) rerun=() options=() packages=()
-	for word in "${row[@]:3}"; do
+	log=$RUN_DIR/$part.$((++n)) options=() packages=()
+	for word in "${row[@]:2}"; do
 		if [[ $word == ./* ]]; then packages+=("$word"); else options+=("$word"); fi
 	done
 	meant "${options[@]}" || continue
-	if ((row[2] && !${#args[@]})); then # who names a test wants its first outcome
-		rerun=(--rerun-fails=1 --rerun-fails-max-failures=5 --rerun-fails-run-root-test --packages "${packages[*]}")
-		packages=()
-	fi
+	if [[ -n ${NFSBENCH_MEASURE:-} ]]; then options+=(-p 1 -parallel 1); fi # nothing runs beside what is measured
 	(
 		cd "${row[0]}"
 		CGO_ENABLED=${row[1]} "$REPO_DIR/hack/tool.sh" gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg \
-			--hide-summary=skipped --jsonfile "$log.json" "${rerun[@]}" -- -p "$jobs" -vet=off -shuffle=on \
+			--hide-summary=skipped --jsonfile "$log.json" -- -p "$jobs" -vet=off -shuffle=on \
 			-debug-actiongraph "$log.graph" "${options[@]}" "${packages[@]}" "${args[@]}"
 	) || failed=1
 done <<<"$rows"
 # Tests of other parts want a cluster whose one node is this machine.
 if [[ -n ${NFSBENCH_VMNODE:-} ]]; then hack/vm/node.sh down; fi
-if [[ -s $RUN_DIR/growth.md && $part == growth ]]; then cat "$RUN_DIR/growth.md"; fi
+if [[ -s $RUN_DIR/growth.md && $part == measure-growth ]]; then cat "$RUN_DIR/growth.md"; fi
 exit $failed

@@ -8,9 +8,8 @@
 // each part), PART.N.json (events of go test -json), PART.N.graph (the go command's
 // actions) and PART.needs (seconds until what the part needs was there).
 //
-// A test counts once for a part, however often it ran. One that failed and passed when
-// it ran again counts as passed, and is named. The program exits with 1 when
-// a part failed, or when a test was skipped and -forbid-skips is given.
+// The program exits with 1 when a part failed, or when a test was skipped and
+// -forbid-skips is given.
 package main
 
 import (
@@ -53,11 +52,10 @@ type part struct {
 	tests    map[string]*test
 }
 
-// test is the outcome of one test over all its runs.
+// test is the outcome of one test.
 type test struct {
 	pkg, name               string
 	passed, failed, skipped bool
-	again                   bool // it failed, and passed when it ran again
 	took                    time.Duration
 	said                    string // its last own line: the reason of a skip
 }
@@ -188,7 +186,7 @@ func (p *part) add(e event) {
 	}
 	switch e.Action {
 	case "pass":
-		t.passed, t.again, t.failed = true, t.again || t.failed, false
+		t.passed = true
 	case "fail":
 		t.failed = true
 	case "skip":
@@ -209,7 +207,7 @@ func (p *part) add(e event) {
 func (p *part) counts() (passed, failed, skipped int) {
 	for _, t := range p.tests {
 		switch {
-		case t.name == "" && p.below(t, (*test).hasFailed): // the package is no test of its own
+		case t.name == "" && p.failedBelow(t): // the package is no test of its own
 		case t.failed:
 			failed++
 		case t.passed:

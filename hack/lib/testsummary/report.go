@@ -43,16 +43,12 @@ func (p *part) problems(w io.Writer) {
 	for _, key := range slices.Sorted(maps.Keys(p.tests)) {
 		t := p.tests[key]
 		switch {
-		case t.name == "" && p.below(t, (*test).hasFailed):
-		case t.failed && p.below(t, func(t *test) bool { return t.failed }):
+		case t.failed && p.failedBelow(t):
 		case t.failed:
 			named = true
 			fmt.Fprintf(w, "failed:  %s: %s\n", p.name, key)
 			fmt.Fprintf(w, "         %s\n", p.repeat(t))
-		case t.again && !strings.Contains(t.name, "/"):
-			fmt.Fprintf(w, "unsteady: %s: %s failed, and passed when it ran again\n", p.name, key)
-			fmt.Fprintf(w, "         %s\n", p.repeat(t))
-		case !t.passed && t.skipped:
+		case t.skipped:
 			fmt.Fprintf(w, "not run: %s: %s: %s\n", p.name, key, t.said)
 		}
 	}
@@ -64,15 +60,12 @@ func (p *part) problems(w io.Writer) {
 	}
 }
 
-// hasFailed reports whether the test failed in any of its runs.
-func (t *test) hasFailed() bool { return t.failed || t.again }
-
-// below reports whether is holds for a test within this one, or of this package. Where
-// that one failed, it is the one to name.
-func (p *part) below(t *test, is func(*test) bool) bool {
+// failedBelow reports whether a test within this one, or of this package, has failed: then
+// that one is the one to name.
+func (p *part) failedBelow(t *test) bool {
 	for _, other := range p.tests {
 		below := strings.HasPrefix(other.name, t.name+"/") || t.name == "" && other.name != ""
-		if other.pkg == t.pkg && below && is(other) {
+		if other.pkg == t.pkg && below && other.failed {
 			return true
 		}
 	}

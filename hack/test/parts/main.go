@@ -1,12 +1,14 @@
 // Command parts reads hack/test/parts.txt, which says what each part of the tests
 // runs and in which tier.
 //
-// usage: parts list TIER        the parts of a tier (test, rest or all), in order
+// usage: parts list TIER        the parts of a tier (test, rest, measure, or all:
+//
+//	                       test and rest), in order
 //
 //	parts rows PART [./PACKAGE...]
 //	                       a line for each go test: folder of the module, value of
-//	                       CGO_ENABLED, how often a failed test runs again,
-//	                       options and packages; only those that are named, if any are
+//	                       CGO_ENABLED, options and packages; only those that are
+//	                       named, if any are
 //	parts needs PART       what must be there first
 //	parts stale COMMIT     the parts of tier rest with an input that has changed
 //	                       since, the most changed first: part, minutes, files

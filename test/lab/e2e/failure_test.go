@@ -59,7 +59,7 @@ func TestWhatCannotWorkFailsAndSaysWhy(t *testing.T) {
 	}
 	for what, f := range cases {
 		t.Run(what, func(t *testing.T) {
-			wantFailure(t, p.finished(t, f.benchmark, 2*endsWithin), f.reason, f.words...)
+			wantFailure(t, p.finished(t, f.benchmark), f.reason, f.words...)
 			p.cleanedUp(t, f.benchmark)
 		})
 	}
@@ -116,7 +116,7 @@ func TestVolumeThatIsNotNFS(t *testing.T) {
 	refused, _ := run("refused", func(*v1alpha1.NFSBenchmark) {})
 	measured, folder := run("measured", func(b *v1alpha1.NFSBenchmark) { b.Spec.Storage.Claim.NonNFS = v1alpha1.NonNFSMeasure })
 
-	wantFailure(t, c.finished(t, refused, endsWithin), runfile.FailureNotNFS, "nonNFS")
+	wantFailure(t, c.finished(t, refused), runfile.FailureNotNFS, "nonNFS")
 	done := c.succeeded(t, measured)
 	if f := finding(done, string(judge.NotNFS)); f == nil || done.Status.Validity != v1alpha1.ValiditySuspect {
 		t.Errorf("validity %s, findings %+v", done.Status.Validity, done.Status.Findings)

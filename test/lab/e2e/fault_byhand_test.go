@@ -68,7 +68,7 @@ func loseResultsOfWaiting(p *plot) {
 	pods[1].signal(t, "load", syscall.SIGSTOP)
 	pods[0].await(t, runfile.SpanWait)
 	results := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: manifest.NamesOf(b).Result}}
-	poll(t, endsWithin, func() (bool, string) {
+	poll(t, func() (bool, string) {
 		err := p.Get(t.Context(), client.ObjectKeyFromObject(results), results)
 		return err == nil && len(results.Data) > 0, "no client has published its progress"
 	})
@@ -91,7 +91,7 @@ func (p *plot) lose(t *testing.T, objects ...client.Object) {
 		}
 	}
 	for _, o := range objects {
-		poll(t, endsWithin, func() (bool, string) {
+		poll(t, func() (bool, string) {
 			err := p.Get(t.Context(), client.ObjectKeyFromObject(o), o)
 			return err == nil && o.GetUID() != before[o], o.GetName() + " is not made again"
 		})
@@ -123,7 +123,7 @@ func stop(p *plot, words []string, mod gen.Mod, span string, how func(*testing.T
 	if err := how(t, b); err != nil {
 		t.Fatal(err)
 	}
-	failed := p.finished(t, b, endsWithin)
+	failed := p.finished(t, b)
 	wantFailure(t, failed, v1alpha1.ReasonPodLost, append(words, "partial")...)
 	if span == runfile.SpanMeasure {
 		partialResult(t, p.cluster, failed, runfile.FailureCancelled)

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/gen"
@@ -32,8 +31,7 @@ func loseBothLIFs(p *plot) {
 	p.running(t, b, 1)[0].measured(t)
 	a.Cut(t, 1)
 	a.Cut(t, 2)
-	const callTimeout = 30 * time.Second // which plans give a call
-	failed := p.finished(t, b, callTimeout+endsWithin)
+	failed := p.finished(t, b)
 	a.Heal(t, 1)
 	a.Heal(t, 2)
 	if r := reasonOf(failed); r != runfile.FailureIO && r != runfile.FailureUnreachable {
@@ -71,7 +69,7 @@ func fillDisk(p *plot) {
 	if err := os.WriteFile(filepath.Join(disk, "others"), make([]byte, 150<<20), 0o600); err != nil && !errors.Is(err, syscall.ENOSPC) {
 		t.Fatal(err)
 	}
-	failed := p.finished(t, b, endsWithin)
+	failed := p.finished(t, b)
 	wantFailure(t, failed, runfile.FailureNoSpace, "space")
 	p.cleanedUp(t, b)
 	array{folder: disk}.hasNo(t, p.ns)

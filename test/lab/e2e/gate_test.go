@@ -26,13 +26,13 @@ func TestGateRawBenchmarkOverTwoLIFs(t *testing.T) {
 		w.Jobs, w.Depth, w.BlockSize = 4, 1, new(resource.MustParse("256Ki"))
 		b.Spec.Expect = &v1alpha1.Expect{MinWirePercent: &least}
 	}))
-	running := p.phase(t, b, v1alpha1.PhaseRunning, 2*time.Minute)
+	running := p.phase(t, b, v1alpha1.PhaseRunning)
 	t.Run("the collector may touch one object only", func(t *testing.T) { oneObjectOnly(t, p.cluster, running) })
 	t.Run("the loader has no token", func(t *testing.T) { noToken(t, p.cluster, running) })
 
 	done := p.succeeded(t, b)
 	t.Run("the numbers are honest", func(t *testing.T) { honest(t, done, 2*100e6) })
-	t.Run("both paths carry half", func(t *testing.T) { balanced(t, done, 2) })
+	t.Run("both paths carry bytes", func(t *testing.T) { balanced(t, done, 2) })
 	t.Run("blocks were verified", func(t *testing.T) { verified(t, done) })
 	t.Run("bytes were read", func(t *testing.T) { directions(t, done, true, false) })
 	t.Run("the status shows the oranfstab", func(t *testing.T) { usedOranfstab(t, done, p.array) })
@@ -46,7 +46,7 @@ func TestGateRawBenchmarkOverTwoLIFs(t *testing.T) {
 func TestGateDeniedExportIsExplained(t *testing.T) {
 	p := newPlot(t, 1)
 	b := p.run(t, gen.Export(p.denied, p.lifs...))
-	failed := p.finished(t, b, endsWithin)
+	failed := p.finished(t, b)
 	wantFailure(t, failed, runfile.FailureAccessDenied, p.denied, "export policy")
 	p.cleanedUp(t, b)
 	hasEvents(t, p.cluster, failed, "Failed")
@@ -61,7 +61,7 @@ func TestGateDeniedExportIsExplained(t *testing.T) {
 func TestGateDeletingARunningBenchmarkLeavesNothing(t *testing.T) {
 	p := newPlot(t, 1)
 	b := p.run(t, lasting(120))
-	p.phase(t, b, v1alpha1.PhaseRunning, 2*time.Minute)
+	p.phase(t, b, v1alpha1.PhaseRunning)
 	haveFiles(t, p.array, p.ns)
 	p.gone(t, b)
 	p.noFiles(t)
@@ -74,13 +74,13 @@ func TestGateDeletingARunningBenchmarkLeavesNothing(t *testing.T) {
 func TestGateManagerKilledInMidRunLosesNothing(t *testing.T) {
 	p := newCluster(t).plot(t, 1)
 	b := p.run(t, lasting(10))
-	p.phase(t, b, v1alpha1.PhaseRunning, 2*time.Minute)
-	began := p.onePod(t, b)
+	p.phase(t, b, v1alpha1.PhaseRunning)
+	killed := time.Now()
 	p.killManager(t)
 	done := p.undisturbed(t, b)
 	load := p.results(t, done)[0].Clients[0].Load
-	if start := load.Spans[0].Start; start.After(began.CreationTimestamp.Add(30 * time.Second)) {
-		t.Errorf("the load began at %v, its first pod at %v: it ran twice", start, began.CreationTimestamp)
+	if start := load.Spans[0].Start; start.After(killed) {
+		t.Errorf("the load began at %v, and the managers were killed at %v, when it ran: it ran twice", start, killed)
 	}
 	p.noFiles(t)
 }
@@ -133,25 +133,21 @@ spec:
     metrics: [Throughput]
 `
 
-// TestGateSuiteFindsTheSlowerLink runs a suite on the real Argo Workflows, to its
+// TestGateSuiteComparesTwoLinks runs a suite on the real Argo Workflows, to its
 // comparison.
-func TestGateSuiteFindsTheSlowerLink(t *testing.T) {
+func TestGateSuiteComparesTwoLinks(t *testing.T) {
 	w := newSuiteWorld(t)
 	s := w.apply(t, twoLinks, w.array(t, "gate", 225, "100mbit", "50mbit"))
-	done := w.ends(t, s, 5*time.Minute)
+	done := w.ends(t, s)
 	all := w.benchmarks(t, s)
 	ranOnce(t, all, 2, 3)
 	oneAtATime(t, all)
 	if done.Status.Phase != v1alpha1.SuiteSucceeded || !meta.IsStatusConditionTrue(done.Status.Conditions, v1alpha1.ConditionReady) {
 		t.Errorf("the suite is %s", suiteState(done))
 	}
-	if len(done.Status.Comparisons) != 1 {
-		t.Fatalf("%d comparisons, not one: %+v", len(done.Status.Comparisons), done.Status.Comparisons)
-	}
-	line := done.Status.Comparisons[0]
-	t.Logf("%s: %s, impact %s %%, p %s", line.Cell, line.Outcome, line.ImpactPercent, line.P)
-	if pairs := len(w.table(t, done).Comparisons[0].Impacts); line.Cell != "half" || pairs != 3 || line.Outcome != v1alpha1.OutcomeWorse {
-		t.Errorf("half of the link is not found to be worse: %+v", line)
+	w.sameAsComputed(t, done, map[string][]v1alpha1.Outcome{"half": {v1alpha1.OutcomeWorse}})
+	if pairs := len(w.table(t, done).Comparisons[0].Impacts); pairs != 3 {
+		t.Errorf("%d pairs were compared, not 3", pairs)
 	}
 	if done.Status.ResultRef == nil {
 		t.Error("the suite has no record")

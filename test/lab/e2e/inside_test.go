@@ -20,10 +20,6 @@ import (
 	"github.com/nfsbench/nfsbench/test/gen"
 )
 
-// endsWithin is how long after a fault a user may wait for its end or its
-// explanation.
-const endsWithin = 60 * time.Second
-
 // lasting sets the measured window and nothing else.
 func lasting(seconds int32) gen.Mod {
 	return func(b *v1alpha1.NFSBenchmark) { b.Spec.Run.DurationSeconds = seconds }
@@ -37,7 +33,7 @@ func baseline(seconds int32) gen.Mod {
 func (c *cluster) running(t *testing.T, b *v1alpha1.NFSBenchmark, n int) []inside {
 	t.Helper()
 	var pods []corev1.Pod
-	poll(t, time.Minute, func() (bool, string) {
+	poll(t, func() (bool, string) {
 		pods = c.loadPods(t, b)
 		return len(pods) == n, fmt.Sprintf("%d load pods, not %d; the benchmark is %s", len(pods), n, state(c.get(t, b)))
 	})
@@ -94,7 +90,7 @@ func (i inside) spans(t *testing.T) []string {
 // await waits until the loader is in a span. It looks often, for some spans last a second.
 func (i inside) await(t *testing.T, span string) {
 	t.Helper()
-	for end := time.Now().Add(90 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		seen := i.spans(t)
 		if n := len(seen); n > 0 && seen[n-1] == span {
 			return
@@ -110,7 +106,7 @@ func (i inside) await(t *testing.T, span string) {
 func (i inside) measured(t *testing.T) {
 	t.Helper()
 	i.await(t, runfile.SpanMeasure)
-	poll(t, 30*time.Second, func() (bool, string) {
+	poll(t, func() (bool, string) {
 		n := 0
 		for _, e := range i.events(t) {
 			if e.Span == runfile.SpanMeasure && e.BytesPerSecond > 0 {
@@ -125,7 +121,7 @@ func (i inside) measured(t *testing.T) {
 // seconds: what a loader that is killed leaves behind.
 func (i inside) saved(t *testing.T) {
 	t.Helper()
-	poll(t, 30*time.Second, func() (bool, string) {
+	poll(t, func() (bool, string) {
 		var load runfile.Load
 		text, err := os.ReadFile(filepath.Join(i.dir(), runfile.LoadFile))
 		if err == nil {
@@ -141,7 +137,7 @@ func (i inside) saved(t *testing.T) {
 // process waits for the one process of the pod that runs a subcommand.
 func (i inside) process(t *testing.T, subcommand string) int {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
 		if pids := processes(t, i.Pod, subcommand); len(pids) == 1 {
 			return pids[0]
 		}
@@ -168,7 +164,7 @@ func send(t *testing.T, pid int, s syscall.Signal) {
 // from one load.
 func (c *cluster) undisturbed(t *testing.T, b *v1alpha1.NFSBenchmark) *v1alpha1.NFSBenchmark {
 	t.Helper()
-	c.phase(t, b, v1alpha1.PhaseSucceeded, 2*time.Minute)
+	c.phase(t, b, v1alpha1.PhaseSucceeded)
 	done := c.cleanedUp(t, b)
 	for _, r := range c.results(t, done) {
 		cl := r.Clients[0]

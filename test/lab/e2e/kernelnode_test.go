@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -22,10 +21,6 @@ import (
 
 // kernelLabel is the label, and the taint, of the node of hack/vm/node.sh.
 const kernelLabel = "nfsbench.io/kernel-nfs"
-
-// patience is how long a run may take where the processor is emulated and its
-// host is busy.
-const patience = 6 * time.Minute
 
 // newKernelNode finds the node whose kernel mounts NFS, or skips the test where
 // there is none.
@@ -80,9 +75,9 @@ func TestKernelNodeMountsAnExportAsDeclared(t *testing.T) {
 				p := &b.Spec.Protocol
 				p.Version, p.NConnect, p.TransferSize = tc.protocol.Version, tc.protocol.NConnect, tc.protocol.TransferSize
 			}))
-			c.phase(t, b, v1alpha1.PhaseRunning, patience)
+			c.phase(t, b, v1alpha1.PhaseRunning)
 			c.saysOn(t, b, node)
-			c.phase(t, b, v1alpha1.PhaseSucceeded, patience)
+			c.phase(t, b, v1alpha1.PhaseSucceeded)
 			done := c.cleanedUp(t, b)
 			verified(t, done)
 			load, window := c.mounted(t, done)
@@ -114,7 +109,7 @@ func (c *cluster) saysOn(t *testing.T, b *v1alpha1.NFSBenchmark, node string) {
 		t.Fatalf("%d load pods; want one, on node %s", len(pods), node)
 	}
 	// A run is in phase Running as soon as its pod is, which starts its containers one by one.
-	poll(t, patience, func() (bool, string) {
+	poll(t, func() (bool, string) {
 		out, err := kubectl(t, "", "-n", b.Namespace, "logs", pods[0].Name, "-c", manifest.ContainerLoader)
 		return err == nil && strings.TrimSpace(out) != "", fmt.Sprintf("logs of the loader: %q, %v", out, err)
 	})
@@ -146,13 +141,13 @@ func TestKernelNodeMeasuresAClaimAsItIsMounted(t *testing.T) {
 	right := c.create(t, gen.Benchmark("right", gen.In(ns), gen.Claim("oradata"), onKernelNode, gen.Version(v1alpha1.NFSv41)))
 	wrong := c.create(t, gen.Benchmark("wrong", gen.In(ns), gen.Claim("oradata"), onKernelNode, gen.Version(v1alpha1.NFSv3)))
 
-	done := c.phase(t, right, v1alpha1.PhaseSucceeded, patience)
+	done := c.phase(t, right, v1alpha1.PhaseSucceeded)
 	verified(t, done)
 	if m, _ := c.mounted(t, done); m.NFSVersion != "NFSv4.1" || m.ReadSizeBytes != 64<<10 {
 		t.Errorf("the mount is %+v", m)
 	}
 
-	done = c.phase(t, wrong, v1alpha1.PhaseSucceeded, patience)
+	done = c.phase(t, wrong, v1alpha1.PhaseSucceeded)
 	cond := meta.FindStatusCondition(done.Status.Conditions, v1alpha1.ConditionProtocolVerified)
 	if cond == nil || cond.Status != metav1.ConditionFalse {
 		t.Fatalf("NFSv3 was declared, NFSv4.1 mounted, and ProtocolVerified is %+v", cond)
@@ -170,7 +165,7 @@ func TestKernelNodeExplainsAMountThatTheServerRefuses(t *testing.T) {
 	a, ns := newArray(t), c.namespace(t)
 	c.bind(t, ns, "denied", a.lifs[1], a.denied, "nfsvers=3", "nolock")
 	b := c.create(t, gen.Benchmark("denied", gen.In(ns), gen.Claim("denied"), onKernelNode))
-	failed := c.finished(t, b, patience)
+	failed := c.finished(t, b)
 	wantFailure(t, failed, v1alpha1.ReasonMountFailed, "export policy", "access denied by server", a.denied)
 	c.cleanedUp(t, b)
 }

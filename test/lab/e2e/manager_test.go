@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,7 +34,7 @@ func (c *cluster) killManager(t *testing.T) {
 	if len(old) == 0 {
 		t.Fatalf("no manager runs in namespace %s", systemNamespace)
 	}
-	poll(t, time.Minute, func() (bool, string) {
+	poll(t, func() (bool, string) {
 		for _, p := range c.managers(t) {
 			if !old[string(p.UID)] && ready(p) {
 				return true, ""

@@ -3,7 +3,6 @@ package e2e
 import (
 	"slices"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -17,9 +16,6 @@ import (
 	"github.com/nfsbench/nfsbench/test/gen"
 	"github.com/nfsbench/nfsbench/test/lab/ganesha"
 )
-
-// databasePatience is how long a run with a database may take on a busy machine.
-const databasePatience = 4 * time.Minute
 
 // TestOracleCalibratesAndKeepsItsFirstPassword calibrates, and then finds the database
 // that it made, which has another password than the Secret now.
@@ -52,7 +48,7 @@ func TestOracleCalibratesAndKeepsItsFirstPassword(t *testing.T) {
 	if err := w.Update(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	failed := w.finished(t, w.create(t, w.database("second", "kept", w.over(w.lifs[0]))), databasePatience)
+	failed := w.finished(t, w.create(t, w.database("second", "kept", w.over(w.lifs[0]))))
 	wantFailure(t, failed, runfile.FailurePassword, "ORA-01017", "Secret", "keeps its first password")
 	notReady(t, failed, runfile.FailurePassword)
 	w.secretsStay(t.Context(), t, w.ns, "first-Pa55word", "second-Pa55word")
@@ -108,7 +104,7 @@ func TestOracleThatIsNotAsDeclared(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			w := newOracleWorld(t, 1)
 			w.volume(t, tc.name, w.lifs[0])
-			done := w.finished(t, w.create(t, w.database(tc.name, tc.name, w.over(w.lifs[0]), tc.mod)), databasePatience)
+			done := w.finished(t, w.create(t, w.database(tc.name, tc.name, w.over(w.lifs[0]), tc.mod)))
 			if tc.reason != "" {
 				wantFailure(t, done, tc.reason, tc.words...)
 				notReady(t, done, tc.reason)
@@ -133,14 +129,14 @@ func TestOracleWhoseVolumeIsFull(t *testing.T) {
 	w := c.oracleWorld(t, array{lifs: full.LIFs, export: full.Export, folder: full.Data})
 	w.volume(t, "full", w.lifs[0])
 	b := w.create(t, w.database("full", "full", w.over(w.lifs[0]), slob(func(s *v1alpha1.SLOBWorkload) { s.Scale = resource.MustParse("256Mi") })))
-	wantFailure(t, w.finished(t, b, databasePatience), runfile.FailureNoSpace, "space")
+	wantFailure(t, w.finished(t, b), runfile.FailureNoSpace, "space")
 }
 
 // ran makes a benchmark with a database and returns it when it has succeeded and
 // said that a stand-in took part.
 func (w *oracleWorld) ran(t *testing.T, b *v1alpha1.NFSBenchmark) *v1alpha1.NFSBenchmark {
 	t.Helper()
-	done := w.finished(t, w.create(t, b), databasePatience)
+	done := w.finished(t, w.create(t, b))
 	if done.Status.Phase != v1alpha1.PhaseSucceeded {
 		t.Fatalf("%s", state(done))
 	}

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
@@ -78,7 +77,7 @@ func TestLoadPodsArePlacedAsTheUserAndTheAdministratorSay(t *testing.T) {
 			Select: v1alpha1.PathsExplicit, Explicit: []v1alpha1.Path{{LocalInterface: "eth0", Path: p.lifs[0]}},
 		}
 	})
-	p.phase(t, b, v1alpha1.PhaseRunning, 2*time.Minute)
+	p.phase(t, b, v1alpha1.PhaseRunning)
 	p.isPlaced(t, b)
 	// Each client connects from its own address on the interface.
 	from := map[string]bool{}
@@ -97,9 +96,9 @@ func TestAPodWithADatabaseIsPlacedToo(t *testing.T) {
 	b := w.create(t, w.database("placed", "placed", gen.Kernel, placed, calibrates, func(b *v1alpha1.NFSBenchmark) {
 		b.Spec.Storage.Claim.NonNFS = v1alpha1.NonNFSMeasure
 	}))
-	w.phase(t, b, v1alpha1.PhaseRunning, databasePatience)
+	w.phase(t, b, v1alpha1.PhaseRunning)
 	w.isPlaced(t, b)
-	if done := w.finished(t, b, databasePatience); done.Status.Phase != v1alpha1.PhaseSucceeded {
+	if done := w.finished(t, b); done.Status.Phase != v1alpha1.PhaseSucceeded {
 		t.Error(state(done))
 	}
 }

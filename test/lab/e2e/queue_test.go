@@ -2,11 +2,11 @@ package e2e
 
 import (
 	"testing"
-	"time"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/gen"
+	"github.com/nfsbench/nfsbench/test/lab/measure"
 )
 
 // TestTwoBenchmarksOnOneTargetTakeTurns: the second names one LIF of the first,
@@ -15,11 +15,11 @@ func TestTwoBenchmarksOnOneTargetTakeTurns(t *testing.T) {
 	p := newPlot(t, 2)
 	c := p.cluster
 	first := p.run(t)
-	c.until(t, first, time.Minute, "the start", func(b *v1alpha1.NFSBenchmark) bool { return b.Status.StartTime != nil })
+	c.until(t, first, "the start", func(b *v1alpha1.NFSBenchmark) bool { return b.Status.StartTime != nil })
 	other := c.namespace(t)
 	second := c.create(t, p.benchmark("second", gen.In(other), gen.Export(p.export, p.lifs[1]), directory(other)))
 
-	queued := c.phase(t, second, v1alpha1.PhaseQueued, time.Minute)
+	queued := c.phase(t, second, v1alpha1.PhaseQueued)
 	want := v1alpha1.QueueStatus{Position: 1, Behind: "a benchmark of another namespace"} // whose names are not told
 	if q := queued.Status.Queue; q == nil || *q != want {
 		t.Errorf("queue is %+v, not %+v", q, want)
@@ -38,11 +38,9 @@ func TestTwoBenchmarksOnOneTargetTakeTurns(t *testing.T) {
 	p.hasNo(t, other)
 }
 
-// TestTwoClientsMeasureTogether demands that what the clients measured is the
-// same time.
+// TestTwoClientsMeasureTogether demands that the windows of the clients overlap.
 func TestTwoClientsMeasureTogether(t *testing.T) {
 	p := newPlot(t, 2)
-	// Clients begin when they see the signal, which on a busy machine takes a second or two.
 	done := p.succeeded(t, p.run(t, gen.Clients(2), lasting(15)))
 	results := p.results(t, done)
 	if len(results) != 2 {
@@ -52,10 +50,12 @@ func TestTwoClientsMeasureTogether(t *testing.T) {
 	if x.Start.IsZero() || y.Start.IsZero() {
 		t.Fatal("a client measured nothing")
 	}
-	shortest := min(x.End.Sub(x.Start), y.End.Sub(y.Start))
-	if together := overlap(x, y); together < shortest*3/4 {
-		t.Errorf("of %v only %v were measured together", shortest, together)
+	together, shortest := overlap(x, y), min(x.End.Sub(x.Start), y.End.Sub(y.Start))
+	if together == 0 {
+		t.Errorf("one client measured from %v to %v, the other from %v to %v", x.Start, x.End, y.Start, y.End)
 	}
+	// Clients begin when they see the signal, which on a busy machine takes a second or two.
+	measure.Expect(t, "what two clients measured together", "% of the window", measure.AtLeast(75), 100*together.Seconds()/shortest.Seconds())
 	if results[0].Clients[0].Index == results[1].Clients[0].Index {
 		t.Error("both results are of the same client")
 	}
@@ -80,7 +80,7 @@ func TestSuspendHoldsARunBackAndStopsIt(t *testing.T) {
 	p := newPlot(t, 1)
 	needNodeHere(t, p.cluster)
 	b := p.run(t, lasting(60), gen.Suspended)
-	held := p.until(t, b, time.Minute, "reason Suspended", func(b *v1alpha1.NFSBenchmark) bool {
+	held := p.until(t, b, "reason Suspended", func(b *v1alpha1.NFSBenchmark) bool {
 		return reasonOf(b) == v1alpha1.ReasonSuspended
 	})
 	if held.Status.Phase != v1alpha1.PhasePending || held.Status.StartTime != nil {
@@ -94,7 +94,7 @@ func TestSuspendHoldsARunBackAndStopsIt(t *testing.T) {
 	p.running(t, b, 1)[0].measured(t)
 	p.patch(t, b, `{"spec":{"suspend":true}}`)
 
-	cancelled := p.phase(t, b, v1alpha1.PhaseCancelled, time.Minute)
+	cancelled := p.phase(t, b, v1alpha1.PhaseCancelled)
 	mustSay(t, cancelled.Status.Message, "suspend", "partial")
 	partialResult(t, p.cluster, cancelled, runfile.FailureCancelled)
 	p.cleanedUp(t, b)

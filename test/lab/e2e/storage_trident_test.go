@@ -83,7 +83,7 @@ func (w *tridentWorld) backend(aggregate string) gen.Mod {
 // no volume on the array but the first.
 func (w *tridentWorld) nothingOfTrident(t *testing.T, b *v1alpha1.NFSBenchmark) {
 	t.Helper()
-	poll(t, 90*time.Second, func() (bool, string) {
+	poll(t, func() (bool, string) {
 		var left []string
 		for _, args := range [][]string{
 			{"-n", tridentNamespace, "get", "tridentbackendconfigs,tridentbackends,tridentvolumes", "-o", "name"},
@@ -137,19 +137,19 @@ func TestTridentVolumeIsMadeMovedMeasuredAndRemoved(t *testing.T) {
 func (w *tridentWorld) cannotGo(t *testing.T, c *cluster, ns string) {
 	t.Helper()
 	b := c.create(t, gen.Benchmark("stuck", gen.In(ns), w.backend(standin.AggregateOf(w.Nodes()[0])), blocks(60)))
-	c.phase(t, b, v1alpha1.PhaseRunning, 2*time.Minute)
+	c.phase(t, b, v1alpha1.PhaseRunning)
 	w.controller.SetFaults(trident.Faults{Unreachable: "the array does not answer"})
 	if err := c.Delete(t.Context(), b); err != nil {
 		t.Fatal(err)
 	}
-	named := c.watch(t, b, 2*time.Minute, "what the deletion waits for", func(b *v1alpha1.NFSBenchmark) bool {
+	named := c.watch(t, b, "what the deletion waits for", func(b *v1alpha1.NFSBenchmark) bool {
 		cond := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionCleanedUp)
 		return cond != nil && cond.Status == metav1.ConditionFalse && strings.Contains(cond.Message, "PersistentVolume pvc-")
 	})
 	t.Logf("it waits: %s", meta.FindStatusCondition(named.Status.Conditions, v1alpha1.ConditionCleanedUp).Message)
 
 	w.controller.SetFaults(trident.Faults{})
-	poll(t, 2*time.Minute, func() (bool, string) {
+	poll(t, func() (bool, string) {
 		err := c.Get(t.Context(), client.ObjectKeyFromObject(b), &v1alpha1.NFSBenchmark{})
 		return apierrors.IsNotFound(err), "the benchmark is still there although the array answers again"
 	})

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
@@ -35,12 +34,12 @@ spec:
 func TestSuiteWithAScheduleRunsByItself(t *testing.T) {
 	w := newSuiteWorld(t)
 	s := w.apply(t, nightly, ganesha.Array{})
-	w.reaches(t, s, time.Minute, "phase Scheduled", func(s *v1alpha1.NFSBenchmarkSuite) bool {
+	w.reaches(t, s, "phase Scheduled", func(s *v1alpha1.NFSBenchmarkSuite) bool {
 		return s.Status.Phase == v1alpha1.SuiteScheduled || s.Status.Phase == v1alpha1.SuiteRunning
 	})
 	var runs []string
 	for len(runs) < 2 {
-		poll(t, 5*time.Minute, func() (bool, string) {
+		poll(t, func() (bool, string) {
 			now := w.suite(t, s)
 			r := now.Status.Run
 			if r == nil || r.CompletionTime == nil || len(runs) > 0 && runs[len(runs)-1] == r.Name {
@@ -54,11 +53,11 @@ func TestSuiteWithAScheduleRunsByItself(t *testing.T) {
 		})
 	}
 	w.patchSuite(t, s, `{"spec":{"schedule":{"suspend":true}}}`)
-	poll(t, 90*time.Second, func() (bool, string) {
+	poll(t, func() (bool, string) {
 		n := len(w.workflows(t, s))
 		return n == 1 && len(w.benchmarks(t, s)) == 2, "more than one run is kept"
 	})
-	now := w.reaches(t, s, time.Minute, "phase Suspended", func(s *v1alpha1.NFSBenchmarkSuite) bool {
+	now := w.reaches(t, s, "phase Suspended", func(s *v1alpha1.NFSBenchmarkSuite) bool {
 		return s.Status.Phase == v1alpha1.SuiteSuspended
 	})
 	// The newest one, and the accepted one: the first, which may have ended between two looks.

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -66,7 +65,7 @@ func TestSuiteGoesOnAfterAFailureUnlessItIsToFailFast(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newSuiteWorld(t)
 			s := w.short(t, bad, tc.failFast)
-			done := w.ends(t, s, 4*time.Minute)
+			done := w.ends(t, s)
 			var got []v1alpha1.Phase
 			for _, b := range w.benchmarks(t, s) {
 				got = append(got, b.Status.Phase)
@@ -96,14 +95,14 @@ func TestSuiteIsSuspendedResumedStoppedAndResubmitted(t *testing.T) {
 	w := newSuiteWorld(t)
 	s := w.short(t, good, "failFast: false")
 	running := func(s *v1alpha1.NFSBenchmarkSuite) bool { return s.Status.Run != nil && s.Status.Run.Current != "" }
-	w.reaches(t, s, 2*time.Minute, "a benchmark under way", running)
+	w.reaches(t, s, "a benchmark under way", running)
 
 	w.patchSuite(t, s, `{"spec":{"suspend":true}}`)
-	held := w.reaches(t, s, 2*time.Minute, "phase Suspended with nothing under way", func(s *v1alpha1.NFSBenchmarkSuite) bool {
+	held := w.reaches(t, s, "phase Suspended with nothing under way", func(s *v1alpha1.NFSBenchmarkSuite) bool {
 		return s.Status.Phase == v1alpha1.SuiteSuspended && s.Status.Run.Current == ""
 	})
 	// Argo begins the next step when it sees the end of the one before.
-	poll(t, time.Minute, func() (bool, string) {
+	poll(t, func() (bool, string) {
 		phases := w.stepPhases(t, s)
 		return !slices.ContainsFunc(phases, func(p string) bool { return p != "Succeeded" }), fmt.Sprintf("Argo has not seen the end: %v", phases)
 	})
@@ -111,16 +110,16 @@ func TestSuiteIsSuspendedResumedStoppedAndResubmitted(t *testing.T) {
 		t.Errorf("%d benchmarks of a suspended suite, %d finished", n, held.Status.Run.Finished)
 	}
 	w.patchSuite(t, s, `{"spec":{"suspend":false}}`)
-	w.reaches(t, s, 2*time.Minute, "the second benchmark under way", func(s *v1alpha1.NFSBenchmarkSuite) bool {
+	w.reaches(t, s, "the second benchmark under way", func(s *v1alpha1.NFSBenchmarkSuite) bool {
 		return running(s) && s.Status.Run.Finished >= 1
 	})
 
 	w.patchSuite(t, s, `{"spec":{"shutdown":"Stop"}}`)
-	stopped := w.ends(t, s, time.Minute)
+	stopped := w.ends(t, s)
 	if stopped.Status.Phase != v1alpha1.SuiteCancelled {
 		t.Errorf("a stopped suite is %s", suiteState(stopped))
 	}
-	poll(t, time.Minute, func() (bool, string) {
+	poll(t, func() (bool, string) {
 		for _, b := range w.benchmarks(t, s) {
 			// One that had not begun is held back, and has nothing to show.
 			held := b.Status.Phase == v1alpha1.PhasePending && b.Spec.Suspend
@@ -132,11 +131,11 @@ func TestSuiteIsSuspendedResumedStoppedAndResubmitted(t *testing.T) {
 	})
 
 	w.patchSuite(t, s, `{"spec":{"shutdown":null},"metadata":{"annotations":{"nfsbench.io/resubmit":"again"}}}`)
-	poll(t, time.Minute, func() (bool, string) {
+	poll(t, func() (bool, string) {
 		now := w.suite(t, s)
 		return now.Status.Phase == v1alpha1.SuiteRunning, "not running again: " + suiteState(now)
 	})
-	done := w.ends(t, s, 3*time.Minute)
+	done := w.ends(t, s)
 	succeeded := map[string]int{}
 	for _, b := range w.benchmarks(t, s) {
 		if b.Status.Phase == v1alpha1.PhaseSucceeded {
@@ -174,13 +173,13 @@ func (w *suiteWorld) stepPhases(t *testing.T, s *v1alpha1.NFSBenchmarkSuite) []s
 func TestSuiteThatIsDeletedUnderWayLeavesNothing(t *testing.T) {
 	w := newSuiteWorld(t)
 	s := w.short(t, good, "failFast: false")
-	w.reaches(t, s, 2*time.Minute, "a benchmark under way", func(s *v1alpha1.NFSBenchmarkSuite) bool {
+	w.reaches(t, s, "a benchmark under way", func(s *v1alpha1.NFSBenchmarkSuite) bool {
 		return s.Status.Run != nil && s.Status.Run.Current != ""
 	})
 	if err := w.Delete(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	poll(t, 90*time.Second, func() (bool, string) {
+	poll(t, func() (bool, string) {
 		left := w.remains(t.Context(), t)
 		return len(left) == 0, "left: " + strings.Join(left, ", ")
 	})

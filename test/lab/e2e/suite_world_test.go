@@ -22,6 +22,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/internal/workflow"
 	"github.com/nfsbench/nfsbench/test/lab/ganesha"
+	"github.com/nfsbench/nfsbench/test/lab/measure"
 	"github.com/nfsbench/nfsbench/test/statuscheck"
 )
 
@@ -120,11 +121,11 @@ func (w *suiteWorld) suite(t *testing.T, s *v1alpha1.NFSBenchmarkSuite) *v1alpha
 
 // reaches waits for a state of the suite. One that ends otherwise is not waited
 // for.
-func (w *suiteWorld) reaches(t *testing.T, s *v1alpha1.NFSBenchmarkSuite, limit time.Duration, what string, reached func(*v1alpha1.NFSBenchmarkSuite) bool) *v1alpha1.NFSBenchmarkSuite {
+func (w *suiteWorld) reaches(t *testing.T, s *v1alpha1.NFSBenchmarkSuite, what string, reached func(*v1alpha1.NFSBenchmarkSuite) bool) *v1alpha1.NFSBenchmarkSuite {
 	t.Helper()
 	var now *v1alpha1.NFSBenchmarkSuite
 	known := map[string]bool{}
-	poll(t, limit, func() (bool, string) {
+	poll(t, func() (bool, string) {
 		before := now
 		now = w.suite(t, s)
 		for _, p := range suiteProblems(before, now) {
@@ -154,9 +155,9 @@ func suiteProblems(before, now *v1alpha1.NFSBenchmarkSuite) []string {
 }
 
 // ends waits for the end of a suite's run, whichever.
-func (w *suiteWorld) ends(t *testing.T, s *v1alpha1.NFSBenchmarkSuite, limit time.Duration) *v1alpha1.NFSBenchmarkSuite {
+func (w *suiteWorld) ends(t *testing.T, s *v1alpha1.NFSBenchmarkSuite) *v1alpha1.NFSBenchmarkSuite {
 	t.Helper()
-	done := w.reaches(t, s, limit, "the end", func(s *v1alpha1.NFSBenchmarkSuite) bool { return s.Status.Phase.IsFinished() })
+	done := w.reaches(t, s, "the end", func(s *v1alpha1.NFSBenchmarkSuite) bool { return s.Status.Phase.IsFinished() })
 	for _, b := range w.benchmarks(t, s) {
 		if b.Status.Phase == v1alpha1.PhaseSucceeded {
 			measured(t, &b)
@@ -173,6 +174,31 @@ func (w *suiteWorld) table(t *testing.T, s *v1alpha1.NFSBenchmarkSuite) compare.
 		t.Fatalf("%d records of %s: %v", len(records), s.Name, err)
 	}
 	return compare.Run(records[0])
+}
+
+// sameAsComputed demands a comparison in the status for each of these cells, equal to what the
+// results of the runs give when it is computed again. What is called better or worse depends
+// on the machine, so the outcome is recorded, with those that are wanted.
+func (w *suiteWorld) sameAsComputed(t *testing.T, s *v1alpha1.NFSBenchmarkSuite, wanted map[string][]v1alpha1.Outcome) {
+	t.Helper()
+	computed := w.table(t, s).Comparisons
+	if len(s.Status.Comparisons) != len(wanted) || len(computed) != len(wanted) {
+		t.Fatalf("%d comparisons in the status and %d computed, not %d: %+v", len(s.Status.Comparisons), len(computed), len(wanted), s.Status.Comparisons)
+	}
+	for i, line := range s.Status.Comparisons {
+		c := computed[i]
+		outcomes, ok := wanted[line.Cell]
+		impact := strconv.FormatFloat(100*c.Impact, 'f', 2, 64)
+		if !ok || line.Cell != c.Cell || string(line.Metric) != c.Metric || string(line.Outcome) != string(c.Outcome) || string(line.ImpactPercent) != impact {
+			t.Errorf("the status compares %+v, and the results give %+v", line, c)
+		}
+		var words []string
+		for _, o := range outcomes {
+			words = append(words, string(o))
+		}
+		measure.Record(t, "impact of "+line.Cell, "%", 100*c.Impact)
+		measure.Outcome(t, "outcome of "+line.Cell, string(line.Outcome), words...)
+	}
 }
 
 func (w *suiteWorld) patchSuite(t *testing.T, s *v1alpha1.NFSBenchmarkSuite, merge string) {

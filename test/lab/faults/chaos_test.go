@@ -78,6 +78,7 @@ func TestNothingIsLostInChaos(t *testing.T) {
 			s.Start(t, tc.at...)
 			r := start(t, plan(site{paths: tc.at, port: s.Port()}, 10, tc.change...))
 			r.await(runfile.SpanMeasure)
+			r.goOn()
 			for r.in() == runfile.SpanMeasure {
 				pass(time.Duration(200+d.below(600)) * time.Millisecond)
 				if d.one(4) {

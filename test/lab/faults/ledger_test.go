@@ -164,7 +164,7 @@ func (l *ledger) goesOn() {
 // until waits for something, and for no longer than the load is right.
 func (l *ledger) until(what string, ok func() bool) {
 	l.t.Helper()
-	waitFor(l.t, time.Minute, what, func() bool {
+	waitFor(l.t, what, func() bool {
 		if err := l.wrong.Load(); err != nil {
 			l.t.Fatal(*err)
 		}
@@ -188,7 +188,7 @@ func (l *ledger) balance(at site) []runfile.NFSServer {
 	l.stopped.Store(true)
 	select {
 	case <-l.ended:
-	case <-time.After(time.Minute):
+	case <-time.After(patience):
 		l.t.Fatal("the load does not end")
 	}
 	if err := l.wrong.Load(); err != nil {

@@ -33,7 +33,7 @@ func plan(at site, seconds int32, change ...func(*runfile.Plan)) runfile.Plan {
 	p := runfile.Plan{
 		Version: runfile.PlanVersion, Clients: 1, Seed: 7, Run: runfile.Identity{Name: "fault"},
 		Engine: runfile.Engine{
-			Client: runfile.ClientDirectNFS, MountTimeoutSeconds: 10, CallTimeoutSeconds: 30,
+			Client: runfile.ClientDirectNFS, MountTimeoutSeconds: 60, CallTimeoutSeconds: 120,
 			Server: "lab", Export: at.export, Channels: runfile.ChannelsTo(at.paths...),
 			Ports: runfile.Ports{NFS: at.port, Mount: at.port},
 		},
@@ -68,24 +68,42 @@ func load(block int64, depth, jobs int32) func(*runfile.Plan) {
 
 func keepFiles(p *runfile.Plan) { p.Workload.Raw.KeepFiles = true }
 
+// patience is for a machine that has much else to do: no outcome depends on it.
+const patience = 5 * time.Minute
+
 // running is a run under way. It is the Sink of its Runner.
+//
+// Its measured window stands still from its beginning until the test calls goOn: the load
+// goes on, and no time passes on the clock of the Runner. So a fault that the test
+// makes meets the window on a machine of any speed.
 type running struct {
 	t      *testing.T
 	began  time.Time
+	paths  int
 	result chan *runfile.Load
 	watch  *watch
 
 	mu      sync.Mutex
 	changed chan struct{}
 	span    string
+	seen    map[string]bool // spans
+	stopped time.Time       // when the clock of the Runner was stopped; zero while it goes
+	behind  time.Duration   // by which it is behind
+
+	released chan struct{}
+	once     sync.Once
 }
 
 // start begins a run; finish must follow.
 func start(t *testing.T, p runfile.Plan) *running {
 	t.Helper()
-	r := &running{t: t, began: time.Now(), result: make(chan *runfile.Load, 1), changed: make(chan struct{}), watch: newWatch()}
+	r := &running{
+		t: t, began: time.Now(), paths: len(p.Engine.Channels), result: make(chan *runfile.Load, 1), watch: newWatch(),
+		changed: make(chan struct{}), seen: map[string]bool{}, released: make(chan struct{}),
+	}
+	t.Cleanup(r.goOn)
 	runner, err := loadgen.New(loadgen.Options{
-		Plan: p, Now: time.Now, Sink: r, Usage: func() (time.Duration, int64) { return 0, 0 },
+		Plan: p, Now: r.now, Sink: r, Usage: func() (time.Duration, int64) { return 0, 0 },
 		Open: func(ctx context.Context) (target.Target, error) {
 			logger := slog.New(slog.NewTextHandler(t.Output(), nil))
 			tgt, err := loadgen.OpenTarget(ctx, p.Engine, time.Now, logger)
@@ -111,22 +129,68 @@ func start(t *testing.T, p runfile.Plan) *running {
 
 // Event implements loadgen.Sink.
 func (r *running) Event(e runfile.Event) {
+	r.enter(e.Span)
+	if e.Span == runfile.SpanMeasure {
+		<-r.released
+	}
+}
+
+func (r *running) enter(span string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.span != e.Span {
-		r.span = e.Span
-		close(r.changed)
-		r.changed = make(chan struct{})
+	if r.span == span {
+		return
 	}
+	r.span, r.seen[span] = span, true
+	close(r.changed)
+	r.changed = make(chan struct{})
+	select {
+	case <-r.released:
+	default:
+		if span == runfile.SpanMeasure {
+			r.stopped = time.Now()
+		}
+	}
+}
+
+// goOn lets the window go on.
+func (r *running) goOn() {
+	r.once.Do(func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if !r.stopped.IsZero() {
+			r.behind, r.stopped = time.Since(r.stopped), time.Time{}
+		}
+		close(r.released)
+	})
+}
+
+// now is the clock of the Runner.
+func (r *running) now() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.stopped.IsZero() {
+		return r.stopped
+	}
+	return time.Now().Add(-r.behind)
 }
 
 // Load implements loadgen.Sink.
 func (r *running) Load(*runfile.Load) error { return nil }
 
-// await waits until the run is in a span.
+// await waits until the run has come to a span.
 func (r *running) await(span string) {
 	r.t.Helper()
-	r.waitSpan("is in "+span, func(now string) bool { return now == span })
+	r.waitSpan("comes to "+span, func(string) bool { return r.seen[span] })
+}
+
+// underLoad waits until the run measures and every path carries bytes.
+func (r *running) underLoad() {
+	r.t.Helper()
+	r.await(runfile.SpanMeasure)
+	for i := range r.paths {
+		r.watch.carries(r.t, i)
+	}
 }
 
 // in returns the span that the run is in.
@@ -136,34 +200,37 @@ func (r *running) in() string {
 	return r.span
 }
 
-// awaitEnd waits until the window is over, or the run has failed in it.
+// awaitEnd lets the window go on, and waits until it is over or the run has failed in it.
 func (r *running) awaitEnd() {
 	r.t.Helper()
+	r.goOn()
 	r.waitSpan("has left the window", func(now string) bool { return now != runfile.SpanMeasure })
 }
 
 func (r *running) waitSpan(what string, ok func(string) bool) {
 	r.t.Helper()
-	limit := time.NewTimer(time.Minute)
+	limit := time.NewTimer(patience)
 	defer limit.Stop()
 	for {
 		r.mu.Lock()
 		now, changed := r.span, r.changed
+		done := ok(now)
 		r.mu.Unlock()
-		if ok(now) {
+		if done {
 			return
 		}
 		select {
 		case <-changed:
 		case <-limit.C:
-			r.t.Fatalf("not within a minute: the run %s; it is in %s", what, now)
+			r.t.Fatalf("not within %v: the run %s; it is in %s", patience, what, now)
 		}
 	}
 }
 
-// finish waits for the end of the run.
+// finish lets the window go on, and waits for the end of the run.
 func (r *running) finish() *runfile.Load {
 	r.t.Helper()
+	r.goOn()
 	select {
 	case l := <-r.result:
 		for _, c := range channels(l) {
@@ -171,7 +238,7 @@ func (r *running) finish() *runfile.Load {
 		}
 		r.t.Logf("%v in all, verification %+v, failure %+v", time.Since(r.began).Round(time.Millisecond), l.Verification, l.Failure)
 		return l
-	case <-time.After(3 * time.Minute):
+	case <-time.After(patience):
 		r.t.Fatal("the run does not end")
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/lab/measure"
 )
 
 // tick is how often the counters of the channels are looked at.
@@ -62,48 +63,73 @@ func (w *watch) now(channel int) runfile.Channel {
 // until waits for counters of a channel that please ok.
 func (w *watch) until(t *testing.T, channel int, what string, ok func(runfile.Channel) bool) {
 	t.Helper()
-	waitFor(t, time.Minute, what, func() bool { return ok(w.now(channel)) })
+	waitFor(t, what, func() bool { return ok(w.now(channel)) })
 }
 
-// pause returns the longest stretch between from and to without any byte on a
-// channel. It is counted in looks and not in time, so that a machine on which
-// nothing at all runs for a while is not taken for a network.
-func (w *watch) pause(t *testing.T, channel int, from, to time.Time) time.Duration {
+// moved is what a channel has carried.
+func moved(c runfile.Channel) int64 { return c.BytesRead + c.BytesWritten }
+
+// carries waits until a channel has carried more than now.
+func (w *watch) carries(t *testing.T, channel int) {
+	t.Helper()
+	before := moved(w.now(channel))
+	w.until(t, channel, "the path carries bytes", func(c runfile.Channel) bool { return moved(c) > before })
+}
+
+// down waits until a channel is given up.
+func (w *watch) down(t *testing.T, channel int) {
+	t.Helper()
+	w.until(t, channel, "the path is given up", func(c runfile.Channel) bool { return c.State == "Down" })
+}
+
+// inUse waits until a channel that was away carries bytes again.
+func (w *watch) inUse(t *testing.T, channel int, before runfile.Channel) {
+	t.Helper()
+	w.until(t, channel, "the path is in use again", func(c runfile.Channel) bool {
+		return c.State == "Up" && moved(c) > moved(before)
+	})
+}
+
+// pause records the longest stretch between from and to without any byte on the path that
+// stays. It is counted in looks and not in time, so that a machine on which nothing at all
+// runs for a while is not taken for a network.
+func (w *watch) pause(t *testing.T, channel int, from, to time.Time) {
 	t.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var longest, stretch, seen int
+	var longest, stretch int
 	before := int64(-1)
 	for _, l := range w.looks {
 		if l.at.Before(from) || l.at.After(to) {
 			continue
 		}
-		seen++
-		c := l.channels[channel]
-		if moved := c.BytesRead + c.BytesWritten; moved != before {
-			before, stretch = moved, 0
+		if m := moved(l.channels[channel]); m != before {
+			before, stretch = m, 0
 		} else {
 			stretch++
 		}
 		longest = max(longest, stretch)
 	}
-	if seen < int(to.Sub(from)/tick)/4 {
-		t.Fatalf("the counters were looked at %d times in %v: this machine is too busy to tell anything", seen, to.Sub(from))
-	}
-	return time.Duration(longest) * tick
+	measure.Expect(t, "the other path carries nothing", "s", measure.AtMost(2), (time.Duration(longest) * tick).Seconds())
+}
+
+// took records how long something lasted that is to last no longer than most.
+func took(t *testing.T, what string, since time.Time, most time.Duration) {
+	t.Helper()
+	measure.Expect(t, what, "s", measure.AtMost(most.Seconds()), time.Since(since).Seconds())
 }
 
 // waitFor waits for something that happens by itself.
-func waitFor(t *testing.T, limit time.Duration, what string, done func() bool) {
+func waitFor(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	ticker := time.NewTicker(10 * time.Millisecond)
 	defer ticker.Stop()
-	for deadline := time.Now().Add(limit); !done(); <-ticker.C {
+	for deadline := time.Now().Add(patience); !done(); <-ticker.C {
 		if time.Now().After(deadline) {
-			t.Fatalf("%s: not within %v", what, limit)
+			t.Fatalf("%s: not within %v", what, patience)
 		}
 	}
 }
 
-// pass lets time go by while a fault lasts.
+// pass lets time go by while a fault lasts. No outcome may depend on how long that is.
 func pass(d time.Duration) { time.Sleep(d) }

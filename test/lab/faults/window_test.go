@@ -5,14 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/kit/memory"
 	"github.com/nfsbench/nfsbench/test/nfstest"
 )
 
 func TestOneSlowIOAmongOthersCostsNoConnection(t *testing.T) {
 	t.Parallel()
-	const timeout = 6
+	const timeout = 24
 	var on atomic.Bool
 	s := &nfstest.Server{Delay: func(c nfstest.Call) time.Duration {
 		if isData(c) && on.CompareAndSwap(true, false) {
@@ -22,8 +21,7 @@ func TestOneSlowIOAmongOthersCostsNoConnection(t *testing.T) {
 	}}
 	s.Start(t, "127.0.0.2", "127.0.0.3")
 	r := start(t, plan(twoPaths(s), 8, callTimeout(timeout)))
-	r.await(runfile.SpanMeasure)
-	pass(500 * time.Millisecond)
+	r.underLoad()
 	on.Store(true)
 	l := r.finish()
 	wantClean(t, l)
@@ -36,8 +34,7 @@ func TestAWindowThatIsClosedForAMomentIsNoLoss(t *testing.T) {
 	s.Start(t, "127.0.0.2", "127.0.0.3")
 	// Writes of 1 MiB fill the socket buffers on both sides.
 	r := start(t, plan(twoPaths(s), 8, load(1<<20, 16, 2)))
-	r.await(runfile.SpanMeasure)
-	pass(time.Second)
+	r.underLoad()
 	resume := s.Stall()
 	pass(3 * time.Second)
 	resume()

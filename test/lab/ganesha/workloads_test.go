@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
 	"github.com/nfsbench/nfsbench/test/lab/ganesha"
+	"github.com/nfsbench/nfsbench/test/lab/measure"
 )
 
 const (
@@ -121,74 +121,42 @@ func best(t *testing.T, l *runfile.Load, kind string) map[int32]level {
 	return out
 }
 
-func within(t *testing.T, what string, got, least, most float64) {
-	t.Helper()
-	if got < least || got > most {
-		t.Errorf("%s: %.2f, want %.2f to %.2f", what, got, least, most)
-	}
-}
-
-// complaints are what is not as it should be.
-type complaints []string
-
-func (c *complaints) within(what string, got, least, most float64) {
-	if got < least || got > most {
-		*c = append(*c, fmt.Sprintf("%s: %.2f, want %.2f to %.2f", what, got, least, most))
-	}
-}
-
-// eventually looks up to three times: what else a machine does can hide a knee,
-// and nothing can feign one.
-func eventually(t *testing.T, look func(*complaints)) {
-	t.Helper()
-	for attempt := range 3 {
-		var c complaints
-		look(&c)
-		if len(c) == 0 {
-			return
-		}
-		t.Logf("attempt %d: %s", attempt+1, strings.Join(c, "; "))
-	}
-	t.Error("no attempt showed it")
-}
-
-// TestGaneshaRampShowsTheKnee shapes the links, because a line saturates at the
+// TestMeasureRampShowsTheKnee shapes the links, because a line saturates at the
 // same load whatever else this machine does.
-func TestGaneshaRampShowsTheKnee(t *testing.T) {
+func TestMeasureRampShowsTheKnee(t *testing.T) {
 	a := ganesha.Start(t, "native", fourSubnets(), "--rate", rate)
 	ramp := slob(runfile.AccessRandomRead, 1, 2, 4, 8, 16)
 	schedule := runfile.Schedule{WarmupSeconds: 1, DurationSeconds: 2, Repetitions: 2}
 	t.Run("one path", func(t *testing.T) {
-		eventually(t, func(c *complaints) {
-			at := best(t, load(t, a, 1, slob(runfile.AccessRandomRead, 1, 2, 8), schedule), runfile.StepUsers)
-			// One user nearly fills the line, which knows nothing but waiting beyond.
-			for _, n := range []int32{2, 8} {
-				c.within(fmt.Sprintf("share of the line with %d users", n), at[n].iops/lineIOPS, 0.75, 1.03)
-			}
-			c.within("growth of throughput from 2 users to 8", at[8].iops/at[2].iops, 0.8, 1.3)
-			c.within("growth of latency from 2 users to 8", at[8].mean.Seconds()/at[2].mean.Seconds(), 3, 5)
-		})
+		at := best(t, load(t, a, 1, slob(runfile.AccessRandomRead, 1, 2, 8), schedule), runfile.StepUsers)
+		// One user nearly fills the line, which knows nothing but waiting beyond.
+		for _, n := range []int32{2, 8} {
+			measure.Expect(t, fmt.Sprintf("IOPS of %d users", n), "of the line", measure.Between(0.75, 1.03), at[n].iops/lineIOPS)
+		}
+		grows(t, at, 2, 8, measure.Between(0.8, 1.3), measure.Between(3, 5))
 	})
 	t.Run("four paths", func(t *testing.T) {
-		eventually(t, func(c *complaints) {
-			at := best(t, load(t, a, 4, ramp, schedule), runfile.StepUsers)
-			c.within("growth of throughput from 1 user to 4", at[4].iops/at[1].iops, 3, 5.3)
-			c.within("growth of latency from 1 user to 4", at[4].mean.Seconds()/at[1].mean.Seconds(), 0.7, 1.5)
-			for _, n := range []int32{8, 16} { // beyond the knee
-				c.within(fmt.Sprintf("share of the four lines with %d users", n), at[n].iops/lineIOPS/4, 0.75, 1.03)
-				for path, share := range at[n].paths {
-					c.within(fmt.Sprintf("share of path %d with %d users", path, n), share, 0.2, 0.3)
-				}
-			}
-			c.within("growth of throughput from 8 users to 16", at[16].iops/at[8].iops, 0.8, 1.25)
-			c.within("growth of latency from 8 users to 16", at[16].mean.Seconds()/at[8].mean.Seconds(), 1.6, 2.6)
-		})
+		at := best(t, load(t, a, 4, ramp, schedule), runfile.StepUsers)
+		grows(t, at, 1, 4, measure.Between(3, 5.3), measure.Between(0.7, 1.5))
+		for _, n := range []int32{8, 16} { // beyond the knee
+			measure.Expect(t, fmt.Sprintf("IOPS of %d users", n), "of the four lines", measure.Between(0.75, 1.03), at[n].iops/lineIOPS/4)
+			measure.Expect(t, fmt.Sprintf("shares of the paths with %d users", n), "of 1", measure.Between(0.2, 0.3), at[n].paths...)
+		}
+		grows(t, at, 8, 16, measure.Between(0.8, 1.25), measure.Between(1.6, 2.6))
 	})
 }
 
-// TestGaneshaCalibration finds what the lines carry: IOPS in small reads,
+// grows records what more users change.
+func grows(t *testing.T, at map[int32]level, from, to int32, iops, latency measure.Wanted) {
+	t.Helper()
+	peer := fmt.Sprintf("that of %d", from)
+	measure.Ratio(t, fmt.Sprintf("IOPS of %d users", to), peer, iops, []float64{at[to].iops}, []float64{at[from].iops})
+	measure.Ratio(t, fmt.Sprintf("latency of %d users", to), peer, latency, []float64{at[to].mean.Seconds()}, []float64{at[from].mean.Seconds()})
+}
+
+// TestMeasureCalibration finds what the lines carry: IOPS in small reads,
 // megabytes a second in large ones.
-func TestGaneshaCalibration(t *testing.T) {
+func TestMeasureCalibration(t *testing.T) {
 	a := ganesha.Start(t, "native", fourSubnets(), "--rate", rate)
 	for paths, disks := range map[int]int32{1: 2, 4: 100} {
 		t.Run(fmt.Sprintf("%d paths", paths), func(t *testing.T) {
@@ -203,8 +171,8 @@ func TestGaneshaCalibration(t *testing.T) {
 			for _, at := range best(t, l, runfile.StepLargeReads) {
 				mb = max(mb, at.mb)
 			}
-			within(t, "IOPS within 20 ms, of what the lines carry", iops/lineIOPS/float64(paths), 0.6, 1.03)
-			within(t, "MB/s, of what the lines carry", mb*1e6/bytesPerSecond/float64(paths), 0.6, 1.15)
+			measure.Expect(t, "IOPS within 20 ms", "of the lines", measure.Between(0.6, 1.03), iops/lineIOPS/float64(paths))
+			measure.Expect(t, "MB/s", "of the lines", measure.Between(0.6, 1.15), mb*1e6/bytesPerSecond/float64(paths))
 		})
 	}
 }
@@ -213,20 +181,23 @@ func TestGaneshaScansAndUpdates(t *testing.T) {
 	a := ganesha.Start(t, "native", fourSubnets(), "--rate", rate)
 	schedule := runfile.Schedule{WarmupSeconds: 1, DurationSeconds: 2, Repetitions: 1}
 	scan := best(t, load(t, a, 4, slob(runfile.AccessFullTableScan, 4), schedule), runfile.StepUsers)[4]
-	within(t, "MB/s of scans, of what the lines carry", scan.mb*1e6/bytesPerSecond/4, 0.7, 1.15)
+	if scan.mb == 0 {
+		t.Error("no table was scanned")
+	}
+	measure.Expect(t, "MB/s of scans", "of the lines", measure.Between(0.7, 1.15), scan.mb*1e6/bytesPerSecond/4)
 
 	updates := slob(runfile.AccessRandomRead, 8)
 	updates.SLOB.UpdatePercent = 50
 	rep := load(t, a, 4, updates, schedule).Repetitions[0]
-	if rep.Write == nil {
-		t.Fatal("nothing was written")
+	if rep.Read == nil || rep.Write == nil || rep.Read.Count == 0 || rep.Write.Count == 0 {
+		t.Fatalf("reads %+v, writes %+v; want both", rep.Read, rep.Write)
 	}
-	within(t, "writes for each read", float64(rep.Write.Count)/float64(rep.Read.Count), 0.4, 0.6)
+	measure.Expect(t, "writes", "of each read", measure.Between(0.4, 0.6), float64(rep.Write.Count)/float64(rep.Read.Count))
 }
 
-// TestGaneshaUserHasTheLatencyOfARawReadAtDepthOne takes turns, because what else
+// TestMeasureUserAgainstARawReadAtDepthOne takes turns, because what else
 // this machine does changes the latency by more than the engine could.
-func TestGaneshaUserHasTheLatencyOfARawReadAtDepthOne(t *testing.T) {
+func TestMeasureUserAgainstARawReadAtDepthOne(t *testing.T) {
 	a := ganesha.Start(t, "native", fourSubnets()[:1])
 	schedule := runfile.Schedule{DurationSeconds: 1, Repetitions: 1}
 	raw := runfile.Workload{Raw: &runfile.Raw{
@@ -247,7 +218,7 @@ func TestGaneshaUserHasTheLatencyOfARawReadAtDepthOne(t *testing.T) {
 			of[name] = append(of[name], levelOf(t, l.Repetitions[0]).p50.Seconds()*1e6)
 		}
 	}
-	t.Logf("median latencies in microseconds: raw %.0f of %.0f, user %.0f of %.0f",
-		stats.Median(of["raw"]), of["raw"], stats.Median(of["user"]), of["user"])
-	within(t, "latency of one user, of that of a raw read", stats.Median(of["user"])/stats.Median(of["raw"]), 0.9, 1.1)
+	measure.Record(t, "median latency of a raw read", "µs", of["raw"]...)
+	measure.Record(t, "median latency of one user", "µs", of["user"]...)
+	measure.Ratio(t, "median latency of one user", "a raw read", measure.Between(0.9, 1.1), of["user"], of["raw"])
 }

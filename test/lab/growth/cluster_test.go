@@ -50,7 +50,7 @@ func skipWithout(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{envAssets, envBinaries} {
 		if os.Getenv(name) == "" {
-			t.Skipf("%s is not set: run make test-growth", name)
+			t.Skipf("%s is not set: run make measure ARGS=measure-growth", name)
 		}
 	}
 }

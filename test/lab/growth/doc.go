@@ -1,4 +1,4 @@
-// Package growth holds the test of many benchmarks at once: hundreds of them on
+// Package growth measures many benchmarks at once: hundreds of them on
 // a real API server, run by the real manager, the real controllers and scheduler
 // of Kubernetes, and pods that kwok fakes. Its cost must not grow with their number.
 // At its end a thousand benchmarks are finished, some of them in suites, and twenty

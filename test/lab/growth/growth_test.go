@@ -13,6 +13,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/test/gen"
+	"github.com/nfsbench/nfsbench/test/lab/measure"
 )
 
 const (
@@ -82,7 +83,9 @@ func startWorld(t *testing.T) (w *world, binary string) {
 	return w, binary
 }
 
-func TestFiveHundredBenchmarksAtOnceCostEachWhatOneCosts(t *testing.T) {
+// TestMeasureFiveHundredBenchmarksAtOnce holds what each of many costs against what one of few
+// costs. On the way it looks at the order of the runs, which must be right.
+func TestMeasureFiveHundredBenchmarksAtOnce(t *testing.T) {
 	skipWithout(t)
 	w, binary := startWorld(t)
 	w.m.idle(t)
@@ -98,22 +101,21 @@ func TestFiveHundredBenchmarksAtOnceCostEachWhatOneCosts(t *testing.T) {
 		t.Errorf("what must never be was seen:\n%v", err)
 	}
 	w.report([]figures{first, crowd, last, thousand.further}, append([]memory{small}, again...), thousand)
-	w.wantRatio("API calls of a benchmark among many", calledEach(crowd), calledEach(first), mostCalls)
-	w.wantRatio("API calls of a benchmark after many", calledEach(last), calledEach(first), mostCalls)
-	w.wantRatio("CPU time of a benchmark among many", cpuEach(crowd), cpuEach(first), mostCPU)
-	w.wantRatio("CPU time of a benchmark after many", cpuEach(last), cpuEach(first), mostCPU)
-	w.wantRatio("API calls of a benchmark among a thousand", calledEach(thousand.further), calledEach(first), mostCalls)
-	w.wantFlat(small, again)
+	w.ratio("API calls of a benchmark among many", calledEach(crowd), calledEach(first), mostCalls)
+	w.ratio("API calls of a benchmark after many", calledEach(last), calledEach(first), mostCalls)
+	w.ratio("CPU time of a benchmark among many", cpuEach(crowd), cpuEach(first), mostCPU)
+	w.ratio("CPU time of a benchmark after many", cpuEach(last), cpuEach(first), mostCPU)
+	w.ratio("API calls of a benchmark among a thousand", calledEach(thousand.further), calledEach(first), mostCalls)
+	w.flat(small, again)
 }
 
 func calledEach(f figures) float64 { return f.perBenchmark(float64(f.calls.sum())) }
 func cpuEach(f figures) float64    { return f.perBenchmark(f.cpu.Seconds()) }
 
-func (w *world) wantRatio(what string, got, base, most float64) {
+// ratio records an amount as a multiple of what it was before.
+func (w *world) ratio(what string, got, base, most float64) {
 	w.Helper()
-	if base <= 0 || got/base > most {
-		w.Errorf("%s: %.3f, where the first few took %.3f each: more than %.2f times that", what, got, base, most)
-	}
+	measure.Ratio(w.T, what, "that before", measure.AtMost(most), []float64{got}, []float64{base})
 }
 
 // wave applies n benchmarks at once and waits until nothing but their results

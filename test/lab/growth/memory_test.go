@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/test/lab/measure"
 )
 
 // memory is what the manager holds.
@@ -77,21 +78,18 @@ func (w *world) touchAll(mark string) {
 	group.Wait()
 }
 
-// wantFlat compares the later rounds with the earlier ones; the first is a
+// flat compares the later rounds with the earlier ones; the first is a
 // warm-up. The least of several rounds is what is really held. What the waves
 // themselves left shows in the memory of each benchmark since the first few.
-func (w *world) wantFlat(small memory, all []memory) {
+func (w *world) flat(small memory, all []memory) {
 	w.Helper()
 	half := (len(all) + 1) / 2
 	early, late := least(all[1:half]), least(all[half:])
-	w.wantRatio("resident KiB after more rounds", float64(late.resident), float64(early.resident), mostMemory)
-	w.wantRatio("KiB alive on the heap after more rounds", late.heap, early.heap, mostMemory)
-	if late.goroutines > small.goroutines+moreGoroutines {
-		w.Errorf("%.0f goroutines after all, %.0f after the first few", late.goroutines, small.goroutines)
-	}
-	if each := (early.heap - small.heap) / float64(early.benchmarks-small.benchmarks); each > mostHeld {
-		w.Errorf("each benchmark that has ended holds %.1f KiB of heap, more than %d", each, mostHeld)
-	}
+	w.ratio("resident KiB after more rounds", float64(late.resident), float64(early.resident), mostMemory)
+	w.ratio("KiB alive on the heap after more rounds", late.heap, early.heap, mostMemory)
+	measure.Expect(w.T, "more goroutines after all than after the first few", "", measure.AtMost(moreGoroutines), late.goroutines-small.goroutines)
+	each := (early.heap - small.heap) / float64(early.benchmarks-small.benchmarks)
+	measure.Expect(w.T, "heap of a benchmark that has ended", "KiB", measure.AtMost(mostHeld), each)
 }
 
 func least(all []memory) memory {

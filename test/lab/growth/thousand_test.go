@@ -14,6 +14,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/test/gen"
+	"github.com/nfsbench/nfsbench/test/lab/measure"
 )
 
 const (
@@ -76,14 +77,9 @@ func (w *world) thousand(binary string, first figures) steady {
 	}
 	w.quietWindow(&out)
 	out.further = w.someMore("few among a thousand", held)
-	if out.resident > mostResident {
-		w.Errorf("the manager holds %d MiB, more than %d", out.resident>>10, mostResident>>10)
-	}
+	measure.Expect(w.T, "what the manager holds among a thousand", "KiB", measure.AtMost(mostResident), float64(out.resident))
 	minute := out.core * time.Minute.Seconds() / cpuEach(first)
-	w.Logf("a quiet minute costs the CPU time of %.1f benchmarks", minute)
-	if minute > mostMinute {
-		w.Errorf("a quiet minute costs the CPU time of %.1f benchmarks, more than %d", minute, mostMinute)
-	}
+	measure.Expect(w.T, "CPU time of a quiet minute", "of one of the first benchmarks", measure.AtMost(mostMinute), minute)
 	return out
 }
 

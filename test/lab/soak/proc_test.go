@@ -62,7 +62,7 @@ func (s served) address() string { return net.JoinHostPort(s.host, strconv.Itoa(
 // size is how large this process is at one moment.
 type size struct{ kibibytes, goroutines, descriptors int }
 
-func measure() (size, error) {
+func look() (size, error) {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
 		return size{}, err

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -28,18 +30,8 @@ type rig struct {
 func newRig(t *testing.T) *rig {
 	t.Helper()
 	r := &rig{t: t, mine: map[string]net.Listener{}, conns: map[string]net.Conn{}}
-	port := "0"
 	addresses := map[string]string{"a": "127.0.0.1", "b": "127.0.0.2"}
-	for node, address := range map[string]string{"a": addresses["a"], "b": addresses["b"], "v4": "127.0.0.3"} {
-		l, err := net.Listen("tcp", net.JoinHostPort(address, port))
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = l.Close() })
-		_ = l.(*net.TCPListener).SetDeadline(time.Now().Add(10 * time.Second))
-		_, port, _ = net.SplitHostPort(l.Addr().String())
-		r.mine[node] = l
-	}
+	port := r.listen(map[string]string{"a": addresses["a"], "b": addresses["b"], "v4": "127.0.0.3"})
 	var err error
 	volumes := []control.Volume{
 		{Name: "v1", Junction: "/v1", Export: 1, Owner: "a"}, {Name: "v2", Junction: "/v2", Export: 2, Owner: "b"},
@@ -76,6 +68,30 @@ func newRig(t *testing.T) *rig {
 		<-done
 	})
 	return r
+}
+
+// listen takes a port that is free at all addresses.
+func (r *rig) listen(addresses map[string]string) (port string) {
+	r.t.Helper()
+	var err error
+	for range 100 {
+		port = "0"
+		for node, address := range addresses {
+			var l net.Listener
+			if l, err = net.Listen("tcp", net.JoinHostPort(address, port)); err != nil {
+				break // somebody else has this port here
+			}
+			r.t.Cleanup(func() { _ = l.Close() })
+			_ = l.(*net.TCPListener).SetDeadline(time.Now().Add(time.Minute))
+			_, port, _ = net.SplitHostPort(l.Addr().String())
+			r.mine[node] = l
+		}
+		if err == nil {
+			return port
+		}
+	}
+	r.t.Fatal(err)
+	return ""
 }
 
 // at returns the connection that the N-blade has made to a node.
@@ -225,15 +241,25 @@ func TestAHoldDrainsWhatIsInFlightAndKeepsTheRestBack(t *testing.T) {
 	if err := r.hold(50 * time.Millisecond); err == nil || !strings.Contains(err.Error(), "2 calls") {
 		t.Fatalf("a hold with two calls in flight: %v", err)
 	}
+	v, _ := r.blade.volumes.named("v1")
+	state := func() (held bool, inFlight int) {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		return v.held, v.inFlight
+	}
 	held := make(chan error, 1)
-	go func() { held <- r.hold(10 * time.Second) }()
+	go func() {
+		err := r.hold(10 * time.Second)
+		if _, n := state(); err == nil && n > 0 {
+			err = fmt.Errorf("the hold did not wait for %d calls", n)
+		}
+		held <- err
+	}()
+	for begun := false; !begun; begun, _ = state() {
+		runtime.Gosched()
+	}
 	r.send(r.at("a"), dataOf(1, 512))
 	r.expect(r.client, dataOf(1, 512))
-	select {
-	case err := <-held:
-		t.Fatalf("the hold did not wait for the second call: %v", err)
-	case <-time.After(50 * time.Millisecond):
-	}
 	r.send(r.at("a"), dataOf(2, 512))
 	if err := <-held; err != nil {
 		t.Fatal(err)
@@ -241,7 +267,6 @@ func TestAHoldDrainsWhatIsInFlightAndKeepsTheRestBack(t *testing.T) {
 	r.expect(r.client, dataOf(2, 512))
 	r.send(r.client, readOf(3, 1))
 	r.silent(r.at("a"))
-	v, _ := r.blade.volumes.named("v1")
 	v.release("b")
 	r.expect(r.at("b"), readOf(3, 1))
 	r.silent(r.at("a"))
