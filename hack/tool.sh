@@ -52,7 +52,7 @@ observe) module=$tools/observe sources=("$tools/observe"/*.go) ;; # ours, and so
 		die "no tool $name; hack/tool.sh --list shows them"
 	;;
 esac
-hash=$(cat "$module"/go.mod "$module"/go.sum <(go env GOVERSION) "${sources[@]}" | sha256sum | cut -c1-16)
+hash=$(cat "$module"/go.mod "$module"/go.sum <(cd "$module" && go env GOVERSION) "${sources[@]}" | sha256sum | cut -c1-16)
 binary=${XDG_CACHE_HOME:-$HOME/.cache}/nfsbench/tools/$name-$hash
 
 if [[ ! -x $binary ]]; then
