@@ -94,7 +94,7 @@ func (w *world) observe(t *testing.T, during func()) runfile.StorageWindow {
 
 func failures(o *runfile.Observed) (n int64) {
 	for _, p := range o.Problems {
-		n += int64(p.Count)
+		n += p.Count
 	}
 	return n
 }
