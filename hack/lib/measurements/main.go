@@ -45,22 +45,22 @@ func run(files []string, w io.Writer) error {
 
 // machine describes what the amounts depend on.
 func machine() string {
-	text := fmt.Sprintf("%d processors", runtime.NumCPU())
+	facts := []string{fmt.Sprintf("%d processors", runtime.NumCPU())}
 	if info, err := os.ReadFile("/proc/cpuinfo"); err == nil {
 		for line := range strings.Lines(string(info)) {
 			if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
-				text += ", " + strings.TrimSpace(value)
+				facts = append(facts, strings.TrimSpace(value))
 				break
 			}
 		}
 	}
 	if kernel, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
-		text += ", kernel " + strings.TrimSpace(string(kernel))
+		facts = append(facts, "kernel "+strings.TrimSpace(string(kernel)))
 	}
 	if commit, err := exec.Command("git", "describe", "--always", "--dirty", "--abbrev=12").Output(); err == nil {
-		text += ", commit " + strings.TrimSpace(string(commit))
+		facts = append(facts, "commit "+strings.TrimSpace(string(commit)))
 	}
-	return text
+	return strings.Join(facts, ", ")
 }
 
 // amount is a line of a test.

@@ -99,18 +99,6 @@ func (w *twoNodes) export() gen.Mod {
 	return gen.Export(w.Volumes()[0].Junction, addresses...)
 }
 
-// lifOf is the address on a node.
-func (w *twoNodes) lifOf(t *testing.T, node string) string {
-	t.Helper()
-	for _, l := range w.LIFs() {
-		if l.Node == node {
-			return l.Address
-		}
-	}
-	t.Fatalf("no LIF is on node %s", node)
-	return ""
-}
-
 // blocks reads database blocks at random for some seconds, after an idle baseline that
 // is long enough to see what the nodes do without us. Nothing shapes the links of these
 // nodes: few reads at once keep other tests from starving.

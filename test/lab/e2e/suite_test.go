@@ -156,7 +156,7 @@ func (w *suiteWorld) seedTable(t *testing.T, s *v1alpha1.NFSBenchmarkSuite) {
 			t.Errorf("line is not whole: %+v", line)
 		}
 		if line.Cell == "two-paths-8" {
-			measure.Outcome(t, line.Metric+" of eight users over two paths", string(line.Outcome), string(compare.Better))
+			measure.Outcome(t, line.Metric+" of eight users over two paths", line.Outcome, compare.Better)
 		}
 	}
 	if s.Status.ResultRef == nil || s.Status.Message == "" {

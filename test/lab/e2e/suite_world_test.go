@@ -189,7 +189,7 @@ func (w *suiteWorld) sameAsComputed(t *testing.T, s *v1alpha1.NFSBenchmarkSuite,
 		c := computed[i]
 		outcomes, ok := wanted[line.Cell]
 		impact := strconv.FormatFloat(100*c.Impact, 'f', 2, 64)
-		if !ok || line.Cell != c.Cell || string(line.Metric) != c.Metric || string(line.Outcome) != string(c.Outcome) || string(line.ImpactPercent) != impact {
+		if !ok || line.Cell != c.Cell || string(line.Metric) != c.Metric || string(line.Outcome) != c.Outcome || string(line.ImpactPercent) != impact {
 			t.Errorf("the status compares %+v, and the results give %+v", line, c)
 		}
 		var words []string

@@ -72,6 +72,12 @@ func moved(c runfile.Channel) int64 { return c.BytesRead + c.BytesWritten }
 // carries waits until a channel has carried more than now.
 func (w *watch) carries(t *testing.T, channel int) {
 	t.Helper()
+	asked := time.Now()
+	waitFor(t, "a look at the counters", func() bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return len(w.looks) > 0 && w.looks[len(w.looks)-1].at.After(asked)
+	})
 	before := moved(w.now(channel))
 	w.until(t, channel, "the path carries bytes", func(c runfile.Channel) bool { return moved(c) > before })
 }

@@ -74,11 +74,9 @@ func (f *failing) Fatalf(string, ...any) {
 }
 
 func TestWhatWasNotMeasuredIsNoAmount(t *testing.T) {
-	for name, do := range map[string]func(testing.TB){
-		"no value":       func(tb testing.TB) { measure.Record(tb, "rate", "1/s") },
-		"no number":      func(tb testing.TB) { measure.Record(tb, "rate", "1/s", math.NaN()) },
-		"no peer":        func(tb testing.TB) { measure.Ratio(tb, "a", "b", measure.AtMost(1), []float64{1}, nil) },
-		"a peer of zero": func(tb testing.TB) { measure.Ratio(tb, "a", "b", measure.AtMost(1), []float64{1}, []float64{0}) },
+	one := []float64{1}
+	for name, tc := range map[string]struct{ values, peers []float64 }{
+		"no value": {}, "no number": {values: []float64{math.NaN()}, peers: one}, "no peer": {values: one}, "a peer of zero": {one, []float64{0}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &failing{TB: t}
@@ -90,7 +88,7 @@ func TestWhatWasNotMeasuredIsNoAmount(t *testing.T) {
 					t.Error("it was recorded")
 				}
 			}()
-			do(f)
+			measure.Ratio(f, "a", "b", measure.AtMost(1), tc.values, tc.peers)
 		})
 	}
 }
