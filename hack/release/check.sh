@@ -90,7 +90,7 @@ find_operator
 [[ $OURS_TO_REMOVE == yes ]] || die "there is an operator in this cluster already: the check installs one of its own, so remove it first"
 # install VERSION does what README says.
 install() {
-	tool helm upgrade --install nfsbench "oci://$REGISTRY/charts/nfsbench" --version "${1#v}" --ca-file "$REGISTRY_CA" \
+	tool "$HELM" upgrade --install nfsbench "oci://$REGISTRY/charts/nfsbench" --version "${1#v}" --ca-file "$REGISTRY_CA" \
 		--namespace "$SYSTEM_NAMESPACE" --create-namespace --wait --timeout 180s >/dev/null
 }
 # running VERSION IMAGES fails unless the manager runs the image with the digest in that folder, and says the version.
@@ -102,7 +102,7 @@ running() {
 	say "the manager of $1 runs from $image"
 }
 install $first
-tool helm test nfsbench --namespace "$SYSTEM_NAMESPACE" --logs | grep "leads" || die "helm test does not pass"
+tool "$HELM" test nfsbench --namespace "$SYSTEM_NAMESPACE" --logs | grep "leads" || die "helm test does not pass"
 running $first "$release/images"
 
 step "6 of 7: kubectl apply -f config/samples/demo.yaml"

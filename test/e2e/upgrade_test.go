@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -152,7 +153,7 @@ func (h helm) installPrevious(t *testing.T) {
 func (h helm) run(t *testing.T, args ...string) string {
 	t.Helper()
 	began := time.Now()
-	args = append([]string{"helm", "--namespace=" + systemNamespace}, args...)
+	args = append([]string{cmp.Or(os.Getenv("HELM"), "helm"), "--namespace=" + systemNamespace}, args...)
 	cmd := exec.Command("../../hack/tool.sh", args...) // not bound to t.Context: it also runs after its end
 	var problems strings.Builder
 	cmd.Stderr = &problems
