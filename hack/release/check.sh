@@ -68,7 +68,7 @@ for name in "${IMAGES[@]}"; do
 done
 chart=$REGISTRY/charts/nfsbench@$(tool crane digest "$REGISTRY/charts/nfsbench:${first#v}")
 tool cosign verify "${verify[@]}" "$chart" >/dev/null
-tool cosign verify-blob "${verify[@]}" --bundle "$release/checksums.txt.bundle" "$release/checksums.txt"
+tool cosign verify-blob "${verify[@]}" --bundle "$release/checksums.txt.sigstore.json" "$release/checksums.txt"
 bundle=$REGISTRY/bundle@$(tool crane digest "$REGISTRY/bundle:$first")
 tool cosign verify "${verify[@]}" "$bundle" >/dev/null
 tool crane export "$bundle" - | tar -tf - | grep '^manifests/nfsbench.clusterserviceversion.yaml$' >/dev/null || die "$bundle has no ClusterServiceVersion"
@@ -77,7 +77,7 @@ tool crane config "$bundle" | grep '"operators.operatorframework.io.bundle.packa
 tool crane mutate --label changed=yes "$REGISTRY/manager@$(tool crane digest --platform linux/amd64 "$REGISTRY/manager:$first")" -t "$REGISTRY/manager:changed" >/dev/null
 refused tool cosign verify "${verify[@]}" "$REGISTRY/manager:changed"
 sed 's/^./x/' "$release/checksums.txt" >"$work/changed"
-refused tool cosign verify-blob "${verify[@]}" --bundle "$release/checksums.txt.bundle" "$work/changed"
+refused tool cosign verify-blob "${verify[@]}" --bundle "$release/checksums.txt.sigstore.json" "$work/changed"
 say "a changed image and a changed file are refused"
 # As somebody who downloads the files without their folders.
 (cd "$release" && sha256sum --quiet --check --strict checksums.txt)
