@@ -20,6 +20,7 @@
 #   FORBID_SKIPS=1   a test that was skipped is a failure
 #   MINUTES=N        start no part that would end later than this, and name it
 #   CLUSTER          as for hack/cluster/up.sh
+#   HELM=helm3       install the chart with Helm 3 instead of Helm 4
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/cluster/lib/env.sh"
 source "$REPO_DIR/hack/lib/install.sh"

@@ -25,6 +25,8 @@ listed() {
 				name=${package##*/}
 				# A last part such as v5 is a major version, not a name.
 				[[ $name =~ ^v[0-9]+$ ]] && name=$(basename "${package%/*}")
+				# The only tool of a module is called as its folder.
+				[[ ${file%/*} == "$tools" ]] || name=$(basename "${file%/*}")
 				echo "$name $package ${file%/*}"
 			done
 	done

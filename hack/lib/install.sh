@@ -6,6 +6,7 @@ source "$CLUSTER_DIR/lib/choose.sh"
 source "$CLUSTER_DIR/local/packages.sh"
 
 SYSTEM_NAMESPACE=nfsbench-system
+export HELM=${HELM:-helm} # or helm3: the tool that installs the chart
 OURS_TO_STOP=no   # whether this run started the cluster
 OURS_TO_REMOVE=no # whether this run installed the operator
 
@@ -39,7 +40,7 @@ cluster_end() {
 }
 
 # install_operator builds the images, loads them and installs the chart. A cluster that is
-# not ours pulls them from a registry. Arguments go to helm.
+# not ours pulls them from a registry. Arguments go to Helm.
 install_operator() {
 	local chart=$REPO_DIR/charts/nfsbench images=(--set image.registry="$REGISTRY",image.manager.tag="${TAG:-dev}",image.nfsbench.tag="${TAG:-dev}")
 	if [[ $(cluster_choice) == current ]]; then
@@ -55,7 +56,7 @@ install_operator() {
 	fi
 	find_operator
 	say "installing the operator with its chart ..."
-	"$REPO_DIR/hack/tool.sh" helm upgrade --install nfsbench "$chart" \
+	"$REPO_DIR/hack/tool.sh" "$HELM" upgrade --install nfsbench "$chart" \
 		--namespace "$SYSTEM_NAMESPACE" --create-namespace --wait --timeout 120s \
 		"${images[@]}" "$@" >/dev/null
 	# The same tag may carry new bytes: a manager that ran before must see them.
@@ -70,7 +71,7 @@ uninstall_operator() {
 	[[ $OURS_TO_REMOVE == yes ]] || return 0
 	"$KUBECTL" delete nfsbenchmarksuites --all --all-namespaces --timeout 240s >/dev/null 2>&1 || true
 	"$KUBECTL" delete nfsbenchmarks --all --all-namespaces --timeout 240s >/dev/null 2>&1 || true
-	"$REPO_DIR/hack/tool.sh" helm uninstall nfsbench --namespace "$SYSTEM_NAMESPACE" --wait >/dev/null 2>&1 || true
+	"$REPO_DIR/hack/tool.sh" "$HELM" uninstall nfsbench --namespace "$SYSTEM_NAMESPACE" --wait >/dev/null 2>&1 || true
 	"$KUBECTL" delete crd nfsbenchmarks.nfsbench.io nfsbenchmarksuites.nfsbench.io --ignore-not-found >/dev/null 2>&1 || true
 	"$KUBECTL" delete namespace "$SYSTEM_NAMESPACE" --ignore-not-found --timeout 60s >/dev/null 2>&1 || true
 }

@@ -68,12 +68,12 @@ for name in "${IMAGES[@]}"; do
 done
 chart=$REGISTRY/charts/nfsbench@$(tool crane digest "$REGISTRY/charts/nfsbench:${first#v}")
 tool cosign verify "${verify[@]}" "$chart" >/dev/null
-tool cosign verify-blob "${verify[@]}" --bundle "$release/checksums.txt.bundle" "$release/checksums.txt"
+tool cosign verify-blob "${verify[@]}" --bundle "$release/checksums.txt.sigstore.json" "$release/checksums.txt"
 # What nobody signed is refused: another image under our name, and a changed file.
 tool crane mutate --label changed=yes "$REGISTRY/manager@$(tool crane digest --platform linux/amd64 "$REGISTRY/manager:$first")" -t "$REGISTRY/manager:changed" >/dev/null
 refused tool cosign verify "${verify[@]}" "$REGISTRY/manager:changed"
 sed 's/^./x/' "$release/checksums.txt" >"$work/changed"
-refused tool cosign verify-blob "${verify[@]}" --bundle "$release/checksums.txt.bundle" "$work/changed"
+refused tool cosign verify-blob "${verify[@]}" --bundle "$release/checksums.txt.sigstore.json" "$work/changed"
 say "a changed image and a changed file are refused"
 # As somebody who downloads the files without their folders.
 (cd "$release" && sha256sum --quiet --check --strict checksums.txt)
@@ -86,7 +86,7 @@ find_operator
 [[ $OURS_TO_REMOVE == yes ]] || die "there is an operator in this cluster already: the check installs one of its own, so remove it first"
 # install VERSION does what README says.
 install() {
-	tool helm upgrade --install nfsbench "oci://$REGISTRY/charts/nfsbench" --version "${1#v}" --ca-file "$REGISTRY_CA" \
+	tool "$HELM" upgrade --install nfsbench "oci://$REGISTRY/charts/nfsbench" --version "${1#v}" --ca-file "$REGISTRY_CA" \
 		--namespace "$SYSTEM_NAMESPACE" --create-namespace --wait --timeout 180s >/dev/null
 }
 # running VERSION IMAGES fails unless the manager runs the image with the digest in that folder, and says the version.
@@ -98,7 +98,7 @@ running() {
 	say "the manager of $1 runs from $image"
 }
 install $first
-tool helm test nfsbench --namespace "$SYSTEM_NAMESPACE" --logs | grep "leads" || die "helm test does not pass"
+tool "$HELM" test nfsbench --namespace "$SYSTEM_NAMESPACE" --logs | grep "leads" || die "helm test does not pass"
 running $first "$release/images"
 
 step "6 of 7: kubectl apply -f config/samples/demo.yaml"

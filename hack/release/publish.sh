@@ -24,10 +24,17 @@ registry=$RELEASE_REGISTRY
 [[ -e $out/checksums.txt ]] || die "$out has no release: make release VERSION=$version"
 (cd "$out" && sha256sum --quiet --check checksums.txt) || die "$out is not what hack/release.sh made"
 
-# With a key there is no identity to log, and the registry may be a private one.
-how=(--yes)
-if [[ -n ${COSIGN_KEY:-} ]]; then how+=(--key "$COSIGN_KEY" --tlog-upload=false); fi
 cosign() { "$REPO_DIR/hack/tool.sh" cosign "$@" >&2; }
+# With a key there is no identity to log, and the registry may be a private one: no service of
+# Sigstore is asked.
+how=(--yes)
+if [[ -n ${COSIGN_KEY:-} ]]; then
+	services=$(mktemp -d)
+	trap 'rm -rf "$services"' EXIT
+	cosign signing-config create --out "$services/signing.json"
+	cosign trusted-root create --out "$services/root.json"
+	how+=(--key "$COSIGN_KEY" --signing-config "$services/signing.json" --trusted-root "$services/root.json")
+fi
 
 # provenance prints the predicate of SLSA v1 for what this commit gave.
 provenance() {
@@ -60,5 +67,5 @@ done
 say "signing $chart ..."
 cosign sign "${how[@]}" "$chart"
 cosign attest "${how[@]}" --type slsaprovenance1 --predicate "$out/provenance.json" "$chart"
-cosign sign-blob "${how[@]}" --bundle "$out/checksums.txt.bundle" "$out/checksums.txt"
+cosign sign-blob "${how[@]}" --bundle "$out/checksums.txt.sigstore.json" "$out/checksums.txt"
 say "published $version to $registry"

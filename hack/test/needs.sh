@@ -113,7 +113,7 @@ need_oracle() {
 	# shellcheck disable=SC2086 # one archive a line
 	hack/cluster/load.sh $STANDINS >/dev/null
 	# Its tools have the loader for the stand-in beside nfsbench.
-	hack/tool.sh helm upgrade nfsbench charts/nfsbench --namespace "$SYSTEM_NAMESPACE" --reuse-values --wait \
+	hack/tool.sh "$HELM" upgrade nfsbench charts/nfsbench --namespace "$SYSTEM_NAMESPACE" --reuse-values --wait \
 		--set image.nfsbench.repository=oracle-standin-tools >/dev/null
 	NFSBENCH_ORACLE_STANDIN=1
 	remember STANDINS NFSBENCH_ORACLE_STANDIN

@@ -265,7 +265,7 @@ func notes(t *testing.T, args ...string) string {
 	if err := os.WriteFile(filepath.Join(dir, "templates", "notes.yaml"), []byte(wrapped), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, err := tool(t, append([]string{"helm", "template", "nfsbench", dir, "--kube-version", "v1.34.0", "--show-only", "templates/notes.yaml"}, args...)...)
+	out, err := tool(t, append([]string{"helm", "template", "nfsbench", dir, "--kube-version", kubeVersion, "--show-only", "templates/notes.yaml"}, args...)...)
 	if err != nil {
 		t.Fatal(err)
 	}

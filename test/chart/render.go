@@ -20,6 +20,8 @@ import (
 // Namespace is the namespace of all renderings.
 const Namespace = "nfsbench-system"
 
+const kubeVersion = "v1.34.0"
+
 // Path gives the absolute name of a file of the repository.
 func Path(tb testing.TB, name string) string {
 	tb.Helper()
@@ -39,11 +41,12 @@ func Values(tb testing.TB, name string) string {
 // TryHelm renders the chart and gives what helm says when it refuses.
 func TryHelm(tb testing.TB, args ...string) ([]byte, error) {
 	tb.Helper()
-	args = append([]string{
-		"helm", "template", "nfsbench", "charts/nfsbench",
-		"--namespace", Namespace, "--kube-version", "v1.34.0",
-	}, args...)
-	return tool(tb, args...)
+	return tool(tb, append([]string{"helm"}, template(args...)...)...)
+}
+
+// template is the command of Helm that renders the chart.
+func template(args ...string) []string {
+	return append([]string{"template", "nfsbench", "charts/nfsbench", "--namespace", Namespace, "--kube-version", kubeVersion}, args...)
 }
 
 // Helm renders the chart.

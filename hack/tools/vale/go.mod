@@ -30,7 +30,7 @@ require (
 	github.com/huandu/xstrings v1.5.0 // indirect
 	github.com/jdkato/go-tree-sitter-julia v0.1.0 // indirect
 	github.com/jdkato/prose/v3 v3.2.1 // indirect
-	github.com/jdkato/regexp2/v2 v2.5.5 // indirect
+	github.com/jdkato/regexp2/v2 v2.5.6 // indirect
 	github.com/mattn/go-colorable v0.1.14 // indirect
 	github.com/mattn/go-isatty v0.0.20 // indirect
 	github.com/mattn/go-runewidth v0.0.19 // indirect
@@ -53,9 +53,9 @@ require (
 	github.com/spf13/pflag v1.0.5 // indirect
 	github.com/tomwright/dasel/v2 v2.8.1 // indirect
 	github.com/tomwright/dasel/v3 v3.10.1 // indirect
-	github.com/vale-cli/vale/v3 v3.21.0 // indirect
+	github.com/vale-cli/vale/v3 v3.22.0 // indirect
 	github.com/xo/terminfo v0.0.0-20220910002029-abceb7e1c41e // indirect
-	github.com/yuin/goldmark v1.7.8 // indirect
+	github.com/yuin/goldmark v1.8.6 // indirect
 	golang.org/x/crypto v0.55.0 // indirect
 	golang.org/x/exp v0.0.0-20250106191152-7588d65b2ba8 // indirect
 	golang.org/x/net v0.57.0 // indirect
