@@ -118,7 +118,7 @@ func TestRecordsAreThoseOfTheSuiteNewestFirst(t *testing.T) {
 	}
 	broken := of("s", "bench", "s-4", begun)
 	broken.BinaryData[runfile.KeySuiteRun] = []byte(`{"version":"nfsbench.io/suite-run/v9"}`)
-	if _, err := Records(t.Context(), reader(t, broken), "bench", "s"); err == nil || !strings.Contains(err.Error(), `ConfigMap "s-4": read suite run: version`) {
+	if _, err := Records(t.Context(), reader(t, broken), "bench", "s"); err == nil || !strings.Contains(err.Error(), `ConfigMap "s-4": read suite run: it has version "nfsbench.io/suite-run/v9"`) {
 		t.Errorf("error %v names neither the object nor the version", err)
 	}
 }
