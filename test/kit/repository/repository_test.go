@@ -7,7 +7,7 @@ import (
 )
 
 func TestAFileIsFoundFromEverywhereInTheRepository(t *testing.T) {
-	for _, folder := range []string{".", "..", "../../gitops", "../.."} {
+	for _, folder := range []string{".", "..", "../../lab/gitops", "../.."} {
 		t.Run(folder, func(t *testing.T) {
 			t.Chdir(folder)
 			path, err := Path("test/kit/repository/repository.go")
