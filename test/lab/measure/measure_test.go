@@ -30,7 +30,7 @@ func recorded(t *testing.T, do func()) []measure.Amount {
 			t.Fatal(err)
 		}
 		if a.Date == "" || a.Test != t.Name() {
-			t.Errorf("the line is of %q on %q", a.Test, a.Date)
+			t.Errorf("the line names test %q and date %q", a.Test, a.Date)
 		}
 		a.Date, a.Test = "", ""
 		out = append(out, a)
