@@ -64,7 +64,7 @@ func grouped(d Document, rows []Row) (groups []*group) {
 	return groups
 }
 
-// add takes in what a row says of one program.
+// add counts one program of a row.
 func (g *group) add(d Document, row Row, peer string) {
 	subject := row.Contenders[0].Name
 	if ratio, ok := d.Ratio(row, subject, peer, MetricRate); ok {
