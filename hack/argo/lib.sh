@@ -6,9 +6,8 @@ ARGO_DIR=$REPO_DIR/hack/argo
 ARGO_MODULE=github.com/argoproj/argo-workflows/v4
 # ARGO=4.0 selects a minor version: each has a file of versions here, the newest is go.mod.
 # No other file names a version of Argo Workflows.
-ARGO_MODFILE=$ARGO_DIR/${ARGO:-go}.mod
-[[ -e $ARGO_MODFILE ]] || die "ARGO=$ARGO: use $(cd "$ARGO_DIR" && ls [0-9]*.mod | sed 's/\.mod$//' | paste -sd ' '), or leave it out for the newest"
-ARGO_VERSION=$(awk -v m="$ARGO_MODULE" '$1 == m {print $2} $1 == "require" && $2 == m {print $3}' "$ARGO_MODFILE" | head -n 1)
+ARGO_MODFILE=$(versions_file ARGO "$ARGO_DIR" "$ARGO_MODULE")
+ARGO_VERSION=$(version_in "$ARGO_MODFILE" "$ARGO_MODULE")
 ARGO_BIN_DIR=$CACHE_DIR/argo-${ARGO_VERSION#v}
 ARGO_NAMESPACE=argo
 ARGO_IMAGES=nfsbench-argo

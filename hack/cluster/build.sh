@@ -40,8 +40,7 @@ kubernetes() {
 # base is what every version of Kubernetes runs on.
 base() {
 	local containerd=github.com/containerd/containerd/v2
-	build_cached "$BIN_DIR" containerd "etcd, CoreDNS and containerd" "$CLUSTER_DIR/base" "-X $containerd/version.Version=$(
-		awk -v m="$containerd" '$1 == m {print $2}' "$CLUSTER_DIR/base/go.mod")" \
+	build_cached "$BIN_DIR" containerd "etcd, CoreDNS and containerd" "$CLUSTER_DIR/base" "-X $containerd/version.Version=$(version_in "$CLUSTER_DIR/base/go.mod" "$containerd")" \
 		./... $containerd/cmd/{containerd,containerd-shim-runc-v2,ctr}
 }
 

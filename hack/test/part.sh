@@ -104,8 +104,8 @@ while read -r -a row; do
 	if [[ -n ${NFSBENCH_MEASURE:-} ]]; then options+=(-p 1 -parallel 1); fi # nothing runs beside what is measured
 	(
 		cd "${row[0]}"
-		# A module of its own may ask for a newer Go than ours: the go command gets it, as it gets modules.
-		if [[ ${row[0]} != . ]]; then export GOTOOLCHAIN=auto; fi
+		# A module that names a toolchain asks for a newer Go than ours: the go command gets it, as it gets modules.
+		if grep -q '^toolchain ' go.mod; then export GOTOOLCHAIN=auto; fi
 		CGO_ENABLED=${row[1]} "$REPO_DIR/hack/tool.sh" gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg \
 			--hide-summary=skipped --jsonfile "$log.json" -- -p "$jobs" -vet=off -shuffle=on \
 			-debug-actiongraph "$log.graph" "${options[@]}" "${packages[@]}" "${args[@]}"
