@@ -3,6 +3,7 @@ package benchmark
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -212,29 +213,25 @@ func steps(all []judge.StepSummary) []v1alpha1.StepStatus {
 		}
 		out = append(out, st)
 	}
-	for len(out) > maxSteps {
-		out = thinner(out)
-	}
-	return out
+	return thin(out, maxSteps)
 }
 
-// thinner removes one level of load: between the first and the last, and not the knee, the level
-// with the nearest neighbours, so that the curve keeps its shape.
-func thinner(all []v1alpha1.StepStatus) []v1alpha1.StepStatus {
-	at, nearest := -1, 0.0
-	for i := 1; i < len(all)-1; i++ {
-		if all[i].Knee || all[i-1].Kind != all[i].Kind || all[i+1].Kind != all[i].Kind {
-			continue
+// thin removes levels of load until as many as most are left: between the first and the last, and
+// not the knee, the level with the nearest neighbours, so that the curve keeps its shape.
+func thin(all []v1alpha1.StepStatus, most int) []v1alpha1.StepStatus {
+	for len(all) > most {
+		at, nearest := len(all)-1, math.Inf(1)
+		for i := 1; i < len(all)-1; i++ {
+			if all[i].Knee || all[i-1].Kind != all[i].Kind || all[i+1].Kind != all[i].Kind {
+				continue
+			}
+			if distance := float64(all[i+1].Users) / float64(max(all[i-1].Users, 1)); distance < nearest {
+				at, nearest = i, distance
+			}
 		}
-		distance := float64(all[i+1].Users) / float64(max(all[i-1].Users, 1))
-		if at < 0 || distance < nearest {
-			at, nearest = i, distance
-		}
+		all = slices.Delete(slices.Clone(all), at, at+1)
 	}
-	if at < 0 {
-		return pass.Shorter(all)
-	}
-	return slices.Delete(slices.Clone(all), at, at+1)
+	return all
 }
 
 // storageCPUWords lists the nodes in one line, the owner of the volume first, such as "fas-a 32%, fas-b 35%". A
@@ -378,16 +375,13 @@ func progressMessage(p *runfile.Plan, all []runfile.Progress) string {
 	return msg
 }
 
-// fit shortens the longest list of a status until all of it fits. The result object
-// has all.
+// fit shortens the lists of a status until all of it fits. The result object has all.
 func fit(st *v1alpha1.NFSBenchmarkStatus) {
-	pass.Fit(st, func() []pass.Cut {
-		return []pass.Cut{
-			{Bytes: len(st.Curve) * pass.MaxStatusBytes, Cut: func() { st.Curve = nil }}, // a part of it would mislead
-			{Bytes: pass.SizeOf(st.Paths), Cut: func() { st.Paths = pass.Shorter(st.Paths) }},
-			{Bytes: pass.SizeOf(st.Findings), Cut: func() { st.Findings = pass.Shorter(st.Findings) }},
-			{Bytes: pass.SizeOf(st.StorageNodes), Cut: func() { st.StorageNodes = pass.Shorter(st.StorageNodes) }},
-			{Bytes: pass.SizeOf(st.Steps), Cut: func() { st.Steps = thinner(st.Steps) }},
-		}
+	if pass.SizeOf(st) > pass.MaxStatusBytes {
+		st.Curve = nil // a part of it would mislead
+	}
+	pass.Fit(st, func(most int) {
+		st.Paths, st.Findings = pass.Head(st.Paths, most), pass.Head(st.Findings, most)
+		st.StorageNodes, st.Steps = pass.Head(st.StorageNodes, most), thin(st.Steps, most)
 	})
 }

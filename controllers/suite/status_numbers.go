@@ -267,25 +267,16 @@ func setHistory(s *scope, v seen) {
 	}
 }
 
-// fit shortens the longest list of a status until all of it fits. The record has all;
-// left counts the lines of the table that went.
+// fit shortens the lists of a status until all of it fits. The record has all; left counts
+// the lines of the table that went.
 func fit(st *v1alpha1.NFSBenchmarkSuiteStatus) {
-	pass.Fit(st, func() []pass.Cut {
-		cuts := []pass.Cut{
-			{Bytes: pass.SizeOf(st.Cells), Cut: func() { st.Cells = shorterLines(st, st.Cells) }},
-			{Bytes: pass.SizeOf(st.Comparisons), Cut: func() { st.Comparisons = shorterLines(st, st.Comparisons) }},
-			{Bytes: pass.SizeOf(st.Findings), Cut: func() { st.Findings = pass.Shorter(st.Findings) }},
-			{Bytes: pass.SizeOf(st.History), Cut: func() { st.History = pass.Shorter(st.History) }},
+	pass.Fit(st, func(most int) {
+		lines := len(st.Cells) + len(st.Comparisons)
+		st.Cells, st.Comparisons = pass.Head(st.Cells, most), pass.Head(st.Comparisons, most)
+		addLeft(st, lines-len(st.Cells)-len(st.Comparisons))
+		st.Findings, st.History = pass.Head(st.Findings, most), pass.Head(st.History, most)
+		if st.Regression != nil {
+			st.Regression.Changes = pass.Head(st.Regression.Changes, most)
 		}
-		if g := st.Regression; g != nil {
-			cuts = append(cuts, pass.Cut{Bytes: pass.SizeOf(g.Changes), Cut: func() { g.Changes = pass.Shorter(g.Changes) }})
-		}
-		return cuts
 	})
-}
-
-func shorterLines[T any](st *v1alpha1.NFSBenchmarkSuiteStatus, list []T) []T {
-	rest := pass.Shorter(list)
-	addLeft(st, len(list)-len(rest))
-	return rest
 }
