@@ -162,7 +162,7 @@ func (c *cluster) compareBenchmarks(cmd *cobra.Command, sides []found, args []st
 			return comparison{}, err
 		}
 		x.sides[i] = report.Side{Result: res, Judgement: judge.Judge(res), Name: f.benchmark.Name}
-		samples[i] = compare.Sample{Name: f.benchmark.Name, Points: archive.Points(res)}
+		samples[i] = compare.Sample{Name: f.benchmark.Name, Points: judge.Points(res)}
 		if len(samples[i].Points) == 0 {
 			return comparison{}, fmt.Errorf("%q has no number to compare: nothing was measured", args[i])
 		}

@@ -140,7 +140,7 @@ func (c *cluster) sample(cmd *cobra.Command, b *v1alpha1.NFSBenchmark, side *com
 		return fmt.Errorf("the numbers of class %s are Invalid: 'kubectl nfsbench run --storage-class %s' shows why",
 			side.Name, side.Name)
 	}
-	side.Points = append(side.Points, archive.Points(res)...)
+	side.Points = append(side.Points, judge.Points(res)...)
 	return nil
 }
 

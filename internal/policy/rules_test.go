@@ -1,4 +1,4 @@
-package rules_test
+package policy_test
 
 import (
 	"errors"
@@ -9,7 +9,6 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/policy"
-	"github.com/nfsbench/nfsbench/internal/policy/rules"
 	"github.com/nfsbench/nfsbench/test/gen"
 )
 
@@ -57,7 +56,7 @@ func client(c v1alpha1.NFSClient) gen.Mod {
 
 func TestABenchmarkMayUseWhatThePolicyListsAndNoMore(t *testing.T) {
 	t.Parallel()
-	checker, err := rules.NewChecker()
+	checker, err := policy.NewChecker()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +133,7 @@ func TestABenchmarkMayUseWhatThePolicyListsAndNoMore(t *testing.T) {
 			b.Spec.Clients = 1 // the default of the CRD
 		}
 		err := checker.Check(read(t, example), b)
-		denied := (*rules.Denied)(nil)
+		denied := (*policy.Denied)(nil)
 		switch {
 		case tc.rule == "" && err != nil:
 			t.Errorf("%s: %v", name, err)
@@ -148,7 +147,7 @@ func TestABenchmarkMayUseWhatThePolicyListsAndNoMore(t *testing.T) {
 
 func TestTheDefaultAllowsNoNodeToMountAnything(t *testing.T) {
 	t.Parallel()
-	checker, err := rules.NewChecker()
+	checker, err := policy.NewChecker()
 	if err != nil {
 		t.Fatal(err)
 	}
