@@ -60,13 +60,17 @@ Read your Oracle licence before you publish numbers.`,
 	return cmd
 }
 
+func (a *app) pageOptions() report.PageOptions {
+	return report.PageOptions{Generated: a.now(), Version: cli.Version(version)}
+}
+
 func (a *app) reportBenchmark(cmd *cobra.Command, c *cluster, b *v1alpha1.NFSBenchmark, to cli.Destination) error {
 	res, err := archive.Result(cmd.Context(), c, b)
 	if err != nil {
 		return err
 	}
 	j := judge.Judge(res)
-	options := report.PageOptions{Generated: a.now(), Version: cli.Version(version)}
+	options := a.pageOptions()
 	if to.Format == cli.FormatHTML {
 		options.Reproduce = c.reproduce(cmd.Context(), benchmarkKind, b.Name)
 	}
@@ -91,8 +95,8 @@ func (a *app) reportSuite(cmd *cobra.Command, c *cluster, f found, to cli.Destin
 	if err != nil {
 		return err
 	}
-	table, regression := compare.Run(run), regressionOf(f.suite, run, records)
-	options := report.PageOptions{Generated: a.now(), Version: cli.Version(version)}
+	table, regression := compare.Run(compare.Request{Run: &run}), regressionOf(f.suite, run, records)
+	options := a.pageOptions()
 	if to.Format == cli.FormatHTML {
 		options.Reproduce = c.reproduce(cmd.Context(), suiteKind, f.suite.Name)
 	}
@@ -108,7 +112,7 @@ func (a *app) reportSuite(cmd *cobra.Command, c *cluster, f found, to cli.Destin
 	})
 }
 
-func writeSuiteText(w io.Writer, run runfile.SuiteRun, t compare.Table, g *compare.Regression) error {
+func writeSuiteText(w io.Writer, run runfile.SuiteRun, t compare.Table, g *compare.Table) error {
 	fmt.Fprintf(w, "suite/%s  run %s", run.Suite, run.Run)
 	if run.Phase != "" {
 		fmt.Fprintf(w, "  %s", run.Phase)
@@ -144,13 +148,13 @@ func chooseRun(records []runfile.SuiteRun, f found) (runfile.SuiteRun, error) {
 			"its end", f.suite.Name, f.suite.Name)
 	default:
 		return runfile.SuiteRun{}, cli.BadInputf("suite/%s has no record of a run %q; there are those of %s", f.suite.Name,
-			f.run, listed(nearest(f.run, names, 5)))
+			f.run, cli.Listed(nearest(f.run, names, 5)))
 	}
 }
 
 // regressionOf compares a scheduled run with the accepted one; nil where there is
 // none to compare with.
-func regressionOf(s *v1alpha1.NFSBenchmarkSuite, run runfile.SuiteRun, records []runfile.SuiteRun) *compare.Regression {
+func regressionOf(s *v1alpha1.NFSBenchmarkSuite, run runfile.SuiteRun, records []runfile.SuiteRun) *compare.Table {
 	if run.Settings.Regression == nil {
 		return nil
 	}
@@ -168,7 +172,9 @@ func regressionOf(s *v1alpha1.NFSBenchmarkSuite, run runfile.SuiteRun, records [
 	if accepted == nil {
 		return nil
 	}
-	g := compare.Regress(run, *accepted, history, *run.Settings.Regression)
+	g := compare.Run(compare.Request{
+		Run: &run, Accepted: accepted, History: history, SuiteSignificance: *run.Settings.Regression,
+	})
 	return &g
 }
 
@@ -212,7 +218,7 @@ func (a *app) writeTable(cmd *cobra.Command, c *cluster, s *v1alpha1.NFSBenchmar
 	if err == nil {
 		var run runfile.SuiteRun
 		if run, err = chooseRun(records, found{suite: s, run: s.Status.Run.Name}); err == nil {
-			err = report.CompareText(cmd.OutOrStdout(), compare.Run(run), cli.TextOptions(cmd.OutOrStdout()))
+			err = report.CompareText(cmd.OutOrStdout(), compare.Run(compare.Request{Run: &run}), cli.TextOptions(cmd.OutOrStdout()))
 		}
 	}
 	if err != nil {

@@ -27,16 +27,15 @@ import (
 
 // loadCommand is the load subcommand.
 type loadCommand struct {
-	app        *app
-	flags      loadFlags
-	planFile   string
-	runDir     string
-	secrets    string
-	index      string
-	output     string
-	outputFile string
-	progress   string
-	printPlan  bool
+	app       *app
+	flags     loadFlags
+	planFile  string
+	runDir    string
+	secrets   string
+	index     string
+	to        cli.Destination
+	progress  string
+	printPlan bool
 }
 
 const loadExamples = `  # How fast is one path? Compare with what 1GbE can carry.
@@ -44,7 +43,7 @@ const loadExamples = `  # How fast is one path? Compare with what 1GbE can carry
 
   # Two paths, random reads of database blocks, three times, result to a file
   nfsbench load --server 10.0.1.100,10.0.2.100 --export /vol/oradata \
-    --pattern randread --jobs 8 --depth 32 --repetitions 3 --output-file result.json
+    --pattern randread --jobs 8 --depth 32 --repetitions 3 -o result.json
 
   # The paths of an oranfstab; the same load through the mounted volume
   nfsbench load --oranfstab /etc/oranfstab --export /vol/oradata --pattern overwrite
@@ -117,8 +116,7 @@ and its write. Each repetition is a whole search.`,
 	fs.SortFlags = false
 	fs.StringVar(&c.planFile, "plan", "", "run this plan file; the flags that describe a plan are then not allowed")
 	c.flags.register(cmd)
-	fs.StringVar(&c.output, "output", "text", "what to write to stdout: text or json (the result file)")
-	fs.StringVar(&c.outputFile, "output-file", "", "also write the result file here")
+	c.to.Register(cmd)
 	fs.StringVar(&c.progress, "progress", "auto",
 		"progress on stderr: auto (a bar on a terminal, else json), bar, json or none")
 	fs.BoolVar(&c.printPlan, "print-plan", false, "print the plan and do nothing")
@@ -146,14 +144,14 @@ func (c *loadCommand) run(cmd *cobra.Command) error {
 	if err != nil {
 		return cli.BadInput(err)
 	}
-	if c.output != "text" && c.output != "json" {
-		return cli.BadInputf("--output is %q; use text or json", c.output)
+	if err := c.to.Parse(); err != nil {
+		return err
 	}
 	result, err := c.measure(cmd.Context(), plan, int32(index), show)
 	if err != nil {
 		return err
 	}
-	if err := c.write(cmd.OutOrStdout(), result); err != nil {
+	if err := c.write(cmd, result); err != nil {
 		return err
 	}
 	if f := result.Clients[0].Load.Failure; f != nil {
@@ -314,25 +312,28 @@ func (f *fanOut) Load(l *runfile.Load) error {
 	return f.dir.Load(l)
 }
 
-// write shows the result. Beside a collector nobody reads its output.
-func (c *loadCommand) write(out io.Writer, r runfile.Result) error {
-	if c.outputFile != "" {
-		f, err := os.Create(c.outputFile)
-		if err != nil {
-			return fmt.Errorf("--output-file: %w", err)
+// write writes the result, and shows it if that goes to a file. Beside a collector nobody reads a text.
+func (c *loadCommand) write(cmd *cobra.Command, r runfile.Result) error {
+	text := func(w io.Writer) error {
+		if c.runDir != "" {
+			return nil
 		}
-		if err := errors.Join(runfile.WriteResult(f, r), f.Close()); err != nil {
-			return fmt.Errorf("--output-file %s: %w", c.outputFile, err)
+		return report.Text(w, r, judge.Judge(r), cli.TextOptions(w))
+	}
+	err := c.to.Write(cmd, func(w io.Writer) error {
+		switch c.to.Format {
+		case cli.FormatJSON:
+			return runfile.WriteResult(w, r)
+		case cli.FormatHTML:
+			return report.BenchmarkPage(w, r, judge.Judge(r), c.app.pageOptions())
+		default:
+			return text(w)
 		}
+	})
+	if err != nil || c.to.File == "" {
+		return err
 	}
-	switch {
-	case c.output == "json":
-		return runfile.WriteResult(out, r)
-	case c.runDir != "":
-		return nil
-	default:
-		return report.Text(out, r, judge.Judge(r), cli.TextOptions(out))
-	}
+	return text(cmd.OutOrStdout())
 }
 
 // progress shows how far a run has come.

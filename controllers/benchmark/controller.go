@@ -38,6 +38,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/policy"
+	"github.com/nfsbench/nfsbench/internal/policy/rules"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/trident"
 )
@@ -70,7 +71,7 @@ type Options struct {
 // is safe for concurrent use.
 type Reconciler struct {
 	Options
-	checker  *policy.Checker
+	checker  *rules.Checker
 	decoding sync.Mutex // of results, which can take much memory
 	uses     uses
 	underWay []phase
@@ -87,7 +88,7 @@ func NewReconciler(o Options) *Reconciler {
 	if o.Policy == nil {
 		o.Policy = func() (policy.Policy, error) { return policy.Default(), nil }
 	}
-	r := &Reconciler{Options: o, checker: policy.MustChecker()}
+	r := &Reconciler{Options: o, checker: rules.MustChecker()}
 	r.underWay = []phase{
 		r.hold, r.admit, r.resolve, r.enqueue, r.provision, r.survey, r.mountExport, r.configure,
 		r.runLoad, r.collect,

@@ -16,7 +16,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/plan"
-	"github.com/nfsbench/nfsbench/internal/policy"
+	"github.com/nfsbench/nfsbench/internal/policy/rules"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -33,7 +33,7 @@ func (r *Reconciler) admit(ctx context.Context, s *scope) (next, error) {
 	}
 	s.policy = p
 	err = r.checker.Check(p, s.b)
-	if denied := (*policy.Denied)(nil); errors.As(err, &denied) {
+	if denied := (*rules.Denied)(nil); errors.As(err, &denied) {
 		return next{}, invalid(v1alpha1.ReasonPolicyDenied, denied)
 	}
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -171,9 +172,11 @@ func addLeft(st *v1alpha1.NFSBenchmarkSuiteStatus, n int) {
 }
 
 func addFindings(st *v1alpha1.NFSBenchmarkSuiteStatus, all []compare.Finding) {
-	for _, f := range all[:min(len(all), maxFindings-len(st.Findings))] {
-		st.Findings = append(st.Findings,
-			v1alpha1.Finding{Code: f.Code, Severity: v1alpha1.Severity(f.Severity), Message: pass.Clip(f.Message)})
+	for _, f := range all {
+		one := v1alpha1.Finding{Code: f.Code, Severity: v1alpha1.Severity(f.Severity), Message: pass.Clip(f.Message)}
+		if len(st.Findings) < maxFindings && !slices.Contains(st.Findings, one) {
+			st.Findings = append(st.Findings, one)
+		}
 	}
 }
 
@@ -191,7 +194,7 @@ func setRegression(s *scope) {
 		out.Message = pass.ClipTo("annotation "+v1alpha1.AnnotationAcceptRun+" names "+s.unknown+", of which there is no "+
 			"record, so the oldest run that succeeded counts; "+found.Message, 512)
 	}
-	for _, l := range found.Changes[:min(len(found.Changes), maxChanges)] {
+	for _, l := range pass.Head(found.Changes(), maxChanges) {
 		out.Changes = append(out.Changes, v1alpha1.RegressionChange{
 			Cell: pass.ClipTo(l.Cell, 63), Step: pass.ClipTo(l.Step, 48), Metric: v1alpha1.Metric(l.Metric),
 			ShiftPercent: percent(l.Shift), Outcome: v1alpha1.Outcome(l.Outcome),

@@ -86,7 +86,7 @@ func TestTheLargestStatusFitsAndSaysWhatIsLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table := compare.Run(withCompare(s, s.current()))
+	table := compare.Run(compare.Request{Run: new(withCompare(s, s.current()))})
 	all := len(table.Cells) + len(table.Comparisons)
 	if len(raw) > 30<<10 || st.Left == nil || int(*st.Left) != all-len(st.Cells)-len(st.Comparisons) || len(st.Cells) == 0 || len(st.Comparisons) == 0 {
 		t.Errorf("%d bytes, %d cells and %d comparisons of %d, left %v", len(raw), len(st.Cells), len(st.Comparisons), all, st.Left)

@@ -28,7 +28,7 @@ const (
 // --output and --format.
 type Destination struct {
 	Format string // after Parse
-	file   string // empty is standard output
+	File   string // after Parse; empty is standard output
 	output string
 	format string
 }
@@ -42,7 +42,7 @@ func (d *Destination) Register(cmd *cobra.Command) {
 
 // Parse reads the flags.
 func (d *Destination) Parse() error {
-	d.Format, d.file = FormatText, ""
+	d.Format, d.File = FormatText, ""
 	formats := []string{FormatText, FormatJSON, FormatHTML}
 	endings := map[string]string{
 		".html": FormatHTML, ".htm": FormatHTML, ".txt": FormatText, ".json": FormatJSON,
@@ -51,7 +51,7 @@ func (d *Destination) Parse() error {
 	case slices.Contains(formats, d.output):
 		d.Format = d.output
 	case d.output != "-" && d.output != "":
-		d.file, d.Format = d.output, ending
+		d.File, d.Format = d.output, ending
 		if ending == "" && d.format == "" {
 			return BadInputf("--output is %q; use a file that ends in .html, .txt or .json, or give --format", d.output)
 		}
@@ -69,22 +69,22 @@ func (d *Destination) Parse() error {
 // Write makes the whole file or none, so that an error leaves no half of a file and
 // keeps the one of before.
 func (d *Destination) Write(cmd *cobra.Command, fill func(io.Writer) error) error {
-	if d.file == "" {
+	if d.File == "" {
 		return fill(cmd.OutOrStdout())
 	}
-	f, err := os.CreateTemp(filepath.Dir(d.file), "."+filepath.Base(d.file)+"-*")
+	f, err := os.CreateTemp(filepath.Dir(d.File), "."+filepath.Base(d.File)+"-*")
 	if err != nil {
-		return BadInputf("--output %s: %w", d.file, err)
+		return BadInputf("--output %s: %w", d.File, err)
 	}
 	defer func() { _ = os.Remove(f.Name()) }() // the file has its final name by then
 	const readable = 0o644
 	if err := errors.Join(fill(f), f.Chmod(readable), f.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", d.file, err)
+		return fmt.Errorf("write %s: %w", d.File, err)
 	}
-	if err := os.Rename(f.Name(), d.file); err != nil {
-		return fmt.Errorf("write %s: %w", d.file, err)
+	if err := os.Rename(f.Name(), d.File); err != nil {
+		return fmt.Errorf("write %s: %w", d.File, err)
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "Wrote %s.\n", d.file)
+	fmt.Fprintf(cmd.ErrOrStderr(), "Wrote %s.\n", d.File)
 	return nil
 }
 

@@ -91,18 +91,21 @@ func (f *finder) cells(all []*series) {
 		"not every repetition has the same steps in %s: each step counts the repetitions that have it")
 }
 
-// compare makes the lines of pairs, and says what of them cannot be compared.
-func (f *finder) compare(pairs []pairing, all []*series, s runfile.SuiteSignificance) []Line {
+// compare makes the lines of pairs with their outcomes, and says what of them cannot be compared.
+func (f *finder) compare(pairs []pairing, all []*series, s runfile.SuiteSignificance,
+	history []runfile.SuiteRun,
+) ([]Line, noise) {
 	var lines []Line
 	for _, p := range pairs {
 		lines = append(lines, p.lines()...)
 	}
-	decide(lines, s)
+	floors := newNoise(history, lines, s)
+	decide(lines, s, floors)
 	f.pairs(pairs)
 	f.metrics(all, orDefault(s.Metrics))
 	f.tooFew(lines, s)
 	f.single(lines)
-	return lines
+	return lines, floors
 }
 
 // pairs says where repetitions or steps have no partner.

@@ -213,8 +213,8 @@ func (l *Line) spread() (float64, bool) {
 	return math.Sqrt((b*b+c*c)/2) / median, true
 }
 
-// decide corrects p for the number of lines, and gives each its outcome.
-func decide(lines []Line, s runfile.SuiteSignificance) {
+// decide corrects p for the number of lines, and gives each its noise floor and its outcome.
+func decide(lines []Line, s runfile.SuiteSignificance, floors noise) {
 	detectable(lines, s)
 	var p, least []float64
 	var tested []*Line
@@ -229,6 +229,9 @@ func decide(lines []Line, s runfile.SuiteSignificance) {
 	}
 	for i, l := range tested {
 		l.AdjustedP = &p[i]
+		if floor, ok := floors.of(l); ok && finite(floor) {
+			l.NoiseFloor = &floor
+		}
 		l.Outcome = l.outcome(least[i], s)
 	}
 }
@@ -261,7 +264,7 @@ func (l *Line) outcome(least float64, s runfile.SuiteSignificance) string {
 		return Unknown
 	case *l.AdjustedP >= alpha(s):
 		return NoDifference
-	case math.Abs(*l.Shift) < s.MinimumEffect:
+	case math.Abs(*l.Shift) < s.MinimumEffect, l.NoiseFloor != nil && math.Abs(*l.Shift) <= *l.NoiseFloor:
 		return Negligible
 	case *l.Shift > 0:
 		return Better

@@ -1,6 +1,6 @@
 // Package policy reads what an administrator lets the benchmarks of a namespace use.
 //
-// The administrator writes the policy in the values of the chart. A Checker decides.
+// The administrator writes the policy in the values of the chart. Package rules decides.
 package policy
 
 import (

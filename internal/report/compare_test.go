@@ -34,7 +34,7 @@ func tables() map[string]compare.Table {
 	same.Outcome, same.Cell, small.Outcome, small.Cell = compare.NoDifference, "same", compare.Negligible, "small"
 	variation := .0123
 	return map[string]compare.Table{
-		"impact":   compare.Run(experiments.ImpactRun()),
+		"impact":   compare.Run(compare.Request{Run: new(experiments.ImpactRun())}),
 		"outcomes": {Comparisons: []compare.Line{line, same, small, short}, Findings: []compare.Finding{{Code: "TooFewRepetitions", Severity: "Warning", Message: "Make more."}}},
 		"cells":    {Cells: []compare.Cell{{Cell: "nfs", Metric: runfile.MetricIOPS, Unit: "1/s", Values: []float64{1, 2}, Mean: 1.5, Median: 1, Minimum: 1, Maximum: 2, Variation: &variation, Saturated: true}}},
 		"nothing":  {},

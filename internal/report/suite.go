@@ -19,7 +19,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
-func suiteDocument(run runfile.SuiteRun, t compare.Table, g *compare.Regression, o PageOptions) doc.Document {
+func suiteDocument(run runfile.SuiteRun, t compare.Table, g *compare.Table, o PageOptions) doc.Document {
 	d := doc.Document{
 		Kind: "suite report", Title: strings.TrimPrefix(run.Namespace+"/"+run.Suite, "/"), Subtitle: "Run " + run.Run,
 		Facts: suiteFacts(run),
@@ -55,8 +55,8 @@ func suiteDocument(run runfile.SuiteRun, t compare.Table, g *compare.Regression,
 }
 
 // regressionCard is the answer to the question that a schedule asks.
-func regressionCard(g compare.Regression) doc.Card {
-	_, chips := tallyOf(g.Changes)
+func regressionCard(g compare.Table) doc.Card {
+	_, chips := tallyOf(g.Changes())
 	c := doc.Card{
 		Label: "Regression", Word: "Not regressed", Text: "Against the accepted run " + g.Baseline + ".",
 		Tone: doc.Good, List: chips,
@@ -150,12 +150,12 @@ func axesOf(run runfile.SuiteRun) (order []string, values map[string][]string) {
 }
 
 // regressionSection compares with the accepted run.
-func regressionSection(run runfile.SuiteRun, g compare.Regression) doc.Section {
+func regressionSection(run runfile.SuiteRun, g compare.Table) doc.Section {
 	minimum := 0.0
 	if r := run.Settings.Regression; r != nil {
 		minimum = r.MinimumEffect
 	}
-	s := comparisonSection("regression", "Against the accepted run", g.Changes, minimum)
+	s := comparisonSection("regression", "Against the accepted run", g.Changes(), minimum)
 	s.Lead = capital(g.Message)
 	floor := "The noise floor is not known: there are too few runs before this one."
 	if v := g.NoiseFloor; v != nil {

@@ -1,4 +1,8 @@
-package policy
+// Package rules decides whether the policy of the cluster allows a benchmark.
+//
+// The rules are CEL (rules.yaml), so the API server and the manager evaluate the same text:
+// the API server refuses a benchmark when it is created, and the manager before a run begins.
+package rules
 
 import (
 	_ "embed"
@@ -11,11 +15,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/policy"
 )
 
-// The rules are CEL, so the API server and the manager evaluate the same text: the API server
-// refuses a benchmark when it is created, and the manager before a run begins.
-//
 //go:embed rules.yaml
 var rulesFile []byte
 
@@ -88,7 +90,7 @@ func (d *Denied) Error() string { return d.Message }
 
 // Check returns a *Denied for the first rule that refuses the benchmark, which must have
 // its defaults; nil if all allow it. A rule that cannot be evaluated refuses.
-func (c *Checker) Check(p Policy, b *v1alpha1.NFSBenchmark) error {
+func (c *Checker) Check(p policy.Policy, b *v1alpha1.NFSBenchmark) error {
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(b)
 	if err != nil {
 		return fmt.Errorf("check the policy: %w", err)
@@ -118,15 +120,15 @@ func (c *Checker) Check(p Policy, b *v1alpha1.NFSBenchmark) error {
 }
 
 // asMap is the policy as CEL sees it, with an empty list in place of an absent one.
-func asMap(p Policy) (map[string]any, error) {
+func asMap(p policy.Policy) (map[string]any, error) {
 	if p.Exports == nil {
-		p.Exports = []Export{}
+		p.Exports = []policy.Export{}
 	}
 	if p.Backends == nil {
-		p.Backends = []Backend{}
+		p.Backends = []policy.Backend{}
 	}
 	if p.StorageClasses == nil {
-		p.StorageClasses = []StorageClass{}
+		p.StorageClasses = []policy.StorageClass{}
 	}
 	for _, list := range []*[]string{&p.HostNetwork, &p.Pods.Labels, &p.Pods.PriorityClasses, &p.Pods.RuntimeClasses} {
 		if *list == nil {

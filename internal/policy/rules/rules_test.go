@@ -1,4 +1,4 @@
-package policy_test
+package rules_test
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/policy"
+	"github.com/nfsbench/nfsbench/internal/policy/rules"
 	"github.com/nfsbench/nfsbench/test/gen"
 )
 
@@ -56,7 +57,7 @@ func client(c v1alpha1.NFSClient) gen.Mod {
 
 func TestABenchmarkMayUseWhatThePolicyListsAndNoMore(t *testing.T) {
 	t.Parallel()
-	checker, err := policy.NewChecker()
+	checker, err := rules.NewChecker()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +134,7 @@ func TestABenchmarkMayUseWhatThePolicyListsAndNoMore(t *testing.T) {
 			b.Spec.Clients = 1 // the default of the CRD
 		}
 		err := checker.Check(read(t, example), b)
-		denied := (*policy.Denied)(nil)
+		denied := (*rules.Denied)(nil)
 		switch {
 		case tc.rule == "" && err != nil:
 			t.Errorf("%s: %v", name, err)
@@ -147,7 +148,7 @@ func TestABenchmarkMayUseWhatThePolicyListsAndNoMore(t *testing.T) {
 
 func TestTheDefaultAllowsNoNodeToMountAnything(t *testing.T) {
 	t.Parallel()
-	checker, err := policy.NewChecker()
+	checker, err := rules.NewChecker()
 	if err != nil {
 		t.Fatal(err)
 	}
