@@ -84,7 +84,7 @@ func TestTablesOfNothing(t *testing.T) {
 	if got := Run(Request{Run: new(runfile.SuiteRun{})}); len(got.Cells)+len(got.Comparisons)+len(got.Findings) != 0 {
 		t.Errorf("%+v", got)
 	}
-	if got := Run(Request{Sides: []Side{Side{}, Side{}}, SuiteSignificance: runfile.SuiteSignificance{}}); len(got.Cells)+len(got.Comparisons)+len(got.Findings) != 0 {
+	if got := Run(Request{Sides: []Side{{}, {}}, SuiteSignificance: runfile.SuiteSignificance{}}); len(got.Cells)+len(got.Comparisons)+len(got.Findings) != 0 {
 		t.Errorf("%+v", got)
 	}
 	got := Run(Request{Run: new(runfile.SuiteRun{Run: "b"}), Accepted: new(runfile.SuiteRun{Run: "a"}), SuiteSignificance: runfile.SuiteSignificance{}})

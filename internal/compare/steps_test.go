@@ -62,7 +62,7 @@ func TestAStepThatOneRepetitionLacksIsNamed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			table := Run(Request{Sides: []Side{same, Side{Name: "other", Points: points}}, SuiteSignificance: latencyOnly()})
+			table := Run(Request{Sides: []Side{same, {Name: "other", Points: points}}, SuiteSignificance: latencyOnly()})
 			want := []Finding{
 				{MixedSteps, "Warning", "not every repetition has the same steps in other: each step counts the repetitions that have it"},
 				{UnequalRepetitions, "Warning", "some repetitions succeeded on one side only, and are not compared: of other"},
@@ -140,7 +140,7 @@ func TestACellsNumbers(t *testing.T) {
 	for _, v := range []float64{60, 10, 30, 20, 50, 40} {
 		s.Points = append(s.Points, []runfile.SuitePoint{{Metrics: map[string]float64{runfile.MetricThroughput: v}}})
 	}
-	got := Run(Request{Sides: []Side{s, Side{}}, SuiteSignificance: runfile.SuiteSignificance{}}).Cells
+	got := Run(Request{Sides: []Side{s, {}}, SuiteSignificance: runfile.SuiteSignificance{}}).Cells
 	low, high, variation := 10.0, 60.0, 0.5345224838248488
 	want := []Cell{{
 		Cell: "a", Metric: "Throughput", Unit: "B/s", Values: []float64{60, 10, 30, 20, 50, 40},
@@ -150,7 +150,7 @@ func TestACellsNumbers(t *testing.T) {
 		t.Error(diff)
 	}
 	s.Points = s.Points[:5]
-	if c := Run(Request{Sides: []Side{s, Side{}}, SuiteSignificance: runfile.SuiteSignificance{}}).Cells[0]; c.MedianLow != nil || c.MedianHigh != nil {
+	if c := Run(Request{Sides: []Side{s, {}}, SuiteSignificance: runfile.SuiteSignificance{}}).Cells[0]; c.MedianLow != nil || c.MedianHigh != nil {
 		t.Errorf("five values have no 95 %% interval: %+v", c)
 	}
 }
