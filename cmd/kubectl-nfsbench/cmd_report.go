@@ -218,7 +218,8 @@ func (a *app) writeTable(cmd *cobra.Command, c *cluster, s *v1alpha1.NFSBenchmar
 	if err == nil {
 		var run runfile.SuiteRun
 		if run, err = chooseRun(records, found{suite: s, run: s.Status.Run.Name}); err == nil {
-			err = report.CompareText(cmd.OutOrStdout(), compare.Run(compare.Request{Run: &run}), cli.TextOptions(cmd.OutOrStdout()))
+			t := compare.Run(compare.Request{Run: &run})
+			err = report.CompareText(cmd.OutOrStdout(), t, cli.TextOptions(cmd.OutOrStdout()))
 		}
 	}
 	if err != nil {

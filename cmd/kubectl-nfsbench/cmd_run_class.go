@@ -152,7 +152,7 @@ func writeBetter(w io.Writer, classes [2]string, table compare.Table) error {
 			continue
 		}
 		said[l.Outcome] = append(said[l.Outcome],
-			fmt.Sprintf("%s %+.1f %% (p %.3f)", report.MetricName(l.Metric), 100**l.Shift, *l.AdjustedP))
+			fmt.Sprintf("%s %+.1f %% (p %.3f)", judge.MetricOf(l.Metric).Label, 100**l.Shift, *l.AdjustedP))
 	}
 	better, worse := strings.Join(said[compare.Better], ", "), strings.Join(said[compare.Worse], ", ")
 	var err error

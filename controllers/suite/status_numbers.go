@@ -188,7 +188,7 @@ func setRegression(s *scope) {
 		return
 	}
 	out := &v1alpha1.RegressionStatus{
-		NoiseFloorPercent: percent(found.NoiseFloor), Message: pass.ClipTo(found.Message, 512),
+		NoiseFloorBasisPoints: basisPoints(found.NoiseFloor), Message: pass.ClipTo(found.Message, 512),
 	}
 	if s.unknown != "" {
 		out.Message = pass.ClipTo("annotation "+v1alpha1.AnnotationAcceptRun+" names "+s.unknown+", of which there is no "+
@@ -197,7 +197,7 @@ func setRegression(s *scope) {
 	for _, l := range pass.Head(found.Changes(), maxChanges) {
 		out.Changes = append(out.Changes, v1alpha1.RegressionChange{
 			Cell: pass.ClipTo(l.Cell, 63), Step: pass.ClipTo(l.Step, 48), Metric: v1alpha1.Metric(l.Metric),
-			ShiftPercent: percent(l.Shift), Outcome: v1alpha1.Outcome(l.Outcome),
+			ShiftBasisPoints: basisPoints(l.Shift), Outcome: v1alpha1.Outcome(l.Outcome),
 		})
 	}
 	st.Regression = out
@@ -217,18 +217,24 @@ func comparisonStatus(l compare.Line) v1alpha1.ComparisonStatus {
 	return v1alpha1.ComparisonStatus{
 		Cell: pass.ClipTo(l.Cell, 63), Baseline: pass.ClipTo(l.Baseline, 63), Step: pass.ClipTo(l.Step, 48),
 		Metric: v1alpha1.Metric(l.Metric), Outcome: v1alpha1.Outcome(l.Outcome),
-		ImpactPercent: cmp.Or(percent(&l.Impact), "0.00"), P: decimal(cmp.Or(l.AdjustedP, l.P), 1, 6),
+		ImpactBasisPoints: ptr.Deref(basisPoints(&l.Impact), 0), P: probability(cmp.Or(l.AdjustedP, l.P)),
 	}
 }
 
-// percent writes a share in hundredths of a percent; empty where it is not known.
-func percent(share *float64) v1alpha1.Decimal { return decimal(share, 100, 2) }
+// basisPoints are a share in hundredths of a percent; nil where it is not known.
+func basisPoints(share *float64) *int64 {
+	if share == nil {
+		return nil
+	}
+	return wholeOf(new(*share * 1e4))
+}
 
-func decimal(v *float64, times float64, digits int) v1alpha1.Decimal {
-	if v == nil || math.IsNaN(*v) || math.Abs(*v) > math.MaxInt64/1e4 {
+// probability writes p; empty where it is not known.
+func probability(p *float64) v1alpha1.Decimal {
+	if p == nil || !(*p >= 0 && *p <= 1) {
 		return ""
 	}
-	return v1alpha1.Decimal(strconv.FormatFloat(*v*times, 'f', digits, 64))
+	return v1alpha1.Decimal(strconv.FormatFloat(*p, 'f', 6, 64))
 }
 
 func wholeOf(v *float64) *int64 {

@@ -136,11 +136,11 @@ func TestNumbersOfALineInTheirUnits(t *testing.T) {
 	t.Parallel()
 	f := func(v float64) *float64 { return &v }
 	for want, l := range map[v1alpha1.ComparisonStatus]compare.Line{
-		{Cell: "c", Baseline: "b", Step: "Users=1", Metric: "Throughput", ImpactPercent: "-12.35", P: "0.028571", Outcome: "Worse"}: {
+		{Cell: "c", Baseline: "b", Step: "Users=1", Metric: "Throughput", ImpactBasisPoints: -1235, P: "0.028571", Outcome: "Worse"}: {
 			Cell: "c", Baseline: "b", Step: "Users=1", Metric: "Throughput", Impact: -0.123456, P: f(0.0285714), Outcome: compare.Worse,
 		},
-		{Metric: "IOPS", ImpactPercent: "0.00", P: "0.050000"}: {Metric: "IOPS", Impact: math.NaN(), P: f(0.01), AdjustedP: f(0.05)},
-		{Metric: "IOPS", ImpactPercent: "0.00"}:                {Metric: "IOPS", Impact: math.Inf(1), AdjustedP: f(math.Inf(1))},
+		{Metric: "IOPS", P: "0.050000"}: {Metric: "IOPS", Impact: math.NaN(), P: f(0.01), AdjustedP: f(0.05)},
+		{Metric: "IOPS"}:                {Metric: "IOPS", Impact: math.Inf(1), AdjustedP: f(math.Inf(1))},
 	} {
 		if diff := cmp.Diff(want, comparisonStatus(l)); diff != "" {
 			t.Error(diff)

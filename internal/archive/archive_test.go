@@ -136,7 +136,7 @@ func TestPointsAreThoseOfEachRepetition(t *testing.T) {
 		// gen reads 200 MiB/s in blocks of 1 MiB, with latencies from 1000 to 1999 us,
 		// and takes 1 s of CPU for 10 s of it.
 		m := p[0].Metrics
-		if m[runfile.MetricThroughput] != 200<<20 || m[runfile.MetricIOPS] != 200 || m[runfile.MetricClientCPU] != 500 {
+		if m[runfile.MetricThroughput] != 200<<20 || m[runfile.MetricIOPS] != 200 || m[runfile.MetricClientCPUTime] != 500 {
 			t.Errorf("metrics %v", m)
 		}
 		if mean := m[runfile.MetricMeanLatency]; mean < 1490 || mean > 1510 {

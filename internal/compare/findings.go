@@ -102,7 +102,7 @@ func (f *finder) compare(pairs []pairing, all []*series, s runfile.SuiteSignific
 	floors := newNoise(history, lines, s)
 	decide(lines, s, floors)
 	f.pairs(pairs)
-	f.metrics(all, orDefault(s.Metrics))
+	f.metrics(all, Metrics(s.Metrics))
 	f.tooFew(lines, s)
 	f.single(lines)
 	return lines, floors
@@ -129,7 +129,7 @@ func (f *finder) pairs(pairs []pairing) {
 // unequal says whether values of a step have no partner. What one side does not
 // measure at all is another finding.
 func (p pairing) unequal(step string) bool {
-	for _, metric := range orDefault(p.Metrics) {
+	for _, metric := range Metrics(p.Metrics) {
 		b, c := p.base.numbers[key{step, metric}], p.candidate.numbers[key{step, metric}]
 		if len(b.values) == 0 || len(c.values) == 0 {
 			continue

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
@@ -24,7 +25,7 @@ type pairing struct {
 func (p pairing) lines() []Line {
 	var lines []Line
 	for _, step := range p.candidate.steps {
-		for _, metric := range orDefault(p.Metrics) {
+		for _, metric := range Metrics(p.Metrics) {
 			b, c := p.base.numbers[key{step, metric}], p.candidate.numbers[key{step, metric}]
 			base, candidate := paired(b, c)
 			if len(base) == 0 {
@@ -59,7 +60,7 @@ func paired(base, candidate column) (b, c []float64) {
 
 func (p pairing) line(step, metric string, base, candidate []float64) Line {
 	l := Line{
-		Cell: p.candidate.name, Baseline: p.base.name, Step: step, Metric: metric, Unit: runfile.SuiteMetricUnit(metric),
+		Cell: p.candidate.name, Baseline: p.base.name, Step: step, Metric: metric, Unit: judge.MetricOf(metric).Unit,
 		Candidate: candidate, Base: base, Mean: (stats.Mean(base) + stats.Mean(candidate)) / 2,
 		Confidence: 1 - alpha(p.SuiteSignificance), Outcome: Unknown,
 		Saturated: p.base.saturated(step) || p.candidate.saturated(step),
@@ -86,7 +87,7 @@ const minAlpha = 1e-12
 
 // sign is 1 where more is better, and else -1.
 func sign(metric string) float64 {
-	if runfile.SuiteMetricHigherIsBetter(metric) {
+	if judge.MetricOf(metric).Higher {
 		return 1
 	}
 	return -1

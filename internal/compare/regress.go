@@ -28,7 +28,7 @@ func (f *finder) runs(q Request, t *Table) {
 	}
 	f.about(alone, NoBaseline, severityWarning, "the accepted run %s has no cell %s: not compared", t.Baseline)
 	f.cells(now)
-	t.add(now, orDefault(q.Metrics))
+	t.add(now, Metrics(q.Metrics))
 	lines, floors := f.compare(pairs, now, q.SuiteSignificance, q.History)
 	for i := range lines {
 		l := &lines[i]
@@ -119,7 +119,7 @@ const medianOfNormal = 1.2533
 func newNoise(history []runfile.SuiteRun, lines []Line, s runfile.SuiteSignificance) noise {
 	z := -stats.NormalQuantile(alpha(s) / float64(tests(len(lines), s)))
 	n := noise{typical: map[lineKey]float64{}, metric: map[string]float64{}}
-	distances := distancesOf(history, orDefault(s.Metrics))
+	distances := distancesOf(history, Metrics(s.Metrics))
 	if len(distances) == 0 {
 		n.factor = z
 		for i := range lines {

@@ -58,11 +58,11 @@ func Declared(run runfile.SuiteRun) *runfile.SuiteSignificance {
 func suiteMetrics(s runfile.SuiteSettings) []string {
 	switch {
 	case s.Compare != nil:
-		return orDefault(s.Compare.Metrics)
+		return Metrics(s.Compare.Metrics)
 	case s.Regression != nil:
-		return orDefault(s.Regression.Metrics)
+		return Metrics(s.Regression.Metrics)
 	default:
-		return orDefault(nil)
+		return Metrics[string](nil)
 	}
 }
 
@@ -138,7 +138,7 @@ func (f *finder) sides(q Request, t *Table) {
 	}
 	p := pairing{base: baseline.series(), candidate: candidate.series(), SuiteSignificance: q.SuiteSignificance}
 	both := []*series{p.base, p.candidate}
-	t.add(both, orDefault(q.Metrics))
+	t.add(both, Metrics(q.Metrics))
 	f.cells(both)
 	t.Comparisons, _ = f.compare([]pairing{p}, both, q.SuiteSignificance, nil)
 	t.Warnings = slices.Concat(baseline.doubts(), candidate.doubts(),

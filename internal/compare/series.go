@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
@@ -154,7 +155,7 @@ func (s *series) cells(metrics []string) []Cell {
 				continue
 			}
 			c := Cell{
-				Cell: s.name, Step: step, Metric: metric, Unit: runfile.SuiteMetricUnit(metric), Values: values,
+				Cell: s.name, Step: step, Metric: metric, Unit: judge.MetricOf(metric).Unit, Values: values,
 				Mean: stats.Mean(values), Median: stats.Median(values),
 				Minimum: slices.Min(values), Maximum: slices.Max(values), Saturated: s.saturated(step),
 			}
@@ -175,10 +176,10 @@ func (s *series) cells(metrics []string) []Cell {
 // medianConfidence is the confidence of Cell's interval.
 const medianConfidence = 0.95
 
-// orDefault returns the requested metrics, or the API's default.
-func orDefault(metrics []string) []string {
-	if len(metrics) == 0 {
-		return []string{runfile.MetricMeanLatency, runfile.MetricThroughput}
+// Metrics are the requested ones, or the API's default.
+func Metrics[S ~string](asked []S) []S {
+	if len(asked) == 0 {
+		return []S{runfile.MetricMeanLatency, runfile.MetricThroughput}
 	}
-	return metrics
+	return asked
 }

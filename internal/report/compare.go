@@ -22,7 +22,7 @@ func tableDocument(t compare.Table) doc.Document {
 	groups := byMetric(t.Comparisons)
 	for _, lines := range groups {
 		against := cmp.Or(commonBaseline(lines), "the baseline of each")
-		title := MetricName(lines[0].Metric) + " against " + against + ", positive is better"
+		title := judge.MetricOf(lines[0].Metric).Label + " against " + against + ", positive is better"
 		d.Terminal = append(d.Terminal, doc.Block{Apart: true, Text: title}, doc.Block{Table: lineTable(lines)})
 	}
 	saturated := slices.ContainsFunc(t.Comparisons, func(l compare.Line) bool { return l.Saturated })
@@ -151,7 +151,7 @@ func comparisonSection(id, title string, lines []compare.Line, minimum float64) 
 	s.Add(forestFigure(id, groups, minimum))
 	for i, group := range groups {
 		t := lineTable(group)
-		t.Caption = MetricName(group[0].Metric)
+		t.Caption = judge.MetricOf(group[0].Metric).Label
 		if i < len(groups)-1 {
 			t.Note = ""
 		}
@@ -167,7 +167,7 @@ func forestFigure(id string, groups [][]compare.Line, minimum float64) doc.Block
 		for i, l := range lines[:min(len(lines), each)] {
 			row := interval(l)
 			if i == 0 {
-				row.StartGroup = MetricName(l.Metric)
+				row.StartGroup = judge.MetricOf(l.Metric).Label
 				if b := commonBaseline(lines); b != "" {
 					row.StartGroup += " against " + b
 				}
@@ -286,7 +286,7 @@ func cellsTable(cells []compare.Cell) *doc.Table {
 			interval = Figure(*c.MedianLow, c.Unit) + " to " + Figure(*c.MedianHigh, c.Unit)
 		}
 		variation := known(c.Variation, func(v float64) string { return fmt.Sprintf("%.2f", v*100) })
-		row := t.Row(name, MetricName(c.Metric), fmt.Sprint(len(c.Values)), Figure(c.Mean, c.Unit),
+		row := t.Row(name, judge.MetricOf(c.Metric).Label, fmt.Sprint(len(c.Values)), Figure(c.Mean, c.Unit),
 			Figure(c.Median, c.Unit), interval, Figure(c.Minimum, c.Unit), Figure(c.Maximum, c.Unit), variation)
 		row.Cells[1].Short = c.Metric
 	}
