@@ -15,6 +15,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/compare"
+	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -171,9 +172,9 @@ func addLeft(st *v1alpha1.NFSBenchmarkSuiteStatus, n int) {
 	}
 }
 
-func addFindings(st *v1alpha1.NFSBenchmarkSuiteStatus, all []compare.Finding) {
+func addFindings(st *v1alpha1.NFSBenchmarkSuiteStatus, all []judge.Finding) {
 	for _, f := range all {
-		one := v1alpha1.Finding{Code: f.Code, Severity: v1alpha1.Severity(f.Severity), Message: pass.Clip(f.Message)}
+		one := v1alpha1.Finding{Code: string(f.Code), Severity: v1alpha1.Severity(f.Severity), Message: pass.Clip(f.Message)}
 		if len(st.Findings) < maxFindings && !slices.Contains(st.Findings, one) {
 			st.Findings = append(st.Findings, one)
 		}

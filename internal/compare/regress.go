@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
@@ -26,7 +27,7 @@ func (f *finder) runs(q Request, t *Table) {
 			alone = append(alone, c.name)
 		}
 	}
-	f.about(alone, NoBaseline, severityWarning, "the accepted run %s has no cell %s: not compared", t.Baseline)
+	f.about(alone, NoBaseline, judge.Warning, "the accepted run %s has no cell %s: not compared", t.Baseline)
 	f.cells(now)
 	t.add(now, Metrics(q.Metrics))
 	lines, floors := f.compare(pairs, now, q.SuiteSignificance, q.History)
@@ -40,7 +41,7 @@ func (f *finder) runs(q Request, t *Table) {
 	}
 	t.Comparisons = lines
 	if !floors.known && len(lines) > 0 {
-		f.add(NoiseFloorUnknown, severityInfo, "the noise floor needs at least two earlier runs, and there are %d: it is "+
+		f.add(NoiseFloorUnknown, judge.Info, "the noise floor needs at least two earlier runs, and there are %d: it is "+
 			"the spread within these runs instead", len(q.History))
 	}
 	t.Message = t.sentence(floors.known)

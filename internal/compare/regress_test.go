@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -107,7 +108,7 @@ func TestWithoutHistoryTheSpreadIsTheFloor(t *testing.T) {
 	if r.NoiseFloor != nil || !r.Regressed || r.Message != want {
 		t.Errorf("%+v\nwant %s", r, want)
 	}
-	if diff := cmp.Diff([]Finding{{NoiseFloorUnknown, "Info", "the noise floor needs at least two earlier runs, and there are 1: it is the spread within these runs instead"}}, r.Findings); diff != "" {
+	if diff := cmp.Diff([]judge.Finding{{Code: NoiseFloorUnknown, Severity: "Info", Message: "the noise floor needs at least two earlier runs, and there are 1: it is the spread within these runs instead"}}, r.Findings); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -117,7 +118,7 @@ func TestACellThatIsNewHasNoBaseline(t *testing.T) {
 	old := daily("old", 0, map[string]float64{"a": 1000})
 	run := daily("new", 1, map[string]float64{"a": 1000, "b": 1000})
 	r := Run(Request{Run: &run, Accepted: &old, History: []runfile.SuiteRun{old, daily("older", -1, map[string]float64{"a": 1000})}, SuiteSignificance: regression()})
-	if diff := cmp.Diff([]Finding{{NoBaseline, "Warning", "the accepted run old has no cell b: not compared"}}, r.Findings); diff != "" {
+	if diff := cmp.Diff([]judge.Finding{{Code: NoBaseline, Severity: "Warning", Message: "the accepted run old has no cell b: not compared"}}, r.Findings); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -80,7 +80,7 @@ func (f *finder) comparisons(
 	for _, axis := range slices.Sorted(maps.Keys(c.Baseline)) {
 		axes = append(axes, axis+"="+c.Baseline[axis])
 	}
-	f.about(alone, NoBaseline, severityWarning, "no cell has %s and is otherwise like %s: not compared",
+	f.about(alone, NoBaseline, judge.Warning, "no cell has %s and is otherwise like %s: not compared",
 		strings.Join(axes, ", "))
 	lines, _ := f.compare(pairs, all, c.SuiteSignificance, nil)
 	return lines

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
 	"github.com/nfsbench/nfsbench/test/experiments"
@@ -43,7 +44,7 @@ func result(cell string, repetition, position int, latency float64) runfile.Suit
 	}
 }
 
-func codes(list []Finding) (codes []string) {
+func codes(list []judge.Finding) (codes []judge.Code) {
 	for _, f := range list {
 		codes = append(codes, f.Code)
 	}
@@ -57,15 +58,15 @@ func TestABaselineDiffersInItsAxesOnly(t *testing.T) {
 	for name, tc := range map[string]struct {
 		baseline map[string]string
 		want     []string
-		findings []string
+		findings []judge.Code
 	}{
 		"one axis":           {map[string]string{"client": "nfs"}, []string{"kernel-local:nfs-local", "dnfs-local:nfs-local", "dnfs-remote:nfs-remote"}, nil},
 		"the other axis":     {map[string]string{"path": "local"}, []string{"nfs-remote:nfs-local", "dnfs-remote:dnfs-local"}, nil},
 		"both":               {map[string]string{"client": "nfs", "path": "local"}, []string{"kernel-local:nfs-local", "nfs-remote:nfs-local", "dnfs-local:nfs-local", "dnfs-remote:nfs-local"}, nil},
-		"a cell is missing":  {map[string]string{"client": "kernel"}, []string{"nfs-local:kernel-local", "dnfs-local:kernel-local"}, []string{NoBaseline}},
-		"no such value":      {map[string]string{"client": "smb"}, nil, []string{NoBaseline}},
-		"no such axis":       {map[string]string{"weather": "fine"}, nil, []string{NoBaseline}},
-		"a value and a typo": {map[string]string{"client": "nfs", "weather": "fine"}, nil, []string{NoBaseline}},
+		"a cell is missing":  {map[string]string{"client": "kernel"}, []string{"nfs-local:kernel-local", "dnfs-local:kernel-local"}, []judge.Code{NoBaseline}},
+		"no such value":      {map[string]string{"client": "smb"}, nil, []judge.Code{NoBaseline}},
+		"no such axis":       {map[string]string{"weather": "fine"}, nil, []judge.Code{NoBaseline}},
+		"a value and a typo": {map[string]string{"client": "nfs", "weather": "fine"}, nil, []judge.Code{NoBaseline}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -120,11 +121,11 @@ func TestPairsAreByRepetitionAndOnlyWhatSucceededCounts(t *testing.T) {
 	if diff := cmp.Diff([]float64{300, 400, 500, 600, 100}, table.Cells[0].Values); diff != "" {
 		t.Errorf("values are in the order of time: %s", diff)
 	}
-	wantFindings := []Finding{
-		{InvalidLeftOut, "Warning", "1 of the results are invalid and left out: dnfs-local-r4"},
-		{SuspectIncluded, "Warning", "1 of the results are suspect, and count: dnfs-local-r5"},
-		{SimulatedResults, "Info", "stand-ins took part: the numbers say nothing of real storage or of Oracle"},
-		{UnequalRepetitions, "Warning", "some repetitions succeeded on one side only, and are not compared: of dnfs-local"},
+	wantFindings := []judge.Finding{
+		{Code: InvalidLeftOut, Severity: "Warning", Message: "1 of the results are invalid and left out: dnfs-local-r4"},
+		{Code: SuspectIncluded, Severity: "Warning", Message: "1 of the results are suspect, and count: dnfs-local-r5"},
+		{Code: SimulatedResults, Severity: "Info", Message: "stand-ins took part: the numbers say nothing of real storage or of Oracle"},
+		{Code: UnequalRepetitions, Severity: "Warning", Message: "some repetitions succeeded on one side only, and are not compared: of dnfs-local"},
 	}
 	if diff := cmp.Diff(wantFindings, table.Findings); diff != "" {
 		t.Error(diff)
@@ -219,8 +220,8 @@ func TestHolmIsOverTheWholeTable(t *testing.T) {
 		t.Errorf("p %v, adjusted %v and %v", p, *lines[0].AdjustedP, *lines[1].AdjustedP)
 	}
 	table := Run(Request{Run: &run})
-	want := Finding{TooFewRepetitions, "Warning", "2 of 2 comparisons have no answer: 4 repetitions cannot show a difference at alpha 0.05: the smallest two-sided p of the Mann-Whitney test is 2/C(8,4) = 0.029, and Holm's correction for 2 comparisons makes it 0.057; give at least 5 (p 0.0079, corrected 0.016), raise alpha, compare fewer metrics, or set correction None"}
-	if diff := cmp.Diff([]Finding{want}, table.Findings); diff != "" || lines[0].Outcome != Unknown {
+	want := judge.Finding{Code: TooFewRepetitions, Severity: "Warning", Message: "2 of 2 comparisons have no answer: 4 repetitions cannot show a difference at alpha 0.05: the smallest two-sided p of the Mann-Whitney test is 2/C(8,4) = 0.029, and Holm's correction for 2 comparisons makes it 0.057; give at least 5 (p 0.0079, corrected 0.016), raise alpha, compare fewer metrics, or set correction None"}
+	if diff := cmp.Diff([]judge.Finding{want}, table.Findings); diff != "" || lines[0].Outcome != Unknown {
 		t.Error(lines[0].Outcome, diff)
 	}
 	run.Settings.Compare.Correction = "None"

@@ -124,7 +124,7 @@ func counted(run runfile.SuiteRun) []runfile.SuiteResult {
 	}
 	last := map[id]runfile.SuiteResult{}
 	for _, r := range run.Results {
-		if r.Phase != phaseSucceeded || r.Validity == validityInvalid {
+		if r.Phase != phaseSucceeded || r.Validity == string(judge.Invalid) {
 			continue
 		}
 		at := id{r.Cell, r.Repetition}
@@ -138,12 +138,8 @@ func counted(run runfile.SuiteRun) []runfile.SuiteResult {
 	})
 }
 
-// The phases and validities of a result, by their names in the API.
-const (
-	phaseSucceeded  = "Succeeded"
-	validityInvalid = "Invalid"
-	validitySuspect = "Suspect"
-)
+// phaseSucceeded is the phase of a result that counts, by its name in the API.
+const phaseSucceeded = "Succeeded"
 
 // cells are the numbers of each step and metric of a cell.
 func (s *series) cells(metrics []string) []Cell {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -46,7 +47,7 @@ func TestStepsAreMatchedByName(t *testing.T) {
 	if diff := cmp.Diff([][]float64{{200, 202}, {50, 51}}, [][]float64{l.Base, l.Candidate}); diff != "" || l.Step != "Users=2" {
 		t.Error(l.Step, diff)
 	}
-	if diff := cmp.Diff([]string{MixedSteps, TooFewRepetitions}, codes(table.Findings)); diff != "" {
+	if diff := cmp.Diff([]judge.Code{MixedSteps, TooFewRepetitions}, codes(table.Findings)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -63,10 +64,10 @@ func TestAStepThatOneRepetitionLacksIsNamed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			table := Run(Request{Sides: []Side{same, {Name: "other", Points: points}}, SuiteSignificance: latencyOnly()})
-			want := []Finding{
-				{MixedSteps, "Warning", "not every repetition has the same steps in other: each step counts the repetitions that have it"},
-				{UnequalRepetitions, "Warning", "some repetitions succeeded on one side only, and are not compared: of other"},
-				{TooFewRepetitions, "Warning", "1 of 2 comparisons have no answer: 3 repetitions cannot show a difference at alpha 0.05: the smallest two-sided p of the Mann-Whitney test is 2/C(6,3) = 0.1; give at least 4 (p 0.029), or raise alpha"},
+			want := []judge.Finding{
+				{Code: MixedSteps, Severity: "Warning", Message: "not every repetition has the same steps in other: each step counts the repetitions that have it"},
+				{Code: UnequalRepetitions, Severity: "Warning", Message: "some repetitions succeeded on one side only, and are not compared: of other"},
+				{Code: TooFewRepetitions, Severity: "Warning", Message: "1 of 2 comparisons have no answer: 3 repetitions cannot show a difference at alpha 0.05: the smallest two-sided p of the Mann-Whitney test is 2/C(6,3) = 0.1; give at least 4 (p 0.029), or raise alpha"},
 			}
 			if diff := cmp.Diff(want, table.Findings); diff != "" {
 				t.Error(diff)
@@ -126,7 +127,7 @@ func TestAMetricThatNobodyMeasuredIsNamed(t *testing.T) {
 		a.Points = append(a.Points, ramp(100, nil, ""))
 	}
 	table := Run(Request{Sides: []Side{a, a}, SuiteSignificance: s})
-	if diff := cmp.Diff([]Finding{{MetricNotMeasured, "Info", "no result has a StorageLatency: nothing is compared by it"}}, table.Findings); diff != "" {
+	if diff := cmp.Diff([]judge.Finding{{Code: MetricNotMeasured, Severity: "Info", Message: "no result has a StorageLatency: nothing is compared by it"}}, table.Findings); diff != "" {
 		t.Error(diff)
 	}
 	if len(table.Comparisons) != 1 || len(table.Cells) != 2 {
@@ -161,9 +162,9 @@ func TestTheDocsListEveryCodeAndNoOther(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var documented []string
+	var documented []judge.Code
 	for _, m := range regexp.MustCompile("(?m)^#### ([A-Za-z0-9]+)$").FindAllSubmatch(text, -1) {
-		documented = append(documented, string(m[1]))
+		documented = append(documented, judge.Code(m[1]))
 	}
 	if diff := cmp.Diff(Codes(), documented); diff != "" {
 		t.Errorf("docs/findings.md and the codes differ, order included:\n%s", diff)

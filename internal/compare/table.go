@@ -53,10 +53,10 @@ func NewSide(name string, r runfile.Result) Side {
 
 // Table is the answer.
 type Table struct {
-	Cells       []Cell    `json:"cells,omitempty"`    // by the order of the cells, then steps, then metrics
-	Comparisons []Line    `json:"comparisons"`        // by the order of the cells, then steps, then metrics
-	Findings    []Finding `json:"findings,omitempty"` // about the numbers
-	Warnings    []string  `json:"warnings,omitempty"` // about the conditions of two results
+	Cells       []Cell          `json:"cells,omitempty"`    // by the order of the cells, then steps, then metrics
+	Comparisons []Line          `json:"comparisons"`        // by the order of the cells, then steps, then metrics
+	Findings    []judge.Finding `json:"findings,omitempty"` // about the numbers
+	Warnings    []string        `json:"warnings,omitempty"` // about the conditions of two results
 
 	// Of a run and the accepted one:
 	Baseline   string   `json:"baseline,omitempty"`
@@ -156,11 +156,4 @@ func percentOf(share *float64) *float64 {
 		return nil
 	}
 	return new(100 * *share)
-}
-
-// Finding explains a table.
-type Finding struct {
-	Code     string `json:"code"`     // for docs/findings.md
-	Severity string `json:"severity"` // Error, Warning or Info, as of the judge
-	Message  string `json:"message"`
 }

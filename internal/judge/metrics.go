@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
 // The units of metrics.
@@ -28,106 +29,96 @@ type Metric struct {
 	Series  string // of the exported metrics, in base units
 	Stat    string // distinguishes metrics of one series
 
-	value    func(Summary, BoundCapacity) *int64
-	interval func(Summary, BoundCapacity) *Interval
+	value    func(judged) *int64
+	interval func(judged) *Interval
+}
+
+// judged is what a metric is taken from: a repetition, and the capacity within the first bound.
+type judged struct {
+	Summary
+
+	capacity BoundCapacity
 }
 
 // Metrics are all of them.
 func Metrics() []Metric {
-	latency := func(of func(Summary) *int64) func(Summary, BoundCapacity) *int64 {
-		return func(s Summary, _ BoundCapacity) *int64 {
-			if l := s.Total.Latency; l == nil || l.MeanOnly {
-				return nil // a database reports no more than the mean, and 0 would be a number
-			}
-			return of(s)
+	latency := func(name, label, stat string, of func(*stats.Latency) *int64) Metric {
+		field := strings.ToLower(name[:1]) + name[1:] + "Microseconds"
+		return Metric{
+			Name: name, Label: label, Unit: UnitTime, Field: field, Series: "latency_seconds", Stat: stat,
+			value: func(s judged) *int64 {
+				// A database may report no more than the mean, and 0 would be a number.
+				if l := s.Total.Latency; l != nil && (stat == "mean" || !l.MeanOnly) {
+					return of(l)
+				}
+				return nil
+			},
 		}
 	}
+	throughput := Metric{
+		Name: runfile.MetricThroughput, Label: "Throughput", Unit: UnitBytes, Higher: true,
+		Field: "throughputBytesPerSecond", Series: "throughput_bytes_per_second",
+		value:    func(s judged) *int64 { return known(s.Total.BytesPerSecond != 0, s.Total.BytesPerSecond) },
+		interval: func(s judged) *Interval { return s.Total.Intervals.BytesPerSecond },
+	}
+	iops := Metric{
+		Name: runfile.MetricIOPS, Label: "IOPS", Unit: UnitRate, Higher: true, Field: "iops", Series: "iops",
+		value:    func(s judged) *int64 { return known(s.Total.OperationsPerSecond != 0, s.Total.OperationsPerSecond) },
+		interval: func(s judged) *Interval { return s.Total.Intervals.OperationsPerSecond },
+	}
+	capacity := Metric{
+		Name: runfile.MetricCapacity, Label: "Capacity, operations/s", Unit: UnitRate, Higher: true,
+		Field: "capacityOperationsPerSecond", Series: "capacity_operations_per_second",
+		value:    func(s judged) *int64 { return known(s.capacity.Reached, s.capacity.OperationsPerSecond) },
+		interval: func(s judged) *Interval { return s.capacity.within() },
+	}
+	mean := latency(runfile.MetricMeanLatency, "Mean latency", "mean",
+		func(l *stats.Latency) *int64 { return &l.MeanMicroseconds })
+	mean.interval = func(s judged) *Interval { return s.Total.Intervals.MeanMicroseconds }
+	p99 := latency(runfile.MetricP99Latency, "Latency, 99th percentile", "p99",
+		func(l *stats.Latency) *int64 { return &l.P99Microseconds })
+	p99.interval = func(s judged) *Interval { return s.Total.Intervals.P99Microseconds }
+	openLoop := latency(runfile.MetricOpenLoopP99Latency, "Latency of an open loop, 99th percentile", "open_loop_p99", nil)
+	openLoop.value = func(s judged) *int64 { return s.OpenLoopP99Microseconds }
+	storage := latency(runfile.MetricStorageLatency, "Latency of the storage", "storage", nil)
+	storage.Field = "storageMeanLatencyMicroseconds"
+	storage.value = func(s judged) *int64 { return s.Storage.MeanLatencyMicroseconds }
 	return []Metric{
-		{
-			Name: runfile.MetricThroughput, Label: "Throughput", Unit: UnitBytes, Higher: true,
-			Field: "throughputBytesPerSecond", Series: "throughput_bytes_per_second",
-			value:    func(s Summary, _ BoundCapacity) *int64 { return nonzero(s.Total.BytesPerSecond) },
-			interval: func(s Summary, _ BoundCapacity) *Interval { return s.Total.Intervals.BytesPerSecond },
-		},
-		{
-			Name: runfile.MetricIOPS, Label: "IOPS", Unit: UnitRate, Higher: true, Field: "iops", Series: "iops",
-			value:    func(s Summary, _ BoundCapacity) *int64 { return nonzero(s.Total.OperationsPerSecond) },
-			interval: func(s Summary, _ BoundCapacity) *Interval { return s.Total.Intervals.OperationsPerSecond },
-		},
-		{
-			Name: runfile.MetricCapacity, Label: "Capacity, operations/s", Unit: UnitRate, Higher: true,
-			Field: "capacityOperationsPerSecond", Series: "capacity_operations_per_second",
-			value: func(_ Summary, b BoundCapacity) *int64 { return known(b.Reached, b.OperationsPerSecond) },
-			interval: func(_ Summary, b BoundCapacity) *Interval {
-				if b.High == 0 {
-					return nil
-				}
-				return &Interval{Low: b.Low, High: b.High}
-			},
-		},
-		{
-			Name: runfile.MetricMeanLatency, Label: "Mean latency", Unit: UnitTime,
-			Field: "meanLatencyMicroseconds", Series: "latency_seconds", Stat: "mean",
-			value: func(s Summary, _ BoundCapacity) *int64 {
-				if s.Total.Latency == nil {
-					return nil
-				}
-				return &s.Total.Latency.MeanMicroseconds
-			},
-			interval: func(s Summary, _ BoundCapacity) *Interval { return s.Total.Intervals.MeanMicroseconds },
-		},
-		{
-			Name: runfile.MetricP50Latency, Label: "Latency, median", Unit: UnitTime,
-			Field: "p50LatencyMicroseconds", Series: "latency_seconds", Stat: "p50",
-			value: latency(func(s Summary) *int64 { return &s.Total.Latency.P50Microseconds }),
-		},
-		{
-			Name: runfile.MetricP95Latency, Label: "Latency, 95th percentile", Unit: UnitTime,
-			Field: "p95LatencyMicroseconds", Series: "latency_seconds", Stat: "p95",
-			value: latency(func(s Summary) *int64 { return &s.Total.Latency.P95Microseconds }),
-		},
-		{
-			Name: runfile.MetricP99Latency, Label: "Latency, 99th percentile", Unit: UnitTime,
-			Field: "p99LatencyMicroseconds", Series: "latency_seconds", Stat: "p99",
-			value:    latency(func(s Summary) *int64 { return &s.Total.Latency.P99Microseconds }),
-			interval: func(s Summary, _ BoundCapacity) *Interval { return s.Total.Intervals.P99Microseconds },
-		},
-		{
-			Name: runfile.MetricP999Latency, Label: "Latency, 99.9th percentile", Unit: UnitTime,
-			Field: "p999LatencyMicroseconds", Series: "latency_seconds", Stat: "p999",
-			value: latency(func(s Summary) *int64 { return &s.Total.Latency.P999Microseconds }),
-		},
-		{
-			Name: runfile.MetricMaxLatency, Label: "Longest latency", Unit: UnitTime,
-			Field: "maxLatencyMicroseconds", Series: "latency_seconds", Stat: "max",
-			value: latency(func(s Summary) *int64 { return &s.Total.Latency.MaxMicroseconds }),
-		},
-		{
-			Name: runfile.MetricOpenLoopP99Latency, Label: "Latency of an open loop, 99th percentile", Unit: UnitTime,
-			Field: "openLoopP99LatencyMicroseconds", Series: "latency_seconds", Stat: "open_loop_p99",
-			value: func(s Summary, _ BoundCapacity) *int64 { return s.OpenLoopP99Microseconds },
-		},
-		{
-			Name: runfile.MetricStorageLatency, Label: "Latency of the storage", Unit: UnitTime,
-			Field: "storageMeanLatencyMicroseconds", Series: "latency_seconds", Stat: "storage",
-			value: func(s Summary, _ BoundCapacity) *int64 { return s.Storage.MeanLatencyMicroseconds },
-		},
+		throughput, iops, capacity, mean,
+		latency(runfile.MetricP50Latency, "Latency, median", "p50",
+			func(l *stats.Latency) *int64 { return &l.P50Microseconds }),
+		latency(runfile.MetricP95Latency, "Latency, 95th percentile", "p95",
+			func(l *stats.Latency) *int64 { return &l.P95Microseconds }),
+		p99,
+		latency(runfile.MetricP999Latency, "Latency, 99.9th percentile", "p999",
+			func(l *stats.Latency) *int64 { return &l.P999Microseconds }),
+		latency(runfile.MetricMaxLatency, "Longest latency", "max",
+			func(l *stats.Latency) *int64 { return &l.MaxMicroseconds }),
+		openLoop, storage,
 		{
 			Name: runfile.MetricWire, Label: "Share of the wire limit", Unit: UnitPermille, Higher: true,
 			Field: "wirePercent", Divisor: 10, Series: "wire_ratio",
-			value: func(s Summary, _ BoundCapacity) *int64 { return wide(s.WirePermille) },
+			value: func(s judged) *int64 { return wide(s.WirePermille) },
 		},
 		{
 			Name: runfile.MetricClientCPU, Label: "CPU of the busiest client", Unit: UnitPermille,
 			Field: "clientCPUPermille", Series: "client_cpu_ratio",
-			value: func(s Summary, _ BoundCapacity) *int64 { return wide(s.ClientCPU.BusiestNodePermille) },
+			value: func(s judged) *int64 { return wide(s.ClientCPU.BusiestNodePermille) },
 		},
 		{
 			Name: runfile.MetricClientCPUTime, Label: "Client CPU for each MiB", Unit: UnitCost,
 			Field: "clientCPUMicrosecondsPerMiB", Series: "client_cpu_seconds_per_mebibyte",
-			value: func(s Summary, _ BoundCapacity) *int64 { return s.ClientCPU.MicrosecondsPerMiB },
+			value: func(s judged) *int64 { return s.ClientCPU.MicrosecondsPerMiB },
 		},
 	}
+}
+
+// within is the interval of a capacity; nil if it is not known.
+func (b BoundCapacity) within() *Interval {
+	if b.High == 0 {
+		return nil
+	}
+	return &Interval{Low: b.Low, High: b.High}
 }
 
 // MetricOf returns the metric of a name. That of an unknown name, which a foreign file may have, has it as
@@ -187,26 +178,24 @@ type Number struct {
 // Numbers are the metrics that are known. A rate of 0 is not: a calibration may have found one of two.
 // The capacity, if c is not nil, is that within the first bound.
 func Numbers(s Summary, c *Capacity) []Number {
-	var first BoundCapacity
+	of := judged{Summary: s}
 	if c != nil {
-		first = c.Bounds[0]
+		of.capacity = c.Bounds[0]
 	}
 	var out []Number
 	for _, m := range Metrics() {
-		v := m.value(s, first)
+		v := m.value(of)
 		if v == nil {
 			continue
 		}
 		n := Number{Metric: m, Value: *v}
 		if m.interval != nil {
-			n.Interval = m.interval(s, first)
+			n.Interval = m.interval(of)
 		}
 		out = append(out, n)
 	}
 	return out
 }
-
-func nonzero(v int64) *int64 { return known(v != 0, v) }
 
 func wide(v *int32) *int64 {
 	if v == nil {

@@ -39,7 +39,7 @@ func tableDocument(t compare.Table) doc.Document {
 	if saturated {
 		d.Terminal = append(d.Terminal, doc.Block{Text: "* was limited by the wire: of that line, not of what is compared."})
 	}
-	d.Terminal = append(d.Terminal, findingBlock(comparedFindings(t.Findings)))
+	d.Terminal = append(d.Terminal, findingBlock(t.Findings))
 	return d
 }
 
@@ -293,15 +293,6 @@ func cellsTable(cells []compare.Cell) *doc.Table {
 	return t
 }
 
-// comparedFindings shows the findings of a table like those of a result.
-func comparedFindings(all []compare.Finding) []judge.Finding {
-	var out []judge.Finding
-	for _, f := range all {
-		out = append(out, judge.Finding{Code: judge.Code(f.Code), Severity: judge.Severity(f.Severity), Message: f.Message})
-	}
-	return out
-}
-
 func comparisonDocument(a, b compare.Side, t compare.Table, o PageOptions) doc.Document {
 	d := doc.Document{
 		Kind: "comparison", Title: sideName(b) + " against " + sideName(a),
@@ -310,7 +301,7 @@ func comparisonDocument(a, b compare.Side, t compare.Table, o PageOptions) doc.D
 		Notes:    notes(a.Result, b.Result),
 	}
 	findings := doc.Section{ID: "findings", Title: "Findings, and what to do"}
-	findings.Add(findingBlock(comparedFindings(t.Findings)))
+	findings.Add(findingBlock(t.Findings))
 	var repeats []doc.Section
 	for i, s := range []compare.Side{a, b} {
 		for _, stamp := range stamps(s.Result, s.Judgement) {

@@ -218,7 +218,7 @@ func TestNamesInFilesAreText(t *testing.T) {
 	side := compare.Side{Result: hostile(evil), Judgement: judge.Judge(hostile(evil)), Name: evil}
 	var b bytes.Buffer
 	line := compare.Line{Cell: evil, Baseline: evil, Step: evil, Metric: evil, Unit: evil, Outcome: evil}
-	table := compare.Table{Comparisons: []compare.Line{line}, Cells: []compare.Cell{{Cell: evil, Step: evil, Metric: evil}}, Findings: []compare.Finding{{Code: evil, Severity: evil, Message: evil}}}
+	table := compare.Table{Comparisons: []compare.Line{line}, Cells: []compare.Cell{{Cell: evil, Step: evil, Metric: evil}}, Findings: []judge.Finding{{Code: judge.Code(evil), Severity: judge.Severity(evil), Message: evil}}}
 	if err := ComparisonPage(&b, side, side, table, PageOptions{Reproduce: evil}); err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func suiteDocument(run runfile.SuiteRun, t compare.Table, g *compare.Table, o Pa
 		d.Cards = append(d.Cards, answerCard(t.Comparisons))
 	}
 	d.Cards = append(d.Cards, runCard(run))
-	found := comparedFindings(t.Findings)
+	found := t.Findings
 	if len(d.Cards) < 3 {
 		d.Cards = append(d.Cards, findingsCard(found))
 	}
@@ -166,7 +166,7 @@ func regressionSection(run runfile.SuiteRun, g compare.Table) doc.Section {
 		{Label: "This run", Text: g.Run},
 		{Label: "Noise floor", Text: floor},
 	}}}, s.Blocks...)
-	s.Add(findingBlock(comparedFindings(g.Findings)))
+	s.Add(findingBlock(g.Findings))
 	return s
 }
 
