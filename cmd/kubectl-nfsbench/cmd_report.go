@@ -16,7 +16,6 @@ import (
 	"github.com/nfsbench/nfsbench/internal/archive"
 	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/compare"
-	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -69,21 +68,11 @@ func (a *app) reportBenchmark(cmd *cobra.Command, c *cluster, b *v1alpha1.NFSBen
 	if err != nil {
 		return err
 	}
-	j := judge.Judge(res)
 	options := a.pageOptions()
 	if to.Format == cli.FormatHTML {
 		options.Reproduce = c.reproduce(cmd.Context(), benchmarkKind, b.Name)
 	}
-	return to.Write(cmd, func(w io.Writer) error {
-		switch to.Format {
-		case cli.FormatHTML:
-			return report.BenchmarkPage(w, res, j, options)
-		case cli.FormatJSON:
-			return cli.WriteJSON(w, j)
-		default:
-			return report.Text(w, res, j, cli.TextOptions(w))
-		}
-	})
+	return to.WriteReport(cmd, cli.Recorded{Result: res}, nil, options)
 }
 
 func (a *app) reportSuite(cmd *cobra.Command, c *cluster, f found, to cli.Destination) error {
@@ -95,39 +84,11 @@ func (a *app) reportSuite(cmd *cobra.Command, c *cluster, f found, to cli.Destin
 	if err != nil {
 		return err
 	}
-	table, regression := compare.Run(compare.Request{Run: &run}), regressionOf(f.suite, run, records)
 	options := a.pageOptions()
 	if to.Format == cli.FormatHTML {
 		options.Reproduce = c.reproduce(cmd.Context(), suiteKind, f.suite.Name)
 	}
-	return to.Write(cmd, func(w io.Writer) error {
-		switch to.Format {
-		case cli.FormatHTML:
-			return report.SuitePage(w, run, table, regression, options)
-		case cli.FormatJSON:
-			return cli.WriteJSON(w, run)
-		default:
-			return writeSuiteText(w, run, table, regression)
-		}
-	})
-}
-
-func writeSuiteText(w io.Writer, run runfile.SuiteRun, t compare.Table, g *compare.Table) error {
-	fmt.Fprintf(w, "suite/%s  run %s", run.Suite, run.Run)
-	if run.Phase != "" {
-		fmt.Fprintf(w, "  %s", run.Phase)
-	} else {
-		fmt.Fprint(w, "  under way")
-	}
-	fmt.Fprintf(w, "  %d cells, %d of %d benchmarks\n", len(run.Cells), len(run.Results),
-		len(run.Cells)*int(run.Settings.Repetitions))
-	if run.Message != "" {
-		fmt.Fprintln(w, run.Message)
-	}
-	if g != nil {
-		fmt.Fprintf(w, "against the accepted run %s: %s\n", g.Baseline, g.Message)
-	}
-	return report.CompareText(w, t, cli.TextOptions(w))
+	return to.WriteReport(cmd, cli.Recorded{Run: &run}, regressionOf(f.suite, run, records), options)
 }
 
 // chooseRun is the run that was named, or the newest.

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,9 +19,9 @@ import (
 	"github.com/nfsbench/nfsbench/test/gen"
 )
 
-// TestBothProgramsCompareAlike runs 'nfsbench compare' over files with the results that
-// 'kubectl nfsbench compare' reads from a cluster.
-func TestBothProgramsCompareAlike(t *testing.T) {
+// TestBothProgramsSayTheSame runs the verbs of nfsbench over files with the results that
+// kubectl nfsbench reads from a cluster.
+func TestBothProgramsSayTheSame(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	program := filepath.Join(dir, "nfsbench")
@@ -49,18 +50,24 @@ func TestBothProgramsCompareAlike(t *testing.T) {
 		args  [][]string // of the plugin, and of nfsbench
 		flags []string
 	}{
-		"results":     {results, nil},
-		"vary":        {results, []string{"--vary", "workload,protocol,schedule"}},
-		"metrics":     {results, []string{"--metric", "P99Latency,IOPS", "--alpha", "0.2", "--correction", "None", "--minimum-effect", "0"}},
-		"runs":        {runs, nil},
-		"runs, alpha": {runs, []string{"--alpha", "0.3", "--metric", "MeanLatency"}},
-		"one run":     {[][]string{{"suite/s@s-2"}, {"s-2.json.gz"}}, []string{"--baseline", "client=nfs"}},
+		"report of a result": {[][]string{{"a"}, {"a.json.gz"}}, nil},
+		"report of a run":    {[][]string{{"suite/s@s-1"}, {"s-1.json.gz"}}, nil},
+		"results":            {results, nil},
+		"vary":               {results, []string{"--vary", "workload,protocol,schedule"}},
+		"metrics":            {results, []string{"--metric", "P99Latency,IOPS", "--alpha", "0.2", "--correction", "None", "--minimum-effect", "0"}},
+		"runs":               {runs, nil},
+		"runs, alpha":        {runs, []string{"--alpha", "0.3", "--metric", "MeanLatency"}},
+		"one run":            {[][]string{{"suite/s@s-2"}, {"s-2.json.gz"}}, []string{"--baseline", "client=nfs"}},
 	} {
 		for _, format := range []string{cli.FormatText, cli.FormatJSON} {
 			t.Run(name+" as "+format, func(t *testing.T) {
 				flags := append([]string{"-o", format}, c.flags...)
-				of := s.run(slices.Concat([]string{"compare"}, c.args[0], flags)...).mustEnd(t, cli.ExitOK)
-				cmd := exec.CommandContext(t.Context(), program, slices.Concat([]string{"compare"}, c.args[1], flags)...)
+				verb := []string{"compare"}
+				if strings.HasPrefix(name, "report") {
+					verb = []string{"report"}
+				}
+				of := s.run(slices.Concat(verb, c.args[0], flags)...).mustEnd(t, cli.ExitOK)
+				cmd := exec.CommandContext(t.Context(), program, slices.Concat(verb, c.args[1], flags)...)
 				var out, errs bytes.Buffer
 				cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &errs
 				if err := cmd.Run(); err != nil {

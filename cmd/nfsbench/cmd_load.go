@@ -17,11 +17,9 @@ import (
 	"github.com/nfsbench/nfsbench/internal/collect"
 	"github.com/nfsbench/nfsbench/internal/collect/procfs"
 	"github.com/nfsbench/nfsbench/internal/course"
-	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/loadgen"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/nanosleep"
-	"github.com/nfsbench/nfsbench/internal/report"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -314,26 +312,24 @@ func (f *fanOut) Load(l *runfile.Load) error {
 
 // write writes the result, and shows it if that goes to a file. Beside a collector nobody reads a text.
 func (c *loadCommand) write(cmd *cobra.Command, r runfile.Result) error {
-	text := func(w io.Writer) error {
-		if c.runDir != "" {
-			return nil
+	in, text := cli.Recorded{Result: r}, cli.Destination{}
+	switch {
+	case c.to.Format == cli.FormatJSON:
+		write := func(w io.Writer) error { return runfile.WriteResult(w, r) }
+		if err := c.to.Write(cmd, write); err != nil || c.to.File == "" || c.runDir != "" {
+			return err
 		}
-		return report.Text(w, r, judge.Judge(r), cli.TextOptions(w))
-	}
-	err := c.to.Write(cmd, func(w io.Writer) error {
-		switch c.to.Format {
-		case cli.FormatJSON:
-			return runfile.WriteResult(w, r)
-		case cli.FormatHTML:
-			return report.BenchmarkPage(w, r, judge.Judge(r), c.app.pageOptions())
-		default:
-			return text(w)
+	case c.to.File != "":
+		if err := c.to.WriteReport(cmd, in, nil, c.app.pageOptions()); err != nil {
+			return err
 		}
-	})
-	if err != nil || c.to.File == "" {
-		return err
+	case c.runDir == "":
+		text.Format = c.to.Format
 	}
-	return text(cmd.OutOrStdout())
+	if c.runDir != "" {
+		return nil
+	}
+	return text.WriteReport(cmd, in, nil, c.app.pageOptions())
 }
 
 // progress shows how far a run has come.

@@ -10,8 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nfsbench/nfsbench/internal/cli"
-	"github.com/nfsbench/nfsbench/internal/compare"
-	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -44,35 +42,11 @@ the NFSBenchmark names, one key for each client:
 			if err != nil {
 				return cli.BadInput(err)
 			}
-			return to.Write(cmd, func(w io.Writer) error { return a.show(w, in, to.Format) })
+			return to.WriteReport(cmd, in, nil, a.pageOptions())
 		},
 	}
 	to.Register(cmd)
 	return cmd
-}
-
-// show writes a judged result, or the table of a suite's run.
-func (a *app) show(w io.Writer, in cli.Recorded, format string) error {
-	if in.Run != nil {
-		t := compare.Run(compare.Request{Run: in.Run})
-		switch format {
-		case cli.FormatHTML:
-			return report.SuitePage(w, *in.Run, t, nil, a.pageOptions())
-		case cli.FormatJSON:
-			return cli.WriteJSON(w, t)
-		default:
-			return report.CompareText(w, t, cli.TextOptions(w))
-		}
-	}
-	j := judge.Judge(in.Result)
-	switch format {
-	case cli.FormatHTML:
-		return report.BenchmarkPage(w, in.Result, j, a.pageOptions())
-	case cli.FormatJSON:
-		return cli.WriteJSON(w, j)
-	default:
-		return report.Text(w, in.Result, j, cli.TextOptions(w))
-	}
 }
 
 func (a *app) pageOptions() report.PageOptions {
