@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -235,9 +234,9 @@ func (c *loadCommand) writeReason(reason error) error {
 // measure runs the load. Alone it observes itself; beside a collector it reports its progress in
 // the run directory.
 func (c *loadCommand) measure(ctx context.Context, plan runfile.Plan, index int32,
-	show progress,
+	show func(runfile.Event),
 ) (runfile.Result, error) {
-	sinks := fanOut{show: show.event}
+	sinks := fanOut{show: show}
 	opt := loadgen.Options{
 		Plan: plan, Client: index, Now: c.app.now, Sleep: nanosleep.For, Usage: course.ProcessUsage, Sink: &sinks,
 		Open: func(ctx context.Context) (target.Target, error) {
@@ -267,7 +266,6 @@ func (c *loadCommand) measure(ctx context.Context, plan runfile.Plan, index int3
 		return runfile.Result{}, cli.BadInput(c.writeReason(err))
 	}
 	load, err := runner.Run(ctx)
-	show.end()
 	client.Load = *load
 	if collected && err == nil && !collect.AwaitFinal(ctx, c.runDir, collect.FinalPatience) {
 		c.app.log.Warn("The collector has not published the result")
@@ -332,15 +330,9 @@ func (c *loadCommand) write(cmd *cobra.Command, r runfile.Result) error {
 	return text.WriteReport(cmd, in, nil, c.app.pageOptions())
 }
 
-// progress shows how far a run has come.
-type progress struct {
-	event func(runfile.Event)
-	end   func()
-}
-
-// newProgress makes the one that --progress asks for. Progress that cannot be
-// written is no reason to end a measurement.
-func newProgress(w io.Writer, mode string) (progress, error) {
+// newProgress shows how far a run has come, as --progress asks. Progress that cannot be written is no
+// reason to end a measurement.
+func newProgress(w io.Writer, mode string) (func(runfile.Event), error) {
 	if mode == "auto" {
 		mode = "json"
 		if cli.TerminalWidth(w) > 0 {
@@ -349,29 +341,18 @@ func newProgress(w io.Writer, mode string) (progress, error) {
 	}
 	switch mode {
 	case "bar":
-		bar := progressbar.NewOptions(100,
-			progressbar.OptionSetWriter(w), progressbar.OptionSetWidth(24), progressbar.OptionSetPredictTime(false),
-			progressbar.OptionSetElapsedTime(false), progressbar.OptionClearOnFinish(),
-			progressbar.OptionSetTheme(progressbar.Theme{
-				Saucer: "=", SaucerHead: ">", SaucerPadding: " ", BarStart: "[",
-				BarEnd: "]",
-			}),
-		)
-		show := func(e runfile.Event) {
-			bar.Describe(barText(e))
-			_ = bar.Set(int(e.Percent))
-		}
-		return progress{show, func() { _ = bar.Finish() }}, nil
+		bar := cli.NewBar(w)
+		return func(e runfile.Event) { bar.Show(cli.BarLine{Percent: e.Percent, Words: barText(e)}) }, nil
 	case "json":
-		return progress{func(e runfile.Event) { _ = course.WriteEvent(w, e) }, func() {}}, nil
+		return func(e runfile.Event) { _ = course.WriteEvent(w, e) }, nil
 	case "none":
-		return progress{func(runfile.Event) {}, func() {}}, nil
+		return func(runfile.Event) {}, nil
 	default:
-		return progress{}, fmt.Errorf("--progress is %q; use auto, bar, json or none", mode)
+		return nil, fmt.Errorf("--progress is %q; use auto, bar, json or none", mode)
 	}
 }
 
-// barText is the text before the bar: the span, its speed, and when the run will be done.
+// barText is the text after the bar: the span, its speed, and when the run will be done.
 func barText(e runfile.Event) string {
 	text := e.Span
 	if e.Repetition > 0 {
@@ -389,5 +370,5 @@ func barText(e runfile.Event) string {
 	if e.ETASeconds != nil && *e.ETASeconds > 0 {
 		text += "  " + (time.Duration(*e.ETASeconds) * time.Second).String() + " left"
 	}
-	return fmt.Sprintf("%-44s", text)
+	return text
 }

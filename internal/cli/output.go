@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -107,6 +108,57 @@ func TerminalWidth(w io.Writer) int {
 		return 80
 	}
 	return width
+}
+
+// Bar draws how far something is, in one line or several, which stay where they are.
+type Bar struct {
+	w            io.Writer
+	width, lines int // of the terminal, and drawn last time
+}
+
+// NewBar draws on w, which is a terminal or shown on one.
+func NewBar(w io.Writer) *Bar {
+	width := TerminalWidth(w)
+	if width == 0 {
+		width = 80
+	}
+	return &Bar{w: w, width: width}
+}
+
+// BarLine is a bar and the words after it.
+type BarLine struct {
+	Percent int32
+	Words   string
+}
+
+// Show draws the lines in place of those before.
+func (v *Bar) Show(lines ...BarLine) {
+	const full = 24
+	var b strings.Builder
+	if v.lines > 0 {
+		fmt.Fprintf(&b, "\x1b[%dA", v.lines)
+	}
+	for _, l := range lines {
+		done := strings.Repeat("=", int(min(max(l.Percent, 0), 100))*full/100)
+		if done != "" && len(done) < full {
+			done = done[1:] + ">"
+		}
+		text := fmt.Sprintf("[%-*s] %3d%%  %s", full, done, l.Percent, l.Words)
+		b.WriteString("\r\x1b[2K" + Clip(text, v.width-1) + "\n")
+	}
+	for range v.lines - len(lines) {
+		b.WriteString("\r\x1b[2K\n") // what stood there is wiped out
+	}
+	v.lines = max(v.lines, len(lines))
+	_, _ = io.WriteString(v.w, b.String()) // progress that cannot be shown ends nothing
+}
+
+// Clip bounds s to so many columns.
+func Clip(s string, columns int) string {
+	if utf8.RuneCountInString(s) <= columns || columns < 2 {
+		return s
+	}
+	return string([]rune(s)[:columns-1]) + "…"
 }
 
 // TextOptions says what the reader's terminal can do. What is no terminal gets neither
