@@ -111,7 +111,7 @@ func (a *app) compareClasses(cmd *cobra.Command, f *loadFlags) error {
 	if err != nil {
 		return err
 	}
-	samples := [2]compare.Sample{{Name: classes[0]}, {Name: classes[1]}}
+	samples := []compare.Side{{Name: classes[0]}, {Name: classes[1]}}
 	for n := range 2 * f.rounds {
 		side := &samples[(n+n/2)%2]
 		fmt.Fprintf(cmd.ErrOrStderr(), "Round %d of %d: %s, %d s\n", n/2+1, f.rounds, side.Name, each)
@@ -123,7 +123,7 @@ func (a *app) compareClasses(cmd *cobra.Command, f *loadFlags) error {
 			return err
 		}
 	}
-	table := compare.Results(samples[0], samples[1], significance)
+	table := compare.Run(compare.Request{Sides: samples, SuiteSignificance: significance})
 	if err := report.CompareText(cmd.OutOrStdout(), table, cli.TextOptions(cmd.OutOrStdout())); err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (a *app) compareClasses(cmd *cobra.Command, f *loadFlags) error {
 }
 
 // sample adds the numbers of a run to one side of a comparison.
-func (c *cluster) sample(cmd *cobra.Command, b *v1alpha1.NFSBenchmark, side *compare.Sample) error {
+func (c *cluster) sample(cmd *cobra.Command, b *v1alpha1.NFSBenchmark, side *compare.Side) error {
 	res, err := archive.Result(cmd.Context(), c, b)
 	if err != nil {
 		return err
@@ -140,7 +140,7 @@ func (c *cluster) sample(cmd *cobra.Command, b *v1alpha1.NFSBenchmark, side *com
 		return fmt.Errorf("the numbers of class %s are Invalid: 'kubectl nfsbench run --storage-class %s' shows why",
 			side.Name, side.Name)
 	}
-	side.Points = append(side.Points, archive.Points(res)...)
+	side.Points = append(side.Points, judge.Points(res)...)
 	return nil
 }
 
@@ -152,7 +152,7 @@ func writeBetter(w io.Writer, classes [2]string, table compare.Table) error {
 			continue
 		}
 		said[l.Outcome] = append(said[l.Outcome],
-			fmt.Sprintf("%s %+.1f %% (p %.3f)", report.MetricName(l.Metric), 100**l.Shift, *l.AdjustedP))
+			fmt.Sprintf("%s %+.1f %% (p %.3f)", judge.MetricOf(l.Metric).Label, 100**l.Shift, *l.AdjustedP))
 	}
 	better, worse := strings.Join(said[compare.Better], ", "), strings.Join(said[compare.Worse], ", ")
 	var err error

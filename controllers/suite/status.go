@@ -62,7 +62,7 @@ type seen struct {
 func view(s *scope) seen {
 	v := seen{}
 	if cur := s.current(); cur != nil && cur.loaded {
-		v.table = new(compare.Run(withCompare(s, cur)))
+		v.table = new(compare.Run(compare.Request{Run: new(withCompare(s, cur))}))
 	}
 	over := s.over()
 	if len(over) == 0 {

@@ -86,7 +86,7 @@ func TestTheLargestStatusFitsAndSaysWhatIsLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table := compare.Run(withCompare(s, s.current()))
+	table := compare.Run(compare.Request{Run: new(withCompare(s, s.current()))})
 	all := len(table.Cells) + len(table.Comparisons)
 	if len(raw) > 30<<10 || st.Left == nil || int(*st.Left) != all-len(st.Cells)-len(st.Comparisons) || len(st.Cells) == 0 || len(st.Comparisons) == 0 {
 		t.Errorf("%d bytes, %d cells and %d comparisons of %d, left %v", len(raw), len(st.Cells), len(st.Comparisons), all, st.Left)
@@ -136,11 +136,11 @@ func TestNumbersOfALineInTheirUnits(t *testing.T) {
 	t.Parallel()
 	f := func(v float64) *float64 { return &v }
 	for want, l := range map[v1alpha1.ComparisonStatus]compare.Line{
-		{Cell: "c", Baseline: "b", Step: "Users=1", Metric: "Throughput", ImpactPercent: "-12.35", P: "0.028571", Outcome: "Worse"}: {
+		{Cell: "c", Baseline: "b", Step: "Users=1", Metric: "Throughput", ImpactBasisPoints: -1235, P: "0.028571", Outcome: "Worse"}: {
 			Cell: "c", Baseline: "b", Step: "Users=1", Metric: "Throughput", Impact: -0.123456, P: f(0.0285714), Outcome: compare.Worse,
 		},
-		{Metric: "IOPS", ImpactPercent: "0.00", P: "0.050000"}: {Metric: "IOPS", Impact: math.NaN(), P: f(0.01), AdjustedP: f(0.05)},
-		{Metric: "IOPS", ImpactPercent: "0.00"}:                {Metric: "IOPS", Impact: math.Inf(1), AdjustedP: f(math.Inf(1))},
+		{Metric: "IOPS", P: "0.050000"}: {Metric: "IOPS", Impact: math.NaN(), P: f(0.01), AdjustedP: f(0.05)},
+		{Metric: "IOPS"}:                {Metric: "IOPS", Impact: math.Inf(1), AdjustedP: f(math.Inf(1))},
 	} {
 		if diff := cmp.Diff(want, comparisonStatus(l)); diff != "" {
 			t.Error(diff)

@@ -19,7 +19,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
-func suiteDocument(run runfile.SuiteRun, t compare.Table, g *compare.Regression, o PageOptions) doc.Document {
+func suiteDocument(run runfile.SuiteRun, t compare.Table, g *compare.Table, o PageOptions) doc.Document {
 	d := doc.Document{
 		Kind: "suite report", Title: strings.TrimPrefix(run.Namespace+"/"+run.Suite, "/"), Subtitle: "Run " + run.Run,
 		Facts: suiteFacts(run),
@@ -39,7 +39,7 @@ func suiteDocument(run runfile.SuiteRun, t compare.Table, g *compare.Regression,
 		d.Cards = append(d.Cards, answerCard(t.Comparisons))
 	}
 	d.Cards = append(d.Cards, runCard(run))
-	found := comparedFindings(t.Findings)
+	found := t.Findings
 	if len(d.Cards) < 3 {
 		d.Cards = append(d.Cards, findingsCard(found))
 	}
@@ -55,8 +55,8 @@ func suiteDocument(run runfile.SuiteRun, t compare.Table, g *compare.Regression,
 }
 
 // regressionCard is the answer to the question that a schedule asks.
-func regressionCard(g compare.Regression) doc.Card {
-	_, chips := tallyOf(g.Changes)
+func regressionCard(g compare.Table) doc.Card {
+	_, chips := tallyOf(g.Changes())
 	c := doc.Card{
 		Label: "Regression", Word: "Not regressed", Text: "Against the accepted run " + g.Baseline + ".",
 		Tone: doc.Good, List: chips,
@@ -117,7 +117,7 @@ func suiteFacts(run runfile.SuiteRun) []doc.Fact {
 	if c := s.Compare; c != nil {
 		var metrics, baseline []string
 		for _, m := range c.Metrics {
-			metrics = append(metrics, MetricName(m))
+			metrics = append(metrics, judge.MetricOf(m).Label)
 		}
 		for _, k := range slices.Sorted(maps.Keys(c.Baseline)) {
 			baseline = append(baseline, k+" = "+c.Baseline[k])
@@ -150,12 +150,12 @@ func axesOf(run runfile.SuiteRun) (order []string, values map[string][]string) {
 }
 
 // regressionSection compares with the accepted run.
-func regressionSection(run runfile.SuiteRun, g compare.Regression) doc.Section {
+func regressionSection(run runfile.SuiteRun, g compare.Table) doc.Section {
 	minimum := 0.0
 	if r := run.Settings.Regression; r != nil {
 		minimum = r.MinimumEffect
 	}
-	s := comparisonSection("regression", "Against the accepted run", g.Changes, minimum)
+	s := comparisonSection("regression", "Against the accepted run", g.Changes(), minimum)
 	s.Lead = capital(g.Message)
 	floor := "The noise floor is not known: there are too few runs before this one."
 	if v := g.NoiseFloor; v != nil {
@@ -166,7 +166,7 @@ func regressionSection(run runfile.SuiteRun, g compare.Regression) doc.Section {
 		{Label: "This run", Text: g.Run},
 		{Label: "Noise floor", Text: floor},
 	}}}, s.Blocks...)
-	s.Add(findingBlock(comparedFindings(g.Findings)))
+	s.Add(findingBlock(g.Findings))
 	return s
 }
 
@@ -220,7 +220,7 @@ func orderMetrics(run runfile.SuiteRun) []string {
 	if c := run.Settings.Compare; c != nil && len(c.Metrics) > 0 {
 		return c.Metrics[:min(len(c.Metrics), 2)]
 	}
-	return []string{runfile.MetricThroughput, runfile.MetricMeanLatency}
+	return compare.Metrics[string](nil)
 }
 
 // orderSection shows whether the numbers drifted while the suite ran.
@@ -235,7 +235,7 @@ func orderSection(run runfile.SuiteRun) doc.Section {
 		if len(o.Points) < 3 {
 			continue
 		}
-		title := MetricName(metric) + ": distance from the median of the cell, %"
+		title := judge.MetricOf(metric).Label + ": distance from the median of the cell, %"
 		s.Add(doc.Block{Figure: &doc.Figure{
 			ID: fmt.Sprintf("order-%d", i), Title: title, Draw: func(f chart.Frame) string { return o.SVG(f, title) },
 			Description: fmt.Sprintf("%d values by their position.", len(o.Points)),
@@ -270,7 +270,7 @@ func orderOf(run runfile.SuiteRun, metric string) chart.Order {
 		o.Points = append(o.Points, chart.OrderPoint{
 			Position: float64(r.Position), Group: max(slices.Index(o.Groups, r.Cell), 0), Percent: (v/m - 1) * 100,
 			Text: fmt.Sprintf("%d: %s, repetition %d: %s (%+.1f %%)", r.Position, key, r.Repetition,
-				Figure(v, runfile.SuiteMetricUnit(metric)), (v/m-1)*100),
+				Figure(v, judge.MetricOf(metric).Unit), (v/m-1)*100),
 		})
 	})
 	return o
@@ -302,16 +302,19 @@ func curveSection(run runfile.SuiteRun, t compare.Table) doc.Section {
 
 // curvePanel is one line for each group of cells.
 func curvePanel(t compare.Table, metric string, levels int, place func(compare.Cell) (string, int)) chart.Panel {
+	m := judge.MetricOf(metric)
 	unit, by := "MB/s", 1e6
-	switch runfile.SuiteMetricUnit(metric) {
-	case "us":
+	switch m.Unit {
+	case judge.UnitTime:
 		unit, by = "ms", 1e3
-	case "us/MiB":
+	case judge.UnitCost:
 		unit, by = "ms/MiB", 1e3
-	case "1/s":
-		unit, by = "1/s", 1
+	case judge.UnitPermille:
+		unit, by = "%", 10
+	case judge.UnitRate:
+		unit, by = m.Unit, 1
 	}
-	p := chart.Panel{Title: MetricName(metric) + ", " + unit, Unit: unit}
+	p := chart.Panel{Title: m.Label + ", " + unit, Unit: unit}
 	for _, c := range t.Cells {
 		name, at := place(c)
 		if c.Metric != metric || at < 0 {

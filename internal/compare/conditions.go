@@ -1,4 +1,4 @@
-package main
+package compare
 
 import (
 	"encoding/json"
@@ -21,7 +21,8 @@ const (
 	groupProgram  = "program" // the version of nfsbench
 )
 
-func conditionGroups() []string {
+// Groups are all of them, as --vary names them.
+func Groups() []string {
 	return []string{groupProtocol, groupStorage, groupWorkload, groupSchedule, groupClients, groupDatabase, groupProgram}
 }
 
@@ -40,7 +41,7 @@ func conditionWarnings(a, b runfile.Result, vary []string) []string {
 		return nil
 	}
 	var parts []string
-	for _, group := range conditionGroups() {
+	for _, group := range Groups() {
 		if fields := differ[group]; len(fields) > 0 {
 			more := ""
 			if n := len(fields) - maxNamedConditions; n > 0 {
@@ -61,7 +62,7 @@ func conditionWarnings(a, b runfile.Result, vary []string) []string {
 func conditionsThatDiffer(a, b runfile.Result) map[string][]string {
 	differ := map[string][]string{}
 	of, other := conditionsOf(a), conditionsOf(b)
-	for _, group := range conditionGroups() {
+	for _, group := range Groups() {
 		all := map[string]bool{}
 		for field := range of[group] {
 			all[field] = true
@@ -86,7 +87,12 @@ func shown(v string) string {
 	if v == "" {
 		return "absent"
 	}
-	return clip(strings.Join(strings.Fields(v), " "), 40)
+	const most = 40 // characters
+	text := []rune(strings.Join(strings.Fields(v), " "))
+	if len(text) > most {
+		text = append(text[:most-1], '…')
+	}
+	return string(text)
 }
 
 // conditionsOf are the fields of a result by group, as text.
