@@ -114,7 +114,7 @@ func TestADatabaseOnTheVolumeMayHoldTheTables(t *testing.T) {
 func TestServersThatRefuseThePodFail(t *testing.T) {
 	t.Parallel()
 	i := newImage(t)
-	i.direct(runfile.NFSv41, "/export", refusing(t, "127.0.0.1"), "127.0.0.1")
+	i.direct(runfile.NFSv41, "/export", refusing(t), "127.0.0.1")
 	expect(t, Examine(t.Context(), i.o), checkServer, runfile.CheckFail, "127.0.0.1", "-nfs-rootonly disabled")
 	v3 := &nfstest.Server{}
 	v3.Start(t, "127.0.0.1")

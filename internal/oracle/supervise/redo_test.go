@@ -207,7 +207,7 @@ func TestTheExportOfTheRedoLogsIsAskedForToo(t *testing.T) {
 func TestTheExportOfTheRedoLogsIsNotAskedForWhereThatOfTheDataIsRefused(t *testing.T) {
 	t.Parallel()
 	i := newImage(t)
-	i.direct(runfile.NFSv41, "/export", refusing(t, "127.0.0.1"), "127.0.0.1")
+	i.direct(runfile.NFSv41, "/export", refusing(t), "127.0.0.1")
 	i.redo("/denied")
 	if probes, _, err := i.o.withDefaults().probeServers(t.Context()); err == nil || len(probes) != 1 {
 		t.Errorf("%+v, %v", probes, err)

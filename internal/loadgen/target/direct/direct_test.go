@@ -15,9 +15,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/loadgen/target/direct"
 	"github.com/nfsbench/nfsbench/internal/nfs/server"
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
-	"github.com/nfsbench/nfsbench/internal/nfs/v4"
 	"github.com/nfsbench/nfsbench/internal/runfile"
-	"github.com/nfsbench/nfsbench/test/nfs4test"
 	"github.com/nfsbench/nfsbench/test/nfstest"
 	"github.com/nfsbench/nfsbench/test/targettest"
 )
@@ -82,29 +80,6 @@ func TestConformance(t *testing.T) {
 		}
 		return tgt
 	})
-}
-
-func TestTheSourceOfAMountOverIPv6IsAsTheKernelWritesIt(t *testing.T) {
-	if l, err := net.Listen("tcp6", "[::1]:0"); err != nil {
-		t.Skipf("this machine has no IPv6: %v", err)
-	} else {
-		_ = l.Close()
-	}
-	s := &nfs4test.Server{}
-	s.Start(t, "::1")
-	tgt, err := direct.Open(t.Context(), options(s.Port(), func(e *runfile.Engine) {
-		e.Channels, e.NFSVersion = runfile.ChannelsTo("::1"), runfile.NFSv41
-	}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = tgt.Close() }()
-	if got := tgt.Facts().Source; got != "[::1]:/export" {
-		t.Errorf("the source is %q, want [::1]:/export", got)
-	}
-	if c := tgt.Channels(); len(c) != 1 || c[0].Path != "::1" || c[0].Local != "::1" {
-		t.Errorf("channels %+v, want one from ::1 to ::1", c)
-	}
 }
 
 func TestFactsAndChannelsSayWhatIsInUse(t *testing.T) {
@@ -183,77 +158,6 @@ func TestAStrangerUnderstandsWhyItCannotBeMounted(t *testing.T) {
 			for _, part := range tc.says {
 				if !strings.Contains(err.Error(), part) {
 					t.Errorf("the message lacks %q: %v", part, err)
-				}
-			}
-		})
-	}
-}
-
-func TestAStrangerUnderstandsWhatAnNFSv4ServerRefuses(t *testing.T) {
-	fail := func(op v4.Op, status v4.Status) func(nfs4test.Call) nfs4test.Action {
-		return func(nfs4test.Call) nfs4test.Action { return nfs4test.Fail(op, status) }
-	}
-	moved := v4.FSLocations{Root: []string{"vol", "oradata"}, Locations: []v4.FSLocation{
-		{Servers: []string{"10.0.0.9"}, Root: []string{"far"}},
-	}}
-	cases := map[string]struct {
-		server *nfs4test.Server
-		change func(*runfile.Engine)
-		code   string
-		says   []string
-	}{
-		"minor version": {
-			&nfs4test.Server{Minors: []uint32{0}}, nil, runfile.FailureUnsupported, []string{"it speaks NFSv4.0", "-v4.1 enabled"},
-		},
-		"a path of NFSv3": {
-			&nfs4test.Server{}, func(e *runfile.Engine) { e.Export = "/srv/vol/oradata" }, runfile.FailureNoSuchExport,
-			[]string{`"/srv/vol/oradata"`, `it has "/vol/oradata": use that path`},
-		},
-		"referral": {
-			&nfs4test.Server{FSLocations: moved, Hook: fail(v4.OpGetFH, v4.ErrMoved)}, nil, runfile.FailureNoSuchExport,
-			[]string{`use export "/far" of server "10.0.0.9" instead`},
-		},
-		"export policy": {
-			&nfs4test.Server{Hook: fail(v4.OpLookup, v4.ErrAccess)}, nil, runfile.FailureAccessDenied,
-			[]string{"export policy", "(address 127.0.0.1, 127.0.0.2)"},
-		},
-		"Kerberos": {
-			&nfs4test.Server{Hook: fail(v4.OpLookup, v4.ErrWrongSec)}, nil, runfile.FailureAccessDenied, []string{"Kerberos"},
-		},
-		"no room": {
-			&nfs4test.Server{Hook: fail(v4.OpCreateSession, v4.ErrNoSpc)}, nil, runfile.FailureUnsupported, []string{"no room"},
-		},
-		"grace period": {
-			&nfs4test.Server{Hook: fail(v4.OpLookup, v4.ErrGrace), LeaveState: true},
-			func(e *runfile.Engine) { e.MountTimeoutSeconds = 1 }, runfile.FailureTimeout,
-			[]string{"grace period", "after 1s"},
-		},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			tc.server.Exports = []string{"/vol/oradata"}
-			tc.server.Start(t, "127.0.0.1")
-			change := func(e *runfile.Engine) {
-				e.NFSVersion, e.Export, e.Ports = "NFSv4.1", "/vol/oradata", runfile.Ports{NFS: tc.server.Port()}
-				if tc.change != nil {
-					tc.change(e)
-				}
-			}
-			tgt, err := direct.Open(t.Context(), options(tc.server.Port(), change))
-			if err == nil {
-				_ = tgt.Close()
-			}
-			if target.CodeOf(err) != tc.code {
-				t.Fatalf("got %v, want %s", err, tc.code)
-			}
-			for _, part := range append(tc.says, "lab", "cannot be mounted with NFSv4.1") {
-				if !strings.Contains(err.Error(), part) {
-					t.Errorf("the message lacks %q: %v", part, err)
-				}
-			}
-			for _, part := range []string{"portmapper", "MOUNT", "showmount"} {
-				if strings.Contains(err.Error(), part) {
-					t.Errorf("the message speaks of %s, which NFSv4 has not: %v", part, err)
 				}
 			}
 		})

@@ -1,16 +1,18 @@
-package main
+package nfs4
 
 import (
+	"bytes"
 	"net"
+	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/nfs/layout"
 	"github.com/nfsbench/nfsbench/internal/runfile"
-	"github.com/nfsbench/nfsbench/test/nfs4test"
+	"github.com/nfsbench/nfsbench/test/lab/nfs4test"
 )
 
 // serveNFS4 serves /export over NFSv4 on two addresses of one server. With layouts, the data
@@ -39,6 +41,20 @@ func serveNFS4(t *testing.T, layouts bool) *nfs4test.Server {
 	return s
 }
 
+// buildProgram builds nfsbench, with the race detector where this test has it.
+func buildProgram(t *testing.T) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "nfsbench")
+	args := []string{"build", "-C", "../../..", "-o", program}
+	if raceEnabled {
+		args = append(args, "-race")
+	}
+	if out, err := exec.Command("go", append(args, "./cmd/nfsbench")...).CombinedOutput(); err != nil {
+		t.Fatalf("build nfsbench: %v\n%s", err, out)
+	}
+	return program
+}
+
 func TestLoadSpeaksEveryVersionOfNFSv4AndProvesIt(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -53,16 +69,25 @@ func TestLoadSpeaksEveryVersionOfNFSv4AndProvesIt(t *testing.T) {
 		"pNFS":              {"pNFS", true, true, "DirectNFS pNFS over 2 paths (session trunking) and 2 data servers"},
 		"pNFS without":      {"pNFS", false, false, "DirectNFS NFSv4.1 over 2 paths (session trunking)"},
 	}
+	program := buildProgram(t)
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := serveNFS4(t, tc.layouts)
 			address := func(host string) string { return net.JoinHostPort(host, strconv.Itoa(s.Port())) }
-			out, _ := runLoad(t, cli.ExitOK, append([]string{
-				"load", "--output=json", "--pattern=overwrite", "--export=/export", "--nfs-version", tc.version,
-				"--server", address("127.0.0.1") + "," + address("127.0.0.2"),
-			}, smallLoad()...)...)
-			r, err := runfile.ReadResult(strings.NewReader(out))
+			cmd := exec.CommandContext(
+				t.Context(), program, "load", "--output=json", "--pattern=overwrite", "--export=/export",
+				"--nfs-version", tc.version, "--server", address("127.0.0.1")+","+address("127.0.0.2"),
+				"--file-size=2Mi", "--block-size=64Ki", "--jobs=2", "--depth=4", "--duration=1s", "--warmup=0s",
+				"--baseline=0s", "--progress=json",
+			)
+			var errOut strings.Builder
+			cmd.Stderr = &errOut
+			out, err := cmd.Output()
+			if err != nil {
+				t.Fatalf("%v\n%s", err, &errOut)
+			}
+			r, err := runfile.ReadResult(bytes.NewReader(out))
 			if err != nil {
 				t.Fatal(err)
 			}
