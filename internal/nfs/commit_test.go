@@ -9,11 +9,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
-	"github.com/nfsbench/nfsbench/test/nfstest"
+	"github.com/nfsbench/nfsbench/test/faulty"
 )
 
 func TestCommitSendsAgainWhatARestartLost(t *testing.T) {
-	s := &nfstest.Server{MaxTransfer: 4096}
+	s := &faulty.Server{MaxTransfer: 4096}
 	c := start(t, s, nil)
 	content := randomBytes(50_000)
 	f := c.OpenFile(FileHandle(s.AddFile("data", make([]byte, len(content)))))
@@ -48,7 +48,7 @@ func TestCommitSendsAgainWhatARestartLost(t *testing.T) {
 }
 
 func TestCommitWithoutSourceSaysThatDataAreLost(t *testing.T) {
-	s := &nfstest.Server{}
+	s := &faulty.Server{}
 	c := start(t, s, nil)
 	f := c.OpenFile(FileHandle(s.AddFile("data", nil)))
 	content := randomBytes(8192)
@@ -70,7 +70,7 @@ func TestCommitWithoutSourceSaysThatDataAreLost(t *testing.T) {
 
 func TestStableWritesNeedNoCommit(t *testing.T) {
 	var commits atomic.Int64
-	s := &nfstest.Server{Hook: countCommits(&commits)}
+	s := &faulty.Server{Hook: countCommits(&commits)}
 	c := start(t, s, nil)
 	f := c.OpenFile(FileHandle(s.AddFile("data", nil)))
 	if _, err := f.WriteAt(t.Context(), randomBytes(8192), 0, FileSync); err != nil {
@@ -83,7 +83,7 @@ func TestStableWritesNeedNoCommit(t *testing.T) {
 
 func TestManyScatteredWritesCommitOnTheirOwn(t *testing.T) {
 	var commits atomic.Int64
-	s := &nfstest.Server{Hook: countCommits(&commits)}
+	s := &faulty.Server{Hook: countCommits(&commits)}
 	c := start(t, s, nil)
 	f := c.OpenFile(FileHandle(s.AddFile("data", make([]byte, 8*maxSpans))))
 	for i := range int64(maxSpans + 10) {
@@ -97,12 +97,12 @@ func TestManyScatteredWritesCommitOnTheirOwn(t *testing.T) {
 	}
 }
 
-func countCommits(n *atomic.Int64) func(nfstest.Call) nfstest.Action {
-	return func(c nfstest.Call) nfstest.Action {
+func countCommits(n *atomic.Int64) func(faulty.Call) faulty.Action {
+	return func(c faulty.Call) faulty.Action {
 		if c.Program == v3.Program && c.Procedure == v3.ProcCommit {
 			n.Add(1)
 		}
-		return nfstest.Answer
+		return faulty.Answer
 	}
 }
 

@@ -7,15 +7,14 @@ import (
 	"testing"
 
 	"github.com/nfsbench/nfsbench/internal/nfs/stream"
-	"github.com/nfsbench/nfsbench/test/nfstest"
+	"github.com/nfsbench/nfsbench/test/faulty"
 )
 
 func TestReadAtAllocatesNothing(t *testing.T) {
 	for name, size := range map[string]int{"8 KiB": 8 << 10, "64 KiB": 64 << 10, "256 KiB in parts": 256 << 10} {
 		t.Run(name, func(t *testing.T) {
-			s := &nfstest.Server{MaxTransfer: 64 << 10}
-			c := start(t, s, nil, "127.0.0.1", "127.0.0.2")
-			f := c.OpenFile(FileHandle(s.AddFile("data", make([]byte, size))))
+			c, handle := mountElsewhere(t)
+			f := c.OpenFile(handle)
 			p, ctx := make([]byte, size), t.Context()
 			assertNoAllocs(t, func() error { _, err := f.ReadAt(ctx, p, 0); return err })
 		})
@@ -25,17 +24,16 @@ func TestReadAtAllocatesNothing(t *testing.T) {
 func TestWriteAtAllocatesNothing(t *testing.T) {
 	for name, stable := range map[string]Stability{"unstable": Unstable, "file sync": FileSync} {
 		t.Run(name, func(t *testing.T) {
-			s := &nfstest.Server{}
-			c := start(t, s, nil, "127.0.0.1", "127.0.0.2")
-			f := c.OpenFile(FileHandle(s.AddFile("data", make([]byte, 1<<20))))
+			c, handle := mountElsewhere(t)
+			f := c.OpenFile(handle)
 			p, ctx := make([]byte, 1<<20), t.Context()
 			assertNoAllocs(t, func() error { _, err := f.WriteAt(ctx, p, 0, stable); return err })
 		})
 	}
 }
 
-// assertNoAllocs counts the allocations of the whole process, the fake server
-// included; the ticker of the transport runs beside, hence the many runs.
+// assertNoAllocs counts the allocations of the whole process; the ticker of the transport
+// runs beside, hence the many runs.
 func assertNoAllocs(t *testing.T, f func() error) {
 	t.Helper()
 	if raceEnabled {
@@ -99,14 +97,12 @@ func TestAStreamAllocatesNothingForAnOperation(t *testing.T) {
 		write bool
 	}{"read 8 KiB": {8 << 10, false}, "read 256 KiB": {256 << 10, false}, "write 8 KiB": {8 << 10, true}, "write 256 KiB": {256 << 10, true}} {
 		t.Run(name, func(t *testing.T) {
-			server := &nfstest.Server{}
-			c := start(t, server, nil, "127.0.0.1", "127.0.0.2")
-			handle := server.AddFile("data", make([]byte, 1<<20))
+			c, handle := mountElsewhere(t)
 			s, err := c.NewStream(t.Context(), StreamConfig{Slots: 16, BlockBytes: int64(tc.size)})
 			if err != nil {
 				t.Fatal(err)
 			}
-			d := &circle{io: stream.IO{Handle: handle, Write: tc.write, Stable: stream.FileSync}}
+			d := &circle{io: stream.IO{Handle: []byte(handle), Write: tc.write, Stable: stream.FileSync}}
 			for range 16 {
 				d.bufs = append(d.bufs, make([]byte, tc.size))
 			}
@@ -142,7 +138,7 @@ func BenchmarkReadAt(b *testing.B) {
 		{"8KiB/depth256", 8 << 10, 256},
 	} {
 		b.Run(bc.name, func(b *testing.B) {
-			s := &nfstest.Server{}
+			s := &faulty.Server{}
 			c := start(b, s, nil)
 			f := c.OpenFile(FileHandle(s.AddFile("data", make([]byte, 4<<20))))
 			b.SetBytes(int64(bc.size))
