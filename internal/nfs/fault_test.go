@@ -332,29 +332,6 @@ func TestTheChannelWithTheFewestCallsIsTaken(t *testing.T) {
 	}
 }
 
-func TestPartsOfALargeReadAreUnderWayTogether(t *testing.T) {
-	second := make(chan struct{})
-	arrived := sync.OnceFunc(func() { close(second) })
-	var calls atomic.Int64
-	s := &faulty.Server{MaxTransfer: 4096, Hook: onRead(faulty.Answer, func(faulty.Call) bool {
-		switch calls.Add(1) {
-		case 1:
-			<-second // no answer to the first part before the second part is there
-		case 2:
-			arrived()
-		}
-		return true
-	})}
-	c := start(t, s, nil, "127.0.0.1", "127.0.0.2")
-	f := c.OpenFile(FileHandle(s.AddFile("data", randomBytes(8192))))
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	if _, err := f.ReadAt(ctx, make([]byte, 8192), 0); err != nil {
-		t.Error(err)
-	}
-	arrived()
-}
-
 func TestANameThatALostCallMadeOrRemovedIsNoError(t *testing.T) {
 	var mu sync.Mutex
 	seen := map[uint32]bool{}

@@ -33,10 +33,11 @@ func (s *Server) intercept(of server.Call, execute func() []byte) (reply []byte,
 	if s.Hook != nil {
 		action = s.Hook(call)
 	}
-	if action == Drop {
+	switch action { //nolint:exhaustive // the others act on a reply
+	case Drop:
 		return nil, nil
-	}
-	if action != Disconnect {
+	case Disconnect:
+	default:
 		if reply, err = s.reply(c, call, of.Arguments, execute, action); err != nil {
 			return nil, err
 		}
@@ -47,6 +48,11 @@ func (s *Server) intercept(of server.Call, execute func() []byte) (reply []byte,
 		case <-s.done:
 		}
 	}
+	return s.spoil(c, call, reply, action)
+}
+
+// spoil does to a reply what action says.
+func (s *Server) spoil(c *conn, call Call, reply []byte, action Action) ([]byte, error) {
 	more := true
 	switch action {
 	case Disconnect, Lose:

@@ -160,11 +160,7 @@ func useFile(t *testing.T, ctx context.Context, tgt target.Target, file target.F
 	if n, err := file.ReadAt(ctx, arena.Buffer(1), 0); n > block || n < block && err == nil {
 		t.Fatalf("ReadAt = %d, %v", n, err)
 	}
-	streamer, ok := any(tgt).(target.Streamer)
-	if !ok {
-		return
-	}
-	stream, err := streamer.NewStream(ctx, target.StreamOptions{Slots: 2, BlockBytes: block, Streams: 1})
+	stream, err := tgt.NewStream(ctx, target.StreamOptions{Slots: 2, BlockBytes: block, Streams: 1})
 	if err != nil {
 		return
 	}
