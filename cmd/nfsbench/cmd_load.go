@@ -18,7 +18,6 @@ import (
 	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/loadgen"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
-	"github.com/nfsbench/nfsbench/internal/nanosleep"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -238,7 +237,7 @@ func (c *loadCommand) measure(ctx context.Context, plan runfile.Plan, index int3
 ) (runfile.Result, error) {
 	sinks := fanOut{show: show}
 	opt := loadgen.Options{
-		Plan: plan, Client: index, Now: c.app.now, Sleep: nanosleep.For, Usage: course.ProcessUsage, Sink: &sinks,
+		Plan: plan, Client: index, Now: c.app.now, Usage: course.ProcessUsage, Sink: &sinks,
 		Open: func(ctx context.Context) (target.Target, error) {
 			return loadgen.OpenTarget(ctx, plan.Engine, c.app.now, c.app.log)
 		},

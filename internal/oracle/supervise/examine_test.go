@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/faulty"
 	"github.com/nfsbench/nfsbench/test/kit/repository"
-	"github.com/nfsbench/nfsbench/test/nfstest"
 )
 
 // expect asserts the result of a check, and words of its message.
@@ -41,7 +41,7 @@ const limitsOfPod = "Max open files            65536                65536       
 func TestAnExaminationStartsNothing(t *testing.T) {
 	t.Parallel()
 	i := newImage(t)
-	v3 := &nfstest.Server{}
+	v3 := &faulty.Server{}
 	v3.Start(t, "127.0.0.1")
 	i.direct(runfile.NFSv3, "/export", v3.Port(), "127.0.0.1")
 	i.proc("self/limits", limitsOfPod)
@@ -116,7 +116,7 @@ func TestServersThatRefuseThePodFail(t *testing.T) {
 	i := newImage(t)
 	i.direct(runfile.NFSv41, "/export", refusing(t), "127.0.0.1")
 	expect(t, Examine(t.Context(), i.o), checkServer, runfile.CheckFail, "127.0.0.1", "-nfs-rootonly disabled")
-	v3 := &nfstest.Server{}
+	v3 := &faulty.Server{}
 	v3.Start(t, "127.0.0.1")
 	i.direct(runfile.NFSv3, "/denied", v3.Port(), "127.0.0.1")
 	expect(t, Examine(t.Context(), i.o), checkServer, runfile.CheckWarn, "-nfs-rootonly disabled")

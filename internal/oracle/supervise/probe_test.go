@@ -11,7 +11,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 	"github.com/nfsbench/nfsbench/internal/runfile"
-	"github.com/nfsbench/nfsbench/test/nfstest"
+	"github.com/nfsbench/nfsbench/test/faulty"
 )
 
 // direct makes the image one with Direct NFS over paths of a server on this machine.
@@ -76,7 +76,7 @@ func TestDirectNFSThatTheServerRefusesDoesNotStart(t *testing.T) {
 
 func TestAProbeThatDecidesNothingIsAWarning(t *testing.T) {
 	t.Parallel()
-	v3 := &nfstest.Server{}
+	v3 := &faulty.Server{}
 	v3.Start(t, "127.0.0.1")
 	cases := map[string]struct {
 		reason          string
@@ -116,7 +116,7 @@ func (i *image) mounted(kind, source string) {
 // TestWithoutAnOranfstabTheServerOfTheMountIsProbed: Direct NFS uses it, over one path.
 func TestWithoutAnOranfstabTheServerOfTheMountIsProbed(t *testing.T) {
 	t.Parallel()
-	v3 := &nfstest.Server{}
+	v3 := &faulty.Server{}
 	v3.Start(t, "127.0.0.1")
 	cases := map[string]struct {
 		reason       string
@@ -183,7 +183,7 @@ func TestWithKerberosTheResultSaysThatNoServerWasProbed(t *testing.T) {
 // TestAStartThatHangsEndsWithWhatTheProbeFound long before the time for the start is over.
 func TestAStartThatHangsEndsWithWhatTheProbeFound(t *testing.T) {
 	t.Parallel()
-	v3 := &nfstest.Server{}
+	v3 := &faulty.Server{}
 	v3.Start(t, "127.0.0.1")
 	i := newImage(t)
 	i.direct(runfile.NFSv3, "/denied", v3.Port(), "127.0.0.1")
@@ -230,7 +230,7 @@ func TestOnlySilenceAfterARefusalIsAHang(t *testing.T) {
 // a later start that is silent for hours.
 func TestARefusalThatAStartHasOutlivedMeansNothing(t *testing.T) {
 	t.Parallel()
-	v3 := &nfstest.Server{}
+	v3 := &faulty.Server{}
 	v3.Start(t, "127.0.0.1")
 	i := newImage(t)
 	i.direct(runfile.NFSv3, "/denied", v3.Port(), "127.0.0.1")

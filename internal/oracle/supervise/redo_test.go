@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
-	"github.com/nfsbench/nfsbench/test/nfstest"
+	"github.com/nfsbench/nfsbench/test/faulty"
 )
 
 // redo gives the image a second volume, for the redo logs.
@@ -189,7 +189,7 @@ func TestTheVolumeOfTheRedoLogsIsLookedAtAsThatOfTheData(t *testing.T) {
 func TestTheExportOfTheRedoLogsIsAskedForToo(t *testing.T) {
 	t.Parallel()
 	i := newImage(t)
-	v3 := &nfstest.Server{}
+	v3 := &faulty.Server{}
 	v3.Start(t, "127.0.0.1")
 	i.direct(runfile.NFSv3, "/export", v3.Port(), "127.0.0.1")
 	i.redo("/denied")

@@ -5,12 +5,12 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
-	"github.com/nfsbench/nfsbench/test/nfstest"
+	"github.com/nfsbench/nfsbench/test/faulty"
 )
 
 // twoPaths leads to a server in this process. It may listen on 127.0.0.1 alone,
 // with proxies on these two.
-func twoPaths(s *nfstest.Server) site {
+func twoPaths(s *faulty.Server) site {
 	return site{paths: []string{"127.0.0.2", "127.0.0.3"}, port: s.Port()}
 }
 
@@ -18,7 +18,7 @@ func TestAPathThatIsResetInMidRunCostsNothing(t *testing.T) {
 	for name, p := range map[string]string{"reads": runfile.PatternRandomRead, "writes": runfile.PatternRandomWrite, "copies": runfile.PatternCopy} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := &nfstest.Server{}
+			s := &faulty.Server{}
 			s.Start(t, "127.0.0.2", "127.0.0.3")
 			r := start(t, plan(twoPaths(s), 2, pattern(p)))
 			r.underLoad()
@@ -59,7 +59,7 @@ func wantLost(t *testing.T, l *runfile.Load, n int) {
 
 func TestAPathThatStaysAwayIsNamed(t *testing.T) {
 	t.Parallel()
-	s := &nfstest.Server{}
+	s := &faulty.Server{}
 	s.Start(t, "127.0.0.2", "127.0.0.3")
 	r := start(t, plan(twoPaths(s), 2))
 	r.underLoad()
@@ -79,7 +79,7 @@ func TestAPathThatStaysAwayIsNamed(t *testing.T) {
 
 func TestAPathThatAcknowledgesAndNeverAnswersIsLeftInTime(t *testing.T) {
 	t.Parallel()
-	s := &nfstest.Server{}
+	s := &faulty.Server{}
 	s.Start(t, "127.0.0.1")
 	proxies := through(t, "127.0.0.1", s.Port(), "127.0.0.2", "127.0.0.3")
 	const timeout = 12
@@ -104,7 +104,7 @@ func TestAPathThatAcknowledgesAndNeverAnswersIsLeftInTime(t *testing.T) {
 
 func TestBothPathsMayBeAwayForLessThanTheTimeout(t *testing.T) {
 	t.Parallel()
-	s := &nfstest.Server{}
+	s := &faulty.Server{}
 	s.Start(t, "127.0.0.2", "127.0.0.3")
 	r := start(t, plan(twoPaths(s), 2, callTimeout(60)))
 	r.underLoad()
@@ -126,7 +126,7 @@ func TestBothPathsMayBeAwayForLessThanTheTimeout(t *testing.T) {
 
 func TestBothPathsAwayForLongerThanTheTimeoutEndTheRunInTime(t *testing.T) {
 	t.Parallel()
-	s := &nfstest.Server{}
+	s := &faulty.Server{}
 	s.Start(t, "127.0.0.2", "127.0.0.3")
 	const timeout = 10
 	r := start(t, plan(twoPaths(s), 60, callTimeout(timeout)))

@@ -196,22 +196,6 @@ func TestNFSv4CommitSendsAgainWhatARestartLost(t *testing.T) {
 	}
 }
 
-func TestNFSv4FileIOAllocatesNothing(t *testing.T) {
-	for _, v := range versions() {
-		t.Run(string(v), func(t *testing.T) {
-			for name, size := range map[string]int{"8 KiB": 8 << 10, "64 KiB": 64 << 10, "256 KiB in parts": 256 << 10} {
-				t.Run(name, func(t *testing.T) {
-					c := mount4(t, &nfs4test.Server{MaxTransfer: 64 << 10}, v, here, there)
-					f := create4(t, c, "data")
-					p, ctx := make([]byte, size), t.Context()
-					assertNoAllocs(t, func() error { _, err := f.WriteAt(ctx, p, 0, nfs.FileSync); return err })
-					assertNoAllocs(t, func() error { _, err := f.ReadAt(ctx, p, 0); return err })
-				})
-			}
-		})
-	}
-}
-
 func TestAnNFSv4StreamAllocatesNothingForAnOperation(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")

@@ -16,7 +16,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/server"
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
 	"github.com/nfsbench/nfsbench/internal/runfile"
-	"github.com/nfsbench/nfsbench/test/nfstest"
+	"github.com/nfsbench/nfsbench/test/faulty"
 	"github.com/nfsbench/nfsbench/test/targettest"
 )
 
@@ -180,19 +180,19 @@ func TestAForeignNameInTheWayIsRefused(t *testing.T) {
 }
 
 // fake is a server that misbehaves as hook says.
-func fake(t *testing.T, export string, hook func(nfstest.Call) nfstest.Action) direct.Options {
+func fake(t *testing.T, export string, hook func(faulty.Call) faulty.Action) direct.Options {
 	t.Helper()
-	s := &nfstest.Server{Export: "/export", Hook: hook}
+	s := &faulty.Server{Hook: hook}
 	s.Start(t, "127.0.0.1")
 	return options(s.Port(), func(e *runfile.Engine) { e.Channels, e.Export = runfile.ChannelsTo("127.0.0.1"), export })
 }
 
 func TestAnExportThatDeniesWritingSaysWhoWasRefused(t *testing.T) {
-	tgt, err := direct.Open(t.Context(), fake(t, "/export", func(c nfstest.Call) nfstest.Action {
+	tgt, err := direct.Open(t.Context(), fake(t, "/export", func(c faulty.Call) faulty.Action {
 		if c.Procedure == v3.ProcMkdir {
-			return nfstest.Deny
+			return faulty.Deny
 		}
-		return nfstest.Answer
+		return faulty.Answer
 	}))
 	if err != nil {
 		t.Fatal(err)

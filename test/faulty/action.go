@@ -1,4 +1,4 @@
-package nfstest
+package faulty
 
 import "github.com/nfsbench/nfsbench/internal/nfs/v3"
 
