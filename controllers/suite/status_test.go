@@ -152,30 +152,6 @@ func TestNumbersOfALineInTheirUnits(t *testing.T) {
 	}
 }
 
-func TestTheAnswerOfATableInOneSentence(t *testing.T) {
-	t.Parallel()
-	line := func(outcome string, shift float64) compare.Line {
-		return compare.Line{Cell: "dnfs", Baseline: "nfs", Metric: "Throughput", Shift: &shift, AdjustedP: new(0.0004), Outcome: outcome}
-	}
-	ramp := line(compare.Worse, -0.5)
-	ramp.Step, ramp.Saturated = "Users=8", true
-	cases := map[string]struct {
-		lines []compare.Line
-		want  string
-	}{
-		"None":    {nil, ""},
-		"Unknown": {[]compare.Line{{Outcome: compare.Unknown}}, "too few numbers for any of the 1 comparisons"},
-		"Same":    {[]compare.Line{line(compare.NoDifference, 0.3), line(compare.Negligible, 0.01), {Outcome: compare.Unknown}}, "none of the 3 comparisons shows a difference that is significant and large enough"},
-		"Better":  {[]compare.Line{line(compare.Better, 0.1), line(compare.Better, 0.2)}, "of 2 comparisons with the baseline 2 are better and 0 worse; the largest difference: dnfs is 20.0 % better than nfs in Throughput (p = 0.0004)"},
-		"Worse":   {[]compare.Line{line(compare.Better, 0.1), ramp}, "of 2 comparisons with the baseline 1 are better and 1 worse; the largest difference: dnfs Users=8 is 50.0 % worse than nfs in Throughput (p = 0.0004), with the line full"},
-	}
-	for name, tc := range cases {
-		if got := comparisonWords(tc.lines); got != tc.want {
-			t.Errorf("%s: %s", name, got)
-		}
-	}
-}
-
 func TestPaceOfARun(t *testing.T) {
 	t.Parallel()
 	f := largeFile(2, 1)

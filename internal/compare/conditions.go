@@ -30,12 +30,13 @@ func Groups() []string {
 const maxNamedConditions = 4
 
 // conditionWarnings says in what two results differ besides what is meant to:
-// what vary names, or else one group, for something has to be compared. How often
-// each was repeated is no condition.
+// what vary names, or else one group, for something has to be compared.
 func conditionWarnings(a, b runfile.Result, vary []string) []string {
-	differ := conditionsThatDiffer(a, b)
-	for _, group := range vary {
-		delete(differ, group)
+	differ := map[string][]string{}
+	for _, d := range Differences(a, b) {
+		if !slices.Contains(vary, d.Group) {
+			differ[d.Group] = append(differ[d.Group], fmt.Sprintf("%s %s and %s", d.Field, d.A, d.B))
+		}
 	}
 	if len(vary) == 0 && len(differ) <= 1 || len(differ) == 0 {
 		return nil
@@ -58,29 +59,27 @@ func conditionWarnings(a, b runfile.Result, vary []string) []string {
 		strings.Join(parts, ", ") + ". " + hint}
 }
 
-// conditionsThatDiffer are the fields of each group that differ, with both values.
-func conditionsThatDiffer(a, b runfile.Result) map[string][]string {
-	differ := map[string][]string{}
+// Difference is one condition in which two results differ.
+type Difference struct{ Group, Field, A, B string }
+
+// Differences are all of them, by group and field. How often each was repeated is no condition.
+func Differences(a, b runfile.Result) []Difference {
+	var all []Difference
 	of, other := conditionsOf(a), conditionsOf(b)
 	for _, group := range Groups() {
-		all := map[string]bool{}
-		for field := range of[group] {
-			all[field] = true
-		}
-		for field := range other[group] {
-			all[field] = true
-		}
-		for _, field := range slices.Sorted(maps.Keys(all)) {
+		fields := slices.AppendSeq(slices.Collect(maps.Keys(of[group])), maps.Keys(other[group]))
+		slices.Sort(fields)
+		for _, field := range slices.Compact(fields) {
 			x, y := of[group][field], other[group][field]
 			if group == groupStorage && (x == "" || y == "") {
 				continue // not known is not different
 			}
 			if x != y {
-				differ[group] = append(differ[group], fmt.Sprintf("%s %s and %s", field, shown(x), shown(y)))
+				all = append(all, Difference{group, field, shown(x), shown(y)})
 			}
 		}
 	}
-	return differ
+	return all
 }
 
 func shown(v string) string {

@@ -26,25 +26,21 @@ func TestConditionsKnowWhatIsNoDifference(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		a, b   func(*runfile.Result)
-		want   map[string][]string
+		want   []Difference
 	}{
 		"label":    {"a server is labelled with its benchmark", func(*runfile.Result) {}, func(r *runfile.Result) { r.Plan.Engine.Server = "b" }, nil},
 		"kernel":   {"a mount names the same export in another way", func(*runfile.Result) {}, func(r *runfile.Result) { r.Plan.Engine.Export = "" }, nil},
-		"export":   {"another volume", func(*runfile.Result) {}, func(r *runfile.Result) { r.Plan.Engine.Export = "/z" }, map[string][]string{"storage": {"export /x and /z"}}},
-		"machine":  {"another node", func(*runfile.Result) {}, func(r *runfile.Result) { r.Clients[0].Host.Node = "n2" }, map[string][]string{"clients": {"client 0 node n1 and n2"}}},
-		"program":  {"another version", func(*runfile.Result) {}, func(r *runfile.Result) { r.Clients[0].Host.Version = "" }, map[string][]string{"program": {"client 0 version v1 and absent"}}},
-		"link":     {"declared for one", func(*runfile.Result) {}, func(r *runfile.Result) { r.Plan.Link = &runfile.Link{MTUBytes: 9000} }, map[string][]string{"protocol": {"link.bitsPerSecond absent and 0", "link.mtuBytes absent and 9000"}}},
-		"address":  {"another LIF", func(*runfile.Result) {}, func(r *runfile.Result) { r.Plan.Engine.Channels = runfile.ChannelsTo("10.0.0.2") }, map[string][]string{"protocol": {"paths 10.1.1.1 -> 10.0.0.1 and 10.0.0.2"}}},
+		"export":   {"another volume", func(*runfile.Result) {}, func(r *runfile.Result) { r.Plan.Engine.Export = "/z" }, []Difference{{"storage", "export", "/x", "/z"}}},
+		"machine":  {"another node", func(*runfile.Result) {}, func(r *runfile.Result) { r.Clients[0].Host.Node = "n2" }, []Difference{{"clients", "client 0 node", "n1", "n2"}}},
+		"program":  {"another version", func(*runfile.Result) {}, func(r *runfile.Result) { r.Clients[0].Host.Version = "" }, []Difference{{"program", "client 0 version", "v1", "absent"}}},
+		"link":     {"declared for one", func(*runfile.Result) {}, func(r *runfile.Result) { r.Plan.Link = &runfile.Link{MTUBytes: 9000} }, []Difference{{"protocol", "link.bitsPerSecond", "absent", "0"}, {"protocol", "link.mtuBytes", "absent", "9000"}}},
+		"address":  {"another LIF", func(*runfile.Result) {}, func(r *runfile.Result) { r.Plan.Engine.Channels = runfile.ChannelsTo("10.0.0.2") }, []Difference{{"protocol", "paths", "10.1.1.1 -> 10.0.0.1", "10.0.0.2"}}},
 		"embedded": {"its addresses are new each time", embedded, func(r *runfile.Result) { embedded(r); r.Plan.Engine.Channels = runfile.ChannelsTo("10.0.0.9") }, nil},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := conditionsThatDiffer(of(c.a), of(c.b))
-			if len(got) == 0 {
-				got = nil
-			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
+			if diff := cmp.Diff(c.want, Differences(of(c.a), of(c.b))); diff != "" {
 				t.Errorf("%s:\n%s", c.reason, diff)
 			}
 		})

@@ -23,6 +23,7 @@ func Run(q Request) Table {
 	default:
 		f.sides(q, &t)
 	}
+	t.Message = cmp.Or(t.Message, answer(t.Comparisons))
 	f.saturated(t)
 	t.Findings = f.findings
 	return t

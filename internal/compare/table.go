@@ -58,12 +58,13 @@ type Table struct {
 	Findings    []judge.Finding `json:"findings,omitempty"` // about the numbers
 	Warnings    []string        `json:"warnings,omitempty"` // about the conditions of two results
 
+	Message string `json:"message,omitempty"` // the answer in one sentence; empty if nothing is compared
+
 	// Of a run and the accepted one:
 	Baseline   string   `json:"baseline,omitempty"`
 	Run        string   `json:"run,omitempty"`
 	NoiseFloor *float64 `json:"-"` // largest over the lines, as a share; nil without history
 	Regressed  bool     `json:"regressed,omitempty"`
-	Message    string   `json:"message,omitempty"`
 }
 
 // Changes are the lines that are worse or better, worst first.

@@ -345,56 +345,20 @@ func sideCard(label string, s compare.Side) doc.Card {
 	return c
 }
 
-// besideSection holds what ran on what of both sides side by side, and marks what
-// differs: a comparison of two things that differ in several ways proves nothing about one of them.
+// besideSection holds what differs between both sides: a comparison of two things that differ in several
+// ways proves nothing about one of them.
 func besideSection(a, b compare.Side) doc.Section {
 	s := doc.Section{ID: "sides", Title: "What differs between the two"}
-	t := &doc.Table{Columns: doc.Columns(4, 0, "", sideName(a), sideName(b), "")}
-	same := 0
-	left, right := sideFacts(a), sideFacts(b)
-	text := func(all []doc.Fact, label string) string {
-		if i := slices.IndexFunc(all, func(f doc.Fact) bool { return f.Label == label }); i >= 0 {
-			return all[i].Text
-		}
-		return doc.Unknown
-	}
-	var labels []string
-	for _, f := range slices.Concat(left, right) {
-		if !slices.Contains(labels, f.Label) {
-			labels = append(labels, f.Label)
-		}
-	}
-	for _, l := range labels {
-		if x, y := text(left, l), text(right, l); x == y {
-			same++
-		} else {
-			t.Row(l, x, y, "differs")
-		}
+	t := &doc.Table{Columns: doc.Columns(4, 0, "", "Condition", sideName(a), sideName(b))}
+	for _, d := range compare.Differences(a.Result, b.Result) {
+		t.Row(d.Group, d.Field, d.A, d.B)
 	}
 	if len(t.Rows) == 0 {
 		s.Add(doc.Block{Text: "Nothing that was recorded."})
 		return s
 	}
-	t.Note = fmt.Sprintf("%d other facts are the same on both sides.", same)
 	s.Add(doc.Block{Table: t})
 	return s
-}
-
-// sideFacts are those by which two runs can differ, without names and times.
-func sideFacts(s compare.Side) []doc.Fact {
-	out := slices.DeleteFunc(whatFacts(s.Result, s.Judgement), func(f doc.Fact) bool {
-		return f.In == doc.TextOnly || slices.Contains([]string{"When", "Cost", "Clients"}, f.Label)
-	})
-	p := s.Result.Plan
-	out = append(out, doc.Fact{Label: "Load", Text: strings.ReplaceAll(WhatRan(s.Result, s.Judgement), "\u00a0", " ")},
-		doc.Fact{Label: "Number of clients", Text: fmt.Sprint(p.Clients)},
-		doc.Fact{Label: "Plan, SHA-256", Text: planHash(p)[:16]}, doc.Fact{Label: "Seed", Text: fmt.Sprint(p.Seed)})
-	for _, f := range repeatFacts(s.Result) {
-		if f.Label == "Kernel" || f.Label == "nfsbench" || strings.HasPrefix(f.Label, "Mount") {
-			out = append(out, f)
-		}
-	}
-	return out
 }
 
 // overlaySection draws both sides over each other: latency over load of two searches, latencies by percentile, and

@@ -93,8 +93,8 @@ func TestAComparisonNamesWhatDiffers(t *testing.T) {
 	}
 	d := read(t, w.String())
 	d.inOrder(t, "after against before", "Comparison Unknown", "Baseline Suspect", "Candidate Suspect", "The difference", "too small to matter", "What differs between the two",
-		"Seed 7 8 differs", "Mount options asked - nconnect=8 differs", "Both in one picture", "before, read", "after, read", "Run before again", "Run after again")
-	if strings.Contains(d.text, "Protocol Verified") {
+		"protocol mountOptions absent [\"nconnect=8\"]", "Both in one picture", "before, read", "after, read", "Run before again", "Run after again")
+	if strings.Contains(d.text, "protocol nfsVersion") {
 		t.Error("what is the same on both sides stands among what differs")
 	}
 }

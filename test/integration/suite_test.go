@@ -73,7 +73,7 @@ func TestASuiteRunsOnceAndAnswersItsQuestion(t *testing.T) {
 	}
 	w.says(s, "of 8 benchmarks finished")
 	s = w.phase(v1alpha1.SuiteSucceeded)
-	w.says(s, "1 are better", "high", "Throughput", "p = 0.029")
+	w.says(s, "% better than low in Throughput", "high", "p = 0.029")
 	if c := s.Status.Comparisons; len(c) != 1 || c[0].Outcome != v1alpha1.OutcomeBetter || c[0].ImpactBasisPoints < 4900 || c[0].P != "0.028571" {
 		t.Errorf("comparisons: %+v", c)
 	}
