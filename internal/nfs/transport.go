@@ -57,7 +57,6 @@ type op struct {
 	results  stream.Results
 	conn     *rpc.Conn
 	ch       *channel
-	startErr error
 	started  int64 // coarse clock when the call was made first
 	attempts int   // connections tried
 	garbage  int   // of these, ended by a violation of the protocol
@@ -121,15 +120,6 @@ func (t *transport) monitor() {
 	}
 }
 
-// start encodes o as a new request and sends it.
-func (t *transport) start(ctx context.Context, o *op) {
-	o.call.Reset()
-	o.part.Serial = t.serial.Add(1)
-	if o.startErr = o.encode(o); o.startErr == nil {
-		t.send(ctx, o)
-	}
-}
-
 // do makes the call of o and returns its error. It makes the call again as long as the
 // server asks for it and there is time.
 func (t *transport) do(ctx context.Context, o *op) error {
@@ -147,9 +137,8 @@ func (t *transport) do(ctx context.Context, o *op) error {
 }
 
 func (t *transport) repeat(ctx context.Context, o *op) error {
-	t.start(ctx, o)
+	err := t.start(ctx, o)
 	for wait := time.Duration(0); ; {
-		err := t.finish(ctx, o)
 		next := stream.Recover
 		switch {
 		case err == nil:
@@ -173,14 +162,28 @@ func (t *transport) repeat(ctx context.Context, o *op) error {
 			if t.clock.Load()-o.started > limit {
 				return err
 			}
-			t.send(ctx, o) // the same request on another connection
+			err = t.send(ctx, o) // the same request on another connection
 			continue
 		}
 		if t.clock.Load()-o.started+int64(wait) > limit || !sleep(ctx, wait) {
 			return err
 		}
-		t.start(ctx, o) // the server remembers its reply to the old request
+		err = t.start(ctx, o) // the server remembers its reply to the old request
 	}
+}
+
+// start encodes o as a new request and sends it.
+func (t *transport) start(ctx context.Context, o *op) error {
+	o.call.Reset()
+	o.part.Serial = t.serial.Add(1)
+	err := o.encode(o)
+	switch {
+	case err == nil:
+		return t.send(ctx, o)
+	case t.ctx.Err() != nil:
+		return rpc.ErrClosed
+	}
+	return err
 }
 
 // sleep returns false when ctx ends first. A tenth of disorder keeps many waiting calls from
@@ -199,22 +202,14 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// send makes one attempt, with its own time on the connection's watch.
-func (t *transport) send(ctx context.Context, o *op) {
-	o.attempts++
-	o.call.Since = t.clock.Load()
-	o.ch, o.conn, o.startErr = t.pick(ctx, o.started)
-	if o.startErr == nil {
-		o.startErr = o.conn.Start(&o.call)
-	}
-}
-
-// finish waits for the results of o and repeats the call as long as that can help.
-func (t *transport) finish(ctx context.Context, o *op) error {
+// send sends the request of o and waits for its results, as often as that can help. Each
+// attempt has its own time on the watch of its connection.
+func (t *transport) send(ctx context.Context, o *op) (err error) {
 	for {
-		err := o.startErr
-		if err == nil {
-			err = o.conn.Wait(ctx, &o.call)
+		o.attempts++
+		o.call.Since = t.clock.Load()
+		if o.ch, o.conn, err = t.pick(ctx, o.started); err == nil {
+			err = o.conn.Do(ctx, &o.call)
 		}
 		if err == nil {
 			return nil
@@ -223,7 +218,6 @@ func (t *transport) finish(ctx context.Context, o *op) error {
 			return err
 		}
 		o.ch.counters.Retransmits.Add(1)
-		t.send(ctx, o)
 	}
 }
 

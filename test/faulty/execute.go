@@ -54,7 +54,7 @@ func (s *Server) intercept(of server.Call, execute func() []byte) (reply []byte,
 // spoil does to a reply what action says.
 func (s *Server) spoil(c *conn, call Call, reply []byte, action Action) ([]byte, error) {
 	more := true
-	switch action {
+	switch action { //nolint:exhaustive // the others leave the reply as it is
 	case Disconnect, Lose:
 		reply, more = nil, false
 	case Truncate:
@@ -65,7 +65,6 @@ func (s *Server) spoil(c *conn, call Call, reply []byte, action Action) ([]byte,
 		}
 	case Oversize:
 		reply[0], reply[1] = 0xFF, 0xFF
-	case Answer, Drop, TryLater, NoSpace, Deny, failing:
 	}
 	if s.Rewrite != nil && reply != nil {
 		var on bool

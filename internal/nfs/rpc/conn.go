@@ -102,17 +102,7 @@ func (c *Conn) Wait(ctx context.Context, call *Call) error {
 	select {
 	case <-call.done:
 		return call.Err
-	default:
-	}
-	stop := ctx.Done()
-	if stop == nil {
-		<-call.done
-		return call.Err
-	}
-	select {
-	case <-call.done:
-		return call.Err
-	case <-stop:
+	case <-ctx.Done():
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.table.abandon(call) { // else the reply is there just now

@@ -8,9 +8,11 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/internal/loadgen/fileset"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target/direct"
 	"github.com/nfsbench/nfsbench/internal/nfs/server"
@@ -262,5 +264,44 @@ func TestMeasuredWritesAreStableAndFillingIsNot(t *testing.T) {
 		if err := f.Commit(t.Context()); err != nil || direct.UncommittedBytes(f) != 0 {
 			t.Errorf("after COMMIT %d bytes wait, %v", direct.UncommittedBytes(f), err)
 		}
+	}
+}
+
+func TestWhatWasFilledSurvivesARestartOfTheServer(t *testing.T) {
+	var writes atomic.Int64
+	s := &faulty.Server{}
+	s.Hook = func(c faulty.Call) faulty.Action {
+		if c.IsWrite() && writes.Add(1) == 12 { // one is of the marker, 16 are of the files
+			s.Restart()
+		}
+		return faulty.Answer
+	}
+	s.Start(t, "127.0.0.1")
+	tgt, err := direct.Open(t.Context(), options(s.Port()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tgt.Close() }()
+	set, err := fileset.Prepare(t.Context(), tgt, fileset.Spec{Directory: "d", Jobs: 2, FileSizeBytes: 8 << 20, BlockSizeBytes: 64 << 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var filled atomic.Int64
+	if err := set.Fill(t.Context(), func(n int64) { filled.Add(n) }); err != nil || filled.Load() != 16<<20 {
+		t.Fatalf("%d bytes were filled, %v", filled.Load(), err)
+	}
+	lost := s.Forgotten()
+	if lost == 0 {
+		t.Fatal("the restart undid nothing: the test proves nothing")
+	}
+	if s.Restart(); s.Forgotten() != lost {
+		t.Errorf("a restart after the fill undid %d bytes", s.Forgotten()-lost)
+	}
+	if _, err := set.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	if v, wrong, err := set.Verify(t.Context()); err != nil || v.BlocksWrong != 0 || v.BlocksChecked != 128 {
+		t.Errorf("verified %+v: %s, %v", v, wrong, err)
 	}
 }
