@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 
@@ -149,7 +148,7 @@ func (c *Compare) within(run runfile.SuiteRun) (runfile.SuiteRun, error) {
 		set.SuiteSignificance = c.Over(nil)
 	}
 	if len(c.baseline) > 0 {
-		baseline, err := baselineOf(c.baseline, run.Cells)
+		baseline, err := baselineOf(c.baseline, run)
 		if err != nil {
 			return run, err
 		}
@@ -157,23 +156,23 @@ func (c *Compare) within(run runfile.SuiteRun) (runfile.SuiteRun, error) {
 	}
 	if len(set.Baseline) == 0 {
 		return run, fmt.Errorf("suite/%s declares no comparison: give --baseline AXIS=VALUE; it has %s", run.Suite,
-			Listed(axesOf(run.Cells)))
+			axesOf(run))
 	}
 	run.Settings.Compare = &set
 	return run, nil
 }
 
-// baselineOf reads AXIS=VALUE, and holds it against the cells.
-func baselineOf(pairs []string, cells []runfile.SuiteCell) (map[string]string, error) {
-	have := axisValues(cells)
+// baselineOf reads AXIS=VALUE, and holds it against the axes of a run.
+func baselineOf(pairs []string, run runfile.SuiteRun) (map[string]string, error) {
+	_, have := run.Axes()
 	baseline := map[string]string{}
 	for _, pair := range pairs {
 		axis, value, ok := strings.Cut(pair, "=")
 		switch {
 		case !ok:
-			return nil, fmt.Errorf("--baseline is %q; for a suite write AXIS=VALUE, one of %s", pair, Listed(axesOf(cells)))
+			return nil, fmt.Errorf("--baseline is %q; for a suite write AXIS=VALUE, one of %s", pair, axesOf(run))
 		case have[axis] == nil:
-			return nil, fmt.Errorf("--baseline is %q and the suite has no axis %q; it has %s", pair, axis, Listed(axesOf(cells)))
+			return nil, fmt.Errorf("--baseline is %q and the suite has no axis %q; it has %s", pair, axis, axesOf(run))
 		case !slices.Contains(have[axis], value):
 			return nil, fmt.Errorf("--baseline is %q; axis %q has %s", pair, axis, Listed(have[axis]))
 		}
@@ -182,27 +181,13 @@ func baselineOf(pairs []string, cells []runfile.SuiteCell) (map[string]string, e
 	return baseline, nil
 }
 
-// axisValues are the values of each axis, in the order of the cells.
-func axisValues(cells []runfile.SuiteCell) map[string][]string {
-	have := map[string][]string{}
-	for _, c := range cells {
-		for _, v := range c.Values {
-			if !slices.Contains(have[v.Axis], v.Value) {
-				have[v.Axis] = append(have[v.Axis], v.Value)
-			}
-		}
+// axesOf names the axes with their values, as --baseline takes them.
+func axesOf(run runfile.SuiteRun) string {
+	order, have := run.Axes()
+	for i, axis := range order {
+		order[i] = axis + "=" + strings.Join(have[axis], "|")
 	}
-	return have
-}
-
-// axesOf names the axes with a value each, as --baseline takes them.
-func axesOf(cells []runfile.SuiteCell) []string {
-	have := axisValues(cells)
-	var axes []string
-	for _, axis := range slices.Sorted(maps.Keys(have)) {
-		axes = append(axes, axis+"="+strings.Join(have[axis], "|"))
-	}
-	return axes
+	return Listed(order)
 }
 
 // Listed joins names for a sentence.

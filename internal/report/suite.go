@@ -105,7 +105,7 @@ func runCard(run runfile.SuiteRun) doc.Card {
 
 func suiteFacts(run runfile.SuiteRun) []doc.Fact {
 	var out []doc.Fact
-	order, axes := axesOf(run)
+	order, axes := run.Axes()
 	for _, a := range order {
 		out = append(out, doc.Fact{Label: a, Text: joined(axes[a])})
 	}
@@ -131,22 +131,6 @@ func suiteFacts(run runfile.SuiteRun) []doc.Fact {
 		when += " to " + moment(run.Ended) + " (" + run.Ended.Sub(run.Started).Round(time.Second).String() + ")"
 	}
 	return append(out, doc.Fact{Label: "When", Text: when})
-}
-
-// axesOf are the axes of a suite with their values, both in the order of its cells.
-func axesOf(run runfile.SuiteRun) (order []string, values map[string][]string) {
-	values = map[string][]string{}
-	for _, c := range run.Cells {
-		for _, v := range c.Values {
-			if values[v.Axis] == nil {
-				order = append(order, v.Axis)
-			}
-			if !slices.Contains(values[v.Axis], v.Value) {
-				values[v.Axis] = append(values[v.Axis], v.Value)
-			}
-		}
-	}
-	return order, values
 }
 
 // regressionSection compares with the accepted run.
@@ -372,7 +356,7 @@ func levelsOf(run runfile.SuiteRun, t compare.Table) (levels []string, axis stri
 
 // numberAxis is the axis whose values are all numbers, at least three of them.
 func numberAxis(run runfile.SuiteRun) (string, []string) {
-	order, values := axesOf(run)
+	order, values := run.Axes()
 	for _, a := range order {
 		numbers := !slices.ContainsFunc(values[a],
 			func(v string) bool { _, err := strconv.ParseFloat(v, 64); return err != nil })

@@ -1,6 +1,9 @@
 package runfile
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // SuiteRunVersion is the version that every record of a suite's run names.
 const SuiteRunVersion = "nfsbench.io/suite-run/v1"
@@ -114,6 +117,22 @@ type SuitePoint struct {
 type SuiteInterval struct {
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
+}
+
+// Axes are the axes of a suite with their values, both in the order of its cells.
+func (r SuiteRun) Axes() (order []string, values map[string][]string) {
+	values = map[string][]string{}
+	for _, c := range r.Cells {
+		for _, v := range c.Values {
+			if values[v.Axis] == nil {
+				order = append(order, v.Axis)
+			}
+			if !slices.Contains(values[v.Axis], v.Value) {
+				values[v.Axis] = append(values[v.Axis], v.Value)
+			}
+		}
+	}
+	return order, values
 }
 
 // The metrics of a SuitePoint; the API's names. The judge knows more of them.
