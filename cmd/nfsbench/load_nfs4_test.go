@@ -6,10 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/nfs/layout"
-	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/nfs4test"
 )
 
@@ -58,14 +56,10 @@ func TestLoadSpeaksEveryVersionOfNFSv4AndProvesIt(t *testing.T) {
 			t.Parallel()
 			s := serveNFS4(t, tc.layouts)
 			address := func(host string) string { return net.JoinHostPort(host, strconv.Itoa(s.Port())) }
-			out, _ := runLoad(t, cli.ExitOK, append([]string{
+			r, _ := runUntilMeasured(t, false, true, append([]string{
 				"load", "--output=json", "--pattern=overwrite", "--export=/export", "--nfs-version", tc.version,
 				"--server", address("127.0.0.1") + "," + address("127.0.0.2"),
 			}, smallLoad()...)...)
-			r, err := runfile.ReadResult(strings.NewReader(out))
-			if err != nil {
-				t.Fatal(err)
-			}
 			j := judge.Judge(r)
 			e := j.Protocol
 			if e.Verified == nil || *e.Verified != tc.verified || !strings.HasPrefix(e.Observed, tc.observed) {

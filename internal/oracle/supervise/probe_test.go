@@ -25,7 +25,7 @@ func (i *image) direct(version, export string, port int, paths ...string) {
 // refuse ports above 1023.
 func refusing(t *testing.T, address string) int {
 	t.Helper()
-	s := &nfs4test.Server{Hook: func(c nfs4test.Call) nfs4test.Action {
+	s := &nfs4test.Server{LeaveState: true, Hook: func(c nfs4test.Call) nfs4test.Action {
 		if c.Address == address && c.Has(v4.OpLookup) {
 			return nfs4test.Fail(v4.OpLookup, v4.ErrPerm)
 		}
@@ -75,7 +75,7 @@ func TestAProbeThatDecidesNothingIsAWarning(t *testing.T) {
 			t.Parallel()
 			i := newImage(t)
 			i.direct(tc.version, tc.export, tc.port, tc.paths...)
-			i.o.HealthInterval = 200 * time.Millisecond // a busy machine may be silent for a while
+			i.o.HealthInterval = time.Second // so a busy machine may be silent for 24 s
 			r := i.start()
 			s := r.ready(1)
 			for n, problem := range tc.problems {
@@ -115,7 +115,7 @@ func TestWithoutAnOranfstabTheServerOfTheMountIsProbed(t *testing.T) {
 			t.Parallel()
 			i := newImage(t)
 			i.direct(runfile.NFSv3, "/plan", v3.Port())
-			i.o.HealthInterval = 200 * time.Millisecond // a busy machine may be silent for a while
+			i.o.HealthInterval = time.Second // so a busy machine may be silent for 24 s
 			i.mounted(tc.kind, tc.source)
 			host := i.start().ready(1).Host
 			if !strings.Contains(host.ServersNotProbed, tc.skipped) || (host.ServersNotProbed == "") != (tc.skipped == "") {
@@ -216,8 +216,9 @@ func TestARefusalThatAStartHasOutlivedMeansNothing(t *testing.T) {
 	v3.Start(t, "127.0.0.1")
 	i := newImage(t)
 	i.direct(runfile.NFSv3, "/denied", v3.Port(), "127.0.0.1")
-	i.o.HealthInterval = 200 * time.Millisecond // a busy machine may be silent for a while
-	var hours atomic.Int64                      // 0 = the clock does not hurry
+	i.o.HealthInterval = time.Second // so a busy machine may be silent for 24 s
+	i.o.StartupTimeout = 100 * 365 * 24 * time.Hour
+	var hours atomic.Int64 // 0 = the clock does not hurry
 	i.o.Now = func() time.Time {
 		if hours.Load() == 0 {
 			return time.Now()
