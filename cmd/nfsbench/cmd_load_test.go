@@ -70,11 +70,14 @@ func listenTwice(t *testing.T, dir string) (s *server.Server, listen []string) {
 	}
 }
 
+// patience are flags of the limits of a load, which are there for hangs alone.
+func patience() []string { return []string{"--mount-timeout=10m", "--call-timeout=10m"} }
+
 // smallLoad are flags of a load of a second.
 func smallLoad() []string {
-	return []string{
+	return append(patience(),
 		"--file-size=2Mi", "--block-size=64Ki", "--jobs=2", "--depth=4", "--duration=1s", "--warmup=0s", "--baseline=0s", "--progress=json",
-	}
+	)
 }
 
 func runLoad(t *testing.T, want int, args ...string) (out, errOut string) {

@@ -93,7 +93,7 @@ func TestAProbeThatDecidesNothingIsAWarning(t *testing.T) {
 			t.Parallel()
 			i := newImage(t)
 			i.direct(tc.version, tc.export, tc.port, tc.paths...)
-			i.o.HealthInterval = 200 * time.Millisecond // a busy machine may be silent for a while
+			i.o.HealthInterval = time.Second // so a busy machine may be silent for 24 s
 			r := i.start()
 			s := r.ready(1)
 			for n, problem := range tc.problems {
@@ -133,7 +133,7 @@ func TestWithoutAnOranfstabTheServerOfTheMountIsProbed(t *testing.T) {
 			t.Parallel()
 			i := newImage(t)
 			i.direct(runfile.NFSv3, "/plan", v3.Port())
-			i.o.HealthInterval = 200 * time.Millisecond // a busy machine may be silent for a while
+			i.o.HealthInterval = time.Second // so a busy machine may be silent for 24 s
 			i.mounted(tc.kind, tc.source)
 			host := i.start().ready(1).Host
 			if !strings.Contains(host.ServersNotProbed, tc.skipped) || (host.ServersNotProbed == "") != (tc.skipped == "") {
@@ -234,8 +234,9 @@ func TestARefusalThatAStartHasOutlivedMeansNothing(t *testing.T) {
 	v3.Start(t, "127.0.0.1")
 	i := newImage(t)
 	i.direct(runfile.NFSv3, "/denied", v3.Port(), "127.0.0.1")
-	i.o.HealthInterval = 200 * time.Millisecond // a busy machine may be silent for a while
-	var hours atomic.Int64                      // 0 = the clock does not hurry
+	i.o.HealthInterval = time.Second // so a busy machine may be silent for 24 s
+	i.o.StartupTimeout = 100 * 365 * 24 * time.Hour
+	var hours atomic.Int64 // 0 = the clock does not hurry
 	i.o.Now = func() time.Time {
 		if hours.Load() == 0 {
 			return time.Now()

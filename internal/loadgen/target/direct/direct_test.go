@@ -224,7 +224,9 @@ func TestAServerThatIsJustStartingIsWaitedFor(t *testing.T) {
 	}
 	opened := make(chan error, 1)
 	go func() {
-		tgt, err := direct.Open(t.Context(), options(port))
+		o, began := options(port), time.Now()
+		o.Now = func() time.Time { return began } // so its patience does not end on a busy machine
+		tgt, err := direct.Open(t.Context(), o)
 		if err == nil {
 			err = tgt.Close()
 		}

@@ -113,7 +113,7 @@ func FuzzClient(f *testing.F) {
 // as success, but everything comes to an end.
 func useExport(t *testing.T, port, hostile int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	tgt, err := direct.Open(ctx, options(port, func(e *runfile.Engine) {
 		e.Channels = runfile.ChannelsTo("127.0.0.1")
