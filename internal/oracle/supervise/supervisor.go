@@ -147,6 +147,9 @@ func (s *supervisor) once(ctx context.Context, state string) (again bool, err er
 	if err != nil {
 		return false, err
 	}
+	if err := s.o.refuseForeignVolumes(); err != nil { // again: a restart may find other files
+		return false, err
+	}
 	if err := s.mendNetFiles(); err != nil {
 		return false, err
 	}
@@ -197,9 +200,9 @@ func (s *supervisor) prepare(ctx context.Context) error {
 		if err := v.checkVolume(); err != nil {
 			return err
 		}
-		if _, err := v.refuseForeign(); err != nil {
-			return err
-		}
+	}
+	if err := s.o.refuseForeignVolumes(); err != nil {
+		return err
 	}
 	if err := s.o.checkRedo(); err != nil {
 		return err

@@ -93,6 +93,35 @@ func TestTheFirstStartCreatesAndTheSecondReuses(t *testing.T) {
 	second.end(t)
 }
 
+// TestADatabaseThatNoImageHasCreatedIsDeleted, and a new one is created in its place.
+func TestADatabaseThatNoImageHasCreatedIsDeleted(t *testing.T) {
+	e := image(t, nil)
+	first := run(t, e)
+	first.await(t)
+	first.end(t)
+	volume := e.get("STANDIN_DATA")
+	precious := filepath.Join(volume, "FREE", "precious.dbf")
+	for _, there := range []bool{true, false} {
+		if err := os.WriteFile(precious, nil, 0o640); err != nil {
+			t.Fatal(err)
+		}
+		if !there {
+			if err := os.Remove(filepath.Join(volume, ".FREE.created")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		again := run(t, e)
+		again.await(t)
+		again.end(t)
+		if exists(precious) != there {
+			t.Errorf("with .FREE.created %t: the datafile is there %t", there, exists(precious))
+		}
+	}
+	if !exists(filepath.Join(volume, ".FREE.created")) {
+		t.Error("the second creation left no .FREE.created")
+	}
+}
+
 // TestACreationTakesItsTime, and the start with a volume that has a database does not.
 func TestACreationTakesItsTime(t *testing.T) {
 	slow := map[string]string{"STANDIN_CREATE_SECONDS": "3600"}
