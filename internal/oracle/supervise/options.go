@@ -1,6 +1,7 @@
 package supervise
 
 import (
+	"bytes"
 	"cmp"
 	"io"
 	"log/slog"
@@ -137,13 +138,56 @@ func (o Options) findHome() string {
 	return filepath.Dir(filepath.Dir(homes[len(homes)-1]))
 }
 
-// checkCommand says at once that a command of the image is not there, which a
+const bash = "/bin/bash"
+
+// argv is what is executed for a command of the image. The start command of Oracle's images is
+// executed as their own CMD does: some have no interpreter in their first line, and a kernel does
+// not execute such a file.
+func (o Options) argv(command []string) []string {
+	if len(o.StartCommand) == 0 && slices.Equal(command, o.startCommand()) {
+		return append([]string{bash, "-c", `exec "$0"`}, command...)
+	}
+	path := o.path(command[0])
+	if _, script := interpreterOf(path); !script {
+		return command
+	}
+	shell := "/bin/sh"
+	if _, err := os.Stat(bash); err == nil {
+		shell = bash
+	}
+	return append([]string{shell, path}, command[1:]...)
+}
+
+func (o Options) path(program string) string {
+	if strings.Contains(program, "/") {
+		return program
+	}
+	return o.program(program)
+}
+
+// interpreterOf is the interpreter that the first line of a file names. A file that names none and
+// is no program of the system is a script that only a shell executes.
+func interpreterOf(path string) (name string, script bool) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", false
+	}
+	defer func() { _ = f.Close() }()
+	begin := make([]byte, 256) // as much as the kernel reads
+	n, _ := io.ReadFull(f, begin)
+	begin = begin[:n]
+	if line, ok := bytes.CutPrefix(begin, []byte("#!")); ok {
+		line, _, _ = bytes.Cut(line, []byte("\n"))
+		name, _, _ = strings.Cut(strings.Trim(string(line), " \t"), " ")
+		return name, false
+	}
+	return "", !bytes.HasPrefix(begin, []byte("\x7fELF"))
+}
+
+// checkCommand says at once that a command of the image is not there or cannot be executed, which a
 // shell would only mumble.
 func (o Options) checkCommand(what, field string, command []string) error {
-	path := command[0]
-	if !strings.Contains(path, "/") {
-		path = o.program(path)
-	}
+	path := o.path(command[0])
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
@@ -152,6 +196,13 @@ func (o Options) checkCommand(what, field string, command []string) error {
 	case info.IsDir() || info.Mode()&0o111 == 0:
 		return oracle.Failf(runfile.FailureDatabaseNotReady,
 			"the %s %q of the image is no program that can be run: set database.container.%s", what, command[0], field)
+	}
+	interpreter, _ := interpreterOf(path)
+	for _, program := range []string{interpreter, o.argv(command)[0]} {
+		if _, err := os.Stat(program); strings.HasPrefix(program, "/") && err != nil {
+			return oracle.Failf(runfile.FailureDatabaseNotReady, "the %s %q needs %q, which the image does not have: use an "+
+				"image of Oracle, or set database.container.%s", what, command[0], program, field)
+		}
 	}
 	return nil
 }

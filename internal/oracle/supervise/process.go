@@ -56,7 +56,7 @@ const gaveUpLine = "DATABASE SETUP WAS NOT SUCCESSFUL"
 
 // start starts the database. What it prints goes to Out and is listened to.
 func (s *supervisor) start() (*child, error) {
-	command := s.o.startCommand()
+	command := s.o.argv(s.o.startCommand())
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("start the database: %w", err)
@@ -174,7 +174,7 @@ func (h health) isReady() bool { return h.code == 0 && h.deaf == nil }
 func (s *supervisor) checkHealth(ctx context.Context) health {
 	ctx, cancel := context.WithTimeout(ctx, healthPatience)
 	defer cancel()
-	command := s.o.healthCommand()
+	command := s.o.argv(s.o.healthCommand())
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...) //nolint:gosec // the image's own health script
 	cmd.Env = s.env()
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

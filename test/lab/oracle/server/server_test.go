@@ -304,6 +304,24 @@ func TestThePasswordOfTheFirstStartStays(t *testing.T) {
 	second.end(t)
 }
 
+// TestTheStartFileSourcesOthers, as that of Oracle's Enterprise images.
+func TestTheStartFileSourcesOthers(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "runOracle.sh")
+	for text, code := range map[string]int{
+		". /opt/oracle/runOracle.sh.k8s\n": 0, ". /opt/oracle/runOracle.sh.k8s\n. /opt/oracle/other\n": 2, "echo x\n": 127,
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if got := act("bash", []string{"-c", `exec "$0"`, file}); got != code {
+			t.Errorf("%q ended with %d, want %d", text, got, code)
+		}
+	}
+	if got := act("bash", []string{"-c", "ls"}); got != 2 {
+		t.Errorf("another command ended with %d", got)
+	}
+}
+
 func TestMakeSwitchesTheLibrary(t *testing.T) {
 	home := t.TempDir()
 	for _, dir := range []string{"lib", "rdbms/lib/odm"} {
