@@ -77,7 +77,7 @@ func Examine(ctx context.Context, o Options) []runfile.Check {
 	library, err := o.prepareDirectNFS(ctx, home)
 	e.judge(checkDirectNFS, err, "%s", o.describe(home, library))
 	start, health := o.startCommand(), o.healthCommand()
-	e.judge(checkStart, o.checkCommand(checkStart, "command", start), "%s", start[0])
+	e.judge(checkStart, o.checkStart(), "%s", start[0])
 	e.judge(checkHealth, o.checkCommand(checkHealth, "healthCommand", health), "%s", health[0])
 	if o.DataDirectory != "" {
 		for _, v := range o.volumes() {

@@ -184,6 +184,11 @@ func interpreterOf(path string) (name string, script bool) {
 	return "", !bytes.HasPrefix(begin, []byte("\x7fELF"))
 }
 
+// checkStart finds out whether the image can be started.
+func (o Options) checkStart() error {
+	return cmp.Or(o.checkCommand(checkStart, "command", o.startCommand()), o.checkSu())
+}
+
 // checkCommand says at once that a command of the image is not there or cannot be executed, which a
 // shell would only mumble.
 func (o Options) checkCommand(what, field string, command []string) error {

@@ -212,7 +212,7 @@ func (s *supervisor) prepare(ctx context.Context) error {
 	}
 	_, err = os.Lstat(filepath.Join(s.o.DataDirectory, "dbconfig", s.o.SID))
 	s.creates = errors.Is(err, fs.ErrNotExist)
-	if err := s.o.checkCommand("start command", "command", s.o.startCommand()); err != nil {
+	if err := s.o.checkStart(); err != nil {
 		return err
 	}
 	return s.o.checkCommand("health script", "healthCommand", s.o.healthCommand())

@@ -215,12 +215,17 @@ func TestOracleFreeNeedsSu(t *testing.T) {
 		edition string
 		good    bool
 	}{
+		"Express without any":       {0, "express", false},
 		"as added":                  {added, "free", true},
 		"without AUDIT_WRITE":       {added &^ (1 << unix.CAP_AUDIT_WRITE), "free", false},
 		"Enterprise without any":    {0, "enterprise", true},
 		"privileges are not raised": {0, "free", false},
 	} {
-		e := image(t, map[string]string{"ORACLE_EDITION": c.edition})
+		vars := map[string]string{"ORACLE_EDITION": c.edition}
+		if c.edition == "express" {
+			vars["ORACLE_SID"] = "XE"
+		}
+		e := image(t, vars)
 		e.capabilities = func() (uint64, error) { return c.set, nil }
 		err := e.checkProcess()
 		if (err == nil) != c.good || err != nil && !strings.Contains(err.Error(), "su: Authentication failure") {

@@ -130,13 +130,13 @@ func (e environment) checkProcess() error {
 	if hard > mostOpenFiles {
 		return errors.New("library initialization failed - unable to allocate file descriptor table - out of memory")
 	}
-	if !e.free() {
+	if !e.free() && !strings.EqualFold(e.get("ORACLE_SID"), "XE") {
 		return nil
 	}
 	return e.su()
 }
 
-// su is what the start of Oracle Free does as root by the setuid program of that name.
+// su is what the start of Oracle Free and Express does as root by the setuid program of that name.
 func (e environment) su() error {
 	capabilities := e.capabilities
 	if capabilities == nil {
