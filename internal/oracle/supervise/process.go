@@ -42,6 +42,8 @@ type child struct {
 	gaveUp atomic.Pointer[surrender]
 	// deaf counts the health checks in a row that succeeded although nothing listened.
 	deaf int
+	// wasReady says that the database was ready in this start.
+	wasReady bool
 }
 
 // surrender is when an image gave up, and the last lines before that.

@@ -159,6 +159,7 @@ func (s *supervisor) once(ctx context.Context, state string) (again bool, err er
 	}
 	defer s.stop(c)
 	if err := s.serve(ctx, c); err != nil {
+		err = s.putBackParameters(ctx, c, err)
 		// At once: stopping may take long, and Run tells what could not be written.
 		_, _ = s.failed(err)
 		return false, err
@@ -241,10 +242,12 @@ func (s *supervisor) serve(ctx context.Context, c *child) error {
 	if err := s.awaitReady(ctx, c); err != nil || ctx.Err() != nil {
 		return err
 	}
+	c.wasReady = true
 	if err := s.o.keepRedo(); err != nil { // before the loader is told
 		return err
 	}
-	s.suspicion = "" // the server did not refuse this start, so a slow restart is no hang
+	kept := s.keepParameters() // before the loader may change them
+	s.suspicion = ""           // the server did not refuse this start, so a slow restart is no hang
 	now, wish := s.o.Now(), s.journal.wish()
 	s.log.Info("The database is ready", "after", now.Sub(c.began).Round(time.Millisecond))
 	err := s.journal.change(func(d *runfile.DatabaseState) {
@@ -269,6 +272,7 @@ func (s *supervisor) serve(ctx context.Context, c *child) error {
 			}
 			return s.hasEnded(c)
 		case <-tick.C:
+			kept = kept || s.keepParameters()
 			if s.journal.wish() > s.journal.generation() {
 				return nil
 			}
