@@ -156,6 +156,8 @@ func (o Options) examineServers(ctx context.Context, e *examination) {
 		switch {
 		case p.Problem == "":
 			e.ok(checkServer, "%s admits this pod from a port above 1023", p)
+		case oracle.CodeOf(err) == runfile.FailureUnsupported:
+			e.fail(checkServer, "%s: %s", p, p.Problem)
 		case err != nil:
 			e.fail(checkServer, "%s: %s; the database would hang at its start: %s", p, p.Problem, probeAdvice)
 		default:

@@ -49,6 +49,8 @@ type Options struct {
 	Env     []string // of the container; the database gets it as it is
 	Secrets []string // words that must not come out
 	ProcDir string   // empty = /proc
+	// MountTable is where Oracle looks for its mounts; empty = /etc/mtab.
+	MountTable string
 	// Reap says that this process inherits orphans and buries them: it is the
 	// first of its container, or a subreaper.
 	Reap bool
@@ -76,6 +78,7 @@ const (
 
 func (o Options) withDefaults() Options {
 	o.ProductRoot, o.ProcDir = cmp.Or(o.ProductRoot, "/opt/oracle/product"), cmp.Or(o.ProcDir, "/proc")
+	o.MountTable = cmp.Or(o.MountTable, "/etc/mtab")
 	o.HealthInterval = cmp.Or(max(0, o.HealthInterval), healthInterval)
 	return o
 }
