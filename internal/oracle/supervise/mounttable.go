@@ -44,9 +44,9 @@ func (o Options) checkMountTable() error {
 			return nil
 		}
 	}
-	return oracle.Failf(runfile.FailureDirectNFSMissing, "%s of the image %s, and Oracle looks there for the mounts of Direct "+
-		"NFS: it would silently use the kernel's client; derive an image with RUN ln -sf /proc/self/mounts /etc/mtab, or set "+
-		"protocol.client to Kernel", o.MountTable, problem)
+	return oracle.Failf(runfile.FailureDirectNFSMissing, "%s of the image %s, and Oracle looks there for the mounts of "+
+		"Direct NFS: it would silently use the kernel's client; derive an image with RUN ln -sf /proc/self/mounts "+
+		"/etc/mtab, or set protocol.client to Kernel", o.MountTable, problem)
 }
 
 func (o Options) readMountTable() ([]byte, error) {

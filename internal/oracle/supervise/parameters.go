@@ -31,13 +31,14 @@ func (o Options) parameterFile() string {
 	return ""
 }
 
-// keepParameters keeps the parameters of a database that is ready. It says whether there are any:
-// after a creation the image may still have to move them to the volume.
-func (s *supervisor) keepParameters() bool {
+// keepParameters keeps the parameters of a database that is ready, once for each start. After a
+// creation the image may still have to move them to the volume.
+func (s *supervisor) keepParameters(c *child) {
 	path := s.o.parameterFile()
-	if path == "" {
-		return false
+	if path == "" || c.kept {
+		return
 	}
+	c.kept = true
 	text, err := readPlain(path, maxParameterFile)
 	if err == nil {
 		err = course.ReplaceFile(filepath.Join(s.o.RunDir, keptParameters), text)
@@ -45,7 +46,6 @@ func (s *supervisor) keepParameters() bool {
 	if err != nil {
 		s.log.Warn("The server parameter file was not kept", "error", err)
 	}
-	return true
 }
 
 // putBackParameters is what to do when a start failed. Where the parameters have changed since the
@@ -78,7 +78,7 @@ func (s *supervisor) putBackParameters(ctx context.Context, c *child, failure er
 	if err != nil {
 		then = "does not start with it either: " + err.Error()
 	}
-	return oracle.Failf(runfile.FailureParameter, "the database does not start with the init parameters that were set: %s; "+
-		"its server parameter file is again as it was before, and the database %s; correct database.container.parameters",
+	return oracle.Failf(runfile.FailureParameter, "the database does not start with the init parameters that were set: "+
+		"%s; its server parameter file is again as it was before, and the database %s; correct database.container.parameters",
 		why, then)
 }

@@ -42,8 +42,8 @@ type child struct {
 	gaveUp atomic.Pointer[surrender]
 	// deaf counts the health checks in a row that succeeded although nothing listened.
 	deaf int
-	// wasReady says that the database was ready in this start.
-	wasReady bool
+	// wasReady says that the database was ready in this start, and kept that its parameters are kept.
+	wasReady, kept bool
 }
 
 // surrender is when an image gave up, and the last lines before that.

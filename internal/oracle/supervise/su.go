@@ -25,11 +25,11 @@ func (o Options) checkSu() error {
 		}
 		switch call := suCall(string(text), o.imageSID()); {
 		case strings.HasPrefix(call, "su -p oracle"):
-			return oracle.Failf(runfile.FailureUnsupported, "the image is made to run as root: %s calls %q, and the container "+
-				"runs as the user oracle (54321): use a newer image of Oracle Express or Free", script, clip(call))
+			return oracle.Failf(runfile.FailureUnsupported, "the image is made to run as root: %s calls %q, and the "+
+				"container runs as the user oracle (54321): use a newer image of Oracle Express or Free", script, clip(call))
 		case call != "" && o.noNewPrivileges():
-			return oracle.Failf(runfile.FailureDatabaseNotReady, "the start of the image calls %q in %s, and the container runs "+
-				"with allowPrivilegeEscalation: false, with which su fails: set database.container.edition to that of the image, "+
+			return oracle.Failf(runfile.FailureDatabaseNotReady, "the start of the image calls %q in %s, and the container "+
+				"runs with allowPrivilegeEscalation: false, with which su fails: set database.container.edition to that of the image, "+
 				"or let the namespace admit privilege escalation", clip(call), script)
 		}
 	}
@@ -42,27 +42,21 @@ func suCall(text, sid string) string {
 	condition := regexp.MustCompile(`ORACLE_SID\}?"?\s*==?\s*"(\w+)"`)
 	call := regexp.MustCompile(`\bsu -.*`)
 	var only []string // for each open if, the SID that it asks for; empty = another condition
+	asks := func(line string) string { return append(condition.FindStringSubmatch(line), "", "")[1] }
+	isOther := func(asked string) bool { return asked != "" && asked != sid }
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		word, _, _ := strings.Cut(strings.TrimRight(line, ";"), " ")
-		switch {
-		case strings.HasPrefix(line, "#"):
-		case word == "if", len(only) > 0 && (word == "elif" || word == "else"):
-			if word != "if" {
-				only = only[:len(only)-1]
-			}
-			asks := ""
-			if m := condition.FindStringSubmatch(line); m != nil {
-				asks = m[1]
-			}
-			only = append(only, asks)
-		case word == "fi" && len(only) > 0:
-			only = only[:len(only)-1]
-		default:
-			m := call.FindString(line)
-			if m != "" && !slices.ContainsFunc(only, func(asks string) bool { return asks != "" && asks != sid }) {
-				return m
-			}
+		m := call.FindString(line)
+		switch last := len(only) - 1; {
+		case word == "if":
+			only = append(only, asks(line))
+		case word == "fi" && last >= 0:
+			only = only[:last]
+		case (word == "elif" || word == "else") && last >= 0:
+			only[last] = asks(line)
+		case m != "" && !strings.HasPrefix(line, "#") && !slices.ContainsFunc(only, isOther):
+			return m
 		}
 	}
 	return ""

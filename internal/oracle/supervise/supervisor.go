@@ -246,8 +246,8 @@ func (s *supervisor) serve(ctx context.Context, c *child) error {
 	if err := s.o.keepRedo(); err != nil { // before the loader is told
 		return err
 	}
-	kept := s.keepParameters() // before the loader may change them
-	s.suspicion = ""           // the server did not refuse this start, so a slow restart is no hang
+	s.keepParameters(c) // before the loader may change them
+	s.suspicion = ""    // the server did not refuse this start, so a slow restart is no hang
 	now, wish := s.o.Now(), s.journal.wish()
 	s.log.Info("The database is ready", "after", now.Sub(c.began).Round(time.Millisecond))
 	err := s.journal.change(func(d *runfile.DatabaseState) {
@@ -272,7 +272,7 @@ func (s *supervisor) serve(ctx context.Context, c *child) error {
 			}
 			return s.hasEnded(c)
 		case <-tick.C:
-			kept = kept || s.keepParameters()
+			s.keepParameters(c)
 			if s.journal.wish() > s.journal.generation() {
 				return nil
 			}

@@ -85,12 +85,8 @@ func IsOfStorage(name string) bool {
 // empty if the directory is empty or has our marker. Directories of any size are safe:
 // Foreign reads at most 16 names at a time, and stops at the first foreign one.
 func Foreign(dataDirectory string) (string, error) {
-	marker, err := os.Lstat(filepath.Join(dataDirectory, MarkerFile))
-	if err == nil && marker.Mode().IsRegular() {
+	if marker := filepath.Join(dataDirectory, MarkerFile); isOf(marker, 0) {
 		return "", nil
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("look for %s: %w", MarkerFile, err)
 	}
 	dir, err := os.Open(dataDirectory)
 	if err != nil {
