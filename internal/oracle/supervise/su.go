@@ -29,8 +29,8 @@ func (o Options) checkSu() error {
 				"container runs as the user oracle (54321): use a newer image of Oracle Express or Free", script, clip(call))
 		case call != "" && o.noNewPrivileges():
 			return oracle.Failf(runfile.FailureDatabaseNotReady, "the start of the image calls %q in %s, and the container "+
-				"runs with allowPrivilegeEscalation: false, with which su fails: set database.container.edition to that of the image, "+
-				"or let the namespace admit privilege escalation", clip(call), script)
+				"runs with allowPrivilegeEscalation: false, with which su fails: set database.container.edition to that of the "+
+				"image, or let the namespace admit privilege escalation", clip(call), script)
 		}
 	}
 	return nil
