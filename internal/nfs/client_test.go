@@ -312,3 +312,21 @@ func TestAChannelMayHaveAPortAbove1023WhoeverAsks(t *testing.T) {
 		t.Errorf("port %s, %v", port, err)
 	}
 }
+
+// Some servers have READDIR alone.
+func TestADirectoryIsReadWithoutREADDIRPLUS(t *testing.T) {
+	c := start(t, &nfstest.Server{Hook: func(call nfstest.Call) nfstest.Action {
+		if call.Program == v3.Program && call.Procedure == v3.ProcReaddirplus {
+			return nfstest.Fail(v3.ErrNotSupp)
+		}
+		return nfstest.Answer
+	}}, nil)
+	for i := range nfstest.EntriesPerReply + 3 {
+		if _, err := c.Create(t.Context(), c.Root(), fmt.Sprint("f", i), 0o600, true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if names, err := c.ReadDir(t.Context(), c.Root()); err != nil || len(names) != nfstest.EntriesPerReply+3 {
+		t.Errorf("%v, %v", names, err)
+	}
+}

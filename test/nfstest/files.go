@@ -155,15 +155,15 @@ func (s *Server) names(dir int) []v3.DirEntry {
 	return all
 }
 
-// EntriesPerReply is how many names a READDIRPLUS brings at most.
+// EntriesPerReply is how many names a READDIR or READDIRPLUS brings at most.
 const EntriesPerReply = 16
 
-func (s *Server) readdir(out []byte, d *xdr.Decoder) []byte {
-	args := v3.ReaddirArgs{Plus: true}
+func (s *Server) readdir(out []byte, d *xdr.Decoder, plus bool) []byte {
+	args := v3.ReaddirArgs{Plus: plus}
 	xdr.Decode(d, &args)
 	dir := s.index(args.Handle)
 	if dir < 0 {
-		return xdr.Append(out, &v3.ReaddirRes{Plus: true, Status: v3.ErrStale})
+		return xdr.Append(out, &v3.ReaddirRes{Plus: plus, Status: v3.ErrStale})
 	}
 	all := s.names(dir)
 	from := slices.IndexFunc(all, func(e v3.DirEntry) bool { return e.Cookie > args.Cookie })
@@ -171,5 +171,5 @@ func (s *Server) readdir(out []byte, d *xdr.Decoder) []byte {
 		from = len(all)
 	}
 	to := min(from+EntriesPerReply, len(all))
-	return xdr.Append(out, &v3.ReaddirRes{Plus: true, Entries: all[from:to], EOF: to == len(all)})
+	return xdr.Append(out, &v3.ReaddirRes{Plus: plus, Entries: all[from:to], EOF: to == len(all)})
 }

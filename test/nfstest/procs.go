@@ -52,8 +52,8 @@ func (s *Server) answer(out []byte, c *conn, call Call, args *xdr.Decoder, actio
 		return s.create(out, args, call.Procedure == v3.ProcMkdir)
 	case v3.ProcRemove, v3.ProcRmdir:
 		return s.remove(out, args, call.Procedure == v3.ProcRmdir)
-	case v3.ProcReaddirplus:
-		return s.readdir(out, args)
+	case v3.ProcReaddir, v3.ProcReaddirplus:
+		return s.readdir(out, args, call.Procedure == v3.ProcReaddirplus)
 	}
 	return appendFailure(out, call.Procedure, v3.ErrNotSupp)
 }
@@ -73,8 +73,8 @@ func appendFailure(out []byte, procedure uint32, status v3.Status) []byte {
 		return xdr.Append(out, &v3.LookupRes{Status: status})
 	case v3.ProcCreate, v3.ProcMkdir:
 		return xdr.Append(out, &v3.CreateRes{Status: status})
-	case v3.ProcReaddirplus:
-		return xdr.Append(out, &v3.ReaddirRes{Plus: true, Status: status})
+	case v3.ProcReaddir, v3.ProcReaddirplus:
+		return xdr.Append(out, &v3.ReaddirRes{Status: status})
 	case v3.ProcFsinfo:
 		return xdr.Append(out, &v3.FsinfoRes{Status: status})
 	case v3.ProcFsstat:
