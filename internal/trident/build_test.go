@@ -95,8 +95,13 @@ func TestAVersionWithoutItsMinorOneIsNegotiated(t *testing.T) {
 		options, want string
 		negotiated    bool
 	}{
-		{"hard", "3", true}, {"nfsvers=4", "4.1", true}, {"vers=4", "4.2", true}, {"v4", "4.0", true},
-		{"nfsvers=4", "3", false}, {"nfsvers=3", "4.1", false}, {"vers=4,minorversion=1", "4.2", false},
+		{"hard", "3", true},
+		{"nfsvers=4", "4.1", true},
+		{"vers=4", "4.2", true},
+		{"v4", "4.0", true},
+		{"nfsvers=4", "3", false},
+		{"nfsvers=3", "4.1", false},
+		{"vers=4,minorversion=1", "4.2", false},
 	} {
 		if got := Negotiated(NFSVersion([]string{c.options}), c.want); got != c.negotiated {
 			t.Errorf("%s for %s: %v", c.options, c.want, got)

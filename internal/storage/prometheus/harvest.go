@@ -255,43 +255,45 @@ func busyNodes(m model.Matrix, metric string) ([]integrate.Node, error) {
 
 func busyShare(r *integrate.Rates) **float64 { return &r.ReadOps }
 
-// lifRates gives each LIF its address, or its name where Harvest does not tell it. What a
-// LIF sent was read.
-func lifRates(m model.Matrix) ([]integrate.Path, error) {
-	type lif struct {
-		node, address   string
-		newest, labeled model.Time
-		rows            rows
+// lif is what the series of a LIF say.
+type lif struct {
+	node, address   string
+	newest, labeled model.Time
+	rows            rows
+}
+
+// add takes in a series that has samples. What a LIF sent was read.
+func (l *lif) add(series *model.SampleStream) error {
+	last := series.Values[len(series.Values)-1].Timestamp
+	field := func(r *integrate.Rates) **float64 { return &r.ReadBytes }
+	switch series.Metric[model.MetricNameLabel] {
+	case "lif_labels":
+		if last > l.labeled {
+			l.labeled, l.address = last, string(series.Metric[labelAddress])
+		}
+		return nil
+	case "lif_recv_data":
+		field = func(r *integrate.Rates) **float64 { return &r.WrittenBytes }
 	}
+	if last > l.newest {
+		l.newest, l.node = last, string(series.Metric[labelNode])
+	}
+	return l.rows.set(series, field)
+}
+
+// lifRates gives each LIF its address, or its name where Harvest does not tell it.
+func lifRates(m model.Matrix) ([]integrate.Path, error) {
 	lifs := map[string]*lif{}
 	for _, series := range m {
 		name := string(series.Metric[labelLIF])
 		if name == "" || len(series.Values) == 0 {
 			continue
 		}
-		l := lifs[name]
-		if l == nil {
-			l = &lif{rows: rows{}}
-			lifs[name] = l
+		if lifs[name] == nil {
+			lifs[name] = &lif{rows: rows{}}
 		}
-		last := series.Values[len(series.Values)-1].Timestamp
-		var err error
-		switch series.Metric[model.MetricNameLabel] {
-		case "lif_labels":
-			if last > l.labeled {
-				l.labeled, l.address = last, string(series.Metric[labelAddress])
-			}
-			continue
-		case "lif_sent_data":
-			err = l.rows.set(series, func(r *integrate.Rates) **float64 { return &r.ReadBytes })
-		case "lif_recv_data":
-			err = l.rows.set(series, func(r *integrate.Rates) **float64 { return &r.WrittenBytes })
-		}
-		if err != nil {
+		if err := lifs[name].add(series); err != nil {
 			return nil, err
-		}
-		if last > l.newest {
-			l.newest, l.node = last, string(series.Metric[labelNode])
 		}
 	}
 	var paths []integrate.Path
