@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
-	"github.com/nfsbench/nfsbench/test/nfstest"
+	"github.com/nfsbench/nfsbench/test/faulty"
 )
 
 // TestOracleMustSeeTheMountInTheMountTable: containerd makes no /etc/mtab in a container.
@@ -50,9 +50,9 @@ func TestOracleMustSeeTheMountInTheMountTable(t *testing.T) {
 // KiB, and falls back to the kernel's client.
 func TestTransfersThatOracleRefusesFail(t *testing.T) {
 	t.Parallel()
-	for size, good := range map[uint32]bool{16 << 10: false, 32 << 10: true, 64 << 10: true, 525232: false, 1 << 20: true} {
+	for size, good := range map[uint32]bool{16 << 10: false, 32 << 10: true, 64 << 10: true, 129 << 12: false, 1 << 20: true} {
 		i := newImage(t)
-		s := &nfstest.Server{MaxTransfer: size}
+		s := &faulty.Server{MaxTransfer: int(size)}
 		s.Start(t, "127.0.0.1")
 		i.direct(runfile.NFSv3, "/export", s.Port(), "127.0.0.1")
 		if good {
