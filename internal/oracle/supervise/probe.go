@@ -139,8 +139,8 @@ func (o Options) probe(ctx context.Context, ch runfile.PlanChannel) error {
 	if size%transferUnit != 0 {
 		return oracle.Failf(runfile.FailureUnsupported, "the server takes writes of %d bytes at most (wtmax), and Direct "+
 			"NFS of Oracle uses only servers with a multiple of %d: it would silently use the kernel's client; set the "+
-			"transfer size of the server to 65536 or more (ONTAP: -tcp-max-xfer-size; Linux: /proc/fs/nfsd/max_block_size)", size,
-			transferUnit)
+			"transfer size of the server to 65536 or more (ONTAP: -tcp-max-xfer-size; Linux: /proc/fs/nfsd/max_block_size)",
+			size, transferUnit)
 	}
 	return err
 }

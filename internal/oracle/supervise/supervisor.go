@@ -247,7 +247,8 @@ func (s *supervisor) serve(ctx context.Context, c *child) error {
 		return err
 	}
 	s.keepParameters(c) // before the loader may change them
-	s.suspicion = ""    // the server did not refuse this start, so a slow restart is no hang
+	monitor := &instance{seen: s.hasProcessMonitor()}
+	s.suspicion = "" // the server did not refuse this start, so a slow restart is no hang
 	now, wish := s.o.Now(), s.journal.wish()
 	s.log.Info("The database is ready", "after", now.Sub(c.began).Round(time.Millisecond))
 	err := s.journal.change(func(d *runfile.DatabaseState) {
@@ -260,8 +261,14 @@ func (s *supervisor) serve(ctx context.Context, c *child) error {
 	if err != nil {
 		return err
 	}
-	tick := time.NewTicker(pollInterval)
+	return s.watch(ctx, c, monitor)
+}
+
+// watch follows a database that is ready, as serve does.
+func (s *supervisor) watch(ctx context.Context, c *child, monitor *instance) error {
+	tick, look := time.NewTicker(pollInterval), time.NewTicker(2*s.o.HealthInterval)
 	defer tick.Stop()
+	defer look.Stop()
 	for {
 		select {
 		case <-ctx.Done():
@@ -271,6 +278,10 @@ func (s *supervisor) serve(ctx context.Context, c *child) error {
 				return nil
 			}
 			return s.hasEnded(c)
+		case <-look.C:
+			if err := s.look(monitor, c); err != nil && ctx.Err() == nil {
+				return err
+			}
 		case <-tick.C:
 			s.keepParameters(c)
 			if s.journal.asks() {
