@@ -269,8 +269,8 @@ func TestLoadSurvivesFaults(t *testing.T) {
 				}
 				c := mount4(t, s, v, here, there)
 				b := newBlocks(t, c, 16)
-				b.at[500] = func() { tc.fault(s) }
-				b.run(t, 2000)
+				b.at[200] = func() { tc.fault(s) }
+				b.run(t, 800)
 				b.run(t, 100) // whatever came late
 				got := c.Servers()[0]
 				if counted := got.Recoveries > 0; counted != tc.state {
