@@ -457,8 +457,10 @@ func TestAnotherFileUnderTheNameIsNotTaken(t *testing.T) {
 // TestAnIdleClientKeepsItsLease: the server's clock goes on by most of a lease with each
 // renewal, so one that came late, or not at all, would lose the state.
 func TestAnIdleClientKeepsItsLease(t *testing.T) {
+	t.Parallel()
 	for _, v := range versions() {
 		t.Run(string(v), func(t *testing.T) {
+			t.Parallel()
 			var clock, renewals atomic.Int64
 			enough := make(chan struct{})
 			s := &nfs4test.Server{
