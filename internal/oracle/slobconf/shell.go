@@ -1,61 +1,59 @@
 package slobconf
 
 import (
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
 )
 
-// reader goes through a shell script and notes what it certainly sets. It knows the grammar
-// of the shell as far as needed to tell where a command begins and ends, and whether it is
-// executed in any case. Whatever else may set a name makes the name unread.
+// reader goes through a shell script and notes what it certainly sets. Whatever else may set a
+// name makes the name unread.
 type reader struct {
-	lexer
 	conf *Conf
+	text string
 
-	open      []block // those in which the reader is
-	joined    string  // the operator, such as &&, between the last command and the next
-	uncertain bool    // nothing below is certain to be executed
+	uncertain bool // nothing below is certain to be executed
 	functions map[string]bool
 	fixed     map[string]bool // names that an assignment does not simply set, such as readonly ones
 }
 
-// block is what stands between two words, such as if and fi.
-type block struct {
-	end  string // the closing word
-	line int    // of the opening word
-}
+// note is a line of a guide that is no shell, such as <change the next line>.
+var note = regexp.MustCompile(`(?m)^[ \t]*<[^<>\n]*>[ \t]*$`)
 
 // read goes through the whole script.
 func (r *reader) read() {
-	for t := r.next(); t.kind != kindEnd; t = r.next() {
-		r.command(t)
-		for _, line := range r.inDocuments {
-			if name := assignment.FindStringSubmatch(strings.TrimSpace(line.raw)); name != nil {
-				r.unread(name[1], line.line)
-			}
-		}
-		r.inDocuments = nil
+	for _, at := range note.FindAllStringIndex(r.text, -1) {
+		r.skip(1 + strings.Count(r.text[:at[0]], "\n"))
 	}
-	if len(r.open) > 0 {
-		r.lose(r.open[0].line)
+	r.text = note.ReplaceAllString(r.text, "")
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(r.text), "")
+	if err != nil { // what the shell makes of the rest depends on the shell
+		r.forget(lineOfError(err))
+		return
 	}
-	if r.broken > 0 {
-		r.lose(r.broken)
+	for _, s := range file.Stmts {
+		r.statement(s, true)
 	}
 }
 
-// enter begins a block.
-func (r *reader) enter(end string, line int) {
-	r.open = append(r.open, block{end, line})
-	r.skip(line)
+func lineOfError(err error) int {
+	if e, ok := errors.AsType[syntax.ParseError](err); ok {
+		return line(e.Pos)
+	}
+	if e, ok := errors.AsType[syntax.LangError](err); ok {
+		return line(e.Pos)
+	}
+	return 1
 }
 
-// lose takes nothing for certain any more: the script, or the reader, is wrong at this line.
-func (r *reader) lose(line int) {
-	r.forget(line)
-	r.uncertain = true
-}
+// line is that of a position; the parser counts from 1.
+func line(p syntax.Pos) int { return max(1, int(p.Line())) } //nolint:gosec // of a file of maxBytes
 
 // forget notes that this line may set any name.
 func (r *reader) forget(line int) {
@@ -78,243 +76,172 @@ func (r *reader) skip(line int) {
 	}
 }
 
-// command reads what stands where a command may begin.
-func (r *reader) command(t token) {
-	if t.kind == kindOperator {
-		r.operator(t)
-		return
-	}
-	closers := map[string]string{"if": "fi", "while": "done", "until": "done", "{": "}"}
-	switch word := t.raw; word {
-	case "if", "while", "until", "{":
-		r.enter(closers[word], t.line)
-	case "for", "select":
-		r.loop(t.line)
-	case "case":
-		r.enter("esac", t.line)
-		for t := r.next(); t.kind != kindEnd && t.raw != "in"; t = r.next() {
-			r.expansions(t)
-		}
-		r.patterns()
-	case "then", "else", "elif", "do", "!", "time":
-	case "fi", "done", "esac", "}":
-		r.closed(t)
-	case "function":
-		r.functions[r.next().raw] = true
-		r.skip(t.line)
-	case "[[":
-		from := t.line
-		for ; t.kind != kindEnd && t.raw != "]]"; t = r.next() {
-			r.expansions(t)
-		}
-		r.skip(from)
-		if t.kind == kindEnd {
-			r.lose(from)
-		}
-	default:
-		r.simple(t)
-	}
-}
-
-// operator reads one that stands where a command may begin, such as behind a block.
-func (r *reader) operator(t token) {
-	switch t.raw {
-	case "\n": // behind && a command goes on
-	case ";", "&":
-		r.joined = ""
-	case "(":
-		if strings.HasPrefix(r.text[r.at:], "(") {
-			r.skip(t.line)
-			r.computation(t.line)
+// statement reads a command. It is certain where the command is executed in any case, and by
+// this shell.
+func (r *reader) statement(s *syntax.Stmt, certain bool) {
+	certain = certain && !r.uncertain && !s.Background && !s.Coprocess && len(s.Redirs) == 0
+	switch c := s.Cmd.(type) {
+	case *syntax.BinaryCmd:
+		if c.Op == syntax.AndStmt || c.Op == syntax.OrStmt {
+			r.statement(c.X, certain)
+			r.statement(c.Y, false)
 			return
 		}
-		r.enter(")", t.line)
-	case ")":
-		r.closed(t)
-	case ";;", ";&", ";;&":
-		if len(r.open) == 0 || r.open[len(r.open)-1].end != "esac" {
-			r.lose(t.line)
+	case *syntax.CallExpr:
+		if certain && len(c.Args) == 0 {
+			for _, a := range c.Assigns {
+				r.assign(a, "")
+			}
 			return
 		}
-		r.patterns()
-	default:
-		r.joined = t.raw
+	case *syntax.DeclClause:
+		if certain {
+			r.declare(c)
+			return
+		}
 	}
+	for n := line(s.Pos()); n <= line(s.End()); n++ {
+		r.skip(n)
+	}
+	r.mayRun(s)
 }
 
-// closed ends the innermost block.
-func (r *reader) closed(t token) {
-	r.skip(t.line)
-	last := len(r.open) - 1
-	if last < 0 || r.open[last].end != t.raw {
-		r.lose(t.line)
+// assign reads an assignment that the shell executes in any case. With one of the characters of
+// patterns the value is not known.
+func (r *reader) assign(a *syntax.Assign, patterns string) {
+	value, plain := literal(a.Value)
+	plain = plain && !a.Append && a.Index == nil && a.Array == nil && !strings.ContainsAny(value, patterns)
+	if !plain || r.fixed[a.Name.Value] {
+		r.mayRun(a)
 		return
 	}
-	r.open = r.open[:last]
+	delete(r.conf.unread, a.Name.Value)
+	r.conf.values[a.Name.Value] = value
 }
 
-// loop reads the head of a for, up to its do.
-func (r *reader) loop(line int) {
-	r.enter("done", line)
-	t := r.next()
-	if t.raw == "(" {
-		r.computation(line)
-	} else {
-		r.unread(t.raw, line)
+// literal is the value of a word in which the shell computes nothing, and which can be shown. No
+// word is empty.
+func literal(w *syntax.Word) (value string, plain bool) {
+	if w == nil {
+		return "", true
 	}
-	for ; t.kind != kindEnd && t.raw != ";" && t.raw != "\n" && t.raw != "do"; t = r.next() {
-		r.expansions(t)
+	if slices.ContainsFunc(w.Parts, computed) {
+		return "", false
 	}
+	value, err := expand.Literal(nil, w)
+	unprintable := func(c rune) bool { return c == utf8.RuneError || !unicode.IsPrint(c) }
+	return value, err == nil && !strings.ContainsFunc(value, unprintable)
 }
 
-// patterns reads those of a branch of a case, or its end.
-func (r *reader) patterns() {
-	t := r.next()
-	for t.raw == "\n" {
-		t = r.next()
+// computed says whether the value of a part of a word depends on more than the part.
+func computed(p syntax.WordPart) bool {
+	switch p := p.(type) {
+	case *syntax.Lit:
+		return strings.HasPrefix(p.Value, "~")
+	case *syntax.SglQuoted:
+		return p.Dollar
+	case *syntax.DblQuoted:
+		return p.Dollar || slices.ContainsFunc(p.Parts, computed)
 	}
-	if t.raw == "esac" {
-		r.closed(t)
-		return
-	}
-	for t.kind != kindEnd && t.raw != ")" {
-		t = r.next()
-	}
+	return true
 }
 
-// simple reads a command of one line, which may consist of assignments alone.
-func (r *reader) simple(t token) {
-	var words []token
-	pure, joined := true, r.joined
-	for ; t.kind != kindOperator && t.kind != kindEnd; t = r.next() {
-		if t.kind == kindRedirection {
-			pure = false
+// declare reads export NAME=VALUE and its like, of which a shell takes patterns for those of files.
+func (r *reader) declare(c *syntax.DeclClause) {
+	fix, changes := c.Variant.Value == "readonly", false
+	for _, a := range c.Args {
+		if a.Name != nil {
 			continue
 		}
-		words = append(words, t)
-	}
-	r.joined = ""
-	switch t.raw {
-	case "&&", "||", "|", "|&":
-		r.joined = t.raw
-	case ")", ";;", ";&", ";;&":
-		r.back = &t
-	case "(":
-		if end := r.next(); len(words) != 1 || end.raw != ")" {
-			r.lose(t.line)
-			return
+		option, plain := literal(a.Value)
+		if letters, is := strings.CutPrefix(option, "-"); !plain || !is || strings.Trim(letters, "xrg") != "" { // -i computes
+			fix, changes = true, true
+		} else {
+			fix = fix || strings.Contains(letters, "r")
 		}
-		r.functions[words[0].raw] = true
-		r.skip(t.line)
-		return
 	}
-	alone := t.raw == "&&" || t.raw == "||" || t.raw == ";" || t.raw == "\n" || t.kind == kindEnd
-	r.effect(words, pure && alone && joined == "" && len(r.open) == 0 && !r.uncertain)
-}
-
-// effect notes what a simple command sets. It is certain where the command is executed in any
-// case, and by this shell.
-func (r *reader) effect(words []token, certain bool) {
-	for _, w := range words {
-		r.expansions(w)
-	}
-	n := 0
-	for n < len(words) && assignment.MatchString(words[n].raw) {
-		n++
-	}
-	for _, w := range words[:n] { // before a command they are for it alone
-		r.assign(w, certain && n == len(words))
-	}
-	if n == len(words) {
-		return
-	}
-	rest, name := words[n:], words[n].value
-	switch {
-	case slices.Contains([]string{"export", "declare", "typeset", "readonly"}, name):
-		r.declare(rest, certain && n == 0)
-		return
-	case slices.Contains([]string{
-		"read", "unset", "let", "getopts", "printf", "mapfile", "readarray", "local", "command", "builtin",
-	}, name):
-		for _, w := range rest[1:] {
-			for _, m := range regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`).FindAllString(w.raw, -1) {
-				r.unread(m, w.line)
-			}
-		}
-	case slices.Contains([]string{".", "source", "eval", "trap", "alias"}, name), r.functions[name], !rest[0].plain:
-		r.forget(rest[0].line)
-	case slices.Contains([]string{"exit", "return", "exec"}, name):
-		r.uncertain = true
-	}
-	r.skip(rest[0].line)
-}
-
-// declare reads export NAME=VALUE and its like.
-func (r *reader) declare(words []token, certain bool) {
-	fix, changes := words[0].value == "readonly", false
-	for _, w := range words[1:] {
-		if option, is := strings.CutPrefix(w.value, "-"); is || strings.HasPrefix(w.value, "+") {
-			fix = fix || strings.Contains(option, "r")
-			if !is || strings.Trim(option, "xrg") != "" { // -i computes, -u changes
-				fix, changes = true, true
-			}
-			continue
-		}
-		name := regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*`).FindString(w.raw)
+	for _, a := range c.Args {
 		switch {
-		case assignment.MatchString(w.raw):
-			r.assign(w, certain && !changes && !strings.ContainsAny(w.value, "*?[{")) // which are words of a command here
+		case a.Name == nil:
+			r.mayRun(a)
+			continue
 		case changes:
-			r.unread(name, w.line)
+			r.mayRun(a)
+		case !a.Naked:
+			r.assign(a, "*?[{")
 		}
 		if fix {
-			r.fixed[name] = true
+			r.fixed[a.Name.Value] = true
 		}
 	}
 }
 
-// assignment is the beginning of one.
-var assignment = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)(\[[^]]*\])?\+?=`)
-
-func (r *reader) assign(w token, certain bool) {
-	m := assignment.FindStringSubmatch(w.raw)
-	value, simple := strings.CutPrefix(w.value, m[1]+"=")
-	if !certain || !w.plain || !simple || r.fixed[m[1]] {
-		r.unread(m[1], w.line)
-		return
-	}
-	delete(r.conf.unread, m[1])
-	r.conf.values[m[1]] = value
-}
-
-// expansions notes what the shell sets while it computes a word.
-func (r *reader) expansions(w token) {
-	if w.plain {
-		return
-	}
-	for _, m := range regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*):?=`).FindAllStringSubmatch(w.raw, -1) {
-		r.unread(m[1], w.line)
-	}
-	if strings.Contains(w.raw, "$((") {
-		r.arithmetic(w.raw, w.line)
-	}
-}
-
-// computation reads the ((...)) that has begun.
-func (r *reader) computation(line int) {
-	text := r.parentheses()
-	r.line += strings.Count(text, "\n")
-	r.arithmetic(text, line)
-}
-
-// arithmetic notes what a computation sets: X=1, X += 1, X++, --X.
-func (r *reader) arithmetic(text string, line int) {
-	sets := regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_]*)\s*(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=[^=])|(?:\+\+|--)\s*([A-Za-z_][A-Za-z0-9_]*)`)
-	first := true
-	for _, m := range sets.FindAllStringSubmatch(text, -1) {
-		if first = first && strings.HasPrefix(text, m[1]+"="); first && m[1] != "" {
-			continue // the assignment whose value this is
+// mayRun notes what a piece of the script may set where the shell executes it.
+func (r *reader) mayRun(piece syntax.Node) {
+	syntax.Walk(piece, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.Assign:
+			if n.Name != nil {
+				r.unread(n.Name.Value, line(n.Pos()))
+			}
+		case *syntax.FuncDecl:
+			r.functions[n.Name.Value] = true
+		case *syntax.CallExpr:
+			r.call(n)
+		case *syntax.WordIter:
+			r.unread(n.Name.Value, line(n.Pos()))
+		case *syntax.ParamExp:
+			if n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull) {
+				r.unread(n.Param.Value, line(n.Pos()))
+			}
+		case *syntax.BinaryArithm, *syntax.UnaryArithm, *syntax.LetClause:
+			r.names(n) // X=1, X += 1, X++
+		case *syntax.Redirect:
+			r.document(n)
 		}
-		r.unread(m[1]+m[2], line)
+		return true
+	})
+}
+
+// call notes what a command sets that is no assignment.
+func (r *reader) call(c *syntax.CallExpr) {
+	if len(c.Args) == 0 {
+		return
+	}
+	name, plain := literal(c.Args[0])
+	switch {
+	case slices.Contains([]string{".", "source", "eval", "trap", "alias"}, name), r.functions[name], !plain:
+		r.forget(line(c.Args[0].Pos()))
+	case slices.Contains([]string{"exit", "return", "exec"}, name):
+		r.uncertain = true
+	case slices.Contains([]string{
+		"read", "unset", "let", "getopts", "printf", "mapfile", "readarray", "local", "command", "builtin",
+		"export", "declare", "typeset", "readonly",
+	}, name):
+		for _, w := range c.Args[1:] {
+			r.names(w)
+		}
+	}
+}
+
+// names makes each name in a piece of the script unread.
+func (r *reader) names(piece syntax.Node) {
+	text := r.text[piece.Pos().Offset():piece.End().Offset()]
+	for _, m := range regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`).FindAllString(text, -1) {
+		r.unread(m, line(piece.Pos()))
+	}
+}
+
+// document notes the assignments in a here-document, which may become a script.
+func (r *reader) document(d *syntax.Redirect) {
+	if d.Hdoc == nil {
+		return
+	}
+	assignment := regexp.MustCompile(`^\s*([A-Za-z_][A-Za-z0-9_]*)\+?=`)
+	text := r.text[d.Hdoc.Pos().Offset():d.Hdoc.End().Offset()]
+	for n, of := range strings.Split(text, "\n") {
+		if m := assignment.FindStringSubmatch(of); m != nil {
+			r.unread(m[1], line(d.Hdoc.Pos())+n)
+		}
 	}
 }

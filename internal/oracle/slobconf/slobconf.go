@@ -17,10 +17,10 @@ import (
 	"strings"
 )
 
-// maxLines and maxBytes are far above any real slob.conf.
+// maxLines and maxBytes are far above any real slob.conf, and bound how deep a script nests.
 const (
-	maxLines = 10000
-	maxBytes = 1 << 20
+	maxLines = 2000
+	maxBytes = 64 << 10
 )
 
 // Conf is what a slob.conf says. A name is set and read, or set and not read, or not set.
@@ -44,7 +44,7 @@ func Parse(in io.Reader) (Conf, error) {
 	}
 	c := Conf{values: map[string]string{}, unread: map[string]int{}}
 	r := reader{
-		lexer: lexer{text: strings.ReplaceAll(string(text), "\r\n", "\n"), line: 1}, conf: &c,
+		text: strings.ReplaceAll(string(text), "\r\n", "\n"), conf: &c,
 		functions: map[string]bool{}, fixed: map[string]bool{},
 	}
 	r.read()
