@@ -35,7 +35,8 @@ func CheckKit(kit fs.FS, services int) error {
 	if err != nil {
 		return fmt.Errorf("slob.conf: %w", err)
 	}
-	if !conf.Given("SQLNET_SERVICE_BASE") || !conf.Given("SQLNET_SERVICE_MAX") || conf.values["SQLNET_SERVICE_MAX"] == "0" {
+	const most = "SQLNET_SERVICE_MAX"
+	if !conf.Given("SQLNET_SERVICE_BASE") || !conf.Given(most) || conf.values[most] == "0" {
 		return fmt.Errorf("database.external.services has %d entries, and the kit would use the first for all its sessions: "+
 			"set SQLNET_SERVICE_BASE and SQLNET_SERVICE_MAX in slob.conf, or name one service", services)
 	}
