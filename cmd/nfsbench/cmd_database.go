@@ -92,6 +92,7 @@ databases that exist.`,
 	fs.StringVar(&f.examine, "examine", "", "only check what a start needs, and write the answers to this file")
 	fs.StringArrayVar(&f.connects, "connect", nil, "with --examine, a connect string of a database that exists")
 	fs.Var(&f.minFree, "min-free", "free space that the data directory must have before anything is started")
+	fs.StringVar(&o.Kit, "kit", "", "directory of the SLOB kit that will run in the database, which is checked first")
 	fs.StringVar(&f.startCommand, "start-command", "", "JSON array that replaces the image's start command")
 	fs.StringVar(&f.healthCheck, "health-command", "", "JSON array that replaces the image's health script")
 	return cmd

@@ -126,7 +126,7 @@ func oracleLoader(b *v1alpha1.NFSBenchmark, images Images) corev1.Container {
 		corev1.VolumeMount{Name: tmpVolume, MountPath: tmpDir},
 	)
 	if kitClaim(b) != "" {
-		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: kitVolume, MountPath: plan.KitPath, ReadOnly: true})
+		c.VolumeMounts = append(c.VolumeMounts, kitMount())
 	}
 	return c
 }
@@ -141,6 +141,18 @@ func credentialsVolume(b *v1alpha1.NFSBenchmark) corev1.Volume {
 	c := b.Spec.Database.Container
 	return secretVolume(databaseCreds, c.PasswordSecretRef.Name, databaseSecretMode,
 		corev1.KeyToPath{Key: passwordKey(c), Path: passwordFile})
+}
+
+func kitMount() corev1.VolumeMount {
+	return corev1.VolumeMount{Name: kitVolume, MountPath: plan.KitPath, ReadOnly: true}
+}
+
+// kitArgs name the user's SLOB kit where there is one.
+func kitArgs(b *v1alpha1.NFSBenchmark) []string {
+	if w := b.Spec.Workload.SLOB; w != nil && w.Kit != nil {
+		return []string{"--kit", plan.KitDirectory(w.Kit)}
+	}
+	return nil
 }
 
 // kitClaim is the claim with the user's SLOB kit; empty where there is none.
@@ -197,6 +209,9 @@ func database(b *v1alpha1.NFSBenchmark, images Images) corev1.Container {
 		{Name: runVolume, MountPath: runDir},
 		{Name: memoryVolume, MountPath: memoryDir},
 	}
+	if kitClaim(b) != "" { // checked there before the database is created
+		out.VolumeMounts = append(out.VolumeMounts, kitMount())
+	}
 	if !isDirect(b) {
 		return out
 	}
@@ -243,7 +258,7 @@ func databaseArgs(b *v1alpha1.NFSBenchmark, i plan.Instance) []string {
 	if isDirect(b) { // for the servers that it names
 		args = append(args, "--plan", planPath)
 	}
-	args = append(args, existing(c)...)
+	args = append(append(args, kitArgs(b)...), existing(c)...)
 	for _, own := range []struct {
 		flag    string
 		command []string

@@ -260,7 +260,7 @@ func TestWhatEachContainerSees(t *testing.T) {
 			"loader":      with(map[string]string{"/opt/nfsbench": "tools ro", "/etc/nfsbench-database": "database-credentials ro", "/tmp": "tmp rw", data: "data ro"}),
 		},
 		"ee19-kernel": {
-			"database": {"/opt/nfsbench": "tools ro", "/run/nfsbench": "run rw", "/dev/shm": "memory rw", data: "data rw"},
+			"database": {"/opt/nfsbench": "tools ro", "/run/nfsbench": "run rw", "/dev/shm": "memory rw", data: "data rw", "/opt/slob": "kit ro"},
 			"loader":   with(map[string]string{"/opt/nfsbench": "tools ro", "/etc/nfsbench-database": "database-credentials ro", "/tmp": "tmp rw", data: "data ro", "/opt/slob": "kit ro"}),
 		},
 		"external-rac": {"loader": with(loader), "tools": {"/opt/nfsbench": "tools rw"}},

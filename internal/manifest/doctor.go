@@ -85,7 +85,7 @@ func examined(spec *corev1.PodSpec, b *v1alpha1.NFSBenchmark, x Examination) cor
 	c.Env = slices.DeleteFunc(c.Env, func(e corev1.EnvVar) bool { return e.ValueFrom != nil }) // the password
 	c.Args = append(examinationArgs(c.Args, b, x), "--examine", answersFile)
 	c.VolumeMounts = slices.DeleteFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool {
-		return m.SubPath != "" || m.Name == databaseCreds || m.Name == kitVolume
+		return m.SubPath != "" || m.Name == databaseCreds
 	})
 	for i := range c.VolumeMounts {
 		if m := c.VolumeMounts[i].Name; m == dataVolume || m == redoVolume {
@@ -103,7 +103,7 @@ func examinationArgs(args []string, b *v1alpha1.NFSBenchmark, x Examination) []s
 		for _, connect := range append([]v1alpha1.ConnectString{d.ConnectString}, d.Services...) {
 			args = append(args, "--connect", string(connect))
 		}
-		return args
+		return append(args, kitArgs(b)...)
 	}
 	if i := slices.Index(args, "--plan"); i >= 0 && !x.Servers {
 		args = slices.Delete(args, i, i+2)

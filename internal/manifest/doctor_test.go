@@ -140,6 +140,9 @@ func TestADoctorsPodMountsWhatIsThere(t *testing.T) {
 	if source != nil || permissions || !strings.Contains(args, "--data  --owner") {
 		t.Errorf("a volume that the run makes: %+v, %s", source, args)
 	}
+	if _, args, _ = data(gen.Benchmark("x", gen.SLOB(v1alpha1.SLOBRandomRead, 2), gen.Kit("kit", "SLOB"), gen.External("scan:1521/ORCL", "rac1:1521/a")), true); !strings.Contains(args, "--kit /opt/slob/SLOB --examine") {
+		t.Errorf("kit: %s", args)
+	}
 	if _, args, _ = data(gen.Benchmark("x", gen.Calibrate(1), gen.External("scan:1521/ORCL", "rac1:1521/a")), true); !strings.Contains(args, "--connect scan:1521/ORCL --connect rac1:1521/a --examine") {
 		t.Errorf("external: %s", args)
 	}

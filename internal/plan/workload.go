@@ -136,7 +136,7 @@ func slob(b *v1alpha1.NFSBenchmark) *runfile.SLOB {
 	s.AWR = w.AWR == v1alpha1.Enabled
 	s.KeepSchemas = keeps(b)
 	if k := w.Kit; k != nil {
-		s.Kit = &runfile.SLOBKit{Directory: kitDirectory(k)}
+		s.Kit = &runfile.SLOBKit{Directory: KitDirectory(k)}
 	}
 	return s
 }
@@ -183,7 +183,8 @@ func TableBytes(b *v1alpha1.NFSBenchmark) int64 {
 	return min(max(size.Value(), 0), (1<<62)/schemas) * schemas
 }
 
-func kitDirectory(k *v1alpha1.SLOBKit) string {
+// KitDirectory is where the loader sees the kit.
+func KitDirectory(k *v1alpha1.SLOBKit) string {
 	if k.ClaimName == "" {
 		return path.Clean(k.Directory)
 	}

@@ -95,8 +95,9 @@ func (r *runner) fillKit(ctx context.Context) error {
 	if schemas.Loaded() {
 		return nil
 	}
-	if err := r.kitHas("setup.sh"); err != nil {
-		return err
+	if _, err := os.Stat(filepath.Join(copied.dir(), "setup.sh")); err != nil {
+		return oracle.Failf(runfile.FailureInvalidPlan, "the SLOB kit cannot be used: workload.slob.kit.directory must hold "+
+			"setup.sh: %w", err)
 	}
 	r.course.Tell("setup.sh of the SLOB kit loads its schemas")
 	return r.course.Do(ctx, func(ctx context.Context) error { return r.setUpKit(ctx, copied, spec, schemas) })
@@ -184,9 +185,6 @@ func (k *kitCopy) shown(line []byte) string {
 // copyKit copies the kit, and adds to its slob.conf what the plan says. A slob.conf is read
 // by a shell, so the last line of a name counts.
 func (r *runner) copyKit() (*kitCopy, error) {
-	if err := r.kitHas("runit.sh", "slob.conf"); err != nil {
-		return nil, err
-	}
 	root, err := os.MkdirTemp("", "slob-")
 	if err != nil {
 		return nil, fmt.Errorf("make room for a copy of the SLOB kit: %w", err)
@@ -199,13 +197,14 @@ func (r *runner) copyKit() (*kitCopy, error) {
 	return k, nil
 }
 
-// kitHas fails where the kit lacks one of these files.
-func (r *runner) kitHas(names ...string) error {
-	for _, name := range names {
-		if _, err := os.Stat(filepath.Join(r.plan.Workload.SLOB.Kit.Directory, name)); err != nil {
-			return oracle.Failf(runfile.FailureInvalidPlan, "the SLOB kit cannot be used: workload.slob.kit.directory must "+
-				"hold %s: %w", name, err)
-		}
+// checkKit refuses a kit that cannot run.
+func (r *runner) checkKit() error {
+	w := r.plan.Workload.SLOB
+	if w == nil || w.Kit == nil {
+		return nil
+	}
+	if err := slobconf.CheckKit(os.DirFS(w.Kit.Directory), len(r.plan.Database.Connects)); err != nil {
+		return oracle.Failf(runfile.FailureInvalidPlan, "the SLOB kit cannot be used: %w", err)
 	}
 	return nil
 }

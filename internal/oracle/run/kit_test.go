@@ -34,10 +34,11 @@ func kit(t *testing.T, script string) (dir, notes string) {
 	dir = t.TempDir()
 	notes = filepath.Join(t.TempDir(), "notes")
 	for name, text := range map[string]string{
+		"mywait": "", "trigger": "",
 		"runit.sh":  "#!/bin/sh\nnotes=" + notes + "\n" + script,
 		"slob.conf": "UPDATE_PCT=10\nRUN_TIME=99999\nWORK_LOOP=5000\nSYSDBA_PASSWD=tiger\n",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil { //nolint:gosec // programs
 			t.Fatal(err)
 		}
 	}
@@ -93,7 +94,7 @@ touch ./left-behind
 			t.Error(diff)
 		}
 	}
-	if left, _ := os.ReadDir(dir); len(left) != 2 {
+	if left, _ := os.ReadDir(dir); len(left) != 4 {
 		t.Errorf("the kit itself was written to: %v", left)
 	}
 	if left, _ := os.ReadDir(os.Getenv("TMPDIR")); len(left) != 0 {
@@ -128,6 +129,12 @@ func TestAKitThatCannotBeUsedIsRefused(t *testing.T) {
 	plan.Schedule.DurationSeconds = 29
 	load, _ = runOn(t.Context(), t, kitDatabase(), plan)
 	wantFailure(t, load, runfile.FailureInvalidPlan, "durationSeconds is 29", "at least 30")
+
+	plan = externalPlan()
+	plan.Workload.SLOB.Kit, plan.Workload.SLOB.Users, plan.Schedule.DurationSeconds = &runfile.SLOBKit{Directory: dir}, []int32{2}, 60
+	plan.Database.Connects = []string{"rac1:1521/pdb", "rac2:1521/pdb"}
+	load, _ = runOn(t.Context(), t, kitDatabase(), plan, withoutContainer)
+	wantFailure(t, load, runfile.FailureInvalidPlan, "services has 2 entries", "SQLNET_SERVICE_MAX")
 
 	if err := os.Remove(filepath.Join(dir, "slob.conf")); err != nil {
 		t.Fatal(err)

@@ -54,6 +54,11 @@ func readsOfFiles(rep *runfile.Repetition) *runfile.Ops {
 	return &files
 }
 
+// errStillWorking says why statements are cancelled, and what to do where one does not end.
+var errStillWorking = errors.New("its time was over; the run ends with what it has measured until then; look whether " +
+	"a process of the database waits for its storage, and whether a firewall keeps back urgent data of TCP, with which " +
+	"Oracle's client cancels a statement (DISABLE_OOB=ON in sqlnet.ora does without)")
+
 // runUsers lets users work through warm-up and window, at a pace or as fast as they can. With fixed
 // work, the window begins and ends with the work.
 func (r *runner) runUsers(ctx context.Context, index int32, l course.Level, users int32, pace *slob.Pace) error {
@@ -64,17 +69,15 @@ func (r *runner) runUsers(ctx context.Context, index int32, l course.Level, user
 	}
 	sessions, err := r.connectUsers(ctx, index, users, pace)
 	stuck := false
-	if sessions != nil {
-		defer func() {
-			if !stuck {
-				sessions.Close()
-			}
-		}()
-	}
+	defer func() {
+		if sessions != nil && !stuck {
+			sessions.Close()
+		}
+	}()
 	if err != nil {
 		return err
 	}
-	loading, cancel := context.WithCancel(ctx)
+	loading, cancel := context.WithCancelCause(ctx)
 	working := &work{run: func() error { return sessions.Run(loading) }}
 	if loops == 0 {
 		working.start()
@@ -93,14 +96,23 @@ func (r *runner) runUsers(ctx context.Context, index int32, l course.Level, user
 			return cmp.Or(err, lateFor(loops, finished, step, s))
 		}, r.putLatency)
 	}
-	cancel() // which ends their statements
-	stopped := r.course.Do(ctx, func(context.Context) error { return working.end() })
+	cancel(errStillWorking) // which ends their statements
+	stopped := r.endWork(loading, working)
 	stuck = errors.Is(stopped, course.ErrStuck)
-	if err == nil {
+	if err == nil && !stuck {
 		err = r.awrSnapshot(ctx)
 	}
 	if err == nil || stuck {
 		return errors.Join(err, stopped)
+	}
+	return err
+}
+
+// endWork waits for users whose context has ended, but not forever for a statement that does not end.
+func (r *runner) endWork(ended context.Context, working *work) error {
+	err := r.course.Do(ended, func(context.Context) error { return working.end() })
+	if errors.Is(err, course.ErrStuck) {
+		return oracle.Failf(runfile.FailureTimeout, "%w", err)
 	}
 	return err
 }

@@ -38,6 +38,9 @@ func (r *runner) Prepare(ctx context.Context) error {
 	if err := checkPlan(r.plan); err != nil {
 		return err
 	}
+	if err := r.checkKit(); err != nil {
+		return err
+	}
 	if err := r.connect(ctx); err != nil {
 		return err
 	}

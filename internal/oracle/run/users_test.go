@@ -1,6 +1,8 @@
 package run
 
 import (
+	"context"
+	"database/sql"
 	"errors"
 	"maps"
 	"strings"
@@ -241,4 +243,42 @@ func TestFixedWorkEndsWhenAllUsersHaveDoneIt(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAStatementThatDoesNotEndEndsTheRun: a break may be lost, and a server may wait for its storage.
+func TestAStatementThatDoesNotEndEndsTheRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, plan := newDatabase(), keepPlan()
+		plan.Workload.SLOB.AWR = true
+		released, opened := make(chan struct{}), []*sql.DB(nil)
+		d.fail = func(name, _ string, nth int) error {
+			if name == "slob_random_read" && nth == 20 { // within the window
+				<-released
+			}
+			return nil
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		load, _ := runOn(ctx, t, d, plan, func(o *Options) {
+			o.Open = func(ctx context.Context, c connectOptions) (*sql.DB, error) {
+				db, err := d.open(ctx, c)
+				opened = append(opened, db)
+				return db, err
+			}
+		})
+		close(released)
+		for _, db := range opened { // a run that is stuck leaves them, and the process ends
+			if db != nil {
+				_ = db.Close()
+			}
+		}
+		wantFailure(t, load, runfile.FailureTimeout, "a call did not return within 30s", "ends with what it has measured", "DISABLE_OOB=ON")
+		rep := load.Repetitions[0]
+		if rep.Oracle == nil || rep.Read == nil || rep.Read.Count != 19*64 {
+			t.Errorf("measured %+v", rep)
+		}
+		if n := d.counts["awr_snapshot"]; n != 1 {
+			t.Errorf("%d snapshots of AWR; the window has not ended while a statement runs", n)
+		}
+	})
 }

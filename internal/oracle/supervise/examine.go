@@ -30,6 +30,7 @@ const (
 	checkServer    = "server"
 	checkClient    = "Oracle client"
 	checkListener  = "listener"
+	checkKit       = "SLOB kit"
 )
 
 const (
@@ -79,6 +80,7 @@ func Examine(ctx context.Context, o Options) []runfile.Check {
 	start, health := o.startCommand(), o.healthCommand()
 	e.judge(checkStart, o.checkStart(), "%s", start[0])
 	e.judge(checkHealth, o.checkCommand(checkHealth, "healthCommand", health), "%s", health[0])
+	o.examineKit(e, 1)
 	if o.DataDirectory != "" {
 		for _, v := range o.volumes() {
 			v.examineVolume(e)
@@ -102,6 +104,7 @@ func ExamineClient(ctx context.Context, o Options, connects []string) []runfile.
 		e.warn(checkClient, "libclntsh.so was not found where Oracle's client is installed: set "+
 			"database.external.image to an image with Oracle's client, such as ghcr.io/oracle/oraclelinux9-instantclient:23")
 	}
+	o.examineKit(e, len(connects)-1) // the first is the administrator's
 	for _, address := range addressesOf(connects) {
 		dialing, cancel := context.WithTimeout(ctx, listenerPatience)
 		c, err := (&net.Dialer{}).DialContext(dialing, "tcp", address)
@@ -126,6 +129,12 @@ func (o Options) describe(home string, l runfile.DirectNFSLibrary) string {
 		return "off in " + home
 	default:
 		return fmt.Sprintf("on in %s; oradism is %s", home, l.OradismMode)
+	}
+}
+
+func (o Options) examineKit(e *examination, services int) {
+	if o.Kit != "" {
+		e.judge(checkKit, o.checkKit(services), "%s", o.Kit)
 	}
 }
 

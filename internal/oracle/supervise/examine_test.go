@@ -90,7 +90,9 @@ func TestAnExaminationTellsAllThatIsWrong(t *testing.T) {
 		}
 	}
 	i.proc("self/limits", strings.ReplaceAll(limitsOfPod, "65536", "1024 "))
+	i.o.Kit = t.TempDir()
 	checks := Examine(t.Context(), i.o)
+	expect(t, checks, checkKit, runfile.CheckFail, "runit.sh")
 	expect(t, checks, checkDirectNFS, runfile.CheckFail, "libnfsodm")
 	expect(t, checks, checkStart, runfile.CheckFail, "/none", "database.container.command")
 	expect(t, checks, checkVolume, runfile.CheckFail, "make it larger")
@@ -153,7 +155,13 @@ func TestALoaderNeedsAClientAndAListener(t *testing.T) {
 		t.Fatal(err)
 	}
 	address := l.Addr().String()
-	checks := ExamineClient(t.Context(), i.o, []string{address + "/ORCL"})
+	i.o.Kit = t.TempDir()
+	for _, name := range []string{"runit.sh", "mywait", "trigger", "slob.conf"} {
+		i.write(filepath.Join(i.o.Kit, name), 0o755, "SCALE=80M\n")
+	}
+	expect(t, ExamineClient(t.Context(), i.o, []string{address + "/ORCL", address + "/a", address + "/b"}), checkKit, runfile.CheckFail, "SQLNET_SERVICE_MAX")
+	checks := ExamineClient(t.Context(), i.o, []string{address + "/ORCL", address + "/a"})
+	expect(t, checks, checkKit, runfile.CheckOK)
 	expect(t, checks, checkClient, runfile.CheckWarn, "database.external.image")
 	expect(t, checks, checkListener, runfile.CheckOK, address)
 	if err := l.Close(); err != nil {
@@ -174,5 +182,17 @@ func TestTheListenersOfConnectStringsAreFound(t *testing.T) {
 	want := []string{"scan.example:1522", "db1:1521", "[2001:db8::1]:1521", "db2.example:2484", "db3:2484", "db4:1521"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestAKitThatCannotRunStartsNothing: a database takes half an hour to create.
+func TestAKitThatCannotRunStartsNothing(t *testing.T) {
+	t.Parallel()
+	i := newImage(t)
+	i.o.Kit = t.TempDir()
+	i.write(i.o.Kit+"/runit.sh", 0o755, "")
+	i.write(i.o.Kit+"/slob.conf", 0o644, "SCALE=80M\n")
+	if f := i.fails(runfile.FailureInvalidPlan); !strings.Contains(f.Message, "the program mywait") || i.lines(i.base+"/starts") > 0 {
+		t.Errorf("%s", f.Message)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/oracle"
+	"github.com/nfsbench/nfsbench/internal/oracle/slobconf"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -43,6 +44,8 @@ type Options struct {
 	// they are not asked.
 	Engine       *runfile.Engine
 	MinFreeBytes int64 // of the volume before anything is started
+	// Kit is the directory of the user's SLOB kit; empty = there is none.
+	Kit string
 	// MaxOpenFiles is the hard limit of open files of the database; 0 = 65536.
 	MaxOpenFiles uint64
 
@@ -190,6 +193,17 @@ func interpreterOf(path string) (name string, script bool) {
 // checkStart finds out whether the image can be started.
 func (o Options) checkStart() error {
 	return cmp.Or(o.checkCommand(checkStart, "command", o.startCommand()), o.checkSu())
+}
+
+// checkKit finds out whether the kit can be run, with so many services.
+func (o Options) checkKit(services int) error {
+	if o.Kit == "" {
+		return nil
+	}
+	if err := slobconf.CheckKit(os.DirFS(o.Kit), services); err != nil {
+		return oracle.Failf(runfile.FailureInvalidPlan, "the SLOB kit cannot be used: %w", err)
+	}
+	return nil
 }
 
 // checkCommand says at once that a command of the image is not there or cannot be executed, which a

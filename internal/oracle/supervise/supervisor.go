@@ -197,6 +197,9 @@ func (s *supervisor) prepare(ctx context.Context) error {
 	}
 	s.log.Info("Direct NFS is switched", "on", s.o.DirectNFS, "method", library.Method, "library", library.Path, "oradism",
 		library.OradismMode)
+	if err := s.o.checkKit(1); err != nil {
+		return err
+	}
 	for _, v := range s.o.volumes() {
 		if err := v.checkVolume(); err != nil {
 			return err
