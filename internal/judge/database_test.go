@@ -557,7 +557,7 @@ func useCPU(r *runfile.Result, cores float64) {
 		if rep.Oracle.Statistics == nil {
 			rep.Oracle.Statistics = map[string]int64{}
 		}
-		rep.Oracle.Statistics[statCPU] = int64(cores * 100 * rep.End.Sub(rep.Start).Seconds())
+		rep.Oracle.Statistics[statForegroundCPU] = int64(cores * 1e6 * rep.End.Sub(rep.Start).Seconds())
 	}
 }
 

@@ -157,7 +157,8 @@ type ProcessLimit struct {
 // of its cumulative views.
 type OracleWindow struct {
 	Calibration *Calibration `json:"calibration,omitempty"`
-	// Statistics are from GV$SYSSTAT, by name, over all instances.
+	// Statistics are from GV$SYSSTAT, and the times of GV$SYS_TIME_MODEL in microseconds, by name, over all
+	// instances.
 	Statistics map[string]int64 `json:"statistics,omitempty"`
 	Events     []OracleEvent    `json:"events,omitempty"`
 	// TopWaits are those that foreground sessions waited for longest, without idle
