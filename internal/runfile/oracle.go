@@ -248,7 +248,7 @@ type DirectNFS struct {
 	Files    []DNFSFile    `json:"files,omitempty"`
 	Channels []DNFSChannel `json:"channels,omitempty"`
 	// ReadOps, WriteOps, ReadBytes and WriteBytes are sums of GV$DNFS_STATS over
-	// the processes that lived through the window.
+	// all processes. What a process did after it was looked at last is not in them.
 	ReadOps    *int64 `json:"readOps,omitempty"`
 	WriteOps   *int64 `json:"writeOps,omitempty"`
 	ReadBytes  *int64 `json:"readBytes,omitempty"`
