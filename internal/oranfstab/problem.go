@@ -147,8 +147,8 @@ func effect(c Code) string {
 		CodeTab:              unseen,
 		CodeInlineComment:    unseen,
 		CodeBlankBeforeColon: unseen,
-		CodeNoBlankAfterColon: "Documents a blank here; a book prints a working file that has none, so Oracle probably takes " +
-			"it, which is not confirmed.",
+		CodeNoBlankAfterColon: "Documents a blank here; a book prints a working file that has none, so Oracle probably " +
+			"takes it, which is not confirmed.",
 		CodeNonASCIIComment: unseen,
 		CodeKeyCase: "Documents keys in lower case, and Dontroute for Windows (19c, 21c); whether it takes other cases is " +
 			"not confirmed.",
