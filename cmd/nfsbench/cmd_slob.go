@@ -40,7 +40,7 @@ executed, and passwords are not printed.`,
 			}
 			text, err := conf.YAML()
 			if err != nil {
-				return cli.BadInputf("read %s: SLOB would refuse it: %w", cli.DisplayName(args[0]), err)
+				return cli.BadInputf("read %s: %w", cli.DisplayName(args[0]), err)
 			}
 			_, err = io.WriteString(cmd.OutOrStdout(), text)
 			return err

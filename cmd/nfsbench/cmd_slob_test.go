@@ -31,7 +31,8 @@ func TestSLOBImportPrintsAFragment(t *testing.T) {
 func TestSLOBImportRefusesWhatIsNoSLOBConf(t *testing.T) {
 	for name, c := range map[string]struct{ stdin, file, want string }{
 		"other file":      {"hello\n", "-", "read <stdin>: no parameter of SLOB is set in it"},
-		"bad value":       {"UPDATE_PCT=70\n", "-", "UPDATE_PCT is 70; write 0 to 50, or 100"},
+		"bad value":       {"UPDATE_PCT=70\n", "-", "read <stdin>: UPDATE_PCT is 70; write 0 to 50, or 100"},
+		"value not read":  {"UPDATE_PCT=$U\n", "-", "read <stdin>: UPDATE_PCT is set by line 1, but not as a plain value"},
 		"missing file":    {"", "testdata/none/slob.conf", "no such file"},
 		"much too large":  {string(bytes.Repeat([]byte("#\n"), maxSLOBConfBytes)), "-", "larger than 1 MiB"},
 		"two files":       {"", "a b", "2 files are named"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -91,5 +92,22 @@ func (r *Reconciler) lookInside(ctx context.Context, s *scope, pv *corev1.Persis
 	}
 	s.target.Export, s.target.Addresses = m.Path, []string{m.Server}
 	s.target.Keys = append(s.target.Keys, plan.ServerKeys(s.target.Addresses)...)
-	return next{}, choosePaths(s.b, s.target)
+	return next{}, volumePaths(s.b, s.target)
+}
+
+// volumePaths chooses among the addresses of a volume. One of the loopback is a tunnel of the node, as
+// Amazon EFS has for encryption (stunnel): another pod does not reach it, and there is no other
+// address that speaks NFS without the tunnel.
+func volumePaths(b *v1alpha1.NFSBenchmark, t *plan.Target) error {
+	for _, a := range t.Addresses {
+		ip, err := netip.ParseAddr(a)
+		loopback := err == nil && ip.Unmap().IsLoopback() || strings.EqualFold(a, "localhost")
+		if loopback && b.Spec.Protocol.Client != v1alpha1.ClientKernel {
+			return invalid(v1alpha1.ReasonNotNFS, fmt.Errorf("PersistentVolume %q is mounted from %s:%s, which is the node "+
+				"itself: a program there forwards NFS to the storage, such as the stunnel of Amazon EFS, and client %s in a pod "+
+				"does not reach it. Mount the volume without encryption in transit, name the export in spec.storage.export, or "+
+				"set spec.protocol.client to Kernel", t.VolumeName, a, t.Export, b.Spec.Protocol.Client))
+		}
+	}
+	return choosePaths(b, t)
 }

@@ -1,6 +1,7 @@
 package benchmark
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
@@ -19,6 +20,23 @@ func TestTheMountDecidesWhereThereIsNoOranfstab(t *testing.T) {
 		target := &plan.Target{Addresses: []string{"10.0.1.61", "10.0.2.61"}}
 		if err := choosePaths(b, target); err != nil || len(target.Paths) != c.want || target.Paths[0].Path != "10.0.1.61" {
 			t.Errorf("%s an oranfstab: %+v, %v", name, target.Paths, err)
+		}
+	}
+}
+
+func TestTheNodeItselfIsNoServerForAPod(t *testing.T) {
+	t.Parallel()
+	for _, client := range []v1alpha1.NFSClient{v1alpha1.ClientDirectNFS, v1alpha1.ClientKernel} {
+		for address, refused := range map[string]bool{
+			"127.0.0.1": true, "127.0.0.2": true, "::1": true, "::ffff:127.0.0.1": true, "localhost": true,
+			"10.0.1.61": false, "fs-1.efs.example": false,
+		} {
+			b := gen.Benchmark("demo", gen.Calibrate(1), gen.Claim("data"), gen.Container("registry.example/oracle:19", v1alpha1.EditionEnterprise))
+			b.Spec.Protocol.Client = client
+			err := volumePaths(b, &plan.Target{VolumeName: "pv1", Export: "/", Addresses: []string{address}})
+			if told := err != nil && strings.Contains(err.Error(), `"pv1" is mounted from `+address+`:/, which is the node itself`); told != (refused && client == v1alpha1.ClientDirectNFS) {
+				t.Errorf("%s with %s: %v", address, client, err)
+			}
 		}
 	}
 }

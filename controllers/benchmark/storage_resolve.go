@@ -192,7 +192,7 @@ func (r *Reconciler) resolveVolume(ctx context.Context, s *scope) (next, error) 
 		return r.lookInside(ctx, s, pv)
 	}
 	t.Keys = append(t.Keys, plan.ServerKeys(t.Addresses)...)
-	return next{}, choosePaths(s.b, t)
+	return next{}, volumePaths(s.b, t)
 }
 
 // isTrident says that Trident made the volume.

@@ -364,14 +364,13 @@ func clientCPU(parts []clientRep, bytes int64, databaseCores float64) ClientCPU 
 	return cpu
 }
 
-// databaseCPU returns the CPU time of the database sessions in microseconds. It belongs to the
+// databaseCPU returns the CPU time of the database processes in microseconds. It belongs to the
 // load, like that of the loader.
 func databaseCPU(p clientRep) int64 {
 	if p.rep.Oracle == nil {
 		return 0
 	}
-	const microsecondsEach = 10_000 // it counts hundredths of seconds
-	return p.rep.Oracle.Statistics[statCPU] * microsecondsEach
+	return p.rep.Oracle.Statistics[statForegroundCPU] + p.rep.Oracle.Statistics[statBackgroundCPU]
 }
 
 // hostBusy is how busy the machines of the database were, as it says itself.

@@ -84,7 +84,7 @@ func TestObservationsOfDirectNFS(t *testing.T) {
 				rep.Oracle.Statistics = map[string]int64{statReadBytes: 1 << 30}
 				rep.Oracle.DirectNFS.ReadBytes, rep.Oracle.DirectNFS.WriteBytes = new(int64(0)), new(int64(0))
 			}
-		}, yes, false, "", "V$DNFS_STATS (the processes that read started later)"},
+		}, yes, false, "", "V$DNFS_STATS (the processes that read may have ended)"},
 		"processes ended":              {scanRun, func(r *runfile.Result) { b := windowOf1(r).DirectNFS.ReadBytes; *b = *b / 2 }, yes, false, "", "V$DNFS_STATS (50.0 % of the bytes; the counters of processes that ended are lost)"},
 		"no channels":                  {scanRun, func(r *runfile.Result) { windowOf1(r).DirectNFS.Channels = nil }, yes, false, "DirectNFS NFSv3", "Not seen: V$DNFS_CHANNELS (no row), TCP connections of the pod."},
 		"no connection to a path":      {scanRun, func(r *runfile.Result) { windowOf1(r).Connections = windowOf1(r).Connections[1:] }, yes, false, "", "Not seen: a TCP connection of the pod to 192.168.4.100"},
@@ -557,7 +557,7 @@ func useCPU(r *runfile.Result, cores float64) {
 		if rep.Oracle.Statistics == nil {
 			rep.Oracle.Statistics = map[string]int64{}
 		}
-		rep.Oracle.Statistics[statCPU] = int64(cores * 100 * rep.End.Sub(rep.Start).Seconds())
+		rep.Oracle.Statistics[statForegroundCPU] = int64(cores * 1e6 * rep.End.Sub(rep.Start).Seconds())
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 type sessionTime struct {
 	all     time.Duration // all users together
 	waited  time.Duration // all foreground sessions, also those of other users
-	working time.Duration // CPU time of their processes
+	working time.Duration // CPU time of foreground sessions
 	// A wait counts when it ends, the second reading of the views is late under load, and foreground
 	// sessions include the one that reads them and those of jobs.
 	slack time.Duration
@@ -33,7 +33,7 @@ func (c *facts) sessionTimeOf(s Summary) (t sessionTime, known bool) {
 		t.all += time.Duration(s.Step.Users) * length
 		t.slack += length/othersWait + time.Duration(s.Step.Users)*edgeMilliseconds*time.Millisecond
 		t.waited += time.Duration(*w.ForegroundWaitMicroseconds) * time.Microsecond
-		t.working += time.Duration(databaseCPU(p)) * time.Microsecond
+		t.working += time.Duration(w.Statistics[statForegroundCPU]) * time.Microsecond
 	}
 	return t, t.all > 0
 }

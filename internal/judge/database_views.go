@@ -22,11 +22,14 @@ const (
 	asynchOff           = "ASYNC_OFF"
 	statReadBytes       = "physical read total bytes"
 	statWriteBytes      = "physical write total bytes"
-	statCPU             = "CPU used by this session" // centiseconds
-	statReads           = "physical reads"
-	statReadsCache      = "physical reads cache"
-	statReadsDirect     = "physical reads direct"
-	statLogicalReads    = "session logical reads"
+	// V$SYS_TIME_MODEL, in microseconds. It counts calls that still run, but for their last five
+	// seconds; "CPU used by this session" of V$SYSSTAT counts a call when it ends.
+	statForegroundCPU = "DB CPU"
+	statBackgroundCPU = "background cpu time"
+	statReads         = "physical reads"
+	statReadsCache    = "physical reads cache"
+	statReadsDirect   = "physical reads direct"
+	statLogicalReads  = "session logical reads"
 )
 
 func bucketsOf(all []runfile.LatencyBucket) []stats.Bucket {

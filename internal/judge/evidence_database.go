@@ -217,8 +217,8 @@ func statsObservation(r runfile.Result) observation {
 	case !known || all <= 0:
 		return observation{says: silent, text: view}
 	case carried <= 0 && r.Plan.Workload.Calibrate != nil:
-		// CALIBRATE_IO starts processes of its own, and only those that were there before count.
-		return observation{says: silent, text: view + " (the processes that read started later)"}
+		// CALIBRATE_IO starts processes of its own, which may end before they are looked at again.
+		return observation{says: silent, text: view + " (the processes that read may have ended)"}
 	case carried <= 0:
 		return observation{says: doubts, text: view + " counted no byte"}
 	case carried*1000 < all*dnfsBytesShare:

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"maps"
 	"slices"
 	"sync"
 
@@ -24,8 +25,9 @@ type Watch struct {
 	servers  []runfile.DNFSServer
 	files    []runfile.DNFSFile
 	channels map[channel]*channelSum
-	first    map[process]operations // at the first look
-	last     map[process]operations // of those of them that lived on
+	last     map[process]operations // when each was seen last
+	sum      operations             // of all processes since the first look
+	seen     bool                   // a process, at any look
 }
 
 // channel is one path of one server. Reconnecting keeps it.
@@ -139,30 +141,33 @@ func (w *Watch) count(r channelRow) {
 	}
 }
 
-// follow keeps the processes that are still there and whose counters did not go
-// back, as they do when a number is given to a new process.
+// follow adds what each process counted since it was seen last. One that is new counts from zero, and
+// so does one whose counters went back: its number was given to a new process.
 func (w *Watch) follow(now map[process]operations) {
-	if !w.begun {
-		w.first, w.last = now, now
-		return
-	}
-	alive := map[process]operations{}
-	for p, before := range w.last {
-		after, ok := now[p]
-		for i := range after {
-			ok = ok && after[i] >= before[i]
+	if w.begun {
+		for p, after := range now {
+			before := w.last[p]
+			for i := range after {
+				if after[i] < before[i] {
+					before = operations{}
+				}
+			}
+			for i := range after {
+				w.sum[i] += after[i] - before[i]
+			}
 		}
-		if ok {
-			alive[p] = after
-		}
 	}
-	w.last = alive
+	w.seen = w.seen || len(now) > 0
+	if w.last == nil {
+		w.last = map[process]operations{}
+	}
+	maps.Copy(w.last, now)
 }
 
 // Result returns what was counted since the first Look after Reset: servers and
 // files of the latest look, channels that were ever there, and the operations
-// of the processes that were there at each look. Without one such process, the
-// operations are not known.
+// of all processes. What a process did after the last look at it is not in them. Without
+// any process, the operations are not known.
 func (w *Watch) Result() runfile.DirectNFS {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -177,15 +182,10 @@ func (w *Watch) Result() runfile.DirectNFS {
 		return cmp.Or(cmp.Compare(a.Instance, b.Instance), cmp.Compare(a.Server, b.Server), cmp.Compare(a.Path, b.Path),
 			cmp.Compare(a.Local, b.Local))
 	})
-	if len(w.last) == 0 {
+	if !w.seen {
 		return d
 	}
-	var sum operations
-	for p, last := range w.last {
-		for i, first := range w.first[p] {
-			sum[i] += last[i] - first
-		}
-	}
+	sum := w.sum
 	d.ReadOps, d.WriteOps, d.ReadBytes, d.WriteBytes = &sum[0], &sum[1], &sum[2], &sum[3]
 	return d
 }
@@ -195,5 +195,5 @@ func (w *Watch) Reset() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.begun = false
-	w.servers, w.files, w.channels, w.first, w.last = nil, nil, nil, nil, nil
+	w.servers, w.files, w.channels, w.last, w.sum, w.seen = nil, nil, nil, nil, operations{}, false
 }

@@ -59,32 +59,47 @@ func TestLooksAreAddedUpFromTheSecondOn(t *testing.T) {
 			{Instance: 1, Server: "filer", Path: "192.168.2.2", Local: "10.0.0.2", Processes: 1, Sends: 20, Receives: 21, Reconnects: 3, LowPorts: 1},
 			{Instance: 2, Server: "filer", Path: "192.168.1.1", Local: "10.0.0.1", Processes: 1, Sends: 3, Receives: 4, Reconnects: 3},
 		},
-		ReadOps: ops(1000), WriteOps: ops(200), ReadBytes: ops(2000000), WriteBytes: ops(200000),
+		ReadOps: ops(1017), WriteOps: ops(208), ReadBytes: ops(2000107), WriteBytes: ops(200017),
 	}
 	if diff := cmp.Diff(want, w.Result()); diff != "" {
 		t.Error(diff)
 	}
 }
 
-func TestANumberThatIsGivenToANewProcessIsNotCounted(t *testing.T) {
-	for name, looks := range map[string][][]row{
-		"fewer reads":       {{statsOf(1, 30, 100, 10, 1000, 100)}, {statsOf(1, 30, 99, 10, 1000, 100)}},
-		"fewer bytes":       {{statsOf(1, 30, 100, 10, 1000, 100)}, {statsOf(1, 30, 100, 10, 999, 100)}},
-		"fewer bytes out":   {{statsOf(1, 30, 100, 10, 1000, 100)}, {statsOf(1, 30, 100, 10, 1000, 99)}},
-		"fewer writes":      {{statsOf(1, 30, 100, 10, 1000, 100)}, {statsOf(1, 30, 100, 9, 1000, 100)}},
-		"gone for a while":  {{statsOf(1, 30, 100, 10, 1000, 100)}, nil, {statsOf(1, 30, 200, 20, 2000, 200)}},
-		"back for a while":  {{statsOf(1, 30, 100, 10, 1000, 100)}, {statsOf(1, 30, 1, 1, 1, 1)}, {statsOf(1, 30, 200, 20, 2000, 200)}},
-		"other instance":    {{statsOf(1, 30, 100, 10, 1000, 100)}, {statsOf(2, 30, 200, 20, 2000, 200)}},
-		"never there":       {nil, {statsOf(1, 30, 100, 10, 1000, 100)}},
-		"no process at all": {nil, nil},
+func TestANewProcessCountsFromZero(t *testing.T) {
+	first := []row{statsOf(1, 30, 100, 10, 1000, 100)}
+	for name, c := range map[string]struct {
+		looks [][]row
+		want  operations
+	}{
+		"the same process":       {[][]row{first, {statsOf(1, 30, 101, 12, 1003, 104)}}, operations{1, 2, 3, 4}},
+		"fewer reads":            {[][]row{first, {statsOf(1, 30, 99, 20, 2000, 200)}}, operations{99, 20, 2000, 200}},
+		"fewer bytes":            {[][]row{first, {statsOf(1, 30, 200, 20, 999, 200)}}, operations{200, 20, 999, 200}},
+		"fewer bytes out":        {[][]row{first, {statsOf(1, 30, 200, 20, 2000, 99)}}, operations{200, 20, 2000, 99}},
+		"fewer writes":           {[][]row{first, {statsOf(1, 30, 200, 9, 2000, 200)}}, operations{200, 9, 2000, 200}},
+		"not seen for a while":   {[][]row{first, nil, {statsOf(1, 30, 200, 20, 2000, 200)}}, operations{100, 10, 1000, 100}},
+		"back, and then forward": {[][]row{first, {statsOf(1, 30, 1, 2, 3, 4)}, {statsOf(1, 30, 11, 12, 13, 14)}}, operations{11, 12, 13, 14}},
+		"other instance":         {[][]row{first, {statsOf(2, 30, 200, 20, 2000, 200)}}, operations{200, 20, 2000, 200}},
+		"not there at first":     {[][]row{nil, {statsOf(1, 30, 100, 10, 1000, 100)}}, operations{100, 10, 1000, 100}},
+		"ended":                  {[][]row{first, {statsOf(1, 30, 101, 12, 1003, 104)}, nil}, operations{1, 2, 3, 4}},
 	} {
 		w, f := looking(t)
-		for _, stats := range looks {
+		for _, stats := range c.looks {
 			look(t, w, f, nil, stats)
 		}
-		if r := w.Result(); r.ReadOps != nil || r.WriteOps != nil || r.ReadBytes != nil || r.WriteBytes != nil {
-			t.Errorf("%s: %d reads are made up", name, *r.ReadOps)
+		r := w.Result()
+		if r.ReadOps == nil || c.want != (operations{*r.ReadOps, *r.WriteOps, *r.ReadBytes, *r.WriteBytes}) {
+			t.Errorf("%s: %v, want %v", name, r, c.want)
 		}
+	}
+}
+
+func TestWithoutAProcessNoOperationIsKnown(t *testing.T) {
+	w, f := looking(t)
+	look(t, w, f, nil, nil)
+	look(t, w, f, nil, nil)
+	if r := w.Result(); r.ReadOps != nil || r.WriteOps != nil || r.ReadBytes != nil || r.WriteBytes != nil {
+		t.Errorf("%d reads are made up", *r.ReadOps)
 	}
 }
 

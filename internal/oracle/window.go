@@ -15,7 +15,7 @@ import (
 type Snapshot struct {
 	At         time.Time
 	instances  map[int32]instance
-	statistics map[counter]int64
+	statistics map[counter]int64 // V$SYSSTAT and V$SYS_TIME_MODEL
 	waits      map[counter]int64 // V$SYSTEM_EVENT, by event
 	waited     map[counter]int64 // and how long, in microseconds
 	buckets    map[bucket]int64
@@ -47,7 +47,7 @@ type file struct {
 	number   int64
 }
 
-// Snapshot reads the cumulative views of all instances: eight queries, which the
+// Snapshot reads the cumulative views of all instances: nine queries, which the
 // database answers from memory but for the names of files.
 func (a *Admin) Snapshot(ctx context.Context) (*Snapshot, error) {
 	s := &Snapshot{
@@ -69,6 +69,7 @@ func (a *Admin) Snapshot(ctx context.Context) (*Snapshot, error) {
 		scan func(*sql.Rows) error
 	}{
 		{"sysstat", scanCounters(s.statistics)},
+		{"time_model", scanCounters(s.statistics)},
 		{"osstat", scanCounters(s.cpu)},
 		{"system_event", func(r *sql.Rows) error {
 			var c counter

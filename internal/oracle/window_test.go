@@ -50,6 +50,8 @@ func views(instances ...counted) map[string][]row {
 		add("sysstat", row{"INST_ID": c.instance, "NAME": "user commits", "VALUE": c.commits})
 		add("osstat", row{"INST_ID": c.instance, "STAT_NAME": "BUSY_TIME", "NAME": "", "VALUE": c.busy})
 		add("osstat", row{"INST_ID": c.instance, "STAT_NAME": "IDLE_TIME", "NAME": "", "VALUE": 2 * c.busy})
+		add("time_model", row{"INST_ID": c.instance, "STAT_NAME": "DB CPU", "VALUE": 1000 * c.busy})
+		add("time_model", row{"INST_ID": c.instance, "STAT_NAME": "background cpu time", "VALUE": 100 * c.busy})
 		if c.waits > 0 {
 			add("system_event", row{"INST_ID": c.instance, "EVENT": "db file sequential read", "TOTAL_WAITS": c.waits, "TIME_WAITED_MICRO": c.micros})
 			add("event_histogram", row{"INST_ID": c.instance, "EVENT": "db file sequential read", "WAIT_TIME_MICRO": 512, "WAIT_COUNT": c.below512})
@@ -105,7 +107,7 @@ func TestAWindowIsTheDifferenceOverAllInstances(t *testing.T) {
 	}
 	busy, idle := int64(7), int64(14)
 	want := runfile.OracleWindow{
-		Statistics: map[string]int64{"physical read total bytes": 3500, "user commits": 10},
+		Statistics: map[string]int64{"physical read total bytes": 3500, "user commits": 10, "DB CPU": 7000, "background cpu time": 700},
 		Events: []runfile.OracleEvent{{
 			Name: "db file sequential read", Waits: 220, Microseconds: 78000,
 			Buckets: []runfile.LatencyBucket{{BelowMicroseconds: 512, Count: 104}, {BelowMicroseconds: 1024, Count: 116}},
@@ -175,7 +177,7 @@ func TestACounterThatWentBackIsLeftOut(t *testing.T) {
 	after := before
 	after.bytes, after.commits, after.micros, after.waits, after.files = 999, 11, 29999, 150, []fileCount{{1, "Data File", 101, 29999}}
 	w := window(t, views(before), views(after))
-	if diff := cmp.Diff(map[string]int64{"user commits": 2}, w.Statistics); diff != "" {
+	if diff := cmp.Diff(map[string]int64{"user commits": 2, "DB CPU": 0, "background cpu time": 0}, w.Statistics); diff != "" {
 		t.Error(diff)
 	}
 	if w.Events != nil || w.Files != nil || w.InstanceBytes != nil {

@@ -28,6 +28,9 @@
 //	uid: N, gid: N               Windows only, 65534 by default
 //	export: PATH mount: PATH [security: MODE]
 //
+// On Windows a mount is C:\DIRECTORY, nfs://SERVER/EXPORT, SERVER:/EXPORT or
+// //SERVER/EXPORT.
+//
 // An export with its mount point and its security mode is one line. A line that
 // starts with # is a comment. Keys and the values of nfs_version and security
 // are read here in any case; Oracle's own examples use both NFSv3 and nfsv3.

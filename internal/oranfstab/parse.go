@@ -178,7 +178,7 @@ func (p *parser) takeKey(words []word) (name string, key word, colon bool, rest 
 	}
 	name = strings.ToLower(key.text)
 	if name != key.text && slices.Contains(keys(), name) {
-		p.add(CodeKeyCase, key, "keys are documented in lower case only; write %q", name)
+		p.add(CodeKeyCase, key, "the documents for Linux have keys in lower case; write %q", name)
 	}
 	return name, key, colon, rest
 }
@@ -392,7 +392,7 @@ func (p *parser) operand(key word, rest []word, next string) (value word, after 
 func (p *parser) checkExport(e exportLine) {
 	p.checkDirectory(keyExport, e.path, checkPath)
 	p.checkDirectory(keyMount, e.mount, checkMount)
-	if isWindowsPath(e.mount.text) {
+	if _, windows := windowsMount(e.mount.text); windows {
 		p.add(CodeWindowsOnly, e.mount, "mount %q is a Windows path; on other systems write the path of the kernel mount",
 			e.mount.text)
 	}

@@ -136,23 +136,25 @@ func severity(c Code) Severity {
 // is Oracle. Each says what is documented, by whom, and what is not confirmed.
 func effect(c Code) string {
 	const (
-		unseen       = "Not confirmed: no Oracle document and no working file that is known has this form."
+		unseen       = "Not confirmed: the examples in Oracle's installation guides do not have this form."
 		defaultValue = "May use the default value, ignore the file or hang at startup; which is not confirmed."
 		fallback     = "Does not find the kernel's mount and silently leaves it to the kernel NFS client " +
 			"(Oracle documentation)."
 	)
 	text, known := map[Code]string{
-		CodeByteOrderMark:     "Probably takes the mark for a part of the first key, which is then unknown; not confirmed.",
-		CodeCarriageReturn:    "May take the carriage return for a part of the value on Linux; not confirmed.",
-		CodeTab:               unseen,
-		CodeInlineComment:     unseen,
-		CodeBlankBeforeColon:  unseen,
-		CodeNoBlankAfterColon: unseen,
-		CodeNonASCIIComment:   unseen,
-		CodeKeyCase:           unseen,
-		CodeNoFinalNewline:    "May not see the last line; not confirmed.",
-		CodeNoServer:          "Finds nothing here and serves what the kernel has mounted, with NFSv3 over one path.",
-		CodeMissingPath:       "Has no address to connect to for this server; what it does then is not confirmed.",
+		CodeByteOrderMark:    "Probably takes the mark for a part of the first key, which is then unknown; not confirmed.",
+		CodeCarriageReturn:   "May take the carriage return for a part of the value on Linux; not confirmed.",
+		CodeTab:              unseen,
+		CodeInlineComment:    unseen,
+		CodeBlankBeforeColon: unseen,
+		CodeNoBlankAfterColon: "Documents a blank here; a book prints a working file that has none, so Oracle probably " +
+			"takes it, which is not confirmed.",
+		CodeNonASCIIComment: unseen,
+		CodeKeyCase: "Documents keys in lower case, and Dontroute for Windows (19c, 21c); whether it takes other cases is " +
+			"not confirmed.",
+		CodeNoFinalNewline: "May not see the last line; not confirmed.",
+		CodeNoServer:       "Finds nothing here and serves what the kernel has mounted, with NFSv3 over one path.",
+		CodeMissingPath:    "Has no address to connect to for this server; what it does then is not confirmed.",
 		CodeTooManyPaths: "Supports four per server (Oracle documentation); whether it ignores the rest or refuses the " +
 			"file is not confirmed.",
 		CodeDuplicatePath: "Opens a second channel between the same two addresses at best, which adds no bandwidth; not " +

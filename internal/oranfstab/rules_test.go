@@ -69,6 +69,7 @@ func lineCases() map[string]ruleCase {
 		"behind security":      {"nothing may stand", head + "export: /a mount: /b security: sys x\n", []string{"3:36+1 TrailingText"}},
 		"repeated version":     {"which one holds?", head + "nfs_version: nfsv3\nnfs_version: nfsv4\n" + tail, []string{"4:1+11 DuplicateKey"}},
 		"repeated dontroute":   {"in both spellings", head + "dontroute\ndonotroute\n" + tail, []string{"4:1+10 DontRouteSpelling", "4:1+10 DuplicateKey"}},
+		"Dontroute":            {"is documented so for Windows", head + "Dontroute\n" + tail, []string{"3:1+9 KeyCase"}},
 		"dontroute with colon": {"is documented bare", head + "dontroute:\n" + tail, []string{"3:1+9 DontRouteColon"}},
 	}
 }
@@ -120,6 +121,12 @@ func exportCases() map[string]ruleCase {
 		"long path":                {"V$DNFS_SERVERS ends at 1024", head + "export: /" + strings.Repeat("x", 1024) + " mount: /b\n", []string{"3:9+1025 TooLong"}},
 		"long label":               {"V$DNFS_SERVERS ends at 255", "server: " + strings.Repeat("x", 256) + "\npath: 10.0.1.1\n" + tail, []string{"1:9+256 TooLong"}},
 		"Windows mount":            {"only there", head + "export: /a mount: C:\\b\n", []string{"3:19+4 WindowsOnly"}},
+		"Windows mount, slash":     {"only there", head + "export: /a mount: C:/b\n", []string{"3:19+4 WindowsOnly"}},
+		"Windows mount, URL":       {"only there", head + "export: /a mount: nfs://nas/a\n", []string{"3:19+11 WindowsOnly"}},
+		"Windows mount, server":    {"only there", head + "export: /a mount:10.0.1.1:/a\n", []string{"3:18+11 NoBlankAfterColon", "3:18+11 WindowsOnly"}},
+		"Windows mount, share":     {"only there", head + "export: /a mount: //nas/a\nexport: /b mount: \\\\nas\\b\n", []string{"3:19+7 WindowsOnly", "4:19+7 WindowsOnly"}},
+		"two slashes, no share":    {"a slash too many", head + "export: /a mount: //b\nexport: /c mount: //\n", []string{"3:19+3 UncleanPath", "4:19+2 UncleanPath"}},
+		"a URL of something else":  {"is no mount", head + "export: /a mount: nfs:///a\nexport: /c mount: /x:/c\n", []string{"3:19+8 RelativePath", "4:19+5 BadCharacter"}},
 	}
 }
 
@@ -182,6 +189,21 @@ func TestLintFindsTheMistakeWhereItIs(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s\n%s", tc.reason, diff, tc.src)
 			}
 		})
+	}
+}
+
+// Forms that Oracle documents or that a working file has are not said to be unknown.
+func TestKnownFormsAreNotCalledUnknown(t *testing.T) {
+	for _, src := range []string{head + "Dontroute\n" + tail, head + "export:/a  mount:/a\n"} {
+		problems := Lint([]byte(src))
+		if len(problems) == 0 {
+			t.Errorf("no advice for\n%s", src)
+		}
+		for _, p := range problems {
+			if p.Effect == effect(CodeTab) || strings.Contains(p.Message, "only") {
+				t.Errorf("%s: %s %s", p.Code, p.Message, p.Effect)
+			}
+		}
 	}
 }
 

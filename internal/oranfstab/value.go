@@ -118,20 +118,33 @@ func checkPath(s string) (complaint, Code) {
 }
 
 func checkMount(s string) (complaint, Code) {
-	if isWindowsPath(s) {
-		return checkPath("/" + s[3:])
+	if path, ok := windowsMount(s); ok {
+		return checkPath("/" + path)
 	}
 	return checkPath(s)
 }
 
-// isWindowsPath reports whether s begins like C:\.
-func isWindowsPath(s string) bool {
-	return len(s) >= 3 && s[1:3] == `:\` && (s[0]|0x20) >= 'a' && (s[0]|0x20) <= 'z'
+// windowsMount returns what follows the drive or the server in the forms that a mount has on
+// Windows: C:\DIRECTORY, nfs://SERVER/EXPORT, SERVER:/EXPORT and //SERVER/EXPORT.
+func windowsMount(s string) (rest string, ok bool) {
+	s = strings.ReplaceAll(s, `\`, "/")
+	server, rest, ok := strings.Cut(s, ":/")
+	if !ok || strings.EqualFold(server, "nfs") {
+		if ok {
+			s = "/" + rest
+		}
+		if s, ok = strings.CutPrefix(s, "//"); !ok {
+			return "", false
+		}
+		server, rest, ok = strings.Cut(s, "/")
+	}
+	_, err := netip.ParseAddr(server)
+	return rest, ok && (err == nil || isHostName(server))
 }
 
 // cleaned returns the spelling that a kernel's mount table has for the path.
 func cleaned(s string) string {
-	if isWindowsPath(s) {
+	if _, windows := windowsMount(s); windows {
 		return s
 	}
 	return path.Clean(s)

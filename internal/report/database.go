@@ -214,7 +214,7 @@ func addWaits(t *doc.Table, w runfile.OracleWindow) {
 // "Instance Activity Stats" of an AWR report has it.
 func statisticTable(r runfile.Result, index int32) *doc.Table {
 	t := &doc.Table{
-		Caption: "Statistics of the database (V$SYSSTAT)",
+		Caption: "Statistics of the database (V$SYSSTAT; CPU in microseconds, V$SYS_TIME_MODEL)",
 		Columns: doc.Columns(1, 14, "Statistic", "Value", "Each second"),
 	}
 	for _, c := range r.Clients {

@@ -157,7 +157,8 @@ type ProcessLimit struct {
 // of its cumulative views.
 type OracleWindow struct {
 	Calibration *Calibration `json:"calibration,omitempty"`
-	// Statistics are from GV$SYSSTAT, by name, over all instances.
+	// Statistics are from GV$SYSSTAT, and the times of GV$SYS_TIME_MODEL in microseconds, by name, over all
+	// instances.
 	Statistics map[string]int64 `json:"statistics,omitempty"`
 	Events     []OracleEvent    `json:"events,omitempty"`
 	// TopWaits are those that foreground sessions waited for longest, without idle
@@ -247,7 +248,7 @@ type DirectNFS struct {
 	Files    []DNFSFile    `json:"files,omitempty"`
 	Channels []DNFSChannel `json:"channels,omitempty"`
 	// ReadOps, WriteOps, ReadBytes and WriteBytes are sums of GV$DNFS_STATS over
-	// the processes that lived through the window.
+	// all processes. What a process did after it was looked at last is not in them.
 	ReadOps    *int64 `json:"readOps,omitempty"`
 	WriteOps   *int64 `json:"writeOps,omitempty"`
 	ReadBytes  *int64 `json:"readBytes,omitempty"`

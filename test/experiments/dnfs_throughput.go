@@ -58,7 +58,7 @@ func scanned(megabytesPerSecond int64, channels []string) runfile.Repetition {
 	w := &runfile.OracleWindow{
 		ServiceTimeUnit: runfile.UnitMicroseconds,
 		Statistics: map[string]int64{
-			"physical read total bytes": bytes, "physical reads": bytes / 8192, "physical reads direct": bytes/8192 - 1000, "CPU used by this session": 12_000,
+			"physical read total bytes": bytes, "physical reads": bytes / 8192, "physical reads direct": bytes/8192 - 1000, "DB CPU": 120_000_000,
 		},
 		Events: []runfile.OracleEvent{{Name: "direct path read", Waits: 900_000, Microseconds: 7_200_000_000}, {Name: "db file scattered read", Waits: 12, Microseconds: 9_000}},
 		Files: []runfile.OracleFile{{

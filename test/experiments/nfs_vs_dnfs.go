@@ -112,7 +112,7 @@ func rampStep(users, round int32, reads int64) runfile.Repetition {
 	rep.Step = &runfile.Step{Kind: runfile.StepUsers, Users: users, Round: round}
 	rep.Read = &runfile.Ops{Count: reads, Bytes: bytes}
 	rep.Oracle = &runfile.OracleWindow{
-		Statistics: map[string]int64{"physical read total bytes": bytes, "CPU used by this session": 3_000},
+		Statistics: map[string]int64{"physical read total bytes": bytes, "DB CPU": 30_000_000},
 		Files: []runfile.OracleFile{{
 			Number: 5, Type: "Data File", AccessMethod: "DNFS_LIB", AsynchIO: "ASYNC_ON", SmallReads: reads, SmallReadMegabyte: bytes >> 20,
 		}},

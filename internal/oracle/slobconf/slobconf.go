@@ -98,7 +98,7 @@ type Tables struct {
 	Obfuscate                         bool
 }
 
-// Tables reads the sizes. It fails on a value that SLOB itself would refuse.
+// Tables reads the sizes. It fails on a value that is out of bounds, and on one that cannot be read.
 func (c Conf) Tables() (Tables, error) {
 	w := writer{conf: c}
 	var t Tables
@@ -167,7 +167,7 @@ func keys() []key {
 }
 
 // YAML writes the configuration as a fragment of the spec of an NFSBenchmark.
-// It fails on a value that SLOB itself would refuse.
+// It fails on a value that is out of bounds, and on one that cannot be read.
 func (c Conf) YAML() (string, error) {
 	w := writer{conf: c}
 	w.line("# From a slob.conf. Put it below spec of an NFSBenchmark.")
@@ -200,7 +200,7 @@ func (c Conf) YAML() (string, error) {
 type writer struct {
 	conf     Conf
 	out      strings.Builder
-	problems []string // what SLOB would refuse
+	problems []string // values out of bounds, and those that cannot be read
 	scan     bool     // FullTableScan
 }
 

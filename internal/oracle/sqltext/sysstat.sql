@@ -23,7 +23,6 @@ WHERE name IN (
     'redo writes',
     'session logical reads',
     'execute count',
-    'user commits',
-    'CPU used by this session'
+    'user commits'
 )
 ORDER BY inst_id, name

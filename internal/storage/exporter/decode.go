@@ -39,6 +39,10 @@ func decode(body []byte) (reading, error) {
 			"metric in it cannot be read)"))
 	}
 	all := families(parsed)
+	if all.ofSeveral() {
+		return reading{}, storage.Permanent(errors.New("the page has counters of several servers, as that of a federation " +
+			"has: name the exporter of each server itself"))
+	}
 	var r reading
 	r.processors(all)
 	for _, m := range all["node_boot_time_seconds"].GetMetric() {
@@ -59,6 +63,32 @@ func decode(body []byte) (reading, error) {
 			"of node_exporter nor nfs_requests_total of NFS-Ganesha (which needs Enable_Dynamic_Metrics)"))
 	}
 	return r, nil
+}
+
+// ofSeveral reports whether two metrics differ in nothing but where they were read: their sum would
+// be that of two servers, and of two boot times the last would count.
+func (f families) ofSeveral() bool {
+	for _, name := range []string{
+		"node_boot_time_seconds", "node_cpu_seconds_total", "node_nfsd_requests_total", "node_nfsd_disk_bytes_read_total",
+		"node_nfsd_disk_bytes_written_total", "nfs_requests_total", "nfs_bytes_sent_total", "nfs_bytes_received_total",
+	} {
+		seen := map[string]bool{}
+		for _, m := range f[name].GetMetric() {
+			var own []string
+			for _, l := range m.GetLabel() {
+				if l.GetName() != "instance" && l.GetName() != "job" {
+					own = append(own, l.GetName()+"="+l.GetValue())
+				}
+			}
+			slices.Sort(own)
+			key := strings.Join(own, "\x00")
+			if seen[key] {
+				return true
+			}
+			seen[key] = true
+		}
+	}
+	return false
 }
 
 // processors sums the busy time: all but idle and waiting for I/O, as everywhere here. Time

@@ -1,6 +1,9 @@
 package exporter
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // A processor that waits for a disk could do something else: it is idle.
 func TestAProcessorThatWaitsForADiskIsNotBusy(t *testing.T) {
@@ -15,5 +18,19 @@ node_cpu_seconds_total{cpu="1",mode="user"} 4
 	}
 	if r.cpuSeconds == nil || *r.cpuSeconds != 34 || r.cores == nil || *r.cores != 2 {
 		t.Errorf("busy for %v s, %v cores; want 34 s of 2", r.cpuSeconds, r.cores)
+	}
+}
+
+func TestAPageOfSeveralServersIsRefused(t *testing.T) {
+	for _, page := range []string{
+		"node_boot_time_seconds{instance=\"a\"} 1e9\nnode_boot_time_seconds{instance=\"b\"} 1.5e9\n",
+		"node_nfsd_requests_total{proto=\"3\",method=\"Read\",instance=\"a\",job=\"x\"} 5\n" +
+			"node_nfsd_requests_total{method=\"Read\",proto=\"3\",instance=\"b\",job=\"x\"} 7\n",
+		"nfs_requests_total{operation=\"read\"} 5\nnfs_requests_total{operation=\"read\"} 7\n",
+	} {
+		page += "node_cpu_seconds_total{cpu=\"0\",mode=\"user\"} 4\n"
+		if r, err := decode([]byte(page)); err == nil || !strings.Contains(err.Error(), "several servers") {
+			t.Errorf("%+v, %v of\n%s", r, err, page)
+		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"reflect"
 	"strconv"
 	"time"
 
@@ -96,13 +97,16 @@ func (s *Source) Sample(ctx context.Context) (storage.Snapshot, error) {
 	if err != nil {
 		return storage.Snapshot{}, fmt.Errorf("sample %s: %w", s.name, err)
 	}
-	batch := batchOf(points)
+	batch, err := batchOf(points)
 	if len(batch.Total) == 0 && !question.Since.IsZero() {
 		// Not even the second that it reported before: its clock went back, or its memory.
 		if points, err = s.performance(ctx, s.src.Volume, time.Time{}); err != nil {
 			return storage.Snapshot{}, fmt.Errorf("sample %s: %w", s.name, err)
 		}
-		batch = batchOf(points)
+		batch, err = batchOf(points)
+	}
+	if err != nil {
+		return storage.Snapshot{}, fmt.Errorf("sample %s: %w", s.name, err)
 	}
 	if len(batch.Total) == 0 {
 		return storage.Snapshot{}, fmt.Errorf("sample %s: the array tells no performance of it", s.name)
@@ -125,12 +129,24 @@ func (s *Source) performance(ctx context.Context, fileSystem string, since time.
 	return list[performance](ctx, s, path, q)
 }
 
-func batchOf(points []performance) integrate.Batch {
+// batchOf refuses two readings of one second that differ: they are of two arrays or file systems, and
+// only one of them would count.
+func batchOf(points []performance) (integrate.Batch, error) {
 	var b integrate.Batch
+	seen := map[int64]performance{}
 	for _, p := range points {
 		if p.Time == nil || *p.Time <= 0 || *p.Time > maxMillis {
 			continue
 		}
+		first, again := seen[*p.Time]
+		switch {
+		case again && !reflect.DeepEqual(first, p):
+			return integrate.Batch{}, errors.New("the array gives two different readings of one second: they are of several " +
+				"arrays or file systems")
+		case again:
+			continue
+		}
+		seen[*p.Time] = p
 		b.Total = append(b.Total, integrate.Rates{
 			Time:    time.UnixMilli(*p.Time).UTC(),
 			ReadOps: p.ReadsPerSec, WriteOps: p.WritesPerSec, OtherOps: p.OthersPerSec,
@@ -138,7 +154,7 @@ func batchOf(points []performance) integrate.Batch {
 			ReadLatency: p.UsecPerReadOp, WriteLatency: p.UsecPerWriteOp,
 		})
 	}
-	return b
+	return b, nil
 }
 
 const (

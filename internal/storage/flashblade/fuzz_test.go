@@ -26,7 +26,8 @@ func FuzzDecodePerformance(f *testing.F) {
 			if err != nil {
 				return
 			}
-			s := integrate.New(time.Unix(0, 0), bridge).Ask().Answer(batchOf(points))
+			batch, _ := batchOf(points)
+			s := integrate.New(time.Unix(0, 0), bridge).Ask().Answer(batch)
 			if _, err := s.Time.MarshalText(); err != nil {
 				t.Fatal(err)
 			}

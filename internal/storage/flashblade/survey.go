@@ -159,11 +159,12 @@ func (v *survey) clock(ctx context.Context) error {
 	asked := v.now()
 	points, err := v.performance(ctx, v.fs.Name, time.Time{})
 	middle := asked.Add(v.now().Sub(asked) / 2)
-	if batch := batchOf(points); len(batch.Total) > 0 {
+	batch, differ := batchOf(points)
+	if len(batch.Total) > 0 {
 		newest := slices.MaxFunc(batch.Total, func(a, b integrate.Rates) int { return a.Time.Compare(b.Time) })
 		v.out.ClockOffsetMilliseconds = new(newest.Time.Sub(middle).Milliseconds())
 	}
-	return v.try("operations, bytes and latencies of the file system", "/file-systems/performance", err)
+	return v.try("operations, bytes and latencies of the file system", "/file-systems/performance", cmp.Or(err, differ))
 }
 
 func (v *survey) blades(ctx context.Context) error {

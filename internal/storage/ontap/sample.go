@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"time"
 
@@ -225,7 +226,25 @@ func snapshot(r readings) (storage.Snapshot, error) {
 		snap.Paths = append(snap.Paths, p)
 	}
 	slices.SortFunc(snap.Paths, func(a, b storage.PathCounters) int { return cmp.Compare(a.Address, b.Address) })
+	snap.Paths = onePerAddress(snap.Paths)
 	return snap, nil
+}
+
+// onePerAddress joins the LIFs of one address, of which ONTAP lists several in different IPspaces, or
+// one twice while it moves. Nothing tells which of them the load uses: where they differ, neither their
+// counters nor their node are known.
+func onePerAddress(paths []storage.PathCounters) []storage.PathCounters {
+	var out []storage.PathCounters
+	for _, p := range paths {
+		last := len(out) - 1
+		switch {
+		case last < 0 || out[last].Address != p.Address:
+			out = append(out, p)
+		case !reflect.DeepEqual(out[last], p):
+			out[last] = storage.PathCounters{Address: p.Address}
+		}
+	}
+	return out
 }
 
 // clientsEvery is how often ONTAP is asked who uses the volume. It keeps that for

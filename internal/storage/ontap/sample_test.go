@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nfsbench/nfsbench/internal/storage"
+	"github.com/nfsbench/nfsbench/internal/storage/ontap"
 	"github.com/nfsbench/nfsbench/internal/storage/rest"
 )
 
@@ -49,6 +50,21 @@ func TestASampleHoldsVolumeNodesAndLIFs(t *testing.T) {
 	for _, r := range a.requests("/api/storage/volumes/" + uuid) {
 		if strings.Contains(r, "statistics,") || strings.HasSuffix(r, "statistics") {
 			t.Errorf("all of the statistics are asked for: %s", r)
+		}
+	}
+}
+
+func TestLIFsOfOneAddressAreNotMixed(t *testing.T) {
+	t.Parallel()
+	const volume = `{"name":"v","statistics":{"timestamp":"2026-11-01T10:00:00Z","status":"ok"}}`
+	lif := func(node string, read int) string {
+		return fmt.Sprintf(`{"name":"l","ip":{"address":"10.0.0.1"},"location":{"node":{"name":%q}},`+
+			`"statistics":{"status":"ok","throughput_raw":{"read":%d,"write":1}}}`, node, read)
+	}
+	for second, known := range map[string]bool{lif("n1", 7): true, lif("n2", 7): false, lif("n1", 9): false} {
+		s, err := ontap.Decode([]byte(volume), []byte(`{}`), []byte(`{"records":[`+lif("n1", 7)+`,`+second+`]}`))
+		if err != nil || len(s.Paths) != 1 || (s.Paths[0].ReadBytes != nil) != known || (s.Paths[0].Node != "") != known {
+			t.Errorf("with %s: %+v, %v", second, s.Paths, err)
 		}
 	}
 }

@@ -120,7 +120,11 @@ func (s *Source) aggregates(ctx context.Context) (map[string]string, error) {
 	}
 	owners := make(map[string]string, len(all))
 	for _, a := range all {
-		owners[a.Name] = a.Node.Name
+		node := a.Node.Name
+		if other, again := owners[a.Name]; again && other != node {
+			node = "" // it moved while ONTAP listed it
+		}
+		owners[a.Name] = node
 	}
 	return owners, nil
 }

@@ -284,6 +284,7 @@ func (i *Instance) entry(name string) entry {
 		"set_parameter":       {i.setParameter, rightViews},
 		"sysstat":             {simple(i.stats.systemRows), rightViews},
 		"system_event":        {simple(i.stats.eventRows), rightViews},
+		"time_model":          {simple(i.stats.timeRows), rightViews},
 		"version":             {simple(i.versionRows), rightNone},
 		"version_full":        {simple(i.versionRows), rightNone},
 		"awr_check":           {i.awrCheck, rightViews},

@@ -209,7 +209,6 @@ func (i *Instance) provoke() {
 type processors struct {
 	mu   sync.Mutex
 	free time.Time // when the next may be used
-	used atomic.Int64
 }
 
 // compute spends the processor time of blocks. With a quota it waits for its turn, as in a cgroup.
@@ -234,9 +233,7 @@ func (i *Instance) compute(ctx context.Context, blocks int64) error {
 	for began := i.now(); i.now().Sub(began) < need; {
 		_ = rand.Int64()
 	}
-	used := i.processors.used.Add(int64(need))
-	hundredths := used/int64(10*time.Millisecond) - (used-int64(need))/int64(10*time.Millisecond)
-	i.stats.add(map[string]int64{"CPU used by this session": hundredths})
+	i.stats.add(map[string]int64{"DB CPU": need.Microseconds()})
 	return nil
 }
 

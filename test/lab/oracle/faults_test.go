@@ -36,7 +36,7 @@ func TestFaultsChangeWhatIsCounted(t *testing.T) {
 			return d["waits of class Other"] == 3
 		}},
 		"processor time": {standin.Faults{BlockCPU: time.Millisecond}, 2, func(d map[string]int64) bool {
-			return d["CPU used by this session"] == 12 // hundredths
+			return d["DB CPU"] == 128_000
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

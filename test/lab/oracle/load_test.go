@@ -79,6 +79,9 @@ func counters(t *testing.T, db *sql.DB) map[string]int64 {
 	for _, r := range query(t, db, "sysstat") {
 		all[r["NAME"].(string)] = r["VALUE"].(int64)
 	}
+	for _, r := range query(t, db, "time_model") {
+		all[r["STAT_NAME"].(string)] = r["VALUE"].(int64)
+	}
 	for _, r := range query(t, db, "system_event") {
 		all[r["EVENT"].(string)] = r["TOTAL_WAITS"].(int64)
 	}

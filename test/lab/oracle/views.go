@@ -420,22 +420,31 @@ func (s *statistics) committed(size, bytes int, wrote, waited time.Duration) {
 
 // systemRows are V$SYSSTAT: statistics that exist have a row even at zero.
 func (s *statistics) systemRows() []row {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var rows []row
-	for _, name := range []string{
-		"CPU used by this session", "execute count", "physical read IO requests", "physical read bytes",
+	return s.rows("name",
+		"execute count", "physical read IO requests", "physical read bytes",
 		"physical read total IO requests", "physical read total bytes", "physical read total multi block requests",
 		"physical reads", "physical reads cache", "physical reads direct", "physical write IO requests",
 		"physical write bytes", "physical write total IO requests", "physical write total bytes", "physical writes",
 		"redo size", "redo writes", "session logical reads", "user commits",
-	} {
+	)
+}
+
+// timeRows are V$SYS_TIME_MODEL, in microseconds.
+func (s *statistics) timeRows() []row {
+	return s.rows("stat_name", "DB CPU", "background cpu time")
+}
+
+func (s *statistics) rows(column string, names ...string) []row {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var rows []row
+	for _, name := range names {
 		own := s.system[name]
 		for n, other := range s.others {
 			own -= other[name]
-			rows = append(rows, row{"inst_id": int64(n + 2), "name": name, "value": other[name]})
+			rows = append(rows, row{"inst_id": int64(n + 2), column: name, "value": other[name]})
 		}
-		rows = append(rows, row{"inst_id": int64(1), "name": name, "value": own})
+		rows = append(rows, row{"inst_id": int64(1), column: name, "value": own})
 	}
 	return rows
 }

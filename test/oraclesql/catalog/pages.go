@@ -76,6 +76,11 @@ func Pages() map[string][]Page {
 			{"12.2", "9.98 V$SYSSTAT", r122 + "V-SYSSTAT.htm", all},
 			{"21", "10.97 V$SYSSTAT", r21 + "V-SYSSTAT.html", all},
 		},
+		"V$SYS_TIME_MODEL": {
+			{"12.2", "9.93 V$SYS_TIME_MODEL", r122 + "V-SYS_TIME_MODEL.htm", all},
+			{"18", "9.94 V$SYS_TIME_MODEL", english + "18/refrn/V-SYS_TIME_MODEL.html", all},
+			{"23ai", "10.108 V$SYS_TIME_MODEL", r23early + "V-SYS_TIME_MODEL.html", all},
+		},
 		"V$OSSTAT": {{"12.2", "8.104 V$OSSTAT", r122 + "V-OSSTAT.htm", all}},
 		"V$SYSTEM_EVENT": {
 			{"12.1", "9.98 V$SYSTEM_EVENT", r121 + "65909323-09BD-48D1-B573-FF64BFA82C9A.htm", all},
