@@ -103,22 +103,22 @@ func TestTheMountBesideOraclesDirectNFSIsWatched(t *testing.T) {
 
 // TestTheMountOfTheRedoLogsCountsToo, once where the two exports are one file system.
 func TestTheMountOfTheRedoLogsCountsToo(t *testing.T) {
-	const xprt = "\txprt: tcp 0 0 1 0 0 7 7 0 0 0\n"
+	const rest = "\txprt: tcp 0 0 1 0 0 7 7 0 0 0\n\tper-op statistics\n READ: 3 5 0 0\n"
 	for name, c := range map[string]struct {
-		device string
-		want   int64
-	}{"another file system": {"0:10", 5 + 50}, "the same": {"0:9", 5}} {
+		device      string
+		want, again int64
+	}{"another file system": {"0:10", 5 + 50, 2 + 2}, "the same": {"0:9", 5, 2}} {
 		m := machine()
 		m["proc/self/mountinfo"] = file("1 0 8:1 / / rw - ext4 /dev/sda rw\n2 1 0:9 / /data rw - nfs s:/p rw\n3 1 " + c.device + " / /redo rw - nfs s:/r rw\n")
-		m["proc/self/mountstats"] = file("device s:/p mounted on /data with fstype nfs statvers=1.1\n\tbytes: 1 2 3 4 5 6 7 8\n" + xprt +
-			"device s:/r mounted on /redo with fstype nfs statvers=1.1\n\tbytes: 10 20 30 40 50 60 70 80\n" + xprt)
+		m["proc/self/mountstats"] = file("device s:/p mounted on /data with fstype nfs statvers=1.1\n\tbytes: 1 2 3 4 5 6 7 8\n" + rest +
+			"device s:/r mounted on /redo with fstype nfs statvers=1.1\n\tbytes: 10 20 30 40 50 60 70 80\n" + rest)
 		h := newHostReader(Options{Root: m, Plan: runfile.Plan{
 			Engine:   runfile.Engine{Client: runfile.ClientKernel, MountPath: "/data"},
 			Database: &runfile.Database{Kind: runfile.DatabaseContainer, RedoDirectory: "/redo"},
 		}}, func(source string, err error) { t.Errorf("%s: %v", source, err) })
 		for range 2 { // where the mounts are is asked once
-			if got := h.sample(day).Mount; got == nil || got.ServerReadBytes != c.want || len(got.Transports) != 1 {
-				t.Errorf("%s: %+v, want %d bytes read", name, got, c.want)
+			if got := h.sample(day).Mount; got == nil || got.ServerReadBytes != c.want || got.Retransmits != c.again || len(got.Transports) != 1 {
+				t.Errorf("%s: %+v, want %d bytes read and %d calls sent again", name, got, c.want, c.again)
 			}
 		}
 	}

@@ -149,6 +149,7 @@ func (h *hostReader) mount() (*runfile.MountCounters, error) {
 		for i, field := range mountFields(sum) {
 			*field += *more[i]
 		}
+		sum.Retransmits += m.Counters.Retransmits
 	}
 	return sum, nil
 }
