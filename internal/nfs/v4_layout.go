@@ -48,6 +48,9 @@ type layoutsV4 struct {
 	servers []*dataServer
 	devices map[v4.DeviceID]*deviceV4
 	changes int // counts the notifications of changed devices
+	// returning counts the recalls of more than a file whose last LAYOUTRETURN is not answered.
+	// Nothing is asked for meanwhile: that call returns all layouts, new ones included.
+	returning int
 
 	life context.Context // until close
 	stop context.CancelFunc
@@ -170,6 +173,9 @@ func (l *layoutsV4) within(d time.Duration) (context.Context, context.CancelFunc
 func (f *layoutV4) due() bool {
 	f.all.mu.Lock()
 	defer f.all.mu.Unlock()
+	if f.all.returning > 0 {
+		return false
+	}
 	if f.skip > 0 {
 		f.skip--
 		return false
@@ -347,6 +353,9 @@ func (l *layoutsV4) ask(ctx context.Context, f *layoutV4) (ask *v4.LayoutGet, re
 	c := &callV4{ops: []v4.Operation{&v4.PutFH{Handle: f.handle}, ask}, before: func() (err error) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
+		if l.returning > 0 {
+			return errors.New("the server takes all layouts back")
+		}
 		if ask.StateID, err = f.stateID(); err == nil {
 			f.asking = true
 		}
@@ -628,6 +637,9 @@ func (l *layoutsV4) recall(call *v4.CBLayoutRecall) v4.Status {
 		return v4.ErrNoMatchingLayout
 	}
 	l.recalled.Add(int64(len(gone)))
+	if call.Extent != v4.LayoutOfFile {
+		l.returning++
+	}
 	for _, f := range gone {
 		f.drop()
 		if f.recalls++; call.Extent == v4.LayoutOfFile {
@@ -656,6 +668,11 @@ func (l *layoutsV4) returnRecalled(gone []*layoutV4, call *v4.CBLayoutRecall) {
 	if call.Extent == v4.LayoutOfFile {
 		return
 	}
+	defer func() {
+		l.mu.Lock()
+		l.returning--
+		l.mu.Unlock()
+	}()
 	// One more return says that all is done (RFC 8881 section 18.44.3).
 	last := &v4.LayoutReturn{Type: v4.LayoutFiles, IOMode: v4.IOModeAny, Extent: call.Extent}
 	ops := []v4.Operation{last}

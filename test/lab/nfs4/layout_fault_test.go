@@ -227,6 +227,13 @@ func TestADataServerMayFailAtFirst(t *testing.T) {
 	x.ends(t)
 }
 
+// after is closed when a time is over.
+func after(d time.Duration) <-chan struct{} {
+	over := make(chan struct{})
+	time.AfterFunc(d, func() { close(over) })
+	return over
+}
+
 func TestRecalledLayoutsAreReturnedAndTakenAgain(t *testing.T) {
 	for name, recall := range map[string]func(x *checked) error{
 		"of a file": func(x *checked) error { _, err := x.RecallLayouts("data"); return err },
@@ -246,6 +253,9 @@ func TestRecalledLayoutsAreReturnedAndTakenAgain(t *testing.T) {
 						mu.Lock()
 						returns = append(returns, *r)
 						mu.Unlock()
+						if r.Extent != v4.LayoutOfFile {
+							a.Hold = after(100 * time.Millisecond) // a layout that is asked for too early is lost
+						}
 					}
 				}
 				return a
