@@ -22,7 +22,7 @@ func fields(c storage.Counters) map[string]*uint64 {
 func wellFormed(t *testing.T, s Subject) {
 	t.Helper()
 	s.Work(t)
-	got := sample(t, s.Source)
+	got := Sample(t, s.Source)
 	if s.Source.Name() == "" {
 		t.Error("a source needs a name")
 	}

@@ -45,7 +45,8 @@ func Run(t *testing.T, start func(t *testing.T) Subject) {
 	}
 }
 
-func sample(t *testing.T, s storage.Source) storage.Snapshot {
+// Sample takes a sample of a source, which must not fail.
+func Sample(t *testing.T, s storage.Source) storage.Snapshot {
 	t.Helper()
 	got, err := s.Sample(t.Context())
 	if err != nil {
@@ -56,9 +57,9 @@ func sample(t *testing.T, s storage.Source) storage.Snapshot {
 
 func grows(t *testing.T, s Subject) {
 	t.Helper()
-	before := sample(t, s.Source)
+	before := Sample(t, s.Source)
 	s.Work(t)
-	after := sample(t, s.Source)
+	after := Sample(t, s.Source)
 	if after.Epoch != before.Epoch {
 		t.Fatalf("the epoch changed from %q to %q without a restart", before.Epoch, after.Epoch)
 	}
@@ -98,7 +99,7 @@ func cancelled(t *testing.T, s Subject) {
 func owned(t *testing.T, s Subject) {
 	t.Helper()
 	s.Work(t)
-	first, second := sample(t, s.Source), sample(t, s.Source)
+	first, second := Sample(t, s.Source), Sample(t, s.Source)
 	before, after := map[uintptr]string{}, map[uintptr]string{}
 	pointers(reflect.ValueOf(first), "first", before)
 	pointers(reflect.ValueOf(second), "second", after)
@@ -117,9 +118,9 @@ func restarts(t *testing.T, s Subject) {
 		return
 	}
 	s.Work(t)
-	before := sample(t, s.Source)
+	before := Sample(t, s.Source)
 	s.Restart(t)
-	after := sample(t, s.Source)
+	after := Sample(t, s.Source)
 	if after.Epoch == before.Epoch {
 		t.Errorf("the epoch is still %q: differences across the restart would be believed", after.Epoch)
 	}
@@ -140,5 +141,5 @@ func recovers(t *testing.T, s Subject) {
 		noSecret(t, "the error", err.Error(), s.Secrets)
 	}
 	s.Mend(t)
-	sample(t, s.Source)
+	Sample(t, s.Source)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/storage"
 	"github.com/nfsbench/nfsbench/internal/storage/exporter"
 	"github.com/nfsbench/nfsbench/internal/storage/rest"
+	"github.com/nfsbench/nfsbench/test/storagetest"
 )
 
 func source(t *testing.T, nodes ...runfile.SourceNode) *exporter.Source {
@@ -25,15 +26,6 @@ func source(t *testing.T, nodes ...runfile.SourceNode) *exporter.Source {
 		t.Fatal(err)
 	}
 	return s
-}
-
-func sample(t *testing.T, s storage.Source) storage.Snapshot {
-	t.Helper()
-	got, err := s.Sample(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return got
 }
 
 func serve(t *testing.T, handler http.HandlerFunc) runfile.SourceNode {
@@ -66,7 +58,7 @@ nfs_latency_ms_count{operation="read"} 40
 `
 
 func TestGaneshaIsUnderstood(t *testing.T) {
-	got := sample(t, source(t, serve(t, page(ganesha))))
+	got := storagetest.Sample(t, source(t, serve(t, page(ganesha))))
 	want := storage.Counters{ReadOps: new(uint64(40)), WriteOps: new(uint64(0)), OtherOps: new(uint64(3)), ReadBytes: new(uint64(327680)), WrittenBytes: new(uint64(81920))}
 	if diff := cmp.Diff(want, got.Total); diff != "" {
 		t.Errorf("total (-want +got):\n%s", diff)
@@ -75,7 +67,7 @@ func TestGaneshaIsUnderstood(t *testing.T) {
 		t.Errorf("it tells no processors: %+v", got.Nodes[0])
 	}
 	older := strings.ReplaceAll(strings.ReplaceAll(ganesha, `operation="read"`, `operation="NFS3_READ"`), "nfs_bytes_received_total", "nfs_bytes_receeived_total")
-	got = sample(t, source(t, serve(t, page(older))))
+	got = storagetest.Sample(t, source(t, serve(t, page(older))))
 	if got.Total.ReadOps == nil || *got.Total.ReadOps != 40 || got.Total.ReadBytes != nil {
 		t.Errorf("names differ by build: what is not there is not known: %+v", got.Total)
 	}
@@ -101,7 +93,7 @@ func TestWritesThatOldNodeExportersMiscount(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, sample(t, source(t, serve(t, page(tc.page)))).Total.WriteOps); diff != "" {
+			if diff := cmp.Diff(tc.want, storagetest.Sample(t, source(t, serve(t, page(tc.page)))).Total.WriteOps); diff != "" {
 				t.Errorf("%s:\n%s", tc.reason, diff)
 			}
 		})
@@ -113,7 +105,7 @@ func TestFileHandlesAreNoOperations(t *testing.T) {
 	for _, method := range []string{"Read", "Write", "PutFH", "GetFH", "SaveFH", "RestoreFH", "GetAttr"} {
 		text += `node_nfsd_requests_total{method="` + method + `",proto="4"} 10` + "\n"
 	}
-	if c := sample(t, source(t, serve(t, page(text)))).Total; c.OtherOps == nil || *c.OtherOps != 10 {
+	if c := storagetest.Sample(t, source(t, serve(t, page(text)))).Total; c.OtherOps == nil || *c.OtherOps != 10 {
 		t.Errorf("they come with each operation of NFSv4: %+v", c)
 	}
 }
@@ -130,7 +122,7 @@ func TestOnlyWhatIsReadIsAskedFor(t *testing.T) {
 		page(ganesha)(w, r)
 	}))
 	for range 2 {
-		sample(t, s)
+		storagetest.Sample(t, s)
 	}
 	choice := "collect[]=cpu&collect[]=nfsd&collect[]=stat"
 	if diff := cmp.Diff([]string{choice, "", ""}, asked); diff != "" {
@@ -141,13 +133,13 @@ func TestOnlyWhatIsReadIsAskedFor(t *testing.T) {
 func TestABootIsANewEpochAndAClockThatIsSetIsNot(t *testing.T) {
 	boot := "1790000000"
 	s := source(t, serve(t, func(w http.ResponseWriter, r *http.Request) { page(ganesha+"node_boot_time_seconds "+boot+"\n")(w, r) }))
-	first := sample(t, s).Epoch
+	first := storagetest.Sample(t, s).Epoch
 	boot = "1790000001.5"
-	if e := sample(t, s).Epoch; e != first || e != "a 1790000000" {
+	if e := storagetest.Sample(t, s).Epoch; e != first || e != "a 1790000000" {
 		t.Errorf("epoch %q after %q: the kernel computes the boot time anew with each correction of its clock", e, first)
 	}
 	boot = "1790000100"
-	if e := sample(t, s).Epoch; e == first {
+	if e := storagetest.Sample(t, s).Epoch; e == first {
 		t.Errorf("epoch %q: it booted", e)
 	}
 }

@@ -129,7 +129,7 @@ func (s *Source) performance(ctx context.Context, fileSystem string, since time.
 	return list[performance](ctx, s, path, q)
 }
 
-// batchOf refuses two readings of one second that differ: they are of two arrays or file systems, and
+// batchOf refuses two different readings of one second. They describe two arrays or file systems, and
 // only one of them would count.
 func batchOf(points []performance) (integrate.Batch, error) {
 	var b integrate.Batch
@@ -141,8 +141,8 @@ func batchOf(points []performance) (integrate.Batch, error) {
 		first, again := seen[*p.Time]
 		switch {
 		case again && !reflect.DeepEqual(first, p):
-			return integrate.Batch{}, errors.New("the array gives two different readings of one second: they are of several " +
-				"arrays or file systems")
+			return integrate.Batch{}, errors.New("the array gives two different readings of one second, so they describe " +
+				"several arrays or file systems")
 		case again:
 			continue
 		}

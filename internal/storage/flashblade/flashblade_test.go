@@ -50,15 +50,6 @@ func sourceWith(t *testing.T, a *standin.Standin, volume string, cred rest.Crede
 	return s
 }
 
-func sample(t *testing.T, s storage.Source) storage.Snapshot {
-	t.Helper()
-	got, err := s.Sample(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return got
-}
-
 func TestTheFlashBladeSourceKeepsTheContract(t *testing.T) {
 	t.Parallel()
 	for _, volume := range []string{"", "fs1"} {
@@ -96,13 +87,13 @@ func TestEverySecondIsCountedOnce(t *testing.T) {
 	t.Parallel()
 	a := start(t)
 	s := source(t, a, "fs1")
-	first := sample(t, s)
+	first := storagetest.Sample(t, s)
 	a.Pass(3, load)
 	a.Pass(2, standin.Second{Reads: 1})
-	sample(t, s)
-	sample(t, s) // nothing happened since
+	storagetest.Sample(t, s)
+	storagetest.Sample(t, s) // nothing happened since
 	a.Pass(4, load)
-	got := sample(t, s)
+	got := storagetest.Sample(t, s)
 	want := storage.Counters{
 		ReadOps: new(uint64(7002)), WriteOps: new(uint64(700)), OtherOps: new(uint64(70)), ReadBytes: new(uint64(7 * 8192000)), WrittenBytes: new(uint64(7 * 819200)),
 		ReadMicroseconds: new(uint64(7 * 250000)), WriteMicroseconds: new(uint64(7 * 50000)),
@@ -125,14 +116,14 @@ func TestALongOutageIsFilledFromTheHistoryOfTheArray(t *testing.T) {
 	t.Parallel()
 	a := start(t)
 	s := source(t, a, "fs1")
-	first := sample(t, s)
+	first := storagetest.Sample(t, s)
 	a.Pass(300, load)
-	if got := sample(t, s); got.Epoch != first.Epoch || *got.Total.ReadOps != 300000 {
+	if got := storagetest.Sample(t, s); got.Epoch != first.Epoch || *got.Total.ReadOps != 300000 {
 		t.Errorf("epoch %q after %q, %d reads", got.Epoch, first.Epoch, *got.Total.ReadOps)
 	}
 	a.Pass(60, load)
 	a.Forget(50*time.Second, 10*time.Second)
-	if got := sample(t, s); got.Epoch == first.Epoch || *got.Total.ReadOps != 9000 {
+	if got := storagetest.Sample(t, s); got.Epoch == first.Epoch || *got.Total.ReadOps != 9000 {
 		t.Errorf("what the array has lost is not made up: epoch %q, %d reads", got.Epoch, *got.Total.ReadOps)
 	}
 }
@@ -141,11 +132,11 @@ func TestTheClockOfTheArrayMayBeSetBack(t *testing.T) {
 	t.Parallel()
 	a := start(t)
 	s := source(t, a, "fs1")
-	first := sample(t, s)
+	first := storagetest.Sample(t, s)
 	a.SetClock(began.Add(-time.Hour))
-	sample(t, s)
+	storagetest.Sample(t, s)
 	a.Pass(2, load)
-	if got := sample(t, s); got.Epoch == first.Epoch || *got.Total.ReadOps != 2000 {
+	if got := storagetest.Sample(t, s); got.Epoch == first.Epoch || *got.Total.ReadOps != 2000 {
 		t.Errorf("epoch %q, %d reads", got.Epoch, *got.Total.ReadOps)
 	}
 }
@@ -154,7 +145,7 @@ func TestSessionsThatEndAreBegunAgainOnce(t *testing.T) {
 	t.Parallel()
 	a := start(t)
 	s := source(t, a, "fs1")
-	sample(t, s)
+	storagetest.Sample(t, s)
 	a.Expire()
 	var all sync.WaitGroup
 	for range 8 {
@@ -171,7 +162,7 @@ func TestSessionsThatEndAreBegunAgainOnce(t *testing.T) {
 	if err := s.Close(); err != nil || a.Sessions() != 0 {
 		t.Errorf("close: %v, %d sessions left", err, a.Sessions())
 	}
-	sample(t, s)
+	storagetest.Sample(t, s)
 }
 
 func TestATokenThatWasExchangedIsReadAgain(t *testing.T) {
@@ -189,14 +180,14 @@ func TestATokenThatWasExchangedIsReadAgain(t *testing.T) {
 	}
 	a := start(t)
 	s := sourceWith(t, a, "fs1", cred)
-	sample(t, s)
+	storagetest.Sample(t, s)
 	a.SetToken("T-second")
 	_, err = s.Sample(t.Context())
 	if err == nil || !storage.IsPermanent(err) || rest.Reason(err) != runfile.SurveyRefused {
 		t.Errorf("the old token is refused: %v", err)
 	}
 	write("T-second")
-	sample(t, s)
+	storagetest.Sample(t, s)
 }
 
 func TestTheNewestVersionThatIsUnderstoodIsUsed(t *testing.T) {
@@ -296,7 +287,7 @@ func TestASessionThatIsOverAlreadyIsClosed(t *testing.T) {
 	if err := s.Close(); err != nil || len(a.Asked()) != 0 {
 		t.Errorf("nothing was begun, and closed by %q: %v", a.Asked(), err)
 	}
-	sample(t, s)
+	storagetest.Sample(t, s)
 	a.Expire()
 	if err := s.Close(); err != nil || a.Logins() != 1 {
 		t.Errorf("close: %v, after %d logins, want one", err, a.Logins())

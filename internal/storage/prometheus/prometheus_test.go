@@ -16,6 +16,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/storage"
 	"github.com/nfsbench/nfsbench/internal/storage/prometheus"
 	"github.com/nfsbench/nfsbench/internal/storage/rest"
+	"github.com/nfsbench/nfsbench/test/storagetest"
 )
 
 func source(t *testing.T, src runfile.Source) *prometheus.Source {
@@ -26,15 +27,6 @@ func source(t *testing.T, src runfile.Source) *prometheus.Source {
 		t.Fatal(err)
 	}
 	return s
-}
-
-func sample(t *testing.T, s storage.Source) storage.Snapshot {
-	t.Helper()
-	got, err := s.Sample(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return got
 }
 
 const secret = "s3cret-of-a-token"
@@ -114,7 +106,7 @@ func TestTheSameMomentIsAskedOfAllQueries(t *testing.T) {
 		times = append(times, r.URL.Query().Get("time"))
 		says(200, data("vector", `[{"metric":{"node":"a"},"value":[1790000000.123,"NaN"]}]`))(w, r)
 	})
-	got := sample(t, source(t, runfile.Source{URL: url, Queries: map[string]string{"readBytes": "x", "readOperations": "x", "nodeCPUPercent": "x"}}))
+	got := storagetest.Sample(t, source(t, runfile.Source{URL: url, Queries: map[string]string{"readBytes": "x", "readOperations": "x", "nodeCPUPercent": "x"}}))
 	if strings.Join(times, " ") != " 1790000000.123 1790000000.123" {
 		t.Errorf("asked for %q", times)
 	}
@@ -128,11 +120,11 @@ func TestTheBusiestDomainIsOnlyTakenWhereThereIsNoMean(t *testing.T) {
 	busiest := `{"metric":{"__name__":"node_cpu_busy","node":"a"},"values":[[1,"80"],[3,"80"]]}`
 	body := data("matrix", "["+busiest+"]")
 	s := source(t, runfile.Source{URL: serve(t, func(w http.ResponseWriter, r *http.Request) { says(200, body)(w, r) }), Labels: map[string]string{"cluster": "c1"}})
-	if n := sample(t, s).Nodes[0]; *n.CPUSeconds != 1.6 {
+	if n := storagetest.Sample(t, s).Nodes[0]; *n.CPUSeconds != 1.6 {
 		t.Errorf("node %+v", n)
 	}
 	body = data("matrix", "["+mean+","+busiest+"]")
-	if n := sample(t, s).Nodes[0]; *n.CPUSeconds != 1.6 || *n.BaseSeconds != 2 {
+	if n := storagetest.Sample(t, s).Nodes[0]; *n.CPUSeconds != 1.6 || *n.BaseSeconds != 2 {
 		t.Errorf("they are two numbers, and one source gives one: %v of %v", *n.CPUSeconds, *n.BaseSeconds)
 	}
 }

@@ -273,7 +273,7 @@ func TestWhatWasFilledSurvivesARestartOfTheServer(t *testing.T) {
 	var writes atomic.Int64
 	s := &faulty.Server{}
 	s.Hook = func(c faulty.Call) faulty.Action {
-		if c.IsWrite() && writes.Add(1) == 12 { // one is of the marker, 16 are of the files
+		if c.IsWrite() && writes.Add(1) == 12 { // the first writes the marker, the next 16 fill the files
 			s.Restart()
 		}
 		return faulty.Answer

@@ -90,15 +90,6 @@ func source(t *testing.T, nodes ...runfile.SourceNode) *exporter.Source {
 	return s
 }
 
-func sample(t *testing.T, s storage.Source) storage.Snapshot {
-	t.Helper()
-	got, err := s.Sample(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return got
-}
-
 // waitFor waits until somebody accepts connections at base.
 func waitFor(t *testing.T, base string) {
 	t.Helper()
@@ -171,7 +162,7 @@ func TestARealNodeExporterIsUnderstood(t *testing.T) {
 	b.write(t)
 	pa, pb := monitors.NodeExporter(t, a.dir, "cpu", "nfsd", "stat"), monitors.NodeExporter(t, b.dir, "cpu", "nfsd", "stat")
 	s := source(t, runfile.SourceNode{Name: "b", URL: pb.URL + "/metrics"}, runfile.SourceNode{Name: "a", URL: pa.URL + "/metrics"})
-	got := sample(t, s)
+	got := storagetest.Sample(t, s)
 
 	// Per processor: user, nice, system, irq, softirq and steal, but neither idle nor iowait.
 	want := []storage.Node{
@@ -200,7 +191,7 @@ func TestTheCollectorThatIsSwitchedOffIsNotAskedForAgain(t *testing.T) {
 	p := monitors.NodeExporter(t, k.dir, "cpu", "nfsd")
 	s := source(t, runfile.SourceNode{Name: "a", URL: p.URL + "/metrics"})
 	for range 2 {
-		if got := sample(t, s); got.Total.ReadOps == nil || *got.Total.ReadOps != 3 || got.Nodes[0].CPUSeconds == nil || got.Epoch != "" {
+		if got := storagetest.Sample(t, s); got.Total.ReadOps == nil || *got.Total.ReadOps != 3 || got.Nodes[0].CPUSeconds == nil || got.Epoch != "" {
 			t.Errorf("got %+v", got)
 		}
 	}
@@ -215,12 +206,12 @@ func TestAServerWithoutNFSCountsAsZero(t *testing.T) {
 	}
 	a, b := monitors.NodeExporter(t, active.dir, "cpu", "nfsd", "stat"), monitors.NodeExporter(t, passive.dir, "cpu", "nfsd", "stat")
 	nodes := []runfile.SourceNode{{Name: "a", URL: a.URL + "/metrics"}, {Name: "b", URL: b.URL + "/metrics"}}
-	if got := sample(t, source(t, nodes...)); got.Total.ReadOps == nil || *got.Total.ReadOps != 9 {
+	if got := storagetest.Sample(t, source(t, nodes...)); got.Total.ReadOps == nil || *got.Total.ReadOps != 9 {
 		t.Errorf("it looked for NFS and found none: %+v", got.Total)
 	}
 	mute := monitors.NodeExporter(t, passive.dir, "cpu", "stat")
 	nodes[1].URL = mute.URL + "/metrics"
-	if got := sample(t, source(t, nodes...)); got.Total.ReadOps != nil || got.Nodes[1].CPUSeconds == nil {
+	if got := storagetest.Sample(t, source(t, nodes...)); got.Total.ReadOps != nil || got.Nodes[1].CPUSeconds == nil {
 		t.Errorf("it did not look, so nobody knows: %+v", got.Total)
 	}
 }

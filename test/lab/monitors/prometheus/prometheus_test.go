@@ -130,21 +130,12 @@ func source(t *testing.T, src runfile.Source) *prometheus.Source {
 	return s
 }
 
-func sample(t *testing.T, s storage.Source) storage.Snapshot {
-	t.Helper()
-	got, err := s.Sample(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return got
-}
-
 // sampleWith samples until what a test needs is there: a rate has no value before its
 // window holds two scrapes.
 func (p *poller) sampleWith(t *testing.T, s storage.Source, there func(storage.Snapshot) bool) storage.Snapshot {
 	t.Helper()
 	for {
-		if got := sample(t, s); there(got) {
+		if got := storagetest.Sample(t, s); there(got) {
 			return got
 		}
 		p.wait(t)
@@ -204,13 +195,13 @@ func TestRatesOfARealPrometheusBecomeWhatHappened(t *testing.T) {
 	server := startPrometheus(t, target("harvest", p.url))
 	p.wait(t)
 	s := source(t, runfile.Source{URL: server.URL, Labels: harvestLabels()})
-	first := sample(t, s)
+	first := storagetest.Sample(t, s)
 	for range 10 { // many samples in one scrape add nothing
-		sample(t, s)
+		storagetest.Sample(t, s)
 	}
 	p.wait(t)
 	p.wait(t)
-	second := sample(t, s)
+	second := storagetest.Sample(t, s)
 	seconds := second.Time.Sub(first.Time).Seconds()
 	if seconds <= 0 || second.Epoch != first.Epoch {
 		t.Fatalf("%f s, epochs %q and %q", seconds, first.Epoch, second.Epoch)
@@ -249,13 +240,13 @@ func TestWhatMovesIsFollowed(t *testing.T) {
 	server := startPrometheus(t, target("harvest", p.url))
 	p.wait(t)
 	s := source(t, runfile.Source{URL: server.URL, Labels: harvestLabels()})
-	first := sample(t, s)
+	first := storagetest.Sample(t, s)
 	series := `volume_read_ops{datacenter="dc1",cluster=` + strconv.Quote(odd) + `,svm="svm1",volume="vol1",node="a",aggr="aggr1",style="flexvol"}`
 	p.set(series, 0)
 	p.wait(t)
-	idle := sample(t, s)
+	idle := storagetest.Sample(t, s)
 	p.wait(t)
-	still := sample(t, s)
+	still := storagetest.Sample(t, s)
 	if *still.Total.ReadOps != *idle.Total.ReadOps || !still.Time.After(idle.Time) {
 		t.Errorf("idle, and yet from %d to %d", *idle.Total.ReadOps, *still.Total.ReadOps)
 	}
@@ -264,17 +255,17 @@ func TestWhatMovesIsFollowed(t *testing.T) {
 		p.wait(t)
 		p.wait(t)
 	}
-	end := sample(t, s)
+	end := storagetest.Sample(t, s)
 	grew, span := float64(*end.Total.ReadOps-*still.Total.ReadOps), end.Time.Sub(still.Time).Seconds()
 	if grew <= 5000*0.2 || grew >= 5000*span {
 		t.Errorf("%f reads in %f s: there were 5000/s in a part of it", grew, span)
 	}
 	p.moveVolume()
 	p.wait(t)
-	if v := sample(t, s); v.VolumeNode != "b" {
+	if v := storagetest.Sample(t, s); v.VolumeNode != "b" {
 		t.Errorf("the volume was moved to b: %+v", v)
 	}
-	if e := sample(t, s).Epoch; e != first.Epoch {
+	if e := storagetest.Sample(t, s).Epoch; e != first.Epoch {
 		t.Errorf("epoch %q after %q", e, first.Epoch)
 	}
 }
@@ -327,7 +318,7 @@ func TestLabelsAreOnlyValues(t *testing.T) {
 		}
 	}
 	labels := map[string]string{"cluster": odd}
-	if got := sample(t, source(t, runfile.Source{URL: server.URL, Labels: labels})); len(got.Nodes) != 2 || got.Total.ReadOps != nil || got.VolumeNode != "" {
+	if got := storagetest.Sample(t, source(t, runfile.Source{URL: server.URL, Labels: labels})); len(got.Nodes) != 2 || got.Total.ReadOps != nil || got.VolumeNode != "" {
 		t.Errorf("without SVM and volume there are the nodes: %+v", got)
 	}
 }
