@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -53,7 +54,7 @@ func (f *loadFlags) register(cmd *cobra.Command) {
 }
 
 func clients() []string {
-	return []string{string(v1alpha1.ClientDirectNFS), string(v1alpha1.ClientKernel)}
+	return []string{string(bench.ClientDirectNFS), string(bench.ClientKernel)}
 }
 
 // checkUnused refuses these flags beside a file.
@@ -137,7 +138,7 @@ func (f *loadFlags) protocol(storage map[string]any) (map[string]any, error) {
 	var errs [2]error
 	if f.client != "" {
 		protocol["client"], errs[0] = cli.OneOf("client", f.client, clients(), map[string]string{
-			"dnfs": string(v1alpha1.ClientDirectNFS),
+			"dnfs": string(bench.ClientDirectNFS),
 		})
 	}
 	if f.nfsVersion != "" {
@@ -154,7 +155,7 @@ func (f *loadFlags) protocol(storage map[string]any) (map[string]any, error) {
 		embedded["paths"] = n
 		return protocol, nil
 	}
-	for _, s := range []v1alpha1.PathSelection{v1alpha1.PathsAll, v1alpha1.PathsLocal, v1alpha1.PathsRemote} {
+	for _, s := range []bench.PathSelection{bench.PathsAll, bench.PathsLocal, bench.PathsRemote} {
 		if strings.EqualFold(f.paths, string(s)) {
 			protocol["paths"] = map[string]any{"select": string(s)}
 			return protocol, nil
@@ -168,7 +169,7 @@ func (f *loadFlags) protocol(storage map[string]any) (map[string]any, error) {
 		}
 		explicit = append(explicit, map[string]any{"path": path})
 	}
-	protocol["paths"] = map[string]any{"select": string(v1alpha1.PathsExplicit), "explicit": explicit}
+	protocol["paths"] = map[string]any{"select": string(bench.PathsExplicit), "explicit": explicit}
 	return protocol, nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/test/gen"
 )
@@ -24,7 +25,7 @@ import (
 // settled is a benchmark with a ramp that has ended and is cleaned up.
 func settled() *v1alpha1.NFSBenchmark {
 	b := gen.Benchmark("b", gen.In("bench"), gen.Export("/vol/oradata", "a.example", "b.example"),
-		gen.SLOB(v1alpha1.SLOBRandomRead, 1, 2, 4, 8))
+		gen.SLOB(bench.SLOBRandomRead, 1, 2, 4, 8))
 	b.UID, b.ResourceVersion, b.Generation, b.Finalizers = "uid", "7", 1, []string{Finalizer}
 	b.Annotations = map[string]string{"kubectl.kubernetes.io/last-applied-configuration": strings.Repeat("x", 4<<10)}
 	b.Labels = map[string]string{v1alpha1.LabelSuite: "s", v1alpha1.LabelCell: "c", "stranger.example/x": "y"}
@@ -56,8 +57,8 @@ func TestTheCacheHoldsOfASettledBenchmarkWhatSuitesAndMetricsRead(t *testing.T) 
 	want.Annotations = map[string]string{v1alpha1.AnnotationDelivered: string(whole.UID)}
 	delete(want.Labels, "stranger.example/x")
 	want.Spec = v1alpha1.NFSBenchmarkSpec{
-		Protocol: v1alpha1.Protocol{Version: whole.Spec.Protocol.Version, Client: whole.Spec.Protocol.Client},
-		Workload: v1alpha1.Workload{SLOB: &v1alpha1.SLOBWorkload{Access: v1alpha1.SLOBRandomRead}},
+		Protocol: bench.Protocol{Version: whole.Spec.Protocol.Version, Client: whole.Spec.Protocol.Client},
+		Workload: bench.Workload{SLOB: &bench.SLOBWorkload{Access: bench.SLOBRandomRead}},
 	}
 	want.Status.Message, want.Status.Steps, want.Status.Paths, want.Status.Resolved, want.Status.Curve = "", nil, nil, nil, nil
 	want.Status.Findings = []v1alpha1.Finding{{Code: "Indirect"}}

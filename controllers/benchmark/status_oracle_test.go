@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/judge"
@@ -49,7 +50,7 @@ func TestTheStatusOfACalibrationHasOraclesOwnNumbers(t *testing.T) {
 
 func TestARunInADatabaseIsVerifiedByItsViews(t *testing.T) {
 	t.Parallel()
-	s := finishedScope(t, gen.Oracle, gen.SLOB(v1alpha1.SLOBRandomRead, 4))
+	s := finishedScope(t, gen.Oracle, gen.SLOB(bench.SLOBRandomRead, 4))
 	setStatus(s, nil)
 	if c := s.b.Status.Conditions; len(c) == 0 || !isTrue(s.b, v1alpha1.ConditionProtocolVerified) || !isTrue(s.b, v1alpha1.ConditionDatabaseReady) {
 		t.Errorf("conditions %+v", c)
@@ -62,7 +63,7 @@ func TestARampHasItsStepsAndTheRepetitionsOfTheLast(t *testing.T) {
 		"Oracle": {gen.Oracle},
 		"Native": {gen.Export("/vol/oradata", "10.0.1.61")},
 	} {
-		s := finishedScope(t, append(mods, gen.SLOB(v1alpha1.SLOBRandomRead, 1, 4, 8, 16), gen.Repetitions(3))...)
+		s := finishedScope(t, append(mods, gen.SLOB(bench.SLOBRandomRead, 1, 4, 8, 16), gen.Repetitions(3))...)
 		setStatus(s, nil)
 		st := s.b.Status
 		for _, p := range statuscheck.Problems(nil, s.b) {
@@ -113,7 +114,7 @@ func TestTheLargestRampFits(t *testing.T) {
 	for i := range users {
 		users[i] = int32(i + 1)
 	}
-	s := finishedScope(t, gen.Oracle, gen.SLOB(v1alpha1.SLOBRandomRead, users...), gen.Repetitions(8))
+	s := finishedScope(t, gen.Oracle, gen.SLOB(bench.SLOBRandomRead, users...), gen.Repetitions(8))
 	for i := range s.judgement.Steps {
 		s.judgement.Steps[i].Knee = false
 	}
@@ -138,7 +139,7 @@ func TestTheLargestRampFits(t *testing.T) {
 
 func TestASimulatedDatabaseMarksTheFinding(t *testing.T) {
 	t.Parallel()
-	s := finishedScope(t, gen.Oracle, gen.SLOB(v1alpha1.SLOBRandomRead, 4))
+	s := finishedScope(t, gen.Oracle, gen.SLOB(bench.SLOBRandomRead, 4))
 	s.result.Clients[0].Load.Oracle.StandIn = true
 	s.result.Simulated = isSimulated(s.result)
 	s.judgement = new(judge.Judge(*s.result))
@@ -201,7 +202,7 @@ func TestLevelsOfLoadAreLeftOutWhereTheCurveHasMost(t *testing.T) {
 // What a pod published may lack anything, and a run that succeeded had a database.
 func TestTheDatabaseOfARunThatSucceededWasReady(t *testing.T) {
 	t.Parallel()
-	s := finishedScope(t, gen.Oracle, gen.SLOB(v1alpha1.SLOBRandomRead, 4))
+	s := finishedScope(t, gen.Oracle, gen.SLOB(bench.SLOBRandomRead, 4))
 	s.result.Clients[0].Load.Spans = nil
 	setStatus(s, nil)
 	if !isTrue(s.b, v1alpha1.ConditionDatabaseReady) {

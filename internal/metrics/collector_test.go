@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/metrics"
 	"github.com/nfsbench/nfsbench/test/gen"
@@ -142,7 +143,7 @@ func ofSuite(suite, cell string) gen.Mod {
 }
 
 func slob(b *v1alpha1.NFSBenchmark) {
-	b.Spec.Workload = v1alpha1.Workload{SLOB: &v1alpha1.SLOBWorkload{Access: v1alpha1.SLOBRandomRead}}
+	b.Spec.Workload = bench.Workload{SLOB: &bench.SLOBWorkload{Access: bench.SLOBRandomRead}}
 }
 
 // world is one of each, for the golden file and for promtool.

@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/utils/ptr"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -117,7 +118,7 @@ func engine(b *v1alpha1.NFSBenchmark, t Target) (runfile.Engine, error) {
 			"protocol.paths.explicit")
 	}
 	e.Server, e.Channels = serverName(b, t), channels(t.Paths)
-	e.DontRoute = pr.DoNotRoute == v1alpha1.Enabled
+	e.DontRoute = pr.DoNotRoute == bench.Enabled
 	return e, checkTrunking(b, t)
 }
 
@@ -151,7 +152,7 @@ func credential(id *int64) *uint32 {
 // behind the first.
 func checkTrunking(b *v1alpha1.NFSBenchmark, t Target) error {
 	v := b.Spec.Protocol.Version
-	if b.Spec.Database == nil || isExternal(b) || len(t.Paths) < 2 || v != v1alpha1.NFSv40 && v != v1alpha1.NFSv41 {
+	if b.Spec.Database == nil || isExternal(b) || len(t.Paths) < 2 || v != bench.NFSv40 && v != bench.NFSv41 {
 		return nil
 	}
 	return fmt.Errorf("%d paths with %s: Oracle's Direct NFS uses several paths with NFSv3 only; name one in "+
@@ -161,7 +162,7 @@ func checkTrunking(b *v1alpha1.NFSBenchmark, t Target) error {
 // serverName is the label of the server block: that of the benchmark, or with
 // Kerberos the server's full name, which its principal has.
 func serverName(b *v1alpha1.NFSBenchmark, t Target) string {
-	if s := b.Spec.Protocol.Security; s == "" || s == v1alpha1.SecuritySys {
+	if s := b.Spec.Protocol.Security; s == "" || s == bench.SecuritySys {
 		return b.Name
 	}
 	names := slices.Clone(t.Addresses)

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -38,7 +39,7 @@ func raw(b *v1alpha1.NFSBenchmark) *runfile.Raw {
 		Jobs:              w.Jobs,
 		Depth:             w.Depth,
 		Directory:         w.Directory,
-		OverwriteExisting: w.ForeignFiles == v1alpha1.ForeignFilesOverwrite,
+		OverwriteExisting: w.ForeignFiles == bench.ForeignFilesOverwrite,
 		KeepFiles:         keeps(b),
 		ReadPercent:       ptr.Deref(w.ReadPercent, 0),
 		Capacity:          capacity(w.Capacity),
@@ -53,15 +54,15 @@ func raw(b *v1alpha1.NFSBenchmark) *runfile.Raw {
 }
 
 // capacity sorts the bounds into the order in which a search handles them.
-func capacity(q *v1alpha1.Capacity) *runfile.Capacity {
+func capacity(q *bench.Capacity) *runfile.Capacity {
 	if q == nil {
 		return nil
 	}
 	out := &runfile.Capacity{Arrivals: cmp.Or(string(q.Arrivals), runfile.ArrivalsPoisson)}
-	first := v1alpha1.LatencyBound{Percentile: q.Percentile, Milliseconds: q.Milliseconds, Microseconds: q.Microseconds}
-	for _, b := range append([]v1alpha1.LatencyBound{first}, q.AlsoAt...) {
+	first := bench.LatencyBound{Percentile: q.Percentile, Milliseconds: q.Milliseconds, Microseconds: q.Microseconds}
+	for _, b := range append([]bench.LatencyBound{first}, q.AlsoAt...) {
 		out.Bounds = append(out.Bounds, runfile.LatencyBound{
-			Percentile:   string(cmp.Or(b.Percentile, v1alpha1.PercentileP99)),
+			Percentile:   string(cmp.Or(b.Percentile, bench.PercentileP99)),
 			Microseconds: ptr.Deref(b.Microseconds, 1000*ptr.Deref(b.Milliseconds, 0)),
 		})
 	}
@@ -91,14 +92,14 @@ func calibrate(b *v1alpha1.NFSBenchmark) *runfile.Calibrate {
 }
 
 // files are those that the native engine makes in place of datafiles.
-func files(b *v1alpha1.NFSBenchmark, n v1alpha1.NativeFiles, count int32, size resource.Quantity) *runfile.Files {
+func files(b *v1alpha1.NFSBenchmark, n bench.NativeFiles, count int32, size resource.Quantity) *runfile.Files {
 	return &runfile.Files{
 		Count:             count,
 		SizeBytes:         size.Value(),
 		BlockSizeBytes:    nativeBlockBytes,
 		LargeReadBytes:    nativeLargeBytes,
 		Directory:         n.Directory,
-		OverwriteExisting: n.ForeignFiles == v1alpha1.ForeignFilesOverwrite,
+		OverwriteExisting: n.ForeignFiles == bench.ForeignFilesOverwrite,
 		KeepFiles:         keeps(b),
 	}
 }
@@ -118,7 +119,7 @@ func slob(b *v1alpha1.NFSBenchmark) *runfile.SLOB {
 		WorkLoop:         w.WorkLoop,
 		UpdatePercent:    w.UpdatePercent,
 		RedoStress:       string(w.RedoStress),
-		ObfuscateColumns: w.ObfuscateColumns != v1alpha1.Disabled,
+		ObfuscateColumns: w.ObfuscateColumns != bench.Disabled,
 		Capacity:         capacity(w.Capacity),
 	}
 	if t := w.Think; t != nil {
@@ -133,7 +134,7 @@ func slob(b *v1alpha1.NFSBenchmark) *runfile.SLOB {
 	}
 	s.LoadParallelDegree = w.LoadParallelDegree
 	s.Tablespace = strings.ToUpper(w.Tablespace)
-	s.AWR = w.AWR == v1alpha1.Enabled
+	s.AWR = w.AWR == bench.Enabled
 	s.KeepSchemas = keeps(b)
 	if k := w.Kit; k != nil {
 		s.Kit = &runfile.SLOBKit{Directory: kitDirectory(k)}
@@ -142,7 +143,7 @@ func slob(b *v1alpha1.NFSBenchmark) *runfile.SLOB {
 }
 
 // users returns the steps of the ramp, or the one step that follows from schemas and their threads.
-func users(w *v1alpha1.SLOBWorkload) []int32 {
+func users(w *bench.SLOBWorkload) []int32 {
 	if len(w.Users) > 0 {
 		return w.Users
 	}
@@ -150,8 +151,8 @@ func users(w *v1alpha1.SLOBWorkload) []int32 {
 }
 
 // tableSize is the size of the table that a load reads in each schema.
-func tableSize(w *v1alpha1.SLOBWorkload) resource.Quantity {
-	if w.Access == v1alpha1.SLOBFullTableScan {
+func tableSize(w *bench.SLOBWorkload) resource.Quantity {
+	if w.Access == bench.SLOBFullTableScan {
 		return w.ScanTableSize
 	}
 	return w.Scale
@@ -183,7 +184,7 @@ func TableBytes(b *v1alpha1.NFSBenchmark) int64 {
 	return min(max(size.Value(), 0), (1<<62)/schemas) * schemas
 }
 
-func kitDirectory(k *v1alpha1.SLOBKit) string {
+func kitDirectory(k *bench.SLOBKit) string {
 	if k.ClaimName == "" {
 		return path.Clean(k.Directory)
 	}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -92,7 +93,7 @@ func (w sixTests) isTest(t *testing.T, b *v1alpha1.NFSBenchmark) {
 	t.Helper()
 	right, wrong := w.array.Nodes[0], w.array.Nodes[1]
 	entry := right
-	if b.Spec.Protocol.Paths.Select == v1alpha1.PathsRemote {
+	if b.Spec.Protocol.Paths.Select == bench.PathsRemote {
 		entry = wrong
 	}
 	if !meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionProtocolVerified) {
@@ -108,7 +109,7 @@ func (w sixTests) isTest(t *testing.T, b *v1alpha1.NFSBenchmark) {
 		cpuOf(t, b, n.Name)
 	}
 	data := entry
-	if b.Spec.Protocol.Version == v1alpha1.PNFS {
+	if b.Spec.Protocol.Version == bench.PNFS {
 		data = right
 		w.redirected(t, b)
 	}
