@@ -155,6 +155,11 @@ type LatencyPercentile string
 // PercentileP99 is the percentile where none is given.
 const PercentileP99 LatencyPercentile = "p99"
 
+// Percentiles lists the percentiles of a LatencyBound.
+func Percentiles() []LatencyPercentile {
+	return []LatencyPercentile{"p50", "p90", "p95", PercentileP99, "p999"}
+}
+
 // Arrivals says when the operations of an open loop are due.
 //
 // +kubebuilder:validation:Enum=Poisson;Fixed
@@ -173,14 +178,22 @@ type RawPattern string
 
 // The patterns.
 const (
-	PatternRead        RawPattern = "Read"
-	PatternOverwrite   RawPattern = "Overwrite"
-	PatternCopy        RawPattern = "Copy"
-	PatternRandomRead  RawPattern = "RandomRead"
-	PatternRandomWrite RawPattern = "RandomWrite"
-	PatternMixed       RawPattern = "Mixed"
-	PatternRandomMixed RawPattern = "RandomMixed"
+	PatternRead        RawPattern = "Read"        // sequential reads
+	PatternOverwrite   RawPattern = "Overwrite"   // sequential writes over blocks that exist
+	PatternCopy        RawPattern = "Copy"        // each job reads one file and overwrites another
+	PatternRandomRead  RawPattern = "RandomRead"  // reads at random aligned offsets
+	PatternRandomWrite RawPattern = "RandomWrite" // overwrites at random aligned offsets
+	PatternMixed       RawPattern = "Mixed"       // sequential; ReadPercent of the I/Os are reads
+	PatternRandomMixed RawPattern = "RandomMixed" // random aligned offsets; ReadPercent of the I/Os are reads
 )
+
+// Patterns lists the patterns.
+func Patterns() []RawPattern {
+	return []RawPattern{
+		PatternRead, PatternOverwrite, PatternCopy, PatternRandomRead, PatternRandomWrite,
+		PatternMixed, PatternRandomMixed,
+	}
+}
 
 // ForeignFilesPolicy says what to do with files that are not ours.
 //

@@ -1,6 +1,10 @@
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nfsbench/nfsbench/api/bench"
+)
 
 // NFSBenchmarkSuiteStatus is how far a suite is, and what came out of its newest
 // run. Numbers are integers with their unit in their name or beside them; what
@@ -61,7 +65,7 @@ type NFSBenchmarkSuiteStatus struct {
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
-	Findings []Finding `json:"findings,omitempty"`
+	Findings []bench.Finding `json:"findings,omitempty"`
 	// resultRef is where the whole record of the newest run is kept.
 	// +optional
 	ResultRef *ResultReference `json:"resultRef,omitempty"`

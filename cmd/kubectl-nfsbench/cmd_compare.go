@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/archive"
 	"github.com/nfsbench/nfsbench/internal/cli"
@@ -178,12 +179,12 @@ func (c *cluster) compareBenchmarks(cmd *cobra.Command, sides []found, args []st
 
 // doubts says why the numbers of one side should not be believed.
 func doubts(name string, j judge.Judgement) []string {
-	if j.Validity == judge.Valid {
+	if j.Validity == bench.ValidityValid {
 		return nil
 	}
 	var codes []string
 	for _, f := range j.Findings {
-		if f.Severity != judge.Info {
+		if f.Severity != bench.SeverityInfo {
 			codes = append(codes, string(f.Code))
 		}
 	}

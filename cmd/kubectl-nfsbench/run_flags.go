@@ -50,7 +50,7 @@ func (f *loadFlags) register(cmd *cobra.Command) {
 	f.load.Register(cmd)
 	fs.Int32Var(&f.clients, "clients", 0, "pods that load together (default 1)")
 	cli.CompleteValues(cmd, "client", clients()...)
-	cli.CompleteValues(cmd, "version-nfs", runfile.NFSVersions()...)
+	cli.CompleteValues(cmd, "version-nfs", bench.NFSVersions()...)
 }
 
 func clients() []string {
@@ -142,7 +142,9 @@ func (f *loadFlags) protocol(storage map[string]any) (map[string]any, error) {
 		})
 	}
 	if f.nfsVersion != "" {
-		protocol["version"], errs[1] = cli.NFSVersion("version-nfs", f.nfsVersion)
+		var version bench.NFSVersion
+		version, errs[1] = cli.NFSVersion("version-nfs", f.nfsVersion)
+		protocol["version"] = string(version)
 	}
 	if err := errors.Join(errs[:]...); err != nil || f.paths == "" {
 		return protocol, err
@@ -181,18 +183,18 @@ func (f *loadFlags) workload() map[string]any {
 	case cli.WorkloadCalibrate:
 		return map[string]any{"calibrate": map[string]any{}}
 	case cli.WorkloadSLOBRead:
-		return map[string]any{"slob": map[string]any{"access": runfile.AccessRandomRead}}
+		return map[string]any{"slob": map[string]any{"access": string(bench.SLOBRandomRead)}}
 	case cli.WorkloadSLOBScan:
-		return map[string]any{"slob": map[string]any{"access": runfile.AccessFullTableScan}}
+		return map[string]any{"slob": map[string]any{"access": string(bench.SLOBFullTableScan)}}
 	}
-	raw := map[string]any{"pattern": f.load.Pattern}
+	raw := map[string]any{"pattern": string(f.load.Pattern)}
 	own := f.embedded
 	if f.storageClass != "" {
 		own = f.size
 	}
 	if size, err := resource.ParseQuantity(own); err == nil {
 		files := runfile.DefaultJobs * int64(max(f.clients, 1))
-		if f.load.Pattern == runfile.PatternCopy {
+		if f.load.Pattern == bench.PatternCopy {
 			files *= 2
 		}
 		if room := size.Value() / 4 * 3 / files; room >= 1<<20 && room < runfile.DefaultFileBytes {

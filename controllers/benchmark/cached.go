@@ -67,7 +67,7 @@ func reduceSettled(in any) (any, error) {
 		}
 	}
 	for _, f := range st.Findings {
-		b.Status.Findings = append(b.Status.Findings, v1alpha1.Finding{Code: f.Code})
+		b.Status.Findings = append(b.Status.Findings, bench.Finding{Code: f.Code})
 	}
 	for _, n := range st.StorageNodes {
 		b.Status.StorageNodes = append(b.Status.StorageNodes,

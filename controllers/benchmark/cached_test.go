@@ -31,11 +31,11 @@ func settled() *v1alpha1.NFSBenchmark {
 	b.Labels = map[string]string{v1alpha1.LabelSuite: "s", v1alpha1.LabelCell: "c", "stranger.example/x": "y"}
 	at, n := metav1.NewTime(time.Unix(1_800_000_000, 0)), int64(7)
 	b.Status = v1alpha1.NFSBenchmarkStatus{
-		ObservedGeneration: 1, Phase: v1alpha1.PhaseSucceeded, Verdict: v1alpha1.VerdictPass, Validity: v1alpha1.ValidityValid,
+		ObservedGeneration: 1, Phase: v1alpha1.PhaseSucceeded, Verdict: bench.VerdictPass, Validity: bench.ValidityValid,
 		Message: "900 MB/s", StartTime: &at, CompletionTime: &at, Summary: &v1alpha1.Summary{IOPS: &n}, Capacity: []v1alpha1.CapacityStatus{{Percentile: "p99", Microseconds: 1000, OperationsPerSecond: 7}},
 		Curve:     make([]v1alpha1.CurvePoint, 48),
 		ResultRef: &v1alpha1.ResultReference{Name: "b-result"}, Steps: make([]v1alpha1.StepStatus, 16), Paths: make([]v1alpha1.PathStatus, 2),
-		Resolved: &v1alpha1.ResolvedStatus{Export: "/vol/oradata"}, Findings: []v1alpha1.Finding{{Code: "Indirect", Message: "why"}},
+		Resolved: &v1alpha1.ResolvedStatus{Export: "/vol/oradata"}, Findings: []bench.Finding{{Code: "Indirect", Message: "why"}},
 		Conditions: []metav1.Condition{
 			{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "Completed", Message: "900 MB/s"},
 			{Type: v1alpha1.ConditionSucceeded, Status: metav1.ConditionTrue, Reason: "Completed"},
@@ -61,7 +61,7 @@ func TestTheCacheHoldsOfASettledBenchmarkWhatSuitesAndMetricsRead(t *testing.T) 
 		Workload: bench.Workload{SLOB: &bench.SLOBWorkload{Access: bench.SLOBRandomRead}},
 	}
 	want.Status.Message, want.Status.Steps, want.Status.Paths, want.Status.Resolved, want.Status.Curve = "", nil, nil, nil, nil
-	want.Status.Findings = []v1alpha1.Finding{{Code: "Indirect"}}
+	want.Status.Findings = []bench.Finding{{Code: "Indirect"}}
 	want.Status.Conditions = want.Status.Conditions[1:]
 	if diff := cmp.Diff(client.Object(want), out); diff != "" {
 		t.Error(diff)

@@ -101,7 +101,7 @@ func TestTheCurveLeavesAStatusThatIsTooLargeFirst(t *testing.T) {
 	t.Parallel()
 	s := searched(t)
 	for i := range 60 {
-		s.judgement.Findings = append(s.judgement.Findings, judge.Finding{
+		s.judgement.Findings = append(s.judgement.Findings, bench.Finding{
 			Code: "PathUnused", Severity: "Warning", Message: fmt.Sprint(i, strings.Repeat(" words", 60)),
 		})
 	}

@@ -144,7 +144,7 @@ func TestASimulatedDatabaseMarksTheFinding(t *testing.T) {
 	s.result.Simulated = isSimulated(s.result)
 	s.judgement = new(judge.Judge(*s.result))
 	setStatus(s, nil)
-	if !slices.ContainsFunc(s.b.Status.Findings, func(f v1alpha1.Finding) bool { return f.Code == "SimulatedDatabase" }) {
+	if !slices.ContainsFunc(s.b.Status.Findings, func(f bench.Finding) bool { return f.Code == "SimulatedDatabase" }) {
 		t.Errorf("findings %+v", s.b.Status.Findings)
 	}
 }
@@ -152,7 +152,7 @@ func TestASimulatedDatabaseMarksTheFinding(t *testing.T) {
 func TestWorkloadsInWords(t *testing.T) {
 	t.Parallel()
 	slob := func(change func(*runfile.SLOB)) runfile.Plan {
-		w := runfile.SLOB{Access: runfile.AccessFullTableScan, Users: []int32{8}}
+		w := runfile.SLOB{Access: bench.SLOBFullTableScan, Users: []int32{8}}
 		change(&w)
 		return runfile.Plan{Workload: runfile.Workload{SLOB: &w}}
 	}
@@ -164,7 +164,7 @@ func TestWorkloadsInWords(t *testing.T) {
 		"SLOB FullTableScan":             slob(func(w *runfile.SLOB) { w.Users = nil }),
 		"SLOB kit FullTableScan 8 users": slob(func(w *runfile.SLOB) { w.Kit = &runfile.SLOBKit{} }),
 		"SLOB RandomRead 25% updates 3-4 users": slob(func(w *runfile.SLOB) {
-			w.Access, w.UpdatePercent, w.Users = runfile.AccessRandomRead, 25, []int32{3, 4}
+			w.Access, w.UpdatePercent, w.Users = bench.SLOBRandomRead, 25, []int32{3, 4}
 		}),
 		"": {},
 	} {

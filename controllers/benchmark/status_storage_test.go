@@ -115,7 +115,7 @@ func TestStorageCPUIsInOneLine(t *testing.T) {
 
 func TestPathsAreSaidWhereAllAreKnown(t *testing.T) {
 	t.Parallel()
-	local, remote, none := v1alpha1.ResolvedPath{Locality: v1alpha1.LocalityLocal}, v1alpha1.ResolvedPath{Locality: v1alpha1.LocalityRemote}, v1alpha1.ResolvedPath{}
+	local, remote, none := v1alpha1.ResolvedPath{Locality: bench.LocalityLocal}, v1alpha1.ResolvedPath{Locality: bench.LocalityRemote}, v1alpha1.ResolvedPath{}
 	for want, paths := range map[string][]v1alpha1.ResolvedPath{
 		"":               nil,
 		"1 Local":        {local},

@@ -50,7 +50,7 @@ func TestTheLargestStatusFits(t *testing.T) {
 	s := finishedScope(t, gen.Export("/vol/oradata", "fd00:1111:2222:3333:4444:5555:6666:1", "fd00:1111:2222:3333:4444:5555:6666:2"),
 		gen.Clients(64), gen.Repetitions(8))
 	for i := range 64 {
-		s.judgement.Findings = append(s.judgement.Findings, judge.Finding{
+		s.judgement.Findings = append(s.judgement.Findings, bench.Finding{
 			Code: "PathUnused", Severity: "Warning", Message: fmt.Sprint(i, strings.Repeat(" many words", 200)),
 		})
 		s.judgement.Summary.StorageNodes = append(s.judgement.Summary.StorageNodes, judge.StorageNode{Name: fmt.Sprint("node-", i)})
@@ -140,7 +140,7 @@ func TestTheStatusSaysHowServersJoinThePaths(t *testing.T) {
 			t.Errorf("%s: paths %+v", version, s.b.Status.Paths)
 		}
 		for _, p := range s.b.Status.Paths {
-			if data := version == bench.PNFS && *p.ReadBytes > 0; data != (p.Role == v1alpha1.PathDataServer) {
+			if data := version == bench.PNFS && *p.ReadBytes > 0; data != (p.Role == bench.PathDataServer) {
 				t.Errorf("%s: path %s with %d bytes has the role %q", version, p.Path, *p.ReadBytes, p.Role)
 			}
 		}
@@ -184,7 +184,7 @@ func TestAPathThatWasLostComesFirstAndTellsItsTime(t *testing.T) {
 	for _, f := range st.Findings {
 		found = append(found, f.Code+": "+f.Message)
 	}
-	if text := strings.Join(found, "\n"); st.Validity != v1alpha1.ValiditySuspect || !strings.Contains(text, "ChannelLost: Path 10.9.2.1 was down for 11.5 s of 20.0 s") {
+	if text := strings.Join(found, "\n"); st.Validity != bench.ValiditySuspect || !strings.Contains(text, "ChannelLost: Path 10.9.2.1 was down for 11.5 s of 20.0 s") {
 		t.Errorf("validity %s; findings:\n%s", st.Validity, text)
 	}
 }

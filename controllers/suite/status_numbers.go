@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/compare"
@@ -60,7 +61,7 @@ func runStatus(s *scope, cur *run) v1alpha1.SuiteRunStatus {
 					Benchmark: r.Benchmark, Message: pass.ClipTo(strings.TrimPrefix(r.Reason+": "+r.Message, ": "), 324),
 				})
 			}
-		case r.Validity == string(v1alpha1.ValiditySuspect), r.Validity == string(v1alpha1.ValidityInvalid):
+		case r.Validity == string(bench.ValiditySuspect), r.Validity == string(bench.ValidityInvalid):
 			out.Succeeded++
 			out.Suspect++
 		default:
@@ -173,7 +174,7 @@ func addLeft(st *v1alpha1.NFSBenchmarkSuiteStatus, n int) {
 func addFindings(st *v1alpha1.NFSBenchmarkSuiteStatus, all []compare.Finding) {
 	for _, f := range all[:min(len(all), maxFindings-len(st.Findings))] {
 		st.Findings = append(st.Findings,
-			v1alpha1.Finding{Code: f.Code, Severity: v1alpha1.Severity(f.Severity), Message: pass.Clip(f.Message)})
+			bench.Finding{Code: f.Code, Severity: bench.Severity(f.Severity), Message: pass.Clip(f.Message)})
 	}
 }
 

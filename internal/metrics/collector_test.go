@@ -101,7 +101,7 @@ func ended(name string, since time.Duration, mods ...gen.Mod) *v1alpha1.NFSBench
 	b := gen.Benchmark(name, mods...)
 	b.CreationTimestamp = *ago(since + time.Minute)
 	b.Status = v1alpha1.NFSBenchmarkStatus{
-		Phase: v1alpha1.PhaseSucceeded, Verdict: v1alpha1.VerdictPass, Validity: v1alpha1.ValidityValid,
+		Phase: v1alpha1.PhaseSucceeded, Verdict: bench.VerdictPass, Validity: bench.ValidityValid,
 		CompletionTime: ago(since),
 		Summary: &v1alpha1.Summary{
 			ThroughputBytesPerSecond: new(int64(117_000_000)), IOPS: new(int64(14_250)),
@@ -149,7 +149,7 @@ func slob(b *v1alpha1.NFSBenchmark) {
 // world is one of each, for the golden file and for promtool.
 func world() []client.Object {
 	failed := ended("broken", 2*time.Hour)
-	failed.Status.Phase, failed.Status.Verdict, failed.Status.Validity = v1alpha1.PhaseFailed, v1alpha1.VerdictNotEvaluated, ""
+	failed.Status.Phase, failed.Status.Verdict, failed.Status.Validity = v1alpha1.PhaseFailed, bench.VerdictNotEvaluated, ""
 	failed.Status.Summary, failed.Status.StorageNodes = nil, nil
 	fresh := gen.Benchmark("fresh")
 	return []client.Object{

@@ -46,9 +46,9 @@ func SelectPaths(spec v1alpha1.NFSBenchmarkSpec, addresses []string,
 			r.LIF, r.Node = l.Name, l.Node
 		}
 		if local, known := s.IsLocal(p.Path); known {
-			r.Locality = v1alpha1.LocalityRemote
+			r.Locality = bench.LocalityRemote
 			if local {
-				r.Locality = v1alpha1.LocalityLocal
+				r.Locality = bench.LocalityLocal
 			}
 		}
 		out = append(out, r)
@@ -188,7 +188,7 @@ func channels(paths []v1alpha1.ResolvedPath) []runfile.PlanChannel {
 	for _, p := range paths {
 		out = append(out, runfile.PlanChannel{
 			Local: p.Local, LocalInterface: p.LocalInterface, Path: p.Path,
-			LIF: p.LIF, Node: p.Node, Locality: string(p.Locality),
+			LIF: p.LIF, Node: p.Node, Locality: p.Locality,
 		})
 	}
 	return out

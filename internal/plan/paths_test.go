@@ -153,8 +153,8 @@ func TestResolvedPathsSayWhereTheyEnd(t *testing.T) {
 		Select: bench.PathsExplicit, Explicit: []bench.Path{{Local: "10.0.1.9", Path: "10.0.1.61"}, {Path: "fd00:0::2"}, {Path: "filer"}},
 	}}
 	want := []v1alpha1.ResolvedPath{
-		{Local: "10.0.1.9", Path: "10.0.1.61", LIF: "lif1", Node: "a", Locality: v1alpha1.LocalityLocal},
-		{Path: "fd00:0::2", LIF: "lif2", Node: "b", Locality: v1alpha1.LocalityRemote},
+		{Local: "10.0.1.9", Path: "10.0.1.61", LIF: "lif1", Node: "a", Locality: bench.LocalityLocal},
+		{Path: "fd00:0::2", LIF: "lif2", Node: "b", Locality: bench.LocalityRemote},
 		{Path: "filer"},
 	}
 	got, err := plan.SelectPaths(selects(explicit), nil, s)

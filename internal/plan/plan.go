@@ -84,10 +84,10 @@ func Build(b *v1alpha1.NFSBenchmark, t Target) (runfile.Plan, error) {
 func engine(b *v1alpha1.NFSBenchmark, t Target) (runfile.Engine, error) {
 	pr := b.Spec.Protocol
 	e := runfile.Engine{
-		Client:              string(pr.Client),
-		NFSVersion:          string(pr.Version),
-		Transport:           string(pr.Transport),
-		Security:            string(pr.Security),
+		Client:              pr.Client,
+		NFSVersion:          pr.Version,
+		Transport:           pr.Transport,
+		Security:            pr.Security,
 		Export:              t.Export,
 		MountTimeoutSeconds: pr.MountTimeoutSeconds,
 		CallTimeoutSeconds:  callTimeoutSeconds,
@@ -96,7 +96,7 @@ func engine(b *v1alpha1.NFSBenchmark, t Target) (runfile.Engine, error) {
 		RequireNFS:          true,
 	}
 	if t.Survey != nil && pr.Paths != nil {
-		e.PathSelection = string(pr.Paths.Select)
+		e.PathSelection = pr.Paths.Select
 	}
 	if pr.TransferSize != nil {
 		e.TransferSizeBytes = pr.TransferSize.Value()

@@ -37,7 +37,7 @@ func TestAPlanOfDirectNFS(t *testing.T) {
 	p := build(t, target("10.0.1.61", "10.0.2.61"), gen.Link("10G", 9000), gen.Expect(500), gen.Clients(2), gen.Repetitions(3))
 	user := uint32(54321)
 	want := runfile.Engine{
-		Client: runfile.ClientDirectNFS, NFSVersion: "NFSv3", Security: "sys", Export: "/vol/oradata", Server: "demo",
+		Client: bench.ClientDirectNFS, NFSVersion: "NFSv3", Security: "sys", Export: "/vol/oradata", Server: "demo",
 		Channels:            runfile.ChannelsTo("10.0.1.61", "10.0.2.61"),
 		MountTimeoutSeconds: 30, CallTimeoutSeconds: 30, UserID: &user, GroupID: &user, RequireNFS: true,
 	}
@@ -218,7 +218,7 @@ func TestTheNativeEngineTrunksWithEveryVersion(t *testing.T) {
 	t.Parallel()
 	for _, v := range []bench.NFSVersion{bench.NFSv3, bench.NFSv40, bench.NFSv41, bench.PNFS} {
 		p := build(t, target("10.0.1.61", "10.0.2.61"), gen.Version(v))
-		if p.Engine.NFSVersion != string(v) || len(p.Engine.Channels) != 2 {
+		if p.Engine.NFSVersion != v || len(p.Engine.Channels) != 2 {
 			t.Errorf("%s: engine %+v", v, p.Engine)
 		}
 		text, err := p.Engine.Oranfstab()
@@ -226,7 +226,7 @@ func TestTheNativeEngineTrunksWithEveryVersion(t *testing.T) {
 			t.Fatal(err)
 		}
 		var back runfile.Engine
-		if err := back.UseOranfstab(text); err != nil || back.NFSVersion != string(v) {
+		if err := back.UseOranfstab(text); err != nil || back.NFSVersion != v {
 			t.Errorf("%s became %s in the oranfstab: %v\n%s", v, back.NFSVersion, err, text)
 		}
 	}

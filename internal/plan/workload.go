@@ -33,8 +33,8 @@ func raw(b *v1alpha1.NFSBenchmark) *runfile.Raw {
 		return nil
 	}
 	r := &runfile.Raw{
-		Pattern:           string(w.Pattern),
-		BlockSizeBytes:    runfile.DefaultBlockBytes(string(w.Pattern)),
+		Pattern:           w.Pattern,
+		BlockSizeBytes:    runfile.DefaultBlockBytes(w.Pattern),
 		FileSizeBytes:     w.FileSize.Value(),
 		Jobs:              w.Jobs,
 		Depth:             w.Depth,
@@ -58,11 +58,11 @@ func capacity(q *bench.Capacity) *runfile.Capacity {
 	if q == nil {
 		return nil
 	}
-	out := &runfile.Capacity{Arrivals: cmp.Or(string(q.Arrivals), runfile.ArrivalsPoisson)}
+	out := &runfile.Capacity{Arrivals: cmp.Or(q.Arrivals, bench.ArrivalsPoisson)}
 	first := bench.LatencyBound{Percentile: q.Percentile, Milliseconds: q.Milliseconds, Microseconds: q.Microseconds}
 	for _, b := range append([]bench.LatencyBound{first}, q.AlsoAt...) {
 		out.Bounds = append(out.Bounds, runfile.LatencyBound{
-			Percentile:   string(cmp.Or(b.Percentile, bench.PercentileP99)),
+			Percentile:   cmp.Or(b.Percentile, bench.PercentileP99),
 			Microseconds: ptr.Deref(b.Microseconds, 1000*ptr.Deref(b.Milliseconds, 0)),
 		})
 	}
@@ -110,7 +110,7 @@ func slob(b *v1alpha1.NFSBenchmark) *runfile.SLOB {
 		return nil
 	}
 	s := &runfile.SLOB{
-		Access:           string(w.Access),
+		Access:           w.Access,
 		Users:            users(w),
 		Schemas:          max(w.Schemas, 1),
 		ScaleBytes:       w.Scale.Value(),
@@ -118,7 +118,7 @@ func slob(b *v1alpha1.NFSBenchmark) *runfile.SLOB {
 		WorkUnit:         w.WorkUnit,
 		WorkLoop:         w.WorkLoop,
 		UpdatePercent:    w.UpdatePercent,
-		RedoStress:       string(w.RedoStress),
+		RedoStress:       w.RedoStress,
 		ObfuscateColumns: w.ObfuscateColumns != bench.Disabled,
 		Capacity:         capacity(w.Capacity),
 	}

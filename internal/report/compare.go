@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report/chart"
@@ -273,10 +274,10 @@ func cellsTable(cells []compare.Cell) *doc.Table {
 }
 
 // comparedFindings shows the findings of a table like those of a result.
-func comparedFindings(all []compare.Finding) []judge.Finding {
-	var out []judge.Finding
+func comparedFindings(all []compare.Finding) []bench.Finding {
+	var out []bench.Finding
 	for _, f := range all {
-		out = append(out, judge.Finding{Code: judge.Code(f.Code), Severity: judge.Severity(f.Severity), Message: f.Message})
+		out = append(out, bench.Finding{Code: judge.Code(f.Code), Severity: bench.Severity(f.Severity), Message: f.Message})
 	}
 	return out
 }

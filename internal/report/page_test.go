@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	nethtml "golang.org/x/net/html"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -189,9 +190,9 @@ func hostile(s string) runfile.Result {
 		w.DirectNFS.Channels = []runfile.DNFSChannel{{Server: s, Path: s, Local: s}}
 		w.Files[0].AccessMethod = s
 		w.AWR = []runfile.AWRRow{{Event: s, Waits: 1}}
-		c.Load.Repetitions[i].Channels = []runfile.Channel{{ID: 1, Local: s, Path: s, State: s, Role: s}}
+		c.Load.Repetitions[i].Channels = []runfile.Channel{{ID: 1, Local: s, Path: s, State: s, Role: bench.PathRole(s)}}
 		c.Load.Repetitions[i].Servers = []runfile.NFSServer{{
-			ID: 1, Role: s, NFSVersion: s, Addresses: []string{s, s}, Owner: s, OwnerMinor: s, Scope: s, Trunking: s, LayoutType: s,
+			ID: 1, Role: bench.PathRole(s), NFSVersion: s, Addresses: []string{s, s}, Owner: s, OwnerMinor: s, Scope: s, Trunking: s, LayoutType: s,
 		}}
 	}
 	for i := range 100 {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/nfsbench/nfsbench/api/bench"
 )
 
 // wrong is one mistake in a plan that could run, and what is said of it.
@@ -70,7 +72,7 @@ func TestTheProblemsOfACalibrate(t *testing.T) {
 func TestTheProblemsOfASLOBLoad(t *testing.T) {
 	t.Parallel()
 	in := func(change func(*SLOB)) func(*Plan) { return func(p *Plan) { change(p.Workload.SLOB) } }
-	scan := in(func(s *SLOB) { s.Access, s.UpdatePercent, s.ScaleBytes = AccessFullTableScan, 0, 0 })
+	scan := in(func(s *SLOB) { s.Access, s.UpdatePercent, s.ScaleBytes = bench.SLOBFullTableScan, 0, 0 })
 	const at = "workload.slob."
 	refuses(t, func() Plan { return oraclePlan(Workload{SLOB: slob()}, inContainer) }, map[string]wrong{
 		"Access":         {in(func(s *SLOB) { s.Access = "Scan" }), at + "access", "FullTableScan, RandomRead"},
@@ -83,7 +85,7 @@ func TestTheProblemsOfASLOBLoad(t *testing.T) {
 		"WorkUnitTooBig": {in(func(s *SLOB) { s.ScaleBytes, s.WorkUnit = 1<<20, 129 }), at + "workUnit", "more than the 128 blocks"},
 		"Update51":       {in(func(s *SLOB) { s.UpdatePercent = 51 }), at + "updatePercent", "0 to 50, or 100"},
 		"UpdateNegative": {in(func(s *SLOB) { s.UpdatePercent = -1 }), at + "updatePercent", "0 to 50, or 100"},
-		"UpdateScan":     {in(func(s *SLOB) { s.Access = AccessFullTableScan }), at + "updatePercent", "only reads"},
+		"UpdateScan":     {in(func(s *SLOB) { s.Access = bench.SLOBFullTableScan }), at + "updatePercent", "only reads"},
 		"Redo":           {in(func(s *SLOB) { s.RedoStress = "LITE" }), at + "redoStress", "Lite, Heavy"},
 		"ThinkNever":     {in(func(s *SLOB) { s.Think.Frequency = 0 }), at + "think.frequency", "from 1"},
 		"ThinkMinimum":   {in(func(s *SLOB) { s.Think.MinimumMilliseconds = -1 }), at + "think.minimumMilliseconds", "from 0"},
@@ -100,7 +102,7 @@ func TestTheProblemsOfASLOBLoad(t *testing.T) {
 			scan(p)
 			s := p.Workload.SLOB
 			s.Users, s.Think, s.Kit, s.WorkLoop = []int32{8}, nil, nil, 0
-			s.Capacity = &Capacity{Bounds: []LatencyBound{{"p99", 1000}}, Arrivals: ArrivalsFixed}
+			s.Capacity = &Capacity{Bounds: []LatencyBound{{"p99", 1000}}, Arrivals: bench.ArrivalsFixed}
 		}, at + "access", "takes seconds"},
 		"ScanTable": {func(p *Plan) { scan(p); p.Workload.SLOB.ScanTableBytes = 0 }, at + "scanTableBytes", "at least 1048576"},
 	})

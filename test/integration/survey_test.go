@@ -132,7 +132,7 @@ func TestThePathsAreThoseThatTheArrayTells(t *testing.T) {
 			if !strings.HasSuffix(rs.Array, " of node a") || strings.HasPrefix(rs.Array, "volume ") || len(rs.Paths) != len(tc.want) {
 				t.Fatalf("resolved: %+v", rs)
 			}
-			locality := []v1alpha1.Locality{v1alpha1.LocalityLocal, v1alpha1.LocalityRemote}
+			locality := []bench.Locality{bench.LocalityLocal, bench.LocalityRemote}
 			for i, path := range rs.Paths {
 				if path.Locality != locality[tc.want[i]] {
 					t.Errorf("path %+v, want %s", path, locality[tc.want[i]])
@@ -170,7 +170,7 @@ func TestAKernelMountOfAnExportWaitsForTheArray(t *testing.T) {
 	}
 	b = w.finish("demo")
 	w.wantPhase(b, v1alpha1.PhaseSucceeded)
-	if b.Status.Resolved.Paths[0].Locality != v1alpha1.LocalityRemote {
+	if b.Status.Resolved.Paths[0].Locality != bench.LocalityRemote {
 		t.Errorf("resolved %+v", b.Status.Resolved.Paths)
 	}
 }

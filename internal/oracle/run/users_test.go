@@ -10,12 +10,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 func scanPlan() runfile.Plan {
 	p := testPlan()
-	p.Workload.SLOB.Access, p.Workload.SLOB.ScanTableBytes, p.Workload.SLOB.Users = runfile.AccessFullTableScan, 64<<20, []int32{3}
+	p.Workload.SLOB.Access, p.Workload.SLOB.ScanTableBytes, p.Workload.SLOB.Users = bench.SLOBFullTableScan, 64<<20, []int32{3}
 	p.Schedule.Repetitions = 1
 	return p
 }
@@ -95,7 +96,7 @@ func TestUsersAreSpreadOverServices(t *testing.T) {
 }
 
 func TestUpdatesAreAsManyAsAskedFor(t *testing.T) {
-	for stress, name := range map[string]string{runfile.RedoLite: "slob_update_lite", runfile.RedoHeavy: "slob_update_heavy"} {
+	for stress, name := range map[bench.SLOBRedoStress]string{bench.SLOBRedoLite: "slob_update_lite", bench.SLOBRedoHeavy: "slob_update_heavy"} {
 		synctest.Test(t, func(t *testing.T) {
 			d, plan := newDatabase(), keepPlan()
 			plan.Workload.SLOB.UpdatePercent, plan.Workload.SLOB.RedoStress = 25, stress

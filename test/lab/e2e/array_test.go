@@ -141,7 +141,7 @@ func wantFailure(t *testing.T, b *v1alpha1.NFSBenchmark, reason string, words ..
 	if b.Status.Phase != v1alpha1.PhaseFailed || reasonOf(b) != reason {
 		t.Errorf("want Failed/%s, got %s", reason, state(b))
 	}
-	if b.Status.Verdict != v1alpha1.VerdictInconclusive {
+	if b.Status.Verdict != bench.VerdictInconclusive {
 		t.Errorf("verdict %s of a run that failed", b.Status.Verdict)
 	}
 	mustSay(t, b.Status.Message, words...)

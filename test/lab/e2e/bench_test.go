@@ -293,7 +293,7 @@ func (c *cluster) eventReasons(t *testing.T, b *v1alpha1.NFSBenchmark) []string 
 func about(e eventsv1.Event, b *v1alpha1.NFSBenchmark) bool { return e.Regarding.UID == b.UID }
 
 // finding is the finding of that code, or nil.
-func finding(b *v1alpha1.NFSBenchmark, code string) *v1alpha1.Finding {
+func finding(b *v1alpha1.NFSBenchmark, code string) *bench.Finding {
 	for i, f := range b.Status.Findings {
 		if f.Code == code {
 			return &b.Status.Findings[i]

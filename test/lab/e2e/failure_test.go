@@ -87,7 +87,7 @@ func TestOneSilentLIFOfTwoIsNamed(t *testing.T) {
 		t.Fatalf("no finding %s: %+v", judge.PathUnused, done.Status.Findings)
 	}
 	mustSay(t, f.Message, a.silent)
-	if done.Status.Validity != v1alpha1.ValiditySuspect {
+	if done.Status.Validity != bench.ValiditySuspect {
 		t.Errorf("validity is %s", done.Status.Validity)
 	}
 	for _, p := range done.Status.Paths {
@@ -119,7 +119,7 @@ func TestVolumeThatIsNotNFS(t *testing.T) {
 
 	wantFailure(t, c.finished(t, refused), runfile.FailureNotNFS, "nonNFS")
 	done := c.succeeded(t, measured)
-	if f := finding(done, string(judge.NotNFS)); f == nil || done.Status.Validity != v1alpha1.ValiditySuspect {
+	if f := finding(done, string(judge.NotNFS)); f == nil || done.Status.Validity != bench.ValiditySuspect {
 		t.Errorf("validity %s, findings %+v", done.Status.Validity, done.Status.Findings)
 	}
 	if got := files(t, folder); len(got) != 0 {

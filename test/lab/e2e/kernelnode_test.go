@@ -154,7 +154,7 @@ func TestKernelNodeMeasuresAClaimAsItIsMounted(t *testing.T) {
 		t.Fatalf("NFSv3 was declared, NFSv4.1 mounted, and ProtocolVerified is %+v", cond)
 	}
 	mustSay(t, cond.Message, "NFSv3 was declared", "mounted with NFSv4.1")
-	if done.Status.Validity != v1alpha1.ValidityInvalid || finding(done, "ProtocolMismatch") == nil {
+	if done.Status.Validity != bench.ValidityInvalid || finding(done, "ProtocolMismatch") == nil {
 		t.Errorf("validity %s, findings %+v", done.Status.Validity, done.Status.Findings)
 	}
 }

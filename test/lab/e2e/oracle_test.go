@@ -111,7 +111,7 @@ func TestOracleThatIsNotAsDeclared(t *testing.T) {
 				notReady(t, done, tc.reason)
 				return
 			}
-			if done.Status.Phase != v1alpha1.PhaseSucceeded || done.Status.Validity != v1alpha1.ValidityInvalid {
+			if done.Status.Phase != v1alpha1.PhaseSucceeded || done.Status.Validity != bench.ValidityInvalid {
 				t.Errorf("%s, validity %q", state(done), done.Status.Validity)
 			}
 			f := finding(done, string(tc.finding))

@@ -110,7 +110,7 @@ func checkDeclared(t *testing.T, g guest, name string, d declaration) {
 		t.Errorf("protocol: %+v", j.Protocol)
 	}
 	for _, code := range []judge.Code{judge.ProtocolMismatch, judge.TransferSizeReduced} {
-		if has := slices.ContainsFunc(j.Findings, func(f judge.Finding) bool { return f.Code == code }); has != (code == d.code) {
+		if has := slices.ContainsFunc(j.Findings, func(f bench.Finding) bool { return f.Code == code }); has != (code == d.code) {
 			t.Errorf("finding %s: %v; all: %+v", code, has, j.Findings)
 		}
 	}

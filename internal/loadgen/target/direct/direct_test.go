@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target/direct"
 	"github.com/nfsbench/nfsbench/internal/nfs/server"
@@ -62,7 +63,7 @@ func serveAt(tb testing.TB, address string) (port int, dir string) {
 // options mount over two channels to the same address.
 func options(port int, change ...func(*runfile.Engine)) direct.Options {
 	e := runfile.Engine{
-		Client: runfile.ClientDirectNFS, Server: "lab", Export: "/export",
+		Client: bench.ClientDirectNFS, Server: "lab", Export: "/export",
 		Channels: []runfile.PlanChannel{{Local: "127.0.0.1", Path: "127.0.0.1"}, {Local: "127.0.0.2", Path: "127.0.0.1"}},
 		Ports:    runfile.Ports{NFS: port, Mount: port}, MountTimeoutSeconds: 60,
 	}
@@ -93,7 +94,7 @@ func TestTheSourceOfAMountOverIPv6IsAsTheKernelWritesIt(t *testing.T) {
 	s := &nfs4test.Server{}
 	s.Start(t, "::1")
 	tgt, err := direct.Open(t.Context(), options(s.Port(), func(e *runfile.Engine) {
-		e.Channels, e.NFSVersion = runfile.ChannelsTo("::1"), runfile.NFSv41
+		e.Channels, e.NFSVersion = runfile.ChannelsTo("::1"), bench.NFSv41
 	}))
 	if err != nil {
 		t.Fatal(err)
