@@ -68,8 +68,9 @@ const (
 // +kubebuilder:validation:Enum=DataServer
 type PathRole string
 
-// The roles. The server that gives out the layouts is Metadata; its paths have no role.
+// The roles.
 const (
 	PathDataServer PathRole = "DataServer"
-	PathMetadata   PathRole = "Metadata"
+	// PathMetadata is the role of the server that gives out the layouts. Its paths have none.
+	PathMetadata PathRole = "Metadata"
 )
