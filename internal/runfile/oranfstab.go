@@ -82,6 +82,7 @@ func (e *Engine) UseOranfstab(text string) error {
 // oranfstabVersions are the versions by their names in a plan.
 func oranfstabVersions() map[bench.NFSVersion]oranfstab.Version {
 	return map[bench.NFSVersion]oranfstab.Version{
-		bench.NFSv3: oranfstab.NFSv3, bench.NFSv40: oranfstab.NFSv4, bench.NFSv41: oranfstab.NFSv41, bench.PNFS: oranfstab.PNFS,
+		bench.NFSv3: oranfstab.NFSv3, bench.NFSv40: oranfstab.NFSv4,
+		bench.NFSv41: oranfstab.NFSv41, bench.PNFS: oranfstab.PNFS,
 	}
 }

@@ -90,7 +90,8 @@ func (c *checker) slob(w SLOB, db *Database) {
 	c.check(w.UpdatePercent >= 0 && w.UpdatePercent <= 50 || w.UpdatePercent == 100, at+".updatePercent",
 		"is %d; write 0 to 50, or 100", w.UpdatePercent)
 	c.check(w.Access != bench.SLOBFullTableScan || w.UpdatePercent == 0, at+".updatePercent",
-		"is %d, but %s only reads; write 0, or set access to %s", w.UpdatePercent, bench.SLOBFullTableScan, bench.SLOBRandomRead)
+		"is %d, but %s only reads; write 0, or set access to %s", w.UpdatePercent,
+		bench.SLOBFullTableScan, bench.SLOBRandomRead)
 	oneOf(c, at+".redoStress", w.RedoStress, "", bench.SLOBRedoLite, bench.SLOBRedoHeavy)
 	if t := w.Think; t != nil {
 		const at = at + ".think"
