@@ -42,7 +42,8 @@ func checkMissing(c *facts, found *findings) {
 	}
 	for _, s := range c.result.Plan.Collect.Sources {
 		if silent, why := c.silence(s); silent > 0 {
-			found.add(ArrayMetricsPartial, bench.SeverityWarning, "Source %s has no usable counters in %d of %d repetitions: %s.", s.Name,
+			found.add(ArrayMetricsPartial, bench.SeverityWarning,
+				"Source %s has no usable counters in %d of %d repetitions: %s.", s.Name,
 				silent, len(c.shown()), why)
 		}
 	}
@@ -104,7 +105,8 @@ func checkStorageCPU(c *facts, found *findings) {
 	}
 	for _, n := range c.overall.StorageNodes {
 		if bindsLoad(c.overall.StorageNodes, n) {
-			found.add(StorageCPUBound, bench.SeverityWarning, "The CPU of storage node %s was %s busy: it is the limit. Spread the load "+
+			found.add(StorageCPUBound, bench.SeverityWarning,
+				"The CPU of storage node %s was %s busy: it is the limit. Spread the load "+
 				"over more nodes, or use a larger one.", n.Name, permilleText(n.CPUPermille))
 		}
 	}
@@ -145,7 +147,8 @@ func checkArray(c *facts, found *findings) {
 			meaning = "a cache on the way answered the rest, or storage.array names another volume than the load uses. " +
 				"Use direct I/O and files larger than the caches, and check the name of the volume"
 		}
-		found.add(ArrayDisagrees, bench.SeverityWarning, "Storage %s counted %s of %s and the clients %s (repetition %s): %s.",
+		found.add(ArrayDisagrees, bench.SeverityWarning,
+			"Storage %s counted %s of %s and the clients %s (repetition %s): %s.",
 			d.source, megabytes(int64(d.array)), d.direction, megabytes(int64(d.clients)), listed(d.repetitions), meaning)
 	}
 }

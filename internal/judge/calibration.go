@@ -287,7 +287,8 @@ func checkCold(c *facts, found *findings) {
 		found.add(ColdCache, bench.SeverityInfo, "%s It was a warm-up and does not count.", numbers)
 		return
 	}
-	found.add(ColdCache, bench.SeverityWarning, "%s It counts nevertheless. Use a warm-up (workload.calibrate.warmupRuns, or "+
+	found.add(ColdCache, bench.SeverityWarning,
+		"%s It counts nevertheless. Use a warm-up (workload.calibrate.warmupRuns, or "+
 		"run.warmupSeconds).", numbers)
 }
 

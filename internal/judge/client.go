@@ -23,7 +23,8 @@ func checkClientCPU(c *facts, found *findings) {
 		found.add(ClientCPUBound, bench.SeverityInfo, "The line is full, but the client is almost at its limit: %s.",
 			strings.Join(seen, ", "))
 	default:
-		found.add(ClientCPUBound, bench.SeverityWarning, "The client and not the storage may be the limit: %s. Give it more CPU, or use "+
+		found.add(ClientCPUBound, bench.SeverityWarning,
+			"The client and not the storage may be the limit: %s. Give it more CPU, or use "+
 			"more clients.", strings.Join(seen, ", "))
 	}
 }
@@ -63,7 +64,8 @@ func checkClientCache(c *facts, found *findings) {
 	for _, cl := range c.result.Clients {
 		set := c.workingSet() / int64(max(len(c.result.Clients), 1))
 		if mt := cl.Load.Mount; mt != nil && !mt.DirectIO && read > 0 && set < cl.Host.MemoryBytes {
-			found.add(CacheSuspected, bench.SeverityWarning, "Client %d reads %s through its page cache of up to %s. Use direct I/O, or "+
+			found.add(CacheSuspected, bench.SeverityWarning,
+				"Client %d reads %s through its page cache of up to %s. Use direct I/O, or "+
 				"files larger than its memory.", cl.Index, bytesText(set), bytesText(cl.Host.MemoryBytes))
 			return
 		}
@@ -134,17 +136,20 @@ func checkTime(c *facts, found *findings) {
 	switch {
 	case c.overall.isOf(runfile.StepCalibrate): // takes as long as Oracle wants
 	case seconds < tooShortWarnSeconds:
-		found.add(TooShort, bench.SeverityWarning, "Only %.0f s were measured. Bursts, caches and credits of the storage can falsify "+
+		found.add(TooShort, bench.SeverityWarning,
+			"Only %.0f s were measured. Bursts, caches and credits of the storage can falsify "+
 			"windows below %d s. Use 60 s or more, 300 s for writes.", seconds, tooShortWarnSeconds)
 	case seconds < tooShortInfoSeconds:
-		found.add(TooShort, bench.SeverityInfo, "%.0f s were measured. Use 60 s or more for numbers to compare, 300 s for writes.",
+		found.add(TooShort, bench.SeverityInfo,
+			"%.0f s were measured. Use 60 s or more for numbers to compare, 300 s for writes.",
 			seconds)
 	}
 	for _, s := range c.repetitions {
 		// A calibration cannot be steady: it has loads of two kinds. Nor can a level above the capacity;
 		// checkCapacity checks the levels below.
 		if f := s.Steadiness; f.Known && !f.Steady && !s.isOf(runfile.StepCalibrate) && !s.isOf(runfile.StepRate) {
-			found.add(NotSteady, bench.SeverityWarning, "Repetition %s was not steady: throughput deviated by %s from its mean and "+
+			found.add(NotSteady, bench.SeverityWarning,
+				"Repetition %s was not steady: throughput deviated by %s from its mean and "+
 				"drifted by %s%s; latency deviated by %s and drifted by %s%s. Use a longer warm-up, and look for what changed.",
 				s.name(), permilleText(&f.DeviationPermille), permilleText(&f.DriftPermille), stepText(f.StepPermille),
 				permilleText(&f.LatencyDeviationPermille), permilleText(&f.LatencyDriftPermille), stepText(f.LatencyStepPermille))
@@ -194,7 +199,8 @@ func checkForeignLoad(c *facts, found *findings) {
 			seen = append(seen, c.foreignOnClient(cl, s)...)
 		}
 		if len(seen) > 0 {
-			found.add(ForeignLoad, bench.SeverityWarning, "Repetition %s was not alone: %s. Run again when the machines are quiet.", s.name(),
+			found.add(ForeignLoad, bench.SeverityWarning,
+				"Repetition %s was not alone: %s. Run again when the machines are quiet.", s.name(),
 				strings.Join(seen, ", "))
 		}
 	}

@@ -99,7 +99,8 @@ func checkTrunking(c *facts, found *findings) {
 func checkTimeUnit(c *facts, found *findings) {
 	for _, w := range databaseWindows(c.result, c.overall.Repetition) {
 		if w.ServiceTimeUnit == "" && len(dataFiles(w)) > 0 {
-			found.addOnce(NotCollected, bench.SeverityInfo, "The unit of the times in V$IOSTAT_FILE is unknown, so they are omitted.")
+			found.addOnce(NotCollected, bench.SeverityInfo,
+				"The unit of the times in V$IOSTAT_FILE is unknown, so they are omitted.")
 		}
 	}
 }
@@ -119,7 +120,8 @@ func checkServiceTime(c *facts, found *findings) {
 				hint = "Oracle 12.2 is known to count wrongly with pNFS: its number of reads is right, but use the latency " +
 					"that the array reports."
 			}
-			found.add(SuspectLatency, bench.SeverityWarning, "V$IOSTAT_FILE says %.1f µs for a single-block read, but %s. %s", mean, why, hint)
+			found.add(SuspectLatency, bench.SeverityWarning,
+				"V$IOSTAT_FILE says %.1f µs for a single-block read, but %s. %s", mean, why, hint)
 			return
 		}
 	}

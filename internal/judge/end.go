@@ -29,7 +29,8 @@ func checkEnd(c *facts, found *findings) {
 		case l.Failure != nil:
 			found.add(Partial, bench.SeverityError, "Client %d ended with %s: %s", cl.Index, l.Failure.Code, l.Failure.Message)
 		case l.Partial:
-			found.add(Partial, bench.SeverityError, "Client %d did not reach its planned end; the numbers cover the run until then. "+
+			found.add(Partial, bench.SeverityError,
+				"Client %d did not reach its planned end; the numbers cover the run until then. "+
 				"Look at its log, and run again.", cl.Index)
 		}
 		if v := l.Verification; v != nil && v.BlocksWrong > 0 &&
@@ -41,7 +42,8 @@ func checkEnd(c *facts, found *findings) {
 	}
 	plan := c.result.Plan
 	if n := len(c.result.Clients); n < int(plan.Clients) {
-		found.add(Partial, bench.SeverityError, "%d of %d clients gave a result. Look at the pods of the others.", n, plan.Clients)
+		found.add(Partial, bench.SeverityError,
+			"%d of %d clients gave a result. Look at the pods of the others.", n, plan.Clients)
 	}
 	checkRounds(c, found)
 	for _, s := range c.repetitions {
@@ -55,7 +57,8 @@ func checkEnd(c *facts, found *findings) {
 func checkProtocol(c *facts, found *findings) {
 	switch {
 	case c.protocol.Mismatch:
-		found.add(ProtocolMismatch, bench.SeverityError, "%s The number does not describe the declared protocol.", c.protocol.Message)
+		found.add(ProtocolMismatch, bench.SeverityError,
+			"%s The number does not describe the declared protocol.", c.protocol.Message)
 	case c.protocol.Doubted:
 		found.add(ProtocolMismatch, bench.SeverityWarning, "%s The number describes the declared protocol in part only.",
 			c.protocol.Message)
@@ -69,7 +72,8 @@ func checkFilesystem(c *facts, found *findings) {
 	for _, cl := range c.result.Clients {
 		m := cl.Load.Mount
 		if m != nil && m.FilesystemType != "" && m.FilesystemType != "nfs" && m.FilesystemType != "nfs4" {
-			found.add(NotNFS, bench.SeverityWarning, "Client %d: %s is %s and not NFS. The number describes that file system. Mount the "+
+			found.add(NotNFS, bench.SeverityWarning,
+				"Client %d: %s is %s and not NFS. The number describes that file system. Mount the "+
 				"export there, and set requireNFS.", cl.Index, c.result.Plan.Engine.MountPath, m.FilesystemType)
 		}
 	}
@@ -77,7 +81,8 @@ func checkFilesystem(c *facts, found *findings) {
 
 func checkCollection(c *facts, found *findings) {
 	for _, problem := range c.unreadable {
-		found.add(NotCollected, bench.SeverityInfo, "The latency histogram cannot be read (%s); latency is unknown. Use the nfsbench "+
+		found.add(NotCollected, bench.SeverityInfo,
+			"The latency histogram cannot be read (%s); latency is unknown. Use the nfsbench "+
 			"that wrote the file.", problem)
 	}
 	silent := map[string]bool{} // sources without any window, which ArrayMetricsPartial reports
@@ -87,7 +92,8 @@ func checkCollection(c *facts, found *findings) {
 	}
 	for _, cl := range c.result.Clients {
 		if cl.Observed == nil {
-			found.add(NotCollected, bench.SeverityInfo, "Client %d: no counters of CPU, network and storage were collected. Foreign load "+
+			found.add(NotCollected, bench.SeverityInfo,
+				"Client %d: no counters of CPU, network and storage were collected. Foreign load "+
 				"and CPU limits cannot be seen.", cl.Index)
 			continue
 		}
@@ -95,7 +101,8 @@ func checkCollection(c *facts, found *findings) {
 			if silent[p.Source] {
 				continue
 			}
-			found.add(NotCollected, bench.SeverityInfo, "Client %d: %s could not be read %d times: %s", cl.Index, p.Source, p.Count, p.Message)
+			found.add(NotCollected, bench.SeverityInfo,
+				"Client %d: %s could not be read %d times: %s", cl.Index, p.Source, p.Count, p.Message)
 		}
 	}
 }
@@ -107,7 +114,8 @@ func checkErrors(c *facts, found *findings) {
 		ops += s.Total.Ops
 	}
 	if errors > 0 {
-		found.add(IOErrors, bench.SeverityError, "%d of %d operations failed. Look at the logs of client and storage. The throughput "+
+		found.add(IOErrors, bench.SeverityError,
+			"%d of %d operations failed. Look at the logs of client and storage. The throughput "+
 			"counts only operations that succeeded.", errors, ops+errors)
 	}
 }

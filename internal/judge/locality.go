@@ -87,7 +87,8 @@ func checkLocality(c *facts, found *findings) {
 	for _, i := range c.indirect() {
 		first := i.sentence(c.volume())
 		if c.result.Plan.Engine.PathSelection == bench.PathsRemote {
-			found.add(IndirectPath, bench.SeverityInfo, "%s. protocol.paths.select: Remote asks for that; compare with Local.", first)
+			found.add(IndirectPath, bench.SeverityInfo,
+				"%s. protocol.paths.select: Remote asks for that; compare with Local.", first)
 			continue
 		}
 		found.add(IndirectPath, bench.SeverityWarning, "%s. %s", first, c.directly(i.owner))

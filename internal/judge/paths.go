@@ -450,10 +450,12 @@ func checkMTU(c *facts, found *findings) {
 	link := c.result.Plan.Link
 	switch {
 	case differs(smallest.MTUBytes, largest.MTUBytes):
-		found.add(MTUDiffers, bench.SeverityWarning, "The MTU of path %s is %d bytes, and that of path %s is %d. Give all paths the same.",
+		found.add(MTUDiffers, bench.SeverityWarning,
+			"The MTU of path %s is %d bytes, and that of path %s is %d. Give all paths the same.",
 			smallest.Path, smallest.MTUBytes, largest.Path, largest.MTUBytes)
 	case link != nil && differs(smallest.MTUBytes, link.MTU()):
-		found.add(MTUDiffers, bench.SeverityWarning, "The declared MTU is %d bytes, and that of path %s is %d: the wire limit is computed "+
+		found.add(MTUDiffers, bench.SeverityWarning,
+			"The declared MTU is %d bytes, and that of path %s is %d: the wire limit is computed "+
 			"for the declared one. Raise the MTU of the path, or correct protocol.link.mtu.",
 			link.MTU(), smallest.Path, smallest.MTUBytes)
 	}

@@ -247,14 +247,17 @@ func checkWire(c *facts, found *findings) {
 			"%s: more than the discovered links can carry. The load did not cross them, or the interface reports a wrong "+
 				"speed. Declare the link.", numbers)
 	case share >= wireSaturated:
-		found.add(LineSaturated, bench.SeverityInfo, "%s: the line is full%s. The storage may be faster than this; add paths or faster "+
+		found.add(LineSaturated, bench.SeverityInfo,
+			"%s: the line is full%s. The storage may be faster than this; add paths or faster "+
 			"links to find out.", numbers, c.fullSteps(" with "))
 	case c.limitedBy(LimitWire, LineSaturated, found):
 	case c.fullSteps("") != "":
-		found.add(LineSaturated, bench.SeverityInfo, "The line is full with %s. The storage may be faster than that; add paths or "+
+		found.add(LineSaturated, bench.SeverityInfo,
+			"The line is full with %s. The storage may be faster than that; add paths or "+
 			"faster links to find out.", c.fullSteps(""))
 	case share < wireGood && c.shouldFillTheWire():
-		found.add(BelowWireSpeed, bench.SeverityWarning, "%s. Oracle gets line speed over NFS unless something is ill-configured. %s",
+		found.add(BelowWireSpeed, bench.SeverityWarning,
+			"%s. Oracle gets line speed over NFS unless something is ill-configured. %s",
 			numbers, c.suspects())
 	}
 }

@@ -77,7 +77,8 @@ func OpenTarget(ctx context.Context, e runfile.Engine, now func() time.Time,
 	case bench.ClientKernel:
 		return kernel.Open(ctx, kernel.Options{MountPath: e.MountPath, RequireNFS: e.RequireNFS, Now: now})
 	default:
-		return nil, target.Fail(runfile.FailureInvalidPlan, "engine.client is "+string(e.Client)+"; use Kernel or DirectNFS", nil)
+		return nil, target.Fail(runfile.FailureInvalidPlan,
+			"engine.client is "+string(e.Client)+"; use Kernel or DirectNFS", nil)
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/compare"
-	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report/chart"
 	"github.com/nfsbench/nfsbench/internal/report/doc"
 )
@@ -277,7 +276,7 @@ func cellsTable(cells []compare.Cell) *doc.Table {
 func comparedFindings(all []compare.Finding) []bench.Finding {
 	var out []bench.Finding
 	for _, f := range all {
-		out = append(out, bench.Finding{Code: judge.Code(f.Code), Severity: bench.Severity(f.Severity), Message: f.Message})
+		out = append(out, bench.Finding{Code: f.Code, Severity: bench.Severity(f.Severity), Message: f.Message})
 	}
 	return out
 }
