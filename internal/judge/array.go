@@ -107,7 +107,7 @@ func checkStorageCPU(c *facts, found *findings) {
 		if bindsLoad(c.overall.StorageNodes, n) {
 			found.add(StorageCPUBound, bench.SeverityWarning,
 				"The CPU of storage node %s was %s busy: it is the limit. Spread the load "+
-				"over more nodes, or use a larger one.", n.Name, permilleText(n.CPUPermille))
+					"over more nodes, or use a larger one.", n.Name, permilleText(n.CPUPermille))
 		}
 	}
 }

@@ -289,7 +289,7 @@ func checkCold(c *facts, found *findings) {
 	}
 	found.add(ColdCache, bench.SeverityWarning,
 		"%s It counts nevertheless. Use a warm-up (workload.calibrate.warmupRuns, or "+
-		"run.warmupSeconds).", numbers)
+			"run.warmupSeconds).", numbers)
 }
 
 // runFigures are the numbers of the runs of one step in order, and how to write

@@ -485,7 +485,7 @@ func checkCapacity(c *facts, found *findings) {
 	if low, high, changed := c.contradiction(); changed {
 		found.add(NotSteady, bench.SeverityWarning,
 			"The storage did not keep %s at %d operations/s and kept it at %d: it changed "+
-			"while the search was under way. Run again when it is quiet.", c.bounds()[0],
+				"while the search was under way. Run again when it is quiet.", c.bounds()[0],
 			low, high)
 	}
 }
@@ -609,7 +609,7 @@ func (c *facts) limitedBy(limit string, code Code, found *findings) bool {
 	case LimitWire:
 		severity, meaning = bench.SeverityInfo,
 			"The line limits the capacity, and the storage may be faster: add paths or faster "+
-			"links to find out."
+				"links to find out."
 	case LimitClientCPU:
 		meaning = "The client and not the storage may limit the capacity: give it more CPU, or use more clients."
 	case LimitStorageCPU:

@@ -25,7 +25,7 @@ func checkClientCPU(c *facts, found *findings) {
 	default:
 		found.add(ClientCPUBound, bench.SeverityWarning,
 			"The client and not the storage may be the limit: %s. Give it more CPU, or use "+
-			"more clients.", strings.Join(seen, ", "))
+				"more clients.", strings.Join(seen, ", "))
 	}
 }
 
@@ -66,7 +66,7 @@ func checkClientCache(c *facts, found *findings) {
 		if mt := cl.Load.Mount; mt != nil && !mt.DirectIO && read > 0 && set < cl.Host.MemoryBytes {
 			found.add(CacheSuspected, bench.SeverityWarning,
 				"Client %d reads %s through its page cache of up to %s. Use direct I/O, or "+
-				"files larger than its memory.", cl.Index, bytesText(set), bytesText(cl.Host.MemoryBytes))
+					"files larger than its memory.", cl.Index, bytesText(set), bytesText(cl.Host.MemoryBytes))
 			return
 		}
 	}
@@ -138,7 +138,7 @@ func checkTime(c *facts, found *findings) {
 	case seconds < tooShortWarnSeconds:
 		found.add(TooShort, bench.SeverityWarning,
 			"Only %.0f s were measured. Bursts, caches and credits of the storage can falsify "+
-			"windows below %d s. Use 60 s or more, 300 s for writes.", seconds, tooShortWarnSeconds)
+				"windows below %d s. Use 60 s or more, 300 s for writes.", seconds, tooShortWarnSeconds)
 	case seconds < tooShortInfoSeconds:
 		found.add(TooShort, bench.SeverityInfo,
 			"%.0f s were measured. Use 60 s or more for numbers to compare, 300 s for writes.",
@@ -150,7 +150,7 @@ func checkTime(c *facts, found *findings) {
 		if f := s.Steadiness; f.Known && !f.Steady && !s.isOf(runfile.StepCalibrate) && !s.isOf(runfile.StepRate) {
 			found.add(NotSteady, bench.SeverityWarning,
 				"Repetition %s was not steady: throughput deviated by %s from its mean and "+
-				"drifted by %s%s; latency deviated by %s and drifted by %s%s. Use a longer warm-up, and look for what changed.",
+					"drifted by %s%s; latency deviated by %s and drifted by %s%s. Use a longer warm-up, and look for what changed.",
 				s.name(), permilleText(&f.DeviationPermille), permilleText(&f.DriftPermille), stepText(f.StepPermille),
 				permilleText(&f.LatencyDeviationPermille), permilleText(&f.LatencyDriftPermille), stepText(f.LatencyStepPermille))
 		}

@@ -26,12 +26,12 @@ func checkAsync(c *facts, found *findings) {
 		}
 		found.add(SyncIO, bench.SeverityWarning,
 			"Data files without asynchronous I/O (V$IOSTAT_FILE.ASYNCH_IO is ASYNC_OFF): %s. Each "+
-			"process then has one read at a time. %s", listed(files), hint)
+				"process then has one read at a time. %s", listed(files), hint)
 	} else if most := asyncIO(c.result, windowMeasure); most != nil && most.Requests == 0 && !direct {
 		found.add(SyncIO, bench.SeverityWarning,
 			"No process of the node had asynchronous I/O of the kernel under load (fs.aio-nr is 0). "+
-			"V$IOSTAT_FILE.ASYNCH_IO only says that the files are capable of it. Check filesystemio_options and "+
-			"disk_asynch_io, and the alert log for ORA-27090. %s", flattered)
+				"V$IOSTAT_FILE.ASYNCH_IO only says that the files are capable of it. Check filesystemio_options and "+
+				"disk_asynch_io, and the alert log for ORA-27090. %s", flattered)
 	}
 }
 

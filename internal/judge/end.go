@@ -31,7 +31,7 @@ func checkEnd(c *facts, found *findings) {
 		case l.Partial:
 			found.add(Partial, bench.SeverityError,
 				"Client %d did not reach its planned end; the numbers cover the run until then. "+
-				"Look at its log, and run again.", cl.Index)
+					"Look at its log, and run again.", cl.Index)
 		}
 		if v := l.Verification; v != nil && v.BlocksWrong > 0 &&
 			(l.Failure == nil || l.Failure.Code != runfile.FailureVerify) {
@@ -74,7 +74,7 @@ func checkFilesystem(c *facts, found *findings) {
 		if m != nil && m.FilesystemType != "" && m.FilesystemType != "nfs" && m.FilesystemType != "nfs4" {
 			found.add(NotNFS, bench.SeverityWarning,
 				"Client %d: %s is %s and not NFS. The number describes that file system. Mount the "+
-				"export there, and set requireNFS.", cl.Index, c.result.Plan.Engine.MountPath, m.FilesystemType)
+					"export there, and set requireNFS.", cl.Index, c.result.Plan.Engine.MountPath, m.FilesystemType)
 		}
 	}
 }
@@ -83,7 +83,7 @@ func checkCollection(c *facts, found *findings) {
 	for _, problem := range c.unreadable {
 		found.add(NotCollected, bench.SeverityInfo,
 			"The latency histogram cannot be read (%s); latency is unknown. Use the nfsbench "+
-			"that wrote the file.", problem)
+				"that wrote the file.", problem)
 	}
 	silent := map[string]bool{} // sources without any window, which ArrayMetricsPartial reports
 	for _, s := range c.result.Plan.Collect.Sources {
@@ -94,7 +94,7 @@ func checkCollection(c *facts, found *findings) {
 		if cl.Observed == nil {
 			found.add(NotCollected, bench.SeverityInfo,
 				"Client %d: no counters of CPU, network and storage were collected. Foreign load "+
-				"and CPU limits cannot be seen.", cl.Index)
+					"and CPU limits cannot be seen.", cl.Index)
 			continue
 		}
 		for _, p := range cl.Observed.Problems {
@@ -116,7 +116,7 @@ func checkErrors(c *facts, found *findings) {
 	if errors > 0 {
 		found.add(IOErrors, bench.SeverityError,
 			"%d of %d operations failed. Look at the logs of client and storage. The throughput "+
-			"counts only operations that succeeded.", errors, ops+errors)
+				"counts only operations that succeeded.", errors, ops+errors)
 	}
 }
 

@@ -39,17 +39,17 @@ func checkTransferSize(c *facts, found *findings) {
 		case limit > 0:
 			found.add(TransferSizeReduced,
 				bench.SeverityWarning,
-					"A %s moves %s, %s, and the array allows %s: the limit is that of the mount. Look at its rsize and "+
+				"A %s moves %s, %s, and the array allows %s: the limit is that of the mount. Look at its rsize and "+
 					"wsize.", d.name, size(xfer), why, size(limit))
 		case wanted > 0:
 			found.add(TransferSizeReduced,
 				bench.SeverityWarning,
-					"A %s moves %s %s. Raise the server's limit (ONTAP: tcp-max-xfer-size), or the mount's rsize and wsize, "+
+				"A %s moves %s %s. Raise the server's limit (ONTAP: tcp-max-xfer-size), or the mount's rsize and wsize, "+
 					"then mount again.", d.name, size(xfer), why)
 		default:
 			found.add(TransferSizeReduced, bench.SeverityWarning,
 				"A %s moves %s, %s. Raise the server's limit (ONTAP: tcp-max-xfer-size), "+
-				"then mount again.", d.name, size(xfer), why)
+					"then mount again.", d.name, size(xfer), why)
 		}
 	}
 }

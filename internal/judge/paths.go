@@ -456,7 +456,7 @@ func checkMTU(c *facts, found *findings) {
 	case link != nil && differs(smallest.MTUBytes, link.MTU()):
 		found.add(MTUDiffers, bench.SeverityWarning,
 			"The declared MTU is %d bytes, and that of path %s is %d: the wire limit is computed "+
-			"for the declared one. Raise the MTU of the path, or correct protocol.link.mtu.",
+				"for the declared one. Raise the MTU of the path, or correct protocol.link.mtu.",
 			link.MTU(), smallest.Path, smallest.MTUBytes)
 	}
 }

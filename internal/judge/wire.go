@@ -249,12 +249,12 @@ func checkWire(c *facts, found *findings) {
 	case share >= wireSaturated:
 		found.add(LineSaturated, bench.SeverityInfo,
 			"%s: the line is full%s. The storage may be faster than this; add paths or faster "+
-			"links to find out.", numbers, c.fullSteps(" with "))
+				"links to find out.", numbers, c.fullSteps(" with "))
 	case c.limitedBy(LimitWire, LineSaturated, found):
 	case c.fullSteps("") != "":
 		found.add(LineSaturated, bench.SeverityInfo,
 			"The line is full with %s. The storage may be faster than that; add paths or "+
-			"faster links to find out.", c.fullSteps(""))
+				"faster links to find out.", c.fullSteps(""))
 	case share < wireGood && c.shouldFillTheWire():
 		found.add(BelowWireSpeed, bench.SeverityWarning,
 			"%s. Oracle gets line speed over NFS unless something is ill-configured. %s",
