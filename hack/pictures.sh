@@ -62,7 +62,7 @@ measure() {
 		--listen 10.249.1.2:2049 --listen 10.249.2.2:2049 --http 10.249.1.2:8080
 	plan >"$STATE_DIR/plan.json"
 	wait_for 10 "the server" bash -c ': </dev/tcp/10.249.1.2/2049'
-	bin/nfsbench load --plan "$STATE_DIR/plan.json" --output-file "$1" --progress none >/dev/null
+	bin/nfsbench load --plan "$STATE_DIR/plan.json" --output "$1" --progress none >/dev/null
 }
 
 # page prints the text report as a page: colours of the terminal become classes.

@@ -1,24 +1,12 @@
 package v1alpha1
 
-// Metric is a number of a benchmark's status.summary that can be compared.
+// Metric is a number of a benchmark's status.summary that can be compared. Throughput is in
+// bytes, IOPS in I/Os and Capacity in operations a second; latencies are microseconds; Wire, the
+// share of the wire limit, and ClientCPU, the busy share of the busiest client, are thousandths;
+// ClientCPUTime is microseconds of the clients' CPUs for 2^20 bytes.
 //
-// +kubebuilder:validation:Enum=Throughput;IOPS;MeanLatency;P50Latency;P95Latency;P99Latency;StorageLatency;ClientCPU;Capacity
+// +kubebuilder:validation:Enum=Throughput;IOPS;Capacity;MeanLatency;P50Latency;P95Latency;P99Latency;P999Latency;MaxLatency;OpenLoopP99Latency;StorageLatency;Wire;ClientCPU;ClientCPUTime
 type Metric string
-
-// The metrics.
-const (
-	MetricThroughput     Metric = "Throughput"     // bytes a second, both directions
-	MetricIOPS           Metric = "IOPS"           // I/Os a second
-	MetricMeanLatency    Metric = "MeanLatency"    // microseconds of one I/O
-	MetricP50Latency     Metric = "P50Latency"     // microseconds
-	MetricP95Latency     Metric = "P95Latency"     // microseconds
-	MetricP99Latency     Metric = "P99Latency"     // microseconds
-	MetricStorageLatency Metric = "StorageLatency" // microseconds, as the storage measured
-	MetricClientCPU      Metric = "ClientCPU"      // microseconds for 2^20 bytes
-	// MetricCapacity is the highest rate of operations a second within the first bound of a
-	// search for capacity.
-	MetricCapacity Metric = "Capacity"
-)
 
 // Correction is what is done against chance when there are many comparisons.
 //
@@ -47,7 +35,7 @@ type Significance struct {
 	// metrics to compare; without them MeanLatency and Throughput.
 	// +optional
 	// +listType=set
-	// +kubebuilder:validation:MaxItems=9
+	// +kubebuilder:validation:MaxItems=14
 	Metrics []Metric `json:"metrics,omitempty"`
 	// alpha is the accepted rate of false alarms, for example "0.05".
 	// +optional

@@ -193,7 +193,7 @@ type CellStatus struct {
 	// metric of these numbers.
 	// +required
 	Metric Metric `json:"metric"`
-	// unit of these numbers: B/s, 1/s, us or us/MiB.
+	// unit of these numbers: B/s, 1/s, us, us/MiB or permille.
 	// +required
 	// +kubebuilder:validation:MaxLength=8
 	Unit string `json:"unit"`
@@ -230,9 +230,10 @@ type ComparisonStatus struct {
 	// metric that is compared.
 	// +required
 	Metric Metric `json:"metric"`
-	// impactPercent is the mean of the impacts of all pairs, for example "-3.25".
+	// impactBasisPoints is the mean of the impacts of all pairs in hundredths of a percent, for
+	// example -325.
 	// +required
-	ImpactPercent Decimal `json:"impactPercent"`
+	ImpactBasisPoints int64 `json:"impactBasisPoints"`
 	// p is the two-sided p of the Mann-Whitney test, after the correction for the size
 	// of the table where there is one.
 	// +optional
@@ -264,10 +265,10 @@ const (
 
 // RegressionStatus is how a scheduled run compares with the accepted one.
 type RegressionStatus struct {
-	// noiseFloorPercent is how far the medians of unchanged runs lie apart,
-	// at its largest over the cells, by the history.
+	// noiseFloorBasisPoints is how far the medians of unchanged runs lie apart, at its largest over
+	// the cells, by the history; in hundredths of a percent.
 	// +optional
-	NoiseFloorPercent Decimal `json:"noiseFloorPercent,omitempty"`
+	NoiseFloorBasisPoints *int64 `json:"noiseFloorBasisPoints,omitempty"`
 	// changes are the lines that are worse or better, worst first.
 	// +optional
 	// +listType=atomic
@@ -292,10 +293,10 @@ type RegressionChange struct {
 	// metric that changed.
 	// +required
 	Metric Metric `json:"metric"`
-	// shiftPercent is the Hodges-Lehmann estimate of the difference, as a share of the
-	// accepted run's median. Positive is better, whatever the metric.
+	// shiftBasisPoints is the Hodges-Lehmann estimate of the difference, in hundredths of a percent
+	// of the accepted run's median. Positive is better, whatever the metric.
 	// +optional
-	ShiftPercent Decimal `json:"shiftPercent,omitempty"`
+	ShiftBasisPoints *int64 `json:"shiftBasisPoints,omitempty"`
 	// outcome is the answer.
 	// +required
 	Outcome Outcome `json:"outcome"`

@@ -1,6 +1,10 @@
 package v1alpha1
 
-import "github.com/nfsbench/nfsbench/api/bench"
+import (
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/nfsbench/nfsbench/api/bench"
+)
 
 // Summary holds the headline numbers of a run.
 type Summary struct {
@@ -22,6 +26,10 @@ type Summary struct {
 	// capacity the capacity at the first bound.
 	// +optional
 	IOPS *int64 `json:"iops,omitempty"`
+	// capacityOperationsPerSecond is the highest rate of operations within the first bound of a
+	// search for capacity that reached it.
+	// +optional
+	CapacityOperationsPerSecond *int64 `json:"capacityOperationsPerSecond,omitempty"`
 	// capacity at the first bound for people, for example "41.2k @ p99 1ms".
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
@@ -81,6 +89,27 @@ type Summary struct {
 	// clientCPUPermille is the busy share of the busiest client node.
 	// +optional
 	ClientCPUPermille *int32 `json:"clientCPUPermille,omitempty"`
+	// clientCPUMicrosecondsPerMiB is the CPU time of the clients for 2^20 bytes.
+	// +optional
+	ClientCPUMicrosecondsPerMiB *int64 `json:"clientCPUMicrosecondsPerMiB,omitempty"`
+}
+
+// Numbers returns the numbers of s and of its intervals by their names in JSON.
+func (s *Summary) Numbers() map[string]int64 {
+	out := map[string]int64{}
+	all, err := runtime.DefaultUnstructuredConverter.ToUnstructured(s)
+	if err != nil {
+		return out // fields of the API can always be converted
+	}
+	intervals, _ := all["intervals"].(map[string]any)
+	for _, fields := range []map[string]any{all, intervals} {
+		for name, v := range fields {
+			if n, ok := v.(int64); ok {
+				out[name] = n
+			}
+		}
+	}
+	return out
 }
 
 // SummaryIntervals are intervals of 95 % of the numbers of a Summary. What is not known is
@@ -106,6 +135,12 @@ type SummaryIntervals struct {
 	// iopsHigh is the upper bound of iops.
 	// +optional
 	IOPSHigh *int64 `json:"iopsHigh,omitempty"`
+	// capacityLowOperationsPerSecond is the lower bound of capacityOperationsPerSecond.
+	// +optional
+	CapacityLowOperationsPerSecond *int64 `json:"capacityLowOperationsPerSecond,omitempty"`
+	// capacityHighOperationsPerSecond is the upper bound of capacityOperationsPerSecond.
+	// +optional
+	CapacityHighOperationsPerSecond *int64 `json:"capacityHighOperationsPerSecond,omitempty"`
 	// meanLatencyLowMicroseconds is the lower bound of meanLatencyMicroseconds.
 	// +optional
 	MeanLatencyLowMicroseconds *int64 `json:"meanLatencyLowMicroseconds,omitempty"`

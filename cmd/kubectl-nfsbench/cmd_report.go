@@ -17,7 +17,6 @@ import (
 	"github.com/nfsbench/nfsbench/internal/archive"
 	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/compare"
-	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -61,26 +60,20 @@ Read your Oracle licence before you publish numbers.`,
 	return cmd
 }
 
+func (a *app) pageOptions() report.PageOptions {
+	return report.PageOptions{Generated: a.now(), Version: cli.Version(version)}
+}
+
 func (a *app) reportBenchmark(cmd *cobra.Command, c *cluster, b *v1alpha1.NFSBenchmark, to cli.Destination) error {
 	res, err := archive.Result(cmd.Context(), c, b)
 	if err != nil {
 		return err
 	}
-	j := judge.Judge(res)
-	options := report.PageOptions{Generated: a.now(), Version: cli.Version(version)}
+	options := a.pageOptions()
 	if to.Format == cli.FormatHTML {
 		options.Reproduce = c.reproduce(cmd.Context(), benchmarkKind, b.Name)
 	}
-	return to.Write(cmd, func(w io.Writer) error {
-		switch to.Format {
-		case cli.FormatHTML:
-			return report.BenchmarkPage(w, res, j, options)
-		case cli.FormatJSON:
-			return cli.WriteJSON(w, j)
-		default:
-			return report.Text(w, res, j, cli.TextOptions(w))
-		}
-	})
+	return to.WriteReport(cmd, cli.Recorded{Result: res}, nil, options)
 }
 
 func (a *app) reportSuite(cmd *cobra.Command, c *cluster, f found, to cli.Destination) error {
@@ -92,39 +85,11 @@ func (a *app) reportSuite(cmd *cobra.Command, c *cluster, f found, to cli.Destin
 	if err != nil {
 		return err
 	}
-	table, regression := compare.Run(run), regressionOf(f.suite, run, records)
-	options := report.PageOptions{Generated: a.now(), Version: cli.Version(version)}
+	options := a.pageOptions()
 	if to.Format == cli.FormatHTML {
 		options.Reproduce = c.reproduce(cmd.Context(), suiteKind, f.suite.Name)
 	}
-	return to.Write(cmd, func(w io.Writer) error {
-		switch to.Format {
-		case cli.FormatHTML:
-			return report.SuitePage(w, run, table, regression, options)
-		case cli.FormatJSON:
-			return cli.WriteJSON(w, run)
-		default:
-			return writeSuiteText(w, run, table, regression)
-		}
-	})
-}
-
-func writeSuiteText(w io.Writer, run runfile.SuiteRun, t compare.Table, g *compare.Regression) error {
-	fmt.Fprintf(w, "suite/%s  run %s", run.Suite, run.Run)
-	if run.Phase != "" {
-		fmt.Fprintf(w, "  %s", run.Phase)
-	} else {
-		fmt.Fprint(w, "  under way")
-	}
-	fmt.Fprintf(w, "  %d cells, %d of %d benchmarks\n", len(run.Cells), len(run.Results),
-		len(run.Cells)*int(run.Settings.Repetitions))
-	if run.Message != "" {
-		fmt.Fprintln(w, run.Message)
-	}
-	if g != nil {
-		fmt.Fprintf(w, "against the accepted run %s: %s\n", g.Baseline, g.Message)
-	}
-	return report.CompareText(w, t, cli.TextOptions(w))
+	return to.WriteReport(cmd, cli.Recorded{Run: &run}, regressionOf(f.suite, run, records), options)
 }
 
 // chooseRun is the run that was named, or the newest.
@@ -145,13 +110,13 @@ func chooseRun(records []runfile.SuiteRun, f found) (runfile.SuiteRun, error) {
 			"its end", f.suite.Name, f.suite.Name)
 	default:
 		return runfile.SuiteRun{}, cli.BadInputf("suite/%s has no record of a run %q; there are those of %s", f.suite.Name,
-			f.run, listed(nearest(f.run, names, 5)))
+			f.run, cli.Listed(nearest(f.run, names, 5)))
 	}
 }
 
 // regressionOf compares a scheduled run with the accepted one; nil where there is
 // none to compare with.
-func regressionOf(s *v1alpha1.NFSBenchmarkSuite, run runfile.SuiteRun, records []runfile.SuiteRun) *compare.Regression {
+func regressionOf(s *v1alpha1.NFSBenchmarkSuite, run runfile.SuiteRun, records []runfile.SuiteRun) *compare.Table {
 	if run.Settings.Regression == nil {
 		return nil
 	}
@@ -169,7 +134,9 @@ func regressionOf(s *v1alpha1.NFSBenchmarkSuite, run runfile.SuiteRun, records [
 	if accepted == nil {
 		return nil
 	}
-	g := compare.Regress(run, *accepted, history, *run.Settings.Regression)
+	g := compare.Run(compare.Request{
+		Run: &run, Accepted: accepted, History: history, SuiteSignificance: *run.Settings.Regression,
+	})
 	return &g
 }
 
@@ -213,7 +180,8 @@ func (a *app) writeTable(cmd *cobra.Command, c *cluster, s *v1alpha1.NFSBenchmar
 	if err == nil {
 		var run runfile.SuiteRun
 		if run, err = chooseRun(records, found{suite: s, run: s.Status.Run.Name}); err == nil {
-			err = report.CompareText(cmd.OutOrStdout(), compare.Run(run), cli.TextOptions(cmd.OutOrStdout()))
+			t := compare.Run(compare.Request{Run: &run})
+			err = report.CompareText(cmd.OutOrStdout(), t, cli.TextOptions(cmd.OutOrStdout()))
 		}
 	}
 	if err != nil {

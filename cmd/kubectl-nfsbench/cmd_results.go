@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/cli"
+	"github.com/nfsbench/nfsbench/internal/judge"
 )
 
 const (
@@ -28,33 +30,23 @@ const (
 	resultsPage = 100
 )
 
-// resultRow is one finished benchmark. The names of its members are the columns; what is not
-// known is empty in CSV and absent in JSON.
-type resultRow struct {
-	Namespace                      string   `json:"namespace"`
-	Name                           string   `json:"name"`
-	Suite                          string   `json:"suite,omitempty"`
-	SuiteRun                       string   `json:"suiteRun,omitempty"`
-	Cell                           string   `json:"cell,omitempty"`
-	Repetition                     string   `json:"repetition,omitempty"`
-	StartTime                      string   `json:"startTime,omitempty"` // RFC 3339, UTC
-	CompletionTime                 string   `json:"completionTime,omitempty"`
-	Phase                          string   `json:"phase"`
-	Verdict                        string   `json:"verdict,omitempty"`
-	Validity                       string   `json:"validity,omitempty"`
-	Workload                       string   `json:"workload,omitempty"`
-	Protocol                       string   `json:"protocol,omitempty"`
-	ThroughputBytesPerSecond       *int64   `json:"throughputBytesPerSecond,omitempty"`
-	IOPS                           *int64   `json:"iops,omitempty"`
-	MeanLatencyMicroseconds        *int64   `json:"meanLatencyMicroseconds,omitempty"`
-	P50LatencyMicroseconds         *int64   `json:"p50LatencyMicroseconds,omitempty"`
-	P95LatencyMicroseconds         *int64   `json:"p95LatencyMicroseconds,omitempty"`
-	P99LatencyMicroseconds         *int64   `json:"p99LatencyMicroseconds,omitempty"`
-	MaxLatencyMicroseconds         *int64   `json:"maxLatencyMicroseconds,omitempty"`
-	StorageMeanLatencyMicroseconds *int64   `json:"storageMeanLatencyMicroseconds,omitempty"`
-	WirePercent                    *int32   `json:"wirePercent,omitempty"`
-	ClientCPUPermille              *int32   `json:"clientCPUPermille,omitempty"`
-	Findings                       []string `json:"findings,omitempty"` // codes; in CSV with blanks between them
+// resultRow is one finished benchmark by column; what is not known is empty in CSV and absent in JSON.
+type resultRow map[string]any
+
+// columns are the names in a row in their order: those that describe a benchmark, the fields of
+// status.summary of all metrics with their intervals, and the codes of findings.
+func columns() []string {
+	names := []string{
+		"namespace", "name", "suite", "suiteRun", "cell", "repetition", "startTime", "completionTime", "phase", "verdict",
+		"validity", "workload", "protocol",
+	}
+	for _, m := range judge.Metrics() {
+		names = append(names, m.Field)
+		if low, high := m.Bounds(); low != "" {
+			names = append(names, low, high)
+		}
+	}
+	return append(names, "findings")
 }
 
 func newResultsCommand(a *app) *cobra.Command {
@@ -104,7 +96,7 @@ In CSV, a text that a spreadsheet would take for a formula begins with an apostr
 }
 
 // writeResults puts the rows of finished benchmarks, page by page. A nil row is the beginning.
-func (c *cluster) writeResults(ctx context.Context, put func(*resultRow) error, options []client.ListOption) error {
+func (c *cluster) writeResults(ctx context.Context, put func(resultRow) error, options []client.ListOption) error {
 	if err := put(nil); err != nil {
 		return err
 	}
@@ -120,7 +112,7 @@ func (c *cluster) writeResults(ctx context.Context, put func(*resultRow) error, 
 				continue
 			}
 			makePrintable(reflect.ValueOf(&b.Status))
-			if err := put(new(rowOf(b))); err != nil {
+			if err := put(rowOf(b)); err != nil {
 				return err
 			}
 		}
@@ -131,23 +123,26 @@ func (c *cluster) writeResults(ctx context.Context, put func(*resultRow) error, 
 }
 
 func rowOf(b *v1alpha1.NFSBenchmark) resultRow {
-	s := ptr.Deref(b.Status.Summary, v1alpha1.Summary{})
+	sum := ptr.Deref(b.Status.Summary, v1alpha1.Summary{})
 	row := resultRow{
-		Namespace: b.Namespace, Name: b.Name,
-		Suite: b.Labels[v1alpha1.LabelSuite], SuiteRun: b.Labels[v1alpha1.LabelSuiteRun],
-		Cell: b.Labels[v1alpha1.LabelCell], Repetition: b.Labels[v1alpha1.LabelRepetition],
-		StartTime: stamp(b.Status.StartTime), CompletionTime: stamp(b.Status.CompletionTime),
-		Phase: string(b.Status.Phase), Verdict: string(b.Status.Verdict), Validity: string(b.Status.Validity),
-		Workload: s.Workload, Protocol: s.Protocol,
-		ThroughputBytesPerSecond: s.ThroughputBytesPerSecond, IOPS: s.IOPS,
-		MeanLatencyMicroseconds: s.MeanLatencyMicroseconds, P50LatencyMicroseconds: s.P50LatencyMicroseconds,
-		P95LatencyMicroseconds: s.P95LatencyMicroseconds, P99LatencyMicroseconds: s.P99LatencyMicroseconds,
-		MaxLatencyMicroseconds: s.MaxLatencyMicroseconds, StorageMeanLatencyMicroseconds: s.StorageMeanLatencyMicroseconds,
-		WirePercent: s.WirePercent, ClientCPUPermille: s.ClientCPUPermille,
+		"namespace": b.Namespace, "name": b.Name, "suite": b.Labels[v1alpha1.LabelSuite],
+		"suiteRun": b.Labels[v1alpha1.LabelSuiteRun], "cell": b.Labels[v1alpha1.LabelCell],
+		"repetition": b.Labels[v1alpha1.LabelRepetition],
+		"startTime":  stamp(b.Status.StartTime), "completionTime": stamp(b.Status.CompletionTime),
+		"phase": string(b.Status.Phase), "verdict": string(b.Status.Verdict), "validity": string(b.Status.Validity),
+		"workload": sum.Workload, "protocol": sum.Protocol,
 	}
+	for name, v := range sum.Numbers() {
+		row[name] = v
+	}
+	var codes []string
 	for _, f := range b.Status.Findings {
-		row.Findings = append(row.Findings, f.Code)
+		codes = append(codes, f.Code)
 	}
+	if codes != nil {
+		row["findings"] = codes
+	}
+	maps.DeleteFunc(row, func(_ string, v any) bool { return v == "" })
 	return row
 }
 
@@ -158,8 +153,8 @@ func stamp(t *metav1.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-func jsonLines(w io.Writer) func(*resultRow) error {
-	return func(row *resultRow) error {
+func jsonLines(w io.Writer) func(resultRow) error {
+	return func(row resultRow) error {
 		if row == nil {
 			return nil
 		}
@@ -167,35 +162,24 @@ func jsonLines(w io.Writer) func(*resultRow) error {
 	}
 }
 
-// columns are the names of the members of a row, as in JSON.
-func columns() []string {
-	t := reflect.TypeFor[resultRow]()
-	names := make([]string, t.NumField())
-	for i := range names {
-		names[i], _, _ = strings.Cut(t.Field(i).Tag.Get("json"), ",")
-	}
-	return names
-}
-
-func csvLines(w io.Writer) func(*resultRow) error {
+func csvLines(w io.Writer) func(resultRow) error {
 	out := csv.NewWriter(w)
-	return func(row *resultRow) error {
+	return func(row resultRow) error {
 		if row == nil {
 			return out.WriteAll([][]string{columns()})
 		}
-		v := reflect.ValueOf(row).Elem()
-		cells := make([]string, v.NumField())
-		for i := range cells {
-			switch f := v.Field(i); f.Kind() { //nolint:exhaustive // a row has no others
-			case reflect.String:
-				cells[i] = noFormula(f.String())
-			case reflect.Slice:
-				cells[i] = noFormula(strings.Join(row.Findings, " "))
-			case reflect.Pointer:
-				if !f.IsNil() {
-					cells[i] = fmt.Sprint(f.Elem().Interface())
-				}
+		var cells []string
+		for _, name := range columns() {
+			text := ""
+			switch v := row[name].(type) {
+			case string:
+				text = noFormula(v)
+			case []string:
+				text = noFormula(strings.Join(v, " "))
+			case int64:
+				text = fmt.Sprint(v)
 			}
+			cells = append(cells, text)
 		}
 		return out.WriteAll([][]string{cells}) // which flushes
 	}

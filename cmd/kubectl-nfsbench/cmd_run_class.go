@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -112,7 +109,7 @@ func (a *app) compareClasses(cmd *cobra.Command, f *loadFlags) error {
 	if err != nil {
 		return err
 	}
-	samples := [2]compare.Sample{{Name: classes[0]}, {Name: classes[1]}}
+	samples := []compare.Side{{Name: classes[0]}, {Name: classes[1]}}
 	for n := range 2 * f.rounds {
 		side := &samples[(n+n/2)%2]
 		fmt.Fprintf(cmd.ErrOrStderr(), "Round %d of %d: %s, %d s\n", n/2+1, f.rounds, side.Name, each)
@@ -124,15 +121,12 @@ func (a *app) compareClasses(cmd *cobra.Command, f *loadFlags) error {
 			return err
 		}
 	}
-	table := compare.Results(samples[0], samples[1], significance)
-	if err := report.CompareText(cmd.OutOrStdout(), table, cli.TextOptions(cmd.OutOrStdout())); err != nil {
-		return err
-	}
-	return writeBetter(cmd.OutOrStdout(), classes, table)
+	table := compare.Run(compare.Request{Sides: samples, SuiteSignificance: significance})
+	return report.CompareText(cmd.OutOrStdout(), table, cli.TextOptions(cmd.OutOrStdout()))
 }
 
 // sample adds the numbers of a run to one side of a comparison.
-func (c *cluster) sample(cmd *cobra.Command, b *v1alpha1.NFSBenchmark, side *compare.Sample) error {
+func (c *cluster) sample(cmd *cobra.Command, b *v1alpha1.NFSBenchmark, side *compare.Side) error {
 	res, err := archive.Result(cmd.Context(), c, b)
 	if err != nil {
 		return err
@@ -141,38 +135,8 @@ func (c *cluster) sample(cmd *cobra.Command, b *v1alpha1.NFSBenchmark, side *com
 		return fmt.Errorf("the numbers of class %s are Invalid: 'kubectl nfsbench run --storage-class %s' shows why",
 			side.Name, side.Name)
 	}
-	side.Points = append(side.Points, archive.Points(res)...)
+	side.Points = append(side.Points, judge.Points(res)...)
 	return nil
-}
-
-// writeBetter says which class is better, or that no difference is significant.
-func writeBetter(w io.Writer, classes [2]string, table compare.Table) error {
-	said := map[string][]string{}
-	for _, l := range table.Comparisons {
-		if l.Outcome != compare.Better && l.Outcome != compare.Worse || l.Shift == nil || l.AdjustedP == nil {
-			continue
-		}
-		said[l.Outcome] = append(said[l.Outcome],
-			fmt.Sprintf("%s %+.1f %% (p %.3f)", report.MetricName(l.Metric), 100**l.Shift, *l.AdjustedP))
-	}
-	better, worse := strings.Join(said[compare.Better], ", "), strings.Join(said[compare.Worse], ", ")
-	var err error
-	switch {
-	case !slices.ContainsFunc(table.Comparisons, func(l compare.Line) bool { return l.Outcome != compare.Unknown }):
-		_, err = fmt.Fprintln(w, "The classes cannot be compared: there are too few numbers.")
-	case better != "" && worse != "":
-		_, err = fmt.Fprintf(w, "Neither class is better in all. %s against %s: better in %s; worse in %s.\n", classes[1],
-			classes[0], better, worse)
-	case better != "":
-		_, err = fmt.Fprintf(w, "%s is better than %s, and that is significant: %s.\n", classes[1], classes[0], better)
-	case worse != "":
-		_, err = fmt.Fprintf(w, "%s is better than %s, and that is significant. %s against it: %s.\n", classes[0], classes[1],
-			classes[1], worse)
-	default:
-		_, err = fmt.Fprintf(w, "There is no difference of %s and %s that is significant and large enough to matter.\n",
-			classes[0], classes[1])
-	}
-	return err
 }
 
 // measure creates a benchmark, follows it to its end, hands it to use if it succeeded, and removes

@@ -34,7 +34,7 @@ func TestRunFromFlagsWritesNothingButWhatWasGiven(t *testing.T) {
 		"everything": {
 			"each flag has its field",
 			[]string{
-				"--claim", "data", "--client", "kernel", "--version-nfs", "4.1", "--workload", "raw", "--pattern", "randwrite",
+				"--claim", "data", "--client", "kernel", "--nfs-version", "4.1", "--workload", "raw", "--pattern", "randwrite",
 				"--clients", "4", "--duration", "2m",
 			},
 			`{protocol: {client: Kernel, version: NFSv4.1}, storage: {claim: {name: data}},
@@ -119,7 +119,7 @@ func TestRunRefusesWhatItDoesNotUnderstand(t *testing.T) {
 		"empty server":   {[]string{"x", "--export", "a,,b:/x"}, "", "write SERVER:/PATH"},
 		"bad pattern":    {[]string{"x", "--claim", "a", "--pattern", "seq"}, "", "use Read, Overwrite, Copy, RandomRead, RandomWrite"},
 		"bad client":     {[]string{"x", "--claim", "a", "--client", "nfs"}, "", "use DirectNFS, Kernel"},
-		"bad version":    {[]string{"x", "--claim", "a", "--version-nfs", "5"}, "", "use NFSv3, NFSv4.0, NFSv4.1, NFSv4.2, pNFS"},
+		"bad version":    {[]string{"x", "--claim", "a", "--nfs-version", "5"}, "", "use NFSv3, NFSv4.0, NFSv4.1, NFSv4.2, pNFS"},
 		"paths a number": {[]string{"x", "--claim", "a", "--paths", "2"}, "", "All, Local, Remote, or the addresses"},
 		"embedded paths": {[]string{"x", "--embedded", "1Gi", "--paths", "local"}, "", "how many addresses"},
 		"bad workload":   {[]string{"x", "--claim", "a", "--workload", "slob"}, "", "use raw, calibrate, slob-read, slob-scan"},

@@ -243,7 +243,7 @@ func (c *cluster) accept(cmd *cobra.Command, s *v1alpha1.NFSBenchmarkSuite, run 
 			"'kubectl nfsbench compare'", s.Name)
 	}
 	if !slices.Contains(runs, run) {
-		return cli.BadInputf("suite/%s keeps no finished run %q; it keeps %s", s.Name, run, listed(nearest(run, runs, 5)))
+		return cli.BadInputf("suite/%s keeps no finished run %q; it keeps %s", s.Name, run, cli.Listed(nearest(run, runs, 5)))
 	}
 	if err := c.annotate(cmd.Context(), s, v1alpha1.AnnotationAcceptRun, run); err != nil {
 		return err

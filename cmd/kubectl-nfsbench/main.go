@@ -83,7 +83,7 @@ its end with the verdict Fail or Regressed; 130 left with Ctrl-C.`,
 		newRunCommand(a), newWatchCommand(a), newReportCommand(a), newCompareCommand(a), newResultsCommand(a),
 		newOranfstabCommand(a),
 		newSuspendCommand(a), newResumeCommand(a), newStopCommand(a),
-		newRerunCommand(a), newResubmitCommand(a), newAcceptCommand(a), newPolicyCommand(a), newDoctorCommand(a),
+		newRerunCommand(a), newResubmitCommand(a), newAcceptCommand(a), newDoctorCommand(a),
 		&cobra.Command{
 			Use:     "version",
 			Short:   "Print the version of this plugin",

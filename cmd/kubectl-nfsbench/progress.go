@@ -5,7 +5,6 @@ import (
 	"io"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/cli"
@@ -20,12 +19,12 @@ type view interface {
 func newView(w io.Writer, mode string, now func() time.Time) (view, error) {
 	switch mode {
 	case "auto":
-		if width := cli.TerminalWidth(w); width > 0 {
-			return &barView{w: w, width: width}, nil
+		if cli.TerminalWidth(w) > 0 {
+			return barView{cli.NewBar(w)}, nil
 		}
 		return &plainView{w: w, now: now}, nil
 	case "bar":
-		return &barView{w: w, width: max(cli.TerminalWidth(w), 80)}, nil
+		return barView{cli.NewBar(w)}, nil
 	case "plain":
 		return &plainView{w: w, now: now}, nil
 	case "none":
@@ -68,58 +67,20 @@ func (v *plainView) show(s sight) {
 	fmt.Fprintln(v.w, line)
 }
 
-// barView draws a bar, and below that of a suite the one of its benchmark. Libraries for
-// bars draw one in one line; here are two, which stay where they are.
-type barView struct {
-	w     io.Writer
-	width int
-	lines int // drawn last time
-}
+// barView draws a bar, and below that of a suite the one of its benchmark.
+type barView struct{ bar *cli.Bar }
 
-const (
-	barWidth  = 24
-	wordWidth = 30 // of names at most
-)
-
-func (v *barView) show(s sight) {
-	lines := []string{v.line(s)}
+func (v barView) show(s sight) {
+	lines := []cli.BarLine{s.line()}
 	if s.current != nil {
-		lines = append(lines, v.line(*s.current))
+		lines = append(lines, s.current.line())
 	}
-	var b strings.Builder
-	if v.lines > 0 {
-		fmt.Fprintf(&b, "\x1b[%dA", v.lines)
-	}
-	for range v.lines - len(lines) {
-		lines = append(lines, "") // what stood there is wiped out
-	}
-	for _, line := range lines {
-		b.WriteString("\r\x1b[2K" + line + "\n")
-	}
-	v.lines = len(lines)
-	_, _ = io.WriteString(v.w, b.String()) // progress that cannot be shown ends no watch
+	v.bar.Show(lines...)
 }
 
-func (v *barView) line(s sight) string {
-	text := fmt.Sprintf("%s %3d%%  %-*s  %s", bar(s.percent), s.percent, min(wordWidth, 8),
-		clip(s.name, wordWidth), s.words())
-	return clip(text, v.width-1)
-}
-
-func bar(percent int32) string {
-	done := int(min(max(percent, 0), 100)) * barWidth / 100
-	text := strings.Repeat("=", done)
-	if done > 0 && done < barWidth {
-		text = text[1:] + ">"
-	}
-	return fmt.Sprintf("[%-*s]", barWidth, text)
-}
-
-func clip(s string, columns int) string {
-	if utf8.RuneCountInString(s) <= columns || columns < 2 {
-		return s
-	}
-	return string([]rune(s)[:columns-1]) + "…"
+func (s sight) line() cli.BarLine {
+	const least, most = 8, 30 // columns of names
+	return cli.BarLine{Percent: s.percent, Words: fmt.Sprintf("%-*s  %s", least, cli.Clip(s.name, most), s.words())}
 }
 
 // sight is one look at a run.

@@ -43,14 +43,14 @@ func (f *loadFlags) register(cmd *cobra.Command) {
 		"with --storage-class and without NAME, another class to measure in turns with it")
 	fs.IntVar(&f.rounds, "rounds", classRounds, "with --compare, how often each class is measured")
 	fs.StringVar(&f.client, "client", "", "who speaks NFS: DirectNFS or Kernel (default DirectNFS)")
-	fs.StringVar(&f.nfsVersion, "version-nfs", "",
+	fs.StringVar(&f.nfsVersion, "nfs-version", "",
 		"version of NFS: NFSv3, NFSv4.0, NFSv4.1, NFSv4.2 with the client Kernel, or pNFS (default NFSv3)")
 	fs.StringVar(&f.paths, "paths", "", "All, Local, Remote or addresses of the export to use, such as "+
 		"192.0.2.11,198.51.100.11; with --embedded how many (default all)")
 	f.load.Register(cmd)
 	fs.Int32Var(&f.clients, "clients", 0, "pods that load together (default 1)")
 	cli.CompleteValues(cmd, "client", clients()...)
-	cli.CompleteValues(cmd, "version-nfs", bench.NFSVersions()...)
+	cli.CompleteValues(cmd, "nfs-version", bench.NFSVersions()...)
 }
 
 func clients() []string {
@@ -60,7 +60,7 @@ func clients() []string {
 // checkUnused refuses these flags beside a file.
 func (*loadFlags) checkUnused(fs *pflag.FlagSet) error {
 	for _, flag := range []string{
-		"export", "claim", "embedded", "storage-class", "size", "compare", "rounds", "client", "version-nfs", "paths",
+		"export", "claim", "embedded", "storage-class", "size", "compare", "rounds", "client", "nfs-version", "paths",
 		"workload", "pattern", "duration", "clients",
 	} {
 		if fs.Changed(flag) {
@@ -143,7 +143,7 @@ func (f *loadFlags) protocol(storage map[string]any) (map[string]any, error) {
 	}
 	if f.nfsVersion != "" {
 		var version bench.NFSVersion
-		version, errs[1] = cli.NFSVersion("version-nfs", f.nfsVersion)
+		version, errs[1] = cli.NFSVersion("nfs-version", f.nfsVersion)
 		protocol["version"] = string(version)
 	}
 	if err := errors.Join(errs[:]...); err != nil || f.paths == "" {

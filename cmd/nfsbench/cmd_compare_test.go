@@ -56,7 +56,7 @@ func TestTwoFilesAreCompared(t *testing.T) {
 	a, b, before, after := recordedFiles(t)
 	page := filepath.Join(t.TempDir(), "page.html")
 	says(t, cli.ExitOK, []string{"compare", a, b}, "Throughput against kernel", "Mean latency against kernel", "direct Users=8", "?")
-	says(t, cli.ExitOK, []string{"compare", a, b, "--metric", "throughput", "-o", "json"}, `"Metric": "Throughput"`)
+	says(t, cli.ExitOK, []string{"compare", a, b, "--metric", "throughput", "-o", "json"}, `"metric": "Throughput"`)
 	says(t, cli.ExitOK, []string{"compare", before, after}, "worse", "accepted run before")
 	says(t, cli.ExitOK, []string{"compare", a, b, "--minimum-effect", "5", "-o", page})
 	contains(t, page, "direct against kernel", "What differs between the two", "Grey: within 5 %")
@@ -88,8 +88,9 @@ func TestWhatCannotBeComparedIsSaidWithTheFix(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{a}, "takes two files"},
+		{[]string{a}, "is a single result"},
 		{[]string{a, before}, "not of one kind"},
+		{[]string{a, a}, "is compared with itself"},
 		{[]string{a, empty}, "empty.json: the file is empty"},
 		{[]string{a, filepath.Join(t.TempDir(), "none")}, "no such file"},
 		{[]string{"-", "-"}, "only one of the two"},

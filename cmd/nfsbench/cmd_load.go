@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -17,26 +16,22 @@ import (
 	"github.com/nfsbench/nfsbench/internal/collect"
 	"github.com/nfsbench/nfsbench/internal/collect/procfs"
 	"github.com/nfsbench/nfsbench/internal/course"
-	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/loadgen"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
-	"github.com/nfsbench/nfsbench/internal/nanosleep"
-	"github.com/nfsbench/nfsbench/internal/report"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // loadCommand is the load subcommand.
 type loadCommand struct {
-	app        *app
-	flags      loadFlags
-	planFile   string
-	runDir     string
-	secrets    string
-	index      string
-	output     string
-	outputFile string
-	progress   string
-	printPlan  bool
+	app       *app
+	flags     loadFlags
+	planFile  string
+	runDir    string
+	secrets   string
+	index     string
+	to        cli.Destination
+	progress  string
+	printPlan bool
 }
 
 const loadExamples = `  # How fast is one path? Compare with what 1GbE can carry.
@@ -44,7 +39,7 @@ const loadExamples = `  # How fast is one path? Compare with what 1GbE can carry
 
   # Two paths, random reads of database blocks, three times, result to a file
   nfsbench load --server 10.0.1.100,10.0.2.100 --export /vol/oradata \
-    --pattern randread --jobs 8 --depth 32 --repetitions 3 --output-file result.json
+    --pattern randread --jobs 8 --depth 32 --repetitions 3 -o result.json
 
   # The paths of an oranfstab; the same load through the mounted volume
   nfsbench load --oranfstab /etc/oranfstab --export /vol/oradata --pattern overwrite
@@ -117,8 +112,7 @@ and its write. Each repetition is a whole search.`,
 	fs.SortFlags = false
 	fs.StringVar(&c.planFile, "plan", "", "run this plan file; the flags that describe a plan are then not allowed")
 	c.flags.register(cmd)
-	fs.StringVar(&c.output, "output", "text", "what to write to stdout: text or json (the result file)")
-	fs.StringVar(&c.outputFile, "output-file", "", "also write the result file here")
+	c.to.Register(cmd)
 	fs.StringVar(&c.progress, "progress", "auto",
 		"progress on stderr: auto (a bar on a terminal, else json), bar, json or none")
 	fs.BoolVar(&c.printPlan, "print-plan", false, "print the plan and do nothing")
@@ -146,14 +140,14 @@ func (c *loadCommand) run(cmd *cobra.Command) error {
 	if err != nil {
 		return cli.BadInput(err)
 	}
-	if c.output != "text" && c.output != "json" {
-		return cli.BadInputf("--output is %q; use text or json", c.output)
+	if err := c.to.Parse(); err != nil {
+		return err
 	}
 	result, err := c.measure(cmd.Context(), plan, int32(index), show)
 	if err != nil {
 		return err
 	}
-	if err := c.write(cmd.OutOrStdout(), result); err != nil {
+	if err := c.write(cmd, result); err != nil {
 		return err
 	}
 	if f := result.Clients[0].Load.Failure; f != nil {
@@ -239,11 +233,11 @@ func (c *loadCommand) writeReason(reason error) error {
 // measure runs the load. Alone it observes itself; beside a collector it reports its progress in
 // the run directory.
 func (c *loadCommand) measure(ctx context.Context, plan runfile.Plan, index int32,
-	show progress,
+	show func(runfile.Event),
 ) (runfile.Result, error) {
-	sinks := fanOut{show: show.event}
+	sinks := fanOut{show: show}
 	opt := loadgen.Options{
-		Plan: plan, Client: index, Now: c.app.now, Sleep: nanosleep.For, Usage: course.ProcessUsage, Sink: &sinks,
+		Plan: plan, Client: index, Now: c.app.now, Usage: course.ProcessUsage, Sink: &sinks,
 		Open: func(ctx context.Context) (target.Target, error) {
 			return loadgen.OpenTarget(ctx, plan.Engine, c.app.now, c.app.log)
 		},
@@ -271,7 +265,6 @@ func (c *loadCommand) measure(ctx context.Context, plan runfile.Plan, index int3
 		return runfile.Result{}, cli.BadInput(c.writeReason(err))
 	}
 	load, err := runner.Run(ctx)
-	show.end()
 	client.Load = *load
 	if collected && err == nil && !collect.AwaitFinal(ctx, c.runDir, collect.FinalPatience) {
 		c.app.log.Warn("The collector has not published the result")
@@ -314,36 +307,31 @@ func (f *fanOut) Load(l *runfile.Load) error {
 	return f.dir.Load(l)
 }
 
-// write shows the result. Beside a collector nobody reads its output.
-func (c *loadCommand) write(out io.Writer, r runfile.Result) error {
-	if c.outputFile != "" {
-		f, err := os.Create(c.outputFile)
-		if err != nil {
-			return fmt.Errorf("--output-file: %w", err)
-		}
-		if err := errors.Join(runfile.WriteResult(f, r), f.Close()); err != nil {
-			return fmt.Errorf("--output-file %s: %w", c.outputFile, err)
-		}
-	}
+// write writes the result, and shows it if that goes to a file. Beside a collector nobody reads a text.
+func (c *loadCommand) write(cmd *cobra.Command, r runfile.Result) error {
+	in, text := cli.Recorded{Result: r}, cli.Destination{}
 	switch {
-	case c.output == "json":
-		return runfile.WriteResult(out, r)
-	case c.runDir != "":
-		return nil
-	default:
-		return report.Text(out, r, judge.Judge(r), cli.TextOptions(out))
+	case c.to.Format == cli.FormatJSON:
+		write := func(w io.Writer) error { return runfile.WriteResult(w, r) }
+		if err := c.to.Write(cmd, write); err != nil || c.to.File == "" || c.runDir != "" {
+			return err
+		}
+	case c.to.File != "":
+		if err := c.to.WriteReport(cmd, in, nil, c.app.pageOptions()); err != nil {
+			return err
+		}
+	case c.runDir == "":
+		text.Format = c.to.Format
 	}
+	if c.runDir != "" {
+		return nil
+	}
+	return text.WriteReport(cmd, in, nil, c.app.pageOptions())
 }
 
-// progress shows how far a run has come.
-type progress struct {
-	event func(runfile.Event)
-	end   func()
-}
-
-// newProgress makes the one that --progress asks for. Progress that cannot be
-// written is no reason to end a measurement.
-func newProgress(w io.Writer, mode string) (progress, error) {
+// newProgress shows how far a run has come, as --progress asks. Progress that cannot be written is no
+// reason to end a measurement.
+func newProgress(w io.Writer, mode string) (func(runfile.Event), error) {
 	if mode == "auto" {
 		mode = "json"
 		if cli.TerminalWidth(w) > 0 {
@@ -352,29 +340,18 @@ func newProgress(w io.Writer, mode string) (progress, error) {
 	}
 	switch mode {
 	case "bar":
-		bar := progressbar.NewOptions(100,
-			progressbar.OptionSetWriter(w), progressbar.OptionSetWidth(24), progressbar.OptionSetPredictTime(false),
-			progressbar.OptionSetElapsedTime(false), progressbar.OptionClearOnFinish(),
-			progressbar.OptionSetTheme(progressbar.Theme{
-				Saucer: "=", SaucerHead: ">", SaucerPadding: " ", BarStart: "[",
-				BarEnd: "]",
-			}),
-		)
-		show := func(e runfile.Event) {
-			bar.Describe(barText(e))
-			_ = bar.Set(int(e.Percent))
-		}
-		return progress{show, func() { _ = bar.Finish() }}, nil
+		bar := cli.NewBar(w)
+		return func(e runfile.Event) { bar.Show(cli.BarLine{Percent: e.Percent, Words: barText(e)}) }, nil
 	case "json":
-		return progress{func(e runfile.Event) { _ = course.WriteEvent(w, e) }, func() {}}, nil
+		return func(e runfile.Event) { _ = course.WriteEvent(w, e) }, nil
 	case "none":
-		return progress{func(runfile.Event) {}, func() {}}, nil
+		return func(runfile.Event) {}, nil
 	default:
-		return progress{}, fmt.Errorf("--progress is %q; use auto, bar, json or none", mode)
+		return nil, fmt.Errorf("--progress is %q; use auto, bar, json or none", mode)
 	}
 }
 
-// barText is the text before the bar: the span, its speed, and when the run will be done.
+// barText is the text after the bar: the span, its speed, and when the run will be done.
 func barText(e runfile.Event) string {
 	text := e.Span
 	if e.Repetition > 0 {
@@ -392,5 +369,5 @@ func barText(e runfile.Event) string {
 	if e.ETASeconds != nil && *e.ETASeconds > 0 {
 		text += "  " + (time.Duration(*e.ETASeconds) * time.Second).String() + " left"
 	}
-	return fmt.Sprintf("%-44s", text)
+	return text
 }

@@ -10,8 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nfsbench/nfsbench/internal/cli"
-	"github.com/nfsbench/nfsbench/internal/compare"
-	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -44,82 +42,48 @@ the NFSBenchmark names, one key for each client:
 			if err != nil {
 				return cli.BadInput(err)
 			}
-			return to.Write(cmd, func(w io.Writer) error { return a.show(w, in, to.Format) })
+			return to.WriteReport(cmd, in, nil, a.pageOptions())
 		},
 	}
 	to.Register(cmd)
 	return cmd
 }
 
-// show writes a judged result, or the table of a suite's run.
-func (a *app) show(w io.Writer, in recorded, format string) error {
-	if in.run != nil {
-		return a.showRun(w, *in.run, compare.Run(*in.run), nil, format)
-	}
-	j := judge.Judge(in.result)
-	switch format {
-	case cli.FormatHTML:
-		return report.BenchmarkPage(w, in.result, j, a.pageOptions())
-	case cli.FormatJSON:
-		return cli.WriteJSON(w, j)
-	default:
-		return report.Text(w, in.result, j, cli.TextOptions(w))
-	}
-}
-
-func (a *app) showRun(w io.Writer, run runfile.SuiteRun, t compare.Table, g *compare.Regression, format string) error {
-	switch format {
-	case cli.FormatHTML:
-		return report.SuitePage(w, run, t, g, a.pageOptions())
-	case cli.FormatJSON:
-		return cli.WriteJSON(w, t)
-	default:
-		return report.CompareText(w, t, cli.TextOptions(w))
-	}
-}
-
 func (a *app) pageOptions() report.PageOptions {
 	return report.PageOptions{Generated: a.now(), Version: cli.Version(version)}
 }
 
-// recorded is what files hold: the result of a run, or the record of a suite's.
-type recorded struct {
-	name   string // for people
-	result runfile.Result
-	run    *runfile.SuiteRun
-}
-
 // readRecorded reads one result, of which several files are the clients, or the
 // record of one suite's run.
-func readRecorded(cmd *cobra.Command, names []string) (recorded, error) {
+func readRecorded(cmd *cobra.Command, names []string) (cli.Recorded, error) {
 	var parts []runfile.Result
 	for _, name := range names {
 		data, err := cli.ReadInput(cmd.Context(), cmd.InOrStdin(), name, "result", runfile.MaxResultBytes)
 		if err != nil {
-			return recorded{}, err
+			return cli.Recorded{}, err
 		}
 		if len(data) == 0 {
-			return recorded{}, fmt.Errorf("%s: the file is empty; was it still being written?", name)
+			return cli.Recorded{}, fmt.Errorf("%s: the file is empty; was it still being written?", name)
 		}
 		if !isSuiteRun(data) {
 			res, err := runfile.ReadResult(bytes.NewReader(data))
 			if err != nil {
-				return recorded{}, fmt.Errorf("%s: %w", name, err)
+				return cli.Recorded{}, fmt.Errorf("%s: %w", name, err)
 			}
 			parts = append(parts, res)
 			continue
 		}
 		if len(names) > 1 {
-			return recorded{}, fmt.Errorf("%s is the record of a suite's run: give it alone", name)
+			return cli.Recorded{}, fmt.Errorf("%s is the record of a suite's run: give it alone", name)
 		}
 		run, err := runfile.ReadSuiteRun(bytes.NewReader(data))
 		if err != nil {
-			return recorded{}, fmt.Errorf("%s: %w", name, err)
+			return cli.Recorded{}, fmt.Errorf("%s: %w", name, err)
 		}
-		return recorded{name: name, run: &run}, nil
+		return cli.Recorded{Arg: name, Run: &run}, nil
 	}
 	res, err := runfile.Join(parts...)
-	return recorded{name: names[0], result: res}, err
+	return cli.Recorded{Arg: names[0], Result: res}, err
 }
 
 // isSuiteRun looks for the version by which a record of a suite's run names

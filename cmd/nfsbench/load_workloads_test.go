@@ -176,7 +176,7 @@ func TestLoadRefusesWhatIsOfAnotherWorkload(t *testing.T) {
 
 // short are the flags of windows of a second.
 func short(args ...string) []string {
-	return append(args, "--output=json", "--duration=1s", "--warmup=0s", "--baseline=0s", "--cooldown=0s", "--progress=none")
+	return append(append(args, patience()...), "--output=json", "--duration=1s", "--warmup=0s", "--baseline=0s", "--cooldown=0s", "--progress=none")
 }
 
 // checkLoad runs a load that reads, and writes where writes is set, and returns its

@@ -2,7 +2,9 @@ package benchmark
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -43,68 +45,49 @@ func setNumbers(s *scope) {
 	st.Findings = findings(j.Findings)
 	st.Steps = steps(j.Steps)
 	if j.Summary != nil {
-		fillSummary(st.Summary, j.Summary)
+		fillSummary(st.Summary, j)
 		st.Paths = paths(s.result)
 		st.StorageNodes = storageNodes(j.Summary.StorageNodes)
 	}
 	setCapacity(st, j.Capacity)
 }
 
-func fillSummary(sum *v1alpha1.Summary, m *judge.Summary) {
-	sum.ThroughputBytesPerSecond = known(m.Total.BytesPerSecond)
-	sum.ThroughputMegabytesPerSecond = known(m.Total.BytesPerSecond / 1e6)
-	sum.IOPS = known(m.Total.OperationsPerSecond)
-	if m.WirePermille != nil {
-		sum.WirePercent = new(*m.WirePermille / 10)
+// fillSummary fills the fields of all metrics by their names, and what people read.
+func fillSummary(sum *v1alpha1.Summary, j *judge.Judgement) {
+	*sum = v1alpha1.Summary{Workload: sum.Workload, Protocol: sum.Protocol, Paths: sum.Paths}
+	fields, intervals := map[string]any{}, map[string]any{}
+	for _, n := range judge.Numbers(*j.Summary, j.Capacity) {
+		fields[n.Field] = n.Value / max(n.Divisor, 1)
+		if n.Interval != nil {
+			low, high := n.Bounds()
+			intervals[low], intervals[high] = n.Interval.Low, n.Interval.High
+			fields["intervals"] = intervals
+		}
 	}
-	sum.ClientCPUPermille = m.ClientCPU.BusiestNodePermille
-	sum.StorageCPU = pass.ClipTo(storageCPUWords(m.StorageNodes), 256)
-	sum.StorageMeanLatencyMicroseconds = m.Storage.MeanLatencyMicroseconds
-	sum.OpenLoopP99LatencyMicroseconds = m.OpenLoopP99Microseconds
-	sum.Intervals = summaryIntervals(m.Total)
-
-	l := m.Total.Latency
-	if l == nil {
+	data, _ := json.Marshal(fields) // numbers always have JSON, and the fields are numbers
+	_ = json.Unmarshal(data, sum)
+	total := j.Summary.Total
+	sum.ThroughputMegabytesPerSecond = known(total.BytesPerSecond / 1e6)
+	sum.StorageCPU = pass.ClipTo(storageCPUWords(j.Summary.StorageNodes), 256)
+	if l := total.Latency; l != nil {
+		sum.MeanLatency = latencyWords(l.MeanMicroseconds)
+		if !l.MeanOnly {
+			sum.P99Latency = latencyWords(l.P99Microseconds)
+		}
+	}
+	if sum.Intervals == nil {
 		return
 	}
-	sum.MeanLatencyMicroseconds = &l.MeanMicroseconds
-	sum.MeanLatency = latencyWords(l.MeanMicroseconds)
-	if l.MeanOnly {
-		return // a database reports no more, and 0 would be a number
-	}
-	sum.P50LatencyMicroseconds = &l.P50Microseconds
-	sum.P95LatencyMicroseconds = &l.P95Microseconds
-	sum.P99LatencyMicroseconds = &l.P99Microseconds
-	sum.P999LatencyMicroseconds = &l.P999Microseconds
-	sum.MaxLatencyMicroseconds = &l.MaxMicroseconds
-	sum.P99Latency = latencyWords(l.P99Microseconds)
-}
-
-// summaryIntervals returns nil if no interval is known.
-func summaryIntervals(d judge.Direction) *v1alpha1.SummaryIntervals {
-	if d.Intervals == (judge.Intervals{}) {
-		return nil
-	}
-	out := &v1alpha1.SummaryIntervals{}
-	if in := d.Intervals.BytesPerSecond; in != nil {
-		out.ThroughputLowBytesPerSecond, out.ThroughputHighBytesPerSecond = &in.Low, &in.High
-		half, digits := float64(in.High-d.BytesPerSecond)/1e6, 1 // Low may be cut at 0
+	if in := total.Intervals.BytesPerSecond; in != nil {
+		half, digits := float64(in.High-total.BytesPerSecond)/1e6, 1 // Low may be cut at 0
 		if half >= 10 {
 			digits = 0
 		}
-		out.Throughput = fmt.Sprintf("%.0f ±%.*f", float64(d.BytesPerSecond)/1e6, digits, half)
+		sum.Intervals.Throughput = fmt.Sprintf("%.0f ±%.*f", float64(total.BytesPerSecond)/1e6, digits, half)
 	}
-	if in := d.Intervals.OperationsPerSecond; in != nil {
-		out.IOPSLow, out.IOPSHigh = &in.Low, &in.High
+	if in := total.Intervals.P99Microseconds; in != nil {
+		sum.Intervals.P99Latency = latencyWords(in.Low) + " to " + latencyWords(in.High)
 	}
-	if in := d.Intervals.MeanMicroseconds; in != nil {
-		out.MeanLatencyLowMicroseconds, out.MeanLatencyHighMicroseconds = &in.Low, &in.High
-	}
-	if in := d.Intervals.P99Microseconds; in != nil {
-		out.P99LatencyLowMicroseconds, out.P99LatencyHighMicroseconds = &in.Low, &in.High
-		out.P99Latency = latencyWords(in.Low) + " to " + latencyWords(in.High)
-	}
-	return out
 }
 
 // known leaves out a rate of zero: a calibration may have found one of its two,
@@ -205,29 +188,25 @@ func steps(all []judge.StepSummary) []v1alpha1.StepStatus {
 		}
 		out = append(out, st)
 	}
-	for len(out) > maxSteps {
-		out = thinner(out)
-	}
-	return out
+	return thin(out, maxSteps)
 }
 
-// thinner removes one level of load: between the first and the last, and not the knee, the level
-// with the nearest neighbours, so that the curve keeps its shape.
-func thinner(all []v1alpha1.StepStatus) []v1alpha1.StepStatus {
-	at, nearest := -1, 0.0
-	for i := 1; i < len(all)-1; i++ {
-		if all[i].Knee || all[i-1].Kind != all[i].Kind || all[i+1].Kind != all[i].Kind {
-			continue
+// thin removes levels of load until as many as most are left: between the first and the last, and
+// not the knee, the level with the nearest neighbours, so that the curve keeps its shape.
+func thin(all []v1alpha1.StepStatus, most int) []v1alpha1.StepStatus {
+	for len(all) > most {
+		at, nearest := len(all)-1, math.Inf(1)
+		for i := 1; i < len(all)-1; i++ {
+			if all[i].Knee || all[i-1].Kind != all[i].Kind || all[i+1].Kind != all[i].Kind {
+				continue
+			}
+			if distance := float64(all[i+1].Users) / float64(max(all[i-1].Users, 1)); distance < nearest {
+				at, nearest = i, distance
+			}
 		}
-		distance := float64(all[i+1].Users) / float64(max(all[i-1].Users, 1))
-		if at < 0 || distance < nearest {
-			at, nearest = i, distance
-		}
+		all = slices.Delete(slices.Clone(all), at, at+1)
 	}
-	if at < 0 {
-		return pass.Shorter(all)
-	}
-	return slices.Delete(slices.Clone(all), at, at+1)
+	return all
 }
 
 // storageCPUWords lists the nodes in one line, the owner of the volume first, such as "fas-a 32%, fas-b 35%". A
@@ -371,16 +350,13 @@ func progressMessage(p *runfile.Plan, all []runfile.Progress) string {
 	return msg
 }
 
-// fit shortens the longest list of a status until all of it fits. The result object
-// has all.
+// fit shortens the lists of a status until all of it fits. The result object has all.
 func fit(st *v1alpha1.NFSBenchmarkStatus) {
-	pass.Fit(st, func() []pass.Cut {
-		return []pass.Cut{
-			{Bytes: len(st.Curve) * pass.MaxStatusBytes, Cut: func() { st.Curve = nil }}, // a part of it would mislead
-			{Bytes: pass.SizeOf(st.Paths), Cut: func() { st.Paths = pass.Shorter(st.Paths) }},
-			{Bytes: pass.SizeOf(st.Findings), Cut: func() { st.Findings = pass.Shorter(st.Findings) }},
-			{Bytes: pass.SizeOf(st.StorageNodes), Cut: func() { st.StorageNodes = pass.Shorter(st.StorageNodes) }},
-			{Bytes: pass.SizeOf(st.Steps), Cut: func() { st.Steps = thinner(st.Steps) }},
-		}
+	if pass.SizeOf(st) > pass.MaxStatusBytes {
+		st.Curve = nil // a part of it would mislead
+	}
+	pass.Fit(st, func(most int) {
+		st.Paths, st.Findings = pass.Head(st.Paths, most), pass.Head(st.Findings, most)
+		st.StorageNodes, st.Steps = pass.Head(st.StorageNodes, most), thin(st.Steps, most)
 	})
 }

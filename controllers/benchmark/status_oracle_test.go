@@ -188,7 +188,7 @@ func TestLevelsOfLoadAreLeftOutWhereTheCurveHasMost(t *testing.T) {
 			users = append(users, fmt.Sprint(s.Users))
 		}
 		left = append(left, strings.Join(users, " "))
-		all = thinner(all)
+		all = thin(all, n-1)
 	}
 	want := []string{
 		"1 2 4 8 9 10 16 32 4", "1 2 4 8 9 16 32 4", "1 2 4 9 16 32 4", "1 2 4 9 32 4",

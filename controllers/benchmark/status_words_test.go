@@ -1,6 +1,11 @@
 package benchmark
 
 import (
+	"maps"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -8,12 +13,14 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/stats"
 	"github.com/nfsbench/nfsbench/test/gen"
+	"github.com/nfsbench/nfsbench/test/kit/repository"
 )
 
 func TestTheSummaryHasIntervals(t *testing.T) {
 	t.Parallel()
-	total := judge.Direction{BytesPerSecond: 412_400_000, Intervals: judge.Intervals{
+	total := judge.Direction{BytesPerSecond: 412_400_000, Latency: &stats.Latency{P99Microseconds: 1250}, Intervals: judge.Intervals{
 		BytesPerSecond:  &judge.Interval{Low: 406_000_000, High: 418_800_000},
 		P99Microseconds: &judge.Interval{Low: 1100, High: 1400},
 	}}
@@ -23,18 +30,54 @@ func TestTheSummaryHasIntervals(t *testing.T) {
 		P99LatencyLowMicroseconds: new(int64(1100)), P99LatencyHighMicroseconds: new(int64(1400)),
 	}
 	sum := &v1alpha1.Summary{}
-	fillSummary(sum, &judge.Summary{Total: total, OpenLoopP99Microseconds: new(int64(9000))})
+	fillSummary(sum, &judge.Judgement{Summary: &judge.Summary{Total: total, OpenLoopP99Microseconds: new(int64(9000))}})
 	if diff := cmp.Diff(want, sum.Intervals); diff != "" || *sum.OpenLoopP99LatencyMicroseconds != 9000 {
 		t.Error(diff, sum.OpenLoopP99LatencyMicroseconds)
 	}
 	total.BytesPerSecond, total.Intervals.BytesPerSecond = 2_228_000_000, &judge.Interval{Low: 2_200_000_000, High: 2_256_000_000}
-	fillSummary(sum, &judge.Summary{Total: total})
+	fillSummary(sum, &judge.Judgement{Summary: &judge.Summary{Total: total}})
 	if got := sum.Intervals.Throughput; got != "2228 ±28" {
 		t.Error(got)
 	}
-	fillSummary(sum, &judge.Summary{})
+	fillSummary(sum, &judge.Judgement{Summary: &judge.Summary{}})
 	if sum.Intervals != nil || sum.OpenLoopP99LatencyMicroseconds != nil {
 		t.Errorf("of an unknown interval: %+v", sum.Intervals)
+	}
+}
+
+// The table of the judge has a row for each number of the API, and the API a name for each row.
+func TestTheAPIHasEachMetric(t *testing.T) {
+	t.Parallel()
+	fields := map[string]bool{"throughputMegabytesPerSecond": true} // for people
+	var names []string
+	for _, m := range judge.Metrics() {
+		low, high := m.Bounds()
+		fields[m.Field], fields[low], fields[high] = true, true, true
+		names = append(names, m.Name)
+	}
+	delete(fields, "")
+	for _, of := range []reflect.Type{reflect.TypeFor[v1alpha1.Summary](), reflect.TypeFor[v1alpha1.SummaryIntervals]()} {
+		for f := range of.Fields() {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if f.Type.Kind() == reflect.Pointer && f.Type.Elem().Kind() != reflect.Struct && !fields[name] {
+				t.Errorf("no metric has the field %s", name)
+			}
+			delete(fields, name)
+		}
+	}
+	if len(fields) > 0 {
+		t.Errorf("status.summary has no %v", slices.Sorted(maps.Keys(fields)))
+	}
+	types, err := repository.Path("api/v1alpha1/suite_compare_types.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(types)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "Enum=" + strings.Join(names, ";") + "\n"; !strings.Contains(string(text), want) {
+		t.Errorf("%s has no %s", types, want)
 	}
 }
 

@@ -9,37 +9,21 @@ import (
 // receives it.
 const MaxStatusBytes = 30 << 10
 
-// Cut makes one list of a status shorter.
-type Cut struct {
-	Bytes int // that the list takes
-	Cut   func()
-}
-
-// Fit shortens the longest list of a status until all of it fits, or nothing is left
-// that may go. It asks for the cuts anew after each.
-func Fit(status any, cuts func() []Cut) {
-	for SizeOf(status) > MaxStatusBytes {
-		longest := Cut{}
-		for _, c := range cuts() {
-			if c.Bytes > longest.Bytes {
-				longest = c
-			}
-		}
-		if longest.Bytes <= len("null") {
-			return
-		}
-		longest.Cut()
+// Fit makes a status fit. It halves the most items that its lists may have until it does; cut
+// shortens them to that.
+func Fit(status any, cut func(most int)) {
+	for most := 64; SizeOf(status) > MaxStatusBytes && most > 0; {
+		most /= 2
+		cut(most)
 	}
 }
 
-// Shorter drops the last eighth of a list, or the last one: lists have what matters
-// most at their head.
-func Shorter[T any](list []T) []T {
-	rest := list[:len(list)-max(len(list)/8, 1)]
-	if len(rest) == 0 {
+// Head returns the first items of a list, in which what matters most comes first.
+func Head[T any](list []T, most int) []T {
+	if most == 0 {
 		return nil
 	}
-	return rest
+	return list[:min(len(list), most)]
 }
 
 // SizeOf is what v takes as JSON, in bytes.

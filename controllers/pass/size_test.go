@@ -6,21 +6,17 @@ import (
 	"unicode/utf8"
 )
 
-// TestFitShortensTheLongestListOnly keeps what matters most: the heads of lists, and
-// whole lists that are not to blame.
-func TestFitShortensTheLongestListOnly(t *testing.T) {
-	status := struct{ Long, Short []string }{Short: []string{"a", "b"}}
+func TestFitKeepsTheHeadsOfLists(t *testing.T) {
+	var status struct{ Long, Short []string }
+	status.Short = []string{"a", "b"}
 	for range 2000 {
-		status.Long = append(status.Long, strings.Repeat("x", 40))
+		status.Long = append(status.Long, strings.Repeat("x", 900))
 	}
 	status.Long[0] = "head"
-	Fit(&status, func() []Cut {
-		return []Cut{
-			{Bytes: SizeOf(status.Short), Cut: func() { status.Short = Shorter(status.Short) }},
-			{Bytes: SizeOf(status.Long), Cut: func() { status.Long = Shorter(status.Long) }},
-		}
+	Fit(&status, func(most int) {
+		status.Long, status.Short = Head(status.Long, most), Head(status.Short, most)
 	})
-	if got := SizeOf(status); got > MaxStatusBytes || got < MaxStatusBytes*3/4 {
+	if got := SizeOf(status); got > MaxStatusBytes || got < MaxStatusBytes/2 {
 		t.Errorf("%d bytes of %d", got, MaxStatusBytes)
 	}
 	if len(status.Short) != 2 || status.Long[0] != "head" {
@@ -34,9 +30,7 @@ func TestFitEndsWhereNothingMayGo(t *testing.T) {
 		Fixed string
 		List  []string
 	}{strings.Repeat("x", MaxStatusBytes), []string{"one", "two", "three"}}
-	Fit(&status, func() []Cut {
-		return []Cut{{Bytes: SizeOf(status.List), Cut: func() { status.List = Shorter(status.List) }}}
-	})
+	Fit(&status, func(most int) { status.List = Head(status.List, most) })
 	if status.List != nil {
 		t.Errorf("left: %v", status.List)
 	}

@@ -190,7 +190,7 @@ type scope struct {
 	last       *metav1.Time   // when the schedule last started a run
 	resubmit   bool           // the annotation was acted on, or has nothing to act on
 	rerun      bool
-	regression *compare.Regression
+	regression *compare.Table
 	accepted   string // run that regressions are measured by
 	unknown    string // run that nfsbench.io/accept-run names and that does not exist
 	events     []event

@@ -24,6 +24,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/archive"
+	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/matrix"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -271,7 +272,7 @@ func withoutWords(f runfile.SuiteRun) runfile.SuiteRun {
 }
 
 func comparedOnly(f runfile.SuiteRun) runfile.SuiteRun {
-	keep := []string{runfile.MetricThroughput, runfile.MetricMeanLatency}
+	keep := compare.Metrics[string](nil)
 	if f.Settings.Compare != nil {
 		keep = append(keep, f.Settings.Compare.Metrics...)
 	}

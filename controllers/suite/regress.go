@@ -94,7 +94,7 @@ func (r *run) succeeded() bool {
 // compareRun makes the regression of a run; nil where there is nothing to compare.
 // The history that says how much the numbers move by themselves begins with the
 // accepted run, and leaves out what was found worse.
-func (r *Reconciler) compareRun(ctx context.Context, s *scope, one *run, before []*run) (*compare.Regression, error) {
+func (r *Reconciler) compareRun(ctx context.Context, s *scope, one *run, before []*run) (*compare.Table, error) {
 	if !one.succeeded() || s.accepted == "" || s.accepted == one.name {
 		return nil, nil //nolint:nilnil // no regression is an answer
 	}
@@ -130,7 +130,7 @@ func (r *run) key() string { return r.name + "/" + r.record.Annotations[annotati
 
 func (r *Reconciler) regression(
 	ctx context.Context, s *scope, one, accepted *run, history []*run,
-) (*compare.Regression, error) {
+) (*compare.Table, error) {
 	files := map[string]runfile.SuiteRun{}
 	for _, h := range append([]*run{one, accepted}, history...) {
 		if _, known := files[h.name]; known {
@@ -146,13 +146,16 @@ func (r *Reconciler) regression(
 	for _, h := range history {
 		past = append(past, files[h.name])
 	}
-	found := compare.Regress(files[one.name], files[accepted.name], past, significanceOf(s.suite))
+	run, base := files[one.name], files[accepted.name]
+	found := compare.Run(compare.Request{
+		Run: &run, Accepted: &base, History: past, SuiteSignificance: significanceOf(s.suite),
+	})
 	return &found, nil
 }
 
 // noteVerdict keeps what was found of a run when it was new. Its acknowledgement
 // later changes the status of the suite, and not the history.
-func (r *Reconciler) noteVerdict(ctx context.Context, s *scope, one *run, found *compare.Regression) error {
+func (r *Reconciler) noteVerdict(ctx context.Context, s *scope, one *run, found *compare.Table) error {
 	if err := r.load(ctx, s, one); err != nil {
 		return err
 	}
@@ -169,7 +172,7 @@ func (r *Reconciler) noteVerdict(ctx context.Context, s *scope, one *run, found 
 }
 
 // verdictOf is the verdict of a run that has ended.
-func verdictOf(f runfile.SuiteRun, found *compare.Regression) v1alpha1.SuiteVerdict {
+func verdictOf(f runfile.SuiteRun, found *compare.Table) v1alpha1.SuiteVerdict {
 	if found != nil && found.Regressed {
 		return v1alpha1.SuiteRegressed
 	}

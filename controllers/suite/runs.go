@@ -430,7 +430,7 @@ type recollection struct {
 	record        runfile.SuiteRun
 
 	comparedWhat string // the records that regression was made of
-	regression   *compare.Regression
+	regression   *compare.Table
 }
 
 func newMemory() *memory { return &memory{suites: lru.New(remembered)} }

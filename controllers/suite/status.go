@@ -3,7 +3,6 @@ package suite
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -62,7 +61,7 @@ type seen struct {
 func view(s *scope) seen {
 	v := seen{}
 	if cur := s.current(); cur != nil && cur.loaded {
-		v.table = new(compare.Run(withCompare(s, cur)))
+		v.table = new(compare.Run(compare.Request{Run: new(withCompare(s, cur))}))
 	}
 	over := s.over()
 	if len(over) == 0 {
@@ -351,7 +350,7 @@ func endMessage(s *scope, v seen) string {
 	if v.ended != s.current() || v.table == nil || s.suite.Spec.Compare == nil {
 		return words
 	}
-	answer := comparisonWords(v.table.Comparisons)
+	answer := v.table.Message
 	switch {
 	case answer == "":
 		return words
@@ -363,58 +362,4 @@ func endMessage(s *scope, v seen) string {
 	default:
 		return words + "; " + answer
 	}
-}
-
-// comparisonWords is the answer of a table in one sentence.
-func comparisonWords(lines []compare.Line) string {
-	if len(lines) == 0 {
-		return ""
-	}
-	better, worse, unknown := 0, 0, 0
-	var largest *compare.Line
-	for i, l := range lines {
-		switch l.Outcome {
-		case compare.Better:
-			better++
-		case compare.Worse:
-			worse++
-		case compare.Unknown:
-			unknown++
-			continue
-		default:
-			continue
-		}
-		if largest == nil || effect(l) > effect(*largest) {
-			largest = &lines[i]
-		}
-	}
-	if unknown == len(lines) {
-		return fmt.Sprintf("too few numbers for any of the %d comparisons", len(lines))
-	}
-	if largest == nil {
-		return fmt.Sprintf("none of the %d comparisons shows a difference that is significant and large enough", len(lines))
-	}
-	return fmt.Sprintf("of %d comparisons with the baseline %d are better and %d worse; the largest difference: %s",
-		len(lines), better, worse, lineWords(*largest))
-}
-
-// effect is how large a difference is, whichever way.
-func effect(l compare.Line) float64 {
-	return math.Abs(ptr.Deref(l.Shift, l.Impact))
-}
-
-func lineWords(l compare.Line) string {
-	cell := l.Cell
-	if l.Step != "" {
-		cell += " " + l.Step
-	}
-	words := fmt.Sprintf("%s is %.1f %% %s than %s in %s", cell, effect(l)*100, strings.ToLower(l.Outcome),
-		l.Baseline, l.Metric)
-	if p := cmp.Or(l.AdjustedP, l.P); p != nil {
-		words += fmt.Sprintf(" (p = %.2g)", *p)
-	}
-	if l.Saturated {
-		words += ", with the line full"
-	}
-	return words
 }

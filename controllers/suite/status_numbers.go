@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -171,10 +172,12 @@ func addLeft(st *v1alpha1.NFSBenchmarkSuiteStatus, n int) {
 	}
 }
 
-func addFindings(st *v1alpha1.NFSBenchmarkSuiteStatus, all []compare.Finding) {
-	for _, f := range all[:min(len(all), maxFindings-len(st.Findings))] {
-		st.Findings = append(st.Findings,
-			bench.Finding{Code: f.Code, Severity: bench.Severity(f.Severity), Message: pass.Clip(f.Message)})
+func addFindings(st *v1alpha1.NFSBenchmarkSuiteStatus, all []bench.Finding) {
+	for _, f := range all {
+		one := bench.Finding{Code: string(f.Code), Severity: bench.Severity(f.Severity), Message: pass.Clip(f.Message)}
+		if len(st.Findings) < maxFindings && !slices.Contains(st.Findings, one) {
+			st.Findings = append(st.Findings, one)
+		}
 	}
 }
 
@@ -186,16 +189,16 @@ func setRegression(s *scope) {
 		return
 	}
 	out := &v1alpha1.RegressionStatus{
-		NoiseFloorPercent: percent(found.NoiseFloor), Message: pass.ClipTo(found.Message, 512),
+		NoiseFloorBasisPoints: basisPoints(found.NoiseFloor), Message: pass.ClipTo(found.Message, 512),
 	}
 	if s.unknown != "" {
 		out.Message = pass.ClipTo("annotation "+v1alpha1.AnnotationAcceptRun+" names "+s.unknown+", of which there is no "+
 			"record, so the oldest run that succeeded counts; "+found.Message, 512)
 	}
-	for _, l := range found.Changes[:min(len(found.Changes), maxChanges)] {
+	for _, l := range pass.Head(found.Changes(), maxChanges) {
 		out.Changes = append(out.Changes, v1alpha1.RegressionChange{
 			Cell: pass.ClipTo(l.Cell, 63), Step: pass.ClipTo(l.Step, 48), Metric: v1alpha1.Metric(l.Metric),
-			ShiftPercent: percent(l.Shift), Outcome: v1alpha1.Outcome(l.Outcome),
+			ShiftBasisPoints: basisPoints(l.Shift), Outcome: v1alpha1.Outcome(l.Outcome),
 		})
 	}
 	st.Regression = out
@@ -215,18 +218,24 @@ func comparisonStatus(l compare.Line) v1alpha1.ComparisonStatus {
 	return v1alpha1.ComparisonStatus{
 		Cell: pass.ClipTo(l.Cell, 63), Baseline: pass.ClipTo(l.Baseline, 63), Step: pass.ClipTo(l.Step, 48),
 		Metric: v1alpha1.Metric(l.Metric), Outcome: v1alpha1.Outcome(l.Outcome),
-		ImpactPercent: cmp.Or(percent(&l.Impact), "0.00"), P: decimal(cmp.Or(l.AdjustedP, l.P), 1, 6),
+		ImpactBasisPoints: ptr.Deref(basisPoints(&l.Impact), 0), P: probability(cmp.Or(l.AdjustedP, l.P)),
 	}
 }
 
-// percent writes a share in hundredths of a percent; empty where it is not known.
-func percent(share *float64) v1alpha1.Decimal { return decimal(share, 100, 2) }
+// basisPoints are a share in hundredths of a percent; nil where it is not known.
+func basisPoints(share *float64) *int64 {
+	if share == nil {
+		return nil
+	}
+	return wholeOf(new(*share * 1e4))
+}
 
-func decimal(v *float64, times float64, digits int) v1alpha1.Decimal {
-	if v == nil || math.IsNaN(*v) || math.Abs(*v) > math.MaxInt64/1e4 {
+// probability writes p; empty where it is not known.
+func probability(p *float64) v1alpha1.Decimal {
+	if p == nil || !(*p >= 0 && *p <= 1) {
 		return ""
 	}
-	return v1alpha1.Decimal(strconv.FormatFloat(*v*times, 'f', digits, 64))
+	return v1alpha1.Decimal(strconv.FormatFloat(*p, 'f', 6, 64))
 }
 
 func wholeOf(v *float64) *int64 {
@@ -268,25 +277,16 @@ func setHistory(s *scope, v seen) {
 	}
 }
 
-// fit shortens the longest list of a status until all of it fits. The record has all;
-// left counts the lines of the table that went.
+// fit shortens the lists of a status until all of it fits. The record has all; left counts
+// the lines of the table that went.
 func fit(st *v1alpha1.NFSBenchmarkSuiteStatus) {
-	pass.Fit(st, func() []pass.Cut {
-		cuts := []pass.Cut{
-			{Bytes: pass.SizeOf(st.Cells), Cut: func() { st.Cells = shorterLines(st, st.Cells) }},
-			{Bytes: pass.SizeOf(st.Comparisons), Cut: func() { st.Comparisons = shorterLines(st, st.Comparisons) }},
-			{Bytes: pass.SizeOf(st.Findings), Cut: func() { st.Findings = pass.Shorter(st.Findings) }},
-			{Bytes: pass.SizeOf(st.History), Cut: func() { st.History = pass.Shorter(st.History) }},
+	pass.Fit(st, func(most int) {
+		lines := len(st.Cells) + len(st.Comparisons)
+		st.Cells, st.Comparisons = pass.Head(st.Cells, most), pass.Head(st.Comparisons, most)
+		addLeft(st, lines-len(st.Cells)-len(st.Comparisons))
+		st.Findings, st.History = pass.Head(st.Findings, most), pass.Head(st.History, most)
+		if st.Regression != nil {
+			st.Regression.Changes = pass.Head(st.Regression.Changes, most)
 		}
-		if g := st.Regression; g != nil {
-			cuts = append(cuts, pass.Cut{Bytes: pass.SizeOf(g.Changes), Cut: func() { g.Changes = pass.Shorter(g.Changes) }})
-		}
-		return cuts
 	})
-}
-
-func shorterLines[T any](st *v1alpha1.NFSBenchmarkSuiteStatus, list []T) []T {
-	rest := pass.Shorter(list)
-	addLeft(st, len(list)-len(rest))
-	return rest
 }

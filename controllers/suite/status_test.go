@@ -86,7 +86,7 @@ func TestTheLargestStatusFitsAndSaysWhatIsLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table := compare.Run(withCompare(s, s.current()))
+	table := compare.Run(compare.Request{Run: new(withCompare(s, s.current()))})
 	all := len(table.Cells) + len(table.Comparisons)
 	if len(raw) > 30<<10 || st.Left == nil || int(*st.Left) != all-len(st.Cells)-len(st.Comparisons) || len(st.Cells) == 0 || len(st.Comparisons) == 0 {
 		t.Errorf("%d bytes, %d cells and %d comparisons of %d, left %v", len(raw), len(st.Cells), len(st.Comparisons), all, st.Left)
@@ -136,11 +136,11 @@ func TestNumbersOfALineInTheirUnits(t *testing.T) {
 	t.Parallel()
 	f := func(v float64) *float64 { return &v }
 	for want, l := range map[v1alpha1.ComparisonStatus]compare.Line{
-		{Cell: "c", Baseline: "b", Step: "Users=1", Metric: "Throughput", ImpactPercent: "-12.35", P: "0.028571", Outcome: "Worse"}: {
+		{Cell: "c", Baseline: "b", Step: "Users=1", Metric: "Throughput", ImpactBasisPoints: -1235, P: "0.028571", Outcome: "Worse"}: {
 			Cell: "c", Baseline: "b", Step: "Users=1", Metric: "Throughput", Impact: -0.123456, P: f(0.0285714), Outcome: compare.Worse,
 		},
-		{Metric: "IOPS", ImpactPercent: "0.00", P: "0.050000"}: {Metric: "IOPS", Impact: math.NaN(), P: f(0.01), AdjustedP: f(0.05)},
-		{Metric: "IOPS", ImpactPercent: "0.00"}:                {Metric: "IOPS", Impact: math.Inf(1), AdjustedP: f(math.Inf(1))},
+		{Metric: "IOPS", P: "0.050000"}: {Metric: "IOPS", Impact: math.NaN(), P: f(0.01), AdjustedP: f(0.05)},
+		{Metric: "IOPS"}:                {Metric: "IOPS", Impact: math.Inf(1), AdjustedP: f(math.Inf(1))},
 	} {
 		if diff := cmp.Diff(want, comparisonStatus(l)); diff != "" {
 			t.Error(diff)
@@ -149,30 +149,6 @@ func TestNumbersOfALineInTheirUnits(t *testing.T) {
 	c := cellStatus(compare.Cell{Values: []float64{1, 2}, Median: 1.4, MedianLow: f(1), MedianHigh: f(math.NaN())})
 	if c.N != 2 || c.Median != 1 || *c.MedianLow != 1 || c.MedianHigh != nil {
 		t.Errorf("%+v", c)
-	}
-}
-
-func TestTheAnswerOfATableInOneSentence(t *testing.T) {
-	t.Parallel()
-	line := func(outcome string, shift float64) compare.Line {
-		return compare.Line{Cell: "dnfs", Baseline: "nfs", Metric: "Throughput", Shift: &shift, AdjustedP: new(0.0004), Outcome: outcome}
-	}
-	ramp := line(compare.Worse, -0.5)
-	ramp.Step, ramp.Saturated = "Users=8", true
-	cases := map[string]struct {
-		lines []compare.Line
-		want  string
-	}{
-		"None":    {nil, ""},
-		"Unknown": {[]compare.Line{{Outcome: compare.Unknown}}, "too few numbers for any of the 1 comparisons"},
-		"Same":    {[]compare.Line{line(compare.NoDifference, 0.3), line(compare.Negligible, 0.01), {Outcome: compare.Unknown}}, "none of the 3 comparisons shows a difference that is significant and large enough"},
-		"Better":  {[]compare.Line{line(compare.Better, 0.1), line(compare.Better, 0.2)}, "of 2 comparisons with the baseline 2 are better and 0 worse; the largest difference: dnfs is 20.0 % better than nfs in Throughput (p = 0.0004)"},
-		"Worse":   {[]compare.Line{line(compare.Better, 0.1), ramp}, "of 2 comparisons with the baseline 1 are better and 1 worse; the largest difference: dnfs Users=8 is 50.0 % worse than nfs in Throughput (p = 0.0004), with the line full"},
-	}
-	for name, tc := range cases {
-		if got := comparisonWords(tc.lines); got != tc.want {
-			t.Errorf("%s: %s", name, got)
-		}
 	}
 }
 

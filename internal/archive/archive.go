@@ -1,6 +1,5 @@
 // Package archive reads back what runs have left in a cluster: the result of a
-// benchmark, the records of a suite's runs, and the numbers in them that can be
-// compared. It only reads.
+// benchmark, and the records of a suite's runs. It only reads.
 package archive
 
 import (
@@ -15,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
-	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -100,6 +98,3 @@ func Records(ctx context.Context, c client.Reader, namespace, suite string) ([]r
 	})
 	return runs, nil
 }
-
-// Points are the numbers of a result that can be compared: see judge.Points.
-func Points(r runfile.Result) [][]runfile.SuitePoint { return judge.Points(r) }

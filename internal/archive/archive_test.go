@@ -126,7 +126,7 @@ func TestRecordsAreThoseOfTheSuiteNewestFirst(t *testing.T) {
 
 func TestPointsAreThoseOfEachRepetition(t *testing.T) {
 	t.Parallel()
-	points := Points(resultOf(t, gen.Repetitions(3)))
+	points := judge.Points(resultOf(t, gen.Repetitions(3)))
 	if len(points) != 3 {
 		t.Fatalf("%d repetitions, want 3", len(points))
 	}
@@ -137,7 +137,7 @@ func TestPointsAreThoseOfEachRepetition(t *testing.T) {
 		// gen reads 200 MiB/s in blocks of 1 MiB, with latencies from 1000 to 1999 us,
 		// and takes 1 s of CPU for 10 s of it.
 		m := p[0].Metrics
-		if m[runfile.MetricThroughput] != 200<<20 || m[runfile.MetricIOPS] != 200 || m[runfile.MetricClientCPU] != 500 {
+		if m[runfile.MetricThroughput] != 200<<20 || m[runfile.MetricIOPS] != 200 || m[runfile.MetricClientCPUTime] != 500 {
 			t.Errorf("metrics %v", m)
 		}
 		if mean := m[runfile.MetricMeanLatency]; mean < 1490 || mean > 1510 {
@@ -161,7 +161,7 @@ func TestPointsOfARampAreThoseOfEachStepInEachRound(t *testing.T) {
 			rep.Read.Bytes, rep.Read.Count = rep.Read.Bytes/2, rep.Read.Count/2
 		}
 	}
-	points := Points(r)
+	points := judge.Points(r)
 	if len(points) != 2 {
 		t.Fatalf("%d rounds, want 2", len(points))
 	}
@@ -196,7 +196,7 @@ func TestASuiteComparesTheNumbersOfThePlugin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plugin := Points(r)
+	plugin := judge.Points(r)
 	if len(plugin) != 1 || len(plugin[0]) != len(users) {
 		t.Fatalf("%d rounds, want 1 of %d levels", len(plugin), len(users))
 	}
@@ -208,11 +208,11 @@ func TestASuiteComparesTheNumbersOfThePlugin(t *testing.T) {
 func TestWarmupIsNoSample(t *testing.T) {
 	t.Parallel()
 	oracle := resultOf(t, gen.Calibrate(1), gen.Oracle, gen.Repetitions(2))
-	points := Points(oracle)
+	points := judge.Points(oracle)
 	if len(points) != 2 || len(points[0]) != 1 || points[0][0].Step != "" {
 		t.Errorf("two calibrations after a warm-up gave %+v", points)
 	}
-	if got := Points(runfile.Result{Plan: oracle.Plan}); len(got) != 0 {
+	if got := judge.Points(runfile.Result{Plan: oracle.Plan}); len(got) != 0 {
 		t.Errorf("nothing was measured, and there is %+v", got)
 	}
 }

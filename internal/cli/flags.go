@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -79,26 +80,17 @@ type Significance struct {
 	changed func(flag string) bool
 }
 
-// Metrics are the names that --metric takes.
-func Metrics() []string {
-	return []string{
-		runfile.MetricThroughput, runfile.MetricIOPS, runfile.MetricMeanLatency, runfile.MetricP50Latency,
-		runfile.MetricP95Latency, runfile.MetricP99Latency, runfile.MetricStorageLatency, runfile.MetricClientCPU,
-		runfile.MetricCapacity,
-	}
-}
-
 // Register adds the flags.
 func (s *Significance) Register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.StringSliceVar(&s.Metrics, "metric", nil,
-		"metrics to compare: "+strings.Join(Metrics(), ", ")+
+		"metrics to compare: "+strings.Join(judge.MetricNames(), ", ")+
 			" (default: those of the suite, Capacity of two searches, or MeanLatency and Throughput)")
 	fs.Float64Var(&s.Alpha, "alpha", runfile.DefaultAlpha, "accepted rate of false alarms")
 	fs.Float64Var(&s.percent, "minimum-effect", 100*runfile.DefaultMinimumEffect,
 		"least difference of the medians that matters, in percent")
 	fs.StringVar(&s.Correction, "correction", runfile.DefaultCorrection, "for the number of comparisons: Holm or None")
-	CompleteValues(cmd, "metric", Metrics()...)
+	CompleteValues(cmd, "metric", judge.MetricNames()...)
 	CompleteValues(cmd, "correction", "Holm", "None")
 	s.changed = fs.Changed
 }
@@ -106,7 +98,7 @@ func (s *Significance) Register(cmd *cobra.Command) {
 // Parse checks the flags, and puts the names in the case that results have.
 func (s *Significance) Parse() (err error) {
 	for i, m := range s.Metrics {
-		if s.Metrics[i], err = OneOf("metric", m, Metrics(), nil); err != nil {
+		if s.Metrics[i], err = OneOf("metric", m, judge.MetricNames(), nil); err != nil {
 			return err
 		}
 	}
@@ -171,8 +163,13 @@ func CompleteValues[T ~string](cmd *cobra.Command, flag string, values ...T) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words(values), cobra.ShellCompDirectiveNoFileComp))
 }
 
-// Listed joins the values of a flag.
-func Listed[T ~string](values []T) string { return strings.Join(words(values), ", ") }
+// Listed joins values for a sentence.
+func Listed[T ~string](values []T) string {
+	if len(values) == 0 {
+		return "none"
+	}
+	return strings.Join(words(values), ", ")
+}
 
 func words[T ~string](values []T) []string {
 	out := make([]string, 0, len(values))

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -28,7 +29,7 @@ const (
 // --output and --format.
 type Destination struct {
 	Format string // after Parse
-	file   string // empty is standard output
+	File   string // after Parse; empty is standard output
 	output string
 	format string
 }
@@ -42,7 +43,7 @@ func (d *Destination) Register(cmd *cobra.Command) {
 
 // Parse reads the flags.
 func (d *Destination) Parse() error {
-	d.Format, d.file = FormatText, ""
+	d.Format, d.File = FormatText, ""
 	formats := []string{FormatText, FormatJSON, FormatHTML}
 	endings := map[string]string{
 		".html": FormatHTML, ".htm": FormatHTML, ".txt": FormatText, ".json": FormatJSON,
@@ -51,7 +52,7 @@ func (d *Destination) Parse() error {
 	case slices.Contains(formats, d.output):
 		d.Format = d.output
 	case d.output != "-" && d.output != "":
-		d.file, d.Format = d.output, ending
+		d.File, d.Format = d.output, ending
 		if ending == "" && d.format == "" {
 			return BadInputf("--output is %q; use a file that ends in .html, .txt or .json, or give --format", d.output)
 		}
@@ -69,22 +70,22 @@ func (d *Destination) Parse() error {
 // Write makes the whole file or none, so that an error leaves no half of a file and
 // keeps the one of before.
 func (d *Destination) Write(cmd *cobra.Command, fill func(io.Writer) error) error {
-	if d.file == "" {
+	if d.File == "" {
 		return fill(cmd.OutOrStdout())
 	}
-	f, err := os.CreateTemp(filepath.Dir(d.file), "."+filepath.Base(d.file)+"-*")
+	f, err := os.CreateTemp(filepath.Dir(d.File), "."+filepath.Base(d.File)+"-*")
 	if err != nil {
-		return BadInputf("--output %s: %w", d.file, err)
+		return BadInputf("--output %s: %w", d.File, err)
 	}
 	defer func() { _ = os.Remove(f.Name()) }() // the file has its final name by then
 	const readable = 0o644
 	if err := errors.Join(fill(f), f.Chmod(readable), f.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", d.file, err)
+		return fmt.Errorf("write %s: %w", d.File, err)
 	}
-	if err := os.Rename(f.Name(), d.file); err != nil {
-		return fmt.Errorf("write %s: %w", d.file, err)
+	if err := os.Rename(f.Name(), d.File); err != nil {
+		return fmt.Errorf("write %s: %w", d.File, err)
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "Wrote %s.\n", d.file)
+	fmt.Fprintf(cmd.ErrOrStderr(), "Wrote %s.\n", d.File)
 	return nil
 }
 
@@ -107,6 +108,57 @@ func TerminalWidth(w io.Writer) int {
 		return 80
 	}
 	return width
+}
+
+// Bar draws how far something is, in one line or several, which stay where they are.
+type Bar struct {
+	w            io.Writer
+	width, lines int // of the terminal, and drawn last time
+}
+
+// NewBar draws on w, which is a terminal or shown on one.
+func NewBar(w io.Writer) *Bar {
+	width := TerminalWidth(w)
+	if width == 0 {
+		width = 80
+	}
+	return &Bar{w: w, width: width}
+}
+
+// BarLine is a bar and the words after it.
+type BarLine struct {
+	Percent int32
+	Words   string
+}
+
+// Show draws the lines in place of those before.
+func (v *Bar) Show(lines ...BarLine) {
+	const full = 24
+	var b strings.Builder
+	if v.lines > 0 {
+		fmt.Fprintf(&b, "\x1b[%dA", v.lines)
+	}
+	for _, l := range lines {
+		done := strings.Repeat("=", int(min(max(l.Percent, 0), 100))*full/100)
+		if done != "" && len(done) < full {
+			done = done[1:] + ">"
+		}
+		text := fmt.Sprintf("[%-*s] %3d%%  %s", full, done, l.Percent, l.Words)
+		b.WriteString("\r\x1b[2K" + Clip(text, v.width-1) + "\n")
+	}
+	for range v.lines - len(lines) {
+		b.WriteString("\r\x1b[2K\n") // what stood there is wiped out
+	}
+	v.lines = max(v.lines, len(lines))
+	_, _ = io.WriteString(v.w, b.String()) // progress that cannot be shown ends nothing
+}
+
+// Clip bounds s to so many columns.
+func Clip(s string, columns int) string {
+	if utf8.RuneCountInString(s) <= columns || columns < 2 {
+		return s
+	}
+	return string([]rune(s)[:columns-1]) + "…"
 }
 
 // TextOptions says what the reader's terminal can do. What is no terminal gets neither

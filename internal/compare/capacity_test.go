@@ -8,8 +8,8 @@ import (
 )
 
 // capacities returns one side whose repetitions each have a capacity with its interval.
-func capacities(name string, intervals ...[3]float64) Sample {
-	s := Sample{Name: name}
+func capacities(name string, intervals ...[3]float64) Side {
+	s := Side{Name: name}
 	for _, i := range intervals {
 		s.Points = append(s.Points, []runfile.SuitePoint{{
 			Metrics:   map[string]float64{runfile.MetricCapacity: i[1], runfile.MetricMeanLatency: 200, runfile.MetricThroughput: 1e9},
@@ -43,7 +43,7 @@ func TestTwoSearchesAreComparedByTheirIntervals(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			table := Results(capacities("a", base), capacities("b", tc.candidate), capacityRule())
+			table := Run(Request{Sides: []Side{capacities("a", base), capacities("b", tc.candidate)}, SuiteSignificance: capacityRule()})
 			if len(table.Comparisons) != 1 || len(table.Findings) != 0 {
 				t.Fatalf("%+v %+v", table.Comparisons, table.Findings)
 			}
@@ -62,7 +62,7 @@ func TestTwoSearchesAreComparedByTheirIntervals(t *testing.T) {
 			}
 		})
 	}
-	exact := Results(capacities("a", [3]float64{40_000, 40_000, 40_000}), capacities("b", [3]float64{40_500, 40_500, 40_500}), capacityRule())
+	exact := Run(Request{Sides: []Side{capacities("a", [3]float64{40_000, 40_000, 40_000}), capacities("b", [3]float64{40_500, 40_500, 40_500})}, SuiteSignificance: capacityRule()})
 	if l := exact.Comparisons[0]; l.Outcome != Negligible {
 		t.Errorf("1.25 %% is less than matters: %s", l.Outcome)
 	}
@@ -76,11 +76,11 @@ func TestSearchesThatWereRepeatedAreComparedByRank(t *testing.T) {
 		// The intervals do not count here, only the spread of the repetitions.
 		a, b = append(a, [3]float64{0, 40_000 + v, 1e6}), append(b, [3]float64{0, 50_000 + v, 1e6})
 	}
-	l := Results(capacities("a", a...), capacities("b", b...), capacityRule()).Comparisons[0]
+	l := Run(Request{Sides: []Side{capacities("a", a...), capacities("b", b...)}, SuiteSignificance: capacityRule()}).Comparisons[0]
 	if l.ByIntervals || l.Outcome != Better || math.Abs(*l.P-2.0/252) > 1e-9 {
 		t.Errorf("%s by intervals %v, p %g", l.Outcome, l.ByIntervals, *l.P)
 	}
-	few := Results(capacities("a", a[:2]...), capacities("b", b[:2]...), capacityRule())
+	few := Run(Request{Sides: []Side{capacities("a", a[:2]...), capacities("b", b[:2]...)}, SuiteSignificance: capacityRule()})
 	if few.Comparisons[0].Outcome != Unknown {
 		t.Errorf("two repetitions: %s", few.Comparisons[0].Outcome)
 	}
@@ -95,12 +95,12 @@ func TestOtherMetricsOfOneSearchHaveNoAnswer(t *testing.T) {
 	b := capacities("b", [3]float64{49_000, 50_000, 51_000})
 	b.Points[0][0].Metrics[runfile.MetricMeanLatency] = 300
 	b.Points[0][0].Intervals[runfile.MetricMeanLatency] = runfile.SuiteInterval{Low: 299, High: 301}
-	if l := Results(a, b, s).Comparisons[0]; l.Outcome != Unknown || l.ByIntervals {
+	if l := Run(Request{Sides: []Side{a, b}, SuiteSignificance: s}).Comparisons[0]; l.Outcome != Unknown || l.ByIntervals {
 		t.Errorf("%s", l.Outcome)
 	}
 	// A file can contain any interval.
 	a.Points[0][0].Intervals[runfile.MetricCapacity] = runfile.SuiteInterval{Low: 41_000, High: math.NaN()}
-	if l := Results(a, b, capacityRule()).Comparisons[0]; l.Outcome != Unknown {
+	if l := Run(Request{Sides: []Side{a, b}, SuiteSignificance: capacityRule()}).Comparisons[0]; l.Outcome != Unknown {
 		t.Errorf("%s", l.Outcome)
 	}
 }
@@ -116,11 +116,11 @@ func TestACapacityThatFellIsARegression(t *testing.T) {
 	s := capacityRule()
 	s.Metrics = []string{runfile.MetricCapacity}
 	accepted := of("before", 39_000, 40_000, 41_000)
-	if r := Regress(of("after", 34_500, 35_000, 35_500), accepted, nil, s); !r.Regressed || len(r.Changes) != 1 {
+	if r := Run(Request{Run: new(of("after", 34_500, 35_000, 35_500)), Accepted: &accepted, SuiteSignificance: s}); !r.Regressed || len(r.Changes()) != 1 {
 		t.Errorf("12.5 %% less: %+v", r)
 	}
 	for name, run := range map[string]runfile.SuiteRun{"more": of("after", 44_000, 45_000, 46_000), "about as much": of("after", 38_000, 39_000, 40_000)} {
-		if r := Regress(run, accepted, nil, s); r.Regressed {
+		if r := Run(Request{Run: &run, Accepted: &accepted, SuiteSignificance: s}); r.Regressed {
 			t.Errorf("%s: %s", name, r.Message)
 		}
 	}
@@ -129,7 +129,7 @@ func TestACapacityThatFellIsARegression(t *testing.T) {
 	for i := range noisy {
 		noisy[i].Started = noisy[i].Started.AddDate(0, 0, i)
 	}
-	if r := Regress(of("after", 34_500, 35_000, 35_500), accepted, noisy, s); r.Regressed {
+	if r := Run(Request{Run: new(of("after", 34_500, 35_000, 35_500)), Accepted: &accepted, History: noisy, SuiteSignificance: s}); r.Regressed {
 		t.Errorf("within the noise: %s", r.Message)
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 func TestRunGivesTheTableOfNFSVsDNFSToItsTwoDecimals(t *testing.T) {
 	t.Parallel()
-	table := Run(experiments.ImpactRun())
+	table := Run(Request{Run: new(experiments.ImpactRun())})
 	if len(table.Findings) != 0 {
 		t.Errorf("findings: %+v", table.Findings)
 	}

@@ -5,48 +5,44 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // The codes of findings; docs/findings.md explains them.
 const (
-	InvalidLeftOut     = "InvalidLeftOut"
-	SuspectIncluded    = "SuspectIncluded"
-	MixedSteps         = "MixedSteps"
-	NoBaseline         = "NoBaseline"
-	UnequalRepetitions = "UnequalRepetitions"
-	MetricNotMeasured  = "MetricNotMeasured"
-	TooFewRepetitions  = "TooFewRepetitions"
-	NoiseFloorUnknown  = "NoiseFloorUnknown"
-	Saturated          = "Saturated"
-	SimulatedResults   = "SimulatedResults"
-	SingleRuns         = "SingleRuns"
+	InvalidLeftOut     judge.Code = "InvalidLeftOut"
+	SuspectIncluded    judge.Code = "SuspectIncluded"
+	MixedSteps         judge.Code = "MixedSteps"
+	NoBaseline         judge.Code = "NoBaseline"
+	UnequalRepetitions judge.Code = "UnequalRepetitions"
+	MetricNotMeasured  judge.Code = "MetricNotMeasured"
+	TooFewRepetitions  judge.Code = "TooFewRepetitions"
+	NoiseFloorUnknown  judge.Code = "NoiseFloorUnknown"
+	Saturated          judge.Code = "Saturated"
+	SimulatedResults   judge.Code = "SimulatedResults"
+	SingleRuns         judge.Code = "SingleRuns"
 )
 
 // Codes are all of them.
-func Codes() []string {
-	return []string{
+func Codes() []judge.Code {
+	return []judge.Code{
 		InvalidLeftOut, SuspectIncluded, MixedSteps, NoBaseline, UnequalRepetitions, MetricNotMeasured,
 		TooFewRepetitions, NoiseFloorUnknown, Saturated, SimulatedResults, SingleRuns,
 	}
 }
 
-// The severities, as of the judge.
-const (
-	severityWarning = "Warning"
-	severityInfo    = "Info"
-)
-
 // finder collects what there is to say of a table.
-type finder struct{ findings []Finding }
+type finder struct{ findings []bench.Finding }
 
-func (f *finder) add(code, severity, format string, args ...any) {
-	f.findings = append(f.findings, Finding{Code: code, Severity: severity, Message: fmt.Sprintf(format, args...)})
+func (f *finder) add(code judge.Code, severity bench.Severity, format string, args ...any) {
+	f.findings = append(f.findings, bench.Finding{Code: code, Severity: severity, Message: fmt.Sprintf(format, args...)})
 }
 
 // about adds a finding about those in list, if there are any. Their names are the
 // last argument of the format.
-func (f *finder) about(list []string, code, severity, format string, args ...any) {
+func (f *finder) about(list []string, code judge.Code, severity bench.Severity, format string, args ...any) {
 	if len(list) > 0 {
 		f.add(code, severity, format, append(args, names(list))...)
 	}
@@ -67,16 +63,16 @@ func (f *finder) results(run runfile.SuiteRun) {
 	for _, r := range run.Results {
 		switch {
 		case r.Phase != phaseSucceeded:
-		case r.Validity == validityInvalid:
+		case r.Validity == string(bench.ValidityInvalid):
 			invalid = append(invalid, r.Benchmark)
-		case r.Validity == validitySuspect:
+		case r.Validity == string(bench.ValiditySuspect):
 			suspect = append(suspect, r.Benchmark)
 		}
 	}
-	f.about(invalid, InvalidLeftOut, severityWarning, "%d of the results are invalid and left out: %s", len(invalid))
-	f.about(suspect, SuspectIncluded, severityWarning, "%d of the results are suspect, and count: %s", len(suspect))
+	f.about(invalid, InvalidLeftOut, bench.SeverityWarning, "%d of the results are invalid and left out: %s", len(invalid))
+	f.about(suspect, SuspectIncluded, bench.SeverityWarning, "%d of the results are suspect, and count: %s", len(suspect))
 	if run.Simulated {
-		f.add(SimulatedResults, severityInfo, "stand-ins took part: the numbers say nothing of real storage or of Oracle")
+		f.add(SimulatedResults, bench.SeverityInfo, "stand-ins took part: the numbers say nothing of real storage or of Oracle")
 	}
 }
 
@@ -87,22 +83,25 @@ func (f *finder) cells(all []*series) {
 			mixed = append(mixed, s.name)
 		}
 	}
-	f.about(mixed, MixedSteps, severityWarning,
+	f.about(mixed, MixedSteps, bench.SeverityWarning,
 		"not every repetition has the same steps in %s: each step counts the repetitions that have it")
 }
 
-// compare makes the lines of pairs, and says what of them cannot be compared.
-func (f *finder) compare(pairs []pairing, all []*series, s runfile.SuiteSignificance) []Line {
+// compare makes the lines of pairs with their outcomes, and says what of them cannot be compared.
+func (f *finder) compare(pairs []pairing, all []*series, s runfile.SuiteSignificance,
+	history []runfile.SuiteRun,
+) ([]Line, noise) {
 	var lines []Line
 	for _, p := range pairs {
 		lines = append(lines, p.lines()...)
 	}
-	decide(lines, s)
+	floors := newNoise(history, lines, s)
+	decide(lines, s, floors)
 	f.pairs(pairs)
-	f.metrics(all, orDefault(s.Metrics))
+	f.metrics(all, Metrics(s.Metrics))
 	f.tooFew(lines, s)
 	f.single(lines)
-	return lines
+	return lines, floors
 }
 
 // pairs says where repetitions or steps have no partner.
@@ -117,16 +116,16 @@ func (f *finder) pairs(pairs []pairing) {
 			repetitions = append(repetitions, p.candidate.name)
 		}
 	}
-	f.about(repetitions, UnequalRepetitions, severityWarning,
+	f.about(repetitions, UnequalRepetitions, bench.SeverityWarning,
 		"some repetitions succeeded on one side only, and are not compared: of %s")
-	f.about(steps, MixedSteps, severityWarning,
+	f.about(steps, MixedSteps, bench.SeverityWarning,
 		"the steps of %s are not those of the baseline: only what both have is compared")
 }
 
 // unequal says whether values of a step have no partner. What one side does not
 // measure at all is another finding.
 func (p pairing) unequal(step string) bool {
-	for _, metric := range orDefault(p.Metrics) {
+	for _, metric := range Metrics(p.Metrics) {
 		b, c := p.base.numbers[key{step, metric}], p.candidate.numbers[key{step, metric}]
 		if len(b.values) == 0 || len(c.values) == 0 {
 			continue
@@ -149,7 +148,7 @@ func (f *finder) metrics(all []*series, metrics []string) {
 			}
 		}
 		if anything && !known {
-			f.add(MetricNotMeasured, severityInfo, "no result has a %s: nothing is compared by it", metric)
+			f.add(MetricNotMeasured, bench.SeverityInfo, "no result has a %s: nothing is compared by it", metric)
 		}
 	}
 }
@@ -172,7 +171,7 @@ func (f *finder) tooFew(lines []Line, s runfile.SuiteSignificance) {
 	if err := CheckRepetitions(least, len(lines), s); err != nil {
 		why = err.Error()
 	}
-	f.add(TooFewRepetitions, severityWarning, "%d of %d comparisons have no answer: %s", unknown, len(lines), why)
+	f.add(TooFewRepetitions, bench.SeverityWarning, "%d of %d comparisons have no answer: %s", unknown, len(lines), why)
 }
 
 // single reports what single runs show on their own.
@@ -191,9 +190,9 @@ func (f *finder) single(lines []Line) {
 		}
 	}
 	const between = "Two runs of the same benchmark usually differ by more than that: repeat them for an answer"
-	f.about(beyond, SingleRuns, severityInfo, "with one run on each side, these differ by more than the runs vary within "+
+	f.about(beyond, SingleRuns, bench.SeverityInfo, "with one run on each side, these differ by more than the runs vary within "+
 		"themselves, with 95 %% confidence: %s. "+between)
-	f.about(inside, SingleRuns, severityInfo, "with one run on each side, these differ by no more than the runs vary "+
+	f.about(inside, SingleRuns, bench.SeverityInfo, "with one run on each side, these differ by no more than the runs vary "+
 		"within themselves: %s. "+between)
 }
 
@@ -204,7 +203,7 @@ func (f *finder) saturated(t Table) {
 			full = append(full, name)
 		}
 	}
-	f.about(full, Saturated, severityInfo, "the line was full (%d %% of the wire limit or more) in %s: such numbers "+
+	f.about(full, Saturated, bench.SeverityInfo, "the line was full (%d %% of the wire limit or more) in %s: such numbers "+
 		"describe the line, not what is compared", saturatedPercent)
 }
 

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"math"
 	"math/rand/v2"
-	"reflect"
 	"strconv"
 	"testing"
 	"time"
@@ -24,9 +23,9 @@ func FuzzAnyRecordHasATable(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64, n uint8, odd, alpha float64) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		a, b := anyRun(r, int(n%30), odd, alpha), anyRun(r, int(n%7), odd, alpha)
-		numbers(t, Run(a))
-		numbers(t, Regress(a, b, []runfile.SuiteRun{b, a, anyRun(r, 3, odd, alpha)}, a.Settings.Compare.SuiteSignificance))
-		numbers(t, Regress(a, b, nil, a.Settings.Compare.SuiteSignificance))
+		numbers(t, Run(Request{Run: &a}))
+		numbers(t, Run(Request{Run: &a, Accepted: &b, History: []runfile.SuiteRun{b, a, anyRun(r, 3, odd, alpha)}, SuiteSignificance: a.Settings.Compare.SuiteSignificance}))
+		numbers(t, Run(Request{Run: &a, Accepted: &b, SuiteSignificance: a.Settings.Compare.SuiteSignificance}))
 		if err := CheckRepetitions(int(n), int(seed%1000), a.Settings.Compare.SuiteSignificance); err != nil && err.Error() == "" {
 			t.Error("an error without words")
 		}
@@ -34,19 +33,12 @@ func FuzzAnyRecordHasATable(f *testing.F) {
 }
 
 // numbers looks for what JSON has no word for, and for outcomes that are none.
-func numbers(t *testing.T, v any) {
+func numbers(t *testing.T, table Table) {
 	t.Helper()
-	if _, err := json.Marshal(v); err != nil {
-		t.Fatalf("%s: %v", reflect.TypeOf(v), err)
+	if _, err := json.Marshal(table); err != nil {
+		t.Fatal(err)
 	}
-	var lines []Line
-	switch v := v.(type) {
-	case Table:
-		lines = v.Comparisons
-	case Regression:
-		lines = v.Changes
-	}
-	for _, l := range lines {
+	for _, l := range table.Comparisons {
 		switch l.Outcome {
 		case Better, Worse, NoDifference, Negligible, Unknown:
 		default:
@@ -89,13 +81,13 @@ func anyRun(r *rand.Rand, n int, odd, alpha float64) runfile.SuiteRun {
 
 func TestTablesOfNothing(t *testing.T) {
 	t.Parallel()
-	if got := Run(runfile.SuiteRun{}); len(got.Cells)+len(got.Comparisons)+len(got.Findings) != 0 {
+	if got := Run(Request{Run: new(runfile.SuiteRun{})}); len(got.Cells)+len(got.Comparisons)+len(got.Findings) != 0 {
 		t.Errorf("%+v", got)
 	}
-	if got := Results(Sample{}, Sample{}, runfile.SuiteSignificance{}); len(got.Cells)+len(got.Comparisons)+len(got.Findings) != 0 {
+	if got := Run(Request{Sides: []Side{{}, {}}, SuiteSignificance: runfile.SuiteSignificance{}}); len(got.Cells)+len(got.Comparisons)+len(got.Findings) != 0 {
 		t.Errorf("%+v", got)
 	}
-	got := Regress(runfile.SuiteRun{Run: "b"}, runfile.SuiteRun{Run: "a"}, nil, runfile.SuiteSignificance{})
+	got := Run(Request{Run: new(runfile.SuiteRun{Run: "b"}), Accepted: new(runfile.SuiteRun{Run: "a"}), SuiteSignificance: runfile.SuiteSignificance{}})
 	if got.Regressed || got.Message != "nothing can be compared with the accepted run a: no cell has results in both" {
 		t.Errorf("%+v", got)
 	}
@@ -115,7 +107,7 @@ func BenchmarkRun(b *testing.B) {
 		}
 	}
 	for b.Loop() {
-		if t := Run(run); len(t.Comparisons) != 2*192 {
+		if t := Run(Request{Run: &run}); len(t.Comparisons) != 2*192 {
 			b.Fatal(len(t.Comparisons))
 		}
 	}

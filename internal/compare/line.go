@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
@@ -24,7 +25,7 @@ type pairing struct {
 func (p pairing) lines() []Line {
 	var lines []Line
 	for _, step := range p.candidate.steps {
-		for _, metric := range orDefault(p.Metrics) {
+		for _, metric := range Metrics(p.Metrics) {
 			b, c := p.base.numbers[key{step, metric}], p.candidate.numbers[key{step, metric}]
 			base, candidate := paired(b, c)
 			if len(base) == 0 {
@@ -59,7 +60,7 @@ func paired(base, candidate column) (b, c []float64) {
 
 func (p pairing) line(step, metric string, base, candidate []float64) Line {
 	l := Line{
-		Cell: p.candidate.name, Baseline: p.base.name, Step: step, Metric: metric, Unit: runfile.SuiteMetricUnit(metric),
+		Cell: p.candidate.name, Baseline: p.base.name, Step: step, Metric: metric, Unit: judge.MetricOf(metric).Unit,
 		Candidate: candidate, Base: base, Mean: (stats.Mean(base) + stats.Mean(candidate)) / 2,
 		Confidence: 1 - alpha(p.SuiteSignificance), Outcome: Unknown,
 		Saturated: p.base.saturated(step) || p.candidate.saturated(step),
@@ -86,7 +87,7 @@ const minAlpha = 1e-12
 
 // sign is 1 where more is better, and else -1.
 func sign(metric string) float64 {
-	if runfile.SuiteMetricHigherIsBetter(metric) {
+	if judge.MetricOf(metric).Higher {
 		return 1
 	}
 	return -1
@@ -213,8 +214,8 @@ func (l *Line) spread() (float64, bool) {
 	return math.Sqrt((b*b+c*c)/2) / median, true
 }
 
-// decide corrects p for the number of lines, and gives each its outcome.
-func decide(lines []Line, s runfile.SuiteSignificance) {
+// decide corrects p for the number of lines, and gives each its noise floor and its outcome.
+func decide(lines []Line, s runfile.SuiteSignificance, floors noise) {
 	detectable(lines, s)
 	var p, least []float64
 	var tested []*Line
@@ -229,6 +230,9 @@ func decide(lines []Line, s runfile.SuiteSignificance) {
 	}
 	for i, l := range tested {
 		l.AdjustedP = &p[i]
+		if floor, ok := floors.of(l); ok && finite(floor) {
+			l.NoiseFloor = &floor
+		}
 		l.Outcome = l.outcome(least[i], s)
 	}
 }
@@ -261,7 +265,7 @@ func (l *Line) outcome(least float64, s runfile.SuiteSignificance) string {
 		return Unknown
 	case *l.AdjustedP >= alpha(s):
 		return NoDifference
-	case math.Abs(*l.Shift) < s.MinimumEffect:
+	case math.Abs(*l.Shift) < s.MinimumEffect, l.NoiseFloor != nil && math.Abs(*l.Shift) <= *l.NoiseFloor:
 		return Negligible
 	case *l.Shift > 0:
 		return Better

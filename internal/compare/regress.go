@@ -1,77 +1,63 @@
 package compare
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
-// Regress compares a run with the accepted one, cell by cell. A line is Worse
-// only if three things agree: the shift is at least the minimum effect, it is
-// significant after the correction, and it is larger than the noise floor of that
-// cell, which is how far the medians of the runs in history lie apart by
-// themselves. History does not hold the run itself and no run that was called
-// Regressed, but the accepted one. It is in any order.
-func Regress(run, accepted runfile.SuiteRun, history []runfile.SuiteRun, s runfile.SuiteSignificance) Regression {
-	f := &finder{}
-	f.results(run)
-	r := Regression{Baseline: accepted.Run, Run: run.Run}
-	lines := f.againstAccepted(run, accepted, s)
-	floors := newNoise(history, lines, s)
-	for i := range lines {
-		floor, ok := floors.of(&lines[i])
-		if floors.known && ok && (r.NoiseFloor == nil || floor > *r.NoiseFloor) {
-			r.NoiseFloor = &floor
-		}
-		if lines[i].changed() && math.Abs(*lines[i].Shift) <= floor {
-			lines[i].Outcome = Negligible
-		}
-		if lines[i].changed() {
-			r.Changes = append(r.Changes, lines[i])
-		}
-		r.Regressed = r.Regressed || lines[i].Outcome == Worse
-	}
-	slices.SortStableFunc(r.Changes, func(a, b Line) int { return cmp.Compare(*a.Shift, *b.Shift) })
-	if !floors.known && len(lines) > 0 {
-		f.add(NoiseFloorUnknown, severityInfo, "the noise floor needs at least two earlier runs, and there are %d: it is "+
-			"the spread within these runs instead", len(history))
-	}
-	r.Message = r.sentence(lines, floors)
-	r.Findings = f.findings
-	return r
-}
-
-// againstAccepted are the lines of each cell that both runs have.
-func (f *finder) againstAccepted(run, accepted runfile.SuiteRun, s runfile.SuiteSignificance) []Line {
+// runs compares a run with the accepted one, cell by cell.
+func (f *finder) runs(q Request, t *Table) {
+	f.results(*q.Run)
+	t.Baseline, t.Run = q.Accepted.Run, q.Run.Run
 	var pairs []pairing
 	var alone []string
-	_, before := allSeries(accepted)
-	now, _ := allSeries(run)
+	_, before := allSeries(*q.Accepted)
+	now, _ := allSeries(*q.Run)
 	for _, c := range now {
 		if base, ok := before[c.name]; ok {
-			pairs = append(pairs, pairing{base: base, candidate: c, SuiteSignificance: s})
+			pairs = append(pairs, pairing{base: base, candidate: c, SuiteSignificance: q.SuiteSignificance})
 		} else {
 			alone = append(alone, c.name)
 		}
 	}
-	f.about(alone, NoBaseline, severityWarning, "the accepted run %s has no cell %s: not compared", accepted.Run)
+	f.about(alone, NoBaseline, bench.SeverityWarning, "the accepted run %s has no cell %s: not compared", t.Baseline)
 	f.cells(now)
-	return f.compare(pairs, now, s)
+	t.add(now, Metrics(q.Metrics))
+	lines, floors := f.compare(pairs, now, q.SuiteSignificance, q.History)
+	for i := range lines {
+		l := &lines[i]
+		l.Baseline = t.Baseline
+		if floors.known && l.NoiseFloor != nil && (t.NoiseFloor == nil || *l.NoiseFloor > *t.NoiseFloor) {
+			t.NoiseFloor = l.NoiseFloor
+		}
+		t.Regressed = t.Regressed || l.Outcome == Worse
+	}
+	t.Comparisons = lines
+	if !floors.known && len(lines) > 0 {
+		f.add(NoiseFloorUnknown, bench.SeverityInfo, "the noise floor needs at least two earlier runs, and there are %d: it is "+
+			"the spread within these runs instead", len(q.History))
+	}
+	t.Message = t.sentence(floors.known)
 }
 
 func (l *Line) changed() bool { return l.Outcome == Worse || l.Outcome == Better }
 
-func (r Regression) sentence(lines []Line, floors noise) string {
+// sentence is the answer about a run and the accepted one.
+func (t Table) sentence(known bool) string {
+	lines, changes := t.Comparisons, t.Changes()
 	texts := map[string][]string{} // by outcome, worst first
-	for i := range r.Changes {
-		l := &r.Changes[i]
-		floor, _ := floors.of(l)
+	for _, l := range changes {
+		floor := 0.0
+		if l.NoiseFloor != nil {
+			floor = *l.NoiseFloor
+		}
 		texts[l.Outcome] = append(texts[l.Outcome], fmt.Sprintf("%s %s by %s (noise floor %s)", Label(l.Cell, l.Step),
 			l.Metric, percent(math.Abs(*l.Shift)), percent(floor)))
 	}
@@ -84,14 +70,14 @@ func (r Regression) sentence(lines []Line, floors noise) string {
 	var b strings.Builder
 	switch {
 	case len(lines) == 0:
-		fmt.Fprintf(&b, "nothing can be compared with the accepted run %s: no cell has results in both", r.Baseline)
-	case len(r.Changes) == 0:
-		fmt.Fprintf(&b, "none of %d numbers differs from the accepted run %s", len(lines), r.Baseline)
+		fmt.Fprintf(&b, "nothing can be compared with the accepted run %s: no cell has results in both", t.Baseline)
+	case len(changes) == 0:
+		fmt.Fprintf(&b, "none of %d numbers differs from the accepted run %s", len(lines), t.Baseline)
 	default:
 		fmt.Fprintf(&b, "of %d numbers %d are worse and %d better than in the accepted run %s: %s", len(lines), len(worse),
-			len(better), r.Baseline, names(named))
+			len(better), t.Baseline, names(named))
 	}
-	if !floors.known && len(lines) > 0 {
+	if !known && len(lines) > 0 {
 		b.WriteString("; the noise floor is the spread within these runs, because there are fewer than two earlier runs")
 	}
 	const most = 480 // characters: the status has room for 512
@@ -134,7 +120,7 @@ const medianOfNormal = 1.2533
 func newNoise(history []runfile.SuiteRun, lines []Line, s runfile.SuiteSignificance) noise {
 	z := -stats.NormalQuantile(alpha(s) / float64(tests(len(lines), s)))
 	n := noise{typical: map[lineKey]float64{}, metric: map[string]float64{}}
-	distances := distancesOf(history, orDefault(s.Metrics))
+	distances := distancesOf(history, Metrics(s.Metrics))
 	if len(distances) == 0 {
 		n.factor = z
 		for i := range lines {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -63,10 +64,10 @@ func TestAllThreeMustAgree(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			run := daily("now", 3, map[string]float64{"a": tc.a, "b": tc.b})
-			r := Regress(run, accepted, []runfile.SuiteRun{history[2], history[0], history[1]}, regression())
+			r := Run(Request{Run: &run, Accepted: &accepted, History: []runfile.SuiteRun{history[2], history[0], history[1]}, SuiteSignificance: regression()})
 			got := map[string]string{}
 			worse := false
-			for _, l := range r.Changes {
+			for _, l := range r.Changes() {
 				got[l.Cell] = l.Outcome
 				worse = worse || l.Outcome == Worse
 			}
@@ -90,7 +91,7 @@ func TestASlowerRunThatWasAcceptedDoesNotHideTheNext(t *testing.T) {
 	for i, m := range medians {
 		history = append(history, daily(fmt.Sprint(i), int64(i), map[string]float64{"a": m}))
 	}
-	r := Regress(daily("now", 9, map[string]float64{"a": 1160}), history[4], history, regression())
+	r := Run(Request{Run: new(daily("now", 9, map[string]float64{"a": 1160})), Accepted: new(history[4]), History: history, SuiteSignificance: regression()})
 	if !r.Regressed || *r.NoiseFloor > 0.006 {
 		t.Errorf("%+v, floor %v", r, *r.NoiseFloor)
 	}
@@ -100,14 +101,14 @@ func TestWithoutHistoryTheSpreadIsTheFloor(t *testing.T) {
 	t.Parallel()
 	accepted := daily("old", 0, map[string]float64{"a": 1000, "b": 1000, "c": 1000})
 	run := daily("new", 1, map[string]float64{"a": 1100, "b": 1000})
-	r := Regress(run, accepted, []runfile.SuiteRun{accepted}, regression())
+	r := Run(Request{Run: &run, Accepted: &accepted, History: []runfile.SuiteRun{accepted}, SuiteSignificance: regression()})
 	const deviation = 2.449490 / 1000 // of 1 to 8
 	floor := 1.959964 * 1.2533 * deviation * math.Sqrt(2.0/8) * 100
 	want := fmt.Sprintf("of 2 numbers 1 are worse and 0 better than in the accepted run old: a MeanLatency by 10.0 %% (noise floor %.1f %%); the noise floor is the spread within these runs, because there are fewer than two earlier runs", floor)
 	if r.NoiseFloor != nil || !r.Regressed || r.Message != want {
 		t.Errorf("%+v\nwant %s", r, want)
 	}
-	if diff := cmp.Diff([]Finding{{NoiseFloorUnknown, "Info", "the noise floor needs at least two earlier runs, and there are 1: it is the spread within these runs instead"}}, r.Findings); diff != "" {
+	if diff := cmp.Diff([]bench.Finding{{Code: NoiseFloorUnknown, Severity: "Info", Message: "the noise floor needs at least two earlier runs, and there are 1: it is the spread within these runs instead"}}, r.Findings); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -116,8 +117,8 @@ func TestACellThatIsNewHasNoBaseline(t *testing.T) {
 	t.Parallel()
 	old := daily("old", 0, map[string]float64{"a": 1000})
 	run := daily("new", 1, map[string]float64{"a": 1000, "b": 1000})
-	r := Regress(run, old, []runfile.SuiteRun{old, daily("older", -1, map[string]float64{"a": 1000})}, regression())
-	if diff := cmp.Diff([]Finding{{NoBaseline, "Warning", "the accepted run old has no cell b: not compared"}}, r.Findings); diff != "" {
+	r := Run(Request{Run: &run, Accepted: &old, History: []runfile.SuiteRun{old, daily("older", -1, map[string]float64{"a": 1000})}, SuiteSignificance: regression()})
+	if diff := cmp.Diff([]bench.Finding{{Code: NoBaseline, Severity: "Warning", Message: "the accepted run old has no cell b: not compared"}}, r.Findings); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -134,9 +135,9 @@ func TestTheMessageFitsIntoTheStatus(t *testing.T) {
 			}
 		}
 	}
-	r := Regress(now, before, nil, regression())
-	if n := len([]rune(r.Message)); len(r.Changes) != 40 || n > 512 || !strings.HasSuffix(r.Message, "...") {
-		t.Errorf("%d changes, %d characters: %s", len(r.Changes), n, r.Message)
+	r := Run(Request{Run: &now, Accepted: &before, SuiteSignificance: regression()})
+	if n := len([]rune(r.Message)); len(r.Changes()) != 40 || n > 512 || !strings.HasSuffix(r.Message, "...") {
+		t.Errorf("%d changes, %d characters: %s", len(r.Changes()), n, r.Message)
 	}
 }
 
@@ -146,7 +147,7 @@ func TestTheHistoryIsOrderedByTime(t *testing.T) {
 	for _, day := range []int64{3, 0, 4, 1, 2} { // it creeps by 1 % of the first
 		history = append(history, daily(fmt.Sprint(day), day, map[string]float64{"a": 1000 + 10*float64(day)}))
 	}
-	r := Regress(daily("now", 9, map[string]float64{"a": 1040}), history[2], history, regression())
+	r := Run(Request{Run: new(daily("now", 9, map[string]float64{"a": 1040})), Accepted: new(history[2]), History: history, SuiteSignificance: regression()})
 	if want := 10.0 / 1010 * 1.644854 / 0.6745; r.NoiseFloor == nil || math.Abs(*r.NoiseFloor-want) > 1e-5 {
 		t.Errorf("noise floor %v, want %v", *r.NoiseFloor, want)
 	}

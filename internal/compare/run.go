@@ -1,41 +1,69 @@
 package compare
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// Run computes the table of a suite's run, finished or not.
-func Run(run runfile.SuiteRun) Table {
+// Run compares what the request says.
+func Run(q Request) Table {
 	f := &finder{}
+	t := Table{}
+	switch {
+	case q.Accepted != nil:
+		f.runs(q, &t)
+	case q.Run != nil:
+		f.within(*q.Run, &t)
+	default:
+		f.sides(q, &t)
+	}
+	t.Message = cmp.Or(t.Message, answer(t.Comparisons))
+	f.saturated(t)
+	t.Findings = f.findings
+	return t
+}
+
+// within compares the cells of a run, finished or not.
+func (f *finder) within(run runfile.SuiteRun, t *Table) {
 	f.results(run)
 	all, byName := allSeries(run)
-	metrics := suiteMetrics(run.Settings)
-	var t Table
-	for _, s := range all {
-		t.Cells = append(t.Cells, s.cells(metrics)...)
-	}
+	t.add(all, suiteMetrics(run.Settings))
 	f.cells(all)
 	if c := run.Settings.Compare; c != nil {
 		t.Comparisons = f.comparisons(run, all, byName, *c)
 	}
-	f.saturated(t)
-	t.Findings = f.findings
-	return t
+}
+
+// add adds the numbers of cells.
+func (t *Table) add(all []*series, metrics []string) {
+	for _, s := range all {
+		t.Cells = append(t.Cells, s.cells(metrics)...)
+	}
+}
+
+// Declared is what a run says about differences that count; nil if it says nothing.
+func Declared(run runfile.SuiteRun) *runfile.SuiteSignificance {
+	if c := run.Settings.Compare; c != nil && run.Settings.Regression == nil {
+		return &c.SuiteSignificance
+	}
+	return run.Settings.Regression
 }
 
 // suiteMetrics are those that anything in the suite is asked about.
 func suiteMetrics(s runfile.SuiteSettings) []string {
 	switch {
 	case s.Compare != nil:
-		return orDefault(s.Compare.Metrics)
+		return Metrics(s.Compare.Metrics)
 	case s.Regression != nil:
-		return orDefault(s.Regression.Metrics)
+		return Metrics(s.Regression.Metrics)
 	default:
-		return orDefault(nil)
+		return Metrics[string](nil)
 	}
 }
 
@@ -53,9 +81,10 @@ func (f *finder) comparisons(
 	for _, axis := range slices.Sorted(maps.Keys(c.Baseline)) {
 		axes = append(axes, axis+"="+c.Baseline[axis])
 	}
-	f.about(alone, NoBaseline, severityWarning, "no cell has %s and is otherwise like %s: not compared",
+	f.about(alone, NoBaseline, bench.SeverityWarning, "no cell has %s and is otherwise like %s: not compared",
 		strings.Join(axes, ", "))
-	return f.compare(pairs, all, c.SuiteSignificance)
+	lines, _ := f.compare(pairs, all, c.SuiteSignificance, nil)
+	return lines
 }
 
 // baselinesOf names the baseline of each cell that has one, and the cells that
@@ -98,36 +127,42 @@ func isBaseline(c runfile.SuiteCell, baseline map[string]string) (is bool, other
 	return found == len(baseline), others
 }
 
-// Results compares two results, repetition by repetition, as Run compares two cells. The
-// repetitions of each are its samples. For two searches for capacity it compares the capacity if no
-// metric is named, because their other numbers belong to different loads.
-func Results(baseline, candidate Sample, s runfile.SuiteSignificance) Table {
-	f := &finder{}
-	if len(s.Metrics) == 0 && baseline.searched() && candidate.searched() {
-		s.Metrics = []string{runfile.MetricCapacity}
+// sides compares two results, repetition by repetition. For two searches for capacity it compares
+// the capacity if no metric is named, because their other numbers belong to different loads.
+func (f *finder) sides(q Request, t *Table) {
+	if len(q.Sides) != 2 {
+		return
 	}
-	p := pairing{base: baseline.series(), candidate: candidate.series(), SuiteSignificance: s}
+	baseline, candidate := q.Sides[0], q.Sides[1]
+	if len(q.Metrics) == 0 && baseline.searched() && candidate.searched() {
+		q.Metrics = []string{runfile.MetricCapacity}
+	}
+	p := pairing{base: baseline.series(), candidate: candidate.series(), SuiteSignificance: q.SuiteSignificance}
 	both := []*series{p.base, p.candidate}
-	var t Table
-	for _, side := range both {
-		t.Cells = append(t.Cells, side.cells(orDefault(s.Metrics))...)
-	}
+	t.add(both, Metrics(q.Metrics))
 	f.cells(both)
-	t.Comparisons = f.compare([]pairing{p}, both, s)
-	f.saturated(t)
-	t.Findings = f.findings
-	return t
+	t.Comparisons, _ = f.compare([]pairing{p}, both, q.SuiteSignificance, nil)
+	t.Warnings = slices.Concat(baseline.doubts(), candidate.doubts(),
+		conditionWarnings(baseline.Result, candidate.Result, q.Vary))
 }
 
-// Sample is one side of Results: points by repetition, as of
-// runfile.SuiteResult, with a name for people.
-type Sample struct {
-	Name   string
-	Points [][]runfile.SuitePoint // of each repetition
+// doubts says why the numbers of a side should not be believed.
+func (s Side) doubts() []string {
+	if s.Judgement.Validity == bench.ValidityValid || s.Judgement.Validity == "" {
+		return nil
+	}
+	var codes []string
+	for _, f := range s.Judgement.Findings {
+		if f.Severity != bench.SeverityInfo {
+			codes = append(codes, string(f.Code))
+		}
+	}
+	return []string{fmt.Sprintf("the numbers of %s are %s (%s): its report says why", s.Name, s.Judgement.Validity,
+		cmp.Or(strings.Join(codes, ", "), "none"))}
 }
 
-// searched reports whether a sample has a capacity.
-func (s Sample) searched() bool {
+// searched reports whether a side has a capacity.
+func (s Side) searched() bool {
 	return slices.ContainsFunc(s.Points, func(points []runfile.SuitePoint) bool {
 		return slices.ContainsFunc(points, func(p runfile.SuitePoint) bool {
 			_, ok := p.Metrics[runfile.MetricCapacity]
@@ -136,7 +171,7 @@ func (s Sample) searched() bool {
 	})
 }
 
-func (s Sample) series() *series {
+func (s Side) series() *series {
 	out := newSeries(s.Name)
 	for i, points := range s.Points {
 		out.add(int32(i+1), points) //nolint:gosec // repetitions are few

@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
 	"github.com/nfsbench/nfsbench/test/experiments"
@@ -43,7 +45,7 @@ func result(cell string, repetition, position int, latency float64) runfile.Suit
 	}
 }
 
-func codes(list []Finding) (codes []string) {
+func codes(list []bench.Finding) (codes []judge.Code) {
 	for _, f := range list {
 		codes = append(codes, f.Code)
 	}
@@ -57,21 +59,21 @@ func TestABaselineDiffersInItsAxesOnly(t *testing.T) {
 	for name, tc := range map[string]struct {
 		baseline map[string]string
 		want     []string
-		findings []string
+		findings []judge.Code
 	}{
 		"one axis":           {map[string]string{"client": "nfs"}, []string{"kernel-local:nfs-local", "dnfs-local:nfs-local", "dnfs-remote:nfs-remote"}, nil},
 		"the other axis":     {map[string]string{"path": "local"}, []string{"nfs-remote:nfs-local", "dnfs-remote:dnfs-local"}, nil},
 		"both":               {map[string]string{"client": "nfs", "path": "local"}, []string{"kernel-local:nfs-local", "nfs-remote:nfs-local", "dnfs-local:nfs-local", "dnfs-remote:nfs-local"}, nil},
-		"a cell is missing":  {map[string]string{"client": "kernel"}, []string{"nfs-local:kernel-local", "dnfs-local:kernel-local"}, []string{NoBaseline}},
-		"no such value":      {map[string]string{"client": "smb"}, nil, []string{NoBaseline}},
-		"no such axis":       {map[string]string{"weather": "fine"}, nil, []string{NoBaseline}},
-		"a value and a typo": {map[string]string{"client": "nfs", "weather": "fine"}, nil, []string{NoBaseline}},
+		"a cell is missing":  {map[string]string{"client": "kernel"}, []string{"nfs-local:kernel-local", "dnfs-local:kernel-local"}, []judge.Code{NoBaseline}},
+		"no such value":      {map[string]string{"client": "smb"}, nil, []judge.Code{NoBaseline}},
+		"no such axis":       {map[string]string{"weather": "fine"}, nil, []judge.Code{NoBaseline}},
+		"a value and a typo": {map[string]string{"client": "nfs", "weather": "fine"}, nil, []judge.Code{NoBaseline}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			run := suite(tc.baseline, cells)
 			run.Settings.Compare.Correction = "None"
-			table := Run(run)
+			table := Run(Request{Run: &run})
 			var got []string
 			for _, l := range table.Comparisons {
 				got = append(got, l.Cell+":"+l.Baseline)
@@ -107,24 +109,24 @@ func TestPairsAreByRepetitionAndOnlyWhatSucceededCounts(t *testing.T) {
 	retried.Attempt, retried.Points = 1, []runfile.SuitePoint{{Metrics: map[string]float64{runfile.MetricMeanLatency: 450}}}
 	run.Results = append([]runfile.SuiteResult{retried}, run.Results...)
 
-	table := Run(run)
+	table := Run(Request{Run: &run})
 	want := []Line{{
 		Cell: "dnfs-local", Baseline: "nfs-local", Metric: "MeanLatency", Unit: "us",
 		Candidate: []float64{90, 300, 400, 450}, Base: []float64{100, 300, 500, 600},
 		Impacts: []float64{0.1, 0, 0.2, 0.25}, Mean: 342.5, Impact: 0.1375, ImpactMinimum: 0, ImpactMaximum: 0.25,
 	}}
-	ignore := cmpopts.IgnoreFields(Line{}, "ImpactDeviation", "Shift", "ShiftLow", "ShiftHigh", "Confidence", "P", "AdjustedP", "Detectable", "Outcome")
+	ignore := cmpopts.IgnoreFields(Line{}, "ImpactDeviation", "Shift", "ShiftLow", "ShiftHigh", "Confidence", "P", "AdjustedP", "Detectable", "NoiseFloor", "Outcome")
 	if diff := cmp.Diff(want, table.Comparisons, ignore, cmpopts.EquateApprox(0, 1e-12)); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]float64{300, 400, 500, 600, 100}, table.Cells[0].Values); diff != "" {
 		t.Errorf("values are in the order of time: %s", diff)
 	}
-	wantFindings := []Finding{
-		{InvalidLeftOut, "Warning", "1 of the results are invalid and left out: dnfs-local-r4"},
-		{SuspectIncluded, "Warning", "1 of the results are suspect, and count: dnfs-local-r5"},
-		{SimulatedResults, "Info", "stand-ins took part: the numbers say nothing of real storage or of Oracle"},
-		{UnequalRepetitions, "Warning", "some repetitions succeeded on one side only, and are not compared: of dnfs-local"},
+	wantFindings := []bench.Finding{
+		{Code: InvalidLeftOut, Severity: "Warning", Message: "1 of the results are invalid and left out: dnfs-local-r4"},
+		{Code: SuspectIncluded, Severity: "Warning", Message: "1 of the results are suspect, and count: dnfs-local-r5"},
+		{Code: SimulatedResults, Severity: "Info", Message: "stand-ins took part: the numbers say nothing of real storage or of Oracle"},
+		{Code: UnequalRepetitions, Severity: "Warning", Message: "some repetitions succeeded on one side only, and are not compared: of dnfs-local"},
 	}
 	if diff := cmp.Diff(wantFindings, table.Findings); diff != "" {
 		t.Error(diff)
@@ -136,7 +138,7 @@ func TestPositiveIsBetterWhateverTheMetric(t *testing.T) {
 	point := func(latency, throughput float64) []runfile.SuitePoint {
 		return []runfile.SuitePoint{{Metrics: map[string]float64{runfile.MetricMeanLatency: latency, runfile.MetricThroughput: throughput}}}
 	}
-	var a, b Sample
+	var a, b Side
 	for i := range 8 {
 		v := float64(i)
 		a.Points = append(a.Points, point(200+v, 1000+v))
@@ -144,11 +146,11 @@ func TestPositiveIsBetterWhateverTheMetric(t *testing.T) {
 	}
 	a.Name, b.Name = "a", "b"
 	for _, tc := range []struct {
-		base, candidate     Sample
+		base, candidate     Side
 		latency, throughput string
 		impact, shift       float64 // of latency
 	}{{a, b, Better, Worse, 0.4914, 0.4914}, {b, a, Worse, Better, -0.967, -0.966}} {
-		lines := Results(tc.base, tc.candidate, significance()).Comparisons
+		lines := Run(Request{Sides: []Side{tc.base, tc.candidate}, SuiteSignificance: significance()}).Comparisons
 		if len(lines) != 2 || lines[0].Metric != "MeanLatency" || lines[0].Outcome != tc.latency || lines[1].Outcome != tc.throughput {
 			t.Fatalf("%s to %s: %+v", tc.base.Name, tc.candidate.Name, lines)
 		}
@@ -164,7 +166,7 @@ func TestImpactIsAShareOfWhatWasAskedFor(t *testing.T) {
 	run := suite(map[string]string{"client": "nfs"}, map[string][]float64{"nfs-local": {440}, "dnfs-local": {590}})
 	for of, want := range map[string]float64{"Baseline": -15.0 / 44, "Candidate": -15.0 / 59, "": -15.0 / 44} {
 		run.Settings.Compare.ImpactOf = of
-		if got := Run(run).Comparisons[0].Impact; math.Abs(got-want) > 1e-12 {
+		if got := Run(Request{Run: &run}).Comparisons[0].Impact; math.Abs(got-want) > 1e-12 {
 			t.Errorf("of %q: %v, want %v", of, got, want)
 		}
 	}
@@ -201,7 +203,7 @@ func TestTheOutcomeNeedsSignificanceAndEffect(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			lines := Run(suite(map[string]string{"client": "nfs"}, map[string][]float64{"nfs-local": tc.base, "dnfs-local": tc.candidate})).Comparisons
+			lines := Run(Request{Run: new(suite(map[string]string{"client": "nfs"}, map[string][]float64{"nfs-local": tc.base, "dnfs-local": tc.candidate}))}).Comparisons
 			if len(lines) != 1 || lines[0].Outcome != tc.want {
 				t.Errorf("%+v, want %s", lines, tc.want)
 			}
@@ -214,17 +216,17 @@ func TestHolmIsOverTheWholeTable(t *testing.T) {
 	base := []float64{1000, 1001, 1002, 1003}
 	slow := []float64{1100, 1101, 1102, 1103}
 	run := suite(map[string]string{"client": "nfs"}, map[string][]float64{"nfs-local": base, "nfs-remote": base, "dnfs-local": slow, "dnfs-remote": base})
-	lines := Run(run).Comparisons
+	lines := Run(Request{Run: &run}).Comparisons
 	if p := *lines[0].P; math.Abs(p-2.0/70) > 1e-12 || math.Abs(*lines[0].AdjustedP-2*p) > 1e-12 || *lines[1].AdjustedP != 1 {
 		t.Errorf("p %v, adjusted %v and %v", p, *lines[0].AdjustedP, *lines[1].AdjustedP)
 	}
-	table := Run(run)
-	want := Finding{TooFewRepetitions, "Warning", "2 of 2 comparisons have no answer: 4 repetitions cannot show a difference at alpha 0.05: the smallest two-sided p of the Mann-Whitney test is 2/C(8,4) = 0.029, and Holm's correction for 2 comparisons makes it 0.057; give at least 5 (p 0.0079, corrected 0.016), raise alpha, compare fewer metrics, or set correction None"}
-	if diff := cmp.Diff([]Finding{want}, table.Findings); diff != "" || lines[0].Outcome != Unknown {
+	table := Run(Request{Run: &run})
+	want := bench.Finding{Code: TooFewRepetitions, Severity: "Warning", Message: "2 of 2 comparisons have no answer: 4 repetitions cannot show a difference at alpha 0.05: the smallest two-sided p of the Mann-Whitney test is 2/C(8,4) = 0.029, and Holm's correction for 2 comparisons makes it 0.057; give at least 5 (p 0.0079, corrected 0.016), raise alpha, compare fewer metrics, or set correction None"}
+	if diff := cmp.Diff([]bench.Finding{want}, table.Findings); diff != "" || lines[0].Outcome != Unknown {
 		t.Error(lines[0].Outcome, diff)
 	}
 	run.Settings.Compare.Correction = "None"
-	if got := Run(run).Comparisons; got[0].Outcome != Worse || *got[0].AdjustedP != *got[0].P || got[1].Outcome != NoDifference {
+	if got := Run(Request{Run: &run}).Comparisons; got[0].Outcome != Worse || *got[0].AdjustedP != *got[0].P || got[1].Outcome != NoDifference {
 		t.Errorf("not corrected: %+v", got)
 	}
 }
@@ -239,7 +241,7 @@ func TestTheRecordMayHaveBeenKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(Run(experiments.ImpactRun()), Run(kept)); diff != "" {
+	if diff := cmp.Diff(Run(Request{Run: new(experiments.ImpactRun())}), Run(Request{Run: &kept})); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -253,7 +255,7 @@ func TestDetectableIsAfterTheCorrection(t *testing.T) {
 	for correction, rate := range map[string]float64{"Holm": 0.05 / 2, "None": 0.05} {
 		run.Settings.Compare.Correction = correction
 		want, _ := stats.Detectable(8, spread/100, rate)
-		lines := Run(run).Comparisons
+		lines := Run(Request{Run: &run}).Comparisons
 		if got := lines[0].Detectable; got == nil || math.Abs(*got-want) > 1e-12 {
 			t.Errorf("%s: %v, want %v", correction, got, want)
 		}

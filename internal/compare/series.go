@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
@@ -123,7 +125,7 @@ func counted(run runfile.SuiteRun) []runfile.SuiteResult {
 	}
 	last := map[id]runfile.SuiteResult{}
 	for _, r := range run.Results {
-		if r.Phase != phaseSucceeded || r.Validity == validityInvalid {
+		if r.Phase != phaseSucceeded || r.Validity == string(bench.ValidityInvalid) {
 			continue
 		}
 		at := id{r.Cell, r.Repetition}
@@ -137,12 +139,8 @@ func counted(run runfile.SuiteRun) []runfile.SuiteResult {
 	})
 }
 
-// The phases and validities of a result, by their names in the API.
-const (
-	phaseSucceeded  = "Succeeded"
-	validityInvalid = "Invalid"
-	validitySuspect = "Suspect"
-)
+// phaseSucceeded is the phase of a result that counts, by its name in the API.
+const phaseSucceeded = "Succeeded"
 
 // cells are the numbers of each step and metric of a cell.
 func (s *series) cells(metrics []string) []Cell {
@@ -154,7 +152,7 @@ func (s *series) cells(metrics []string) []Cell {
 				continue
 			}
 			c := Cell{
-				Cell: s.name, Step: step, Metric: metric, Unit: runfile.SuiteMetricUnit(metric), Values: values,
+				Cell: s.name, Step: step, Metric: metric, Unit: judge.MetricOf(metric).Unit, Values: values,
 				Mean: stats.Mean(values), Median: stats.Median(values),
 				Minimum: slices.Min(values), Maximum: slices.Max(values), Saturated: s.saturated(step),
 			}
@@ -175,10 +173,10 @@ func (s *series) cells(metrics []string) []Cell {
 // medianConfidence is the confidence of Cell's interval.
 const medianConfidence = 0.95
 
-// orDefault returns the requested metrics, or the API's default.
-func orDefault(metrics []string) []string {
-	if len(metrics) == 0 {
-		return []string{runfile.MetricMeanLatency, runfile.MetricThroughput}
+// Metrics are the requested ones, or the API's default.
+func Metrics[S ~string](asked []S) []S {
+	if len(asked) == 0 {
+		return []S{runfile.MetricMeanLatency, runfile.MetricThroughput}
 	}
-	return metrics
+	return asked
 }

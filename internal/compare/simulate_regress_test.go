@@ -43,7 +43,7 @@ func TestUnchangedServersHaveNotRegressed(t *testing.T) {
 			for i := range simulatedSuites {
 				s := simulated{random: rand.New(rand.NewPCG(uint64(i), 3)), day: tc.day}
 				history, last := scheduled(s, tc.unchanged, nil)
-				r := Regress(last, history[len(history)/2], history, oneMetric())
+				r := Run(Request{Run: &last, Accepted: new(history[len(history)/2]), History: history, SuiteSignificance: oneMetric()})
 				if r.Regressed {
 					regressed++
 				}
@@ -80,11 +80,11 @@ func TestARegressionOfATenthIsFound(t *testing.T) {
 			for i := range simulatedSuites {
 				s := simulated{random: rand.New(rand.NewPCG(uint64(i), 4)), day: tc.day}
 				history, last := scheduled(s, tc.unchanged, map[string]float64{"b8": 0.1, "b16": 0.1})
-				r := Regress(last, history[tc.unchanged-1], history, oneMetric())
+				r := Run(Request{Run: &last, Accepted: new(history[tc.unchanged-1]), History: history, SuiteSignificance: oneMetric()})
 				if r.Regressed {
 					runs++
 				}
-				for _, l := range r.Changes {
+				for _, l := range r.Changes() {
 					if l.Cell == "b8" || l.Cell == "b16" {
 						found++
 					} else {

@@ -74,7 +74,7 @@ func TestUnchangedServersAreNotCalledDifferent(t *testing.T) {
 	for i := range simulatedSuites {
 		s := simulated{random: rand.New(rand.NewPCG(uint64(i), 1)), day: 0.02}
 		alarm := false
-		for _, l := range Run(s.run("run", time.Time{})).Comparisons {
+		for _, l := range Run(Request{Run: new(s.run("run", time.Time{}))}).Comparisons {
 			lines++
 			alarm = alarm || l.Outcome == Better || l.Outcome == Worse
 		}
@@ -93,7 +93,7 @@ func TestATenthSlowerIsFound(t *testing.T) {
 	found, others := 0, 0
 	for i := range simulatedSuites {
 		s := simulated{random: rand.New(rand.NewPCG(uint64(i), 2)), day: 0.02, slower: map[string]float64{"b8": 0.1, "b16": 0.1}}
-		for _, l := range Run(s.run("run", time.Time{})).Comparisons {
+		for _, l := range Run(Request{Run: new(s.run("run", time.Time{}))}).Comparisons {
 			slow := l.Cell == "b8" || l.Cell == "b16"
 			switch {
 			case slow && l.Outcome == Worse:

@@ -9,8 +9,8 @@ import (
 )
 
 // single returns one run with a throughput and its interval.
-func single(name string, v, low, high float64) Sample {
-	return Sample{Name: name, Points: [][]runfile.SuitePoint{{{
+func single(name string, v, low, high float64) Side {
+	return Side{Name: name, Points: [][]runfile.SuitePoint{{{
 		Metrics:   map[string]float64{runfile.MetricThroughput: v},
 		Intervals: map[string]runfile.SuiteInterval{runfile.MetricThroughput: {Low: low, High: high}},
 	}}}}
@@ -20,7 +20,7 @@ func TestSingleRunsSayWhetherTheirIntervalsExcludeZero(t *testing.T) {
 	t.Parallel()
 	s := runfile.SuiteSignificance{Metrics: []string{runfile.MetricThroughput}, Alpha: 0.05}
 	for name, c := range map[string]struct {
-		base, candidate Sample
+		base, candidate Side
 		low, high       float64
 		text            string
 	}{
@@ -29,7 +29,7 @@ func TestSingleRunsSayWhetherTheirIntervalsExcludeZero(t *testing.T) {
 		"broken":  {single("a", 100, math.Inf(-1), 103), single("b", 110, 106, 114), 0, 0, ""},
 		"outside": {single("a", 100, 101, 103), single("b", 110, 106, 114), 0, 0, ""},
 	} {
-		table := Results(c.base, c.candidate, s)
+		table := Run(Request{Sides: []Side{c.base, c.candidate}, SuiteSignificance: s})
 		l, text := table.Comparisons[0], ""
 		for _, f := range table.Findings {
 			if f.Code == SingleRuns {
@@ -55,7 +55,7 @@ func TestRepetitionsNeedNoIntervalsOfTheirRuns(t *testing.T) {
 	t.Parallel()
 	a, b := single("a", 100, 97, 103), single("b", 110, 106, 114)
 	a.Points, b.Points = append(a.Points, a.Points...), append(b.Points, b.Points...)
-	if l := Results(a, b, runfile.SuiteSignificance{Metrics: []string{runfile.MetricThroughput}, Alpha: 0.05}).Comparisons[0]; l.WithinLow != nil {
+	if l := Run(Request{Sides: []Side{a, b}, SuiteSignificance: runfile.SuiteSignificance{Metrics: []string{runfile.MetricThroughput}, Alpha: 0.05}}).Comparisons[0]; l.WithinLow != nil {
 		t.Errorf("%+v", l)
 	}
 }

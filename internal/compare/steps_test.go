@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -29,9 +31,9 @@ func latencyOnly() runfile.SuiteSignificance {
 
 func TestStepsAreMatchedByName(t *testing.T) {
 	t.Parallel()
-	a := Sample{Name: "a", Points: [][]runfile.SuitePoint{ramp(100, nil, "Users=1", "Users=2"), ramp(101, nil, "Users=1", "Users=2")}}
-	b := Sample{Name: "b", Points: [][]runfile.SuitePoint{ramp(50, nil, "Users=2", "Users=4"), ramp(51, nil, "Users=2", "Users=4")}}
-	table := Results(a, b, latencyOnly())
+	a := Side{Name: "a", Points: [][]runfile.SuitePoint{ramp(100, nil, "Users=1", "Users=2"), ramp(101, nil, "Users=1", "Users=2")}}
+	b := Side{Name: "b", Points: [][]runfile.SuitePoint{ramp(50, nil, "Users=2", "Users=4"), ramp(51, nil, "Users=2", "Users=4")}}
+	table := Run(Request{Sides: []Side{a, b}, SuiteSignificance: latencyOnly()})
 	var cells []string
 	for _, c := range table.Cells {
 		cells = append(cells, c.Cell+" "+c.Step)
@@ -46,7 +48,7 @@ func TestStepsAreMatchedByName(t *testing.T) {
 	if diff := cmp.Diff([][]float64{{200, 202}, {50, 51}}, [][]float64{l.Base, l.Candidate}); diff != "" || l.Step != "Users=2" {
 		t.Error(l.Step, diff)
 	}
-	if diff := cmp.Diff([]string{MixedSteps, TooFewRepetitions}, codes(table.Findings)); diff != "" {
+	if diff := cmp.Diff([]judge.Code{MixedSteps, TooFewRepetitions}, codes(table.Findings)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -54,7 +56,7 @@ func TestStepsAreMatchedByName(t *testing.T) {
 func TestAStepThatOneRepetitionLacksIsNamed(t *testing.T) {
 	t.Parallel()
 	full := ramp(100, nil, "Users=1", "Users=2")
-	same := Sample{Name: "same", Points: [][]runfile.SuitePoint{full, full, full, full}}
+	same := Side{Name: "same", Points: [][]runfile.SuitePoint{full, full, full, full}}
 	for name, points := range map[string][][]runfile.SuitePoint{
 		"the last lacks one":   {full, full, full, full[:1]},
 		"the first lacks one":  {full[:1], full, full, full},
@@ -62,11 +64,11 @@ func TestAStepThatOneRepetitionLacksIsNamed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			table := Results(same, Sample{Name: "other", Points: points}, latencyOnly())
-			want := []Finding{
-				{MixedSteps, "Warning", "not every repetition has the same steps in other: each step counts the repetitions that have it"},
-				{UnequalRepetitions, "Warning", "some repetitions succeeded on one side only, and are not compared: of other"},
-				{TooFewRepetitions, "Warning", "1 of 2 comparisons have no answer: 3 repetitions cannot show a difference at alpha 0.05: the smallest two-sided p of the Mann-Whitney test is 2/C(6,3) = 0.1; give at least 4 (p 0.029), or raise alpha"},
+			table := Run(Request{Sides: []Side{same, {Name: "other", Points: points}}, SuiteSignificance: latencyOnly()})
+			want := []bench.Finding{
+				{Code: MixedSteps, Severity: "Warning", Message: "not every repetition has the same steps in other: each step counts the repetitions that have it"},
+				{Code: UnequalRepetitions, Severity: "Warning", Message: "some repetitions succeeded on one side only, and are not compared: of other"},
+				{Code: TooFewRepetitions, Severity: "Warning", Message: "1 of 2 comparisons have no answer: 3 repetitions cannot show a difference at alpha 0.05: the smallest two-sided p of the Mann-Whitney test is 2/C(6,3) = 0.1; give at least 4 (p 0.029), or raise alpha"},
 			}
 			if diff := cmp.Diff(want, table.Findings); diff != "" {
 				t.Error(diff)
@@ -80,8 +82,8 @@ func TestAStepThatOneRepetitionLacksIsNamed(t *testing.T) {
 
 func TestAFullLineIsMarkedOnEitherSide(t *testing.T) {
 	t.Parallel()
-	at := func(name string, wire ...int64) Sample {
-		s := Sample{Name: name}
+	at := func(name string, wire ...int64) Side {
+		s := Side{Name: name}
 		for _, w := range wire {
 			s.Points = append(s.Points, ramp(100, map[string]int64{"Users=16": 900, "Users=32": w}, "Users=8", "Users=16", "Users=32"))
 		}
@@ -89,12 +91,12 @@ func TestAFullLineIsMarkedOnEitherSide(t *testing.T) {
 	}
 	free, full := at("free", 940, 949, 990), at("full", 940, 950, 990)
 	for name, tc := range map[string]struct {
-		base, candidate Sample
+		base, candidate Side
 		want            bool
 	}{"neither": {free, free, false}, "baseline": {full, free, true}, "candidate": {free, full, true}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			table := Results(tc.base, tc.candidate, latencyOnly())
+			table := Run(Request{Sides: []Side{tc.base, tc.candidate}, SuiteSignificance: latencyOnly()})
 			for i, want := range []bool{false, false, tc.want} {
 				if l := table.Comparisons[i]; l.Saturated != want {
 					t.Errorf("%s: saturated %v", l.Step, l.Saturated)
@@ -121,12 +123,12 @@ func TestAMetricThatNobodyMeasuredIsNamed(t *testing.T) {
 	t.Parallel()
 	s := latencyOnly()
 	s.Metrics = append(s.Metrics, runfile.MetricStorageLatency)
-	a := Sample{Name: "a"}
+	a := Side{Name: "a"}
 	for range 4 {
 		a.Points = append(a.Points, ramp(100, nil, ""))
 	}
-	table := Results(a, a, s)
-	if diff := cmp.Diff([]Finding{{MetricNotMeasured, "Info", "no result has a StorageLatency: nothing is compared by it"}}, table.Findings); diff != "" {
+	table := Run(Request{Sides: []Side{a, a}, SuiteSignificance: s})
+	if diff := cmp.Diff([]bench.Finding{{Code: MetricNotMeasured, Severity: "Info", Message: "no result has a StorageLatency: nothing is compared by it"}}, table.Findings); diff != "" {
 		t.Error(diff)
 	}
 	if len(table.Comparisons) != 1 || len(table.Cells) != 2 {
@@ -136,11 +138,11 @@ func TestAMetricThatNobodyMeasuredIsNamed(t *testing.T) {
 
 func TestACellsNumbers(t *testing.T) {
 	t.Parallel()
-	s := Sample{Name: "a"}
+	s := Side{Name: "a"}
 	for _, v := range []float64{60, 10, 30, 20, 50, 40} {
 		s.Points = append(s.Points, []runfile.SuitePoint{{Metrics: map[string]float64{runfile.MetricThroughput: v}}})
 	}
-	got := Results(s, Sample{}, runfile.SuiteSignificance{}).Cells
+	got := Run(Request{Sides: []Side{s, {}}, SuiteSignificance: runfile.SuiteSignificance{}}).Cells
 	low, high, variation := 10.0, 60.0, 0.5345224838248488
 	want := []Cell{{
 		Cell: "a", Metric: "Throughput", Unit: "B/s", Values: []float64{60, 10, 30, 20, 50, 40},
@@ -150,7 +152,7 @@ func TestACellsNumbers(t *testing.T) {
 		t.Error(diff)
 	}
 	s.Points = s.Points[:5]
-	if c := Results(s, Sample{}, runfile.SuiteSignificance{}).Cells[0]; c.MedianLow != nil || c.MedianHigh != nil {
+	if c := Run(Request{Sides: []Side{s, {}}, SuiteSignificance: runfile.SuiteSignificance{}}).Cells[0]; c.MedianLow != nil || c.MedianHigh != nil {
 		t.Errorf("five values have no 95 %% interval: %+v", c)
 	}
 }
@@ -161,9 +163,9 @@ func TestTheDocsListEveryCodeAndNoOther(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var documented []string
+	var documented []judge.Code
 	for _, m := range regexp.MustCompile("(?m)^#### ([A-Za-z0-9]+)$").FindAllSubmatch(text, -1) {
-		documented = append(documented, string(m[1]))
+		documented = append(documented, judge.Code(m[1]))
 	}
 	if diff := cmp.Diff(Codes(), documented); diff != "" {
 		t.Errorf("docs/findings.md and the codes differ, order included:\n%s", diff)

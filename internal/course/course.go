@@ -229,8 +229,7 @@ func (c *Course) levels(ctx context.Context, e Engine, index *int32) error {
 
 // await waits for the order of the next level, if levels are ordered. The storage is idle meanwhile.
 func (c *Course) await(ctx context.Context, index int32) error {
-	o, ok := c.Script.present.(Ordered)
-	if !ok || c.opt.Plan.Clients == 1 {
+	if c.Script.Await == nil {
 		return nil
 	}
 	if index > 0 {
@@ -239,7 +238,7 @@ func (c *Course) await(ctx context.Context, index int32) error {
 	return c.Do(ctx, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeoutCause(ctx, releaseTimeout, ErrNoOrder)
 		defer cancel()
-		return o.Await(ctx)
+		return c.Script.Await(ctx)
 	})
 }
 

@@ -110,8 +110,7 @@ func TestALevelIsOrderedAsThePlanAllows(t *testing.T) {
 			}}, nil
 		}
 		plan := &runfile.Plan{Clients: 2, Schedule: runfile.Schedule{Repetitions: 1, DurationSeconds: 60}}
-		level := SearchScript(plan, p, orders).Begin(0).(Ordered)
-		if err := level.Await(t.Context()); (err == nil) != allowed {
+		if err := SearchScript(plan, p, orders).Await(t.Context()); (err == nil) != allowed {
 			t.Errorf("a warm-up of %d s: %v", warmup, err)
 		}
 	}

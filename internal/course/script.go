@@ -37,12 +37,6 @@ type Levels interface {
 	Left() int
 }
 
-// Ordered are Levels whose next level is decided elsewhere. Await returns when Next knows it. Left
-// may be called concurrently.
-type Ordered interface {
-	Await(ctx context.Context) error
-}
-
 // Script says what a run goes through between filling and verifying: rounds,
 // each with a baseline and one or more levels.
 type Script struct {
@@ -52,6 +46,9 @@ type Script struct {
 	Most         int                    // levels that a round has at most or, in a search for capacity, usually
 	Each         time.Duration          // of one level
 	PauseSeconds int32                  // idle between the levels of a round
+	// Await, if not nil, returns when Next knows the level, which is decided elsewhere. Levels.Left may be
+	// called meanwhile.
+	Await func(ctx context.Context) error
 
 	present Levels        // of the present round
 	levels  []int         // given by Next, in the rounds so far

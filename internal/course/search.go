@@ -17,7 +17,7 @@ type search struct {
 	orders Orders // nil = single client
 	levels []runfile.CapacityLevel
 	begun  int // number of levels begun
-	// ordered is what Await read. Next takes it over, because Left may use levels at any time.
+	// ordered is what await read. Next takes it over, because Left may use levels at any time.
 	ordered []runfile.CapacityLevel
 }
 
@@ -28,15 +28,16 @@ type Orders func(ctx context.Context, have int) (runfile.CapacitySearch, error)
 // plan has one client.
 func SearchScript(plan *runfile.Plan, p capacity.Params, orders Orders) *Script {
 	s := &search{params: p}
-	if plan.Clients > 1 {
-		s.orders = orders
-	}
 	levels, seconds := capacity.Typical(p)
-	return &Script{
+	script := &Script{
 		Schedule: plan.Schedule, Rounds: int(plan.Schedule.Repetitions), Most: levels,
 		Each:  time.Duration(seconds) * time.Second,
 		Begin: func(round int) Levels { return searchRound{s, int32(round + 1)} },
 	}
+	if plan.Clients > 1 {
+		s.orders, script.Await = orders, s.await
+	}
+	return script
 }
 
 // searchRound implements Levels for one round.
@@ -46,8 +47,8 @@ type searchRound struct {
 	round int32
 }
 
-// Await implements Ordered, for one of several clients.
-func (r searchRound) Await(ctx context.Context) error {
+// await waits for the next level of one of several clients.
+func (r *search) await(ctx context.Context) error {
 	found, err := r.orders(ctx, r.begun)
 	if err != nil {
 		return err

@@ -618,23 +618,3 @@ func (c *facts) limitedBy(limit string, code Code, found *findings) bool {
 	found.add(code, severity, "%s %s", c.capacity.Bounds[0].LimitReason, meaning)
 	return true
 }
-
-// addCapacity adds the capacity within the first bound to the numbers of the level at it, unless
-// the capacity was not reached. If the wire limits it, the wire percentage is that of the level
-// above: the level at the capacity stays a little below the limit.
-func addCapacity(p *runfile.SuitePoint, c *Capacity) {
-	if c == nil || !c.Bounds[0].Reached {
-		return
-	}
-	b := c.Bounds[0]
-	p.Metrics[runfile.MetricCapacity] = float64(b.OperationsPerSecond)
-	if b.High > 0 {
-		if p.Intervals == nil {
-			p.Intervals = map[string]runfile.SuiteInterval{}
-		}
-		p.Intervals[runfile.MetricCapacity] = runfile.SuiteInterval{Low: float64(b.Low), High: float64(b.High)}
-	}
-	if b.LimitedBy == LimitWire && b.wirePermille != nil {
-		p.WirePercent = percentOf(b.wirePermille)
-	}
-}

@@ -236,7 +236,7 @@ func Points(r runfile.Result) [][]runfile.SuitePoint {
 	if len(rounds) == 0 {
 		var points [][]runfile.SuitePoint
 		for _, s := range Judge(r).Repetitions {
-			points = append(points, []runfile.SuitePoint{point(s)})
+			points = append(points, []runfile.SuitePoint{point(s, nil)})
 		}
 		return points
 	}
@@ -258,14 +258,12 @@ func Headline(j Judgement) []runfile.SuitePoint {
 		if s.Kind != runfile.StepUsers {
 			continue
 		}
-		p := point(s.Summary)
+		p := point(s.Summary, nil)
 		p.Step, p.Knee = fmt.Sprintf("%s=%d", s.Kind, s.Users), s.Knee
 		points = append(points, p)
 	}
 	if len(points) == 0 && j.Summary != nil {
-		p := point(*j.Summary)
-		addCapacity(&p, j.Capacity)
-		points = append(points, p)
+		points = append(points, point(*j.Summary, j.Capacity))
 	}
 	return points
 }
@@ -297,45 +295,21 @@ func only(r runfile.Result, round int32) runfile.Result {
 	return r
 }
 
-// point takes the metrics of one repetition. What is not known is left out, and
-// so is a rate of 0, as in the status of a benchmark.
-func point(s Summary) runfile.SuitePoint {
-	metrics := map[string]float64{}
-	rate := func(metric string, v int64) {
-		if v != 0 {
-			metrics[metric] = float64(v)
+// point takes the metrics of one repetition. If the wire limits a capacity, its percentage is that of the
+// level above: the level at the capacity stays a little below the limit.
+func point(s Summary, c *Capacity) runfile.SuitePoint {
+	p := runfile.SuitePoint{Metrics: map[string]float64{}, WirePercent: percentOf(s.WirePermille)}
+	for _, n := range Numbers(s, c) {
+		p.Metrics[n.Name] = float64(n.Value)
+		if in := n.Interval; in != nil {
+			if p.Intervals == nil {
+				p.Intervals = map[string]runfile.SuiteInterval{}
+			}
+			p.Intervals[n.Name] = runfile.SuiteInterval{Low: float64(in.Low), High: float64(in.High)}
 		}
 	}
-	maybe := func(metric string, v *int64) {
-		if v != nil {
-			metrics[metric] = float64(*v)
-		}
+	if c != nil && c.Bounds[0].Reached && c.Bounds[0].LimitedBy == LimitWire && c.Bounds[0].wirePermille != nil {
+		p.WirePercent = percentOf(c.Bounds[0].wirePermille)
 	}
-	rate(runfile.MetricThroughput, s.Total.BytesPerSecond)
-	rate(runfile.MetricIOPS, s.Total.OperationsPerSecond)
-	if l := s.Total.Latency; l != nil {
-		metrics[runfile.MetricMeanLatency] = float64(l.MeanMicroseconds)
-		if !l.MeanOnly {
-			metrics[runfile.MetricP50Latency] = float64(l.P50Microseconds)
-			metrics[runfile.MetricP95Latency] = float64(l.P95Microseconds)
-			metrics[runfile.MetricP99Latency] = float64(l.P99Microseconds)
-		}
-	}
-	maybe(runfile.MetricStorageLatency, s.Storage.MeanLatencyMicroseconds)
-	maybe(runfile.MetricClientCPU, s.ClientCPU.MicrosecondsPerMiB)
-	var intervals map[string]runfile.SuiteInterval
-	within := func(metric string, in *Interval) {
-		if _, known := metrics[metric]; !known || in == nil {
-			return
-		}
-		if intervals == nil {
-			intervals = map[string]runfile.SuiteInterval{}
-		}
-		intervals[metric] = runfile.SuiteInterval{Low: float64(in.Low), High: float64(in.High)}
-	}
-	within(runfile.MetricThroughput, s.Total.Intervals.BytesPerSecond)
-	within(runfile.MetricIOPS, s.Total.Intervals.OperationsPerSecond)
-	within(runfile.MetricMeanLatency, s.Total.Intervals.MeanMicroseconds)
-	within(runfile.MetricP99Latency, s.Total.Intervals.P99Microseconds)
-	return runfile.SuitePoint{Metrics: metrics, Intervals: intervals, WirePercent: percentOf(s.WirePermille)}
+	return p
 }

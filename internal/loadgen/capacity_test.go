@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -296,29 +295,6 @@ func TestAVerificationFindsWritesThatAMixedPatternLost(t *testing.T) {
 		load, _ := t.run(t.Context(), t.T, plan, tgt)
 		if load.Failure == nil || load.Failure.Code != runfile.FailureVerify {
 			t.Errorf("failure %+v, verification %+v", load.Failure, load.Verification)
-		}
-	})
-}
-
-func TestAWorkerWaitsExactlyForWhatIsDue(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		plan := testPlan(bench.PatternRandomRead)
-		plan.Workload.Raw.OperationsPerSecond = 10
-		var sleeps atomic.Int64
-		load, _ := runMem(t.Context(), t, plan, &targettest.Memory{}, func(o *Options) {
-			o.Sleep = func(d time.Duration) {
-				sleeps.Add(1)
-				if d > 2*time.Millisecond {
-					t.Errorf("sleeps for %v", d)
-				}
-				time.Sleep(d)
-			}
-		})
-		if load.Failure != nil || load.Repetitions[0].Read.Count != 100 || load.Repetitions[0].LateOps != 0 {
-			t.Fatalf("failure %+v, %+v; want 100 I/Os in time", load.Failure, load.Repetitions)
-		}
-		if n := sleeps.Load(); n < 200 {
-			t.Errorf("%d of more than 200 I/Os were waited for exactly", n)
 		}
 	})
 }

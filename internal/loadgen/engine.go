@@ -27,13 +27,12 @@ type engine struct {
 	reads      int  // reads among 100 operations of a mixed pattern; 0 = not mixed
 	draws      bool // and where
 	now        func() time.Time
-	sleep      func(time.Duration) // from Options; nil = timers
-	rate       *pacer              // nil in a closed loop
-	paces      arrivals            // rate of each level in a search for capacity
+	rate       *pacer   // nil in a closed loop
+	paces      arrivals // rate of each level in a search for capacity
 	rec        *recorder.Recorder
 	workers    []worker // of one job after the other
 	arena      *target.Arena
-	streams    []target.Stream // one for each job, or none
+	streams    []target.Stream // one for each job
 	drivers    []driver        // of the streams
 	round      *round          // the present one; set while no worker runs
 	users      *users          // nil in a raw load
@@ -49,30 +48,21 @@ type job struct {
 
 // round is one stretch of load: a warm-up and the window behind it.
 type round struct {
-	base     time.Time     // when load started; the times below count from it
-	from, to time.Duration // of the measured window
-	stopping atomic.Bool   // no further I/O may start
-	stopped  chan struct{} // closed with it
-	once     sync.Once
+	base     time.Time      // when load started; the times below count from it
+	from, to time.Duration  // of the measured window
+	stopping atomic.Bool    // no further I/O may start
 	failed   chan error     // the first failure
-	running  sync.WaitGroup // workers, or streams
+	running  sync.WaitGroup // streams
 
 	_      [cacheLines]byte // all read what is above, and all write:
 	ticket atomic.Uint64    // open loop: number of the next I/O
 }
 
 func newRound(base time.Time, warmup, window time.Duration) *round {
-	return &round{
-		base: base, from: warmup, to: warmup + window, stopped: make(chan struct{}), failed: make(chan error, 1),
-	}
+	return &round{base: base, from: warmup, to: warmup + window, failed: make(chan error, 1)}
 }
 
-func (r *round) stop() {
-	r.once.Do(func() {
-		r.stopping.Store(true)
-		close(r.stopped)
-	})
-}
+func (r *round) stop() { r.stopping.Store(true) }
 
 func (r *round) fail(err error) {
 	select {
@@ -118,28 +108,12 @@ func newEngine(plan *runfile.Plan, client int32, jobs []fileset.Job, now func() 
 	return e, nil
 }
 
-// workerShards is how many shards are enough for any number of workers, which
-// run on a few processors, now on this and now on that.
-const workerShards = 8
-
-// open lets the target keep the I/Os of each job outstanding, if it can.
-// Otherwise each worker has a goroutine of its own.
+// open lets the target keep the I/Os of each job outstanding.
 func (e *engine) open(ctx context.Context, t target.Target) error {
-	by, ok := t.(target.Streamer)
-	if !ok {
-		e.standAlone()
-		return nil
-	}
 	slots := e.perStream
 	streams := len(e.workers) / slots
 	for i := range streams {
-		s, err := by.NewStream(ctx, target.StreamOptions{Slots: slots, BlockBytes: e.blockBytes, Streams: streams})
-		if errors.Is(err, errors.ErrUnsupported) {
-			closed := e.closeStreams()
-			e.streams, e.drivers = nil, nil
-			e.standAlone()
-			return closed
-		}
+		s, err := t.NewStream(ctx, target.StreamOptions{Slots: slots, BlockBytes: e.blockBytes, Streams: streams})
 		if err != nil {
 			return fmt.Errorf("open stream %d of %d: %w", i+1, streams, errors.Join(err, e.closeStreams()))
 		}
@@ -155,14 +129,6 @@ func (e *engine) open(ctx context.Context, t target.Target) error {
 		}
 	}
 	return nil
-}
-
-// standAlone makes the workers ready for a goroutine each.
-func (e *engine) standAlone() {
-	e.rec = recorder.New(min(len(e.workers), workerShards))
-	for i := range e.workers {
-		e.workers[i].lane.shard = e.rec.Shard(i)
-	}
 }
 
 // lanes is how many threads all streams have.
@@ -199,25 +165,7 @@ func (e *engine) start(ctx context.Context, warmup, window time.Duration) *round
 			r.running.Go(func() { s.Run(ctx, d) })
 		}
 	}
-	if len(e.streams) > 0 {
-		return r
-	}
-	for i := range e.workers {
-		if w := &e.workers[i]; !w.idle {
-			r.running.Go(func() { w.run(ctx) })
-		}
-	}
 	return r
-}
-
-// busy is how many workers the present round has.
-func (e *engine) busy() (n int) {
-	for i := range e.workers {
-		if !e.workers[i].idle {
-			n++
-		}
-	}
-	return n
 }
 
 // errNotAnswered: I/Os had to be cancelled.

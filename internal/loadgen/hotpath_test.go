@@ -16,12 +16,7 @@ import (
 // hotEngine gives an engine in a round that lasts forever.
 func hotEngine(tb testing.TB, pattern bench.RawPattern, rate int64) *engine {
 	tb.Helper()
-	return hotEngineOn(tb, targettest.MemoryStreams{Memory: &targettest.Memory{}, Now: time.Now, LaneCount: 2}, pattern, rate)
-}
-
-func hotEngineOn(tb testing.TB, tgt target.Target, pattern bench.RawPattern, rate int64) *engine {
-	tb.Helper()
-	plan := testPlan(pattern)
+	tgt, plan := &targettest.Memory{LaneCount: 2}, testPlan(pattern)
 	plan.Workload.Raw.OperationsPerSecond = rate
 	if strings.HasSuffix(string(pattern), "Mixed") {
 		plan.Workload.Raw.ReadPercent = 50
@@ -82,20 +77,6 @@ func allocations(run func(operations int)) (each float64) {
 
 func TestNoOperationAllocates(t *testing.T) {
 	for _, pattern := range bench.Patterns() {
-		t.Run(string(pattern), func(t *testing.T) {
-			e := hotEngineOn(t, &targettest.Memory{}, pattern, 0)
-			w := &e.workers[0]
-			var io target.IO
-			if n := testing.AllocsPerRun(1000, func() { w.step(t.Context(), &io) }); n != 0 {
-				t.Errorf("%v allocations for each operation", n)
-			}
-			checkNoFailure(t, e)
-		})
-	}
-}
-
-func TestNoOperationOfAStreamAllocates(t *testing.T) {
-	for _, pattern := range bench.Patterns() {
 		for name, rate := range map[string]int64{"closed": 0, "open": 1_000_000} {
 			t.Run(string(pattern)+"/"+name, func(t *testing.T) {
 				e := hotEngine(t, pattern, rate)
@@ -113,17 +94,6 @@ func TestNoOperationOfAStreamAllocates(t *testing.T) {
 	}
 }
 
-func TestNoPacedOperationAllocates(t *testing.T) {
-	e := hotEngineOn(t, &targettest.Memory{}, bench.PatternRandomRead, 100_000)
-	w := &e.workers[0]
-	w.timer = time.NewTimer(time.Hour)
-	var io target.IO
-	if n := testing.AllocsPerRun(1000, func() { w.step(t.Context(), &io) }); n != 0 {
-		t.Errorf("%v allocations for each operation", n)
-	}
-	checkNoFailure(t, e)
-}
-
 func TestNoOperationOfASearchAllocates(t *testing.T) {
 	for _, arrivals := range []bench.Arrivals{bench.ArrivalsFixed, bench.ArrivalsPoisson} {
 		for name, load := range userLoads() {
@@ -134,7 +104,7 @@ func TestNoOperationOfASearchAllocates(t *testing.T) {
 			t.Run(string(arrivals)+"/"+name, func(t *testing.T) {
 				plan.Workload.SLOB.Capacity = &runfile.Capacity{Arrivals: arrivals}
 				step.Kind, step.OperationsPerSecond = runfile.StepRate, 1_000_000
-				e := hotUsers(t, targettest.MemoryStreams{Memory: &targettest.Memory{}, Now: time.Now, LaneCount: 2}, plan, step)
+				e := hotUsers(t, &targettest.Memory{LaneCount: 2}, plan, step)
 				n := allocations(func(operations int) {
 					b := &budget{Driver: e.drivers[0].ready()}
 					b.left.Store(int64(operations))
@@ -146,19 +116,6 @@ func TestNoOperationOfASearchAllocates(t *testing.T) {
 				checkNoFailure(t, e)
 			})
 		}
-	}
-}
-
-func BenchmarkOperation(b *testing.B) {
-	for _, pattern := range bench.Patterns() {
-		b.Run(string(pattern), func(b *testing.B) {
-			w := &hotEngineOn(b, &targettest.Memory{}, pattern, 0).workers[0]
-			var io target.IO
-			b.ReportAllocs()
-			for b.Loop() {
-				w.step(b.Context(), &io)
-			}
-		})
 	}
 }
 
@@ -232,20 +189,14 @@ func TestNoOperationOfAUserAllocates(t *testing.T) {
 	for name, load := range userLoads() {
 		t.Run(name, func(t *testing.T) {
 			plan, step := load()
-			e := hotUsers(t, targettest.MemoryStreams{Memory: &targettest.Memory{}, Now: time.Now, LaneCount: 2}, plan, step)
+			e := hotUsers(t, &targettest.Memory{LaneCount: 2}, plan, step)
 			n := allocations(func(operations int) {
 				b := &budget{Driver: e.drivers[0].ready()}
 				b.left.Store(int64(operations))
 				e.streams[0].Run(t.Context(), b)
 			})
 			if n > 0.001 {
-				t.Errorf("%v allocations for each operation over a stream", n)
-			}
-			checkNoFailure(t, e)
-			e = hotUsers(t, &targettest.Memory{}, plan, step)
-			var io target.IO
-			if n := testing.AllocsPerRun(1000, func() { e.workers[0].step(t.Context(), &io) }); n != 0 {
-				t.Errorf("%v allocations for each operation of a goroutine", n)
+				t.Errorf("%v allocations for each operation", n)
 			}
 			checkNoFailure(t, e)
 		})
@@ -256,7 +207,7 @@ func BenchmarkUser(b *testing.B) {
 	for name, load := range userLoads() {
 		b.Run(name, func(b *testing.B) {
 			plan, step := load()
-			d := hotUsers(b, targettest.MemoryStreams{Memory: &targettest.Memory{}, Now: time.Now, LaneCount: 2}, plan, step).drivers[0].ready()
+			d := hotUsers(b, &targettest.Memory{LaneCount: 2}, plan, step).drivers[0].ready()
 			var io target.IO
 			b.ReportAllocs()
 			for b.Loop() {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"runtime"
 	"slices"
 	"time"
 
@@ -14,10 +13,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-const (
-	leastDrain    = 10 * time.Second // how long the last I/Os may take at least
-	maxProcessors = 512              // that provideThreads asks for; each costs some memory
-)
+const leastDrain = 10 * time.Second // how long the last I/Os may take at least
 
 // measuring is one repetition while it runs.
 type measuring struct {
@@ -44,7 +40,7 @@ type reading struct {
 // Measure implements course.Engine: it runs warm-up and window.
 func (r *Runner) Measure(ctx context.Context, rep int32, l course.Level) (course.Outcome, error) {
 	r.engine.take(l.Step)
-	defer r.provideThreads()()
+	defer target.ProvideThreads(r.engine.lanes())()
 	m := &measuring{index: rep, Level: l, channels: r.target.Channels(), level: r.newLevelReport(rep, l)}
 	// In-flight I/O outlives a cancelled run: it is drained, not torn.
 	ioCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -249,20 +245,4 @@ func serversSince(before, now []runfile.NFSServer) []runfile.NFSServer {
 		}
 	}
 	return out
-}
-
-// provideThreads makes room for workers that block an operating system thread in each I/O. With no more
-// processors than cores, the Go scheduler would notice a blocked one only after tens of microseconds,
-// and start others late by the same time. The threads of streams hold a processor while they block.
-func (r *Runner) provideThreads() (restore func()) {
-	more := r.engine.lanes()
-	if b, ok := r.target.(target.Blocking); more == 0 && ok && b.BlocksThreads() {
-		more = r.engine.busy()
-	}
-	if more == 0 {
-		return func() {}
-	}
-	before := runtime.GOMAXPROCS(0)
-	runtime.GOMAXPROCS(min(before+more, max(maxProcessors, before)))
-	return func() { runtime.GOMAXPROCS(before) }
 }

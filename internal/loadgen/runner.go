@@ -27,8 +27,6 @@ type Options struct {
 	Plan   runfile.Plan
 	Client int32 // index of this client, from 0
 	Now    func() time.Time
-	// Sleep waits for at most nanosleep.Margin, more exactly than Go timers; nil = use timers.
-	Sleep func(time.Duration)
 	// Open reaches what the load is put on. Its errors are mapped to failures;
 	// it is given as long as Engine.MountTimeoutSeconds says.
 	Open func(ctx context.Context) (target.Target, error)
@@ -137,7 +135,6 @@ func (r *Runner) Prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.engine.sleep = r.opt.Sleep
 	return r.course.Do(ctx, r.inTime(func(ctx context.Context) error { return r.engine.open(ctx, r.target) }))
 }
 

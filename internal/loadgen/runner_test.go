@@ -100,17 +100,14 @@ func runMem(ctx context.Context, t *testing.T, plan runfile.Plan, tgt *targettes
 	return load, sink
 }
 
-// runFunc is runMem, or the same over streams.
+// runFunc is runMem or runStreams.
 type runFunc func(context.Context, *testing.T, runfile.Plan, *targettest.Memory, ...func(*Options)) (*runfile.Load, *memory)
 
-// runStreams is runMem with a target that keeps the I/Os outstanding itself.
+// runStreams is runMem with two lanes for each stream, instead of one for each slot.
 func runStreams(ctx context.Context, t *testing.T, plan runfile.Plan, tgt *targettest.Memory, change ...func(*Options)) (*runfile.Load, *memory) {
 	t.Helper()
-	return runMem(ctx, t, plan, tgt, append([]func(*Options){func(o *Options) {
-		o.Open = func(context.Context) (target.Target, error) {
-			return targettest.MemoryStreams{Memory: tgt, Now: time.Now, LaneCount: 2}, nil
-		}
-	}}, change...)...)
+	tgt.LaneCount = 2
+	return runMem(ctx, t, plan, tgt, change...)
 }
 
 // bubble is where a test runs without waiting taking time.
@@ -119,10 +116,10 @@ type bubble struct {
 	run runFunc
 }
 
-// eachWay runs a test once with a goroutine for each I/O and once with streams.
+// eachWay runs a test once with a lane for each slot and once with a few lanes.
 func eachWay(t *testing.T, test func(bubble)) {
 	t.Helper()
-	for name, run := range map[string]runFunc{"goroutines": runMem, "streams": runStreams} {
+	for name, run := range map[string]runFunc{"a lane for each slot": runMem, "two lanes": runStreams} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { test(bubble{t, run}) })
 		})

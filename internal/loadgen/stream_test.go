@@ -21,7 +21,7 @@ import (
 
 // watched writes down what is done with the streams of a target.
 type watched struct {
-	targettest.MemoryStreams
+	*targettest.Memory
 	mu    sync.Mutex
 	heard []string
 	fail  error
@@ -35,10 +35,10 @@ func (w *watched) note(format string, args ...any) {
 
 func (w *watched) NewStream(ctx context.Context, opt target.StreamOptions) (target.Stream, error) {
 	w.note("open %d x %d", opt.Slots, opt.BlockBytes)
-	if w.fail != nil && len(w.heard) > 1 {
+	if w.fail != nil && len(w.heard) > 4 { // behind the stream that fills
 		return nil, w.fail
 	}
-	s, err := w.MemoryStreams.NewStream(ctx, opt)
+	s, err := w.Memory.NewStream(ctx, opt)
 	return &watchedStream{s, w}, err
 }
 
@@ -59,7 +59,7 @@ func (s *watchedStream) Close() error {
 
 func runWatched(t *testing.T, fail error) (*runfile.Load, string) {
 	t.Helper()
-	w := &watched{fail: fail, MemoryStreams: targettest.MemoryStreams{Memory: &targettest.Memory{Delay: 10 * time.Millisecond}, Now: time.Now}}
+	w := &watched{fail: fail, Memory: &targettest.Memory{LaneCount: 1, Delay: 10 * time.Millisecond}}
 	load, _ := runMem(t.Context(), t, testPlan(bench.PatternRead), w.Memory, func(o *Options) {
 		o.Open = func(context.Context) (target.Target, error) { return w, nil }
 	})
@@ -69,7 +69,7 @@ func runWatched(t *testing.T, fail error) (*runfile.Load, string) {
 func TestEachJobHasOneStreamForAllRepetitions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		load, heard := runWatched(t, nil)
-		if want := "open 3 x 4096;open 3 x 4096;run;run;run;run;close;close"; load.Failure != nil || heard != want {
+		if want := "open 16 x 262144;run;close;open 3 x 4096;open 3 x 4096;run;run;run;run;open 8 x 4096;run;close;close;close"; load.Failure != nil || heard != want {
 			t.Errorf("the target saw %s, want %s (failure %+v)", heard, want, load.Failure)
 		}
 	})
@@ -81,7 +81,7 @@ func TestAStreamThatCannotBeOpenedEndsTheRun(t *testing.T) {
 		if load.Failure == nil || load.Failure.Code != runfile.FailureUnreachable || !strings.Contains(load.Failure.Message, "no more connections") {
 			t.Errorf("failure %+v", load.Failure)
 		}
-		if !strings.Contains(heard, "close") || strings.Contains(heard, "run") {
+		if !strings.HasSuffix(heard, "close") || strings.Count(heard, "run") != 1 {
 			t.Errorf("the target saw %s", heard)
 		}
 	})
@@ -257,19 +257,19 @@ func TestOneSetOfStreamsServesAllSteps(t *testing.T) {
 			want string
 		}{
 			// Only the streams that have users run: one, then four of which two have one.
-			"few users": {slobPlan(bench.SLOBRandomRead, 1, 3), "open 3 x 4096;run;run;run;run;close"},
+			"few users": {slobPlan(bench.SLOBRandomRead, 1, 3), "open 3 x 4096;run;run;run;run;open 8 x 4096;run;close;close"},
 			"many users": {
 				slobPlan(bench.SLOBRandomRead, 1, 2, 200),
-				"open 50 x 4096;open 50 x 4096;open 50 x 4096;open 50 x 4096;run;run;run;run;run;run;run;run;run;run;run;run;run;run;close;close;close;close",
+				"open 50 x 4096;open 50 x 4096;open 50 x 4096;open 50 x 4096;run;run;run;run;run;run;run;run;run;run;run;run;run;run;open 8 x 4096;run;close;close;close;close;close",
 			},
-			"scans": {slobPlan(bench.SLOBFullTableScan, 33), "open 33 x 32768;open 33 x 32768;run;run;run;run;close;close"},
+			"scans": {slobPlan(bench.SLOBFullTableScan, 33), "open 33 x 32768;open 33 x 32768;run;run;run;run;open 8 x 4096;run;close;close;close"},
 		} {
 			tc.plan.Schedule = runfile.Schedule{BaselineSeconds: 1, WarmupSeconds: 1, DurationSeconds: 1, Repetitions: 2}
-			w := &watched{MemoryStreams: targettest.MemoryStreams{Memory: &targettest.Memory{Delay: 10 * time.Millisecond}, Now: time.Now}}
+			w := &watched{Memory: &targettest.Memory{LaneCount: 1, Delay: 10 * time.Millisecond}}
 			load, _ := runMem(t.Context(), t, tc.plan, w.Memory, func(o *Options) {
 				o.Open = func(context.Context) (target.Target, error) { return w, nil }
 			})
-			if heard := strings.Join(w.heard, ";"); load.Failure != nil || heard != tc.want {
+			if heard := strings.TrimPrefix(strings.Join(w.heard, ";"), "open 16 x 1048576;run;close;"); load.Failure != nil || heard != tc.want {
 				t.Errorf("%s: the target saw %s, want %s (failure %+v)", name, heard, tc.want, load.Failure)
 			}
 		}
@@ -290,7 +290,7 @@ func TestTheFirstUsersAreSpreadOverAllChannelsAndThenOverAllStreams(t *testing.T
 		{3, 10, "[0 1 2] [0 1 2] [0 1 2] [0]"},
 	} {
 		step := runfile.Step{Kind: runfile.StepUsers, Users: tc.users}
-		e := hotUsersOver(t, targettest.MemoryStreams{Memory: &targettest.Memory{}, Now: time.Now}, tc.channels, slobPlan(bench.SLOBRandomRead, 200), step)
+		e := hotUsersOver(t, &targettest.Memory{LaneCount: 1}, tc.channels, slobPlan(bench.SLOBRandomRead, 200), step)
 		var busy []string
 		for _, d := range e.drivers {
 			slots := []int{}
@@ -317,61 +317,18 @@ func TestEveryUserOfTheLargestStepHasAWorker(t *testing.T) {
 				t.Fatal(err)
 			}
 			e.take(&step)
-			if got := e.busy(); got != int(users) {
+			got := 0
+			for i := range e.workers {
+				if !e.workers[i].idle {
+					got++
+				}
+			}
+			if got != int(users) {
 				t.Errorf("%d users over %d channels have %d workers", users, channels, got)
 			}
 			if err := e.release(); err != nil {
 				t.Error(err)
 			}
-		}
-	}
-}
-
-// refusing gives a few streams and then no more.
-type refusing struct {
-	targettest.MemoryStreams
-	left   *int
-	closed *int
-}
-
-func (r refusing) NewStream(ctx context.Context, opt target.StreamOptions) (target.Stream, error) {
-	if *r.left == 0 {
-		return nil, fmt.Errorf("no queue: %w", errors.ErrUnsupported)
-	}
-	*r.left--
-	s, err := r.MemoryStreams.NewStream(ctx, opt)
-	return countedClose{s, r.closed}, err
-}
-
-type countedClose struct {
-	target.Stream
-	closed *int
-}
-
-func (c countedClose) Close() error {
-	*c.closed++
-	return c.Stream.Close()
-}
-
-func TestWhereNoStreamIsToBeHadWorkersWorkAlone(t *testing.T) {
-	for _, before := range []int{0, 1} { // of the two streams
-		left, closed := before, 0
-		tgt := refusing{targettest.MemoryStreams{Memory: &targettest.Memory{}, Now: time.Now, LaneCount: 1}, &left, &closed}
-		e := hotEngineOn(t, tgt, bench.PatternRandomRead, 0)
-		if len(e.streams) != 0 || e.lanes() != 0 || closed != before {
-			t.Errorf("after %d streams: %d are left with %d lanes, %d were closed", before, len(e.streams), e.lanes(), closed)
-		}
-		var io target.IO
-		for i := range e.workers {
-			if !e.workers[i].step(t.Context(), &io) {
-				t.Errorf("after %d streams worker %d does nothing", before, i)
-			}
-		}
-		checkNoFailure(t, e)
-		var done recorder.Snapshot
-		e.rec.Read(&done, recorder.Read, recorder.Measure)
-		if done.Count != int64(len(e.workers)) {
-			t.Errorf("after %d streams %d reads are counted, want %d", before, done.Count, len(e.workers))
 		}
 	}
 }

@@ -57,9 +57,6 @@ func thinkOf(s *runfile.SLOB) think {
 // begin forgets what was in an earlier round.
 func (u *user) begin() { u.done, u.until = 0, 0 }
 
-// pauses says whether the user thinks at all. A raw load has no user.
-func (u *user) pauses() bool { return u != nil && u.think.every > 0 }
-
 // pause says for how long the worker still thinks before its next operation.
 // That is no latency. It is bounded like the wait of an open loop, so that a
 // stream learns of the end.

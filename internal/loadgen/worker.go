@@ -1,7 +1,6 @@
 package loadgen
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -10,13 +9,12 @@ import (
 	"github.com/nfsbench/nfsbench/internal/loadgen/fileset"
 	"github.com/nfsbench/nfsbench/internal/loadgen/recorder"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
-	"github.com/nfsbench/nfsbench/internal/nanosleep"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // worker keeps one I/O of its job outstanding. It defines that I/O (next) and records its result (done),
-// for whatever does the I/O: the worker's own goroutine (run), or a target's stream (driver). The fields
-// below the line belong to the caller of next and done, and are read when the round has ended.
+// for the target's stream that does the I/O (driver). The fields below the line belong to the caller of
+// next and done, and are read when the round has ended.
 type worker struct {
 	engine  *engine
 	job     *job
@@ -29,8 +27,6 @@ type worker struct {
 	idle    bool      // it has nothing to do in this round
 
 	round   *round
-	lane    lane          // for a worker with its own goroutine
-	timer   *time.Timer   // for such a worker, if it waits between operations
 	block   int64         // current block
 	at      time.Duration // start of the current latency
 	due     time.Duration // when the next operation is due; open loop
@@ -61,8 +57,7 @@ type lane struct {
 	_ [cacheLines]byte
 }
 
-// longestWait bounds what next asks for, so that the end of a round is noticed:
-// only a worker with a goroutine of its own can be woken.
+// longestWait bounds what next asks for, so that the end of a round is noticed.
 const longestWait = 250 * time.Millisecond
 
 // begin makes the worker ready for a round.
@@ -70,55 +65,8 @@ func (w *worker) begin(r *round) {
 	w.round = r
 	w.waiting, w.half, w.updates = false, false, false
 	w.lastDone, w.started, w.late = 0, 0, 0
-	w.lane.slot = -1
 	if w.user != nil {
 		w.user.begin()
-	}
-}
-
-// run keeps the worker's I/O going from the goroutine that calls it. Times are
-// distances from the start of the round.
-func (w *worker) run(ctx context.Context) {
-	if w.timer == nil && (w.engine.rate != nil || w.user.pauses()) {
-		w.timer = time.NewTimer(time.Hour)
-		w.timer.Stop()
-	}
-	var io target.IO
-	for w.step(ctx, &io) {
-	}
-}
-
-func (w *worker) step(ctx context.Context, io *target.IO) bool {
-	if !w.next(io, &w.lane) {
-		return false
-	}
-	switch {
-	case io.Wait > 0:
-		w.pass(io.Wait)
-		return true
-	case io.Write:
-		io.Err = io.File.WriteAt(ctx, io.Buf, io.Offset)
-	default:
-		_, io.Err = io.File.ReadAt(ctx, io.Buf, io.Offset)
-	}
-	w.done(io, &w.lane)
-	return true
-}
-
-// pass waits for some or all of d. next returns what is left.
-func (w *worker) pass(d time.Duration) {
-	if sleep := w.engine.sleep; sleep != nil {
-		if d <= nanosleep.Margin {
-			sleep(d)
-			return
-		}
-		d -= nanosleep.Margin
-	}
-	w.timer.Reset(d)
-	select {
-	case <-w.timer.C:
-	case <-w.round.stopped: // the worker must end
-		w.timer.Stop()
 	}
 }
 
@@ -196,9 +144,6 @@ func (w *worker) await(now time.Duration) (more bool, wait time.Duration) {
 		}
 	}
 	if w.waiting = now < w.due; w.waiting {
-		if w.timer != nil {
-			return true, w.due - now
-		}
 		return true, min(w.due, now.Truncate(longestWait)+longestWait) - now
 	}
 	if w.due >= w.round.from {

@@ -102,10 +102,10 @@ func checkRepetitions(m Matrix, s *v1alpha1.NFSBenchmarkSuite) error {
 // tested returns how many metrics of each cell need a rank test with n repetitions. A single
 // capacity is compared by its interval.
 func tested(n int, s v1alpha1.Significance) int {
-	metrics := Metrics(s)
+	metrics := compare.Metrics(s.Metrics)
 	if n == 1 {
 		metrics = slices.DeleteFunc(slices.Clone(metrics),
-			func(m v1alpha1.Metric) bool { return m == v1alpha1.MetricCapacity })
+			func(m v1alpha1.Metric) bool { return m == runfile.MetricCapacity })
 	}
 	return len(metrics)
 }
@@ -123,7 +123,7 @@ func Significance(s v1alpha1.Significance) runfile.SuiteSignificance {
 	out := runfile.SuiteSignificance{
 		Alpha: runfile.DefaultAlpha, MinimumEffect: runfile.DefaultMinimumEffect, Correction: runfile.DefaultCorrection,
 	}
-	for _, m := range Metrics(s) {
+	for _, m := range compare.Metrics(s.Metrics) {
 		out.Metrics = append(out.Metrics, string(m))
 	}
 	if a, err := strconv.ParseFloat(s.Alpha, 64); err == nil {

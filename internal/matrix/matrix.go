@@ -24,6 +24,7 @@ import (
 	"hash/fnv"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/compare"
 )
 
 // Matrix is what a suite runs.
@@ -87,18 +88,9 @@ func Expand(s *v1alpha1.NFSBenchmarkSuite) (Matrix, error) {
 	}
 	m.Sequence = sequence(s, m)
 	if c := s.Spec.Compare; c != nil {
-		m.Comparisons = compared(m) * len(Metrics(c.Significance))
+		m.Comparisons = compared(m) * len(compare.Metrics(c.Metrics))
 	}
 	return m, nil
-}
-
-// Metrics are those that a comparison is made of: the ones that it names, or the
-// two defaults.
-func Metrics(s v1alpha1.Significance) []v1alpha1.Metric {
-	if len(s.Metrics) > 0 {
-		return s.Metrics
-	}
-	return []v1alpha1.Metric{v1alpha1.MetricMeanLatency, v1alpha1.MetricThroughput}
 }
 
 // compared counts the cells that have a baseline.

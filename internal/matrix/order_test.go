@@ -176,7 +176,7 @@ func TestBaselinesAreThoseOfTheComparison(t *testing.T) {
 				want[c.Name] = c.Baseline
 			}
 		}
-		lines := compare.Run(recordOf(s, m)).Comparisons
+		lines := compare.Run(compare.Request{Run: new(recordOf(s, m))}).Comparisons
 		got := map[string]string{}
 		for _, l := range lines {
 			got[l.Cell] = l.Baseline
@@ -233,7 +233,7 @@ func TestAnExtraCellIsNoBaselineOfTheCombinations(t *testing.T) {
 			got[c.Name] = c.Baseline
 		}
 	}
-	for _, l := range compare.Run(recordOf(s, m)).Comparisons {
+	for _, l := range compare.Run(compare.Request{Run: new(recordOf(s, m))}).Comparisons {
 		compared[l.Cell] = l.Baseline
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -7,13 +7,16 @@ import (
 	"strings"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 const (
-	perMicros = 1e6 // microseconds of a second
-	perMille  = 1e3
-	perCent   = 1e2
-	megabyte  = 1e6
+	perMicros      = 1e6 // microseconds of a second
+	perMille       = 1e3
+	perCent        = 1e2
+	perTenThousand = 1e4
+	megabyte       = 1e6
 )
 
 // phaseOf is Pending where the operator has not looked yet.
@@ -44,7 +47,7 @@ func exportBenchmark(s sink, b *v1alpha1.NFSBenchmark) {
 		s.send("benchmark_completion_timestamp_seconds", float64(t.Unix()), own...)
 	}
 	if st.Summary != nil {
-		exportSummary(s, st.Summary, own, with)
+		exportSummary(s, st.Summary, with)
 	}
 	for _, q := range st.Capacity {
 		exportCapacity(s, q, with)
@@ -65,24 +68,27 @@ func exportCapacity(s sink, q v1alpha1.CapacityStatus, with func(...string) []st
 	}
 }
 
-func exportSummary(s sink, sum *v1alpha1.Summary, own []string, with func(...string) []string) {
-	sendKnown(s, "benchmark_throughput_bytes_per_second", sum.ThroughputBytesPerSecond, 1, own)
-	sendKnown(s, "benchmark_iops", sum.IOPS, 1, own)
-	sendKnown(s, "benchmark_wire_ratio", sum.WirePercent, perCent, own)
-	sendKnown(s, "benchmark_client_cpu_ratio", sum.ClientCPUPermille, perMille, own)
-	for _, l := range []struct {
-		stat  string
-		value *int64
-	}{
-		{"mean", sum.MeanLatencyMicroseconds},
-		{"p50", sum.P50LatencyMicroseconds},
-		{"p95", sum.P95LatencyMicroseconds},
-		{"p99", sum.P99LatencyMicroseconds},
-		{"p999", sum.P999LatencyMicroseconds},
-		{"max", sum.MaxLatencyMicroseconds},
-		{"storage", sum.StorageMeanLatencyMicroseconds},
-	} {
-		sendKnown(s, "benchmark_latency_seconds", l.value, perMicros, with(l.stat))
+func exportSummary(s sink, sum *v1alpha1.Summary, with func(...string) []string) {
+	numbers := sum.Numbers()
+	for _, m := range judge.Metrics() {
+		v, ok := numbers[m.Field]
+		if !ok {
+			continue
+		}
+		value := float64(v)
+		if m.Name != runfile.MetricCapacity { // each bound has a series of its own
+			var labels []string
+			if m.Stat != "" {
+				labels = append(labels, m.Stat)
+			}
+			s.send("benchmark_"+m.Series, value*float64(max(m.Divisor, 1))/m.PerUnit(), with(labels...)...)
+		}
+		low, high := m.Bounds()
+		for stat, field := range map[string]string{"low": low, "high": high} {
+			if bound, ok := numbers[field]; ok && value != 0 {
+				s.send("benchmark_interval_ratio", float64(bound)/value, with(m.Name, stat)...)
+			}
+		}
 	}
 }
 

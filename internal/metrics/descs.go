@@ -37,9 +37,12 @@ func newDescs() descs {
 		"percentile and the bound in seconds: the capacity, and low and high of the interval that contains it with 95 %.",
 		"percentile", "bound", "stat")
 	one("benchmark_latency_seconds", "Latency of one I/O, of the median repetition, by mean, p50, p95, p99, p999, max, "+
-		"and storage for the mean that the storage measured.", "stat")
+		"open_loop_p99, and storage for the mean that the storage measured.", "stat")
 	one("benchmark_wire_ratio", "Share of what the links can carry that was reached.")
 	one("benchmark_client_cpu_ratio", "Busy share of the busiest client node.")
+	one("benchmark_client_cpu_seconds_per_mebibyte", "CPU time of the clients for 2^20 bytes.")
+	one("benchmark_interval_ratio", "Bounds of the interval of 95 % of a number, low and high, as shares of the number.",
+		"metric", "stat")
 	one("benchmark_storage_cpu_ratio", "Busy share of a storage node in the measured windows.", "node")
 	one("benchmark_completion_timestamp_seconds", "When a benchmark ended, in seconds since 1970.")
 	one("benchmark_progress_ratio", "How far a run under way is.", "step")
@@ -72,6 +75,11 @@ func newDescs() descs {
 		"a cell in the newest run, by median, low and high.", "stat")
 	cell("suite_cell_latency_seconds", "Latency of a cell in the newest run, by what was measured, and of that the "+
 		"median, low and high.", "latency", "stat")
+	cell("suite_cell_wire_ratio", "Share of the wire limit of a cell in the newest run, by median, low and high.", "stat")
+	cell("suite_cell_client_cpu_ratio", "Busy share of the busiest client of a cell in the newest run, by median, low "+
+		"and high.", "stat")
+	cell("suite_cell_client_cpu_seconds_per_mebibyte", "CPU time of the clients for 2^20 bytes of a cell in the newest "+
+		"run, by median, low and high.", "stat")
 	cell("suite_comparison_impact_ratio", "Difference of a cell to its baseline as a share of it; positive is better, "+
 		"whatever the metric.", "baseline", "metric", "outcome")
 	cell("suite_regression_shift_ratio", "Difference of the newest run to the accepted one where it counts; positive is "+

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/matrix"
 )
 
@@ -78,10 +79,10 @@ func exportRegression(s sink, suite *v1alpha1.NFSBenchmarkSuite, own []string) {
 	if r == nil {
 		return
 	}
-	sendPercent(s, "suite_noise_floor_ratio", r.NoiseFloorPercent, own...)
+	sendKnown(s, "suite_noise_floor_ratio", r.NoiseFloorBasisPoints, perTenThousand, own)
 	for _, c := range r.Changes { // at most 32 by the schema
-		sendPercent(s, "suite_regression_shift_ratio", c.ShiftPercent,
-			suite.Namespace, suite.Name, c.Cell, c.Step, string(c.Metric), string(c.Outcome))
+		sendKnown(s, "suite_regression_shift_ratio", c.ShiftBasisPoints, perTenThousand,
+			[]string{suite.Namespace, suite.Name, c.Cell, c.Step, string(c.Metric), string(c.Outcome)})
 	}
 }
 
@@ -92,7 +93,7 @@ func exportLines(s sink, suite *v1alpha1.NFSBenchmarkSuite, limit int, own []str
 		exportCell(s, c, own)
 	}
 	for _, c := range upTo(st.Comparisons, limit) {
-		sendPercent(s, "suite_comparison_impact_ratio", c.ImpactPercent,
+		s.send("suite_comparison_impact_ratio", float64(c.ImpactBasisPoints)/perTenThousand,
 			suite.Namespace, suite.Name, c.Cell, c.Step, c.Baseline, string(c.Metric), string(c.Outcome))
 	}
 	omitted := max(0, len(st.Cells)-limit) + max(0, len(st.Comparisons)-limit)
@@ -104,31 +105,18 @@ func exportLines(s sink, suite *v1alpha1.NFSBenchmarkSuite, limit int, own []str
 
 func exportCell(s sink, c v1alpha1.CellStatus, own []string) {
 	labels := append(own[:2:2], c.Cell, c.Step)
-	name, per := "suite_cell_latency_seconds", perMicros
-	switch c.Metric {
-	case v1alpha1.MetricThroughput:
-		name, per = "suite_cell_throughput_bytes_per_second", 1
-	case v1alpha1.MetricIOPS:
-		name, per = "suite_cell_iops", 1
-	case v1alpha1.MetricCapacity:
-		name, per = "suite_cell_capacity_operations_per_second", 1
-	case v1alpha1.MetricClientCPU:
-		return // a cost of the client, and no unit that others have
-	case v1alpha1.MetricMeanLatency, v1alpha1.MetricP50Latency, v1alpha1.MetricP95Latency,
-		v1alpha1.MetricP99Latency, v1alpha1.MetricStorageLatency:
-		labels = append(labels, string(c.Metric))
+	m := judge.MetricOf(string(c.Metric))
+	if m.Series == "" {
+		return // of a later version
 	}
+	if m.Stat != "" {
+		labels = append(labels, m.Name)
+	}
+	name := "suite_cell_" + m.Series
 	with := func(stat string) []string { return append(slices.Clip(labels), stat) }
-	sendKnown(s, name, &c.Median, per, with("median"))
-	sendKnown(s, name, c.MedianLow, per, with("low"))
-	sendKnown(s, name, c.MedianHigh, per, with("high"))
-}
-
-// sendPercent exports a percentage as a ratio; unknown values are omitted.
-func sendPercent(s sink, name string, percent v1alpha1.Decimal, labels ...string) {
-	if v, err := strconv.ParseFloat(string(percent)+"e-2", 64); err == nil {
-		s.send(name, v, labels...)
-	}
+	sendKnown(s, name, &c.Median, m.PerUnit(), with("median"))
+	sendKnown(s, name, c.MedianLow, m.PerUnit(), with("low"))
+	sendKnown(s, name, c.MedianHigh, m.PerUnit(), with("high"))
 }
 
 func sendTime(s sink, name string, t *metav1.Time, labels []string) {

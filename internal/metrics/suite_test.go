@@ -12,12 +12,13 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/metrics"
+	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // suite is one with a schedule whose newest run regressed.
 func suite() *v1alpha1.NFSBenchmarkSuite {
 	worse := v1alpha1.RegressionChange{
-		Cell: "dnfs-u8", Step: "Users=8", Metric: v1alpha1.MetricMeanLatency, ShiftPercent: "-11.50", Outcome: v1alpha1.OutcomeWorse,
+		Cell: "dnfs-u8", Step: "Users=8", Metric: runfile.MetricMeanLatency, ShiftBasisPoints: new(int64(-1150)), Outcome: v1alpha1.OutcomeWorse,
 	}
 	return &v1alpha1.NFSBenchmarkSuite{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: "nightly", CreationTimestamp: *ago(90 * 24 * time.Hour)},
@@ -30,18 +31,20 @@ func suite() *v1alpha1.NFSBenchmarkSuite {
 				StartTime: ago(10 * time.Hour), CompletionTime: ago(8 * time.Hour),
 			},
 			Cells: []v1alpha1.CellStatus{
-				{Cell: "dnfs-u8", Step: "Users=8", Metric: v1alpha1.MetricThroughput, Median: 236e6, MedianLow: new(int64(230e6)), MedianHigh: new(int64(240e6))},
-				{Cell: "dnfs-u8", Step: "Users=8", Metric: v1alpha1.MetricMeanLatency, Median: 402},
-				{Cell: "dnfs-u8", Step: "Users=8", Metric: v1alpha1.MetricIOPS, Median: 28_000},
-				{Cell: "dnfs-u8", Step: "Users=8", Metric: v1alpha1.MetricClientCPU, Median: 900},
-				{Cell: "dnfs", Metric: v1alpha1.MetricCapacity, Median: 41_200, MedianLow: new(int64(40_500)), MedianHigh: new(int64(41_900))},
+				{Cell: "dnfs-u8", Step: "Users=8", Metric: runfile.MetricThroughput, Median: 236e6, MedianLow: new(int64(230e6)), MedianHigh: new(int64(240e6))},
+				{Cell: "dnfs-u8", Step: "Users=8", Metric: runfile.MetricMeanLatency, Median: 402},
+				{Cell: "dnfs-u8", Step: "Users=8", Metric: runfile.MetricIOPS, Median: 28_000},
+				{Cell: "dnfs-u8", Step: "Users=8", Metric: runfile.MetricClientCPU, Median: 900},
+				{Cell: "dnfs-u8", Step: "Users=8", Metric: runfile.MetricClientCPUTime, Median: 510},
+				{Cell: "dnfs-u8", Step: "Users=8", Metric: runfile.MetricWire, Median: 985},
+				{Cell: "dnfs", Metric: runfile.MetricCapacity, Median: 41_200, MedianLow: new(int64(40_500)), MedianHigh: new(int64(41_900))},
 			},
 			Comparisons: []v1alpha1.ComparisonStatus{{
-				Cell: "dnfs-u8", Baseline: "nfs-u8", Step: "Users=8", Metric: v1alpha1.MetricMeanLatency,
-				ImpactPercent: "23.45", Outcome: v1alpha1.OutcomeBetter,
+				Cell: "dnfs-u8", Baseline: "nfs-u8", Step: "Users=8", Metric: runfile.MetricMeanLatency,
+				ImpactBasisPoints: 2345, Outcome: v1alpha1.OutcomeBetter,
 			}},
 			Left:       new(int32(3)),
-			Regression: &v1alpha1.RegressionStatus{NoiseFloorPercent: "1.80", Changes: []v1alpha1.RegressionChange{worse}},
+			Regression: &v1alpha1.RegressionStatus{NoiseFloorBasisPoints: new(int64(180)), Changes: []v1alpha1.RegressionChange{worse}},
 			History: []v1alpha1.SuiteHistoryEntry{
 				{Run: "nightly-1", Phase: v1alpha1.SuiteFailed, CompletionTime: ago(8 * time.Hour)},
 				{Run: "nightly-0", Phase: v1alpha1.SuiteSucceeded, CompletionTime: ago(32 * time.Hour)},
@@ -181,8 +184,8 @@ func TestLinesAreBounded(t *testing.T) {
 	s.Status.Cells, s.Status.Comparisons = nil, nil
 	for i := range 10 {
 		cell := fmt.Sprintf("c%d", i)
-		s.Status.Cells = append(s.Status.Cells, v1alpha1.CellStatus{Cell: cell, Metric: v1alpha1.MetricIOPS, Median: 1})
-		s.Status.Comparisons = append(s.Status.Comparisons, v1alpha1.ComparisonStatus{Cell: cell, Baseline: "b", Metric: v1alpha1.MetricIOPS, ImpactPercent: "1.00", Outcome: v1alpha1.OutcomeBetter})
+		s.Status.Cells = append(s.Status.Cells, v1alpha1.CellStatus{Cell: cell, Metric: runfile.MetricIOPS, Median: 1})
+		s.Status.Comparisons = append(s.Status.Comparisons, v1alpha1.ComparisonStatus{Cell: cell, Baseline: "b", Metric: runfile.MetricIOPS, ImpactBasisPoints: 100, Outcome: v1alpha1.OutcomeBetter})
 	}
 	limits := metrics.DefaultLimits()
 	limits.Lines = 4

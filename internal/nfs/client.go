@@ -28,7 +28,6 @@ type Client struct {
 	channels  []*channel      // in the order of Config.Channels
 	root      FileHandle
 	info      FSInfo
-	ops       sync.Pool
 	closing   sync.Once
 
 	streamsMu sync.Mutex
@@ -45,7 +44,6 @@ func Dial(ctx context.Context, cfg Config) (*Client, error) {
 	ctx, cancel := context.WithTimeout(ctx, cfg.MountTimeout)
 	defer cancel()
 	c := &Client{cfg: cfg}
-	c.ops.New = func() any { return new(op) }
 	if cfg.Version == NFSv3 {
 		err = c.mountV3(ctx)
 	} else {

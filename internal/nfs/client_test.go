@@ -19,12 +19,12 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
+	"github.com/nfsbench/nfsbench/test/faulty"
 	"github.com/nfsbench/nfsbench/test/kit/memory"
-	"github.com/nfsbench/nfsbench/test/nfstest"
 )
 
 // start serves on the addresses and mounts over all of them.
-func start(tb testing.TB, s *nfstest.Server, change func(*Config), addresses ...string) *Client {
+func start(tb testing.TB, s *faulty.Server, change func(*Config), addresses ...string) *Client {
 	tb.Helper()
 	if len(addresses) == 0 {
 		addresses = []string{"127.0.0.1"}
@@ -42,7 +42,7 @@ func start(tb testing.TB, s *nfstest.Server, change func(*Config), addresses ...
 	return c
 }
 
-func config(s *nfstest.Server, change func(*Config), addresses ...string) Config {
+func config(s *faulty.Server, change func(*Config), addresses ...string) Config {
 	cfg := Config{
 		Export: "/export", NFSPort: s.Port(), MountPort: s.Port(), Now: time.Now, CallTimeout: 20 * time.Second,
 	}
@@ -67,7 +67,7 @@ func TestReadAtDeliversTheFile(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason      string
 		short       uint32
-		maxTransfer uint32
+		maxTransfer int
 		off, n      int
 		want        int
 		err         error
@@ -82,7 +82,7 @@ func TestReadAtDeliversTheFile(t *testing.T) {
 		"nothing there":     {"far behind the end", 0, 0, 400_000, 10, 0, io.EOF},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &nfstest.Server{Short: func(nfstest.Call) uint32 { return tc.short }, MaxTransfer: tc.maxTransfer}
+			s := &faulty.Server{Short: func(faulty.Call) uint32 { return tc.short }, MaxTransfer: tc.maxTransfer}
 			c := start(t, s, nil)
 			f := c.OpenFile(FileHandle(s.AddFile("data", content)))
 			p := make([]byte, tc.n)
@@ -99,9 +99,9 @@ func TestReadAtDeliversTheFile(t *testing.T) {
 
 func TestWriteAtDeliversTheFile(t *testing.T) {
 	for name, tc := range map[string]struct {
-		reason             string
-		short, maxTransfer uint32
-		n                  int
+		reason         string
+		short          uint32
+		maxTransfer, n int
 	}{
 		"one write":     {"the plain case", 0, 0, 8192},
 		"odd size":      {"padding follows the bulk data", 0, 0, 8191},
@@ -110,7 +110,7 @@ func TestWriteAtDeliversTheFile(t *testing.T) {
 		"nothing":       {"no call is made for no bytes", 0, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &nfstest.Server{Short: func(nfstest.Call) uint32 { return tc.short }, MaxTransfer: tc.maxTransfer}
+			s := &faulty.Server{Short: func(faulty.Call) uint32 { return tc.short }, MaxTransfer: tc.maxTransfer}
 			c := start(t, s, nil)
 			f := c.OpenFile(FileHandle(s.AddFile("data", nil)))
 			p := randomBytes(tc.n)
@@ -127,7 +127,7 @@ func TestWriteAtDeliversTheFile(t *testing.T) {
 
 func TestNamesComeAndGo(t *testing.T) {
 	ctx := t.Context()
-	c := start(t, &nfstest.Server{}, nil)
+	c := start(t, &faulty.Server{}, nil)
 	f, err := c.Create(ctx, c.Root(), "a", 0o600, true)
 	if err != nil {
 		t.Fatal(err)
@@ -192,7 +192,7 @@ func TestDialSaysWhatIsWrong(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &nfstest.Server{}
+			s := &faulty.Server{}
 			s.Start(t, "127.0.0.1")
 			c, err := Dial(t.Context(), config(s, tc.change, "127.0.0.1"))
 			if err == nil {
@@ -209,7 +209,14 @@ func TestDialSaysWhatIsWrong(t *testing.T) {
 }
 
 func TestAnExportThatWantsKerberosIsRefused(t *testing.T) {
-	s := &nfstest.Server{Flavors: []uint32{390003, 390004}}
+	s := &faulty.Server{Rewrite: func(c faulty.Call, reply []byte) ([]byte, bool) {
+		if c.Program == mount.Program {
+			res := mount.MntRes{Handle: []byte("root"), Flavors: []uint32{390003, 390004}}
+			reply = xdr.Append(reply[:rpc.RecordMarkBytes+24], &res)
+			rpc.PutRecordMark(reply, len(reply)-rpc.RecordMarkBytes)
+		}
+		return reply, true
+	}}
 	s.Start(t, "127.0.0.1")
 	_, err := Dial(t.Context(), config(s, nil, "127.0.0.1"))
 	if err == nil || !strings.Contains(err.Error(), "390003") || !strings.Contains(err.Error(), "only sys") {
@@ -219,11 +226,11 @@ func TestAnExportThatWantsKerberosIsRefused(t *testing.T) {
 
 func TestARefusedMountIsFinalAndKeepsItsStatus(t *testing.T) {
 	var mounts atomic.Int64
-	s := &nfstest.Server{Hook: func(c nfstest.Call) nfstest.Action {
+	s := &faulty.Server{Hook: func(c faulty.Call) faulty.Action {
 		if c.Program == mount.Program && c.Procedure == mount.ProcMnt {
 			mounts.Add(1)
 		}
-		return nfstest.Answer
+		return faulty.Answer
 	}}
 	s.Start(t, "127.0.0.1", "127.0.0.2")
 	_, err := Dial(t.Context(), config(s, func(c *Config) { c.Export = "/denied" }, "127.0.0.1", "127.0.0.2"))
@@ -245,10 +252,10 @@ func TestAPortAboveTheReservedOnesIsNamed(t *testing.T) {
 }
 
 func TestADirectoryOfManyPagesIsReadWhole(t *testing.T) {
-	c := start(t, &nfstest.Server{}, nil)
+	c := start(t, &faulty.Server{}, nil)
 	want := map[string]int{}
-	for i := range 3*nfstest.EntriesPerReply + 1 {
-		name := fmt.Sprint("f", i)
+	for i := range 300 { // the server has 32 KiB for a page
+		name := fmt.Sprint(strings.Repeat("f", 200), i)
 		if _, err := c.Create(t.Context(), c.Root(), name, 0o600, true); err != nil {
 			t.Fatal(err)
 		}
@@ -270,7 +277,7 @@ func TestADirectoryOfManyPagesIsReadWhole(t *testing.T) {
 // TestADirectoryThatDoesNotEndIsGivenUp: a hostile server lists names forever.
 func TestADirectoryThatDoesNotEndIsGivenUp(t *testing.T) {
 	var cookie uint64
-	c := start(t, &nfstest.Server{Rewrite: func(call nfstest.Call, reply []byte) ([]byte, bool) {
+	c := start(t, &faulty.Server{Rewrite: func(call faulty.Call, reply []byte) ([]byte, bool) {
 		if call.Program != v3.Program || call.Procedure != v3.ProcReaddirplus {
 			return reply, true
 		}
@@ -297,7 +304,7 @@ func TestTransferSizeIsCappedByTheServer(t *testing.T) {
 		"more is cut":            {1 << 20, 65536},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := start(t, &nfstest.Server{MaxTransfer: 65536}, func(c *Config) { c.TransferSize = tc.wanted })
+			c := start(t, &faulty.Server{MaxTransfer: 65536}, func(c *Config) { c.TransferSize = tc.wanted })
 			if got := c.Info().TransferReadBytes; got != tc.want {
 				t.Errorf("TransferReadBytes = %d, want %d", got, tc.want)
 			}
@@ -306,7 +313,7 @@ func TestTransferSizeIsCappedByTheServer(t *testing.T) {
 }
 
 func TestAChannelMayHaveAPortAbove1023WhoeverAsks(t *testing.T) {
-	c := start(t, &nfstest.Server{}, func(cfg *Config) { cfg.Channels[0].HighPort = true })
+	c := start(t, &faulty.Server{}, func(cfg *Config) { cfg.Channels[0].HighPort = true })
 	_, port, err := net.SplitHostPort(c.Channels()[0].Local)
 	if n, _ := strconv.Atoi(port); err != nil || n < 1024 {
 		t.Errorf("port %s, %v", port, err)

@@ -9,10 +9,6 @@ import (
 	"slices"
 )
 
-// maxSpans bounds what a File remembers of its unstable data. When random writes
-// leave more pieces than that, a WriteAt commits on its own.
-const maxSpans = 8192
-
 // ErrLostWrites says that the server restarted and lost unstable data, and that
 // the File has no source to write them again from.
 var ErrLostWrites = errors.New("the server restarted and lost uncommitted data")
@@ -25,7 +21,7 @@ type unstable struct {
 
 // SetSource says where Commit gets data that the server lost in a restart.
 // src.ReadAt must give for each range what was written there last, and may be
-// called from any goroutine that calls Commit or WriteAt. Ranges that Commit is
+// called from any goroutine that calls Commit. Ranges that Commit is
 // writing again must not be written by others at the same time.
 func (f *File) SetSource(src io.ReaderAt) {
 	f.mu.Lock()
@@ -58,25 +54,6 @@ func (f *File) remember(v verifier, from, to int64) {
 	}
 	f.dirty = append(f.dirty, unstable{v: v})
 	f.dirty[len(f.dirty)-1].data.add(from, to)
-}
-
-func (f *File) commitIfMany(ctx context.Context) error {
-	f.mu.Lock()
-	n := 0
-	for i := range f.dirty {
-		n += len(f.dirty[i].data.spans)
-	}
-	f.mu.Unlock()
-	if n < maxSpans {
-		return nil
-	}
-	select {
-	case f.commitTurn <- struct{}{}:
-	default:
-		return nil // somebody commits already
-	}
-	defer func() { <-f.commitTurn }()
-	return f.commitDirty(ctx)
 }
 
 // Commit makes all unstable data written before the call stable. When the server

@@ -9,17 +9,17 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/stream"
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
-	"github.com/nfsbench/nfsbench/test/nfstest"
+	"github.com/nfsbench/nfsbench/test/faulty"
 )
 
 func TestACommitThatFailsForgetsNothing(t *testing.T) {
 	var ill atomic.Bool
 	ill.Store(true)
-	s := &nfstest.Server{Hook: func(c nfstest.Call) nfstest.Action {
+	s := &faulty.Server{Hook: func(c faulty.Call) faulty.Action {
 		if c.Program == v3.Program && c.Procedure == v3.ProcCommit && ill.Load() {
-			return nfstest.Fail(v3.ErrIO)
+			return faulty.Fail(v3.ErrIO)
 		}
-		return nfstest.Answer
+		return faulty.Answer
 	}}
 	c := start(t, s, nil)
 	f := c.OpenFile(FileHandle(s.AddFile("data", nil)))
@@ -64,7 +64,7 @@ func TestAWriteThatIsLessSafeThanAskedForIsAViolation(t *testing.T) {
 		{Unstable, FileSync, false, 0},
 		{Unstable, Unstable, false, 8192},
 	} {
-		s := &nfstest.Server{}
+		s := &faulty.Server{}
 		c := start(t, s, nil)
 		c.data = careless{c.data, tc.says}
 		f := c.OpenFile(FileHandle(s.AddFile("data", nil)))

@@ -8,12 +8,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/internal/nfs/stream"
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
-	"github.com/nfsbench/nfsbench/test/nfstest"
+	"github.com/nfsbench/nfsbench/test/faulty"
 )
 
 func TestCommitSendsAgainWhatARestartLost(t *testing.T) {
-	s := &nfstest.Server{MaxTransfer: 4096}
+	s := &faulty.Server{MaxTransfer: 4096}
 	c := start(t, s, nil)
 	content := randomBytes(50_000)
 	f := c.OpenFile(FileHandle(s.AddFile("data", make([]byte, len(content)))))
@@ -47,8 +48,70 @@ func TestCommitSendsAgainWhatARestartLost(t *testing.T) {
 	}
 }
 
+// fill writes a content once, a block for each I/O, and tells the file.
+type fill struct {
+	f       *File
+	content []byte
+	block   int
+	next    atomic.Int64
+	errs    atomic.Pointer[error]
+}
+
+func (d *fill) Next(x *stream.IO) bool {
+	off := (d.next.Add(1) - 1) * int64(d.block)
+	if off >= int64(len(d.content)) {
+		return false
+	}
+	d.f.Prepare(x)
+	x.Write, x.Offset, x.Buf = true, off, d.content[off:][:d.block]
+	return true
+}
+
+func (d *fill) Done(x *stream.IO) {
+	if x.Err != nil {
+		d.errs.Store(&x.Err)
+	}
+	d.f.Wrote(x)
+}
+
+func TestCommitSendsAgainWhatAStreamHasWrittenBeforeARestart(t *testing.T) {
+	var writes atomic.Int64
+	s := &faulty.Server{MaxTransfer: 4096}
+	s.Hook = func(c faulty.Call) faulty.Action {
+		if c.IsWrite() && writes.Add(1) == 50 { // of 128: in the middle of an I/O
+			s.Restart()
+		}
+		return faulty.Answer
+	}
+	c := start(t, s, nil, "127.0.0.1", "127.0.0.2")
+	d := &fill{content: randomBytes(512 << 10), block: 32 << 10}
+	d.f = c.OpenFile(FileHandle(s.AddFile("data", nil)))
+	d.f.SetSource(bytes.NewReader(d.content))
+	st, err := c.NewStream(t.Context(), StreamConfig{Slots: 4, BlockBytes: int64(d.block)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	st.Run(t.Context(), d)
+	if err := d.errs.Load(); err != nil {
+		t.Fatal(*err)
+	}
+	if bytes.Equal(s.Content("data"), d.content) {
+		t.Fatal("the restart lost nothing: the test proves nothing")
+	}
+	if err := d.f.Commit(t.Context()); err != nil || !bytes.Equal(s.Content("data"), d.content) {
+		t.Errorf("Commit = %v, or the content differs", err)
+	}
+	if n := d.f.ResentBytes(); n < 128<<10 || n > 256<<10 {
+		t.Errorf("%d bytes were sent again, want those of the I/Os that had begun before the restart", n)
+	}
+	want := s.Content("data")
+	if s.Restart(); !bytes.Equal(s.Content("data"), want) {
+		t.Error("what was committed did not survive a second restart")
+	}
+}
+
 func TestCommitWithoutSourceSaysThatDataAreLost(t *testing.T) {
-	s := &nfstest.Server{}
+	s := &faulty.Server{}
 	c := start(t, s, nil)
 	f := c.OpenFile(FileHandle(s.AddFile("data", nil)))
 	content := randomBytes(8192)
@@ -70,7 +133,7 @@ func TestCommitWithoutSourceSaysThatDataAreLost(t *testing.T) {
 
 func TestStableWritesNeedNoCommit(t *testing.T) {
 	var commits atomic.Int64
-	s := &nfstest.Server{Hook: countCommits(&commits)}
+	s := &faulty.Server{Hook: countCommits(&commits)}
 	c := start(t, s, nil)
 	f := c.OpenFile(FileHandle(s.AddFile("data", nil)))
 	if _, err := f.WriteAt(t.Context(), randomBytes(8192), 0, FileSync); err != nil {
@@ -81,28 +144,12 @@ func TestStableWritesNeedNoCommit(t *testing.T) {
 	}
 }
 
-func TestManyScatteredWritesCommitOnTheirOwn(t *testing.T) {
-	var commits atomic.Int64
-	s := &nfstest.Server{Hook: countCommits(&commits)}
-	c := start(t, s, nil)
-	f := c.OpenFile(FileHandle(s.AddFile("data", make([]byte, 8*maxSpans))))
-	for i := range int64(maxSpans + 10) {
-		if _, err := f.WriteAt(t.Context(), []byte{1}, i*4, Unstable); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if commits.Load() != 1 || f.UncommittedBytes() != 10 {
-		t.Errorf("%d commits and %d bytes uncommitted, want 1 and 10: memory must stay bounded",
-			commits.Load(), f.UncommittedBytes())
-	}
-}
-
-func countCommits(n *atomic.Int64) func(nfstest.Call) nfstest.Action {
-	return func(c nfstest.Call) nfstest.Action {
+func countCommits(n *atomic.Int64) func(faulty.Call) faulty.Action {
+	return func(c faulty.Call) faulty.Action {
 		if c.Program == v3.Program && c.Procedure == v3.ProcCommit {
 			n.Add(1)
 		}
-		return nfstest.Answer
+		return faulty.Answer
 	}
 }
 

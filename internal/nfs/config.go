@@ -43,9 +43,9 @@ type Config struct {
 	// it is given up; DefaultCallTimeout if 0. A connection that left a call
 	// without answer for half of it is replaced.
 	CallTimeout time.Duration
-	// layoutRetry is how often a layout that was lost or refused is asked for; defaultLayoutRetry
-	// if 0.
-	layoutRetry time.Duration
+	// LayoutRetry is how often a layout that was lost or refused is asked for;
+	// DefaultLayoutRetry if 0.
+	LayoutRetry time.Duration
 	// TransferSize is the largest READ and WRITE in bytes; 0 is what the server
 	// offers, and more than that is cut to it.
 	TransferSize uint32
@@ -83,7 +83,7 @@ const (
 const (
 	DefaultMountTimeout = 30 * time.Second
 	DefaultCallTimeout  = 60 * time.Second
-	defaultLayoutRetry  = time.Second
+	DefaultLayoutRetry  = time.Second
 	defaultNFSPort      = 2049
 	maxChannels         = 64
 )
@@ -114,7 +114,7 @@ func (cfg Config) complete() (Config, error) {
 	}
 	cfg.MountTimeout = cmp.Or(cfg.MountTimeout, DefaultMountTimeout)
 	cfg.CallTimeout = cmp.Or(cfg.CallTimeout, DefaultCallTimeout)
-	cfg.layoutRetry = cmp.Or(cfg.layoutRetry, defaultLayoutRetry)
+	cfg.LayoutRetry = cmp.Or(cfg.LayoutRetry, DefaultLayoutRetry)
 	cfg.PortmapPort = cmp.Or(cfg.PortmapPort, mount.PortmapPort)
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	if cfg.Credential.Machine == "" {

@@ -14,10 +14,10 @@
 //	protocol              one version of NFS: encodes calls, understands replies
 //	transport             chooses a channel, reissues, times out
 //	channel               one address pair: dials, reconnects, counts
-//	rpc.Conn              one connection: xids, records, buffers
+//	rpc.Conn              one connection: xids, records
 //
 // protocol is one version of NFS: proto_v3.go and proto_v4.go. READ and WRITE are not part of
-// it: data_v3.go and v4_data.go encode them for transports and streams alike.
+// it: data_v3.go and v4_data.go encode them for streams, and for the small files of File.
 //
 // # NFSv4
 //
@@ -31,9 +31,9 @@
 //
 // # Streams
 //
-// A Stream is a second way to the same files for those who keep many I/Os
-// outstanding: connections and threads of its own, see package stream. Names,
-// attributes, filling and checking stay with File and Client.
+// A Stream moves the data of files, with many I/Os outstanding over connections and threads
+// of its own, see package stream. Names, attributes, commits and small files, which one READ
+// or WRITE moves, stay with File and Client.
 //
 // # Stability of writes
 //

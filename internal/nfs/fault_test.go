@@ -12,16 +12,16 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
-	"github.com/nfsbench/nfsbench/test/nfstest"
+	"github.com/nfsbench/nfsbench/test/faulty"
 )
 
 // onRead makes a Hook that does act for the READ calls for which when is true.
-func onRead(act nfstest.Action, when func(nfstest.Call) bool) func(nfstest.Call) nfstest.Action {
-	return func(c nfstest.Call) nfstest.Action {
+func onRead(act faulty.Action, when func(faulty.Call) bool) func(faulty.Call) faulty.Action {
+	return func(c faulty.Call) faulty.Action {
 		if c.Program == v3.Program && c.Procedure == v3.ProcRead && when(c) {
 			return act
 		}
-		return nfstest.Answer
+		return faulty.Answer
 	}
 }
 
@@ -49,15 +49,15 @@ func readAll(t *testing.T, f *File, content []byte, rounds int) {
 }
 
 func TestADyingChannelCostsNoError(t *testing.T) {
-	for name, act := range map[string]nfstest.Action{
-		"disconnected":         nfstest.Disconnect,
-		"truncated reply":      nfstest.Truncate,
-		"garbage once":         nfstest.Garbage,
-		"oversized reply once": nfstest.Oversize,
+	for name, act := range map[string]faulty.Action{
+		"disconnected":         faulty.Disconnect,
+		"truncated reply":      faulty.Truncate,
+		"garbage once":         faulty.Garbage,
+		"oversized reply once": faulty.Oversize,
 	} {
 		t.Run(name, func(t *testing.T) {
 			var calls atomic.Int64
-			s := &nfstest.Server{Hook: onRead(act, func(c nfstest.Call) bool {
+			s := &faulty.Server{Hook: onRead(act, func(c faulty.Call) bool {
 				return c.Address == "127.0.0.2" && calls.Add(1) == 50
 			})}
 			c := start(t, s, nil, "127.0.0.1", "127.0.0.2")
@@ -74,7 +74,7 @@ func TestADyingChannelCostsNoError(t *testing.T) {
 }
 
 func TestAChannelThatStaysDownIsLeftOut(t *testing.T) {
-	s := &nfstest.Server{}
+	s := &faulty.Server{}
 	c := start(t, s, nil, "127.0.0.1", "127.0.0.2")
 	content := randomBytes(1 << 20)
 	f := c.OpenFile(FileHandle(s.AddFile("data", content)))
@@ -101,18 +101,18 @@ func TestAChannelThatStaysDownIsLeftOut(t *testing.T) {
 func TestALoneChannelComesBackWithTheSameXID(t *testing.T) {
 	var mu sync.Mutex
 	var xids []uint32
-	s := &nfstest.Server{}
-	s.Hook = func(c nfstest.Call) nfstest.Action {
+	s := &faulty.Server{}
+	s.Hook = func(c faulty.Call) faulty.Action {
 		if c.Procedure != v3.ProcRead || c.Program != v3.Program {
-			return nfstest.Answer
+			return faulty.Answer
 		}
 		mu.Lock()
 		defer mu.Unlock()
 		xids = append(xids, c.XID)
 		if len(xids) == 1 {
-			return nfstest.Disconnect
+			return faulty.Disconnect
 		}
-		return nfstest.Answer
+		return faulty.Answer
 	}
 	c := start(t, s, nil)
 	f := c.OpenFile(FileHandle(s.AddFile("data", randomBytes(8192))))
@@ -128,15 +128,15 @@ func TestALoneChannelComesBackWithTheSameXID(t *testing.T) {
 
 func TestServersThatNeverSpeakRPCEndInAClearError(t *testing.T) {
 	for name, tc := range map[string]struct {
-		act  nfstest.Action
+		act  faulty.Action
 		want string
 	}{
-		"garbage":  {nfstest.Garbage, "not a reply"},
-		"oversize": {nfstest.Oversize, "larger than allowed"},
+		"garbage":  {faulty.Garbage, "not a reply"},
+		"oversize": {faulty.Oversize, "larger than allowed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var calls atomic.Int64
-			s := &nfstest.Server{Hook: onRead(tc.act, func(nfstest.Call) bool { calls.Add(1); return true })}
+			s := &faulty.Server{Hook: onRead(tc.act, func(faulty.Call) bool { calls.Add(1); return true })}
 			c := start(t, s, nil, "127.0.0.1", "127.0.0.2")
 			f := c.OpenFile(FileHandle(s.AddFile("data", randomBytes(8192))))
 			_, err := f.ReadAt(t.Context(), make([]byte, 8192), 0)
@@ -151,7 +151,7 @@ func TestServersThatNeverSpeakRPCEndInAClearError(t *testing.T) {
 }
 
 func TestASilentServerEndsInATimeout(t *testing.T) {
-	s := &nfstest.Server{Hook: onRead(nfstest.Drop, func(nfstest.Call) bool { return true })}
+	s := &faulty.Server{Hook: onRead(faulty.Drop, func(faulty.Call) bool { return true })}
 	c := start(t, s, func(c *Config) { c.CallTimeout = 400 * time.Millisecond })
 	f := c.OpenFile(FileHandle(s.AddFile("data", randomBytes(8192))))
 	_, err := f.ReadAt(t.Context(), make([]byte, 8192), 0)
@@ -165,7 +165,7 @@ func TestASilentServerEndsInATimeout(t *testing.T) {
 
 func TestOneLostReplyIsAskedForAgain(t *testing.T) {
 	var calls atomic.Int64
-	s := &nfstest.Server{Hook: onRead(nfstest.Drop, func(nfstest.Call) bool { return calls.Add(1) == 1 })}
+	s := &faulty.Server{Hook: onRead(faulty.Drop, func(faulty.Call) bool { return calls.Add(1) == 1 })}
 	c := start(t, s, func(c *Config) { c.CallTimeout = time.Second })
 	content := randomBytes(8192)
 	f := c.OpenFile(FileHandle(s.AddFile("data", content)))
@@ -178,18 +178,18 @@ func TestOneLostReplyIsAskedForAgain(t *testing.T) {
 func TestAServerThatAsksToTryLaterIsAskedAgain(t *testing.T) {
 	var mu sync.Mutex
 	xids := map[uint32]bool{}
-	s := &nfstest.Server{Hook: func(c nfstest.Call) nfstest.Action {
+	s := &faulty.Server{Hook: func(c faulty.Call) faulty.Action {
 		mu.Lock()
 		defer mu.Unlock()
 		if c.Procedure != v3.ProcWrite && c.Procedure != v3.ProcRead || xids[0] {
-			return nfstest.Answer
+			return faulty.Answer
 		}
 		xids[c.XID] = true
 		if len(xids) == 3 {
 			xids[0] = true // enough
-			return nfstest.Answer
+			return faulty.Answer
 		}
-		return nfstest.TryLater
+		return faulty.TryLater
 	}}
 	c := start(t, s, nil)
 	content := randomBytes(8192)
@@ -207,11 +207,11 @@ func TestAServerThatAsksToTryLaterIsAskedAgain(t *testing.T) {
 
 func TestAServerThatAsksToTryLaterIsAskedAgainForNames(t *testing.T) {
 	var asked atomic.Int32
-	s := &nfstest.Server{Hook: func(c nfstest.Call) nfstest.Action {
+	s := &faulty.Server{Hook: func(c faulty.Call) faulty.Action {
 		if c.Procedure == v3.ProcLookup && asked.Add(1) == 1 {
-			return nfstest.TryLater
+			return faulty.TryLater
 		}
-		return nfstest.Answer
+		return faulty.Answer
 	}}
 	c := start(t, s, nil)
 	want := s.AddFile("data", nil)
@@ -221,11 +221,11 @@ func TestAServerThatAsksToTryLaterIsAskedAgainForNames(t *testing.T) {
 }
 
 func TestAFullDiskIsSaidAtOnce(t *testing.T) {
-	s := &nfstest.Server{Hook: func(c nfstest.Call) nfstest.Action {
+	s := &faulty.Server{Hook: func(c faulty.Call) faulty.Action {
 		if c.Procedure == v3.ProcWrite {
-			return nfstest.NoSpace
+			return faulty.NoSpace
 		}
-		return nfstest.Answer
+		return faulty.Answer
 	}}
 	c := start(t, s, nil)
 	f := c.OpenFile(FileHandle(s.AddFile("data", nil)))
@@ -241,7 +241,7 @@ func TestAFullDiskIsSaidAtOnce(t *testing.T) {
 func TestACancelledReadLeavesTheConnectionInUse(t *testing.T) {
 	entered := make(chan struct{}, 1)
 	var calls atomic.Int64
-	s := &nfstest.Server{Hook: onRead(nfstest.Drop, func(nfstest.Call) bool {
+	s := &faulty.Server{Hook: onRead(faulty.Drop, func(faulty.Call) bool {
 		if calls.Add(1) > 1 {
 			return false
 		}
@@ -268,7 +268,7 @@ func TestACancelledReadLeavesTheConnectionInUse(t *testing.T) {
 
 func TestCloseEndsCallsThatWait(t *testing.T) {
 	entered := make(chan struct{}, 1)
-	s := &nfstest.Server{Hook: onRead(nfstest.Drop, func(nfstest.Call) bool { entered <- struct{}{}; return true })}
+	s := &faulty.Server{Hook: onRead(faulty.Drop, func(faulty.Call) bool { entered <- struct{}{}; return true })}
 	c := start(t, s, nil)
 	f := c.OpenFile(FileHandle(s.AddFile("data", randomBytes(8192))))
 	result := make(chan error)
@@ -289,7 +289,7 @@ func TestCloseEndsCallsThatWait(t *testing.T) {
 }
 
 func TestDialWorksWhileOnePathIsDown(t *testing.T) {
-	s := &nfstest.Server{}
+	s := &faulty.Server{}
 	s.Start(t, "127.0.0.2")
 	c, err := Dial(t.Context(), config(s, nil, "127.0.0.1", "127.0.0.2"))
 	if err != nil {
@@ -303,7 +303,7 @@ func TestDialWorksWhileOnePathIsDown(t *testing.T) {
 }
 
 func TestChannelsShareTheLoad(t *testing.T) {
-	s := &nfstest.Server{}
+	s := &faulty.Server{}
 	c := start(t, s, nil, "127.0.0.1", "127.0.0.2", "127.0.0.3")
 	content := randomBytes(1 << 20)
 	f := c.OpenFile(FileHandle(s.AddFile("data", content)))
@@ -320,7 +320,7 @@ func TestChannelsShareTheLoad(t *testing.T) {
 }
 
 func TestTheChannelWithTheFewestCallsIsTaken(t *testing.T) {
-	c := start(t, &nfstest.Server{}, nil, "127.0.0.1", "127.0.0.2", "127.0.0.3")
+	c := start(t, &faulty.Server{}, nil, "127.0.0.1", "127.0.0.2", "127.0.0.3")
 	for i, n := range []int64{5, 2, 9} {
 		c.transport.channels[i].counters.InFlight.Add(n)
 		defer c.transport.channels[i].counters.InFlight.Add(-n)
@@ -332,37 +332,17 @@ func TestTheChannelWithTheFewestCallsIsTaken(t *testing.T) {
 	}
 }
 
-func TestPartsOfALargeReadAreUnderWayTogether(t *testing.T) {
-	second := make(chan struct{})
-	arrived := sync.OnceFunc(func() { close(second) })
-	var calls atomic.Int64
-	s := &nfstest.Server{MaxTransfer: 4096, Hook: onRead(nfstest.Answer, func(nfstest.Call) bool {
-		switch calls.Add(1) {
-		case 1:
-			<-second // no answer to the first part before the second part is there
-		case 2:
-			arrived()
-		}
-		return true
-	})}
-	c := start(t, s, nil, "127.0.0.1", "127.0.0.2")
-	f := c.OpenFile(FileHandle(s.AddFile("data", randomBytes(8192))))
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	if _, err := f.ReadAt(ctx, make([]byte, 8192), 0); err != nil {
-		t.Error(err)
-	}
-	arrived()
-}
-
 func TestANameThatALostCallMadeOrRemovedIsNoError(t *testing.T) {
+	var mu sync.Mutex
 	seen := map[uint32]bool{}
-	s := &nfstest.Server{Hook: func(c nfstest.Call) nfstest.Action {
+	s := &faulty.Server{Hook: func(c faulty.Call) faulty.Action {
+		mu.Lock()
+		defer mu.Unlock()
 		if c.Program == v3.Program && c.Procedure != v3.ProcFsinfo && !seen[c.XID] {
-			seen[c.XID] = true // one call at a time
-			return nfstest.Lose
+			seen[c.XID] = true
+			return faulty.Lose
 		}
-		return nfstest.Answer
+		return faulty.Answer
 	}}
 	c, ctx := start(t, s, nil), t.Context()
 	dir, err := c.Mkdir(ctx, c.Root(), "d", 0o700)
@@ -381,11 +361,11 @@ func TestANameThatALostCallMadeOrRemovedIsNoError(t *testing.T) {
 }
 
 func TestARemovalThatMetAnotherFindsTheNameGone(t *testing.T) {
-	s := &nfstest.Server{Hook: func(c nfstest.Call) nfstest.Action {
+	s := &faulty.Server{Hook: func(c faulty.Call) faulty.Action {
 		if c.Program == v3.Program && c.Procedure == v3.ProcRmdir {
-			return nfstest.Fail(v3.ErrStale)
+			return faulty.Fail(v3.ErrStale)
 		}
-		return nfstest.Answer
+		return faulty.Answer
 	}}
 	c, ctx := start(t, s, nil), t.Context()
 	if err := c.Rmdir(ctx, c.Root(), "gone"); !IsNotExist(err) {

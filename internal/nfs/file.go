@@ -8,12 +8,10 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/stream"
+	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 )
-
-// window is how many parts of one ReadAt or WriteAt are outstanding at once when
-// the buffer is larger than the transfer size.
-const window = 16
 
 // File reads and writes one file. Its methods may be called from many goroutines.
 type File struct {
@@ -80,96 +78,109 @@ func (f *File) Handle() FileHandle { return f.handle }
 
 var errOffset = errors.New("negative offset")
 
-// ReadAt reads into p from off, straight from the connection. More than the
-// transfer size is read in parts, several at a time. As io.ReaderAt has it, n is
-// less than len(p) only with an error, io.EOF at the end of the file.
+// ReadAt reads into p from off, in one part after the other of the transfer size: it is for
+// little data. As io.ReaderAt has it, n is less than len(p) only with an error, io.EOF at the
+// end of the file.
 func (f *File) ReadAt(ctx context.Context, p []byte, off int64) (n int, err error) {
-	if off < 0 {
-		return 0, errOffset
-	}
-	if len(p) == 0 {
-		return 0, nil
-	}
-	n, err = f.pipeline(ctx, int(f.c.info.TransferReadBytes), stream.IO{Buf: p, Offset: off})
+	n, err = f.move(ctx, int(f.c.info.TransferReadBytes), stream.IO{Buf: p, Offset: off})
 	return n, f.explain("read", off, err)
 }
 
-// WriteAt writes p at off. More than the transfer size is written in parts,
-// several at a time. Unstable data are remembered until Commit. n counts the bytes
-// from the start of p that were surely accepted.
+// WriteAt writes p at off, in one part after the other of the transfer size: it is for little
+// data. Unstable data are remembered until Commit. n counts the bytes from the start of p that
+// were surely accepted.
 func (f *File) WriteAt(ctx context.Context, p []byte, off int64, s Stability) (n int, err error) {
-	if off < 0 {
-		return 0, errOffset
-	}
-	if len(p) == 0 {
-		return 0, nil
-	}
-	n, err = f.pipeline(ctx, int(f.c.info.TransferWriteBytes), stream.IO{Buf: p, Offset: off, Write: true, Stable: s})
-	if err == nil && s == Unstable {
-		err = f.commitIfMany(ctx)
-	}
+	n, err = f.move(ctx, int(f.c.info.TransferWriteBytes), stream.IO{Buf: p, Offset: off, Write: true, Stable: s})
 	return n, f.explain("write", off, err)
 }
 
-// pipeline moves all of an I/O in parts of size, of which up to window are under way at
-// once. It returns how many bytes were moved before the first part that failed.
-func (f *File) pipeline(ctx context.Context, size int, all stream.IO) (n int, err error) {
-	f.Prepare(&all)
-	var ops [window]*op
-	parts := (len(all.Buf) + size - 1) / size
-	starved := false // the part that was begun last waits for its turn: then no other may overtake it
-	for begun, ended := 0, 0; ended < begun || (begun < parts && err == nil); {
-		if begun < parts && begun-ended < window && err == nil && !starved {
-			o := f.c.ops.Get().(*op)
-			ops[begun%window] = o
-			from := begun * size
-			o.io = all
-			o.io.Buf, o.io.Offset = all.Buf[from:min(from+size, len(all.Buf))], all.Offset+int64(from)
-			f.begin(ctx, o)
-			starved = errors.Is(o.startErr, errNoTicket)
-			begun++
-			continue
-		}
-		o := ops[ended%window]
-		k, e := f.end(ctx, o)
-		o.io, o.call.Data, o.call.Dst, o.conn = stream.IO{}, nil, nil, nil // the buffers are the caller's
-		f.c.ops.Put(o)
-		if ended++; ended == begun {
-			starved = false
-		}
-		if err == nil {
-			n, err = n+k, e
-		}
+// move moves an I/O in parts of size and returns how many bytes were moved before the first
+// part that failed.
+func (f *File) move(ctx context.Context, size int, io stream.IO) (n int, err error) {
+	if io.Offset < 0 {
+		return 0, errOffset
 	}
-	return n, err
-}
-
-func (f *File) begin(ctx context.Context, o *op) {
-	o.moveData(f.c.data)
-	f.c.transport.begin(ctx, o)
-}
-
-// end finishes a READ or WRITE and goes on where the server moved less.
-func (f *File) end(ctx context.Context, o *op) (n int, err error) {
-	for {
-		if err := f.c.transport.await(ctx, o); err != nil {
+	f.Prepare(&io)
+	for n < len(io.Buf) {
+		part := io
+		part.Buf, part.Offset = io.Buf[n:min(n+size, len(io.Buf))], io.Offset+int64(n)
+		k, err := f.movePart(ctx, &part)
+		if n += k; err != nil {
 			return n, err
 		}
-		r := &o.results
-		if o.io.Write && r.Committed == Unstable {
-			f.remember(r.Verifier, o.io.Offset, o.io.Offset+int64(r.Count))
+	}
+	return n, nil
+}
+
+// movePart makes one READ or WRITE, which may move less than all.
+func (f *File) movePart(ctx context.Context, x *stream.IO) (int, error) {
+	o := &op{part: stream.Part{IO: x, To: len(x.Buf)}, encode: f.c.encodePart, decode: f.c.decodePart}
+	if err := f.c.transport.do(ctx, o); err != nil {
+		return 0, err
+	}
+	r := &o.results
+	if x.Write {
+		o.ch.counters.BytesWritten.Add(int64(r.Count))
+		if r.Committed == Unstable {
+			f.remember(r.Verifier, x.Offset, x.Offset+int64(r.Count))
 		}
-		n += r.Count
-		o.io.Buf, o.io.Offset = o.io.Buf[r.Count:], o.io.Offset+int64(r.Count)
-		switch {
-		case len(o.io.Buf) == 0:
-			return n, nil
-		case r.EOF:
-			return n, io.EOF
-		case r.Count == 0:
-			return n, io.ErrNoProgress
+		return r.Count, nil
+	}
+	o.ch.counters.BytesRead.Add(int64(r.Count))
+	switch {
+	case r.Count == len(x.Buf):
+		return r.Count, nil
+	case r.EOF:
+		return r.Count, io.EOF
+	case r.Count == 0:
+		return 0, io.ErrNoProgress
+	}
+	return r.Count, nil
+}
+
+func (c *Client) encodePart(o *op) (err error) {
+	if o.call.Request, err = c.data.Append(o.call.Request, &o.part); err == nil && o.part.IO.Write {
+		o.call.Request = xdr.AppendFixed(o.call.Request, o.part.IO.Buf)
+	}
+	return err
+}
+
+func (c *Client) decodePart(o *op) stream.Results {
+	d, x := xdr.NewDecoder(o.call.Results), o.part.IO
+	r := c.data.Decode(&d, &o.part)
+	if r.Err != nil || r.Next != stream.Finish {
+		return r
+	}
+	var data []byte
+	if d.Err() == nil && r.Data <= len(x.Buf) {
+		data = d.Fixed(r.Data)
+	}
+	switch {
+	case d.Err() != nil:
+		r.Err = &rpc.ProtocolError{Err: d.Err()}
+	case r.Data > len(x.Buf):
+		r.Err = &rpc.ProtocolError{Err: rpc.ErrTooMuchData}
+	case x.Write && (r.Count == 0 || r.Count > len(x.Buf)):
+		r.Err = violation("WRITE of %d bytes is answered with %d written", len(x.Buf), r.Count)
+	case x.Write && r.Committed < x.Stable:
+		r.Err = violation("WRITE asked for stability %d and got %d", x.Stable, r.Committed)
+	case !x.Write && r.Count != r.Data:
+		r.Err = violation("READ answers with %d bytes of data but counts %d", r.Data, r.Count)
+	}
+	copy(x.Buf, data)
+	return r
+}
+
+// Wrote notes an I/O of this file that a Stream has written: what is not stable is remembered
+// until Commit.
+func (f *File) Wrote(x *stream.IO) {
+	if !x.Unstable {
+		return
+	}
+	for i, v := range x.Verifiers {
+		if i == 0 || v != x.Verifiers[0] {
+			f.remember(v, x.Offset, x.Offset+int64(len(x.Buf)))
 		}
-		f.begin(ctx, o)
 	}
 }
 

@@ -61,8 +61,7 @@ func (p *protoV3) invoke(ctx context.Context, procedure uint32, args, res xdr.Co
 		}
 		return stream.Results{Err: decoded(&d, status)}
 	}}
-	p.t.begin(ctx, o)
-	err = p.t.await(ctx, o)
+	err = p.t.do(ctx, o)
 	return o.attempts, err
 }
 

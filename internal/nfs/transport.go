@@ -11,7 +11,6 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/stream"
-	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 )
 
 // ErrTimeout says that a call got no answer within Config.CallTimeout.
@@ -31,7 +30,7 @@ type transport struct {
 	// patience is the same while the server answers that state is lost or being reclaimed.
 	patience atomic.Int64 // ns
 	now      func() time.Time
-	// tickets are the parts that may be outstanding; nil does not limit them.
+	// tickets are the calls that may be outstanding; nil does not limit them.
 	tickets chan int
 	turn    atomic.Uint32 // where the search for a channel begins
 	serial  atomic.Uint32 // of requests
@@ -51,7 +50,6 @@ type op struct {
 	// part is what a READ or WRITE moves, and in any case which request this is: its ID is
 	// that of a ticket of the transport, its Serial changes with each new request.
 	part stream.Part
-	io   stream.IO
 	// encode fills in the request; decode reads the results and says what follows.
 	encode func(o *op) error
 	decode func(o *op) stream.Results
@@ -59,18 +57,11 @@ type op struct {
 	results  stream.Results
 	conn     *rpc.Conn
 	ch       *channel
-	startErr error
 	started  int64 // coarse clock when the call was made first
 	attempts int   // connections tried
 	garbage  int   // of these, ended by a violation of the protocol
-	holding  bool  // part.ID is a ticket
-	free     bool  // it needs none
-	readPart rpc.Layout
-	decoder  xdr.Decoder // here because a call through an interface would take it to the heap
+	free     bool  // it needs no ticket
 }
-
-// errNoTicket says that as many calls are outstanding as the server allows.
-var errNoTicket = errors.New("too many calls are outstanding")
 
 func newTransport(channels []*channel, timeout time.Duration, now func() time.Time) *transport {
 	t := &transport{
@@ -129,53 +120,25 @@ func (t *transport) monitor() {
 	}
 }
 
-// begin makes the call of o. It does not wait; errors come from await.
-func (t *transport) begin(ctx context.Context, o *op) {
-	o.attempts, o.garbage, o.started = 0, 0, t.clock.Load()
-	if t.tickets != nil && !o.holding && !o.free {
-		select {
-		case o.part.ID = <-t.tickets:
-			o.holding = true
-		default:
-			o.startErr = errNoTicket
-			return
-		}
-	}
-	t.start(ctx, o)
-}
-
-// start encodes o as a new request and sends it.
-func (t *transport) start(ctx context.Context, o *op) {
-	o.call.Reset()
-	o.part.Serial = t.serial.Add(1)
-	if o.startErr = o.encode(o); o.startErr == nil {
-		t.send(ctx, o)
-	}
-}
-
-// await waits until o is done and returns its error. It makes the call again as long as the
+// do makes the call of o and returns its error. It makes the call again as long as the
 // server asks for it and there is time.
-func (t *transport) await(ctx context.Context, o *op) error {
-	err := t.awaitResults(ctx, o)
-	if o.holding {
-		o.holding = false
-		t.tickets <- o.part.ID
+func (t *transport) do(ctx context.Context, o *op) error {
+	o.started = t.clock.Load()
+	if t.tickets == nil || o.free {
+		return t.repeat(ctx, o)
 	}
-	return err
+	select {
+	case o.part.ID = <-t.tickets:
+		defer func() { t.tickets <- o.part.ID }()
+		return t.repeat(ctx, o)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
-func (t *transport) awaitResults(ctx context.Context, o *op) error {
-	if errors.Is(o.startErr, errNoTicket) {
-		select {
-		case o.part.ID = <-t.tickets:
-			o.holding = true
-			t.start(ctx, o)
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
+func (t *transport) repeat(ctx context.Context, o *op) error {
+	err := t.start(ctx, o)
 	for wait := time.Duration(0); ; {
-		err := t.finish(ctx, o)
 		next := stream.Recover
 		switch {
 		case err == nil:
@@ -199,14 +162,28 @@ func (t *transport) awaitResults(ctx context.Context, o *op) error {
 			if t.clock.Load()-o.started > limit {
 				return err
 			}
-			t.send(ctx, o) // the same request on another connection
+			err = t.send(ctx, o) // the same request on another connection
 			continue
 		}
 		if t.clock.Load()-o.started+int64(wait) > limit || !sleep(ctx, wait) {
 			return err
 		}
-		t.start(ctx, o) // the server remembers its reply to the old request
+		err = t.start(ctx, o) // the server remembers its reply to the old request
 	}
+}
+
+// start encodes o as a new request and sends it.
+func (t *transport) start(ctx context.Context, o *op) error {
+	o.call.Reset()
+	o.part.Serial = t.serial.Add(1)
+	err := o.encode(o)
+	switch {
+	case err == nil:
+		return t.send(ctx, o)
+	case t.ctx.Err() != nil:
+		return rpc.ErrClosed
+	}
+	return err
 }
 
 // sleep returns false when ctx ends first. A tenth of disorder keeps many waiting calls from
@@ -225,73 +202,14 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// moveData makes o the READ or WRITE of all of o.io.Buf, encoded by p.
-func (o *op) moveData(p stream.Protocol) {
-	if o.readPart == nil { // once for each op, which is used again
-		o.encode = func(o *op) error { return o.encodeData(p) }
-		o.decode = func(o *op) stream.Results { return o.decodeData(p) }
-		o.readPart = func(start []byte) (at, data int, err error) { return o.layout(p, start) }
-	}
-	o.part.IO, o.part.From, o.part.To = &o.io, 0, len(o.io.Buf)
-}
-
-func (o *op) encodeData(p stream.Protocol) (err error) {
-	if o.call.Request, err = p.Append(o.call.Request, &o.part); err != nil {
-		return err
-	}
-	if o.io.Write {
-		o.call.Data = o.io.Buf
-	} else {
-		o.call.Dst, o.call.Layout = o.io.Buf, o.readPart
-	}
-	return nil
-}
-
-// layout is the rpc.Layout of READ results.
-func (o *op) layout(p stream.Protocol, start []byte) (at, data int, err error) {
-	o.decoder = xdr.NewDecoder(start)
-	if o.results = p.Decode(&o.decoder, &o.part); o.results.Err == nil {
-		err = o.decoder.Err() // a failure may end early
-	}
-	return o.decoder.Offset(), o.results.Data, err
-}
-
-func (o *op) decodeData(p stream.Protocol) stream.Results {
-	r := o.results
-	if o.io.Write { // else layout has decoded it, which is done once for each reply
-		o.decoder = xdr.NewDecoder(o.call.Results)
-		r = p.Decode(&o.decoder, &o.part)
-	}
-	switch {
-	case r.Err != nil || r.Next != stream.Finish:
-	case o.decoder.Err() != nil:
-		r.Err = &rpc.ProtocolError{Err: o.decoder.Err()}
-	case o.io.Write && (r.Count == 0 || r.Count > len(o.io.Buf)):
-		r.Err = violation("WRITE of %d bytes is answered with %d written", len(o.io.Buf), r.Count)
-	case o.io.Write && r.Committed < o.io.Stable:
-		r.Err = violation("WRITE asked for stability %d and got %d", o.io.Stable, r.Committed)
-	case !o.io.Write && (r.Data != o.call.Received || r.Count != r.Data):
-		r.Err = violation("READ answers with %d bytes of data but counts %d", o.call.Received, r.Count)
-	}
-	return r
-}
-
-// send makes one attempt, with its own time on the connection's watch.
-func (t *transport) send(ctx context.Context, o *op) {
-	o.attempts++
-	o.call.Since = t.clock.Load()
-	o.ch, o.conn, o.startErr = t.pick(ctx, o.started)
-	if o.startErr == nil {
-		o.startErr = o.conn.Start(&o.call)
-	}
-}
-
-// finish waits for the results of o and repeats the call as long as that can help.
-func (t *transport) finish(ctx context.Context, o *op) error {
+// send sends the request of o and waits for its results, as often as that can help. Each
+// attempt has its own time on the watch of its connection.
+func (t *transport) send(ctx context.Context, o *op) (err error) {
 	for {
-		err := o.startErr
-		if err == nil {
-			err = o.conn.Wait(ctx, &o.call)
+		o.attempts++
+		o.call.Since = t.clock.Load()
+		if o.ch, o.conn, err = t.pick(ctx, o.started); err == nil {
+			err = o.conn.Do(ctx, &o.call)
 		}
 		if err == nil {
 			return nil
@@ -300,7 +218,6 @@ func (t *transport) finish(ctx context.Context, o *op) error {
 			return err
 		}
 		o.ch.counters.Retransmits.Add(1)
-		t.send(ctx, o)
 	}
 }
 

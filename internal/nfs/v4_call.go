@@ -59,8 +59,7 @@ func (s *serverV4) call(ctx context.Context, c *callV4) (attempts int, err error
 	if c.own {
 		o.free, o.part.ID = true, controlRequests
 	}
-	s.transport.begin(ctx, o)
-	err = s.transport.await(ctx, o)
+	err = s.transport.do(ctx, o)
 	return o.attempts, err
 }
 

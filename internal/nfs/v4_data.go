@@ -122,6 +122,10 @@ func (f *fileV4) fly(p *stream.Part, begins bool) {
 	}
 }
 
+// isUnstable reports whether the metadata server has to write the data, because it is the one
+// that is asked to commit them.
+func isUnstable(io *stream.IO) bool { return io.Write && io.Stable == stream.Unstable }
+
 // Lost implements stream.Router.
 func (v *dataV4) Lost(p *stream.Part, err error) {
 	if v.lanes[p.Lane].group == 0 {
@@ -139,7 +143,7 @@ func (v *dataV4) Route(io *stream.IO, at int) (group, bytes int) {
 	f := io.State.(*fileV4) //nolint:errcheck,forcetypeassert // Prepare has put it there
 	left := len(io.Buf) - at
 	use := f.layout.use.Load()
-	if use == nil {
+	if use == nil || isUnstable(io) {
 		return 0, left
 	}
 	offset := uint64(io.Offset) + uint64(at)
@@ -187,7 +191,9 @@ func (v *dataV4) Decode(d *xdr.Decoder, p *stream.Part) (r stream.Results) {
 	case to.group > 0:
 		return f.fromDataServer(r, p, status)
 	case status == v4.OK:
-		v.layouts.count(r.Count)
+		if !isUnstable(p.IO) {
+			v.layouts.count(r.Count)
+		}
 		return r
 	}
 	r = stream.Results{Err: status}

@@ -21,7 +21,7 @@ import (
 const (
 	// layoutBytes is how much of a layout or of a device is asked for.
 	layoutBytes = 64 << 10
-	// layoutPause is how many of Config.layoutRetry pass at most between two tries.
+	// layoutPause is how many of Config.LayoutRetry pass at most between two tries.
 	layoutPause = 31
 	// layoutTimeout bounds the wait for one layout: I/O goes on through the metadata server.
 	layoutTimeout = 5 * time.Second
@@ -130,7 +130,7 @@ func newLayouts(cfg *Config, mds *serverV4, offered []uint32) *layoutsV4 {
 // keep asks again for the layouts that were lost, recalled or refused, and tells the metadata
 // server of files that have grown.
 func (l *layoutsV4) keep() {
-	tick := time.NewTicker(l.cfg.layoutRetry)
+	tick := time.NewTicker(l.cfg.LayoutRetry)
 	defer tick.Stop()
 	for {
 		select {

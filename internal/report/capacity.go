@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report/chart"
 	"github.com/nfsbench/nfsbench/internal/report/doc"
@@ -188,7 +189,7 @@ func capacityMark(b judge.BoundCapacity, of string) []chart.CapacityMark {
 
 // capacityOverlay draws the curves of two searches over each other, for the percentile of the first
 // bound of the first search.
-func capacityOverlay(a, b Side) []doc.Block {
+func capacityOverlay(a, b compare.Side) []doc.Block {
 	x, y := a.Judgement.Capacity, b.Judgement.Capacity
 	if x == nil || y == nil {
 		return nil
@@ -201,10 +202,10 @@ func capacityOverlay(a, b Side) []doc.Block {
 		percentile = "p99.9"
 	}
 	l := chart.LoadCurves{Axis: rateUnit(*x) + " offered"}
-	for _, side := range []Side{a, b} {
+	for _, side := range []compare.Side{a, b} {
 		c := side.Judgement.Capacity
-		l.Lines = append(l.Lines, loadLine(side.name()+", "+percentile, percentile, c.Curve))
-		l.Capacities = append(l.Capacities, capacityMark(c.Bounds[0], side.name()+": ")...)
+		l.Lines = append(l.Lines, loadLine(sideName(side)+", "+percentile, percentile, c.Curve))
+		l.Capacities = append(l.Capacities, capacityMark(c.Bounds[0], sideName(side)+": ")...)
 		if m := boundMark(c.Bounds[0]); len(l.Bounds) == 0 || l.Bounds[0] != m {
 			l.Bounds = append(l.Bounds, m)
 		}
@@ -220,11 +221,11 @@ func capacityOverlay(a, b Side) []doc.Block {
 }
 
 // overlayTable returns both curves as a table.
-func overlayTable(a, b Side) *doc.Table {
+func overlayTable(a, b compare.Side) *doc.Table {
 	t := &doc.Table{Columns: doc.Columns(1, 0, "Side", "Offered", "Achieved", "p50", "p99", "p99.9", "Errors")}
-	for _, side := range []Side{a, b} {
+	for _, side := range []compare.Side{a, b} {
 		for _, p := range side.Judgement.Capacity.Curve {
-			t.Row(side.name(), fmt.Sprint(p.Offered), fmt.Sprint(p.Achieved), latencyOrUnknown(p.P50Microseconds),
+			t.Row(sideName(side), fmt.Sprint(p.Offered), fmt.Sprint(p.Achieved), latencyOrUnknown(p.P50Microseconds),
 				latencyOrUnknown(p.P99Microseconds), latencyOrUnknown(p.P999Microseconds), fmt.Sprint(p.Errors))
 		}
 	}

@@ -127,10 +127,9 @@ func TestThePageOfASearchDrawsTheCurve(t *testing.T) {
 func TestAComparisonOfTwoSearchesDrawsThemOverEachOther(t *testing.T) {
 	t.Parallel()
 	a, b := searched(t, "v3", 50_000, 250), searched(t, "v41", 62_000, 280)
-	table := compare.Results(compare.Sample{Name: "v3", Points: judge.Points(a)}, compare.Sample{Name: "v41", Points: judge.Points(b)},
-		runfile.SuiteSignificance{Alpha: .05, MinimumEffect: .02})
+	table := compare.Run(compare.Request{Sides: []compare.Side{compare.NewSide("v3", a), compare.NewSide("v41", b)}, SuiteSignificance: runfile.SuiteSignificance{Alpha: .05, MinimumEffect: .02}})
 	var out bytes.Buffer
-	err := ComparisonPage(&out, Side{Result: a, Judgement: judge.Judge(a), Name: "v3"}, Side{Result: b, Judgement: judge.Judge(b), Name: "v41"},
+	err := ComparisonPage(&out, compare.NewSide("v3", a), compare.NewSide("v41", b),
 		table, PageOptions{MinimumEffect: .02})
 	if err != nil {
 		t.Fatal(err)
@@ -144,7 +143,7 @@ func TestAComparisonOfTwoSearchesDrawsThemOverEachOther(t *testing.T) {
 	golden(t, "compare-capacity.golden", out.String())
 	// A search and an ordinary load have no curve in common.
 	out.Reset()
-	if err := ComparisonPage(&out, Side{Result: a, Judgement: judge.Judge(a)}, Side{Result: result(), Judgement: judged()}, table, PageOptions{}); err != nil {
+	if err := ComparisonPage(&out, compare.Side{Result: a, Judgement: judge.Judge(a)}, compare.Side{Result: result(), Judgement: judged()}, table, PageOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(out.String(), "Latency over load") {

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/compare"
+	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report/chart"
 	"github.com/nfsbench/nfsbench/internal/report/doc"
 )
@@ -16,10 +16,13 @@ import (
 // tableDocument is the comparisons of a table for a terminal.
 func tableDocument(t compare.Table) doc.Document {
 	var d doc.Document
+	if t.Message != "" {
+		d.Terminal = append(d.Terminal, doc.Block{Text: capital(t.Message)})
+	}
 	groups := byMetric(t.Comparisons)
 	for _, lines := range groups {
 		against := cmp.Or(commonBaseline(lines), "the baseline of each")
-		title := MetricName(lines[0].Metric) + " against " + against + ", positive is better"
+		title := judge.MetricOf(lines[0].Metric).Label + " against " + against + ", positive is better"
 		d.Terminal = append(d.Terminal, doc.Block{Apart: true, Text: title}, doc.Block{Table: lineTable(lines)})
 	}
 	saturated := slices.ContainsFunc(t.Comparisons, func(l compare.Line) bool { return l.Saturated })
@@ -30,14 +33,32 @@ func tableDocument(t compare.Table) doc.Document {
 		d.Terminal = append(d.Terminal, doc.Block{
 			Apart: true,
 			Text: "CI is the confidence interval of the shift in percent of the baseline's median, P is after the correction." +
-				" ~ is no significant difference, = is one too small to matter.",
+				" ~ is no significant difference, = is one too small to matter." + noiseWords(t.Comparisons),
 		})
 	}
 	if saturated {
 		d.Terminal = append(d.Terminal, doc.Block{Text: "* was limited by the wire: of that line, not of what is compared."})
 	}
-	d.Terminal = append(d.Terminal, findingBlock(comparedFindings(t.Findings)))
+	d.Terminal = append(d.Terminal, findingBlock(t.Findings))
 	return d
+}
+
+// noiseWords says how large the noise floor is; empty where it is not known.
+func noiseWords(lines []compare.Line) string {
+	low, high := math.Inf(1), 0.0
+	for _, l := range lines {
+		if l.NoiseFloor != nil {
+			low, high = min(low, *l.NoiseFloor), max(high, *l.NoiseFloor)
+		}
+	}
+	switch {
+	case low > high:
+		return ""
+	case len(lines) == 1:
+		return fmt.Sprintf(" The noise floor is %.1f %%: less does not matter.", high*100)
+	default:
+		return fmt.Sprintf(" The noise floor of a line is %.1f to %.1f %%: less does not matter.", low*100, high*100)
+	}
 }
 
 // outcome is how an answer of a comparison is shown.
@@ -130,7 +151,7 @@ func comparisonSection(id, title string, lines []compare.Line, minimum float64) 
 	s.Add(forestFigure(id, groups, minimum))
 	for i, group := range groups {
 		t := lineTable(group)
-		t.Caption = MetricName(group[0].Metric)
+		t.Caption = judge.MetricOf(group[0].Metric).Label
 		if i < len(groups)-1 {
 			t.Note = ""
 		}
@@ -146,7 +167,7 @@ func forestFigure(id string, groups [][]compare.Line, minimum float64) doc.Block
 		for i, l := range lines[:min(len(lines), each)] {
 			row := interval(l)
 			if i == 0 {
-				row.StartGroup = MetricName(l.Metric)
+				row.StartGroup = judge.MetricOf(l.Metric).Label
 				if b := commonBaseline(lines); b != "" {
 					row.StartGroup += " against " + b
 				}
@@ -265,44 +286,35 @@ func cellsTable(cells []compare.Cell) *doc.Table {
 			interval = Figure(*c.MedianLow, c.Unit) + " to " + Figure(*c.MedianHigh, c.Unit)
 		}
 		variation := known(c.Variation, func(v float64) string { return fmt.Sprintf("%.2f", v*100) })
-		row := t.Row(name, MetricName(c.Metric), fmt.Sprint(len(c.Values)), Figure(c.Mean, c.Unit),
+		row := t.Row(name, judge.MetricOf(c.Metric).Label, fmt.Sprint(len(c.Values)), Figure(c.Mean, c.Unit),
 			Figure(c.Median, c.Unit), interval, Figure(c.Minimum, c.Unit), Figure(c.Maximum, c.Unit), variation)
 		row.Cells[1].Short = c.Metric
 	}
 	return t
 }
 
-// comparedFindings shows the findings of a table like those of a result.
-func comparedFindings(all []compare.Finding) []bench.Finding {
-	var out []bench.Finding
-	for _, f := range all {
-		out = append(out, bench.Finding{Code: f.Code, Severity: bench.Severity(f.Severity), Message: f.Message})
-	}
-	return out
-}
-
-func comparisonDocument(a, b Side, t compare.Table, o PageOptions) doc.Document {
+func comparisonDocument(a, b compare.Side, t compare.Table, o PageOptions) doc.Document {
 	d := doc.Document{
-		Kind: "comparison", Title: b.name() + " against " + a.name(),
-		Subtitle: "Baseline: " + a.name() + ". " + WhatRan(a.Result, a.Judgement),
+		Kind: "comparison", Title: sideName(b) + " against " + sideName(a),
+		Subtitle: "Baseline: " + sideName(a) + ". " + WhatRan(a.Result, a.Judgement),
 		Cards:    []doc.Card{answerCard(t.Comparisons), sideCard("Baseline", a), sideCard("Candidate", b)},
 		Notes:    notes(a.Result, b.Result),
 	}
 	findings := doc.Section{ID: "findings", Title: "Findings, and what to do"}
-	findings.Add(findingBlock(comparedFindings(t.Findings)))
+	findings.Add(findingBlock(t.Findings))
 	var repeats []doc.Section
-	for i, s := range []Side{a, b} {
+	for i, s := range []compare.Side{a, b} {
 		for _, stamp := range stamps(s.Result, s.Judgement) {
-			stamp.Text = s.name() + ": " + stamp.Text
+			stamp.Text = sideName(s) + ": " + stamp.Text
 			if !slices.Contains(d.Stamps, stamp) {
 				d.Stamps = append(d.Stamps, stamp)
 			}
 		}
 		if all := s.Judgement.Findings; len(all) > 0 {
-			findings.Add(doc.Block{Text: "Of " + s.name() + ":"}, findingBlock(all))
+			findings.Add(doc.Block{Text: "Of " + sideName(s) + ":"}, findingBlock(all))
 		}
 		r := repeatSection(s.Result, PageOptions{})
-		r.ID, r.Title = fmt.Sprintf("repeat-%d", i), "Run "+s.name()+" again"
+		r.ID, r.Title = fmt.Sprintf("repeat-%d", i), "Run "+sideName(s)+" again"
 		repeats = append(repeats, r)
 	}
 	if o.Reproduce != "" {
@@ -316,13 +328,13 @@ func comparisonDocument(a, b Side, t compare.Table, o PageOptions) doc.Document 
 	return d
 }
 
-func (s Side) name() string { return cmp.Or(s.Name, nameOf(s.Result), "unnamed") }
+func sideName(s compare.Side) string { return cmp.Or(s.Name, nameOf(s.Result), "unnamed") }
 
 // sideCard is verdict and validity of one side.
-func sideCard(label string, s Side) doc.Card {
+func sideCard(label string, s compare.Side) doc.Card {
 	v, ok := verdictCard(s.Judgement), validityCard(s.Judgement)
 	c := doc.Card{
-		Label: label, Word: ok.Word, Text: s.name(), Tone: ok.Tone,
+		Label: label, Word: ok.Word, Text: sideName(s), Tone: ok.Tone,
 		List: []doc.Chip{{Text: "verdict: " + v.Word, Tone: v.Tone}},
 	}
 	if t, ok := capacityTile(s.Judgement.Capacity); ok {
@@ -333,83 +345,47 @@ func sideCard(label string, s Side) doc.Card {
 	return c
 }
 
-// besideSection holds what ran on what of both sides side by side, and marks what
-// differs: a comparison of two things that differ in several ways proves nothing about one of them.
-func besideSection(a, b Side) doc.Section {
+// besideSection holds what differs between both sides: a comparison of two things that differ in several
+// ways proves nothing about one of them.
+func besideSection(a, b compare.Side) doc.Section {
 	s := doc.Section{ID: "sides", Title: "What differs between the two"}
-	t := &doc.Table{Columns: doc.Columns(4, 0, "", a.name(), b.name(), "")}
-	same := 0
-	left, right := sideFacts(a), sideFacts(b)
-	text := func(all []doc.Fact, label string) string {
-		if i := slices.IndexFunc(all, func(f doc.Fact) bool { return f.Label == label }); i >= 0 {
-			return all[i].Text
-		}
-		return doc.Unknown
-	}
-	var labels []string
-	for _, f := range slices.Concat(left, right) {
-		if !slices.Contains(labels, f.Label) {
-			labels = append(labels, f.Label)
-		}
-	}
-	for _, l := range labels {
-		if x, y := text(left, l), text(right, l); x == y {
-			same++
-		} else {
-			t.Row(l, x, y, "differs")
-		}
+	t := &doc.Table{Columns: doc.Columns(4, 0, "", "Condition", sideName(a), sideName(b))}
+	for _, d := range compare.Differences(a.Result, b.Result) {
+		t.Row(d.Group, d.Field, d.A, d.B)
 	}
 	if len(t.Rows) == 0 {
 		s.Add(doc.Block{Text: "Nothing that was recorded."})
 		return s
 	}
-	t.Note = fmt.Sprintf("%d other facts are the same on both sides.", same)
 	s.Add(doc.Block{Table: t})
 	return s
 }
 
-// sideFacts are those by which two runs can differ, without names and times.
-func sideFacts(s Side) []doc.Fact {
-	out := slices.DeleteFunc(whatFacts(s.Result, s.Judgement), func(f doc.Fact) bool {
-		return f.In == doc.TextOnly || slices.Contains([]string{"When", "Cost", "Clients"}, f.Label)
-	})
-	p := s.Result.Plan
-	out = append(out, doc.Fact{Label: "Load", Text: strings.ReplaceAll(WhatRan(s.Result, s.Judgement), "\u00a0", " ")},
-		doc.Fact{Label: "Number of clients", Text: fmt.Sprint(p.Clients)},
-		doc.Fact{Label: "Plan, SHA-256", Text: planHash(p)[:16]}, doc.Fact{Label: "Seed", Text: fmt.Sprint(p.Seed)})
-	for _, f := range repeatFacts(s.Result) {
-		if f.Label == "Kernel" || f.Label == "nfsbench" || strings.HasPrefix(f.Label, "Mount") {
-			out = append(out, f)
-		}
-	}
-	return out
-}
-
 // overlaySection draws both sides over each other: latency over load of two searches, latencies by percentile, and
 // throughput over time on one axis.
-func overlaySection(a, b Side) doc.Section {
+func overlaySection(a, b compare.Side) doc.Section {
 	s := doc.Section{ID: "both", Title: "Both in one picture", Blocks: capacityOverlay(a, b)}
 	if len(s.Blocks) > 0 {
 		return s // two searches reach different loads by different levels
 	}
 	curves := make([]chart.Line, 0, 2)
-	for _, side := range []Side{a, b} {
+	for _, side := range []compare.Side{a, b} {
 		if side.Judgement.Summary == nil {
 			continue
 		}
 		if all := spreads(side.Result, *side.Judgement.Summary); len(all) > 0 && !all[0].latency.Bucketed {
-			curves = append(curves, all[0].curve(side.name()+", "+all[0].name))
+			curves = append(curves, all[0].curve(sideName(side)+", "+all[0].name))
 		}
 	}
 	if len(curves) == 2 {
 		s.Add(percentileFigure("Latency by percentile of both sides", curves, "The lower line is the faster one."))
 	}
 	var t chart.Timeline
-	for _, side := range []Side{a, b} {
+	for _, side := range []compare.Side{a, b} {
 		if c := courseOf(side.Result); len(c.slots) > 1 {
 			t.To = max(t.To, c.end())
 			t.Panels = append(t.Panels, chart.Panel{
-				Title: side.name() + ": throughput, MB/s", Unit: "MB/s", Height: 110,
+				Title: sideName(side) + ": throughput, MB/s", Unit: "MB/s", Height: 110,
 				Lines: []chart.Line{c.line("both directions",
 					func(s slot) float64 { return (s.read.bytes + s.write.bytes) / c.interval / 1e6 })},
 			})

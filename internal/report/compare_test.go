@@ -6,7 +6,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/compare"
+	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/experiments"
 )
@@ -34,8 +36,8 @@ func tables() map[string]compare.Table {
 	same.Outcome, same.Cell, small.Outcome, small.Cell = compare.NoDifference, "same", compare.Negligible, "small"
 	variation := .0123
 	return map[string]compare.Table{
-		"impact":   compare.Run(experiments.ImpactRun()),
-		"outcomes": {Comparisons: []compare.Line{line, same, small, short}, Findings: []compare.Finding{{Code: "TooFewRepetitions", Severity: "Warning", Message: "Make more."}}},
+		"impact":   compare.Run(compare.Request{Run: new(experiments.ImpactRun())}),
+		"outcomes": {Comparisons: []compare.Line{line, same, small, short}, Findings: []bench.Finding{{Code: "TooFewRepetitions", Severity: "Warning", Message: "Make more."}}},
 		"cells":    {Cells: []compare.Cell{{Cell: "nfs", Metric: runfile.MetricIOPS, Unit: "1/s", Values: []float64{1, 2}, Mean: 1.5, Median: 1, Minimum: 1, Maximum: 2, Variation: &variation, Saturated: true}}},
 		"nothing":  {},
 	}
@@ -85,7 +87,7 @@ func TestAComparisonCannotDriveTheTerminal(t *testing.T) {
 		l := &table.Comparisons[i]
 		l.Cell, l.Baseline, l.Step, l.Metric, l.Unit = evil, strings.Repeat(evil, i+1), evil, evil, evil
 	}
-	table.Findings = []compare.Finding{{Code: evil, Severity: evil, Message: evil}}
+	table.Findings = []bench.Finding{{Code: judge.Code(evil), Severity: bench.Severity(evil), Message: evil}}
 	for _, width := range []int{60, 120} {
 		if text := compared(t, table, Options{Width: width}); strings.ContainsAny(text, "\x1b\x07\r\u009b") {
 			t.Errorf("control characters came through:\n%q", text)

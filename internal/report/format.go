@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/nfsbench/nfsbench/internal/compare"
+	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report/doc"
-	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // Rate writes bytes per second as megabytes of 10^6 per second.
@@ -128,33 +128,20 @@ func firstLines(lines []string) string {
 	return strings.Join(lines, "\n")
 }
 
-// MetricName is a metric in words.
-func MetricName(metric string) string {
-	return cmp.Or(map[string]string{
-		runfile.MetricThroughput:     "Throughput",
-		runfile.MetricIOPS:           "IOPS",
-		runfile.MetricMeanLatency:    "Mean latency",
-		runfile.MetricP50Latency:     "Latency, median",
-		runfile.MetricP95Latency:     "Latency, 95th percentile",
-		runfile.MetricP99Latency:     "Latency, 99th percentile",
-		runfile.MetricStorageLatency: "Latency of the storage",
-		runfile.MetricClientCPU:      "Client CPU for each MiB",
-		runfile.MetricCapacity:       "Capacity, operations/s",
-	}[metric], metric)
-}
-
-// Figure writes a value of a metric in the unit that fits it. unit is the result of runfile.SuiteMetricUnit.
+// Figure writes a value of a metric in the unit that fits it. unit is that of the metric.
 func Figure(v float64, unit string) string {
 	if math.IsNaN(v) || math.Abs(v) > 1e15 {
 		return doc.Unknown
 	}
 	switch unit {
-	case "B/s":
+	case judge.UnitBytes:
 		return Rate(int64(math.Round(v))) + " MB/s"
-	case "us":
+	case judge.UnitTime:
 		return duration(v)
-	case "us/MiB":
+	case judge.UnitCost:
 		return duration(v) + "/MiB"
+	case judge.UnitPermille:
+		return fmt.Sprintf("%.1f %%", v/10)
 	default:
 		return fmt.Sprintf("%.0f", v)
 	}

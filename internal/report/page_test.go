@@ -216,10 +216,10 @@ func TestNamesInFilesAreText(t *testing.T) {
 		benchmark(t, r, PageOptions{Version: evil, Reproduce: evil}).has(t, evil)
 	}
 	benchmark(t, native, PageOptions{}).has(t, "NFS servers (as V$DNFS_SERVERS of Oracle)", "Trunking", "Owner", "Scope")
-	side := Side{Result: hostile(evil), Judgement: judge.Judge(hostile(evil)), Name: evil}
+	side := compare.Side{Result: hostile(evil), Judgement: judge.Judge(hostile(evil)), Name: evil}
 	var b bytes.Buffer
 	line := compare.Line{Cell: evil, Baseline: evil, Step: evil, Metric: evil, Unit: evil, Outcome: evil}
-	table := compare.Table{Comparisons: []compare.Line{line}, Cells: []compare.Cell{{Cell: evil, Step: evil, Metric: evil}}, Findings: []compare.Finding{{Code: evil, Severity: evil, Message: evil}}}
+	table := compare.Table{Comparisons: []compare.Line{line}, Cells: []compare.Cell{{Cell: evil, Step: evil, Metric: evil}}, Findings: []bench.Finding{{Code: judge.Code(evil), Severity: bench.Severity(evil), Message: evil}}}
 	if err := ComparisonPage(&b, side, side, table, PageOptions{Reproduce: evil}); err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +231,7 @@ func TestNamesInFilesAreText(t *testing.T) {
 	for i := range run.Results {
 		run.Results[i].Cell, run.Results[i].Phase, run.Results[i].Reason, run.Results[i].Findings = evil, evil, evil, []string{evil}
 	}
-	if err := SuitePage(&b, run, table, &compare.Regression{Baseline: evil, Run: evil, Message: evil, Changes: []compare.Line{line}}, PageOptions{}); err != nil {
+	if err := SuitePage(&b, run, table, &compare.Table{Baseline: evil, Run: evil, Message: evil, Comparisons: []compare.Line{line}}, PageOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	read(t, b.String())
@@ -253,7 +253,7 @@ func TestAResultWithNothingInItHasAPageToo(t *testing.T) {
 	}
 	read(t, b.String()).has(t, "Under way")
 	b.Reset()
-	if err := ComparisonPage(&b, Side{}, Side{}, compare.Table{}, PageOptions{}); err != nil {
+	if err := ComparisonPage(&b, compare.Side{}, compare.Side{}, compare.Table{}, PageOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	read(t, b.String()).has(t, "Nothing was compared")

@@ -29,13 +29,6 @@ type PageOptions struct {
 	MinimumEffect float64
 }
 
-// Side is one of the two results of a comparison.
-type Side struct {
-	Result    runfile.Result
-	Judgement judge.Judgement
-	Name      string // for people, such as the name of its file
-}
-
 // Text writes a judged result for a terminal. It returns the first error of w.
 func Text(w io.Writer, r runfile.Result, j judge.Judgement, o Options) error {
 	return doc.Text(w, benchmarkDocument(r, j, PageOptions{}), o)
@@ -57,13 +50,13 @@ func BenchmarkPage(w io.Writer, r runfile.Result, j judge.Judgement, o PageOptio
 
 // SuitePage writes the page of a suite's run. g is nil where there is no accepted
 // run to compare it with. It returns the first error of w.
-func SuitePage(w io.Writer, run runfile.SuiteRun, t compare.Table, g *compare.Regression, o PageOptions) error {
+func SuitePage(w io.Writer, run runfile.SuiteRun, t compare.Table, g *compare.Table, o PageOptions) error {
 	return page(w, suiteDocument(run, t, g, o), o)
 }
 
 // ComparisonPage writes the page of two results side by side; a is the baseline. It
 // returns the first error of w.
-func ComparisonPage(w io.Writer, a, b Side, t compare.Table, o PageOptions) error {
+func ComparisonPage(w io.Writer, a, b compare.Side, t compare.Table, o PageOptions) error {
 	return page(w, comparisonDocument(a, b, t, o), o)
 }
 

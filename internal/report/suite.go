@@ -13,13 +13,14 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/compare"
+	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report/chart"
 	"github.com/nfsbench/nfsbench/internal/report/doc"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
-func suiteDocument(run runfile.SuiteRun, t compare.Table, g *compare.Regression, o PageOptions) doc.Document {
+func suiteDocument(run runfile.SuiteRun, t compare.Table, g *compare.Table, o PageOptions) doc.Document {
 	d := doc.Document{
 		Kind: "suite report", Title: strings.TrimPrefix(run.Namespace+"/"+run.Suite, "/"), Subtitle: "Run " + run.Run,
 		Facts: suiteFacts(run),
@@ -39,7 +40,7 @@ func suiteDocument(run runfile.SuiteRun, t compare.Table, g *compare.Regression,
 		d.Cards = append(d.Cards, answerCard(t.Comparisons))
 	}
 	d.Cards = append(d.Cards, runCard(run))
-	found := comparedFindings(t.Findings)
+	found := t.Findings
 	if len(d.Cards) < 3 {
 		d.Cards = append(d.Cards, findingsCard(found))
 	}
@@ -55,8 +56,8 @@ func suiteDocument(run runfile.SuiteRun, t compare.Table, g *compare.Regression,
 }
 
 // regressionCard is the answer to the question that a schedule asks.
-func regressionCard(g compare.Regression) doc.Card {
-	_, chips := tallyOf(g.Changes)
+func regressionCard(g compare.Table) doc.Card {
+	_, chips := tallyOf(g.Changes())
 	c := doc.Card{
 		Label: "Regression", Word: "Not regressed", Text: "Against the accepted run " + g.Baseline + ".",
 		Tone: doc.Good, List: chips,
@@ -105,7 +106,7 @@ func runCard(run runfile.SuiteRun) doc.Card {
 
 func suiteFacts(run runfile.SuiteRun) []doc.Fact {
 	var out []doc.Fact
-	order, axes := axesOf(run)
+	order, axes := run.Axes()
 	for _, a := range order {
 		out = append(out, doc.Fact{Label: a, Text: joined(axes[a])})
 	}
@@ -117,7 +118,7 @@ func suiteFacts(run runfile.SuiteRun) []doc.Fact {
 	if c := s.Compare; c != nil {
 		var metrics, baseline []string
 		for _, m := range c.Metrics {
-			metrics = append(metrics, MetricName(m))
+			metrics = append(metrics, judge.MetricOf(m).Label)
 		}
 		for _, k := range slices.Sorted(maps.Keys(c.Baseline)) {
 			baseline = append(baseline, k+" = "+c.Baseline[k])
@@ -133,29 +134,13 @@ func suiteFacts(run runfile.SuiteRun) []doc.Fact {
 	return append(out, doc.Fact{Label: "When", Text: when})
 }
 
-// axesOf are the axes of a suite with their values, both in the order of its cells.
-func axesOf(run runfile.SuiteRun) (order []string, values map[string][]string) {
-	values = map[string][]string{}
-	for _, c := range run.Cells {
-		for _, v := range c.Values {
-			if values[v.Axis] == nil {
-				order = append(order, v.Axis)
-			}
-			if !slices.Contains(values[v.Axis], v.Value) {
-				values[v.Axis] = append(values[v.Axis], v.Value)
-			}
-		}
-	}
-	return order, values
-}
-
 // regressionSection compares with the accepted run.
-func regressionSection(run runfile.SuiteRun, g compare.Regression) doc.Section {
+func regressionSection(run runfile.SuiteRun, g compare.Table) doc.Section {
 	minimum := 0.0
 	if r := run.Settings.Regression; r != nil {
 		minimum = r.MinimumEffect
 	}
-	s := comparisonSection("regression", "Against the accepted run", g.Changes, minimum)
+	s := comparisonSection("regression", "Against the accepted run", g.Changes(), minimum)
 	s.Lead = capital(g.Message)
 	floor := "The noise floor is not known: there are too few runs before this one."
 	if v := g.NoiseFloor; v != nil {
@@ -166,7 +151,7 @@ func regressionSection(run runfile.SuiteRun, g compare.Regression) doc.Section {
 		{Label: "This run", Text: g.Run},
 		{Label: "Noise floor", Text: floor},
 	}}}, s.Blocks...)
-	s.Add(findingBlock(comparedFindings(g.Findings)))
+	s.Add(findingBlock(g.Findings))
 	return s
 }
 
@@ -220,7 +205,7 @@ func orderMetrics(run runfile.SuiteRun) []string {
 	if c := run.Settings.Compare; c != nil && len(c.Metrics) > 0 {
 		return c.Metrics[:min(len(c.Metrics), 2)]
 	}
-	return []string{runfile.MetricThroughput, runfile.MetricMeanLatency}
+	return compare.Metrics[string](nil)
 }
 
 // orderSection shows whether the numbers drifted while the suite ran.
@@ -235,7 +220,7 @@ func orderSection(run runfile.SuiteRun) doc.Section {
 		if len(o.Points) < 3 {
 			continue
 		}
-		title := MetricName(metric) + ": distance from the median of the cell, %"
+		title := judge.MetricOf(metric).Label + ": distance from the median of the cell, %"
 		s.Add(doc.Block{Figure: &doc.Figure{
 			ID: fmt.Sprintf("order-%d", i), Title: title, Draw: func(f chart.Frame) string { return o.SVG(f, title) },
 			Description: fmt.Sprintf("%d values by their position.", len(o.Points)),
@@ -270,7 +255,7 @@ func orderOf(run runfile.SuiteRun, metric string) chart.Order {
 		o.Points = append(o.Points, chart.OrderPoint{
 			Position: float64(r.Position), Group: max(slices.Index(o.Groups, r.Cell), 0), Percent: (v/m - 1) * 100,
 			Text: fmt.Sprintf("%d: %s, repetition %d: %s (%+.1f %%)", r.Position, key, r.Repetition,
-				Figure(v, runfile.SuiteMetricUnit(metric)), (v/m-1)*100),
+				Figure(v, judge.MetricOf(metric).Unit), (v/m-1)*100),
 		})
 	})
 	return o
@@ -302,16 +287,19 @@ func curveSection(run runfile.SuiteRun, t compare.Table) doc.Section {
 
 // curvePanel is one line for each group of cells.
 func curvePanel(t compare.Table, metric string, levels int, place func(compare.Cell) (string, int)) chart.Panel {
+	m := judge.MetricOf(metric)
 	unit, by := "MB/s", 1e6
-	switch runfile.SuiteMetricUnit(metric) {
-	case "us":
+	switch m.Unit {
+	case judge.UnitTime:
 		unit, by = "ms", 1e3
-	case "us/MiB":
+	case judge.UnitCost:
 		unit, by = "ms/MiB", 1e3
-	case "1/s":
-		unit, by = "1/s", 1
+	case judge.UnitPermille:
+		unit, by = "%", 10
+	case judge.UnitRate:
+		unit, by = m.Unit, 1
 	}
-	p := chart.Panel{Title: MetricName(metric) + ", " + unit, Unit: unit}
+	p := chart.Panel{Title: m.Label + ", " + unit, Unit: unit}
 	for _, c := range t.Cells {
 		name, at := place(c)
 		if c.Metric != metric || at < 0 {
@@ -369,7 +357,7 @@ func levelsOf(run runfile.SuiteRun, t compare.Table) (levels []string, axis stri
 
 // numberAxis is the axis whose values are all numbers, at least three of them.
 func numberAxis(run runfile.SuiteRun) (string, []string) {
-	order, values := axesOf(run)
+	order, values := run.Axes()
 	for _, a := range order {
 		numbers := !slices.ContainsFunc(values[a],
 			func(v string) bool { _, err := strconv.ParseFloat(v, 64); return err != nil })

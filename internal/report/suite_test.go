@@ -18,10 +18,10 @@ import (
 	"github.com/nfsbench/nfsbench/test/simulation"
 )
 
-func suite(t *testing.T, run runfile.SuiteRun, g *compare.Regression) shownPage {
+func suite(t *testing.T, run runfile.SuiteRun, g *compare.Table) shownPage {
 	t.Helper()
 	var b bytes.Buffer
-	if err := SuitePage(&b, run, compare.Run(run), g, PageOptions{Reproduce: "kind: NFSBenchmarkSuite"}); err != nil {
+	if err := SuitePage(&b, run, compare.Run(compare.Request{Run: &run}), g, PageOptions{Reproduce: "kind: NFSBenchmarkSuite"}); err != nil {
 		t.Fatal(err)
 	}
 	return read(t, b.String())
@@ -44,7 +44,7 @@ func TestAScheduledSuiteSaysFirstWhetherItRegressed(t *testing.T) {
 		want   string
 	}{{.07, "Regression Regressed"}, {0, "Regression Not regressed"}} {
 		run := simulation.Suite("b", 2, c.slower)
-		g := compare.Regress(run, accepted, []runfile.SuiteRun{simulation.Suite("c", 3, 0), simulation.Suite("d", 4, 0), accepted}, run.Settings.Compare.SuiteSignificance)
+		g := compare.Run(compare.Request{Run: &run, Accepted: &accepted, History: []runfile.SuiteRun{simulation.Suite("c", 3, 0), simulation.Suite("d", 4, 0), accepted}, SuiteSignificance: run.Settings.Compare.SuiteSignificance})
 		d := suite(t, run, &g)
 		d.inOrder(t, "SIMULATED", c.want, "Comparison Better", "Run Succeeded", "Against the accepted run", "Noise floor")
 	}
@@ -86,15 +86,15 @@ func TestAComparisonNamesWhatDiffers(t *testing.T) {
 	t.Parallel()
 	a, b := simulation.Hour(t, "same", 7, 0), simulation.Hour(t, "same", 8, .1)
 	b.Plan.Engine.MountOptions = []string{"nconnect=8"}
-	table := compare.Results(compare.Sample{Name: "before", Points: judge.Points(a)}, compare.Sample{Name: "after", Points: judge.Points(b)}, runfile.SuiteSignificance{Alpha: .05})
+	table := compare.Run(compare.Request{Sides: []compare.Side{compare.NewSide("before", a), compare.NewSide("after", b)}, SuiteSignificance: runfile.SuiteSignificance{Alpha: .05}})
 	var w bytes.Buffer
-	if err := ComparisonPage(&w, Side{a, judge.Judge(a), "before"}, Side{b, judge.Judge(b), "after"}, table, PageOptions{MinimumEffect: .02}); err != nil {
+	if err := ComparisonPage(&w, compare.NewSide("before", a), compare.NewSide("after", b), table, PageOptions{MinimumEffect: .02}); err != nil {
 		t.Fatal(err)
 	}
 	d := read(t, w.String())
 	d.inOrder(t, "after against before", "Comparison Unknown", "Baseline Suspect", "Candidate Suspect", "The difference", "too small to matter", "What differs between the two",
-		"Seed 7 8 differs", "Mount options asked - nconnect=8 differs", "Both in one picture", "before, read", "after, read", "Run before again", "Run after again")
-	if strings.Contains(d.text, "Protocol Verified") {
+		"protocol mountOptions absent [\"nconnect=8\"]", "Both in one picture", "before, read", "after, read", "Run before again", "Run after again")
+	if strings.Contains(d.text, "protocol nfsVersion") {
 		t.Error("what is the same on both sides stands among what differs")
 	}
 }

@@ -1,6 +1,9 @@
 package runfile
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // SuiteRunVersion is the version that every record of a suite's run names.
 const SuiteRunVersion = "nfsbench.io/suite-run/v1"
@@ -101,7 +104,7 @@ type SuitePoints struct {
 // SuitePoint holds the numbers of one benchmark, or of one step of it.
 type SuitePoint struct {
 	Step string `json:"step,omitempty"` // for example Users=8
-	// Metrics by their name in the API, in the unit of SuiteMetricUnit. What is
+	// Metrics by their name in the API, in the unit of the judge. What is
 	// not known is absent.
 	Metrics map[string]float64 `json:"metrics"`
 	// Intervals contain a metric with 95 % confidence, for metrics with an interval from one run.
@@ -116,35 +119,36 @@ type SuiteInterval struct {
 	High float64 `json:"high"`
 }
 
-// The metrics of a SuitePoint; the API's names.
-const (
-	MetricThroughput     = "Throughput"
-	MetricIOPS           = "IOPS"
-	MetricMeanLatency    = "MeanLatency"
-	MetricP50Latency     = "P50Latency"
-	MetricP95Latency     = "P95Latency"
-	MetricP99Latency     = "P99Latency"
-	MetricStorageLatency = "StorageLatency"
-	MetricClientCPU      = "ClientCPU"
-	// MetricCapacity is the highest rate within the first bound of a search for capacity.
-	MetricCapacity = "Capacity"
-)
-
-// SuiteMetricUnit is the unit of a metric: B/s, 1/s, us, or us/MiB.
-func SuiteMetricUnit(metric string) string {
-	switch metric {
-	case MetricThroughput:
-		return "B/s"
-	case MetricIOPS, MetricCapacity:
-		return "1/s"
-	case MetricClientCPU:
-		return "us/MiB"
-	default:
-		return "us"
+// Axes are the axes of a suite with their values, both in the order of its cells.
+func (r SuiteRun) Axes() (order []string, values map[string][]string) {
+	values = map[string][]string{}
+	for _, c := range r.Cells {
+		for _, v := range c.Values {
+			if values[v.Axis] == nil {
+				order = append(order, v.Axis)
+			}
+			if !slices.Contains(values[v.Axis], v.Value) {
+				values[v.Axis] = append(values[v.Axis], v.Value)
+			}
+		}
 	}
+	return order, values
 }
 
-// SuiteMetricHigherIsBetter says which way a metric is good.
-func SuiteMetricHigherIsBetter(metric string) bool {
-	return metric == MetricThroughput || metric == MetricIOPS || metric == MetricCapacity
-}
+// The metrics of a SuitePoint; the API's names. The judge knows more of them.
+const (
+	MetricThroughput         = "Throughput"
+	MetricIOPS               = "IOPS"
+	MetricCapacity           = "Capacity" // highest rate within the first bound of a search for capacity
+	MetricMeanLatency        = "MeanLatency"
+	MetricP50Latency         = "P50Latency"
+	MetricP95Latency         = "P95Latency"
+	MetricP99Latency         = "P99Latency"
+	MetricP999Latency        = "P999Latency"
+	MetricMaxLatency         = "MaxLatency"
+	MetricOpenLoopP99Latency = "OpenLoopP99Latency"
+	MetricStorageLatency     = "StorageLatency"
+	MetricWire               = "Wire"
+	MetricClientCPU          = "ClientCPU"     // busy share of the busiest client
+	MetricClientCPUTime      = "ClientCPUTime" // for each MiB
+)

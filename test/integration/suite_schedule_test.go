@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/gen"
 )
 
@@ -65,7 +66,7 @@ func reaching(speed *int64) func(*v1alpha1.NFSBenchmark) suiteEnding {
 
 func oneCell(s *v1alpha1.NFSBenchmarkSuite) {
 	s.Spec.Axes, s.Spec.Compare, s.Spec.Repetitions = nil, nil, 4
-	s.Spec.Regression = &v1alpha1.Regression{Significance: v1alpha1.Significance{Metrics: []v1alpha1.Metric{v1alpha1.MetricThroughput}}}
+	s.Spec.Regression = &v1alpha1.Regression{Significance: v1alpha1.Significance{Metrics: []v1alpha1.Metric{runfile.MetricThroughput}}}
 }
 
 func TestAScheduleKeepsItsHistoryAndFindsARegression(t *testing.T) {

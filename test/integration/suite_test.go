@@ -73,8 +73,8 @@ func TestASuiteRunsOnceAndAnswersItsQuestion(t *testing.T) {
 	}
 	w.says(s, "of 8 benchmarks finished")
 	s = w.phase(v1alpha1.SuiteSucceeded)
-	w.says(s, "1 are better", "high", "Throughput", "p = 0.029")
-	if c := s.Status.Comparisons; len(c) != 1 || c[0].Outcome != v1alpha1.OutcomeBetter || c[0].ImpactPercent < "49.00" || c[0].P != "0.028571" {
+	w.says(s, "% better than low in Throughput", "high", "p = 0.029")
+	if c := s.Status.Comparisons; len(c) != 1 || c[0].Outcome != v1alpha1.OutcomeBetter || c[0].ImpactBasisPoints < 4900 || c[0].P != "0.028571" {
 		t.Errorf("comparisons: %+v", c)
 	}
 	if r := s.Status.Run; r.Percent != 100 || r.Succeeded != 8 || r.CompletionTime == nil || s.Status.Verdict != v1alpha1.SuiteNotEvaluated {
@@ -257,7 +257,7 @@ func TestADeletedWorkflowFailsTheSuiteAndItsResultsStay(t *testing.T) {
 	if n := len(w.benchmarks()); s.Status.Run.Succeeded != 8 || n > 3 {
 		t.Errorf("%d more benchmarks, %+v", n, s.Status.Run)
 	}
-	table := compare.Run(w.record(s.Status.Run.Name))
+	table := compare.Run(compare.Request{Run: new(w.record(s.Status.Run.Name))})
 	if c := s.Status.Comparisons; len(c) != 1 || len(table.Comparisons[0].Impacts) != 4 || c[0].Outcome != v1alpha1.OutcomeBetter {
 		t.Errorf("comparisons: %+v", c)
 	}

@@ -28,6 +28,8 @@ type Memory struct {
 	// LoseWrite, when set, says which writes are acknowledged and forgotten.
 	// Set it before use.
 	LoseWrite func(name string, off int64) bool
+	// LaneCount is how many lanes a stream has at most; 0 = one for each slot.
+	LaneCount int
 
 	mu   sync.Mutex
 	dirs map[string]map[string]*content

@@ -1,6 +1,7 @@
 package targettest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -11,23 +12,15 @@ import (
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 )
 
-// MemoryStreams is a Memory that keeps many I/Os outstanding by itself.
-type MemoryStreams struct {
-	*Memory
-	Now func() time.Time
-	// LaneCount is how many lanes a stream has, at least 1, at most its slots.
-	LaneCount int
-}
-
-// NewStream implements target.Streamer.
-func (t MemoryStreams) NewStream(ctx context.Context, opt target.StreamOptions) (target.Stream, error) {
+// NewStream implements target.Target.
+func (t *Memory) NewStream(ctx context.Context, opt target.StreamOptions) (target.Stream, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
 	if opt.Slots < 1 || opt.BlockBytes < 1 {
 		return nil, fmt.Errorf("a stream of %d slots of %d bytes: both must be positive", opt.Slots, opt.BlockBytes)
 	}
-	s := &stream{now: t.Now, slots: make([]slot, opt.Slots), lanes: make([]lane, min(max(t.LaneCount, 1), opt.Slots))}
+	s := &stream{slots: make([]slot, opt.Slots), lanes: make([]lane, min(cmp.Or(t.LaneCount, opt.Slots), opt.Slots))}
 	for i := range s.slots {
 		l := &s.lanes[i%len(s.lanes)]
 		s.slots[i].io.Slot, s.slots[i].io.Lane = i, i%len(s.lanes)
@@ -41,7 +34,6 @@ func (t MemoryStreams) NewStream(ctx context.Context, opt target.StreamOptions) 
 }
 
 type stream struct {
-	now   func() time.Time
 	slots []slot
 	lanes []lane
 }
@@ -117,7 +109,7 @@ func (s *stream) ask(ctx context.Context, l *lane, d target.Driver, o *slot) {
 		return
 	}
 	defer l.push(o)
-	o.at, o.never, o.io.Err = s.now(), false, nil
+	o.at, o.never, o.io.Err = time.Now(), false, nil
 	if o.io.Wait > 0 {
 		o.at = o.at.Add(o.io.Wait)
 		return
@@ -152,7 +144,7 @@ func (s *stream) await(ctx context.Context, timer *time.Timer, o *slot) bool {
 	if o.never {
 		due = nil
 	} else {
-		d := o.at.Sub(s.now())
+		d := time.Until(o.at)
 		if d <= 0 {
 			return true
 		}

@@ -11,15 +11,9 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	targettest.Run(t, func(testing.TB) target.Target { return &targettest.Memory{} })
-}
-
-func TestConformanceOfStreams(t *testing.T) {
-	for name, lanes := range map[string]int{"one lane": 1, "three lanes": 3} {
+	for name, lanes := range map[string]int{"a lane for each slot": 0, "one lane": 1, "three lanes": 3} {
 		t.Run(name, func(t *testing.T) {
-			targettest.Run(t, func(testing.TB) target.Target {
-				return targettest.MemoryStreams{Memory: &targettest.Memory{}, Now: time.Now, LaneCount: lanes}
-			})
+			targettest.Run(t, func(testing.TB) target.Target { return &targettest.Memory{LaneCount: lanes} })
 		})
 	}
 }
@@ -48,12 +42,12 @@ func TestAStreamTakesAsLongAsItIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		boom := errors.New("boom")
 		fail := false
-		tgt := targettest.MemoryStreams{Now: time.Now, LaneCount: 1, Memory: &targettest.Memory{Delay: 10 * time.Millisecond, BeforeIO: func(string, string, int64) error {
+		tgt := &targettest.Memory{LaneCount: 1, Delay: 10 * time.Millisecond, BeforeIO: func(string, string, int64) error {
 			if fail {
 				return boom
 			}
 			return nil
-		}}}
+		}}
 		dir, err := tgt.Directory(t.Context(), "d", true)
 		if err != nil {
 			t.Fatal(err)

@@ -16,16 +16,13 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// runStreams checks the contract of streams on targets that have them. Parts
+// runStreams checks the contract of streams. Parts
 // that a target cannot have are left out, not skipped: nothing can make them run.
 func runStreams(t *testing.T, open func(testing.TB) target.Target) {
 	t.Helper()
 	probe := open(t)
 	t.Cleanup(func() { _ = probe.Close() })
-	if _, ok := probe.(target.Streamer); !ok {
-		return
-	}
-	checks := map[string]func(*testing.T, target.Target, target.Streamer){
+	checks := map[string]func(*testing.T, target.Target){
 		"every slot is used":                           everySlotIsUsed,
 		"a thousand slots are served":                  manySlots,
 		"every read gets the data of its place":        readsGetTheirPlace,
@@ -48,7 +45,7 @@ func runStreams(t *testing.T, open func(testing.TB) target.Target) {
 			t.Cleanup(func() { _ = tgt.Close() })
 			// A check that closes its target leaves this directory to another one.
 			makeDir(t, probe, closedDir)
-			check(t, tgt, tgt.(target.Streamer)) //nolint:errcheck,forcetypeassert // probed above
+			check(t, tgt)
 		})
 	}
 }
@@ -109,10 +106,10 @@ func (s *script) enter(lane int) {
 
 func (s *script) complain(text string) { s.wrong.CompareAndSwap(nil, &text) }
 
-func newStream(t *testing.T, by target.Streamer, slots int, size int64) target.Stream {
+func newStream(t *testing.T, tgt target.Target, slots int, size int64) target.Stream {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	s, err := by.NewStream(ctx, target.StreamOptions{Slots: slots, BlockBytes: size, Streams: 1})
+	s, err := tgt.NewStream(ctx, target.StreamOptions{Slots: slots, BlockBytes: size, Streams: 1})
 	cancel() // it bounds the opening only
 	if err != nil {
 		t.Fatalf("open a stream of %d slots: %v", slots, err)
@@ -186,11 +183,11 @@ func blocks(f target.File, buf [][]byte, limit int, write bool) *script {
 	return d
 }
 
-func everySlotIsUsed(t *testing.T, tgt target.Target, by target.Streamer) {
+func everySlotIsUsed(t *testing.T, tgt target.Target) {
 	t.Helper()
 	for _, slots := range []int{1, 2, 7, 64} {
 		f := stableFile(t, makeDir(t, tgt, "t-slots"), string(rune('a'+slots%26)), numbered(t, 64*block, 1))
-		s := newStream(t, by, slots, block)
+		s := newStream(t, tgt, slots, block)
 		for range 2 { // a stream may run again
 			d := blocks(f, buffers(t, slots, block), 20, false)
 			drive(t.Context(), t, s, slots, d)
@@ -199,13 +196,13 @@ func everySlotIsUsed(t *testing.T, tgt target.Target, by target.Streamer) {
 	}
 }
 
-func manySlots(t *testing.T, tgt target.Target, by target.Streamer) {
+func manySlots(t *testing.T, tgt target.Target) {
 	t.Helper()
 	const slots = 1024
 	f := stableFile(t, makeDir(t, tgt, "t-thousand"), "f", numbered(t, slots*block, 1))
 	buf, want := buffers(t, slots, block), numbered(t, slots*block, 1)
 	d := blocks(f, buf, 3, false)
-	drive(t.Context(), t, newStream(t, by, slots, block), slots, d)
+	drive(t.Context(), t, newStream(t, tgt, slots, block), slots, d)
 	d.allEnded(t, 3)
 	for i := range buf {
 		if !bytes.Equal(buf[i], want[i*block:(i+1)*block]) {
@@ -223,7 +220,7 @@ func at(slot, n int, most, size int64) (off, length int64) {
 	return off, length
 }
 
-func readsGetTheirPlace(t *testing.T, tgt target.Target, by target.Streamer) {
+func readsGetTheirPlace(t *testing.T, tgt target.Target) {
 	t.Helper()
 	const slots, most, size = 6, 3 << 19, 3 << 20 // more than one transfer
 	dir := makeDir(t, tgt, "t-place")
@@ -250,10 +247,10 @@ func readsGetTheirPlace(t *testing.T, tgt target.Target, by target.Streamer) {
 			d.complain("a read got something else than what is there")
 		}
 	}
-	drive(t.Context(), t, newStream(t, by, slots, most), slots, d)
+	drive(t.Context(), t, newStream(t, tgt, slots, most), slots, d)
 }
 
-func writesLand(t *testing.T, tgt target.Target, by target.Streamer) {
+func writesLand(t *testing.T, tgt target.Target) {
 	t.Helper()
 	const slots, share = 4, 3 << 19 // more than one transfer
 	const size = slots * share
@@ -289,7 +286,7 @@ func writesLand(t *testing.T, tgt target.Target, by target.Streamer) {
 			d.complain(o.Err.Error())
 		}
 	}
-	drive(t.Context(), t, newStream(t, by, slots, share), slots, d)
+	drive(t.Context(), t, newStream(t, tgt, slots, share), slots, d)
 	got := buffers(t, 1, size)[0]
 	for i, f := range files {
 		if _, err := f.ReadAt(t.Context(), got, 0); err != nil {
@@ -304,7 +301,7 @@ func writesLand(t *testing.T, tgt target.Target, by target.Streamer) {
 	}
 }
 
-func failuresStayAlone(t *testing.T, tgt target.Target, by target.Streamer) {
+func failuresStayAlone(t *testing.T, tgt target.Target) {
 	t.Helper()
 	const slots = 6
 	f := stableFile(t, makeDir(t, tgt, "t-fail"), "f", numbered(t, 4*block, 1))
@@ -321,7 +318,7 @@ func failuresStayAlone(t *testing.T, tgt target.Target, by target.Streamer) {
 		return before < 5
 	}}
 	d.done = func(o *target.IO) { errs[o.Slot] = append(errs[o.Slot], o.Err) }
-	drive(t.Context(), t, newStream(t, by, slots, block), slots, d)
+	drive(t.Context(), t, newStream(t, tgt, slots, block), slots, d)
 	for slot, all := range errs {
 		if len(all) != 5 {
 			t.Errorf("slot %d was called for %d I/Os, want 5", slot, len(all))
@@ -337,7 +334,7 @@ func failuresStayAlone(t *testing.T, tgt target.Target, by target.Streamer) {
 	}
 }
 
-func waitIsKept(t *testing.T, tgt target.Target, by target.Streamer) {
+func waitIsKept(t *testing.T, tgt target.Target) {
 	t.Helper()
 	const slots, pause = 4, 30 * time.Millisecond
 	f := stableFile(t, makeDir(t, tgt, "t-wait"), "f", numbered(t, slots*block, 1))
@@ -378,7 +375,7 @@ func waitIsKept(t *testing.T, tgt target.Target, by target.Streamer) {
 			return until(before < 50)
 		}
 	}
-	drive(ctx, t, newStream(t, by, slots, block), slots, d)
+	drive(ctx, t, newStream(t, tgt, slots, block), slots, d)
 	if waits != 4 || d.slots[0].asked != 1 {
 		t.Errorf("slot 1 waited %d times, want 4; slot 0 was asked %d times", waits, d.slots[0].asked)
 	}
@@ -387,14 +384,14 @@ func waitIsKept(t *testing.T, tgt target.Target, by target.Streamer) {
 	}
 }
 
-func twoAtOnce(t *testing.T, tgt target.Target, by target.Streamer) {
+func twoAtOnce(t *testing.T, tgt target.Target) {
 	t.Helper()
 	const slots = 8
 	dir := makeDir(t, tgt, "t-two")
 	data := numbered(t, slots*block, 1)
 	ended := make(chan *script, 2)
 	for _, name := range []string{"a", "b"} {
-		f, s, buf := stableFile(t, dir, name, data), newStream(t, by, slots, block), buffers(t, slots, block)
+		f, s, buf := stableFile(t, dir, name, data), newStream(t, tgt, slots, block), buffers(t, slots, block)
 		go func() {
 			d := blocks(f, buf, 100, false)
 			drive(t.Context(), t, s, slots, d)
@@ -406,11 +403,11 @@ func twoAtOnce(t *testing.T, tgt target.Target, by target.Streamer) {
 	}
 }
 
-func cancelEndsAll(t *testing.T, tgt target.Target, by target.Streamer) {
+func cancelEndsAll(t *testing.T, tgt target.Target) {
 	t.Helper()
 	const slots = 32
 	f := stableFile(t, makeDir(t, tgt, "t-stop"), "f", numbered(t, slots*block, 1))
-	s, buf := newStream(t, by, slots, block), buffers(t, slots, block)
+	s, buf := newStream(t, tgt, slots, block), buffers(t, slots, block)
 	for range 3 { // a stream may run again
 		why := errors.New("enough")
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -432,14 +429,14 @@ func cancelEndsAll(t *testing.T, tgt target.Target, by target.Streamer) {
 	d.allEnded(t, 2)
 }
 
-func nothingWhenDone(t *testing.T, tgt target.Target, by target.Streamer) {
+func nothingWhenDone(t *testing.T, tgt target.Target) {
 	t.Helper()
 	f := stableFile(t, makeDir(t, tgt, "t-over"), "f", numbered(t, 4*block, 1))
-	s := newStream(t, by, 4, block)
+	s := newStream(t, tgt, 4, block)
 	why := errors.New("over")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(why)
-	if _, err := by.NewStream(ctx, target.StreamOptions{Slots: 4, BlockBytes: block, Streams: 1}); !errors.Is(err, why) && !errors.Is(err, context.Canceled) {
+	if _, err := tgt.NewStream(ctx, target.StreamOptions{Slots: 4, BlockBytes: block, Streams: 1}); !errors.Is(err, why) && !errors.Is(err, context.Canceled) {
 		t.Errorf("opening a stream gave %v", err)
 	}
 	d := blocks(f, buffers(t, 4, block), 1<<40, true)
@@ -454,10 +451,10 @@ func nothingWhenDone(t *testing.T, tgt target.Target, by target.Streamer) {
 // closedDir is the directory of closeStreamTwice.
 const closedDir = "t-twice"
 
-func closeStreamTwice(t *testing.T, tgt target.Target, by target.Streamer) {
+func closeStreamTwice(t *testing.T, tgt target.Target) {
 	t.Helper()
 	f := stableFile(t, makeDir(t, tgt, closedDir), "f", numbered(t, 4*block, 1))
-	used, unused, open := newStream(t, by, 4, block), newStream(t, by, 4, block), newStream(t, by, 4, block)
+	used, unused, open := newStream(t, tgt, 4, block), newStream(t, tgt, 4, block), newStream(t, tgt, 4, block)
 	drive(t.Context(), t, used, 4, blocks(f, buffers(t, 4, block), 5, false))
 	drive(t.Context(), t, open, 4, blocks(f, buffers(t, 4, block), 5, false))
 	for range 2 {
@@ -475,11 +472,11 @@ func closeStreamTwice(t *testing.T, tgt target.Target, by target.Streamer) {
 	}
 }
 
-func streamsAreCounted(t *testing.T, tgt target.Target, by target.Streamer) {
+func streamsAreCounted(t *testing.T, tgt target.Target) {
 	t.Helper()
 	const slots, each = 8, 25
 	f := stableFile(t, makeDir(t, tgt, "t-count"), "f", numbered(t, slots*block, 1))
-	s := newStream(t, by, slots, block)
+	s := newStream(t, tgt, slots, block)
 	before := tgt.Channels()
 	drive(t.Context(), t, s, slots, blocks(f, buffers(t, slots, block), each, false))
 	drive(t.Context(), t, s, slots, blocks(f, buffers(t, slots, block), each, true))
@@ -503,11 +500,11 @@ func streamsAreCounted(t *testing.T, tgt target.Target, by target.Streamer) {
 	}
 }
 
-func streamAllocatesNothing(t *testing.T, tgt target.Target, by target.Streamer) {
+func streamAllocatesNothing(t *testing.T, tgt target.Target) {
 	t.Helper()
 	const slots, few, many = 8, 20, 520
 	f := stableFile(t, makeDir(t, tgt, "t-alloc"), "f", numbered(t, slots*block, 1))
-	s, buf := newStream(t, by, slots, block), buffers(t, slots, block)
+	s, buf := newStream(t, tgt, slots, block), buffers(t, slots, block)
 	for _, write := range []bool{false, true} {
 		limit := few
 		d := blocks(f, buf, 0, write)

@@ -36,7 +36,6 @@ func Run(t *testing.T, open func(testing.TB) target.Target) {
 		"facts and channels can be asked at any moment": factsAndChannels,
 		"closing twice is closing once":                 closeTwice,
 		"a file needs a name":                           filesHaveNames,
-		"reading and writing allocate nothing":          allocatesNothing,
 	}
 	for name, check := range checks {
 		t.Run(name, func(t *testing.T) {
@@ -345,24 +344,5 @@ func filesHaveNames(t *testing.T, tgt target.Target) {
 	makeFile(t, dir, "f", nil)
 	if _, err := dir.Open(t.Context(), "", target.OpenOptions{}); err == nil {
 		t.Error("a file without a name was opened")
-	}
-}
-
-func allocatesNothing(t *testing.T, tgt target.Target) {
-	t.Helper()
-	dir, buf := makeDir(t, tgt, "t-alloc"), buffers(t, 1, block)
-	f := stableFile(t, dir, "f", buf[0])
-	ctx := t.Context()
-	n := testing.AllocsPerRun(200, func() {
-		if _, err := f.ReadAt(ctx, buf[0], 0); err != nil {
-			t.Error(err)
-		}
-		if err := f.WriteAt(ctx, buf[0], 0); err != nil {
-			t.Error(err)
-		}
-	})
-	// A server in the same process may allocate now and then.
-	if n > 0 && len(tgt.Channels()) == 0 {
-		t.Errorf("%v allocations for a read and a write", n)
 	}
 }

@@ -72,6 +72,27 @@ func (g graph) behind(roots []string) map[string]bool {
 	return found
 }
 
+// steps counts the imports between the tests of a package and the nearest of some packages: 0
+// where they import none of them.
+func (g graph) steps(dir string, to map[string]bool) int {
+	seen := map[string]bool{dir: true}
+	next := slices.Concat(g[dir].own, g[dir].tests)
+	for n := 1; len(next) > 0; n++ {
+		var further []string
+		for _, d := range next {
+			if to[d] {
+				return n
+			}
+			if g[d] != nil && !seen[d] {
+				seen[d] = true
+				further = append(further, g[d].own...)
+			}
+		}
+		next = further
+	}
+	return 0
+}
+
 // nearest is the package that a file belongs to: its own folder's, or that of the
 // nearest folder above, which embeds it or reads it in its tests.
 func (g graph) nearest(file string) string {

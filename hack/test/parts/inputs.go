@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path"
@@ -91,26 +90,33 @@ func (in inputs) has(file string) bool {
 	return in.packages[in.all.nearest(file)]
 }
 
-// packagesOf lists the packages that files belong to and those that import them, in the order
-// in which they are worth testing: their own first. Of the packages outside part unit, only
-// those count that need no other machine, and that a file belongs to.
-func (t *table) packagesOf(files []string) []modulePackages {
+// packagesOf lists the packages that files belong to, and those that import them, the nearest
+// first. Of the packages outside part unit, only those count that need no other machine, and
+// that a file belongs to.
+func (t *table) packagesOf(files []string) (own, importers []modulePackages) {
 	changed := map[string]bool{}
 	for _, f := range files {
 		changed[t.graph.nearest(f)] = true
 	}
-	var own, importers []string
+	var ownFolders, importing []string
+	steps := map[string]int{}
 	for _, f := range t.folders {
 		owner := t.owners(f)
 		switch {
 		case len(owner) == 0 || owner[0].part != "unit" && owner[0].part != "lab":
 		case changed[f]:
-			own = append(own, f)
-		case owner[0].part == "unit" && slices.ContainsFunc(slices.Collect(maps.Keys(t.graph.behind([]string{f}))), func(p string) bool { return changed[p] }):
-			importers = append(importers, f)
+			ownFolders = append(ownFolders, f)
+		case owner[0].part == "unit":
+			if steps[f] = t.graph.steps(f, changed); steps[f] > 0 {
+				importing = append(importing, f)
+			}
 		}
 	}
-	return t.byModule(append(own, importers...))
+	slices.SortStableFunc(importing, func(a, b string) int { return cmp.Compare(steps[a], steps[b]) })
+	for _, f := range importing {
+		importers = append(importers, t.byModule([]string{f})...)
+	}
+	return t.byModule(ownFolders), importers
 }
 
 func command(name string, args ...string) (string, error) {

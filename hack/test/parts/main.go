@@ -15,9 +15,10 @@
 //	parts modules FOLDER...
 //	                       the folders as the go command takes them in their modules: a
 //	                       line for each module, with its folder first
-//	parts packages FILE... the packages that the files belong to, and those that
-//	                       import them, as far as part unit or lab tests them: lines
-//	                       as above
+//	parts packages FILE... the packages that the files belong to, as far as part unit
+//	                       or lab tests them: lines as above, with "own" before them.
+//	                       Then those that import them, the nearest first: a line for
+//	                       each, with "importer" before it
 package main
 
 import (
@@ -56,7 +57,7 @@ func run(args []string, w io.Writer) error {
 	case "modules":
 		lines = linesOf(t.byModule(args[1:]))
 	case "packages":
-		lines = linesOf(t.packagesOf(args[1:]))
+		lines = labelled(t.packagesOf(args[1:]))
 	default:
 		err = fmt.Errorf("unknown command %q", command)
 	}
@@ -70,6 +71,17 @@ func linesOf(all []modulePackages) []string {
 	var lines []string
 	for _, of := range all {
 		lines = append(lines, fields(slices.Concat([]string{of.module}, of.packages)...))
+	}
+	return lines
+}
+
+func labelled(own, importers []modulePackages) []string {
+	var lines []string
+	for _, line := range linesOf(own) {
+		lines = append(lines, "own "+line)
+	}
+	for _, line := range linesOf(importers) {
+		lines = append(lines, "importer "+line)
 	}
 	return lines
 }

@@ -201,9 +201,10 @@ func tree(t *testing.T) (commit func(files map[string]string) string) {
 		return git("rev-parse", "HEAD")
 	}
 	commit(map[string]string{
-		"go.mod": "module example.com/m\n\ngo 1.26\n", "hack/test/parts.txt": "unit test ./a ./c\nbig rest minutes=7 ./b data\nsmall rest minutes=2 ./a\nlab rest minutes=9 ./lab/...\n",
+		"go.mod": "module example.com/m\n\ngo 1.26\n", "hack/test/parts.txt": "unit test ./a ./aa ./c\nbig rest minutes=7 ./b data\nsmall rest minutes=2 ./a\nlab rest minutes=9 ./lab/...\n",
 		"a/a.go": "package a\n", "a/a_test.go": "package a\n", "a/testdata/in": "1",
 		"b/b.go": "package b\n\nimport _ \"example.com/m/a\"\n", "b/b_test.go": "package b\n",
+		"aa/aa.go": "package aa\n\nimport _ \"example.com/m/b\"\n", "aa/aa_test.go": "package aa\n",
 		"c/c.go": "package c\n", "c/c_test.go": "package c\n\nimport _ \"example.com/m/a\"\n", "data/x": "1", "README.md": "1",
 		"lab/go.mod": "module example.com/m/lab\n", "lab/d/d.go": "package d\n\nimport _ \"example.com/m/a\"\n", "lab/d/d_test.go": "package d\n",
 		"lab/e/e_test.go":    "package e\n\nimport _ \"example.com/m/lab/d\"\n",
@@ -249,19 +250,19 @@ func TestAPartIsStaleWhenOneOfItsInputsHasChanged(t *testing.T) {
 	}
 }
 
-func TestAChangeIsTestedInItsPackageFirstAndThenWhereItIsImported(t *testing.T) {
+func TestAChangeIsTestedInItsPackageAndThenWhereItIsImportedTheNearestFirst(t *testing.T) {
 	tree(t)
 	table, err := readTable(os.DirFS("."))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, tc := range []struct{ file, want string }{
-		{"a/testdata/in", ". ./a ./c"},
+		{"a/testdata/in", "own . ./a\nimporter . ./c\nimporter . ./aa"},
 		{"README.md", ""},
-		{"lab/d/d.go", "lab ./d"},
-		{"b/b.go", ""}, // tested with what only its part has
+		{"lab/d/d.go", "own lab ./d"},
+		{"b/b.go", "importer . ./aa"}, // its own tests want what only their part has
 	} {
-		if got := strings.Join(linesOf(table.packagesOf([]string{tc.file})), "\n"); got != tc.want {
+		if got := strings.Join(labelled(table.packagesOf([]string{tc.file})), "\n"); got != tc.want {
 			t.Errorf("%s: packages %q, want %q", tc.file, got, tc.want)
 		}
 	}

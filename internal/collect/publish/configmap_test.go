@@ -9,6 +9,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"io"
+	"log"
 	"log/slog"
 	"math/big"
 	"net/http"
@@ -34,6 +35,7 @@ type apiStub struct {
 	answers  []http.HandlerFunc
 	requests []string // method, path, content type, token, body
 	data     string   // JSON of the ConfigMap
+	refused  refusals
 }
 
 func (a *apiStub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -65,12 +67,24 @@ func status(code int, header ...string) http.HandlerFunc {
 
 func hangUp(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 
+// refusals gets the log of a server, whose lines are about connections that are refused.
+type refusals chan struct{}
+
+func (r refusals) Write(p []byte) (int, error) {
+	select {
+	case r <- struct{}{}:
+	default:
+	}
+	return len(p), nil
+}
+
 // newStub starts an API server over TLS and a ConfigMap publisher for client 1.
 func newStub(t *testing.T, answers ...http.HandlerFunc) (*apiStub, *ConfigMap, string) {
 	t.Helper()
 	stub := &apiStub{answers: answers, data: `{"kind":"PartialObjectMetadata"}`}
 	server := httptest.NewUnstartedServer(stub)
-	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	stub.refused = make(refusals, 1)
+	server.Config.ErrorLog = log.New(stub.refused, "", 0)
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	dir := t.TempDir()
@@ -88,8 +102,7 @@ func newStub(t *testing.T, answers ...http.HandlerFunc) (*apiStub, *ConfigMap, s
 func connect(t *testing.T, at *url.URL, dir string) *ConfigMap {
 	t.Helper()
 	env := map[string]string{"KUBERNETES_SERVICE_HOST": at.Hostname(), "KUBERNETES_SERVICE_PORT": at.Port()}
-	log := slog.New(slog.DiscardHandler)
-	api, err := inCluster(func(k string) string { return env[k] }, dir, time.Now, log, time.Millisecond)
+	api, err := inCluster(func(k string) string { return env[k] }, dir, time.Now, slog.New(slog.DiscardHandler), time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,11 +181,10 @@ func TestPublishSaysWhatToDoAboutWhatDoesNotPass(t *testing.T) {
 
 func TestPublishEndsWithItsContextAndSaysWhatWasWrong(t *testing.T) {
 	release := make(chan struct{})
-	slow := func(http.ResponseWriter, *http.Request) { <-release }
+	ctx, cancel := context.WithCancel(t.Context())
+	slow := func(http.ResponseWriter, *http.Request) { cancel(); <-release }
 	_, c, _ := newStub(t, status(http.StatusBadGateway), slow)
 	defer close(release)
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer cancel()
 	err := c.Publish(ctx, Update{Result: []byte("x")})
 	if err == nil || !strings.Contains(err.Error(), "502 Bad Gateway") || storage.IsPermanent(err) {
 		t.Errorf("error %v", err)
@@ -215,8 +227,14 @@ func TestAServerThatIsNotTheAPIServerGetsNoToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	c = connect(t, at, dir)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
+	go func() {
+		for range 2 { // with the second attempt, the error of the first is known
+			<-stub.refused
+		}
+		cancel()
+	}()
 	if err := c.Publish(ctx, Update{Result: []byte("x")}); err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("error %v, want one about the certificate", err)
 	}

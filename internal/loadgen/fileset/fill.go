@@ -2,6 +2,7 @@ package fileset
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 
@@ -13,8 +14,59 @@ import (
 
 const (
 	fillChunkBytes = 1 << 20
-	fillWorkers    = 16
+	fillSlots      = 16
 )
+
+// carry runs d over a stream of its own until d has no more, and returns the first error of d.
+// d gets the buffers of its slots.
+func (s *Set) carry(ctx context.Context, slots int, block int64, d *task) error {
+	arena, err := target.NewArena(slots, block)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = arena.Release() }()
+	stream, err := s.target.NewStream(ctx, target.StreamOptions{Slots: slots, BlockBytes: block, Streams: 1})
+	if err != nil {
+		return err
+	}
+	defer target.ProvideThreads(stream.Lanes())()
+	d.arena, d.items = arena, make([]int64, slots)
+	stream.Run(ctx, d)
+	if err := d.failed.Load(); err != nil {
+		return errors.Join(*err, stream.Close())
+	}
+	return errors.Join(context.Cause(ctx), stream.Close())
+}
+
+// task is a Driver that does so many I/Os, each once.
+type task struct {
+	count int64
+	begin func(i int64, io *target.IO)       // fills in I/O i but for its buffer, which it may shorten
+	end   func(i int64, io *target.IO) error // an error ends the task
+
+	arena  *target.Arena
+	items  []int64 // by slot
+	next   atomic.Int64
+	failed atomic.Pointer[error]
+}
+
+// Next implements target.Driver.
+func (d *task) Next(io *target.IO) bool {
+	i := d.next.Add(1) - 1
+	if i >= d.count || d.failed.Load() != nil {
+		return false
+	}
+	d.items[io.Slot], io.Buf = i, d.arena.Buffer(io.Slot)
+	d.begin(i, io)
+	return true
+}
+
+// Done implements target.Driver.
+func (d *task) Done(io *target.IO) {
+	if err := d.end(d.items[io.Slot], io); err != nil {
+		d.failed.CompareAndSwap(nil, &err)
+	}
+}
 
 // filling is one file that is being filled.
 type filling struct {
@@ -23,102 +75,77 @@ type filling struct {
 	left atomic.Int64 // bytes not written yet
 }
 
-// Fill writes the missing files, several chunks at once, and commits each file
-// before the marker calls it complete. progress gets how many bytes each
-// step added; it is called from several goroutines.
+// Fill writes the missing files, several chunks at once and in order, so that the storage can
+// lay them out in order, and commits each file before the marker calls it complete. progress
+// gets how many bytes each step added; it is called from several goroutines.
 func (s *Set) Fill(ctx context.Context, progress func(bytes int64)) error {
-	if s.MissingBytes() == 0 {
-		return nil
-	}
-	arena, err := target.NewArena(fillWorkers, min(fillChunkBytes, s.spec.FileSizeBytes))
-	if err != nil {
+	files, err := s.makeFiles(ctx)
+	if err != nil || len(files) == 0 {
 		return err
 	}
-	defer func() { _ = arena.Release() }()
+	written := make(chan *filling, len(files))
+	chunks := (s.spec.FileSizeBytes + fillChunkBytes - 1) / fillChunkBytes // of each file
 	group, ctx := errgroup.WithContext(ctx)
-	chunks, complete := make(chan chunk), make(chan string)
-	group.Go(func() error { return s.produceChunks(ctx, chunks) })
-	group.Go(func() error { return s.markComplete(ctx, complete) })
-	for w := range fillWorkers {
-		group.Go(func() error {
-			for c := range chunks {
-				if err := s.fillChunk(ctx, c, arena.Buffer(w), complete); err != nil {
-					return err
+	group.Go(func() error { return s.complete(ctx, written, len(files)) })
+	group.Go(func() error {
+		return s.carry(ctx, fillSlots, min(fillChunkBytes, s.spec.FileSizeBytes), &task{
+			count: chunks * int64(len(files)),
+			begin: func(i int64, io *target.IO) {
+				f, off := files[i/chunks], i%chunks*fillChunkBytes
+				io.Write, io.File, io.Offset = true, f.open, off
+				io.Buf = io.Buf[:min(int64(len(io.Buf)), s.spec.FileSizeBytes-off)]
+				f.file.Data.Write(io.Buf, off, s.generation())
+			},
+			end: func(i int64, io *target.IO) error {
+				f, n := files[i/chunks], int64(len(io.Buf))
+				if io.Err != nil {
+					return fmt.Errorf("fill %q at %d: %w", f.file.Name, io.Offset, io.Err)
 				}
-				progress(c.bytes)
-			}
-			return nil
+				if f.left.Add(-n) == 0 {
+					written <- f
+				}
+				progress(n)
+				return nil
+			},
 		})
-	}
+	})
 	return group.Wait()
 }
 
-type chunk struct {
-	of         *filling
-	off, bytes int64
-}
-
-// produceChunks makes the files anew and cuts them into chunks, in order, so
-// that the storage can lay them out in order.
-func (s *Set) produceChunks(ctx context.Context, chunks chan<- chunk) error {
-	defer close(chunks)
+// makeFiles makes the missing files anew. An old one is removed and not truncated: it may
+// have another size, and what is left of it must not be mistaken for new data.
+func (s *Set) makeFiles(ctx context.Context) (files []*filling, err error) {
 	for _, f := range s.files {
 		if f.reused {
 			continue
 		}
-		// An old one is removed and not truncated: it may have another size, and what
-		// is left of it must not be mistaken for new data.
 		if err := s.dir.Remove(ctx, f.Name); err != nil && !target.IsNotExist(err) {
-			return fmt.Errorf("remove old %q: %w", f.Name, err)
+			return nil, fmt.Errorf("remove old %q: %w", f.Name, err)
 		}
 		opened, err := s.dir.Open(ctx, f.Name, target.OpenOptions{Create: true})
 		if err != nil {
-			return fmt.Errorf("create %q: %w", f.Name, err)
+			return nil, fmt.Errorf("create %q: %w", f.Name, err)
 		}
 		if r, ok := opened.(target.Resender); ok {
 			r.SetSource(content.ReaderAt{Data: f.Data, Generation: s.generation()})
 		}
 		filling := &filling{file: f, open: opened}
 		filling.left.Store(s.spec.FileSizeBytes)
-		for off := int64(0); off < s.spec.FileSizeBytes; off += fillChunkBytes {
-			select {
-			case chunks <- chunk{of: filling, off: off, bytes: min(fillChunkBytes, s.spec.FileSizeBytes-off)}:
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			}
-		}
+		files = append(files, filling)
 	}
-	return nil
+	return files, nil
 }
 
-// fillChunk writes one chunk. Whoever writes the last one of a file commits it.
-func (s *Set) fillChunk(ctx context.Context, c chunk, buf []byte, complete chan<- string) error {
-	buf = buf[:c.bytes]
-	c.of.file.Data.Write(buf, c.off, s.generation())
-	if err := c.of.open.WriteAt(ctx, buf, c.off); err != nil {
-		return fmt.Errorf("fill %q at %d: %w", c.of.file.Name, c.off, err)
-	}
-	if c.of.left.Add(-c.bytes) > 0 {
-		return nil
-	}
-	if err := c.of.open.Commit(ctx); err != nil {
-		return fmt.Errorf("commit %q: %w", c.of.file.Name, err)
-	}
-	_ = c.of.open.Close()
-	select {
-	case complete <- c.of.file.Name:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-// markComplete writes the name of every file that is complete into the marker.
-func (s *Set) markComplete(ctx context.Context, complete <-chan string) error {
-	for range s.MissingBytes() / s.spec.FileSizeBytes {
+// complete commits each file that is written, and writes its name into the marker.
+func (s *Set) complete(ctx context.Context, written <-chan *filling, count int) error {
+	for range count {
 		select {
-		case name := <-complete:
-			s.marker.Complete = append(s.marker.Complete, name)
+		case f := <-written:
+			if err := f.open.Commit(ctx); err != nil {
+				return fmt.Errorf("commit %q: %w", f.file.Name, err)
+			}
+			_ = f.open.Close()
+			s.marker.Complete = append(s.marker.Complete, f.file.Name)
 			if err := s.writeMarker(ctx); err != nil {
 				return err
 			}

@@ -48,6 +48,9 @@ type Target interface {
 	// RemoveDirectory removes the directory name. An error that satisfies
 	// IsNotEmpty says that files are left in it, IsNotExist that it was gone.
 	RemoveDirectory(ctx context.Context, name string) error
+	// NewStream connects one more stream, which does what the same calls of the Files would do and
+	// keeps many I/Os outstanding. It is closed with the Target, or before.
+	NewStream(ctx context.Context, opt StreamOptions) (Stream, error)
 	// Facts says what was found when the target was opened. It does no I/O.
 	Facts() runfile.MountFacts
 	// Channels returns the counters of every channel since the target was
@@ -100,7 +103,8 @@ type OpenOptions struct {
 //
 // Buffers are aligned to BufferAlignBytes; their length and all offsets are
 // multiples of SectorBytes. An implementation neither keeps nor changes a
-// buffer after the call, and allocates nothing per call once it is warm.
+// buffer after the call. ReadAt and WriteAt are for little data: a Stream moves
+// the rest.
 type File interface {
 	// ReadAt fills p from off. It returns less than len(p) only with an error:
 	// io.EOF at the end of the file, in which case n bytes are good.
@@ -117,26 +121,10 @@ type File interface {
 	Close() error
 }
 
-// Blocking is implemented by targets whose file calls block an operating
-// system thread each, so that the engine provides for enough of them.
-type Blocking interface {
-	BlocksThreads() bool
-}
-
 // Resender is implemented by files that notice when the server lost data before
 // a Commit, and can then write them again. src gives what was written last.
 type Resender interface {
 	SetSource(src io.ReaderAt)
-}
-
-// Streamer is implemented by targets that keep many I/Os outstanding by
-// themselves, which costs less than a goroutine for each of them. What they do
-// is what the same calls of their Files would do.
-type Streamer interface {
-	// NewStream connects one more stream. It is closed with the Target, or before.
-	// An error that satisfies errors.ErrUnsupported says that this machine has no
-	// means for it; the calls of the Files still work.
-	NewStream(ctx context.Context, opt StreamOptions) (Stream, error)
 }
 
 // StreamOptions say what a stream is for.
@@ -161,6 +149,18 @@ type Stream interface {
 	Run(ctx context.Context, d Driver)
 	// Close ends the connections; not during Run. A second Close does nothing.
 	Close() error
+}
+
+// maxProcessors is what ProvideThreads asks for at most; each costs some memory.
+const maxProcessors = 512
+
+// ProvideThreads makes room for lanes, which hold a processor while they block. With no more
+// processors than cores, the Go scheduler would notice a blocked one only after tens of
+// microseconds, and start others late by the same time.
+func ProvideThreads(lanes int) (restore func()) {
+	before := runtime.GOMAXPROCS(0)
+	runtime.GOMAXPROCS(min(before+lanes, max(maxProcessors, before)))
+	return func() { runtime.GOMAXPROCS(before) }
 }
 
 // Driver says what a Stream does, and is called with the outcome. Different lanes call

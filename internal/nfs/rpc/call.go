@@ -6,11 +6,6 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 )
 
-// Layout finds the bulk data in the results of a reply: where they begin and how many
-// bytes they are. It is given the start of the results, at least what is in front of the
-// data; these bytes are hostile until proven otherwise, and an error ends the connection.
-type Layout func(start []byte) (at, data int, err error)
-
 // Call is one remote procedure call. The fields of the request are set before
 // Conn.Start and belong to the connection until the call is done. A Call may be
 // used again after it is done; its memory is reused.
@@ -18,37 +13,25 @@ type Call struct {
 	// Request is the record mark, the call header and the arguments, as
 	// AppendCall begins it. Mark and xid are filled in by Start.
 	Request []byte
-	// Data are bulk data that end the arguments, sent with their padding from
-	// where they are.
-	Data []byte
-	// Dst is the room for bulk data of the results.
-	Dst []byte
-	// Layout finds the bulk data in the results; nil when there are none.
-	Layout Layout
 	// Since is the caller's clock when it made the call, for Conn.Oldest.
 	Since int64
 
-	// Results are the results without bulk data, valid when Err is nil.
+	// Results are valid when Err is nil.
 	Results []byte
-	// Received is how many bytes of bulk data are in Dst.
-	Received int
 	// Err is why there are no results: *RefusedError, *LostError or
 	// *ProtocolError.
 	Err error
 
-	xid     uint32
-	hasXID  bool
-	writing bool // Data may still be read by the connection; guarded by Conn.mu
-	replied bool // the reply came while writing; guarded by Conn.mu
-	done    chan struct{}
+	xid    uint32
+	hasXID bool
+	done   chan struct{}
 }
 
 // Reset makes c ready for a new call with a new xid. A call that is started
 // again without Reset is a retransmission and keeps its xid.
 func (c *Call) Reset() {
 	c.Request, c.Results = c.Request[:0], c.Results[:0]
-	c.Data, c.Dst, c.Layout, c.Err = nil, nil, nil, nil
-	c.Received, c.Since, c.hasXID = 0, 0, false
+	c.Err, c.Since, c.hasXID = nil, 0, false
 }
 
 func (c *Call) finish() { c.done <- struct{}{} }
@@ -73,7 +56,6 @@ func PutProcedure(request []byte, procedure uint32) {
 
 // seal fills in record mark and xid.
 func (c *Call) seal() {
-	n := len(c.Request) - RecordMarkBytes + len(c.Data) + xdr.Padding(len(c.Data))
-	PutRecordMark(c.Request, n)
+	PutRecordMark(c.Request, len(c.Request)-RecordMarkBytes)
 	binary.BigEndian.PutUint32(c.Request[xidOffset:], c.xid)
 }

@@ -8,7 +8,6 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 )
@@ -16,10 +15,6 @@ import (
 // maxRecordBytes is the largest reply that is accepted by default. It leaves room
 // for the largest transfer size that servers offer today.
 const maxRecordBytes = 17 << 20
-
-// abandonGrace is how long a caller that gave up waits for a transfer that
-// already touches its buffers, before it closes the connection.
-const abandonGrace = time.Second
 
 // Options tune a Conn. The zero Options are fine.
 type Options struct {
@@ -44,15 +39,6 @@ const maxUnsentReplies = 1 << 20
 // ErrUnsentReplies says that the other side calls and does not take the replies.
 var ErrUnsentReplies = errors.New("rpc: too many replies wait to be sent")
 
-// flushState says who may write to the socket.
-type flushState int
-
-const (
-	flushIdle   flushState = iota
-	flushCaller            // the goroutine in Start
-	flushWriter            // the writer goroutine
-)
-
 // Conn is a client connection with many calls in flight. Its methods may be
 // called from many goroutines.
 type Conn struct {
@@ -61,18 +47,14 @@ type Conn struct {
 	counters *Counters
 	serve    func(call []byte) []byte
 	failed   atomic.Bool
-	wake     chan struct{} // tells the writer goroutine to look
+	wake     chan struct{} // tells the writer to look
 	done     chan struct{}
 
-	mu         sync.Mutex
-	table      table
-	pending    batch // waits to be written
-	writing    batch // belongs to the flusher
-	flush      flushState
-	served     int // bytes of replies in pending
-	err        error
-	readerDone bool
-	drained    bool
+	mu      sync.Mutex
+	table   table
+	pending []byte // waits to be written: calls, and replies to the other side
+	served  int    // bytes of replies in pending
+	err     error
 
 	head [headBytes]byte // of the reader: the start of a reply
 }
@@ -86,7 +68,7 @@ func NewConn(nc net.Conn, opts Options) *Conn {
 		serve:    opts.Serve,
 		wake:     make(chan struct{}, 1),
 		done:     make(chan struct{}),
-		table:    newTable(rand.Uint32()),
+		table:    table{calls: map[uint32]*Call{}, next: rand.Uint32()},
 	}
 	go c.readLoop()
 	go c.writeLoop()
@@ -97,64 +79,36 @@ func NewConn(nc net.Conn, opts Options) *Conn {
 // it. If it returns an error the call was not sent and is not outstanding.
 func (c *Conn) Start(call *Call) error {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.err != nil {
-		err := c.err
-		c.mu.Unlock()
-		return lost(err)
+		return lost(c.err)
 	}
-	if err := c.table.add(call); err != nil {
-		c.mu.Unlock()
-		return err
-	}
+	c.table.add(call)
 	call.seal()
 	if call.done == nil {
 		call.done = make(chan struct{}, 1)
 	}
-	call.Err, call.Received, call.replied = nil, 0, false
-	call.writing = len(call.Data) > 0
-	c.pending.add(call)
-	alone := c.counters.InFlight.Add(1) == 1
-	// Nobody new writes if somebody does already; this caller does if it is small, else
-	// the writer goroutine.
-	state := flushIdle
-	if c.flush == flushIdle {
-		state = flushCaller
-		if c.pending.data > 0 {
-			state = flushWriter
-		}
-		c.flush = state
-	}
-	c.mu.Unlock()
-
-	switch state {
-	case flushCaller:
-		c.flushSmall(alone)
-	case flushWriter:
-		c.wakeWriter()
-	case flushIdle:
-	}
+	call.Err = nil
+	c.pending = append(c.pending, call.Request...)
+	c.counters.InFlight.Add(1)
+	c.counters.Sends.Add(1)
+	c.wakeWriter()
 	return nil
 }
 
 // Wait waits until call, which Start accepted, is done, and returns its error. If
-// ctx ends first, Wait takes the call back and returns the error of ctx; the
-// buffers of the call are then no longer used by the connection.
+// ctx ends first, Wait returns its error, and the call must not be used again.
 func (c *Conn) Wait(ctx context.Context, call *Call) error {
 	select {
 	case <-call.done:
 		return call.Err
-	default:
-	}
-	stop := ctx.Done()
-	if stop == nil {
-		<-call.done
-		return call.Err
-	}
-	select {
-	case <-call.done:
-		return call.Err
-	case <-stop:
-		return c.abandon(ctx, call)
+	case <-ctx.Done():
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.table.abandon(call) { // else the reply is there just now
+			c.counters.InFlight.Add(-1)
+		}
+		return ctx.Err()
 	}
 }
 
@@ -164,30 +118,6 @@ func (c *Conn) Do(ctx context.Context, call *Call) error {
 		return err
 	}
 	return c.Wait(ctx, call)
-}
-
-func (c *Conn) abandon(ctx context.Context, call *Call) error {
-	c.mu.Lock()
-	free := !call.writing && c.table.abandon(call)
-	c.mu.Unlock()
-	if free {
-		c.counters.InFlight.Add(-1)
-		return ctx.Err()
-	}
-	// The reader or the writer is at the call's buffers. That ends soon, or
-	// the connection hangs and is of no use.
-	timer := time.NewTimer(abandonGrace)
-	defer timer.Stop()
-	select {
-	case <-call.done:
-	case <-timer.C:
-		c.Fail(ctx.Err())
-		<-call.done
-	}
-	if call.Err != nil {
-		return ctx.Err()
-	}
-	return nil
 }
 
 // Oldest returns the smallest Since of all outstanding calls.
@@ -249,23 +179,6 @@ func (c *Conn) failLocked(err error) {
 	_ = c.nc.Close()
 }
 
-// drainLocked completes all calls once nobody can touch their buffers any more.
-func (c *Conn) drainLocked() {
-	if c.err == nil || !c.readerDone || c.flush != flushIdle || c.drained {
-		return
-	}
-	c.drained = true
-	for i := range c.table.slots {
-		if call := c.table.slots[i].call; call != nil {
-			call.Err = lost(c.err)
-			c.counters.InFlight.Add(-1)
-			call.finish()
-		}
-		c.table.slots[i] = slot{}
-	}
-	close(c.done)
-}
-
 // lost gives the calls of a dead connection their error: a violation of the
 // protocol stays one, everything else is a lost connection.
 func lost(err error) error {
@@ -275,8 +188,7 @@ func lost(err error) error {
 	return &LostError{Err: err}
 }
 
-// headBytes is more than the longest header of a reply (432) and what results of READ have
-// in front of their data.
+// headBytes is more than the longest header of a reply (432).
 const headBytes = 600
 
 func (c *Conn) readLoop() {
@@ -287,17 +199,51 @@ func (c *Conn) readLoop() {
 		}
 	}
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.failLocked(classify(err))
-	c.readerDone = true
-	c.drainLocked()
-	c.mu.Unlock()
+	for _, call := range c.table.calls {
+		if call != nil {
+			call.Err = lost(c.err)
+			c.counters.InFlight.Add(-1)
+			call.finish()
+		}
+	}
+	clear(c.table.calls)
+	close(c.done)
 	c.wakeWriter()
+}
+
+func (c *Conn) wakeWriter() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// writeLoop writes what is pending, until the connection has failed.
+func (c *Conn) writeLoop() {
+	var writing []byte
+	for range c.wake {
+		c.mu.Lock()
+		over := c.err != nil
+		c.pending, writing, c.served = writing[:0], c.pending, 0
+		c.mu.Unlock()
+		if over {
+			return
+		}
+		n, err := c.nc.Write(writing)
+		c.counters.WireBytesWritten.Add(int64(n))
+		if err != nil {
+			c.Fail(err)
+			return
+		}
+	}
 }
 
 // classify marks errors that are the server's fault.
 func classify(err error) error {
 	for _, violation := range []error{
-		ErrNotReply, ErrRecordTooLarge, ErrRecordShort, ErrUnknownXID, ErrTooMuchData, ErrUnsentReplies,
+		ErrNotReply, ErrRecordTooLarge, ErrRecordShort, ErrUnknownXID, ErrUnsentReplies,
 		xdr.ErrShort, xdr.ErrTooLong, xdr.ErrBadBool, xdr.ErrBadValue,
 	} {
 		if errors.Is(err, violation) {
@@ -338,13 +284,13 @@ func (c *Conn) readReply() error {
 	c.counters.InFlight.Add(-1)
 	err = nil
 	if call.Err = h.Err(); call.Err == nil {
-		if err = c.receive(call, c.head[d.Offset():n]); err != nil {
+		call.Results, err = c.rec.AppendRest(append(call.Results[:0], c.head[d.Offset():n]...))
+		if err != nil {
 			call.Err = lost(classify(err))
 		}
 	}
-	c.counters.BytesRead.Add(int64(call.Received))
 	c.counters.WireBytesRead.Add(int64(c.rec.Received()))
-	c.complete(call)
+	call.finish()
 	return err
 }
 
@@ -374,57 +320,8 @@ func (c *Conn) answer(start []byte) error {
 		c.mu.Unlock()
 		return ErrUnsentReplies
 	}
-	c.pending.bytes = append(c.pending.bytes, reply...)
-	if c.flush == flushIdle {
-		c.flush = flushWriter
-	}
+	c.pending = append(c.pending, reply...)
 	c.mu.Unlock()
 	c.wakeWriter()
 	return nil
-}
-
-// complete tells the caller, unless the writer still has the call's data.
-func (c *Conn) complete(call *Call) {
-	if len(call.Data) == 0 {
-		call.finish()
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if call.writing {
-		call.replied = true
-		return
-	}
-	call.finish()
-}
-
-// receive reads the results of call, of which start are here: bulk data straight into the
-// buffer of the caller.
-func (c *Conn) receive(call *Call, start []byte) (err error) {
-	at, data := len(start), 0
-	if call.Layout != nil {
-		if at, data, err = call.Layout(start); err != nil {
-			return err
-		}
-	}
-	if data > len(call.Dst) {
-		return ErrTooMuchData
-	}
-	call.Results = append(call.Results[:0], start[:at]...)
-	start = start[at:]
-	if data > 0 {
-		n := copy(call.Dst[:data], start)
-		if _, err := c.rec.ReadFull(call.Dst[n:data]); err != nil {
-			return err
-		}
-		call.Received = data
-		padding := xdr.Padding(data)
-		k := min(padding, len(start)-n)
-		start = start[n+k:]
-		if _, err := c.rec.ReadFull(c.head[:padding-k]); err != nil { // start is empty then
-			return err
-		}
-	}
-	call.Results, err = c.rec.AppendRest(append(call.Results, start...))
-	return err
 }

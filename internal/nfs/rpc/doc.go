@@ -6,15 +6,8 @@
 //
 // # Conn
 //
-// A call takes a slot of the connection's table; the table is indexed by the low
-// bits of the xid, so that finding the call of a reply is one look. Requests are
-// appended to one output buffer and leave it together: small requests cost one
-// system call for as many of them as are waiting. Bulk data of a request are
-// passed to writev by reference; bulk data of a reply are received straight into
-// the buffer that the call names. In the steady state nothing is allocated.
-//
-// Ownership is the invariant to keep in mind when changing this package: from
-// Start until the call is done the connection may read Call.Data and write
-// Call.Dst. A failed connection therefore completes its calls only after its
-// reader and its writer have both stopped.
+// A Conn is for calls with little data; those with much go through package stream.
+// Requests are appended to one output buffer, which a goroutine writes, so that a
+// caller can always give up. Another goroutine receives the replies and completes
+// their calls; when the connection fails it completes all others.
 package rpc

@@ -44,17 +44,45 @@ func (w *worker) execute(record []byte) error {
 		w.conn.on.counts.RPCErrors.Add(1)
 		return d.Err()
 	}
+	var reply []byte
+	var err error
+	if w.conn.srv.opt.Intercept == nil {
+		reply = w.answer(&h)
+	} else {
+		reply, err = w.intercepted(h, record[d.Offset():])
+	}
+	if len(reply) > 0 {
+		err = errors.Join(err, w.conn.send(reply))
+	}
+	w.drop()
+	return err
+}
+
+// answer executes a call and returns its reply, which is valid until drop.
+func (w *worker) answer(h *rpc.CallHeader) []byte {
 	w.reply(rpc.ReplyHeader{XID: h.XID})
-	if refusal := w.dispatch(&h); refusal != nil {
+	if refusal := w.dispatch(h); refusal != nil {
 		w.drop()
 		w.conn.on.counts.RPCErrors.Add(1)
 		refusal.XID = h.XID
 		w.reply(*refusal)
 	}
 	rpc.PutRecordMark(w.out, len(w.out)-rpc.RecordMarkBytes)
-	err := w.conn.send(w.out)
-	w.drop()
-	return err
+	return w.out
+}
+
+// Call is what Options.Intercept sees of a call.
+type Call struct {
+	XID, Program, Procedure uint32
+	// Arguments may be changed in place before the call is executed.
+	Arguments []byte
+	// Conn is the connection on which the call came, as the listener accepted it.
+	Conn net.Conn
+}
+
+func (w *worker) intercepted(h rpc.CallHeader, arguments []byte) ([]byte, error) {
+	c := Call{XID: h.XID, Program: h.Program, Procedure: h.Procedure, Arguments: arguments, Conn: w.conn.tcp}
+	return w.conn.srv.opt.Intercept(c, func() []byte { return w.answer(&h) })
 }
 
 // reply begins the reply with a record mark, to be filled in, and the header.

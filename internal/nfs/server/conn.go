@@ -15,7 +15,7 @@ import (
 type conn struct {
 	srv *Server
 	on  *listener
-	tcp *net.TCPConn
+	tcp net.Conn
 
 	jobs    chan request
 	workers int // started so far; belongs to the reader
@@ -30,12 +30,7 @@ type request struct {
 	budgeted bool
 }
 
-func (s *Server) serveConn(ctx context.Context, l *listener, nc net.Conn) {
-	tcp, ok := nc.(*net.TCPConn)
-	if !ok {
-		_ = nc.Close() // can not happen: the listeners are TCP
-		return
-	}
+func (s *Server) serveConn(ctx context.Context, l *listener, tcp net.Conn) {
 	c := &conn{srv: s, on: l, tcp: tcp, jobs: make(chan request)}
 	l.counts.Accepted.Add(1)
 	l.counts.Active.Add(1)

@@ -103,7 +103,7 @@ func New(opt Options) (*Server, error) {
 func (s *Server) listen() error {
 	var names []string
 	for i, addr := range append(append([]string{}, s.opt.Listen...), s.opt.Portmap...) {
-		l, err := net.Listen("tcp", addr)
+		l, err := s.opt.OpenListener("tcp", addr)
 		if err != nil {
 			return fmt.Errorf("listen on %q: %w", addr, err)
 		}
@@ -285,6 +285,15 @@ type Options struct {
 	Now func() time.Time
 	// Log takes what went wrong; default: nowhere.
 	Log *slog.Logger
+	// OpenListener opens an address; default net.Listen. Its connections are TCP below.
+	OpenListener func(network, address string) (net.Listener, error)
+	// Intercept stands between each call and its reply, so that tests of clients can make
+	// faults; default: nothing does. Many goroutines call it at once, each for one call, and
+	// it may wait: only that call waits with it, as long as there are workers and buffers.
+	// execute executes the call and returns the reply with its record mark, which Intercept
+	// may change until it returns. What Intercept returns is sent as it is, nothing without
+	// bytes, and an error ends the connection after it.
+	Intercept func(c Call, execute func() []byte) (reply []byte, err error)
 }
 
 const (
@@ -305,6 +314,9 @@ func (o *Options) complete() error {
 	o.DrainTimeout = cmp.Or(o.DrainTimeout, 5*time.Second)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.Export = path.Clean(o.Export)
+	if o.OpenListener == nil {
+		o.OpenListener = net.Listen
+	}
 	switch {
 	case o.Now == nil:
 		return errors.New("no clock")

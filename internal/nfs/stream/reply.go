@@ -160,6 +160,13 @@ func (l *lane) writeDone(f *fragment, rep *reply) {
 		return
 	}
 	l.BytesWritten.Add(int64(rep.Count))
+	switch io := f.IO; {
+	case rep.Committed != Unstable:
+	case !io.Unstable:
+		io.Unstable, io.Verifiers = true, [2][8]byte{rep.Verifier, rep.Verifier}
+	case rep.Verifier != io.Verifiers[0]:
+		io.Verifiers[1] = rep.Verifier
+	}
 	if f.From += rep.Count; f.From == f.To {
 		l.finished(f, nil)
 		return

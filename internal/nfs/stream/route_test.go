@@ -399,7 +399,7 @@ func TestAllSharesFitIntoOneLane(t *testing.T) {
 	}()
 	select {
 	case <-given:
-	case <-time.After(5 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatal("a lane waits to give its share away")
 	}
 	s.turn()

@@ -35,6 +35,11 @@ type IO struct {
 	// Wait above zero asks to call Next again that much later.
 	Wait time.Duration
 
+	// Unstable says that some of what was written waits for a COMMIT. Verifiers are those of
+	// the server then: two that differ when it restarted meanwhile.
+	Unstable  bool
+	Verifiers [2][8]byte
+
 	// Err is nil when all of Buf was read or written; io.EOF when the file ended
 	// before; ErrTimeout; a status of the Protocol; *rpc.RefusedError; *rpc.ProtocolError.
 	Err error

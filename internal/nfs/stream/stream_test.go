@@ -16,7 +16,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs"
 	"github.com/nfsbench/nfsbench/internal/nfs/stream"
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
-	"github.com/nfsbench/nfsbench/test/nfstest"
+	"github.com/nfsbench/nfsbench/test/faulty"
 )
 
 // script drives a stream through a list of I/Os and keeps what became of them.
@@ -87,7 +87,7 @@ func TestMain(m *testing.M) {
 }
 
 // start serves on the addresses and mounts over all of them.
-func start(t *testing.T, s *nfstest.Server, timeout time.Duration, addresses ...string) *nfs.Client {
+func start(t *testing.T, s *faulty.Server, timeout time.Duration, addresses ...string) *nfs.Client {
 	t.Helper()
 	s.Start(t, addresses...)
 	cfg := nfs.Config{Export: "/export", NFSPort: s.Port(), MountPort: s.Port(), Now: time.Now, CallTimeout: timeout}
@@ -123,10 +123,11 @@ func openStream(t *testing.T, c *nfs.Client, slots, block int) *nfs.Stream {
 
 func TestAStreamReadsEveryBlockFromItsPlace(t *testing.T) {
 	for name, tc := range map[string]struct {
-		reason                 string
-		size, slots, count     int
-		addresses              []string
-		maxTransfer, shortRead uint32
+		reason             string
+		size, slots, count int
+		addresses          []string
+		maxTransfer        int
+		shortRead          uint32
 	}{
 		"small":            {"many replies come in one receive", 8 << 10, 64, 2000, []string{"127.0.0.1"}, 0, 0},
 		"one at a time":    {"", 512, 1, 200, []string{"127.0.0.1"}, 0, 0},
@@ -138,7 +139,7 @@ func TestAStreamReadsEveryBlockFromItsPlace(t *testing.T) {
 		"fewer than lanes": {"slots go from lane to lane", 8 << 10, 1, 400, []string{"127.0.0.1", "127.0.0.2", "127.0.0.3"}, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := &nfstest.Server{MaxTransfer: tc.maxTransfer, Short: func(nfstest.Call) uint32 { return tc.shortRead }}
+			server := &faulty.Server{MaxTransfer: tc.maxTransfer, Short: func(faulty.Call) uint32 { return tc.shortRead }}
 			c := start(t, server, 20*time.Second, tc.addresses...)
 			content := randomBytes(8 << 20)
 			handle := server.AddFile("data", content)
@@ -174,13 +175,12 @@ func TestAStreamReadsEveryBlockFromItsPlace(t *testing.T) {
 
 func TestAStreamWritesEveryBlockToItsPlace(t *testing.T) {
 	for name, tc := range map[string]struct {
-		size, slots int
-		transfer    uint32
+		size, slots, transfer int
 	}{
 		"small": {8 << 10, 32, 0}, "large": {1 << 20, 4, 0}, "odd": {33_333, 4, 0}, "in fragments": {256 << 10, 3, 64 << 10},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := &nfstest.Server{MaxTransfer: tc.transfer}
+			server := &faulty.Server{MaxTransfer: tc.transfer}
 			c := start(t, server, 20*time.Second, "127.0.0.1", "127.0.0.2")
 			content := randomBytes(tc.size * 40)
 			handle := server.AddFile("data", make([]byte, len(content)))
@@ -209,28 +209,28 @@ func TestAStreamWritesEveryBlockToItsPlace(t *testing.T) {
 
 func TestAStreamTellsWhatWentWrong(t *testing.T) {
 	var hook atomic.Int32
-	server := &nfstest.Server{Hook: func(k nfstest.Call) nfstest.Action {
+	server := &faulty.Server{Hook: func(k faulty.Call) faulty.Action {
 		if k.Procedure == v3.ProcRead || k.Procedure == v3.ProcWrite {
-			return nfstest.Action(hook.Load())
+			return faulty.Action(hook.Load())
 		}
-		return nfstest.Answer
+		return faulty.Answer
 	}}
 	c := start(t, server, 2*time.Second, "127.0.0.1")
 	content := randomBytes(64 << 10)
 	handle := server.AddFile("data", content)
 	for name, tc := range map[string]struct {
-		action nfstest.Action
+		action faulty.Action
 		write  bool
 		offset int64
 		want   func(error) bool
 	}{
 		"end of file": {want: func(err error) bool { return errors.Is(err, io.EOF) }, offset: 60 << 10},
-		"no space":    {action: nfstest.NoSpace, write: true, want: nfs.IsNoSpace},
-		"denied":      {action: nfstest.Deny, write: true, want: nfs.IsPermission},
-		"no answer":   {action: nfstest.Drop, want: func(err error) bool { return errors.Is(err, stream.ErrTimeout) }},
-		"garbage":     {action: nfstest.Garbage, want: func(err error) bool { return err != nil && !errors.Is(err, stream.ErrTimeout) }},
-		"oversize":    {action: nfstest.Oversize, want: func(err error) bool { return err != nil && !errors.Is(err, stream.ErrTimeout) }},
-		"ask later":   {action: nfstest.TryLater, want: func(err error) bool { return errors.Is(err, v3.ErrJukebox) }},
+		"no space":    {action: faulty.NoSpace, write: true, want: nfs.IsNoSpace},
+		"denied":      {action: faulty.Deny, write: true, want: nfs.IsPermission},
+		"no answer":   {action: faulty.Drop, want: func(err error) bool { return errors.Is(err, stream.ErrTimeout) }},
+		"garbage":     {action: faulty.Garbage, want: func(err error) bool { return err != nil && !errors.Is(err, stream.ErrTimeout) }},
+		"oversize":    {action: faulty.Oversize, want: func(err error) bool { return err != nil && !errors.Is(err, stream.ErrTimeout) }},
+		"ask later":   {action: faulty.TryLater, want: func(err error) bool { return errors.Is(err, v3.ErrJukebox) }},
 		"bad handle":  {want: func(err error) bool { return err != nil }, offset: -1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -254,16 +254,16 @@ func TestAStreamTellsWhatWentWrong(t *testing.T) {
 }
 
 func TestAStreamLosesNothingWithAChannel(t *testing.T) {
-	for name, action := range map[string]nfstest.Action{
-		"closed": nfstest.Disconnect, "truncated": nfstest.Truncate, "garbage": nfstest.Garbage, "oversized": nfstest.Oversize,
+	for name, action := range map[string]faulty.Action{
+		"closed": faulty.Disconnect, "truncated": faulty.Truncate, "garbage": faulty.Garbage, "oversized": faulty.Oversize,
 	} {
 		t.Run(name, func(t *testing.T) {
 			var calls atomic.Int64
-			server := &nfstest.Server{Hook: func(k nfstest.Call) nfstest.Action {
+			server := &faulty.Server{Hook: func(k faulty.Call) faulty.Action {
 				if k.Procedure == v3.ProcRead && calls.Add(1)%100 == 0 && k.Address == "127.0.0.2" {
 					return action
 				}
-				return nfstest.Answer
+				return faulty.Answer
 			}}
 			c := start(t, server, 20*time.Second, "127.0.0.1", "127.0.0.2")
 			content := randomBytes(4 << 20)
@@ -293,16 +293,16 @@ func TestAStreamLosesNothingWithAChannel(t *testing.T) {
 func TestTheLaneThatEndsAnIOTellsOfIt(t *testing.T) {
 	begun := make(chan struct{})
 	var once sync.Once
-	server := &nfstest.Server{Hook: func(k nfstest.Call) nfstest.Action {
+	server := &faulty.Server{Hook: func(k faulty.Call) faulty.Action {
 		if k.Procedure != v3.ProcRead {
-			return nfstest.Answer
+			return faulty.Answer
 		}
 		if k.Address == "127.0.0.2" {
 			once.Do(func() { close(begun) })
-			return nfstest.Disconnect
+			return faulty.Disconnect
 		}
 		<-begun // or all could be over before the other path has begun
-		return nfstest.Answer
+		return faulty.Answer
 	}}
 	c := start(t, server, 20*time.Second, "127.0.0.1", "127.0.0.2")
 	content := randomBytes(1 << 20)
@@ -341,10 +341,10 @@ func (d *until) Done(x *stream.IO) {
 
 func TestALaneThatComesBackGetsItsShareAgain(t *testing.T) {
 	var lost sync.Once
-	server := &nfstest.Server{Hook: func(k nfstest.Call) nfstest.Action {
-		action := nfstest.Answer
+	server := &faulty.Server{Hook: func(k faulty.Call) faulty.Action {
+		action := faulty.Answer
 		if k.Procedure == v3.ProcRead && k.Address == "127.0.0.2" {
-			lost.Do(func() { action = nfstest.Disconnect })
+			lost.Do(func() { action = faulty.Disconnect })
 		}
 		return action
 	}}
@@ -366,11 +366,11 @@ func TestALaneThatComesBackGetsItsShareAgain(t *testing.T) {
 func TestACancelledStreamEndsAndCanRunAgain(t *testing.T) {
 	var drop atomic.Bool
 	drop.Store(true)
-	server := &nfstest.Server{Hook: func(k nfstest.Call) nfstest.Action {
+	server := &faulty.Server{Hook: func(k faulty.Call) faulty.Action {
 		if k.Procedure == v3.ProcRead && drop.Load() {
-			return nfstest.Drop
+			return faulty.Drop
 		}
-		return nfstest.Answer
+		return faulty.Answer
 	}}
 	c := start(t, server, 20*time.Second, "127.0.0.1", "127.0.0.2")
 	content := randomBytes(1 << 20)

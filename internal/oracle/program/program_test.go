@@ -16,6 +16,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/collect"
 	"github.com/nfsbench/nfsbench/internal/oracle/run"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/kit/output"
 )
 
 const password = "tiger with a blank"
@@ -253,34 +254,31 @@ func TestTheCommandLineExplainsItself(t *testing.T) {
 }
 
 // TestALoaderBesideACollectorStaysUntilTheResultIsPublished: a pod whose loader
-// has ended starts no collector again.
+// has ended starts no collector again. One that is told to end while it waits says so.
 func TestALoaderBesideACollectorStaysUntilTheResultIsPublished(t *testing.T) {
-	at := newPlace(t, same)
-	at.write(filepath.Join(at.runDir, collect.ReadyFile), "")
-	p := &program{err: &bytes.Buffer{}, now: time.Now, log: slog.New(slog.DiscardHandler)}
-	p.flags = flags{plan: at.plan, runDir: at.runDir, passwordFile: at.password}
-	loaded := make(chan struct{})
-	p.execute = func(context.Context, run.Options) (*runfile.Load, error) {
-		close(loaded)
-		return &runfile.Load{}, nil
-	}
-	ended := make(chan int, 1)
-	go func() {
-		code, _ := p.run(t.Context())
-		ended <- code
-	}()
-	select {
-	case <-loaded:
-	case code := <-ended:
-		t.Fatalf("ended with %d before the load", code)
-	}
-	select {
-	case <-ended:
-		t.Error("it ended before the result was published")
-	case <-time.After(300 * time.Millisecond):
-	}
-	at.write(filepath.Join(at.runDir, collect.FinalFile), "")
-	if code := <-ended; code != exitOK {
-		t.Errorf("code %d", code)
+	for name, published := range map[string]bool{"published": true, "told to end": false} {
+		t.Run(name, func(t *testing.T) {
+			at := newPlace(t, same)
+			at.write(filepath.Join(at.runDir, collect.ReadyFile), "")
+			var log output.Buffer
+			p := &program{err: &bytes.Buffer{}, now: time.Now, log: slog.New(slog.NewTextHandler(&log, nil))}
+			p.flags = flags{plan: at.plan, runDir: at.runDir, passwordFile: at.password}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			p.execute = func(context.Context, run.Options) (*runfile.Load, error) {
+				if published {
+					at.write(filepath.Join(at.runDir, collect.FinalFile), "")
+				} else {
+					cancel()
+				}
+				return &runfile.Load{}, nil
+			}
+			if code, err := p.run(ctx); code != exitOK || err != nil {
+				t.Errorf("code %d, %v", code, err)
+			}
+			if waited := strings.Contains(log.String(), "has not published the result"); waited == published {
+				t.Errorf("published %t, log %q", published, log.String())
+			}
+		})
 	}
 }

@@ -13,8 +13,8 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/faulty"
 	"github.com/nfsbench/nfsbench/test/kit/repository"
-	"github.com/nfsbench/nfsbench/test/nfstest"
 )
 
 // expect asserts the result of a check, and words of its message.
@@ -42,7 +42,7 @@ const limitsOfPod = "Max open files            65536                65536       
 func TestAnExaminationStartsNothing(t *testing.T) {
 	t.Parallel()
 	i := newImage(t)
-	v3 := &nfstest.Server{}
+	v3 := &faulty.Server{}
 	v3.Start(t, "127.0.0.1")
 	i.direct(bench.NFSv3, "/export", v3.Port(), "127.0.0.1")
 	i.proc("self/limits", limitsOfPod)
@@ -115,9 +115,9 @@ func TestADatabaseOnTheVolumeMayHoldTheTables(t *testing.T) {
 func TestServersThatRefuseThePodFail(t *testing.T) {
 	t.Parallel()
 	i := newImage(t)
-	i.direct(bench.NFSv41, "/export", refusing(t, "127.0.0.1"), "127.0.0.1")
+	i.direct(bench.NFSv41, "/export", refusing(t), "127.0.0.1")
 	expect(t, Examine(t.Context(), i.o), checkServer, runfile.CheckFail, "127.0.0.1", "-nfs-rootonly disabled")
-	v3 := &nfstest.Server{}
+	v3 := &faulty.Server{}
 	v3.Start(t, "127.0.0.1")
 	i.direct(bench.NFSv3, "/denied", v3.Port(), "127.0.0.1")
 	expect(t, Examine(t.Context(), i.o), checkServer, runfile.CheckWarn, "-nfs-rootonly disabled")

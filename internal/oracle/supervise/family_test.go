@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	most, _ := strconv.ParseUint(os.Getenv(envOpenFiles), 10, 64)
 	err := Run(ctx, Options{
 		MaxOpenFiles: most, RunDir: filepath.Join(filepath.Dir(base), "run"), DataDirectory: base + "/oradata",
-		StartupTimeout: 5 * time.Minute, ShutdownTimeout: time.Second, HealthInterval: 20 * time.Millisecond,
+		StartupTimeout: patience, ShutdownTimeout: patience, HealthInterval: 20 * time.Millisecond,
 		Env: append(os.Environ(), "ORACLE_BASE="+base), Reap: true,
 		Out: os.Stdout, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)), Now: time.Now,
 	})
@@ -86,7 +86,7 @@ func TestOrphansAreBuriedAndNobodyElse(t *testing.T) {
 `, 1))
 	r, cmd := i.asProcess()
 	r.ready(1)
-	for deadline := time.Now().Add(2 * time.Minute); i.lines(i.base+"/orphans") < 20; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); i.lines(i.base+"/orphans") < 20; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("no orphans")
 		}
@@ -100,7 +100,7 @@ func TestOrphansAreBuriedAndNobodyElse(t *testing.T) {
 		}
 		return n
 	}
-	for deadline := time.Now().Add(2 * time.Minute); zombies() > 1; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); zombies() > 1; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d zombies are not buried", zombies())
 		}
@@ -133,7 +133,7 @@ touch`, 1))
 	}
 	// It says its number, and becomes what it is, beside the start.
 	begun := func(n int) (pids []string) {
-		for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 			said, _ := os.ReadFile(i.base + "/background")
 			if pids = strings.Fields(string(said)); len(pids) == n && alive(pids[n-1]) {
 				return pids
@@ -155,7 +155,7 @@ touch`, 1))
 		t.Errorf("ended with %v\n%s", err, i.log)
 	}
 	// It was killed before the supervisor ended, and takes a moment to be gone.
-	for deadline := time.Now().Add(2 * time.Minute); alive(pids[1]); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(patience); alive(pids[1]); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("process %s outlives its supervisor", pids[1])
 		}
@@ -199,7 +199,7 @@ func TestThoseThatAreAwaitedAreNotBuried(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, cmd := range []*exec.Cmd{awaited, orphan} {
-		for deadline := time.Now().Add(2 * time.Minute); below(os.Getpid())[cmd.Process.Pid] != 'Z'; time.Sleep(time.Millisecond) {
+		for deadline := time.Now().Add(patience); below(os.Getpid())[cmd.Process.Pid] != 'Z'; time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatal("it does not end")
 			}

@@ -52,7 +52,7 @@ func TestADatabaseEndsWhenAnotherTakesItsVolume(t *testing.T) {
 	other := i.o
 	other.Owner = "ns/b"
 	var err error
-	deadline, tick := time.After(2*time.Minute), time.NewTicker(20*time.Millisecond)
+	deadline, tick := time.After(patience), time.NewTicker(20*time.Millisecond)
 	defer tick.Stop()
 	for n, ended := 1, false; !ended; n++ {
 		// Again and again, as a database does: the first one may write over a single heartbeat.

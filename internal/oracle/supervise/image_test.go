@@ -31,6 +31,8 @@ while :; do sleep 0.02; done
 test -f "$ORACLE_BASE/ready" || exit 2
 `
 	password = "Hunter2-is-secret"
+
+	patience = 10 * time.Minute // with what must happen; it is there for hangs alone
 )
 
 // image is an Oracle image, as far as a supervisor looks at it.
@@ -63,7 +65,7 @@ func newImage(t *testing.T) *image {
 	i.o = Options{
 		RunDir: i.run, SID: "ORCLCDB", DataDirectory: i.data,
 		ProductRoot: filepath.Join(i.base, "product"), ProcDir: filepath.Join(root, "proc"),
-		StartupTimeout: 5 * time.Minute, ShutdownTimeout: 20 * time.Second, HealthInterval: 20 * time.Millisecond,
+		StartupTimeout: patience, ShutdownTimeout: patience, HealthInterval: 20 * time.Millisecond,
 		Env:     []string{"PATH=/usr/bin:/bin", "ORACLE_BASE=" + i.base, "ORACLE_HOME=" + i.home, "ORACLE_PWD=" + password},
 		Secrets: []string{password},
 		Out:     i.out, Log: slog.New(slog.NewTextHandler(i.log, nil)), Now: time.Now,
@@ -131,7 +133,7 @@ func (i *image) state() runfile.DatabaseState {
 // state and in the error alike and without the password.
 func (i *image) fails(code string) runfile.Failure {
 	i.t.Helper()
-	ctx, cancel := context.WithTimeout(i.t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(i.t.Context(), patience)
 	defer cancel()
 	err := Run(ctx, i.o)
 	s := i.state()
@@ -172,7 +174,7 @@ func (i *image) start() *running {
 // await waits for a state, which must come.
 func (r *running) await(what string, is func(runfile.DatabaseState) bool) runfile.DatabaseState {
 	r.t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		if _, err := os.Stat(filepath.Join(r.run, runfile.DatabaseFile)); err == nil {
 			if s := r.state(); is(s) {
 				return s

@@ -2,6 +2,7 @@ package supervise
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -245,17 +246,10 @@ func (s *supervisor) awaitReady(ctx context.Context, c *child) error {
 		case <-ctx.Done():
 		}
 	}()
-	deadline := time.NewTimer(s.o.StartupTimeout)
-	defer deadline.Stop()
 	tick := time.NewTicker(s.o.HealthInterval)
 	defer tick.Stop()
-	last := health{code: -1}
 	for {
 		select {
-		case <-deadline.C:
-			return s.unlessFull(c.tail.text(), s.lastWords(c), oracle.Failf(runfile.FailureDatabaseNotReady,
-				"the database was not ready after %s: %s%s; raise database.container.startupTimeoutSeconds if it only needs "+
-					"longer", s.o.StartupTimeout, last.explain(), s.lastWords(c)))
 		case <-ctx.Done():
 			if c.ended() {
 				return s.hasEnded(c)
@@ -270,11 +264,20 @@ func (s *supervisor) awaitReady(ctx context.Context, c *child) error {
 		if now.isReady() {
 			return nil
 		}
-		last = now
-		if err := s.refused(c, last); err != nil {
+		if err := cmp.Or(s.refused(c, now), s.overdue(c, now)); err != nil {
 			return err
 		}
 	}
+}
+
+// overdue says that the time for a start is over.
+func (s *supervisor) overdue(c *child, last health) error {
+	if s.o.Now().Sub(c.began) < s.o.StartupTimeout {
+		return nil
+	}
+	return s.unlessFull(c.tail.text(), s.lastWords(c), oracle.Failf(runfile.FailureDatabaseNotReady,
+		"the database was not ready after %s: %s%s; raise database.container.startupTimeoutSeconds if it only needs "+
+			"longer", s.o.StartupTimeout, last.explain(), s.lastWords(c)))
 }
 
 // family is every process below this one. The first process of a container

@@ -10,7 +10,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
-	"github.com/nfsbench/nfsbench/test/nfstest"
+	"github.com/nfsbench/nfsbench/test/faulty"
 )
 
 // redo gives the image a second volume, for the redo logs.
@@ -190,7 +190,7 @@ func TestTheVolumeOfTheRedoLogsIsLookedAtAsThatOfTheData(t *testing.T) {
 func TestTheExportOfTheRedoLogsIsAskedForToo(t *testing.T) {
 	t.Parallel()
 	i := newImage(t)
-	v3 := &nfstest.Server{}
+	v3 := &faulty.Server{}
 	v3.Start(t, "127.0.0.1")
 	i.direct(bench.NFSv3, "/export", v3.Port(), "127.0.0.1")
 	i.redo("/denied")
@@ -208,7 +208,7 @@ func TestTheExportOfTheRedoLogsIsAskedForToo(t *testing.T) {
 func TestTheExportOfTheRedoLogsIsNotAskedForWhereThatOfTheDataIsRefused(t *testing.T) {
 	t.Parallel()
 	i := newImage(t)
-	i.direct(bench.NFSv41, "/export", refusing(t, "127.0.0.1"), "127.0.0.1")
+	i.direct(bench.NFSv41, "/export", refusing(t), "127.0.0.1")
 	i.redo("/denied")
 	if probes, _, err := i.o.withDefaults().probeServers(t.Context()); err == nil || len(probes) != 1 {
 		t.Errorf("%+v, %v", probes, err)

@@ -266,7 +266,7 @@ func (s *supervisor) serve(ctx context.Context, c *child) error {
 			}
 			return s.hasEnded(c)
 		case <-tick.C:
-			if s.journal.wish() > s.journal.generation() {
+			if s.journal.asks() {
 				return nil
 			}
 		}
@@ -388,6 +388,9 @@ func (j *journal) generation() int32 {
 	defer j.mu.Unlock()
 	return j.state.Generation
 }
+
+// asks reports whether the loader asks for another start.
+func (j *journal) asks() bool { return j.wish() > j.generation() }
 
 // wish is the generation that the loader asks for; 0 if it asks for none, or
 // for something that is no number.

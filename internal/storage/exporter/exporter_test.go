@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -20,44 +18,22 @@ import (
 	"github.com/nfsbench/nfsbench/internal/storage/rest"
 )
 
-// waitFor waits until somebody accepts connections at base.
-func waitFor(t *testing.T, base string) {
+func source(t *testing.T, nodes ...runfile.SourceNode) *exporter.Source {
 	t.Helper()
-	u, err := url.Parse(base)
+	s, err := exporter.New(runfile.Source{Kind: runfile.SourceExporter, Name: "servers", Nodes: nodes}, rest.Credentials{}, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 600 {
-		if c, err := net.Dial("tcp", u.Host); err == nil {
-			_ = c.Close()
-			return
-		}
-		select {
-		case <-t.Context().Done():
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
-	t.Fatalf("%s does not answer", base)
+	return s
 }
 
-// old reports whether the node_exporter at base is one of those before 1.7.
-func old(t *testing.T, base string) bool {
+func sample(t *testing.T, s storage.Source) storage.Snapshot {
 	t.Helper()
-	resp, err := http.Get(base + "/metrics") //nolint:noctx // a test's own server
+	got, err := s.Sample(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer resp.Body.Close() //nolint:errcheck // everything wanted was read
-	page, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, v := range []string{"1.3", "1.4", "1.5", "1.6"} {
-		if strings.Contains(string(page), `version="`+v+`.`) {
-			return true
-		}
-	}
-	return false
+	return got
 }
 
 func serve(t *testing.T, handler http.HandlerFunc) runfile.SourceNode {

@@ -18,6 +18,25 @@ import (
 	"github.com/nfsbench/nfsbench/internal/storage/rest"
 )
 
+func source(t *testing.T, src runfile.Source) *prometheus.Source {
+	t.Helper()
+	src.Kind, src.Name = runfile.SourcePrometheus, "prometheus"
+	s, err := prometheus.New(src, rest.Credentials{}, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func sample(t *testing.T, s storage.Source) storage.Snapshot {
+	t.Helper()
+	got, err := s.Sample(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
 const secret = "s3cret-of-a-token"
 
 func serve(t *testing.T, handler http.HandlerFunc) string {

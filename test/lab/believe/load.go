@@ -152,7 +152,7 @@ func (r *Rig) Run(ctx context.Context, l Load) (runfile.Result, error) {
 	if err := errors.Join(runfile.WritePlan(&b, l.Plan), os.WriteFile(plan, b.Bytes(), 0o600)); err != nil {
 		return runfile.Result{}, err
 	}
-	args := append([]string{cmp.Or(l.Program, r.Nfsbench), "load", "--plan", plan, "--output-file", result, "--progress", "json"}, l.Args...)
+	args := append([]string{cmp.Or(l.Program, r.Nfsbench), "load", "--plan", plan, "--output", result, "--progress", "json"}, l.Args...)
 	args = inNetns(l.Netns, args...)
 	if !l.RealMachine {
 		m, err := newOwnMachine(dir, r.noise)

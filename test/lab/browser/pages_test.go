@@ -28,9 +28,9 @@ func pages(t *testing.T) map[string]string {
 	other := stored(t, simulation.Hour(t, "orders-direct", 8, -.1))
 	accepted, run := simulation.Suite("protocols-1", 1, 0), simulation.Suite("protocols-2", 2, .07)
 	significance := run.Settings.Compare.SuiteSignificance
-	regression := compare.Regress(run, accepted, []runfile.SuiteRun{simulation.Suite("protocols-0", 3, 0), accepted}, significance)
+	regression := compare.Run(compare.Request{Run: &run, Accepted: &accepted, History: []runfile.SuiteRun{simulation.Suite("protocols-0", 3, 0), accepted}, SuiteSignificance: significance})
 	impact := experiments.ImpactRun()
-	table := compare.Results(compare.Sample{Name: "kernel", Points: judge.Points(hour)}, compare.Sample{Name: "direct", Points: judge.Points(other)}, significance)
+	table := compare.Run(compare.Request{Sides: []compare.Side{compare.NewSide("kernel", hour), compare.NewSide("direct", other)}, SuiteSignificance: significance})
 	benchmark := func(r runfile.Result) func(io.Writer) error {
 		return func(w io.Writer) error { return report.BenchmarkPage(w, r, judge.Judge(r), options()) }
 	}
@@ -39,10 +39,14 @@ func pages(t *testing.T) map[string]string {
 		"ramp":      benchmark(experiments.Ramp()),
 		"calibrate": benchmark(experiments.Calibrations()[0].Result()),
 		"failed":    benchmark(failed()),
-		"suite":     func(w io.Writer) error { return report.SuitePage(w, run, compare.Run(run), &regression, options()) },
-		"impact":    func(w io.Writer) error { return report.SuitePage(w, impact, compare.Run(impact), nil, options()) },
+		"suite": func(w io.Writer) error {
+			return report.SuitePage(w, run, compare.Run(compare.Request{Run: &run}), &regression, options())
+		},
+		"impact": func(w io.Writer) error {
+			return report.SuitePage(w, impact, compare.Run(compare.Request{Run: &impact}), nil, options())
+		},
 		"comparison": func(w io.Writer) error {
-			return report.ComparisonPage(w, report.Side{Result: hour, Judgement: judge.Judge(hour), Name: "kernel"}, report.Side{Result: other, Judgement: judge.Judge(other), Name: "direct"}, table, options())
+			return report.ComparisonPage(w, compare.NewSide("kernel", hour), compare.NewSide("direct", other), table, options())
 		},
 	}
 	files := map[string]string{}

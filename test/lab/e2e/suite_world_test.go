@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -173,7 +174,7 @@ func (w *suiteWorld) table(t *testing.T, s *v1alpha1.NFSBenchmarkSuite) compare.
 	if err != nil || len(records) == 0 {
 		t.Fatalf("%d records of %s: %v", len(records), s.Name, err)
 	}
-	return compare.Run(records[0])
+	return compare.Run(compare.Request{Run: &records[0]})
 }
 
 // sameAsComputed demands a comparison in the status for each of these cells, equal to what the
@@ -188,8 +189,8 @@ func (w *suiteWorld) sameAsComputed(t *testing.T, s *v1alpha1.NFSBenchmarkSuite,
 	for i, line := range s.Status.Comparisons {
 		c := computed[i]
 		outcomes, ok := wanted[line.Cell]
-		impact := strconv.FormatFloat(100*c.Impact, 'f', 2, 64)
-		if !ok || line.Cell != c.Cell || string(line.Metric) != c.Metric || string(line.Outcome) != c.Outcome || string(line.ImpactPercent) != impact {
+		impact := int64(math.Round(1e4 * c.Impact))
+		if !ok || line.Cell != c.Cell || string(line.Metric) != c.Metric || string(line.Outcome) != c.Outcome || line.ImpactBasisPoints != impact {
 			t.Errorf("the status compares %+v, and the results give %+v", line, c)
 		}
 		var words []string

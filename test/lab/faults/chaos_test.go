@@ -9,7 +9,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/loadgen/content"
 	"github.com/nfsbench/nfsbench/internal/runfile"
-	"github.com/nfsbench/nfsbench/test/nfstest"
+	"github.com/nfsbench/nfsbench/test/faulty"
 )
 
 // dice is a seeded source for many goroutines.
@@ -31,16 +31,16 @@ func (d *dice) below(n int) int {
 
 // chaotic is a server that now and then does everything wrong that can be
 // survived.
-func chaotic(d *dice) *nfstest.Server {
-	return &nfstest.Server{
-		Hook: func(c nfstest.Call) nfstest.Action {
+func chaotic(d *dice) *faulty.Server {
+	return &faulty.Server{
+		Hook: func(c faulty.Call) faulty.Action {
 			if !isData(c) || !d.one(3000) {
-				return nfstest.Answer
+				return faulty.Answer
 			}
-			acts := []nfstest.Action{nfstest.Disconnect, nfstest.Lose, nfstest.Truncate, nfstest.TryLater}
+			acts := []faulty.Action{faulty.Disconnect, faulty.Lose, faulty.Truncate, faulty.TryLater}
 			return acts[d.below(len(acts))]
 		},
-		Delay: func(c nfstest.Call) time.Duration {
+		Delay: func(c faulty.Call) time.Duration {
 			switch {
 			case !isData(c) || !d.one(20):
 				return 0
@@ -51,7 +51,7 @@ func chaotic(d *dice) *nfstest.Server {
 		},
 		// Whole sectors: two writes of one block may be under way at once, and what
 		// comes of them is told sector by sector.
-		Short: func(nfstest.Call) uint32 {
+		Short: func(faulty.Call) uint32 {
 			if d.one(50) {
 				return content.SectorBytes * uint32(1+d.below(7))
 			}

@@ -3,7 +3,7 @@
 // a fault can be survived, no wrong block ever, and a failure that a stranger
 // understands, in time, where it cannot.
 //
-// Servers are package nfstest in this process, "nfsbench serve" in a process that
+// Servers are package faulty in this process, "nfsbench serve" in a process that
 // is killed, and NFS-Ganesha in a network namespace (with NFSBENCH_LAB set).
 // docs/faults.md lists all faults with the tests that show them.
 package faults

@@ -92,7 +92,7 @@ func keep(t *testing.T, at site, version nfs.Version, names ...string) *ledger {
 	for i := range l.slots {
 		l.slots[i] = ledgerSlot{random: rand.New(rand.NewPCG(uint64(i), 7)), buffer: l.arena.Buffer(i)}
 	}
-	s, err := l.tgt.(target.Streamer).NewStream(t.Context(), target.StreamOptions{Slots: ledgerSlots, BlockBytes: ledgerBlock, Streams: 1})
+	s, err := l.tgt.NewStream(t.Context(), target.StreamOptions{Slots: ledgerSlots, BlockBytes: ledgerBlock, Streams: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

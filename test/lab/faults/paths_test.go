@@ -6,12 +6,12 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
-	"github.com/nfsbench/nfsbench/test/nfstest"
+	"github.com/nfsbench/nfsbench/test/faulty"
 )
 
 // twoPaths leads to a server in this process. It may listen on 127.0.0.1 alone,
 // with proxies on these two.
-func twoPaths(s *nfstest.Server) site {
+func twoPaths(s *faulty.Server) site {
 	return site{paths: []string{"127.0.0.2", "127.0.0.3"}, port: s.Port()}
 }
 
@@ -19,7 +19,7 @@ func TestAPathThatIsResetInMidRunCostsNothing(t *testing.T) {
 	for name, p := range map[string]bench.RawPattern{"reads": bench.PatternRandomRead, "writes": bench.PatternRandomWrite, "copies": bench.PatternCopy} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := &nfstest.Server{}
+			s := &faulty.Server{}
 			s.Start(t, "127.0.0.2", "127.0.0.3")
 			r := start(t, plan(twoPaths(s), 2, pattern(p)))
 			r.underLoad()
@@ -60,7 +60,7 @@ func wantLost(t *testing.T, l *runfile.Load, n int) {
 
 func TestAPathThatStaysAwayIsNamed(t *testing.T) {
 	t.Parallel()
-	s := &nfstest.Server{}
+	s := &faulty.Server{}
 	s.Start(t, "127.0.0.2", "127.0.0.3")
 	r := start(t, plan(twoPaths(s), 2))
 	r.underLoad()
@@ -80,7 +80,7 @@ func TestAPathThatStaysAwayIsNamed(t *testing.T) {
 
 func TestAPathThatAcknowledgesAndNeverAnswersIsLeftInTime(t *testing.T) {
 	t.Parallel()
-	s := &nfstest.Server{}
+	s := &faulty.Server{}
 	s.Start(t, "127.0.0.1")
 	proxies := through(t, "127.0.0.1", s.Port(), "127.0.0.2", "127.0.0.3")
 	const timeout = 12
@@ -105,7 +105,7 @@ func TestAPathThatAcknowledgesAndNeverAnswersIsLeftInTime(t *testing.T) {
 
 func TestBothPathsMayBeAwayForLessThanTheTimeout(t *testing.T) {
 	t.Parallel()
-	s := &nfstest.Server{}
+	s := &faulty.Server{}
 	s.Start(t, "127.0.0.2", "127.0.0.3")
 	r := start(t, plan(twoPaths(s), 2, callTimeout(60)))
 	r.underLoad()
@@ -127,7 +127,7 @@ func TestBothPathsMayBeAwayForLessThanTheTimeout(t *testing.T) {
 
 func TestBothPathsAwayForLongerThanTheTimeoutEndTheRunInTime(t *testing.T) {
 	t.Parallel()
-	s := &nfstest.Server{}
+	s := &faulty.Server{}
 	s.Start(t, "127.0.0.2", "127.0.0.3")
 	const timeout = 10
 	r := start(t, plan(twoPaths(s), 60, callTimeout(timeout)))

@@ -9,20 +9,20 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/api/bench"
-	"github.com/nfsbench/nfsbench/test/nfstest"
+	"github.com/nfsbench/nfsbench/test/faulty"
 )
 
 // crashAt returns a server that crashes when it has seen so many WRITEs, each
 // time for a moment, and what counts them.
-func crashAt(t *testing.T, counts ...int64) (s *nfstest.Server, crashes *atomic.Int64) {
+func crashAt(t *testing.T, counts ...int64) (s *faulty.Server, crashes *atomic.Int64) {
 	t.Helper()
 	var writes atomic.Int64
 	var crashing sync.Mutex // one after the other
 	crashes = &atomic.Int64{}
-	s = &nfstest.Server{}
-	s.Hook = func(c nfstest.Call) nfstest.Action {
+	s = &faulty.Server{}
+	s.Hook = func(c faulty.Call) faulty.Action {
 		if !c.IsWrite() {
-			return nfstest.Answer
+			return faulty.Answer
 		}
 		n := writes.Add(1)
 		for _, at := range counts {
@@ -39,13 +39,13 @@ func crashAt(t *testing.T, counts ...int64) (s *nfstest.Server, crashes *atomic.
 				}()
 			}
 		}
-		return nfstest.Answer
+		return faulty.Answer
 	}
 	return s, crashes
 }
 
 // wantStable fails unless a crash right now would lose nothing.
-func wantStable(t *testing.T, s *nfstest.Server, jobs int) {
+func wantStable(t *testing.T, s *faulty.Server, jobs int) {
 	t.Helper()
 	var before [][]byte
 	for j := range jobs {
@@ -102,13 +102,13 @@ func TestACrashWhileItIsMeasuredLosesNoWrite(t *testing.T) {
 func TestANewWriteVerifierAloneIsNoFault(t *testing.T) {
 	t.Parallel()
 	var writes atomic.Int64
-	s := &nfstest.Server{}
-	s.Hook = func(c nfstest.Call) nfstest.Action {
+	s := &faulty.Server{}
+	s.Hook = func(c faulty.Call) faulty.Action {
 		// Connections stay, as behind an address that moves to another head.
 		if c.IsWrite() && writes.Add(1)%40 == 0 {
 			go s.Restart()
 		}
-		return nfstest.Answer
+		return faulty.Answer
 	}
 	s.Start(t, "127.0.0.2", "127.0.0.3")
 	l := run(t, plan(twoPaths(s), 2, load(1<<20, 4, 2), keepFiles))

@@ -9,7 +9,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
 	"github.com/nfsbench/nfsbench/internal/runfile"
-	"github.com/nfsbench/nfsbench/test/nfstest"
+	"github.com/nfsbench/nfsbench/test/faulty"
 )
 
 // sightings remembers on which connections each xid of a WRITE was seen.
@@ -19,7 +19,7 @@ type sightings struct {
 	lost map[uint32]int // xids that were never answered, and on which connection
 }
 
-func (s *sightings) note(c nfstest.Call, answered bool) {
+func (s *sightings) note(c faulty.Call, answered bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.seen[c.XID] = append(s.seen[c.XID], c.Conn)
@@ -38,32 +38,32 @@ func (s *sightings) misses(xid uint32) bool {
 func TestACallThatIsSentAgainKeepsItsXID(t *testing.T) {
 	for name, tc := range map[string]struct {
 		at  []string
-		act nfstest.Action
+		act faulty.Action
 	}{
-		"not executed, one path":  {[]string{"127.0.0.2"}, nfstest.Disconnect},
-		"not executed, two paths": {[]string{"127.0.0.2", "127.0.0.3"}, nfstest.Disconnect},
-		"executed, one path":      {[]string{"127.0.0.2"}, nfstest.Lose},
-		"executed, two paths":     {[]string{"127.0.0.2", "127.0.0.3"}, nfstest.Lose},
+		"not executed, one path":  {[]string{"127.0.0.2"}, faulty.Disconnect},
+		"not executed, two paths": {[]string{"127.0.0.2", "127.0.0.3"}, faulty.Disconnect},
+		"executed, one path":      {[]string{"127.0.0.2"}, faulty.Lose},
+		"executed, two paths":     {[]string{"127.0.0.2", "127.0.0.3"}, faulty.Lose},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			saw := &sightings{seen: map[uint32][]int{}, lost: map[uint32]int{}}
 			var measuring atomic.Bool
 			var writes atomic.Int64
-			s := &nfstest.Server{Hook: func(c nfstest.Call) nfstest.Action {
+			s := &faulty.Server{Hook: func(c faulty.Call) faulty.Action {
 				if !c.IsWrite() || !measuring.Load() {
-					return nfstest.Answer
+					return faulty.Answer
 				}
 				n := writes.Add(1)
 				if n > 3000 && !saw.misses(c.XID) {
-					return nfstest.Answer // xids are used again in the normal course, some day
+					return faulty.Answer // xids are used again in the normal course, some day
 				}
 				broken := n <= 3000 && n%500 == 0
 				saw.note(c, !broken)
 				if broken {
 					return tc.act
 				}
-				return nfstest.Answer
+				return faulty.Answer
 			}}
 			s.Start(t, tc.at...)
 			r := start(t, plan(site{paths: tc.at, port: s.Port()}, 5))
@@ -96,7 +96,7 @@ func TestANameThatWasMadeByALostCallIsOurs(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	seen, kinds := map[uint32]bool{}, map[uint32]int{}
-	s := &nfstest.Server{Hook: func(c nfstest.Call) nfstest.Action {
+	s := &faulty.Server{Hook: func(c faulty.Call) faulty.Action {
 		mu.Lock()
 		defer mu.Unlock()
 		switch c.Procedure {
@@ -104,10 +104,10 @@ func TestANameThatWasMadeByALostCallIsOurs(t *testing.T) {
 			if c.Program == v3.Program && !seen[c.XID] {
 				seen[c.XID] = true
 				kinds[c.Procedure]++
-				return nfstest.Lose
+				return faulty.Lose
 			}
 		}
-		return nfstest.Answer
+		return faulty.Answer
 	}}
 	s.Start(t, "127.0.0.2", "127.0.0.3")
 	wantClean(t, run(t, plan(twoPaths(s), 1)))
@@ -125,7 +125,7 @@ func TestAReplyThatComesAfterTheCallWasMadeElsewhereHarmsNothing(t *testing.T) {
 	t.Parallel()
 	const timeout = 12
 	var on atomic.Bool
-	s := &nfstest.Server{Delay: func(c nfstest.Call) time.Duration {
+	s := &faulty.Server{Delay: func(c faulty.Call) time.Duration {
 		// One path answers only after the client gave it up.
 		if isData(c) && on.Load() && c.Address == "127.0.0.3" {
 			return timeout*time.Second/2 + 700*time.Millisecond

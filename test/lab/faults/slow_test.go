@@ -7,7 +7,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
-	"github.com/nfsbench/nfsbench/test/nfstest"
+	"github.com/nfsbench/nfsbench/test/faulty"
 )
 
 // wantUntouched fails if the result reports any path as lost.
@@ -20,14 +20,14 @@ func wantUntouched(t *testing.T, l *runfile.Load) {
 	}
 }
 
-func isData(c nfstest.Call) bool { return c.IsRead() || c.IsWrite() }
+func isData(c faulty.Call) bool { return c.IsRead() || c.IsWrite() }
 
 func TestAServerThatTakesTwoSecondsForEachIOIsSlowAndNotLost(t *testing.T) {
 	for name, kind := range map[string]bench.RawPattern{"reads": bench.PatternRandomRead, "writes": bench.PatternRandomWrite} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var slow atomic.Bool
-			s := &nfstest.Server{Delay: func(c nfstest.Call) time.Duration {
+			s := &faulty.Server{Delay: func(c faulty.Call) time.Duration {
 				if isData(c) && slow.Load() {
 					return 2 * time.Second
 				}
@@ -48,7 +48,7 @@ func TestAServerThatTakesTwoSecondsForEachIOIsSlowAndNotLost(t *testing.T) {
 
 func TestAServerThatReadsNothingForAMomentIsNotLost(t *testing.T) {
 	t.Parallel()
-	s := &nfstest.Server{}
+	s := &faulty.Server{}
 	s.Start(t, "127.0.0.2", "127.0.0.3")
 	r := start(t, plan(twoPaths(s), 8))
 	r.underLoad()
@@ -65,7 +65,7 @@ func TestIOsOutstandingAtASlowServerOverlap(t *testing.T) {
 	const latency, depth, jobs = 10 * time.Second, 4, 4
 	var slow, all atomic.Bool
 	var outstanding atomic.Int64
-	s := &nfstest.Server{Delay: func(c nfstest.Call) time.Duration {
+	s := &faulty.Server{Delay: func(c faulty.Call) time.Duration {
 		if !isData(c) || !slow.Load() {
 			return 0
 		}

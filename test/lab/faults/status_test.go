@@ -8,18 +8,18 @@ import (
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/faulty"
 	"github.com/nfsbench/nfsbench/test/lab/measure"
-	"github.com/nfsbench/nfsbench/test/nfstest"
 )
 
 // refusing answers calls to one procedure with a status while it is switched on.
-func refusing(procedure uint32, status v3.Status) (s *nfstest.Server, on *atomic.Bool) {
+func refusing(procedure uint32, status v3.Status) (s *faulty.Server, on *atomic.Bool) {
 	on = &atomic.Bool{}
-	return &nfstest.Server{Hook: func(c nfstest.Call) nfstest.Action {
+	return &faulty.Server{Hook: func(c faulty.Call) faulty.Action {
 		if c.Program == v3.Program && c.Procedure == procedure && on.Load() {
-			return nfstest.Fail(status)
+			return faulty.Fail(status)
 		}
-		return nfstest.Answer
+		return faulty.Answer
 	}}, on
 }
 
@@ -70,11 +70,11 @@ func TestAFullDiskInTheFillIsToldBeforeAnythingIsMeasured(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var writes atomic.Int64
-			s := &nfstest.Server{Hook: func(c nfstest.Call) nfstest.Action {
+			s := &faulty.Server{Hook: func(c faulty.Call) faulty.Action {
 				if c.IsWrite() && writes.Add(1) > 30 {
-					return nfstest.Fail(status)
+					return faulty.Fail(status)
 				}
-				return nfstest.Answer
+				return faulty.Answer
 			}}
 			s.Start(t, "127.0.0.2", "127.0.0.3")
 			l := run(t, plan(twoPaths(s), 10, load(1<<20, 4, 2)))
@@ -95,12 +95,12 @@ func TestAServerThatAsksToTryLaterIsWaitedFor(t *testing.T) {
 			t.Parallel()
 			var on atomic.Bool
 			var asked atomic.Int64
-			s := &nfstest.Server{Hook: func(c nfstest.Call) nfstest.Action {
+			s := &faulty.Server{Hook: func(c faulty.Call) faulty.Action {
 				if (c.IsRead() || c.IsWrite()) && on.Load() {
 					asked.Add(1)
-					return nfstest.TryLater
+					return faulty.TryLater
 				}
-				return nfstest.Answer
+				return faulty.Answer
 			}}
 			s.Start(t, "127.0.0.2", "127.0.0.3")
 			r := start(t, plan(twoPaths(s), 6, pattern(kind)))

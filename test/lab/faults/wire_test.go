@@ -9,11 +9,11 @@ import (
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/faulty"
 	"github.com/nfsbench/nfsbench/test/kit/memory"
-	"github.com/nfsbench/nfsbench/test/nfstest"
 )
 
-// rewriting is what a server sends in place of a reply, see nfstest.Server.
+// rewriting is what a server sends in place of a reply, see faulty.Server.
 type rewriting func(reply []byte) (out []byte, more bool)
 
 const (
@@ -59,7 +59,7 @@ func TestRepliesInAnyLegalShapeAreUnderstood(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := &nfstest.Server{Rewrite: func(_ nfstest.Call, r []byte) ([]byte, bool) { return rewrite(r) }}
+			s := &faulty.Server{Rewrite: func(_ faulty.Call, r []byte) ([]byte, bool) { return rewrite(r) }}
 			s.Start(t, "127.0.0.2", "127.0.0.3")
 			l := run(t, plan(twoPaths(s), 2, pattern(bench.PatternCopy)))
 			wantClean(t, l)
@@ -70,7 +70,7 @@ func TestRepliesInAnyLegalShapeAreUnderstood(t *testing.T) {
 
 func TestRepliesThatTrickleInOneByOneAreUnderstood(t *testing.T) {
 	t.Parallel()
-	s := &nfstest.Server{}
+	s := &faulty.Server{}
 	s.Start(t, "127.0.0.1")
 	for _, p := range through(t, "127.0.0.1", s.Port(), "127.0.0.2", "127.0.0.3") {
 		p.trickle.Store(true)
@@ -83,7 +83,7 @@ func TestRepliesThatTrickleInOneByOneAreUnderstood(t *testing.T) {
 func TestRepliesInAnyOrderFindTheirCalls(t *testing.T) {
 	t.Parallel()
 	d := newDice(11)
-	s := &nfstest.Server{Delay: func(nfstest.Call) time.Duration { return time.Duration(d.below(10_000)) * time.Microsecond }}
+	s := &faulty.Server{Delay: func(faulty.Call) time.Duration { return time.Duration(d.below(10_000)) * time.Microsecond }}
 	s.Start(t, "127.0.0.2", "127.0.0.3")
 	l := run(t, plan(twoPaths(s), 3, load(4096, 32, 2), pattern(bench.PatternCopy)))
 	wantClean(t, l)
@@ -92,7 +92,7 @@ func TestRepliesInAnyOrderFindTheirCalls(t *testing.T) {
 
 func TestAServerThatTakesOrGivesLessIsAskedForTheRest(t *testing.T) {
 	t.Parallel()
-	s := &nfstest.Server{Short: func(nfstest.Call) uint32 { return 1000 }}
+	s := &faulty.Server{Short: func(faulty.Call) uint32 { return 1000 }}
 	s.Start(t, "127.0.0.2", "127.0.0.3")
 	l := run(t, plan(twoPaths(s), 3, pattern(bench.PatternCopy)))
 	wantClean(t, l)
@@ -163,9 +163,9 @@ func lies() map[string]lie {
 }
 
 // liar tells a lie in so many replies to data calls, once it is switched on.
-func liar(l lie, times int64) (s *nfstest.Server, on *atomic.Bool, told *atomic.Int64) {
+func liar(l lie, times int64) (s *faulty.Server, on *atomic.Bool, told *atomic.Int64) {
 	on, told = &atomic.Bool{}, &atomic.Int64{}
-	return &nfstest.Server{Rewrite: func(c nfstest.Call, reply []byte) ([]byte, bool) {
+	return &faulty.Server{Rewrite: func(c faulty.Call, reply []byte) ([]byte, bool) {
 		if !on.Load() || l.writes != c.IsWrite() || !isData(c) || told.Add(1) > times {
 			return reply, true
 		}
@@ -253,7 +253,7 @@ func TestARefusalByRPCIsFinalAndQuoted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var on atomic.Bool
-			s := &nfstest.Server{Rewrite: func(c nfstest.Call, reply []byte) ([]byte, bool) {
+			s := &faulty.Server{Rewrite: func(c faulty.Call, reply []byte) ([]byte, bool) {
 				if !on.Load() || !isData(c) {
 					return reply, true
 				}

@@ -93,7 +93,7 @@ func through(t *testing.T, tgt target.Target, file target.File, want []byte, wri
 		copy(s.buf, want)
 	}
 	options := target.StreamOptions{Slots: slots, BlockBytes: sweepBlock, Streams: 1}
-	stream, err := tgt.(target.Streamer).NewStream(t.Context(), options) //nolint:errcheck,forcetypeassert // DirectNFS is one
+	stream, err := tgt.NewStream(t.Context(), options)
 	if err != nil {
 		t.Fatal(err)
 	}

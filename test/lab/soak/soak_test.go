@@ -161,7 +161,7 @@ func TestTheLoaderStaysSmallAtDepth256(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "result.json")
 	cmd := exec.CommandContext(t.Context(), s.program, "load", "--server", s.address(), "--export", "/export",
 		"--pattern", "randread", "--block-size", "8Ki", "--file-size", "64Mi", "--jobs", "1", "--depth", strconv.Itoa(depth),
-		"--duration", "5s", "--warmup", "1s", "--baseline", "0s", "--progress", "none", "--output-file", file)
+		"--duration", "5s", "--warmup", "1s", "--baseline", "0s", "--progress", "none", "--output", file)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("nfsbench load: %v\n%s", err, out)
 	}

@@ -8,18 +8,18 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/loadgen/fileset"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target/direct"
 	"github.com/nfsbench/nfsbench/internal/nfs/server"
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
-	"github.com/nfsbench/nfsbench/internal/nfs/v4"
 	"github.com/nfsbench/nfsbench/internal/runfile"
-	"github.com/nfsbench/nfsbench/test/nfs4test"
-	"github.com/nfsbench/nfsbench/test/nfstest"
+	"github.com/nfsbench/nfsbench/test/faulty"
 	"github.com/nfsbench/nfsbench/test/targettest"
 )
 
@@ -83,29 +83,6 @@ func TestConformance(t *testing.T) {
 		}
 		return tgt
 	})
-}
-
-func TestTheSourceOfAMountOverIPv6IsAsTheKernelWritesIt(t *testing.T) {
-	if l, err := net.Listen("tcp6", "[::1]:0"); err != nil {
-		t.Skipf("this machine has no IPv6: %v", err)
-	} else {
-		_ = l.Close()
-	}
-	s := &nfs4test.Server{}
-	s.Start(t, "::1")
-	tgt, err := direct.Open(t.Context(), options(s.Port(), func(e *runfile.Engine) {
-		e.Channels, e.NFSVersion = runfile.ChannelsTo("::1"), bench.NFSv41
-	}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = tgt.Close() }()
-	if got := tgt.Facts().Source; got != "[::1]:/export" {
-		t.Errorf("the source is %q, want [::1]:/export", got)
-	}
-	if c := tgt.Channels(); len(c) != 1 || c[0].Path != "::1" || c[0].Local != "::1" {
-		t.Errorf("channels %+v, want one from ::1 to ::1", c)
-	}
 }
 
 func TestFactsAndChannelsSayWhatIsInUse(t *testing.T) {
@@ -190,77 +167,6 @@ func TestAStrangerUnderstandsWhyItCannotBeMounted(t *testing.T) {
 	}
 }
 
-func TestAStrangerUnderstandsWhatAnNFSv4ServerRefuses(t *testing.T) {
-	fail := func(op v4.Op, status v4.Status) func(nfs4test.Call) nfs4test.Action {
-		return func(nfs4test.Call) nfs4test.Action { return nfs4test.Fail(op, status) }
-	}
-	moved := v4.FSLocations{Root: []string{"vol", "oradata"}, Locations: []v4.FSLocation{
-		{Servers: []string{"10.0.0.9"}, Root: []string{"far"}},
-	}}
-	cases := map[string]struct {
-		server *nfs4test.Server
-		change func(*runfile.Engine)
-		code   string
-		says   []string
-	}{
-		"minor version": {
-			&nfs4test.Server{Minors: []uint32{0}}, nil, runfile.FailureUnsupported, []string{"it speaks NFSv4.0", "-v4.1 enabled"},
-		},
-		"a path of NFSv3": {
-			&nfs4test.Server{}, func(e *runfile.Engine) { e.Export = "/srv/vol/oradata" }, runfile.FailureNoSuchExport,
-			[]string{`"/srv/vol/oradata"`, `it has "/vol/oradata": use that path`},
-		},
-		"referral": {
-			&nfs4test.Server{FSLocations: moved, Hook: fail(v4.OpGetFH, v4.ErrMoved)}, nil, runfile.FailureNoSuchExport,
-			[]string{`use export "/far" of server "10.0.0.9" instead`},
-		},
-		"export policy": {
-			&nfs4test.Server{Hook: fail(v4.OpLookup, v4.ErrAccess)}, nil, runfile.FailureAccessDenied,
-			[]string{"export policy", "(address 127.0.0.1, 127.0.0.2)"},
-		},
-		"Kerberos": {
-			&nfs4test.Server{Hook: fail(v4.OpLookup, v4.ErrWrongSec)}, nil, runfile.FailureAccessDenied, []string{"Kerberos"},
-		},
-		"no room": {
-			&nfs4test.Server{Hook: fail(v4.OpCreateSession, v4.ErrNoSpc)}, nil, runfile.FailureUnsupported, []string{"no room"},
-		},
-		"grace period": {
-			&nfs4test.Server{Hook: fail(v4.OpLookup, v4.ErrGrace), LeaveState: true},
-			func(e *runfile.Engine) { e.MountTimeoutSeconds = 1 }, runfile.FailureTimeout,
-			[]string{"grace period", "after 1s"},
-		},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			tc.server.Exports = []string{"/vol/oradata"}
-			tc.server.Start(t, "127.0.0.1")
-			change := func(e *runfile.Engine) {
-				e.NFSVersion, e.Export, e.Ports = "NFSv4.1", "/vol/oradata", runfile.Ports{NFS: tc.server.Port()}
-				if tc.change != nil {
-					tc.change(e)
-				}
-			}
-			tgt, err := direct.Open(t.Context(), options(tc.server.Port(), change))
-			if err == nil {
-				_ = tgt.Close()
-			}
-			if target.CodeOf(err) != tc.code {
-				t.Fatalf("got %v, want %s", err, tc.code)
-			}
-			for _, part := range append(tc.says, "lab", "cannot be mounted with NFSv4.1") {
-				if !strings.Contains(err.Error(), part) {
-					t.Errorf("the message lacks %q: %v", part, err)
-				}
-			}
-			for _, part := range []string{"portmapper", "MOUNT", "showmount"} {
-				if strings.Contains(err.Error(), part) {
-					t.Errorf("the message speaks of %s, which NFSv4 has not: %v", part, err)
-				}
-			}
-		})
-	}
-}
-
 func TestAForeignNameInTheWayIsRefused(t *testing.T) {
 	port, dir := serve(t)
 	if err := os.WriteFile(filepath.Join(dir, "nfsbench"), []byte("precious"), 0o600); err != nil {
@@ -277,19 +183,19 @@ func TestAForeignNameInTheWayIsRefused(t *testing.T) {
 }
 
 // fake is a server that misbehaves as hook says.
-func fake(t *testing.T, export string, hook func(nfstest.Call) nfstest.Action) direct.Options {
+func fake(t *testing.T, export string, hook func(faulty.Call) faulty.Action) direct.Options {
 	t.Helper()
-	s := &nfstest.Server{Export: "/export", Hook: hook}
+	s := &faulty.Server{Hook: hook}
 	s.Start(t, "127.0.0.1")
 	return options(s.Port(), func(e *runfile.Engine) { e.Channels, e.Export = runfile.ChannelsTo("127.0.0.1"), export })
 }
 
 func TestAnExportThatDeniesWritingSaysWhoWasRefused(t *testing.T) {
-	tgt, err := direct.Open(t.Context(), fake(t, "/export", func(c nfstest.Call) nfstest.Action {
+	tgt, err := direct.Open(t.Context(), fake(t, "/export", func(c faulty.Call) faulty.Action {
 		if c.Procedure == v3.ProcMkdir {
-			return nfstest.Deny
+			return faulty.Deny
 		}
-		return nfstest.Answer
+		return faulty.Answer
 	}))
 	if err != nil {
 		t.Fatal(err)
@@ -319,7 +225,9 @@ func TestAServerThatIsJustStartingIsWaitedFor(t *testing.T) {
 	}
 	opened := make(chan error, 1)
 	go func() {
-		tgt, err := direct.Open(t.Context(), options(port))
+		o, began := options(port), time.Now()
+		o.Now = func() time.Time { return began } // so its patience does not end on a busy machine
+		tgt, err := direct.Open(t.Context(), o)
 		if err == nil {
 			err = tgt.Close()
 		}
@@ -359,5 +267,44 @@ func TestMeasuredWritesAreStableAndFillingIsNot(t *testing.T) {
 		if err := f.Commit(t.Context()); err != nil || direct.UncommittedBytes(f) != 0 {
 			t.Errorf("after COMMIT %d bytes wait, %v", direct.UncommittedBytes(f), err)
 		}
+	}
+}
+
+func TestWhatWasFilledSurvivesARestartOfTheServer(t *testing.T) {
+	var writes atomic.Int64
+	s := &faulty.Server{}
+	s.Hook = func(c faulty.Call) faulty.Action {
+		if c.IsWrite() && writes.Add(1) == 12 { // one is of the marker, 16 are of the files
+			s.Restart()
+		}
+		return faulty.Answer
+	}
+	s.Start(t, "127.0.0.1")
+	tgt, err := direct.Open(t.Context(), options(s.Port()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tgt.Close() }()
+	set, err := fileset.Prepare(t.Context(), tgt, fileset.Spec{Directory: "d", Jobs: 2, FileSizeBytes: 8 << 20, BlockSizeBytes: 64 << 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var filled atomic.Int64
+	if err := set.Fill(t.Context(), func(n int64) { filled.Add(n) }); err != nil || filled.Load() != 16<<20 {
+		t.Fatalf("%d bytes were filled, %v", filled.Load(), err)
+	}
+	lost := s.Forgotten()
+	if lost == 0 {
+		t.Fatal("the restart undid nothing: the test proves nothing")
+	}
+	if s.Restart(); s.Forgotten() != lost {
+		t.Errorf("a restart after the fill undid %d bytes", s.Forgotten()-lost)
+	}
+	if _, err := set.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	if v, wrong, err := set.Verify(t.Context()); err != nil || v.BlocksWrong != 0 || v.BlocksChecked != 128 {
+		t.Errorf("verified %+v: %s, %v", v, wrong, err)
 	}
 }

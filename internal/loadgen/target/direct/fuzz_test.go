@@ -15,8 +15,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/faulty"
 	"github.com/nfsbench/nfsbench/test/kit/memory"
-	"github.com/nfsbench/nfsbench/test/nfstest"
 )
 
 // forgery puts hostile bytes in place of the replies to one procedure.
@@ -37,7 +37,7 @@ const (
 	forgeBefore  = 248
 )
 
-func (g *forgery) rewrite(c nfstest.Call, reply []byte) (out []byte, more bool) {
+func (g *forgery) rewrite(c faulty.Call, reply []byte) (out []byte, more bool) {
 	if c.Program != g.program || c.Procedure != g.procedure || g.left.Add(-1) < 0 {
 		return reply, true
 	}
@@ -96,7 +96,7 @@ func FuzzClient(f *testing.F) {
 	f.Add(byte(9), byte(0), []byte{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 2, 1, 2, 3, 4, 5, 6, 7, 8})
 	g := &atomic.Pointer[forgery]{}
 	g.Store(&forgery{})
-	s := &nfstest.Server{Rewrite: func(c nfstest.Call, reply []byte) ([]byte, bool) { return g.Load().rewrite(c, reply) }}
+	s := &faulty.Server{Rewrite: func(c faulty.Call, reply []byte) ([]byte, bool) { return g.Load().rewrite(c, reply) }}
 	s.Start(f, "127.0.0.1")
 	s.AddFile("data", make([]byte, 64<<10))
 	f.Fuzz(func(t *testing.T, which, how byte, body []byte) {
@@ -113,7 +113,7 @@ func FuzzClient(f *testing.F) {
 // as success, but everything comes to an end.
 func useExport(t *testing.T, port, hostile int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	tgt, err := direct.Open(ctx, options(port, func(e *runfile.Engine) {
 		e.Channels = runfile.ChannelsTo("127.0.0.1")
@@ -160,11 +160,7 @@ func useFile(t *testing.T, ctx context.Context, tgt target.Target, file target.F
 	if n, err := file.ReadAt(ctx, arena.Buffer(1), 0); n > block || n < block && err == nil {
 		t.Fatalf("ReadAt = %d, %v", n, err)
 	}
-	streamer, ok := any(tgt).(target.Streamer)
-	if !ok {
-		return
-	}
-	stream, err := streamer.NewStream(ctx, target.StreamOptions{Slots: 2, BlockBytes: block, Streams: 1})
+	stream, err := tgt.NewStream(ctx, target.StreamOptions{Slots: 2, BlockBytes: block, Streams: 1})
 	if err != nil {
 		return
 	}

@@ -16,7 +16,7 @@ type stream struct {
 	slots  []target.IO
 }
 
-// NewStream implements target.Streamer.
+// NewStream implements target.Target.
 func (t *Target) NewStream(ctx context.Context, opt target.StreamOptions) (target.Stream, error) {
 	s, err := t.client.NewStream(ctx, nfs.StreamConfig{
 		Slots: opt.Slots, BlockBytes: opt.BlockBytes, Connections: connections(opt, len(t.client.Channels())),
@@ -73,6 +73,7 @@ func (s *stream) Next(io *nfsstream.IO) bool {
 func (s *stream) Done(io *nfsstream.IO) {
 	own := &s.slots[io.Slot]
 	own.Lane, own.Err = io.Lane, nil
+	own.File.(*file).f.Wrote(io) //nolint:errcheck,forcetypeassert // as in Next
 	if io.Err != nil {
 		what := "read"
 		if io.Write {

@@ -5,8 +5,8 @@
 // that is how Oracle opens data files on NFS (filesystemio_options=setall), and as
 // Oracle does, one thread for each job keeps the I/Os of the job outstanding by
 // the kernel's asynchronous I/O (io_submit). Container runtimes allow these calls
-// by default, but not those of io_uring. Where the kernel gives no queue, each
-// outstanding I/O blocks a thread.
+// by default, but not those of io_uring. Where the kernel gives no queue, a thread
+// for each slot makes blocking calls.
 //
 // An I/O on a hard mount whose server is gone cannot be interrupted. The calls of
 // an opened Target therefore look at their context only before they start, and a
@@ -163,9 +163,6 @@ func (t *Target) Channels() []runfile.Channel { return nil }
 
 // Servers implements target.Target: the state is the kernel's.
 func (t *Target) Servers() []runfile.NFSServer { return nil }
-
-// BlocksThreads implements target.Blocking.
-func (t *Target) BlocksThreads() bool { return true }
 
 // Close implements target.Target.
 func (t *Target) Close() error {

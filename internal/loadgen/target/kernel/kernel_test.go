@@ -1,8 +1,10 @@
 package kernel
 
 import (
+	"context"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -35,16 +37,45 @@ func directIODir(tb testing.TB) string {
 	return ""
 }
 
+// threaded is a Target whose kernel gives no queue.
+type threaded struct{ *Target }
+
+func (t threaded) NewStream(ctx context.Context, opt target.StreamOptions) (target.Stream, error) {
+	return newThreads(t.Target, opt.Slots), context.Cause(ctx)
+}
+
 func TestConformance(t *testing.T) {
 	dir := directIODir(t)
-	targettest.Run(t, func(tb testing.TB) target.Target {
-		tb.Helper()
-		tgt, err := Open(t.Context(), Options{MountPath: dir, Now: time.Now})
-		if err != nil {
-			tb.Fatal(err)
-		}
-		return tgt
-	})
+	for name, noQueue := range map[string]bool{"with a queue": false, "with threads": true} {
+		t.Run(name, func(t *testing.T) {
+			targettest.Run(t, func(tb testing.TB) target.Target {
+				tb.Helper()
+				tgt, err := Open(t.Context(), Options{MountPath: dir, Now: time.Now})
+				if err != nil {
+					tb.Fatal(err)
+				}
+				if noQueue {
+					return threaded{tgt.(*Target)} //nolint:errcheck,forcetypeassert // Open makes no other
+				}
+				return tgt
+			})
+		})
+	}
+}
+
+func TestWhereTheKernelGivesNoQueueThreadsDoTheIO(t *testing.T) {
+	raw, err := os.ReadFile("/proc/sys/fs/aio-max-nr")
+	if err != nil {
+		t.Fatal(err)
+	}
+	limit, err := strconv.Atoi(strings.TrimSpace(string(raw)))
+	if err != nil || limit > 1<<20 {
+		t.Skipf("the limit of this machine is %d (%v)", limit, err)
+	}
+	s, err := openTest(t).NewStream(t.Context(), target.StreamOptions{Slots: limit + 1, BlockBytes: 4096, Streams: 1})
+	if err != nil || s.Lanes() != limit+1 {
+		t.Errorf("got %T, %v, want a lane for each slot", s, err)
+	}
 }
 
 func TestAMountThatIsNotNFSIsRefusedByItsName(t *testing.T) {

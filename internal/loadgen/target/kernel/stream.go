@@ -53,9 +53,8 @@ type slot struct {
 	due   time.Duration // when the Driver is asked again, since stream.start
 }
 
-// NewStream implements target.Streamer. Where the kernel gives no queue its error
-// satisfies errors.ErrUnsupported: a seccomp profile may forbid it, and all
-// processes of a machine share fs.aio-max-nr.
+// NewStream implements target.Target. A seccomp profile may forbid the queue, and all
+// processes of a machine share fs.aio-max-nr: then threads do the I/O.
 func (t *Target) NewStream(ctx context.Context, opt target.StreamOptions) (target.Stream, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
@@ -65,7 +64,7 @@ func (t *Target) NewStream(ctx context.Context, opt target.StreamOptions) (targe
 	}
 	q, err := openQueue(opt.Slots)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
+		return newThreads(t, opt.Slots), nil
 	}
 	s := &stream{t: t, queue: q, start: t.now(), slots: make([]slot, opt.Slots), waiting: make([]*slot, 0, opt.Slots)}
 	for i := range s.slots {
@@ -167,13 +166,13 @@ func (sl *slot) prepare() *controlBlock {
 
 // plain does an I/O from its byte done on by the calls of the file, for which
 // this thread waits.
-func (sl *slot) plain(ctx context.Context, done int) {
-	rest, off := sl.io.Buf[done:], sl.io.Offset+int64(done)
-	if sl.io.Write {
-		sl.io.Err = sl.io.File.WriteAt(ctx, rest, off)
+func plain(ctx context.Context, io *target.IO, done int) {
+	rest, off := io.Buf[done:], io.Offset+int64(done)
+	if io.Write {
+		io.Err = io.File.WriteAt(ctx, rest, off)
 		return
 	}
-	_, sl.io.Err = sl.io.File.ReadAt(ctx, rest, off)
+	_, io.Err = io.File.ReadAt(ctx, rest, off)
 }
 
 // submit starts all requested I/Os. An I/O that the kernel rejects is done by a plain call, whose
@@ -190,7 +189,7 @@ func (s *stream) submit() {
 		}
 		sl := &s.slots[s.queue.blocks[0].data]
 		s.queue.skip(1)
-		sl.plain(s.ctx, 0)
+		plain(s.ctx, &sl.io, 0)
 		s.done(sl)
 	}
 }
@@ -223,7 +222,7 @@ func (sl *slot) finish(ctx context.Context, result int64) {
 	case result == int64(len(sl.io.Buf)):
 		sl.io.Err = nil
 	case result > 0:
-		sl.plain(ctx, int(result))
+		plain(ctx, &sl.io, int(result))
 	case result < 0:
 		verb := "read"
 		if sl.io.Write {
@@ -231,7 +230,7 @@ func (sl *slot) finish(ctx context.Context, result int64) {
 		}
 		sl.io.Err = failure(verb, syscall.Errno(-result))
 	case sl.io.Write:
-		sl.plain(ctx, 0)
+		plain(ctx, &sl.io, 0)
 	default:
 		sl.io.Err = io.EOF
 	}
@@ -261,18 +260,19 @@ func (s *stream) wake() {
 }
 
 // idle waits until a slot is due, or nearly so, or until the stream ends.
-func (s *stream) idle() {
-	wait := s.nextDue - s.now()
-	if wait <= nanosleep.Margin {
-		nanosleep.For(wait)
+func (s *stream) idle() { pause(s.ctx, s.nextDue-s.now()) }
+
+// pause waits for d, or less, and no longer than until ctx is done.
+func pause(ctx context.Context, d time.Duration) {
+	if d <= nanosleep.Margin {
+		nanosleep.For(d)
 		return
 	}
-	timer := time.NewTimer(wait - nanosleep.Margin)
+	timer := time.NewTimer(d - nanosleep.Margin)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-	case <-s.ctx.Done():
-		s.ended.Store(true)
+	case <-ctx.Done():
 	}
 }
 

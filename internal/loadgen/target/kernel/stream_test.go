@@ -33,14 +33,6 @@ func openTest(t *testing.T) *Target {
 	return tgt.(*Target) //nolint:errcheck,forcetypeassert // Open makes no other
 }
 
-func TestAQueueThatTheKernelDoesNotGiveIsUnsupported(t *testing.T) {
-	const more = 1 << 26 // than any limit allows
-	_, err := openTest(t).NewStream(t.Context(), target.StreamOptions{Slots: more, BlockBytes: 4096, Streams: 1})
-	if !errors.Is(err, errors.ErrUnsupported) {
-		t.Errorf("the error is %v, want one that says that threads are to do it", err)
-	}
-}
-
 // misaligned is a Driver of two slots, one of which asks for what O_DIRECT refuses.
 type misaligned struct {
 	f    target.File

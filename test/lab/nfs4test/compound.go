@@ -179,7 +179,7 @@ func (x *compound) checkSequence(q *v4.Sequence, ss *session) v4.Status {
 }
 
 func (x *compound) statusFlags() uint32 {
-	var flags uint32
+	flags := x.s.flags
 	for _, st := range x.client.states {
 		if st.revoked {
 			flags |= v4.SeqAdminStateRevoked

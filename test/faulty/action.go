@@ -1,4 +1,4 @@
-package nfstest
+package faulty
 
 import "github.com/nfsbench/nfsbench/internal/nfs/v3"
 
@@ -14,26 +14,23 @@ const (
 	Truncate                 // answer with half a record, then close
 	Garbage                  // answer with bytes that are no RPC
 	Oversize                 // announce a record of 2 GiB
-	TryLater                 // answer with NFS3ERR_JUKEBOX
-	NoSpace                  // answer with NFS3ERR_NOSPC
-	Deny                     // answer with NFS3ERR_ACCES
 
 	failing // and above it: the status
+)
+
+// Actions of not executing a call and answering it with a status.
+const (
+	TryLater = failing + Action(v3.ErrJukebox)
+	NoSpace  = failing + Action(v3.ErrNoSpc)
+	Deny     = failing + Action(v3.ErrAcces)
 )
 
 // Fail is the action of not executing a call and answering it with status.
 func Fail(status v3.Status) Action { return failing + Action(status) }
 
 // status returns what a call is to be answered with instead of being executed.
-func (a Action) status() (v3.Status, bool) {
-	switch a {
-	case TryLater:
-		return v3.ErrJukebox, true
-	case NoSpace:
-		return v3.ErrNoSpc, true
-	case Deny:
-		return v3.ErrAcces, true
-	case Answer, Drop, Disconnect, Lose, Truncate, Garbage, Oversize, failing:
+func (a Action) status() (status v3.Status, fails bool) {
+	if a <= failing {
 		return v3.OK, false
 	}
 	return v3.Status(a - failing), true

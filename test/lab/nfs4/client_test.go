@@ -1,4 +1,4 @@
-package nfs
+package nfs4
 
 import (
 	"bytes"
@@ -17,10 +17,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/internal/nfs"
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
-	"github.com/nfsbench/nfsbench/internal/nfs/stream"
 	"github.com/nfsbench/nfsbench/internal/nfs/v4"
-	"github.com/nfsbench/nfsbench/test/nfs4test"
+	"github.com/nfsbench/nfsbench/test/lab/nfs4test"
 )
 
 const (
@@ -29,17 +29,17 @@ const (
 )
 
 // versions are those that most tests run with.
-func versions() []Version { return []Version{NFSv40, NFSv41} }
+func versions() []nfs.Version { return []nfs.Version{nfs.NFSv40, nfs.NFSv41} }
 
 // mount4 serves on the addresses and mounts over all of them. The server checks at the end
 // that nothing is left.
-func mount4(tb testing.TB, s *nfs4test.Server, v Version, addresses ...string) *Client {
+func mount4(tb testing.TB, s *nfs4test.Server, v nfs.Version, addresses ...string) *nfs.Client {
 	tb.Helper()
 	if len(addresses) == 0 {
 		addresses = []string{here}
 	}
 	s.Start(tb, addresses...)
-	c, err := Dial(tb.Context(), config4(s, v, nil, addresses...))
+	c, err := nfs.Dial(tb.Context(), config4(s, v, nil, addresses...))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -51,10 +51,10 @@ func mount4(tb testing.TB, s *nfs4test.Server, v Version, addresses ...string) *
 	return c
 }
 
-func config4(s *nfs4test.Server, v Version, change func(*Config), addresses ...string) Config {
-	cfg := Config{Export: "/export", Version: v, NFSPort: s.Port(), Now: time.Now, CallTimeout: 20 * time.Second}
+func config4(s *nfs4test.Server, v nfs.Version, change func(*nfs.Config), addresses ...string) nfs.Config {
+	cfg := nfs.Config{Export: "/export", Version: v, NFSPort: s.Port(), Now: time.Now, CallTimeout: 20 * time.Second}
 	for _, a := range addresses {
-		cfg.Channels = append(cfg.Channels, Channel{Path: a})
+		cfg.Channels = append(cfg.Channels, nfs.Channel{Path: a})
 	}
 	if change != nil {
 		change(&cfg)
@@ -64,9 +64,9 @@ func config4(s *nfs4test.Server, v Version, change func(*Config), addresses ...s
 
 // patient lets a client wait for an answer longer than any test takes: what comes to an end
 // did not wait for one.
-func patient(c *Config) { c.CallTimeout = time.Hour }
+func patient(c *nfs.Config) { c.CallTimeout = time.Hour }
 
-func create4(tb testing.TB, c *Client, name string) *File {
+func create4(tb testing.TB, c *nfs.Client, name string) *nfs.File {
 	tb.Helper()
 	f, err := c.Create(tb.Context(), c.Root(), name, 0o600, true)
 	if err != nil {
@@ -100,7 +100,7 @@ func TestNFSv4NamesComeAndGo(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := c.Create(ctx, c.Root(), "a", 0o600, true); !IsExist(err) {
+			if _, err := c.Create(ctx, c.Root(), "a", 0o600, true); !nfs.IsExist(err) {
 				t.Errorf("a second exclusive create: %v, want that the name exists", err)
 			}
 			again, err := c.Create(ctx, c.Root(), "a", 0o600, false)
@@ -117,7 +117,7 @@ func TestNFSv4NamesComeAndGo(t *testing.T) {
 			if err := c.SetSize(ctx, f.Handle(), 12345); err != nil {
 				t.Error(err)
 			}
-			if a, err := c.Getattr(ctx, f.Handle()); err != nil || a != (Attr{Type: TypeRegular, SizeBytes: 12345}) {
+			if a, err := c.Getattr(ctx, f.Handle()); err != nil || a != (nfs.Attr{Type: nfs.TypeRegular, SizeBytes: 12345}) {
 				t.Errorf("attributes %+v, %v", a, err)
 			}
 			entries, err := c.ReadDir(ctx, c.Root())
@@ -133,10 +133,10 @@ func TestNFSv4NamesComeAndGo(t *testing.T) {
 			if err := errors.Join(c.Remove(ctx, c.Root(), "a"), c.Rmdir(ctx, c.Root(), "d")); err != nil {
 				t.Error(err)
 			}
-			if _, err := c.Open(ctx, c.Root(), "a"); !IsNotExist(err) {
+			if _, err := c.Open(ctx, c.Root(), "a"); !nfs.IsNotExist(err) {
 				t.Errorf("open of a removed name: %v", err)
 			}
-			if _, err := c.Getattr(ctx, f.Handle()); !IsStale(err) {
+			if _, err := c.Getattr(ctx, f.Handle()); !nfs.IsStale(err) {
 				t.Errorf("attributes of a removed file: %v, want a stale handle", err)
 			}
 		})
@@ -150,11 +150,11 @@ func TestNFSv4DataGoRound(t *testing.T) {
 			c := mount4(t, s, v, here, there)
 			f := create4(t, c, "data")
 			content := randomBytes(1<<20 + 33)
-			for _, stable := range []Stability{Unstable, FileSync} {
+			for _, stable := range []nfs.Stability{nfs.Unstable, nfs.FileSync} {
 				if n, err := f.WriteAt(t.Context(), content, 7, stable); n != len(content) || err != nil {
 					t.Fatalf("WriteAt = %d, %v", n, err)
 				}
-				if got := f.UncommittedBytes() > 0; got != (stable == Unstable) {
+				if got := f.UncommittedBytes() > 0; got != (stable == nfs.Unstable) {
 					t.Errorf("uncommitted: %v", got)
 				}
 				if err := f.Commit(t.Context()); err != nil {
@@ -181,7 +181,7 @@ func TestNFSv4CommitSendsAgainWhatARestartLost(t *testing.T) {
 			f := create4(t, c, "data")
 			content := randomBytes(50_000)
 			f.SetSource(bytes.NewReader(content))
-			if _, err := f.WriteAt(t.Context(), content, 0, Unstable); err != nil {
+			if _, err := f.WriteAt(t.Context(), content, 0, nfs.Unstable); err != nil {
 				t.Fatal(err)
 			}
 			s.Restart()
@@ -196,34 +196,6 @@ func TestNFSv4CommitSendsAgainWhatARestartLost(t *testing.T) {
 	}
 }
 
-func TestNFSv4FileIOAllocatesNothing(t *testing.T) {
-	for _, v := range versions() {
-		t.Run(string(v), func(t *testing.T) {
-			for name, size := range map[string]int{"8 KiB": 8 << 10, "64 KiB": 64 << 10, "256 KiB in parts": 256 << 10} {
-				t.Run(name, func(t *testing.T) {
-					c := mount4(t, &nfs4test.Server{MaxTransfer: 64 << 10}, v, here, there)
-					f := create4(t, c, "data")
-					p, ctx := make([]byte, size), t.Context()
-					assertNoAllocs(t, func() error { _, err := f.WriteAt(ctx, p, 0, FileSync); return err })
-					assertNoAllocs(t, func() error { _, err := f.ReadAt(ctx, p, 0); return err })
-				})
-			}
-		})
-	}
-}
-
-// ofFile is a Driver whose I/O is of a File.
-type ofFile struct {
-	circle
-	f *File
-}
-
-func (d *ofFile) Next(x *stream.IO) bool {
-	more := d.circle.Next(x)
-	d.f.Prepare(x)
-	return more
-}
-
 func TestAnNFSv4StreamAllocatesNothingForAnOperation(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
@@ -234,29 +206,17 @@ func TestAnNFSv4StreamAllocatesNothingForAnOperation(t *testing.T) {
 				t.Run(fmt.Sprint("write ", write), func(t *testing.T) {
 					c := mount4(t, &nfs4test.Server{}, v, here, there)
 					f := create4(t, c, "data")
-					s, err := c.NewStream(t.Context(), StreamConfig{Slots: 16, BlockBytes: 8 << 10})
+					s, err := c.NewStream(t.Context(), nfs.StreamConfig{Slots: 16, BlockBytes: 8 << 10})
 					if err != nil {
 						t.Fatal(err)
 					}
-					d := &ofFile{f: f, circle: circle{io: stream.IO{Write: write, Stable: stream.FileSync}}}
-					for range 16 {
-						d.bufs = append(d.bufs, make([]byte, 8<<10))
-					}
-					if _, err := f.WriteAt(t.Context(), d.bufs[0], 0, FileSync); err != nil {
+					d := newCircle(f, write, 16, 8<<10)
+					if _, err := f.WriteAt(t.Context(), d.bufs[0], 0, nfs.FileSync); err != nil {
 						t.Fatal(err)
 					}
-					run := func(count int64) int64 {
-						return mallocs(func() {
-							d.left.Store(count)
-							s.Run(t.Context(), d)
-						})
-					}
-					run(200)
-					if few, many := run(100), run(600); many-few > 50 {
+					d.allocates(t, s, 200)
+					if few, many := d.allocates(t, s, 100), d.allocates(t, s, 600); many-few > 50 {
 						t.Errorf("500 more operations allocate %d times more", many-few)
-					}
-					if err := d.err.Load(); err != nil {
-						t.Error(*err)
 					}
 				})
 			}
@@ -265,7 +225,7 @@ func TestAnNFSv4StreamAllocatesNothingForAnOperation(t *testing.T) {
 }
 
 // load runs a stream of reads and writes over all blocks, and File I/O beside it.
-func load(t *testing.T, c *Client, depth, count int) {
+func load(t *testing.T, c *nfs.Client, depth, count int) {
 	t.Helper()
 	newBlocks(t, c, depth).run(t, count)
 }
@@ -274,20 +234,20 @@ func TestPathsOfOneServerAreOneOrSeveral(t *testing.T) {
 	for name, tc := range map[string]struct {
 		identity func(string) nfs4test.Identity
 		perAddr  bool
-		want     Trunking
+		want     nfs.Trunking
 		servers  int
 		opens    int
 	}{
-		"session trunking":                        {nil, false, TrunkingSession, 1, 1},
-		"session trunking, client IDs by address": {nil, true, TrunkingSession, 1, 1},
+		"session trunking":                        {nil, false, nfs.TrunkingSession, 1, 1},
+		"session trunking, client IDs by address": {nil, true, nfs.TrunkingSession, 1, 1},
 		"client ID trunking": {func(a string) nfs4test.Identity {
 			return nfs4test.Identity{Major: "one", Minor: uint64(len(a)) + uint64(a[len(a)-1]), Scope: "s"}
-		}, false, TrunkingClientID, 2, 1},
-		"separate": {func(a string) nfs4test.Identity { return nfs4test.Identity{Major: a, Scope: "s"} }, false, TrunkingSeparate, 2, 2},
+		}, false, nfs.TrunkingClientID, 2, 1},
+		"separate": {func(a string) nfs4test.Identity { return nfs4test.Identity{Major: a, Scope: "s"} }, false, nfs.TrunkingSeparate, 2, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &nfs4test.Server{Identity: tc.identity, ClientIDPerAddress: tc.perAddr, RequireBind: true}
-			c := mount4(t, s, NFSv41, here, there)
+			c := mount4(t, s, nfs.NFSv41, here, there)
 			b := newBlocks(t, c, 16)
 			b.run(t, 2000)
 			all := c.Servers()
@@ -295,7 +255,7 @@ func TestPathsOfOneServerAreOneOrSeveral(t *testing.T) {
 				t.Fatalf("servers %+v, want %d", all, tc.servers)
 			}
 			for _, one := range all {
-				if one.Trunking != tc.want || one.Version != NFSv41 || one.Recoveries != 0 {
+				if one.Trunking != tc.want || one.Version != nfs.NFSv41 || one.Recoveries != 0 {
 					t.Errorf("server %+v, want trunking %s and no recovery", one, tc.want)
 				}
 			}
@@ -315,7 +275,7 @@ func TestSeveralStreamsAtAServerWithClientIDTrunking(t *testing.T) {
 	s := &nfs4test.Server{Identity: func(a string) nfs4test.Identity {
 		return nfs4test.Identity{Major: "one", Minor: uint64(a[len(a)-1]), Scope: "s"}
 	}}
-	c := mount4(t, s, NFSv41, here, there)
+	c := mount4(t, s, nfs.NFSv41, here, there)
 	for range 3 { // the sequence of CREATE_SESSION is that of the client ID, not of the path
 		load(t, c, 4, 200)
 	}
@@ -329,9 +289,9 @@ func TestSeveralStreamsAtAServerWithClientIDTrunking(t *testing.T) {
 
 func TestFewSlotsAreMadeUpForBySessions(t *testing.T) {
 	s := &nfs4test.Server{Slots: 4}
-	c := mount4(t, s, NFSv41, here, there)
+	c := mount4(t, s, nfs.NFSv41, here, there)
 	b := newBlocks(t, c, 64)
-	if n := c.Servers()[0]; n.Slots != 4 || n.Sessions < (64+controlRequests)/4 {
+	if n := c.Servers()[0]; n.Slots != 4 || n.Sessions < (64+64)/4 { // as many control calls as slots of the stream
 		t.Errorf("server %+v, want enough sessions of 4 slots", n)
 	}
 	b.run(t, 3000)
@@ -339,8 +299,8 @@ func TestFewSlotsAreMadeUpForBySessions(t *testing.T) {
 
 func TestTooFewSlotsAreAnErrorThatSaysWhatToDo(t *testing.T) {
 	s := &nfs4test.Server{Slots: 2}
-	c := mount4(t, s, NFSv41)
-	_, err := c.NewStream(t.Context(), StreamConfig{Slots: 129, BlockBytes: 4096})
+	c := mount4(t, s, nfs.NFSv41)
+	_, err := c.NewStream(t.Context(), nfs.StreamConfig{Slots: 129, BlockBytes: 4096})
 	for _, want := range []string{"2 slots", "129 requests", "lower the depth"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v does not contain %q", err, want)
@@ -361,8 +321,8 @@ func TestAServerThatLimitsSessionsKeepsNone(t *testing.T) {
 		}
 		return nfs4test.Action{}
 	}}
-	c := mount4(t, s, NFSv41)
-	if _, err := c.NewStream(t.Context(), StreamConfig{Slots: 64, BlockBytes: 4096}); !IsNoSpace(err) {
+	c := mount4(t, s, nfs.NFSv41)
+	if _, err := c.NewStream(t.Context(), nfs.StreamConfig{Slots: 64, BlockBytes: 4096}); !nfs.IsNoSpace(err) {
 		t.Errorf("NewStream = %v", err)
 	}
 	if _, n, _, _ := s.Clients(); n != 17 {
@@ -372,16 +332,16 @@ func TestAServerThatLimitsSessionsKeepsNone(t *testing.T) {
 
 func TestAFailedMountLeavesNothing(t *testing.T) {
 	for name, tc := range map[string]struct {
-		version Version
+		version nfs.Version
 		op      v4.Op
 	}{
-		"no RECLAIM_COMPLETE": {NFSv41, v4.OpReclaimComplete},
-		"no CREATE_SESSION":   {NFSv41, v4.OpCreateSession},
-		"no LOOKUP":           {NFSv41, v4.OpLookup},
-		"no LOOKUP, NFSv4.0":  {NFSv40, v4.OpLookup},
-		"no SETCLIENTID":      {NFSv40, v4.OpSetClientID},
-		"no confirmed client": {NFSv40, v4.OpSetClientIDConfirm},
-		"nobody can be asked": {NFSv41, v4.OpExchangeID},
+		"no RECLAIM_COMPLETE": {nfs.NFSv41, v4.OpReclaimComplete},
+		"no CREATE_SESSION":   {nfs.NFSv41, v4.OpCreateSession},
+		"no LOOKUP":           {nfs.NFSv41, v4.OpLookup},
+		"no LOOKUP, NFSv4.0":  {nfs.NFSv40, v4.OpLookup},
+		"no SETCLIENTID":      {nfs.NFSv40, v4.OpSetClientID},
+		"no confirmed client": {nfs.NFSv40, v4.OpSetClientIDConfirm},
+		"nobody can be asked": {nfs.NFSv41, v4.OpExchangeID},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &nfs4test.Server{Hook: func(c nfs4test.Call) nfs4test.Action {
@@ -391,7 +351,7 @@ func TestAFailedMountLeavesNothing(t *testing.T) {
 				return nfs4test.Action{}
 			}}
 			s.Start(t, here)
-			c, err := Dial(t.Context(), config4(s, tc.version, nil, here))
+			c, err := nfs.Dial(t.Context(), config4(s, tc.version, nil, here))
 			if !errors.Is(err, v4.ErrServerFault) {
 				t.Errorf("Dial = %v", err)
 			}
@@ -405,10 +365,10 @@ func TestAFailedMountLeavesNothing(t *testing.T) {
 // TestALostReplyOfAWriteIsAskedForAgain: the connection ends behind a WRITE that was executed.
 func TestALostReplyOfAWriteIsAskedForAgain(t *testing.T) {
 	s := &nfs4test.Server{Hook: first(v4.OpWrite, nfs4test.Action{Lose: true})}
-	c := mount4(t, s, NFSv41, here, there)
+	c := mount4(t, s, nfs.NFSv41, here, there)
 	f := create4(t, c, "data")
 	p := randomBytes(8192)
-	if _, err := f.WriteAt(t.Context(), p, 0, FileSync); err != nil {
+	if _, err := f.WriteAt(t.Context(), p, 0, nfs.FileSync); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(s.Content("data"), p) {
@@ -435,7 +395,7 @@ func TestLostRepliesOfChangesAreExact(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if _, err := f.WriteAt(t.Context(), []byte("abc"), 0, FileSync); err != nil {
+					if _, err := f.WriteAt(t.Context(), []byte("abc"), 0, nfs.FileSync); err != nil {
 						t.Error(err)
 					}
 					if _, err := c.Mkdir(t.Context(), c.Root(), "d", 0o700); err != nil {
@@ -462,7 +422,7 @@ func TestCloseLeavesNoGoroutine(t *testing.T) {
 		t.Run(string(v), func(t *testing.T) {
 			s := &nfs4test.Server{LeaveState: true, Delegate: true}
 			s.Start(t, here, there)
-			c, err := Dial(t.Context(), config4(s, v, patient, here, there))
+			c, err := nfs.Dial(t.Context(), config4(s, v, patient, here, there))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -475,7 +435,7 @@ func TestCloseLeavesNoGoroutine(t *testing.T) {
 			s.Kill(there)
 			short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 			defer cancel()
-			if _, err := c.NewStream(short, StreamConfig{Slots: 1, BlockBytes: 1}); err == nil {
+			if _, err := c.NewStream(short, nfs.StreamConfig{Slots: 1, BlockBytes: 1}); err == nil {
 				t.Error("a stream without server")
 			}
 			if err := c.Close(); err != nil {
@@ -510,13 +470,13 @@ func TestADelayStormIsWaitedOut(t *testing.T) {
 			var n atomic.Int64
 			s := &nfs4test.Server{Hook: func(c nfs4test.Call) nfs4test.Action {
 				last := c.Ops[len(c.Ops)-1].Op()
-				if v == NFSv40 && (c.Has(v4.OpOpen) || c.Has(v4.OpOpenConfirm) || c.Has(v4.OpClose)) {
+				if v == nfs.NFSv40 && (c.Has(v4.OpOpen) || c.Has(v4.OpOpenConfirm) || c.Has(v4.OpClose)) {
 					return nfs4test.Action{} // the server would not count what was not executed
 				}
 				if n.Add(1)%9 != 0 {
 					return nfs4test.Action{}
 				}
-				if n.Load()%2 == 0 && v == NFSv41 && c.Ops[0].Op() == v4.OpSequence {
+				if n.Load()%2 == 0 && v == nfs.NFSv41 && c.Ops[0].Op() == v4.OpSequence {
 					last = v4.OpSequence
 				}
 				return nfs4test.Fail(last, v4.ErrDelay)
@@ -531,10 +491,10 @@ func TestADelayStormIsWaitedOut(t *testing.T) {
 }
 
 func TestNFSv4ServersAreDescribed(t *testing.T) {
-	c := mount4(t, &nfs4test.Server{LeaseSeconds: 33, Slots: 16}, NFSv41, here, there)
+	c := mount4(t, &nfs4test.Server{LeaseSeconds: 33, Slots: 16}, nfs.NFSv41, here, there)
 	got := c.Servers()
-	want := []ServerStats{{
-		Version: NFSv41, Addresses: []string{here, there}, Owner: "server", Scope: "scope", Trunking: TrunkingSession,
+	want := []nfs.ServerStats{{
+		Version: nfs.NFSv41, Addresses: []string{here, there}, Owner: "server", Scope: "scope", Trunking: nfs.TrunkingSession,
 		Slots: 16, Sessions: 5, Lease: 33 * time.Second,
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -554,7 +514,7 @@ func TestManyFilesComeAndGoAtOnce(t *testing.T) {
 					for k := range 5 {
 						f, err := c.Create(t.Context(), c.Root(), fmt.Sprint("f", i, "-", k), 0o600, true)
 						if err == nil {
-							_, err = f.WriteAt(t.Context(), []byte("x"), 0, FileSync)
+							_, err = f.WriteAt(t.Context(), []byte("x"), 0, nfs.FileSync)
 							err = errors.Join(err, f.Close(t.Context()))
 						}
 						if err != nil {
@@ -584,7 +544,7 @@ func TestTheClientIDNamesTheAddressFamily(t *testing.T) {
 				}
 				return nfs4test.Action{}
 			}}
-			mount4(t, s, NFSv40, address)
+			mount4(t, s, nfs.NFSv40, address)
 			if got := got.Load(); got == nil || *got != want {
 				t.Errorf("SETCLIENTID has the callback address %+v, want %+v", got, want)
 			}

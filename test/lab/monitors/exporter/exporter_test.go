@@ -2,6 +2,10 @@ package exporter_test
 
 import (
 	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,7 +18,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/storage"
 	"github.com/nfsbench/nfsbench/internal/storage/exporter"
 	"github.com/nfsbench/nfsbench/internal/storage/rest"
-	"github.com/nfsbench/nfsbench/test/monitors"
+	"github.com/nfsbench/nfsbench/test/lab/monitors"
 	"github.com/nfsbench/nfsbench/test/storagetest"
 )
 
@@ -93,6 +97,46 @@ func sample(t *testing.T, s storage.Source) storage.Snapshot {
 		t.Fatal(err)
 	}
 	return got
+}
+
+// waitFor waits until somebody accepts connections at base.
+func waitFor(t *testing.T, base string) {
+	t.Helper()
+	u, err := url.Parse(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 600 {
+		if c, err := net.Dial("tcp", u.Host); err == nil {
+			_ = c.Close()
+			return
+		}
+		select {
+		case <-t.Context().Done():
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	t.Fatalf("%s does not answer", base)
+}
+
+// old reports whether the node_exporter at base is one of those before 1.7.
+func old(t *testing.T, base string) bool {
+	t.Helper()
+	resp, err := http.Get(base + "/metrics") //nolint:noctx // a test's own server
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close() //nolint:errcheck // everything wanted was read
+	page, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range []string{"1.3", "1.4", "1.5", "1.6"} {
+		if strings.Contains(string(page), `version="`+v+`.`) {
+			return true
+		}
+	}
+	return false
 }
 
 func TestARealNodeExporterKeepsTheContract(t *testing.T) {

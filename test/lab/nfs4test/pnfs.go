@@ -232,6 +232,7 @@ func (x *compound) layoutCommit(o *v4.LayoutCommit) v4.Status {
 }
 
 func (x *compound) layoutReturn(o *v4.LayoutReturn) v4.Status {
+	x.s.counters[x.c.address].LayoutReturns++
 	if o.Extent != v4.LayoutOfFile {
 		for _, st := range x.client.states {
 			if st.kind == layoutState {

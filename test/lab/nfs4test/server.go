@@ -88,6 +88,7 @@ type Server struct {
 	layoutOf   func(name string) []layout.Segment
 	next       uint64 // of clients, sessions and states
 	target     uint32 // the highest slot that clients should use
+	flags      uint32 // of each SEQUENCE
 	violations []string
 	counters   map[string]*Counters
 	callbacks  []Callback
@@ -98,6 +99,7 @@ type Counters struct {
 	Compounds               int64
 	Reads, Writes           int64
 	Commits, GetAttrs       int64
+	LayoutReturns           int64
 	BytesRead, BytesWritten int64
 }
 
@@ -300,6 +302,13 @@ func (s *Server) SetTargetSlot(highest uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.target = highest
+}
+
+// SetFlags sets flags of SEQUENCE beside those that follow from the state.
+func (s *Server) SetFlags(flags uint32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.flags = flags
 }
 
 // Restart restarts the servers at the addresses, or all of them: connections end, state

@@ -16,7 +16,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/v4"
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
-	"github.com/nfsbench/nfsbench/test/nfs4test"
+	"github.com/nfsbench/nfsbench/test/lab/nfs4test"
 )
 
 const (

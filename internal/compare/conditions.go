@@ -1,4 +1,4 @@
-package main
+package compare
 
 import (
 	"encoding/json"
@@ -21,7 +21,8 @@ const (
 	groupProgram  = "program" // the version of nfsbench
 )
 
-func conditionGroups() []string {
+// Groups are all of them, as --vary names them.
+func Groups() []string {
 	return []string{groupProtocol, groupStorage, groupWorkload, groupSchedule, groupClients, groupDatabase, groupProgram}
 }
 
@@ -29,18 +30,19 @@ func conditionGroups() []string {
 const maxNamedConditions = 4
 
 // conditionWarnings says in what two results differ besides what is meant to:
-// what vary names, or else one group, for something has to be compared. How often
-// each was repeated is no condition.
+// what vary names, or else one group, for something has to be compared.
 func conditionWarnings(a, b runfile.Result, vary []string) []string {
-	differ := conditionsThatDiffer(a, b)
-	for _, group := range vary {
-		delete(differ, group)
+	differ := map[string][]string{}
+	for _, d := range Differences(a, b) {
+		if !slices.Contains(vary, d.Group) {
+			differ[d.Group] = append(differ[d.Group], fmt.Sprintf("%s %s and %s", d.Field, d.A, d.B))
+		}
 	}
 	if len(vary) == 0 && len(differ) <= 1 || len(differ) == 0 {
 		return nil
 	}
 	var parts []string
-	for _, group := range conditionGroups() {
+	for _, group := range Groups() {
 		if fields := differ[group]; len(fields) > 0 {
 			more := ""
 			if n := len(fields) - maxNamedConditions; n > 0 {
@@ -57,36 +59,39 @@ func conditionWarnings(a, b runfile.Result, vary []string) []string {
 		strings.Join(parts, ", ") + ". " + hint}
 }
 
-// conditionsThatDiffer are the fields of each group that differ, with both values.
-func conditionsThatDiffer(a, b runfile.Result) map[string][]string {
-	differ := map[string][]string{}
+// Difference is one condition in which two results differ.
+type Difference struct{ Group, Field, A, B string }
+
+// Differences are all of them, by group and field. How often each was repeated is no condition.
+func Differences(a, b runfile.Result) []Difference {
+	var all []Difference
 	of, other := conditionsOf(a), conditionsOf(b)
-	for _, group := range conditionGroups() {
-		all := map[string]bool{}
-		for field := range of[group] {
-			all[field] = true
-		}
-		for field := range other[group] {
-			all[field] = true
-		}
-		for _, field := range slices.Sorted(maps.Keys(all)) {
+	for _, group := range Groups() {
+		fields := slices.AppendSeq(slices.Collect(maps.Keys(of[group])), maps.Keys(other[group]))
+		slices.Sort(fields)
+		for _, field := range slices.Compact(fields) {
 			x, y := of[group][field], other[group][field]
 			if group == groupStorage && (x == "" || y == "") {
 				continue // not known is not different
 			}
 			if x != y {
-				differ[group] = append(differ[group], fmt.Sprintf("%s %s and %s", field, shown(x), shown(y)))
+				all = append(all, Difference{group, field, shown(x), shown(y)})
 			}
 		}
 	}
-	return differ
+	return all
 }
 
 func shown(v string) string {
 	if v == "" {
 		return "absent"
 	}
-	return clip(strings.Join(strings.Fields(v), " "), 40)
+	const most = 40 // characters
+	text := []rune(strings.Join(strings.Fields(v), " "))
+	if len(text) > most {
+		text = append(text[:most-1], '…')
+	}
+	return string(text)
 }
 
 // conditionsOf are the fields of a result by group, as text.

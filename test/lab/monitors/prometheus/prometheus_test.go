@@ -17,7 +17,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/storage"
 	"github.com/nfsbench/nfsbench/internal/storage/prometheus"
 	"github.com/nfsbench/nfsbench/internal/storage/rest"
-	"github.com/nfsbench/nfsbench/test/monitors"
+	"github.com/nfsbench/nfsbench/test/lab/monitors"
 	"github.com/nfsbench/nfsbench/test/storagetest"
 )
 

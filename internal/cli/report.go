@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nfsbench/nfsbench/internal/compare"
+	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/report"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// WriteReport writes a result, which it judges again, or the record of a suite's run. g is how that run
+// compares with the accepted one; nil where there is none.
+func (d *Destination) WriteReport(cmd *cobra.Command, in Recorded, g *compare.Table, page report.PageOptions) error {
+	return d.Write(cmd, func(w io.Writer) error {
+		if in.Run != nil {
+			return d.run(w, *in.Run, g, page)
+		}
+		j := judge.Judge(in.Result)
+		switch d.Format {
+		case FormatHTML:
+			return report.BenchmarkPage(w, in.Result, j, page)
+		case FormatJSON:
+			return WriteJSON(w, j)
+		default:
+			return report.Text(w, in.Result, j, TextOptions(w))
+		}
+	})
+}
+
+func (d *Destination) run(w io.Writer, run runfile.SuiteRun, g *compare.Table, page report.PageOptions) error {
+	t := compare.Run(compare.Request{Run: &run})
+	switch d.Format {
+	case FormatHTML:
+		return report.SuitePage(w, run, t, g, page)
+	case FormatJSON:
+		return WriteJSON(w, t)
+	}
+	phase := run.Phase
+	if phase == "" {
+		phase = "under way"
+	}
+	fmt.Fprintf(w, "suite/%s  run %s  %s  %d cells, %d of %d benchmarks\n", run.Suite, run.Run, phase, len(run.Cells),
+		len(run.Results), len(run.Cells)*int(run.Settings.Repetitions))
+	if run.Message != "" {
+		fmt.Fprintln(w, run.Message)
+	}
+	if g != nil {
+		fmt.Fprintf(w, "against the accepted run %s: %s\n", g.Baseline, g.Message)
+	}
+	return report.CompareText(w, t, TextOptions(w))
+}

@@ -1,0 +1,64 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"strings"
+)
+
+// answer is that of a table in one sentence.
+func answer(lines []Line) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	better, worse, unknown := 0, 0, 0
+	var largest *Line
+	for i, l := range lines {
+		switch l.Outcome {
+		case Better:
+			better++
+		case Worse:
+			worse++
+		case Unknown:
+			unknown++
+			continue
+		default:
+			continue
+		}
+		if largest == nil || effect(l) > effect(*largest) {
+			largest = &lines[i]
+		}
+	}
+	each := "the comparison"
+	if len(lines) > 1 {
+		each = fmt.Sprintf("any of %d comparisons", len(lines))
+	}
+	switch {
+	case unknown == len(lines):
+		return "too few numbers for " + each
+	case largest == nil:
+		return "no difference that is significant and large enough in " + each
+	case len(lines) == 1:
+		return lineWords(*largest)
+	}
+	return fmt.Sprintf("of %d comparisons with the baseline %d are better and %d worse; the largest difference: %s",
+		len(lines), better, worse, lineWords(*largest))
+}
+
+// effect is the size of a difference, without its direction.
+func effect(l Line) float64 {
+	return math.Abs(*cmp.Or(l.Shift, &l.Impact))
+}
+
+func lineWords(l Line) string {
+	words := fmt.Sprintf("%s is %.1f %% %s than %s in %s", Label(l.Cell, l.Step), effect(l)*100,
+		strings.ToLower(l.Outcome), l.Baseline, l.Metric)
+	if p := cmp.Or(l.AdjustedP, l.P); p != nil {
+		words += fmt.Sprintf(" (p = %.2g)", *p)
+	}
+	if l.Saturated {
+		words += ", with the line full"
+	}
+	return words
+}

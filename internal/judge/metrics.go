@@ -1,0 +1,205 @@
+package judge
+
+import (
+	"strings"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/stats"
+)
+
+// The units of metrics.
+const (
+	UnitRate     = "1/s"
+	UnitBytes    = "B/s"
+	UnitTime     = "us"
+	UnitCost     = "us/MiB"
+	UnitPermille = "permille"
+)
+
+// Metric is a headline number of a run. Status, records, comparisons, exported metrics, lists of results
+// and reports take what they know of it from here.
+type Metric struct {
+	Name   string // the API's
+	Label  string // for people
+	Unit   string
+	Higher bool   // more is better
+	Field  string // of status.summary; one with an interval has "Low" or "High" before its unit
+	// Divisor is what the value is divided by in Field; 0 is 1.
+	Divisor int64
+	Series  string // of the exported metrics, in base units
+	Stat    string // distinguishes metrics of one series
+
+	value    func(judged) *int64
+	interval func(judged) *Interval
+}
+
+// judged is what a metric is taken from: a repetition, and the capacity within the first bound.
+type judged struct {
+	Summary
+
+	capacity BoundCapacity
+}
+
+// Metrics are all of them.
+func Metrics() []Metric {
+	latency := func(name, label, stat string, of func(*stats.Latency) *int64) Metric {
+		field := strings.ToLower(name[:1]) + name[1:] + "Microseconds"
+		return Metric{
+			Name: name, Label: label, Unit: UnitTime, Field: field, Series: "latency_seconds", Stat: stat,
+			value: func(s judged) *int64 {
+				// A database may report no more than the mean, and 0 would be a number.
+				if l := s.Total.Latency; l != nil && (stat == "mean" || !l.MeanOnly) {
+					return of(l)
+				}
+				return nil
+			},
+		}
+	}
+	throughput := Metric{
+		Name: runfile.MetricThroughput, Label: "Throughput", Unit: UnitBytes, Higher: true,
+		Field: "throughputBytesPerSecond", Series: "throughput_bytes_per_second",
+		value:    func(s judged) *int64 { return known(s.Total.BytesPerSecond != 0, s.Total.BytesPerSecond) },
+		interval: func(s judged) *Interval { return s.Total.Intervals.BytesPerSecond },
+	}
+	iops := Metric{
+		Name: runfile.MetricIOPS, Label: "IOPS", Unit: UnitRate, Higher: true, Field: "iops", Series: "iops",
+		value:    func(s judged) *int64 { return known(s.Total.OperationsPerSecond != 0, s.Total.OperationsPerSecond) },
+		interval: func(s judged) *Interval { return s.Total.Intervals.OperationsPerSecond },
+	}
+	capacity := Metric{
+		Name: runfile.MetricCapacity, Label: "Capacity, operations/s", Unit: UnitRate, Higher: true,
+		Field: "capacityOperationsPerSecond", Series: "capacity_operations_per_second",
+		value:    func(s judged) *int64 { return known(s.capacity.Reached, s.capacity.OperationsPerSecond) },
+		interval: func(s judged) *Interval { return s.capacity.within() },
+	}
+	mean := latency(runfile.MetricMeanLatency, "Mean latency", "mean",
+		func(l *stats.Latency) *int64 { return &l.MeanMicroseconds })
+	mean.interval = func(s judged) *Interval { return s.Total.Intervals.MeanMicroseconds }
+	p99 := latency(runfile.MetricP99Latency, "Latency, 99th percentile", "p99",
+		func(l *stats.Latency) *int64 { return &l.P99Microseconds })
+	p99.interval = func(s judged) *Interval { return s.Total.Intervals.P99Microseconds }
+	openLoop := latency(runfile.MetricOpenLoopP99Latency, "Latency of an open loop, 99th percentile", "open_loop_p99", nil)
+	openLoop.value = func(s judged) *int64 { return s.OpenLoopP99Microseconds }
+	storage := latency(runfile.MetricStorageLatency, "Latency of the storage", "storage", nil)
+	storage.Field = "storageMeanLatencyMicroseconds"
+	storage.value = func(s judged) *int64 { return s.Storage.MeanLatencyMicroseconds }
+	return []Metric{
+		throughput, iops, capacity, mean,
+		latency(runfile.MetricP50Latency, "Latency, median", "p50",
+			func(l *stats.Latency) *int64 { return &l.P50Microseconds }),
+		latency(runfile.MetricP95Latency, "Latency, 95th percentile", "p95",
+			func(l *stats.Latency) *int64 { return &l.P95Microseconds }),
+		p99,
+		latency(runfile.MetricP999Latency, "Latency, 99.9th percentile", "p999",
+			func(l *stats.Latency) *int64 { return &l.P999Microseconds }),
+		latency(runfile.MetricMaxLatency, "Longest latency", "max",
+			func(l *stats.Latency) *int64 { return &l.MaxMicroseconds }),
+		openLoop, storage,
+		{
+			Name: runfile.MetricWire, Label: "Share of the wire limit", Unit: UnitPermille, Higher: true,
+			Field: "wirePercent", Divisor: 10, Series: "wire_ratio",
+			value: func(s judged) *int64 { return wide(s.WirePermille) },
+		},
+		{
+			Name: runfile.MetricClientCPU, Label: "CPU of the busiest client", Unit: UnitPermille,
+			Field: "clientCPUPermille", Series: "client_cpu_ratio",
+			value: func(s judged) *int64 { return wide(s.ClientCPU.BusiestNodePermille) },
+		},
+		{
+			Name: runfile.MetricClientCPUTime, Label: "Client CPU for each MiB", Unit: UnitCost,
+			Field: "clientCPUMicrosecondsPerMiB", Series: "client_cpu_seconds_per_mebibyte",
+			value: func(s judged) *int64 { return s.ClientCPU.MicrosecondsPerMiB },
+		},
+	}
+}
+
+// within is the interval of a capacity; nil if it is not known.
+func (b BoundCapacity) within() *Interval {
+	if b.High == 0 {
+		return nil
+	}
+	return &Interval{Low: b.Low, High: b.High}
+}
+
+// MetricOf returns the metric of a name. That of an unknown name, which a foreign file may have, has it as
+// its label.
+func MetricOf(name string) Metric {
+	for _, m := range Metrics() {
+		if m.Name == name {
+			return m
+		}
+	}
+	return Metric{Name: name, Label: name, Unit: UnitTime}
+}
+
+// MetricNames are the names of all.
+func MetricNames() []string {
+	var names []string
+	for _, m := range Metrics() {
+		names = append(names, m.Name)
+	}
+	return names
+}
+
+// PerUnit is how many of its unit one base unit has.
+func (m Metric) PerUnit() float64 {
+	switch m.Unit {
+	case UnitTime, UnitCost:
+		return 1e6
+	case UnitPermille:
+		return 1e3
+	default:
+		return 1
+	}
+}
+
+// Bounds are the fields of status.summary.intervals with the bounds of the interval; empty without one.
+func (m Metric) Bounds() (low, high string) {
+	if m.interval == nil {
+		return "", ""
+	}
+	at := len(m.Field)
+	for _, unit := range []string{"BytesPerSecond", "OperationsPerSecond", "Microseconds"} {
+		if name, is := strings.CutSuffix(m.Field, unit); is {
+			at = len(name)
+		}
+	}
+	return m.Field[:at] + "Low" + m.Field[at:], m.Field[:at] + "High" + m.Field[at:]
+}
+
+// Number is a metric of a run. Interval has 95 % confidence; nil if there is none.
+type Number struct {
+	Metric
+
+	Value    int64
+	Interval *Interval
+}
+
+// Numbers are the metrics that are known. A rate of 0 is not: a calibration may have found one of two.
+// The capacity, if c is not nil, is that within the first bound.
+func Numbers(s Summary, c *Capacity) []Number {
+	of := judged{Summary: s}
+	if c != nil {
+		of.capacity = c.Bounds[0]
+	}
+	var out []Number
+	for _, m := range Metrics() {
+		v := m.value(of)
+		if v == nil {
+			continue
+		}
+		n := Number{Metric: m, Value: *v}
+		if m.interval != nil {
+			n.Interval = m.interval(of)
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+func wide(v *int32) *int64 {
+	if v == nil {
+		return nil
+	}
+	return new(int64(*v))
+}
