@@ -93,7 +93,7 @@ func refusedClass(b *v1alpha1.NFSBenchmark, class *storagev1.StorageClass) strin
 		return "" // the volume's mount carries nothing
 	}
 	want, have := trident.NFSVersion(plan.MountOptions(b.Spec.Protocol, "")), trident.NFSVersion(class.MountOptions)
-	if have == "" || have == want {
+	if have == want || trident.Negotiated(have, want) {
 		return "" // without the option the client and the server agree on a version, which the result is checked for
 	}
 	return fmt.Sprintf("StorageClass %q mounts with nfsvers=%s, but spec.protocol.version %s means nfsvers=%s: name "+

@@ -487,7 +487,7 @@ func classProblem(b *v1alpha1.NFSBenchmark, class *storagev1.StorageClass) (reas
 		return "", "" // a user-space client names its version itself, and the volume's mount carries nothing
 	}
 	want, have := trident.NFSVersion(plan.MountOptions(b.Spec.Protocol, "")), trident.NFSVersion(class.MountOptions)
-	if have == "" {
+	if have != want && trident.Negotiated(have, want) {
 		return v1alpha1.ReasonInvalidSpec, fmt.Sprintf(
 			"StorageClass %q leaves the version of NFS to be negotiated: add nfsvers=%s to its mountOptions (a copy of the "+
 				"class, since they cannot be changed), or give spec.storage.trident.backendName", class.Name, want)

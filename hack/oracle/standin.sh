@@ -62,6 +62,8 @@ dba:x:54322:oracle' >"$work/group"
 echo 'The stand-in for libnfsodm.so: a file to place, with nothing in it.' >"$work/libnfsodm.so"
 echo 'The stand-in for oradism: what counts is that it is setuid root.' >"$work/oradism"
 echo '# dnfs_on and dnfs_off are in the stand-in itself, which is also make.' >"$work/ins_rdbms.mk"
+# As the extension k8s of Oracle's Enterprise images leaves it: no interpreter in the first line.
+printf '. %s\n' $base/runOracle.sh.k8s $base/runOracle.sh.orig >"$work/runOracle.sh"
 
 common=(
 	-user 54321:54321 -workdir $base
@@ -72,7 +74,11 @@ common=(
 	-env "ORACLE_BASE=$base" -env "ORACLE_HOME=$home" -env ORACLE_SID=FREE
 )
 image oracle-standin "${common[@]}" \
-	-link /usr/libexec/standin=$base/runOracle.sh \
+	-file "$work/runOracle.sh=$base/runOracle.sh,mode=0755,$oracle" \
+	-link /usr/libexec/standin=$base/runOracle.sh.k8s \
+	-link /usr/libexec/standin=$base/runOracle.sh.orig \
+	-link /usr/libexec/standin=/bin/bash \
+	-link /proc/self/mounts=/etc/mtab \
 	-link /usr/libexec/standin=$base/checkDBStatus.sh \
 	-link /usr/libexec/standin=/usr/bin/make \
 	-file "$work/libnfsodm.so=$home/lib/libnfsodm.so,mode=0644,$oracle" \
@@ -81,7 +87,7 @@ image oracle-standin "${common[@]}" \
 	-file "=$home/dbs/,mode=0755,$oracle" \
 	-file "$work/oradism=$home/bin/oradism,mode=4750,gid=54321" \
 	-env "PATH=$home/bin:/usr/bin:/bin" -env RUN_FILE=runOracle.sh -env CHECK_DB_FILE=checkDBStatus.sh -env ORACLE_EDITION=free \
-	-entrypoint $base/runOracle.sh
+	-entrypoint /bin/bash -entrypoint -c -entrypoint 'exec "$0"' -entrypoint $base/runOracle.sh
 
 say "building nfsbench and the loader of test builds ..."
 build nfsbench ./cmd/nfsbench -tags=clockskew

@@ -222,6 +222,11 @@ func mountDelta(samples []runfile.HostSample) *runfile.MountCounters {
 		}
 		*field = *delta
 	}
+	// Retransmissions are no counter of the kernel, but a difference of two, which can go back.
+	first, last := samples[0].Mount, samples[len(samples)-1].Mount
+	if first != nil && last != nil {
+		out.Retransmits = max(last.Retransmits-first.Retransmits, 0)
+	}
 	out.Transports = transportDeltas(samples)
 	return &out
 }
@@ -232,7 +237,7 @@ func mountFields(m *runfile.MountCounters) []*int64 {
 		&m.DirectReadBytes, &m.DirectWriteBytes,
 		&m.NormalReadBytes, &m.NormalWriteBytes,
 		&m.PNFSReads, &m.PNFSWrites,
-		&m.ReadOps, &m.WriteOps, &m.Retransmits,
+		&m.ReadOps, &m.WriteOps,
 	}
 }
 

@@ -30,3 +30,21 @@ func TestNoCounterOfAStorageIsTakenForAnother(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// A call that a signal ends before it is sent makes the difference of two counters smaller, and
+// says nothing against the others.
+func TestACallThatWasNeverSentTakesNoCounterAway(t *testing.T) {
+	start := time.Date(2026, 11, 1, 10, 0, 0, 0, time.UTC)
+	for again, want := range map[int64]int64{7: 0, 9: 0, 12: 3, -2: 0} {
+		sample := func(after time.Duration, factor, again int64) runfile.HostSample {
+			return runfile.HostSample{Time: start.Add(after), Mount: &runfile.MountCounters{
+				ReadOps: 10 * factor, ServerReadBytes: 4096 * factor, Retransmits: again,
+				Transports: []runfile.Transport{{Protocol: "tcp", Sends: 20 * factor, Receives: 20 * factor}},
+			}}
+		}
+		got := mountDelta([]runfile.HostSample{sample(0, 1, 9), sample(5*time.Second, 2, 8), sample(10*time.Second, 3, again)})
+		if got == nil || got.ReadOps != 20 || got.ServerReadBytes != 8192 || len(got.Transports) != 1 || got.Retransmits != want {
+			t.Errorf("from 9 to %d: %+v, want %d", again, got, want)
+		}
+	}
+}

@@ -206,17 +206,20 @@ func (c *facts) readLatency(w runfile.OracleWindow, calibration bool) (count int
 	case slob == nil || slob.Access != bench.SLOBRandomRead:
 		return 0, 0, false
 	}
+	// V$SYSTEM_EVENT counts microseconds in all instances. A report rounds, and may be of one.
+	if waits, us := eventOf(w, eventSequentialRead); waits > 0 {
+		return waits, float64(us), false
+	}
 	for _, row := range w.AWR {
 		if row.Event == eventSequentialRead {
 			count += row.Waits
 			micros += row.Seconds * 1e6
 		}
 	}
-	if count > 0 {
-		return count, micros, true
+	if micros == 0 {
+		return 0, 0, false // too few to tell
 	}
-	waits, us := eventOf(w, eventSequentialRead)
-	return waits, float64(us), false
+	return count, micros, true
 }
 
 // checkCalibration says what the number of a calibration is good for, and

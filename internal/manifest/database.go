@@ -312,16 +312,17 @@ func databaseResources(c *v1alpha1.DatabaseContainer) corev1.ResourceRequirement
 }
 
 // databaseSecurity gives up what the image does not need. Direct NFS gets its
-// file handles and low ports by oradism, which is setuid root, and the image of
-// Oracle Free restarts its database by su: without privilege escalation the one
-// falls back to the kernel's NFS without a word, and the other does not start.
+// file handles and low ports by oradism, which is setuid root, and the images of
+// Oracle Free and Express create and start their database by su: without privilege
+// escalation the one falls back to the kernel's NFS without a word, and the others do not start.
 // Where neither is the case, nothing is left of the privileges.
 //
 // The defaults of container runtimes differ (CRI-O and Podman lack AUDIT_WRITE, without which
 // su fails), so the capabilities are named. Baseline Pod Security allows all of them. The
 // database does not run as root: only those two programs can use them.
 func databaseSecurity(b *v1alpha1.NFSBenchmark) *corev1.SecurityContext {
-	escalation := isDirect(b) || b.Spec.Database.Container.Edition == v1alpha1.EditionFree
+	edition := b.Spec.Database.Container.Edition
+	escalation := isDirect(b) || edition == v1alpha1.EditionFree || edition == v1alpha1.EditionExpress
 	c := &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}
 	if escalation {
 		c.Add = []corev1.Capability{

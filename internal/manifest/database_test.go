@@ -140,7 +140,11 @@ func TestOnlyWhoNeedsItMayEscalate(t *testing.T) {
 		"ee19-direct": true, "ee19-redo": true, "ee19-kernel": false, "ee19-claim": true, "free23-direct": true, "free26-kernel": true, "own-pnfs": true,
 	}
 	got := map[string]bool{}
-	for name, b := range withDatabase(t) {
+	all := withDatabase(t)
+	xe := all["ee19-kernel"].DeepCopy()
+	xe.Spec.Database.Container.Edition = v1alpha1.EditionExpress
+	all["xe21-kernel"], want["xe21-kernel"] = xe, true
+	for name, b := range all {
 		c := find(t, loadPod(t, b), manifest.ContainerDatabase)
 		if c == nil {
 			continue

@@ -251,26 +251,45 @@ func TestAPortAboveTheReservedOnesIsNamed(t *testing.T) {
 	}
 }
 
+// TestADirectoryOfManyPagesIsReadWhole, where the server has READDIRPLUS and where it has READDIR alone.
 func TestADirectoryOfManyPagesIsReadWhole(t *testing.T) {
-	c := start(t, &faulty.Server{}, nil)
-	want := map[string]int{}
-	for i := range 300 { // the server has 32 KiB for a page
-		name := fmt.Sprint(strings.Repeat("f", 200), i)
-		if _, err := c.Create(t.Context(), c.Root(), name, 0o600, true); err != nil {
-			t.Fatal(err)
-		}
-		want[name] = 1
-	}
-	entries, err := c.ReadDir(t.Context(), c.Root())
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := map[string]int{}
-	for _, name := range entries {
-		got[name]++
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("how often each name was read (-want +got):\n%s", diff)
+	plus := func(c faulty.Call) bool { return c.Program == v3.Program && c.Procedure == v3.ProcReaddirplus }
+	for name, s := range map[string]*faulty.Server{
+		"READDIRPLUS": {},
+		"its status is that it is not supported": {Hook: func(c faulty.Call) faulty.Action {
+			if plus(c) {
+				return faulty.Fail(v3.ErrNotSupp)
+			}
+			return faulty.Answer
+		}},
+		"there is no such procedure": {Rewrite: func(c faulty.Call, reply []byte) ([]byte, bool) {
+			if plus(c) {
+				h := rpc.ReplyHeader{XID: c.XID, Accept: rpc.AcceptProcUnavail}
+				reply = h.Append(rpc.AppendRecordMark(nil, 0))
+				rpc.PutRecordMark(reply, len(reply)-rpc.RecordMarkBytes)
+			}
+			return reply, true
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := start(t, s, nil)
+			want := map[string]int{}
+			for i := range 300 { // the server has 32 KiB for a page
+				name := fmt.Sprint(strings.Repeat("f", 200), i)
+				if _, err := c.Create(t.Context(), c.Root(), name, 0o600, true); err != nil {
+					t.Fatal(err)
+				}
+				want[name] = 1
+			}
+			entries, err := c.ReadDir(t.Context(), c.Root())
+			got := map[string]int{}
+			for _, e := range entries {
+				got[e]++
+			}
+			if err != nil || !cmp.Equal(got, want) {
+				t.Errorf("%d names, want %d: %v", len(entries), len(want), err)
+			}
+		})
 	}
 }
 

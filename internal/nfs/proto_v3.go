@@ -2,6 +2,7 @@ package nfs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
@@ -198,11 +199,22 @@ func appendNames(to []string, entries []v3.DirEntry, left *int) []string {
 	return to
 }
 
-func (p *protoV3) readDir(ctx context.Context, dir FileHandle) (names []string, err error) {
-	args := v3.ReaddirArgs{Plus: true, Handle: []byte(dir), DirCount: readDirBytes / 4, MaxCount: readDirBytes}
+// readDir asks by READDIRPLUS, or by READDIR where the server has only that.
+func (p *protoV3) readDir(ctx context.Context, dir FileHandle) ([]string, error) {
+	names, err := p.list(ctx, dir, v3.ProcReaddirplus)
+	refused, ok := errors.AsType[*rpc.RefusedError](err)
+	if isStatus(err, v3.ErrNotSupp) || ok && !refused.Denied && refused.Accept == rpc.AcceptProcUnavail {
+		return p.list(ctx, dir, v3.ProcReaddir)
+	}
+	return names, err
+}
+
+func (p *protoV3) list(ctx context.Context, dir FileHandle, procedure uint32) (names []string, err error) {
+	plus := procedure == v3.ProcReaddirplus
+	args := v3.ReaddirArgs{Plus: plus, Handle: []byte(dir), DirCount: readDirBytes / 4, MaxCount: readDirBytes}
 	for left := maxDirBytes; ; {
-		res := v3.ReaddirRes{Plus: true}
-		_, err := p.invoke(ctx, v3.ProcReaddirplus, &args, &res)
+		res := v3.ReaddirRes{Plus: plus}
+		_, err := p.invoke(ctx, procedure, &args, &res)
 		names = appendNames(names, res.Entries, &left)
 		if err != nil || res.EOF {
 			return names, err
@@ -215,7 +227,7 @@ func (p *protoV3) readDir(ctx context.Context, dir FileHandle) (names []string, 
 			args.Cookie = res.Entries[n-1].Cookie
 		}
 		if args.Cookie == before {
-			return nil, violation("READDIRPLUS makes no progress after %d entries", len(names))
+			return nil, violation("the listing of a directory makes no progress after %d entries", len(names))
 		}
 		args.CookieVerifier = res.CookieVerifier
 	}

@@ -198,6 +198,16 @@ func explanations() map[string]explanation {
 		"raise shared_pool_size or sga_target, and the memory of the container with it")
 	exact("ORA-02065 ORA-02095 ORA-02097 ORA-00068 ORA-02248 ORA-00119", runfile.FailureParameter,
 		"an init parameter was refused", "check its name and value in parameters of the database")
+	exact("ORA-00821 ORA-27102", runfile.FailureParameter, "the instance does not start with its memory sizes",
+		"raise sga_target, or lower the parts of the SGA; for ORA-27102 raise the memory of the container")
+	exact("ORA-01081", ended, "the instance runs already, or has left shared memory behind",
+		"end the pod, with which its shared memory goes, and run again")
+	exact("ORA-28003", runfile.FailureSQL, "the password function of the profile DEFAULT refuses the password of a schema",
+		"let the profile of new users have a function that takes 28 characters with two of each kind")
+	exact("ORA-02391", runfile.FailureParameter, "the profile of the users limits their sessions",
+		"raise SESSIONS_PER_USER of the profile, or use fewer users")
+	exact("ORA-00439", runfile.FailureUnsupported, "this edition does not have a feature that the statement uses",
+		"use the edition that has it, or leave out the field that asks for it")
 	exact("ORA-32001 ORA-32000", runfile.FailureParameter, "the instance runs without an spfile",
 		"CREATE SPFILE FROM MEMORY and restart, or leave out the parameters")
 	exact("ORA-01013", runfile.FailureCancelled, "the statement was cancelled",

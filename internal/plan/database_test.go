@@ -261,7 +261,7 @@ func TestAnInstanceThatWouldNotStartIsSaid(t *testing.T) {
 			[]gen.Mod{set(params{"sga_target": "554M", "sga_max_size": "554M", "shared_pool_size": "450M", "db_cache_size": "40M", "large_pool_size": "50M", "cpu_count": "1"})},
 			nil,
 		},
-		"sample": {"config/samples/nfs-vs-dnfs", []gen.Mod{set(params{"sga_target": "1280M", "shared_pool_size": "1G", "large_pool_size": "64M", "db_cache_size": "128M"})}, nil},
+		"sample": {"config/samples/nfs-vs-dnfs", []gen.Mod{set(params{"sga_target": "1408M", "shared_pool_size": "1G", "large_pool_size": "64M", "db_cache_size": "128M"})}, nil},
 		"SLOB's": {"the parameters of the kit", []gen.Mod{set(params{"db_cache_size": "128M", "shared_pool_size": "1G", "processes": "500"})}, nil},
 		"cache": {
 			"Oracle would raise it",

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -67,6 +68,10 @@ func sessions(w bench.Workload) int64 {
 // checkInstance finds parameters with which Oracle would not start, or would replace.
 func checkInstance(b *v1alpha1.NFSBenchmark, parameters map[string]string) error {
 	c := container(b)
+	if regexp.MustCompile(`:1[18]\.\d+\.[0-9.]*-xe`).MatchString(c.Image) {
+		return fmt.Errorf("database.container.image: %s is made to run as root, and databases run as the user oracle "+
+			"(54321): use express:21.3.0-xe, or an image of Oracle Free", c.Image)
+	}
 	value := func(name string) int64 {
 		n, _ := runfile.ParameterBytes(parameters[name])
 		return n

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -196,9 +197,15 @@ func addWaits(t *doc.Table, w runfile.OracleWindow) {
 		t.Row(row.Event, fmt.Sprint(row.Waits), fmt.Sprintf("%g", row.Seconds), average(row.Seconds, row.Waits))
 	}
 	for _, e := range w.Events {
-		if len(w.AWR) == 0 && e.Waits > 0 {
+		name, has := e.Name, len(w.AWR) == 0
+		for _, row := range w.AWR { // which may be of one instance of several
+			if row.Event == e.Name && math.Abs(float64(row.Waits-e.Waits)) > 0.05*float64(e.Waits) {
+				name, has = e.Name+" (V$SYSTEM_EVENT, other waits than the report)", true
+			}
+		}
+		if has && e.Waits > 0 {
 			s := float64(e.Microseconds) / 1e6
-			t.Row(e.Name, fmt.Sprint(e.Waits), fmt.Sprintf("%.1f", s), average(s, e.Waits))
+			t.Row(name, fmt.Sprint(e.Waits), fmt.Sprintf("%.1f", s), average(s, e.Waits))
 		}
 	}
 }
@@ -229,6 +236,9 @@ func statisticTable(r runfile.Result, index int32) *doc.Table {
 func average(seconds float64, waits int64) string {
 	if waits <= 0 {
 		return doc.Unknown
+	}
+	if seconds == 0 { // a report rounds to whole seconds
+		return fmt.Sprintf("below %.2g", 500/float64(waits))
 	}
 	return fmt.Sprintf("%.2f", seconds/float64(waits)*1000)
 }

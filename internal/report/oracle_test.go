@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/report/doc"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/experiments"
 )
@@ -160,6 +161,25 @@ func TestAveragesOfAnAWRReportAreThoseThatPeopleCompute(t *testing.T) {
 	for _, w := range experiments.Waits() {
 		if got := average(w.Seconds, w.Waits); got != w.Average {
 			t.Errorf("%s %d users: %s ms, printed was %s", w.Client, w.Users, got, w.Average)
+		}
+	}
+}
+
+// A report that prints whole seconds says nothing of few waits but how long they were at most.
+func TestTooFewWaitsToTellAreNoZero(t *testing.T) {
+	t.Parallel()
+	if got := average(0, 800); got != "below 0.62" && got != "below 0.63" {
+		t.Error(got)
+	}
+}
+
+func TestWaitsOfAnotherInstanceAreShownBeside(t *testing.T) {
+	t.Parallel()
+	for waits, rows := range map[int64]int{1000: 1, 1030: 1, 2500: 2} {
+		w := runfile.OracleWindow{AWR: []runfile.AWRRow{{Event: "x", Waits: 1000, Seconds: 9}}, Events: []runfile.OracleEvent{{Name: "x", Waits: waits, Microseconds: 5000}}}
+		table := &doc.Table{Columns: doc.Columns(1, 12, "Event", "Waits", "Seconds", "Mean, ms")}
+		if addWaits(table, w); len(table.Rows) != rows {
+			t.Errorf("%d waits: %+v", waits, table.Rows)
 		}
 	}
 }

@@ -70,6 +70,7 @@ func TestTheVersionThatMountOptionsName(t *testing.T) {
 	cases := map[string]string{
 		"": "", "hard,rw": "", "nfsvers=3": "3", "hard, nfsvers=4.1": "4.1", "vers=4.2": "4.2", "vers=4,minorversion=1": "4.1",
 		"minorversion=1,vers=4": "4.1", "v4.1": "4.1", "v3": "3", "vers=3,nfsvers=4.1": "4.1", "nfsvers=4": "4", "nolock,vfoo": "",
+		"-o nfsvers=4.1": "4.1", "minorversion=2": "4.2", "hard, vers=4 ,minorversion=0": "4.0",
 	}
 	for options, want := range cases {
 		if got := NFSVersion([]string{"hard", options}); got != want {
@@ -85,6 +86,25 @@ func TestDriversThatCannotBeMeasuredAreRefused(t *testing.T) {
 		got := Refusal(driver)
 		if (word == "") != (got == "") || !strings.Contains(got, word) {
 			t.Errorf("driver %s: %q", driver, got)
+		}
+	}
+}
+
+func TestAVersionWithoutItsMinorOneIsNegotiated(t *testing.T) {
+	for _, c := range []struct {
+		options, want string
+		negotiated    bool
+	}{
+		{"hard", "3", true},
+		{"nfsvers=4", "4.1", true},
+		{"vers=4", "4.2", true},
+		{"v4", "4.0", true},
+		{"nfsvers=4", "3", false},
+		{"nfsvers=3", "4.1", false},
+		{"vers=4,minorversion=1", "4.2", false},
+	} {
+		if got := Negotiated(NFSVersion([]string{c.options}), c.want); got != c.negotiated {
+			t.Errorf("%s for %s: %v", c.options, c.want, got)
 		}
 	}
 }

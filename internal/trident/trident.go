@@ -163,7 +163,8 @@ func NFSVersion(options []string) string {
 	version, minor := "", ""
 	for _, entry := range options {
 		for o := range strings.SplitSeq(entry, ",") {
-			key, value, _ := strings.Cut(strings.TrimSpace(o), "=")
+			o = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(o), "-o ")) // as on a command line
+			key, value, _ := strings.Cut(o, "=")
 			switch {
 			case key == "nfsvers" || key == "vers":
 				version = value
@@ -174,10 +175,16 @@ func NFSVersion(options []string) string {
 			}
 		}
 	}
-	if version == "4" && minor != "" {
+	if minor != "" && (version == "4" || version == "") {
 		return "4." + minor
 	}
 	return version
+}
+
+// Negotiated says that mount options with this NFSVersion let client and server agree on one
+// that may be want: with 4 alone, on the minor version.
+func Negotiated(version, want string) bool {
+	return version == "" || version == "4" && strings.HasPrefix(want, "4.")
 }
 
 // shortVersion is how mount.nfs also lets a version be named: v3, v4.1.

@@ -189,7 +189,8 @@ func addStatistics(c *runfile.MountCounters, name string, columns []string) erro
 }
 
 // addOperation reads "READ: operations transmissions ...". A transmission more
-// than operations is a call that was sent again.
+// than operations is a call that was sent again; an operation more is a call that ended
+// before it was sent, so the difference can go back.
 func addOperation(c *runfile.MountCounters, name string, columns []string) error {
 	name, ok := strings.CutSuffix(name, ":")
 	if !ok {
@@ -197,7 +198,11 @@ func addOperation(c *runfile.MountCounters, name string, columns []string) error
 	}
 	v, err := counters(columns, perOpColumns)
 	if err == nil {
-		err = grow(&c.Retransmits, max(v[1]-v[0], 0))
+		again := v[1] - v[0]
+		if sum := c.Retransmits + again; (sum > c.Retransmits) != (again > 0) && again != 0 {
+			err = errNegative // does not fit
+		}
+		c.Retransmits += again
 		switch name {
 		case "READ", "READ_PLUS": // with NFSv4.2 some kernels send the latter
 			err = errors.Join(err, grow(&c.ReadOps, v[0]))

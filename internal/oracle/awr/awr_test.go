@@ -3,6 +3,7 @@ package awr
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -163,4 +164,84 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+const (
+	titles = "\nForeground Wait Events\n" +
+		"                                       %Time Total Wait       Avg    Waits   % DB\n" +
+		"Event                            Waits -outs   Time (s)      wait     /txn   time\n" +
+		"-------------------------- ----------- ----- ---------- --------- -------- ------\n"
+	end = "          -------------------------------------------------------------\n"
+)
+
+func line(event, waits, seconds, average string) string {
+	return fmt.Sprintf("%-26s %11s %5s %10s %9s %8s %6s\n", event, waits, "0", seconds, average, "1.0", "2.0")
+}
+
+func TestNoRowIsLostBelowAHeading(t *testing.T) {
+	read, scan := line("db file sequential read", "2,000", "4", ""), line("direct path read", "300", "7", "")
+	both := []runfile.AWRRow{{Event: "db file sequential read", Waits: 2000, Seconds: 4}, {Event: "direct path read", Waits: 300, Seconds: 7}}
+	for name, c := range map[string]struct {
+		text string
+		want []runfile.AWRRow
+		says string
+	}{
+		"a page":                   {titles + read + "\nOUTPUT\n" + scan + end, both, ""},
+		"a page with a line":       {titles + read + "\n\nOUTPUT\n" + strings.Repeat("-", 80) + "\n" + scan + end, both, ""},
+		"a blank line":             {titles + read + "\n" + scan + end, both, ""},
+		"a form feed":              {titles + read + "\f\n" + scan + end, both, ""},
+		"a page behind titles":     {titles + "\nOUTPUT\n" + read + scan + end, both, ""},
+		"no waits":                 {titles + line("DB CPU", "", "9", "") + read + scan, both, ""},
+		"text behind the table":    {titles + read + scan + "\nHost CPU (CPUs:    8 Cores:    4)\n", both, ""},
+		"text below the table":     {titles + read + scan + "Host CPU (CPUs:    8 Cores:    4 Sockets:    1)\n", both, ""},
+		"waits too wide":           {titles + read + line("log file sync", "###########", "3", ""), nil, `line 7: event "log file sync" has "###########" waits`},
+		"seconds too wide":         {titles + line("log file sync", "12", "##########", ""), nil, `"##########" seconds`},
+		"no number":                {titles + line("log file sync", "1,2", "3", ""), nil, `"1,2" waits`},
+		"no seconds":               {titles + line("log file sync", "12", "", ""), nil, `"" seconds`},
+		"a row out of its columns": {titles + read + line("log file sync", "12345678901234", "2", "") + scan + end, nil, "goes on here"},
+		"a name that is cut": {
+			titles + line("enq: XY - a very long cont", "50", "6", "") + end +
+				titles + line("enq: XY - a very long cont", "50", "6.2", "") + end,
+			[]runfile.AWRRow{{Event: "enq: XY - a very long cont", Waits: 50, Seconds: 6.2}},
+			"",
+		},
+		"an average with a unit": {
+			titles + line("db file sequential read", "400", "0", "250.00us") + line("direct path read", "200", "1", "4 ms") + line("log file sync", "3", "6", "2.00s") + end,
+			[]runfile.AWRRow{
+				{Event: "db file sequential read", Waits: 400, Seconds: 0.1},
+				{Event: "direct path read", Waits: 200, Seconds: 0.8},
+				{Event: "log file sync", Waits: 3, Seconds: 6},
+			},
+			"",
+		},
+	} {
+		got, err := Parse(strings.NewReader(c.text))
+		if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		for i := range got {
+			got[i].Seconds = math.Round(got[i].Seconds*1e9) / 1e9
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// Tables of one report cut the name of an event at 30 and at 26 columns.
+func TestAnEventWhoseNameIsCutIsOne(t *testing.T) {
+	top := "Top 10 Foreground Events by Total Wait Time\n" +
+		"                                           Total Wait\n" +
+		"Event                                Waits Time (sec)\n" +
+		"------------------------------ ----------- ----------\n" +
+		fmt.Sprintf("%-30s %11s %10s\n\n", "enq: XY - a very long contenti", "50", "6.3")
+	other := titles + line("enq: XY - a very long cont", "50", "6", "") + end
+	want := []runfile.AWRRow{{Event: "enq: XY - a very long contenti", Waits: 50, Seconds: 6.3}}
+	for _, text := range []string{top + other, other + top} {
+		got, err := Parse(strings.NewReader(text))
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%v %s", err, diff)
+		}
+	}
 }

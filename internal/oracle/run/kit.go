@@ -219,8 +219,11 @@ func (r *runner) copyKitTo(k *kitCopy) error {
 	if err != nil {
 		return err
 	}
-	text = append(text, r.kitConf(string(text))...)
 	conf, err := slobconf.Parse(bytes.NewReader(text))
+	if err == nil {
+		text = append(text, r.kitConf(conf)...)
+		conf, err = slobconf.Parse(bytes.NewReader(text))
+	}
 	if err == nil {
 		password, known := conf.Password()
 		k.secrets = append(k.secrets, password)
@@ -233,8 +236,9 @@ func (r *runner) copyKitTo(k *kitCopy) error {
 	return os.WriteFile(file, text, 0o600)
 }
 
-// kitConf is what the plan says. The WORK_LOOP of the user stays unless the plan has one.
-func (r *runner) kitConf(have string) string {
+// kitConf is what the plan says. The WORK_LOOP of the user stays unless the plan has one, and
+// so do the services.
+func (r *runner) kitConf(have slobconf.Conf) string {
 	statistics := "statspack"
 	if r.plan.Workload.SLOB.AWR {
 		statistics = "awr"
@@ -250,12 +254,18 @@ func (r *runner) kitConf(have string) string {
 	}
 	// The kit runs beside the database, not in its container: without a service
 	// it would look for an instance that is not there.
-	if !strings.Contains(have, "\nADMIN_SQLNET_SERVICE=") && len(d.Connects) > 0 {
+	if len(d.Connects) > 0 {
 		service := d.Connects[0]
 		if !strings.HasPrefix(service, "(") && !strings.Contains(service, "://") {
 			service = "//" + service
 		}
-		lines = append(lines, "ADMIN_SQLNET_SERVICE="+quoted(service), "SQLNET_SERVICE_BASE="+quoted(service))
+		if !have.Given("ADMIN_SQLNET_SERVICE") {
+			lines = append(lines, "ADMIN_SQLNET_SERVICE="+quoted(service))
+		}
+		if !have.Given("SQLNET_SERVICE_BASE") {
+			// With a number, SLOB would add 1, 2 and so on to the name.
+			lines = append(lines, "SQLNET_SERVICE_BASE="+quoted(service), "SQLNET_SERVICE_MAX=")
+		}
 	}
 	// Nobody else knows the password of a database of our own.
 	if d.Kind == runfile.DatabaseContainer {
@@ -290,7 +300,11 @@ func readReport(dir string) ([]runfile.AWRRow, error) {
 
 // run runs a script of the kit, and ends all that it started with it.
 func (k *kitCopy) run(ctx context.Context, name string, args ...string) error {
-	cmd := exec.CommandContext(ctx, "sh", append([]string{"./" + name}, args...)...) //nolint:gosec // the user's own kit
+	shell := "bash" // for which the scripts of SLOB are written
+	if _, err := exec.LookPath(shell); err != nil {
+		shell = "sh"
+	}
+	cmd := exec.CommandContext(ctx, shell, append([]string{"./" + name}, args...)...) //nolint:gosec // the user's own kit
 	cmd.Dir = k.dir()
 	if home := os.Getenv("ORACLE_HOME"); home != "" { // let the kit find sqlplus where the image does not
 		cmd.Env = append(os.Environ(), "PATH="+home+"/bin:"+os.Getenv("PATH"))

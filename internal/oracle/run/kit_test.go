@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/internal/oracle/slobconf"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -346,7 +347,7 @@ func TestAPasswordThatIsNoPlainWordIsNotShownEither(t *testing.T) {
 // A password that only a shell can read is in no message: the line that may have it is withheld.
 func TestTheOutputIsWithheldWhereAPasswordCannotBeRead(t *testing.T) {
 	for text, withheld := range map[string]bool{
-		"SYSDBA_PASSWD='pa$$word'\n":                        true,
+		"SYSDBA_PASSWD=\"pa$$word\"\n":                      true,
 		"SYSDBA_PASSWD=plain\nSYSDBA_PASSWD=`cat secret`\n": true,
 		"SYSDBA_PASSWD=`cat secret`\nSYSDBA_PASSWD=plain\n": false,
 		"": false,
@@ -389,9 +390,45 @@ func TestTheServiceThatTheUserSetStays(t *testing.T) {
 	plan.Workload.SLOB.AWR = true
 	plan.Workload.SLOB.WorkLoop = 700
 	r := &runner{plan: &plan, opt: Options{Password: "it's"}}
-	got := r.kitConf("X=1\nADMIN_SQLNET_SERVICE=mine\n")
+	got := r.kitConf(kitFile(t, "RUN_TIME=60\nADMIN_SQLNET_SERVICE=mine\nSQLNET_SERVICE_BASE=mine\n"))
 	if strings.Contains(got, "SERVICE") || !strings.Contains(got, "DATABASE_STATISTICS_TYPE=awr\nWORK_LOOP=700\n") ||
 		!strings.Contains(got, `SYSDBA_PASSWD='it'\''s'`) {
 		t.Error(got)
+	}
+}
+
+func kitFile(t *testing.T, text string) slobconf.Conf {
+	t.Helper()
+	conf, err := slobconf.Parse(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conf
+}
+
+func TestServicesOfTheKitStayHoweverTheyAreWritten(t *testing.T) {
+	plan := kitPlan("/kit")
+	plan.Database.Connects = []string{"db:1521/s"}
+	r := &runner{plan: &plan}
+	const admin, base = "ADMIN_SQLNET_SERVICE='//db:1521/s'\n", "SQLNET_SERVICE_BASE='//db:1521/s'\nSQLNET_SERVICE_MAX=\n"
+	for text, want := range map[string]string{
+		"ADMIN_SQLNET_SERVICE=own; SQLNET_SERVICE_BASE=own":                   "",
+		"\texport SQLNET_SERVICE_BASE='own' ADMIN_SQLNET_SERVICE=own":         "",
+		"if x; then ADMIN_SQLNET_SERVICE=a; SQLNET_SERVICE_BASE=b; fi":        "",
+		"ADMIN_SQLNET_SERVICE=$tns\nSQLNET_SERVICE_BASE=$tns":                 "",
+		"SQLNET_SERVICE_BASE=node\nSQLNET_SERVICE_MAX=3":                      admin,
+		"ADMIN_SQLNET_SERVICE=own":                                            base,
+		"ADMIN_SQLNET_SERVICE=''\nSQLNET_SERVICE_BASE=\nSQLNET_SERVICE_MAX=3": admin + base,
+		"# ADMIN_SQLNET_SERVICE=own\nRUN_TIME=60":                             admin + base,
+	} {
+		var got string
+		for line := range strings.Lines(r.kitConf(kitFile(t, text))) {
+			if strings.Contains(line, "SQLNET") {
+				got += line
+			}
+		}
+		if got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
 	}
 }

@@ -5,7 +5,8 @@
 package slobconf
 
 import (
-	"bufio"
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -16,76 +17,54 @@ import (
 	"strings"
 )
 
-// maxLines is far above any real slob.conf.
-const maxLines = 10000
+// maxLines and maxBytes are far above any real slob.conf.
+const (
+	maxLines = 10000
+	maxBytes = 1 << 20
+)
 
-// Conf is what a slob.conf says.
+// Conf is what a slob.conf says. A name is set and read, or set and not read, or not set.
 type Conf struct {
-	values  map[string]string
-	unread  map[string]bool // names whose last assignment is no plain value
-	skipped []int           // lines that are no plain assignment
+	values   map[string]string // of those that are set and read
+	unread   map[string]int    // the line that sets a name to what only the shell can tell
+	anything int               // the line that may set any name that is in neither; 0 = none does
+	skipped  []int             // lines that are no plain assignment
 }
 
-// Parse reads the plain assignments of a slob.conf; as in a shell, the last of a
-// name counts. It fails where there is none that SLOB knows.
+// Parse reads the plain assignments of a slob.conf; as in a shell, the last of a name
+// counts. An assignment that the shell would have to compute, or that it executes under a
+// condition only, is not read. Parse fails where the file sets nothing that SLOB knows.
 func Parse(in io.Reader) (Conf, error) {
-	c := Conf{values: map[string]string{}, unread: map[string]bool{}}
-	assignment := regexp.MustCompile(`^(?:export\s+)?([A-Z][A-Z0-9_]*)=(.*)$`)
-	scan := bufio.NewScanner(in)
-	line := 0
-	for scan.Scan() {
-		if line++; line > maxLines {
-			return Conf{}, fmt.Errorf("more than %d lines: this is no slob.conf", maxLines)
-		}
-		text := strings.TrimSpace(scan.Text())
-		if text == "" || text[0] == '#' || strings.HasPrefix(text, "export ") && !strings.Contains(text, "=") {
-			continue
-		}
-		if m := assignment.FindStringSubmatch(text); m != nil {
-			value, ok := word(m[2])
-			c.unread[m[1]] = !ok
-			if ok {
-				c.values[m[1]] = value
-				continue
-			}
-		}
-		c.skipped = append(c.skipped, line)
-	}
-	if err := scan.Err(); err != nil {
+	text, err := io.ReadAll(io.LimitReader(in, maxBytes+1))
+	if err != nil {
 		return Conf{}, err
 	}
-	if slices.ContainsFunc(keys(), func(k key) bool { _, set := c.values[k.name]; return set }) {
+	if len(text) > maxBytes || bytes.Count(text, []byte("\n")) > maxLines {
+		return Conf{}, fmt.Errorf("more than %d lines or %d bytes: this is no slob.conf", maxLines, maxBytes)
+	}
+	c := Conf{values: map[string]string{}, unread: map[string]int{}}
+	r := reader{
+		lexer: lexer{text: strings.ReplaceAll(string(text), "\r\n", "\n"), line: 1}, conf: &c,
+		functions: map[string]bool{}, fixed: map[string]bool{},
+	}
+	r.read()
+	slices.Sort(c.skipped)
+	if slices.ContainsFunc(keys(), func(k key) bool { return c.Given(k.name) }) {
 		return c, nil
 	}
 	return Conf{}, errors.New("no parameter of SLOB is set in it, such as SCALE=80M: this is no slob.conf")
 }
 
-// word reads the value of an assignment: quoted or not, with a comment behind
-// it or not. What the shell would have to compute is not understood.
-func word(raw string) (string, bool) {
-	if raw == "" {
-		return "", true
+// notRead is the line that sets a name, if it is set and not read, or else 0.
+func (c Conf) notRead(name string) int {
+	if _, read := c.values[name]; read {
+		return 0
 	}
-	var value, rest string
-	if quote := raw[0]; quote == '"' || quote == '\'' {
-		end := strings.IndexByte(raw[1:], quote)
-		if end < 0 {
-			return "", false
-		}
-		value, rest = raw[1:1+end], raw[2+end:]
-	} else {
-		end := strings.IndexAny(raw, " \t;")
-		if end < 0 {
-			end = len(raw)
-		}
-		value, rest = raw[:end], raw[end:]
-	}
-	rest = strings.TrimLeft(rest, " \t;")
-	// A plain value can stand in a comment, and means what it is.
-	plain := !strings.ContainsAny(value, "$`\\") &&
-		!strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' })
-	return value, plain && (rest == "" || rest[0] == '#')
+	return cmp.Or(c.unread[name], c.anything)
 }
+
+// Given says whether the file sets a parameter to something, be it read or not.
+func (c Conf) Given(name string) bool { return c.values[name] != "" || c.notRead(name) > 0 }
 
 // size reads a number of blocks, or a size with the suffix K, M, G or T.
 func size(word string, blockBytes int64) (bytes int64, err error) {
@@ -110,7 +89,7 @@ func size(word string, blockBytes int64) (bytes int64, err error) {
 // Password is SYSDBA_PASSWD, which the scripts of SLOB print; not known where it is no plain
 // value.
 func (c Conf) Password() (password string, known bool) {
-	return c.values["SYSDBA_PASSWD"], !c.unread["SYSDBA_PASSWD"]
+	return c.values["SYSDBA_PASSWD"], c.notRead("SYSDBA_PASSWD") == 0
 }
 
 // Tables are what setup.sh of SLOB makes of each schema.
@@ -124,14 +103,9 @@ func (c Conf) Tables() (Tables, error) {
 	w := writer{conf: c}
 	var t Tables
 	t.BlockBytes, _ = w.number("BLOCK_SZ", 2048, 32768)
-	for name, bytes := range map[string]*int64{"SCALE": &t.ScaleBytes, "SCAN_TABLE_SZ": &t.ScanBytes} {
-		v, _ := w.value(name)
-		var err error
-		if *bytes, err = size(v, t.BlockBytes); err != nil {
-			w.fail("%s: %v", name, err)
-		}
-	}
-	obfuscate, _ := w.value("OBFUSCATE_COLUMNS")
+	t.ScaleBytes, _, _ = w.size("SCALE", t.BlockBytes)
+	t.ScanBytes, _, _ = w.size("SCAN_TABLE_SZ", t.BlockBytes)
+	obfuscate, _, _ := w.value("OBFUSCATE_COLUMNS")
 	t.Obfuscate = obfuscate == "TRUE"
 	if len(w.problems) > 0 {
 		return Tables{}, errors.New(strings.Join(w.problems, "\n"))
@@ -236,22 +210,35 @@ func (w *writer) fail(format string, args ...any) {
 	w.problems = append(w.problems, fmt.Sprintf(format, args...))
 }
 
-// value returns what holds for SLOB, and what to note about it.
-func (w *writer) value(name string) (value, note string) {
-	if v, ok := w.conf.values[name]; ok && v != "" {
-		return v, name
+// value returns what holds for SLOB, and what to note about it. It fails where the file sets
+// the parameter to what is not known.
+func (w *writer) value(name string) (value, note string, known bool) {
+	if line := w.conf.notRead(name); line > 0 {
+		w.fail("%s is set by line %d, but not as a plain value that holds in any case; write %s=... with the value itself, "+
+			"on a line below it, and outside of if, for, functions and the like", name, line, name)
+		return "", "", false
+	}
+	v, set := w.conf.values[name]
+	if v != "" {
+		return v, name, true
 	}
 	for _, k := range keys() {
 		if k.name == name {
-			return k.fallback, name + " is not set: SLOB takes " + k.fallback
+			v = k.fallback
 		}
 	}
-	return "", ""
+	if set {
+		return v, name + " is empty: SLOB takes " + v, true
+	}
+	return v, name + " is not set: SLOB takes " + v, true
 }
 
 // number reads a parameter that is a whole number within bounds.
 func (w *writer) number(name string, lowest, highest int64) (n int64, note string) {
-	v, note := w.value(name)
+	v, note, known := w.value(name)
+	if !known {
+		return 0, ""
+	}
 	n, err := strconv.ParseInt(v, 10, 64)
 	if err != nil || n < lowest || n > highest {
 		w.fail("%s is %q; write a number from %d to %d", name, v, lowest, highest)
@@ -259,9 +246,25 @@ func (w *writer) number(name string, lowest, highest int64) (n int64, note strin
 	return n, note
 }
 
+// size reads a parameter that is the size of a table. It is 0 where that fails.
+func (w *writer) size(name string, blockBytes int64) (bytes int64, word, note string) {
+	word, note, known := w.value(name)
+	if !known {
+		return 0, "", ""
+	}
+	bytes, err := size(word, blockBytes)
+	if err != nil {
+		w.fail("%s: %v", name, err)
+	}
+	return bytes, word, note
+}
+
 // choice writes the line that a word of the parameter stands for.
 func (w *writer) choice(name, permitted string, lines map[string]string) {
-	word, note := w.value(name)
+	word, note, known := w.value(name)
+	if !known {
+		return
+	}
 	line, ok := lines[strings.ToUpper(word)]
 	if !ok {
 		w.fail("%s is %q; write %s", name, word, permitted)
@@ -296,10 +299,8 @@ const maxThreads = 128
 func (w *writer) sizes() {
 	block, _ := w.number("BLOCK_SZ", 2048, 32768)
 	for _, s := range []struct{ name, field string }{{"SCALE", "scale"}, {"SCAN_TABLE_SZ", "scanTableSize"}} {
-		v, note := w.value(s.name)
-		bytes, err := size(v, block)
-		if err != nil {
-			w.fail("%s: %v", s.name, err)
+		bytes, v, note := w.size(s.name, block)
+		if bytes == 0 && v == "" {
 			continue
 		}
 		if v == strings.Trim(v, "KMGTkmgt") {
@@ -358,7 +359,10 @@ func (w *writer) think() {
 }
 
 func (w *writer) milliseconds(name string) int64 {
-	v, _ := w.value(name)
+	v, _, known := w.value(name)
+	if !known {
+		return 0
+	}
 	s, err := strconv.ParseFloat(v, 64)
 	if err != nil || !(s >= 0 && s <= 60) {
 		w.fail("%s is %q; write seconds from 0 to 60", name, v)
@@ -372,6 +376,10 @@ func (w *writer) without() {
 	known := map[string]bool{}
 	for _, k := range keys() {
 		known[k.name] = true
+		if line := w.conf.notRead(k.name); line > 0 && k.none != "" {
+			w.line("# %s, which line %d sets, was left out: %s.", k.name, line, k.none)
+			continue
+		}
 		v, set := w.conf.values[k.name]
 		if !set || k.none == "" || slices.Contains(k.off, strings.ToUpper(v)) {
 			continue

@@ -1,6 +1,7 @@
 package supervise
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,7 +39,7 @@ func (o Options) prepareDirectNFS(ctx context.Context, home string) (runfile.Dir
 	case home != "":
 		l, err := o.switchDirectNFS(ctx, home)
 		if err == nil && o.DirectNFS {
-			err = o.checkOradism(home, &l)
+			err = cmp.Or(o.checkOradism(home, &l), o.checkMountTables())
 		}
 		return l, err
 	case o.DirectNFS:

@@ -77,7 +77,7 @@ func Examine(ctx context.Context, o Options) []runfile.Check {
 	library, err := o.prepareDirectNFS(ctx, home)
 	e.judge(checkDirectNFS, err, "%s", o.describe(home, library))
 	start, health := o.startCommand(), o.healthCommand()
-	e.judge(checkStart, o.checkCommand(checkStart, "command", start), "%s", start[0])
+	e.judge(checkStart, o.checkStart(), "%s", start[0])
 	e.judge(checkHealth, o.checkCommand(checkHealth, "healthCommand", health), "%s", health[0])
 	if o.DataDirectory != "" {
 		for _, v := range o.volumes() {
@@ -156,6 +156,8 @@ func (o Options) examineServers(ctx context.Context, e *examination) {
 		switch {
 		case p.Problem == "":
 			e.ok(checkServer, "%s admits this pod from a port above 1023", p)
+		case oracle.CodeOf(err) == runfile.FailureUnsupported:
+			e.fail(checkServer, "%s: %s", p, p.Problem)
 		case err != nil:
 			e.fail(checkServer, "%s: %s; the database would hang at its start: %s", p, p.Problem, probeAdvice)
 		default:

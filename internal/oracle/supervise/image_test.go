@@ -61,9 +61,11 @@ func newImage(t *testing.T) *image {
 	i.write(i.base+"/checkDBStatus.sh", 0o755, healthScript)
 	i.write(i.home+"/lib/libnfsodm19.so", 0o644, "the library")
 	i.write(root+"/proc/self/status", 0o644, "Name:\tx\nNoNewPrivs:\t0\n")
+	i.write(root+"/mtab", 0o644, "10.0.1.61:/export "+i.data+" nfs rw 0 0\n")
 	i.oradism()
 	i.o = Options{
-		RunDir: i.run, SID: "ORCLCDB", DataDirectory: i.data,
+		MountTable: filepath.Join(root, "mtab"),
+		RunDir:     i.run, SID: "ORCLCDB", DataDirectory: i.data,
 		ProductRoot: filepath.Join(i.base, "product"), ProcDir: filepath.Join(root, "proc"),
 		StartupTimeout: patience, ShutdownTimeout: patience, HealthInterval: 20 * time.Millisecond,
 		Env:     []string{"PATH=/usr/bin:/bin", "ORACLE_BASE=" + i.base, "ORACLE_HOME=" + i.home, "ORACLE_PWD=" + password},

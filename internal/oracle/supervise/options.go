@@ -1,6 +1,7 @@
 package supervise
 
 import (
+	"bytes"
 	"cmp"
 	"io"
 	"log/slog"
@@ -48,6 +49,8 @@ type Options struct {
 	Env     []string // of the container; the database gets it as it is
 	Secrets []string // words that must not come out
 	ProcDir string   // empty = /proc
+	// MountTable is where Oracle looks for its mounts; empty = /etc/mtab.
+	MountTable string
 	// Reap says that this process inherits orphans and buries them: it is the
 	// first of its container, or a subreaper.
 	Reap bool
@@ -75,6 +78,7 @@ const (
 
 func (o Options) withDefaults() Options {
 	o.ProductRoot, o.ProcDir = cmp.Or(o.ProductRoot, "/opt/oracle/product"), cmp.Or(o.ProcDir, "/proc")
+	o.MountTable = cmp.Or(o.MountTable, "/etc/mtab")
 	o.HealthInterval = cmp.Or(max(0, o.HealthInterval), healthInterval)
 	return o
 }
@@ -137,13 +141,61 @@ func (o Options) findHome() string {
 	return filepath.Dir(filepath.Dir(homes[len(homes)-1]))
 }
 
-// checkCommand says at once that a command of the image is not there, which a
+const bash = "/bin/bash"
+
+// argv is what is executed for a command of the image. The start command of Oracle's images is
+// executed as their own CMD does: some have no interpreter in their first line, and a kernel does
+// not execute such a file.
+func (o Options) argv(command []string) []string {
+	if len(o.StartCommand) == 0 && slices.Equal(command, o.startCommand()) {
+		return append([]string{bash, "-c", `exec "$0"`}, command...)
+	}
+	path := o.path(command[0])
+	if _, script := interpreterOf(path); !script {
+		return command
+	}
+	shell := "/bin/sh"
+	if _, err := os.Stat(bash); err == nil {
+		shell = bash
+	}
+	return append([]string{shell, path}, command[1:]...)
+}
+
+func (o Options) path(program string) string {
+	if strings.Contains(program, "/") {
+		return program
+	}
+	return o.program(program)
+}
+
+// interpreterOf is the interpreter that the first line of a file names. A file that names none and
+// is no program of the system is a script that only a shell executes.
+func interpreterOf(path string) (name string, script bool) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", false
+	}
+	defer func() { _ = f.Close() }()
+	begin := make([]byte, 256) // as much as the kernel reads
+	n, _ := io.ReadFull(f, begin)
+	begin = begin[:n]
+	if line, ok := bytes.CutPrefix(begin, []byte("#!")); ok {
+		line, _, _ = bytes.Cut(line, []byte("\n"))
+		name, _, _ = strings.Cut(strings.Trim(string(line), " \t"), " ")
+		return name, false
+	}
+	return "", !bytes.HasPrefix(begin, []byte("\x7fELF"))
+}
+
+// checkStart finds out whether the image can be started.
+func (o Options) checkStart() error {
+	return cmp.Or(o.checkCommand(checkStart, "command", o.startCommand()), o.checkSu())
+}
+
+// checkCommand says at once that a command of the image is not there or cannot be executed, which a
 // shell would only mumble.
 func (o Options) checkCommand(what, field string, command []string) error {
-	path := command[0]
-	if !strings.Contains(path, "/") {
-		path = o.program(path)
-	}
+	path := o.path(command[0])
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
@@ -152,6 +204,13 @@ func (o Options) checkCommand(what, field string, command []string) error {
 	case info.IsDir() || info.Mode()&0o111 == 0:
 		return oracle.Failf(runfile.FailureDatabaseNotReady,
 			"the %s %q of the image is no program that can be run: set database.container.%s", what, command[0], field)
+	}
+	interpreter, _ := interpreterOf(path)
+	for _, program := range []string{interpreter, o.argv(command)[0]} {
+		if _, err := os.Stat(program); strings.HasPrefix(program, "/") && err != nil {
+			return oracle.Failf(runfile.FailureDatabaseNotReady, "the %s %q needs %q, which the image does not have: use an "+
+				"image of Oracle, or set database.container.%s", what, command[0], program, field)
+		}
 	}
 	return nil
 }

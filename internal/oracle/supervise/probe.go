@@ -5,14 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/nfsbench/nfsbench/api/bench"
-	"github.com/nfsbench/nfsbench/internal/collect/procfs"
 	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target/direct"
@@ -26,6 +23,9 @@ const (
 	probePatience = 20 * time.Second
 	probeAttempts = 3  // a server may be starting
 	maxProbed     = 16 // paths
+	// transferUnit divides the wtmax of each server that Direct NFS uses (installation guides for
+	// Linux, and "Invalid filer wtmax" in the alert log).
+	transferUnit = 32 << 10
 )
 
 // probeAdvice says what a server needs to admit a database in a pod.
@@ -80,16 +80,10 @@ func (o Options) probeExport(ctx context.Context) (probes []runfile.ServerProbe,
 // oranfstab Direct NFS uses these, over one path.
 func (o Options) engineOfMount() (runfile.Engine, error) {
 	e := *o.Engine
-	f, err := os.Open(filepath.Join(o.ProcDir, "self", "mountinfo"))
+	m, err := o.mount()
 	if err != nil {
-		return e, fmt.Errorf("look for the mount of the volume: %w", err)
+		return e, err
 	}
-	defer func() { _ = f.Close() }()
-	mounts, err := procfs.ParseMountInfo(f)
-	if err != nil {
-		return e, fmt.Errorf("read %s: %w", f.Name(), err)
-	}
-	m, _ := procfs.MountOf(mounts, o.DataDirectory)
 	server, export, ok := runfile.CutMountSource(m.Source)
 	if !ok || !m.IsNFS() {
 		return e, fmt.Errorf("no NFS server is mounted at %q", o.DataDirectory)
@@ -114,6 +108,11 @@ func (o Options) probeOnce(ctx context.Context) ([]runfile.ServerProbe, error) {
 		})
 	}
 	wg.Wait()
+	for i, err := range errs {
+		if oracle.CodeOf(err) == runfile.FailureUnsupported {
+			return probes, fmt.Errorf("%s: %w", probes[i].Path, err)
+		}
+	}
 	for _, err := range errs {
 		if err == nil {
 			return probes, nil // Direct NFS needs one path
@@ -136,7 +135,15 @@ func (o Options) probe(ctx context.Context, ch runfile.PlanChannel) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(target.Check(ctx, t), t.Close())
+	size := t.Facts().WriteSizeBytes
+	err = errors.Join(target.Check(ctx, t), t.Close())
+	if size%transferUnit != 0 {
+		return oracle.Failf(runfile.FailureUnsupported, "the server takes writes of %d bytes at most (wtmax), and Direct "+
+			"NFS of Oracle uses only servers with a multiple of %d: it would silently use the kernel's client; set the "+
+			"transfer size of the server to 65536 or more (ONTAP: -tcp-max-xfer-size; Linux: /proc/fs/nfsd/max_block_size)",
+			size, transferUnit)
+	}
+	return err
 }
 
 // problems are those of the probes, in a sentence; empty where there are none.

@@ -43,6 +43,8 @@ type child struct {
 	gaveUp atomic.Pointer[surrender]
 	// deaf counts the health checks in a row that succeeded although nothing listened.
 	deaf int
+	// wasReady says that the database was ready in this start, and kept that its parameters are kept.
+	wasReady, kept bool
 }
 
 // surrender is when an image gave up, and the last lines before that.
@@ -57,7 +59,7 @@ const gaveUpLine = "DATABASE SETUP WAS NOT SUCCESSFUL"
 
 // start starts the database. What it prints goes to Out and is listened to.
 func (s *supervisor) start() (*child, error) {
-	command := s.o.startCommand()
+	command := s.o.argv(s.o.startCommand())
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("start the database: %w", err)
@@ -175,7 +177,7 @@ func (h health) isReady() bool { return h.code == 0 && h.deaf == nil }
 func (s *supervisor) checkHealth(ctx context.Context) health {
 	ctx, cancel := context.WithTimeout(ctx, healthPatience)
 	defer cancel()
-	command := s.o.healthCommand()
+	command := s.o.argv(s.o.healthCommand())
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...) //nolint:gosec // the image's own health script
 	cmd.Env = s.env()
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

@@ -147,6 +147,9 @@ func (s *supervisor) once(ctx context.Context, state string) (again bool, err er
 	if err != nil {
 		return false, err
 	}
+	if err := s.o.refuseForeignVolumes(); err != nil { // again: a restart may find other files
+		return false, err
+	}
 	if err := s.mendNetFiles(); err != nil {
 		return false, err
 	}
@@ -156,6 +159,7 @@ func (s *supervisor) once(ctx context.Context, state string) (again bool, err er
 	}
 	defer s.stop(c)
 	if err := s.serve(ctx, c); err != nil {
+		err = s.putBackParameters(ctx, c, err)
 		// At once: stopping may take long, and Run tells what could not be written.
 		_, _ = s.failed(err)
 		return false, err
@@ -197,9 +201,9 @@ func (s *supervisor) prepare(ctx context.Context) error {
 		if err := v.checkVolume(); err != nil {
 			return err
 		}
-		if _, err := v.refuseForeign(); err != nil {
-			return err
-		}
+	}
+	if err := s.o.refuseForeignVolumes(); err != nil {
+		return err
 	}
 	if err := s.o.checkRedo(); err != nil {
 		return err
@@ -209,7 +213,7 @@ func (s *supervisor) prepare(ctx context.Context) error {
 	}
 	_, err = os.Lstat(filepath.Join(s.o.DataDirectory, "dbconfig", s.o.SID))
 	s.creates = errors.Is(err, fs.ErrNotExist)
-	if err := s.o.checkCommand("start command", "command", s.o.startCommand()); err != nil {
+	if err := s.o.checkStart(); err != nil {
 		return err
 	}
 	return s.o.checkCommand("health script", "healthCommand", s.o.healthCommand())
@@ -238,9 +242,12 @@ func (s *supervisor) serve(ctx context.Context, c *child) error {
 	if err := s.awaitReady(ctx, c); err != nil || ctx.Err() != nil {
 		return err
 	}
+	c.wasReady = true
 	if err := s.o.keepRedo(); err != nil { // before the loader is told
 		return err
 	}
+	s.keepParameters(c) // before the loader may change them
+	monitor := &instance{seen: s.hasProcessMonitor()}
 	s.suspicion = "" // the server did not refuse this start, so a slow restart is no hang
 	now, wish := s.o.Now(), s.journal.wish()
 	s.log.Info("The database is ready", "after", now.Sub(c.began).Round(time.Millisecond))
@@ -254,8 +261,14 @@ func (s *supervisor) serve(ctx context.Context, c *child) error {
 	if err != nil {
 		return err
 	}
-	tick := time.NewTicker(pollInterval)
+	return s.watch(ctx, c, monitor)
+}
+
+// watch follows a database that is ready, as serve does.
+func (s *supervisor) watch(ctx context.Context, c *child, monitor *instance) error {
+	tick, look := time.NewTicker(pollInterval), time.NewTicker(2*s.o.HealthInterval)
 	defer tick.Stop()
+	defer look.Stop()
 	for {
 		select {
 		case <-ctx.Done():
@@ -265,7 +278,12 @@ func (s *supervisor) serve(ctx context.Context, c *child) error {
 				return nil
 			}
 			return s.hasEnded(c)
+		case <-look.C:
+			if err := s.look(monitor, c); err != nil && ctx.Err() == nil {
+				return err
+			}
 		case <-tick.C:
+			s.keepParameters(c)
 			if s.journal.asks() {
 				return nil
 			}

@@ -85,12 +85,8 @@ func IsOfStorage(name string) bool {
 // empty if the directory is empty or has our marker. Directories of any size are safe:
 // Foreign reads at most 16 names at a time, and stops at the first foreign one.
 func Foreign(dataDirectory string) (string, error) {
-	_, err := os.Lstat(filepath.Join(dataDirectory, MarkerFile))
-	if err == nil {
+	if marker := filepath.Join(dataDirectory, MarkerFile); isOf(marker, 0) {
 		return "", nil
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("look for %s: %w", MarkerFile, err)
 	}
 	dir, err := os.Open(dataDirectory)
 	if err != nil {
@@ -208,14 +204,27 @@ func (o Options) claimVolume() error {
 }
 
 // refuseForeign refuses the files of somebody else: a database would be opened, changed for good
-// and restarted. It says whether there are any, where they may be used.
+// and restarted, or deleted. It says whether there are any, where they may be used.
 func (o Options) refuseForeign() (bool, error) {
 	name, err := Foreign(o.DataDirectory)
-	if err == nil && name != "" && !o.UseExisting {
-		err = oracle.Failf(runfile.FailureForeignFiles,
-			"the volume holds files that were not created for a benchmark (%q): use an empty volume; or, if these are the "+
-				"files of a database that a run may restart and whose init parameters it may change for good, set "+
-				"database.container.existingDatabase to Use", name)
+	if err != nil || name == "" {
+		return false, err
 	}
-	return name != "", err
+	if o.UseExisting {
+		return true, o.checkOpens()
+	}
+	return true, oracle.Failf(runfile.FailureForeignFiles,
+		"the volume holds files that were not created for a benchmark (%q): use an empty volume; or, if these are the "+
+			"files of a database that a run may restart and whose init parameters it may change for good, set "+
+			"database.container.existingDatabase to Use", name)
+}
+
+// refuseForeignVolumes does so for each volume.
+func (o Options) refuseForeignVolumes() error {
+	for _, v := range o.volumes() {
+		if _, err := v.refuseForeign(); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -25,8 +25,9 @@ func FuzzDecodeAnswer(f *testing.F) {
 			var b integrate.Batch
 			if m, err := r.matrix(); err == nil {
 				_ = oneDatacenter(m)
-				b.Total, _ = volumeRates(m)
-				b.Nodes, b.Paths = busyNodes(m, cpuMean), lifRates(m)
+				b.Total, _, _ = volumeRates(m)
+				b.Nodes, _ = busyNodes(m, cpuMean)
+				b.Paths, _ = lifRates(m)
 			}
 			if v, err := r.vector(); err == nil {
 				var one *float64

@@ -3,6 +3,7 @@ package prometheus
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -111,9 +112,13 @@ func (h *harvest) gather(ctx context.Context) (answer, error) {
 	if len(read[wanted]) == 0 {
 		return answer{}, fmt.Errorf("no series match %s: compare the labels with those that Harvest exports", wanted)
 	}
-	a.Total, a.owner = volumeRates(read[h.volumes])
-	a.Nodes = busyNodes(read[h.nodes], h.source.chooseCPU(read[h.nodes]))
-	a.Paths = lifRates(read[h.lifs])
+	var errs [3]error
+	a.Total, a.owner, errs[0] = volumeRates(read[h.volumes])
+	a.Nodes, errs[1] = busyNodes(read[h.nodes], h.source.chooseCPU(read[h.nodes]))
+	a.Paths, errs[2] = lifRates(read[h.lifs])
+	if err := errors.Join(errs[:]...); err != nil {
+		return answer{}, err
+	}
 	return a, nil
 }
 
@@ -146,32 +151,63 @@ func (s *Source) chooseCPU(m model.Matrix) string {
 }
 
 // rows collects values of one thing by their times: those of one scrape have the same.
-type rows map[model.Time]*integrate.Rates
+type rows map[model.Time]*row
 
-func (r rows) set(series *model.SampleStream, field func(*integrate.Rates) **float64) {
+// row is one scrape.
+type row struct {
+	integrate.Rates
+	from map[model.LabelValue]model.Metric // which series gave a metric
+}
+
+// set puts the values of a series into their rows. Two series may give one thing at one time
+// only if they agree: nobody could say which of them counts.
+func (r rows) set(series *model.SampleStream, field func(*integrate.Rates) **float64) error {
+	name := series.Metric[model.MetricNameLabel]
 	for _, v := range series.Values {
-		if !plausible(v.Timestamp) {
+		value := number(v.Value)
+		if !plausible(v.Timestamp) || value == nil {
 			continue
 		}
-		row := r[v.Timestamp]
-		if row == nil {
-			row = &integrate.Rates{Time: v.Timestamp.Time().UTC()}
-			r[v.Timestamp] = row
+		one := r[v.Timestamp]
+		if one == nil {
+			one = &row{Rates: integrate.Rates{Time: v.Timestamp.Time().UTC()}, from: map[model.LabelValue]model.Metric{}}
+			r[v.Timestamp] = one
 		}
-		*field(row) = number(v.Value)
+		to := field(&one.Rates)
+		if *to != nil && **to != *value {
+			return differ(one.from[name], series.Metric)
+		}
+		*to, one.from[name] = value, series.Metric
 	}
+	return nil
+}
+
+// differ names the labels that two series of one metric do not share.
+func differ(a, b model.Metric) error {
+	var labels []string
+	for _, m := range []model.Metric{a, b} {
+		for l := range m {
+			if a[l] != b[l] && !slices.Contains(labels, string(l)) {
+				labels = append(labels, string(l))
+			}
+		}
+	}
+	slices.Sort(labels)
+	return fmt.Errorf("two series of %s give different values at one time (labels that differ: %s), as those of a "+
+		"FlexGroup's members do: choose one with labels, or give queries of your own with sum(...)",
+		b[model.MetricNameLabel], cmp.Or(strings.Join(labels, ", "), "none"))
 }
 
 func (r rows) rates() []integrate.Rates {
 	var all []integrate.Rates
 	for _, t := range slices.Sorted(maps.Keys(r)) {
-		all = append(all, *r[t])
+		all = append(all, r[t].Rates)
 	}
 	return all
 }
 
 // volumeRates joins the series of a volume, of which there are more when it was moved.
-func volumeRates(m model.Matrix) (rates []integrate.Rates, owner string) {
+func volumeRates(m model.Matrix) (rates []integrate.Rates, owner string, err error) {
 	all, metrics := rows{}, volumeMetrics()
 	var newest model.Time
 	for _, series := range m {
@@ -179,64 +215,85 @@ func volumeRates(m model.Matrix) (rates []integrate.Rates, owner string) {
 		if field == nil || len(series.Values) == 0 {
 			continue
 		}
-		all.set(series, field)
+		if err := all.set(series, field); err != nil {
+			return nil, "", err
+		}
 		if last := series.Values[len(series.Values)-1].Timestamp; last > newest {
 			newest, owner = last, string(series.Metric[labelNode])
 		}
 	}
-	return all.rates(), owner
+	return all.rates(), owner, nil
 }
 
-func busyNodes(m model.Matrix, metric string) []integrate.Node {
-	busy := map[string][]integrate.Busy{}
+func busyNodes(m model.Matrix, metric string) ([]integrate.Node, error) {
+	busy := map[string]rows{}
 	for _, series := range m {
 		name := string(series.Metric[labelNode])
 		if string(series.Metric[model.MetricNameLabel]) != metric || name == "" {
 			continue
 		}
-		for _, v := range series.Values {
-			if f := number(v.Value); f != nil && plausible(v.Timestamp) {
-				busy[name] = append(busy[name], integrate.Busy{Time: v.Timestamp.Time().UTC(), Percent: *f})
-			}
+		if busy[name] == nil {
+			busy[name] = rows{}
+		}
+		// Any field serves: a row holds one number here.
+		if err := busy[name].set(series, busyShare); err != nil {
+			return nil, err
 		}
 	}
 	var nodes []integrate.Node
 	for _, name := range slices.Sorted(maps.Keys(busy)) {
-		nodes = append(nodes, integrate.Node{Name: name, Busy: busy[name]})
+		node := integrate.Node{Name: name}
+		for _, r := range busy[name].rates() {
+			node.Busy = append(node.Busy, integrate.Busy{Time: r.Time, Percent: **busyShare(&r)})
+		}
+		if len(node.Busy) > 0 {
+			nodes = append(nodes, node)
+		}
 	}
-	return nodes
+	return nodes, nil
 }
 
-// lifRates gives each LIF its address, or its name where Harvest does not tell it. What a
-// LIF sent was read.
-func lifRates(m model.Matrix) []integrate.Path {
-	type lif struct {
-		node, address string
-		newest        model.Time
-		rows          rows
+func busyShare(r *integrate.Rates) **float64 { return &r.ReadOps }
+
+// lif is what the series of a LIF say.
+type lif struct {
+	node, address   string
+	newest, labeled model.Time
+	rows            rows
+}
+
+// add takes in a series that has samples. What a LIF sent was read.
+func (l *lif) add(series *model.SampleStream) error {
+	last := series.Values[len(series.Values)-1].Timestamp
+	field := func(r *integrate.Rates) **float64 { return &r.ReadBytes }
+	switch series.Metric[model.MetricNameLabel] {
+	case "lif_labels":
+		if last > l.labeled {
+			l.labeled, l.address = last, string(series.Metric[labelAddress])
+		}
+		return nil
+	case "lif_recv_data":
+		field = func(r *integrate.Rates) **float64 { return &r.WrittenBytes }
 	}
+	if last > l.newest {
+		l.newest, l.node = last, string(series.Metric[labelNode])
+	}
+	return l.rows.set(series, field)
+}
+
+// lifRates gives each LIF its address, or its name where Harvest does not tell it.
+func lifRates(m model.Matrix) ([]integrate.Path, error) {
 	lifs := map[string]*lif{}
 	for _, series := range m {
 		name := string(series.Metric[labelLIF])
 		if name == "" || len(series.Values) == 0 {
 			continue
 		}
-		l := lifs[name]
-		if l == nil {
-			l = &lif{rows: rows{}}
-			lifs[name] = l
+		if lifs[name] == nil {
+			lifs[name] = &lif{rows: rows{}}
 		}
-		switch series.Metric[model.MetricNameLabel] {
-		case "lif_labels":
-			l.address = string(series.Metric[labelAddress])
-			continue
-		case "lif_sent_data":
-			l.rows.set(series, func(r *integrate.Rates) **float64 { return &r.ReadBytes })
-		case "lif_recv_data":
-			l.rows.set(series, func(r *integrate.Rates) **float64 { return &r.WrittenBytes })
-		}
-		if last := series.Values[len(series.Values)-1].Timestamp; last > l.newest {
-			l.newest, l.node = last, string(series.Metric[labelNode])
+		if err := lifs[name].add(series); err != nil {
+			return nil, err
 		}
 	}
 	var paths []integrate.Path
@@ -249,5 +306,5 @@ func lifRates(m model.Matrix) []integrate.Path {
 			})
 		}
 	}
-	return paths
+	return paths, nil
 }

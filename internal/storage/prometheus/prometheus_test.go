@@ -203,3 +203,32 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 		}
 	}
 }
+
+// Two series of one thing are one only where they agree, or do not meet.
+func TestNoSeriesIsLostBehindAnother(t *testing.T) {
+	two := func(first, second string) string { return "[" + first + "," + second + "]" }
+	for name, c := range map[string]struct{ series, says string }{
+		"members of a volume": {two(
+			`{"metric":{"__name__":"volume_write_ops","node":"a","aggr":"x"},"values":[[60,"7"],[120,"7"]]}`,
+			`{"metric":{"__name__":"volume_write_ops","node":"b","aggr":"x"},"values":[[60,"9"],[120,"9"]]}`), "volume_write_ops give different values at one time (labels that differ: node)"},
+		"a LIF": {two(
+			`{"metric":{"__name__":"lif_sent_data","lif":"l","port":"p"},"values":[[60,"7"]]}`,
+			`{"metric":{"__name__":"lif_sent_data","lif":"l","port":"q"},"values":[[60,"9"]]}`), "lif_sent_data"},
+		"a node": {two(
+			`{"metric":{"__name__":"node_cpu_busy","node":"n","job":"p"},"values":[[60,"7"]]}`,
+			`{"metric":{"__name__":"node_cpu_busy","node":"n","job":"q"},"values":[[60,"9"]]}`), "labels that differ: job"},
+		"two that agree": {two(
+			`{"metric":{"__name__":"volume_write_ops","job":"a"},"values":[[60,"7"],[120,"7"]]}`,
+			`{"metric":{"__name__":"volume_write_ops","job":"b"},"values":[[60,"7"],[120,"NaN"]]}`), ""},
+		"a volume that moved": {two(
+			`{"metric":{"__name__":"volume_write_ops","node":"a"},"values":[[60,"7"]]}`,
+			`{"metric":{"__name__":"volume_write_ops","node":"b"},"values":[[120,"9"]]}`), ""},
+	} {
+		labels := map[string]string{"cluster": "c", "svm": "s", "volume": "v"}
+		s := source(t, runfile.Source{URL: serve(t, says(200, data("matrix", c.series))), Labels: labels})
+		_, err := s.Sample(t.Context())
+		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -45,28 +45,6 @@ func waitFor(t *testing.T, done func() bool) {
 	}
 }
 
-// assertNoAllocs counts the allocations of the whole process, the server included; the ticker
-// of the transport runs beside, hence the many runs.
-func assertNoAllocs(t *testing.T, f func() error) {
-	t.Helper()
-	if raceEnabled {
-		t.Skip("sync.Pool drops its content at random under the race detector")
-	}
-	for range 100 {
-		if err := f(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got := testing.AllocsPerRun(300, func() {
-		if err := f(); err != nil {
-			t.Error(err)
-		}
-	})
-	if got != 0 {
-		t.Errorf("%v allocations per operation, want 0", got)
-	}
-}
-
 // circle asks for the same I/O of a file a number of times.
 type circle struct {
 	f     *nfs.File

@@ -4,6 +4,7 @@
 //
 //	runOracle.sh       start the database, and stay
 //	checkDBStatus.sh   say how it is, by exit code
+//	bash               execute the start file, and source what it names
 //	make               -f ins_rdbms.mk dnfs_on | dnfs_off
 //
 // The environment is that of Oracle's images. Besides, for tests:
@@ -28,6 +29,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
 
@@ -40,9 +42,14 @@ func act(name string, args []string) int {
 	switch name {
 	case "checkDBStatus.sh":
 		return health(e)
+	case "bash":
+		return bash(args)
+	case "runOracle.sh.k8s": // as the extension of the Enterprise images, which waits for its lock
+		fmt.Fprintln(os.Stdout, "Acquiring lock .create_lck with heartbeat 30 secs")
+		return 0
 	case "make":
 		return dnfs(e, args, os.Stderr)
-	case "runOracle.sh":
+	case "runOracle.sh", "runOracle.sh.orig":
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 		defer stop()
 		if err := start(ctx, e, os.Stdout); err != nil {
@@ -53,6 +60,31 @@ func act(name string, args []string) int {
 	}
 	fmt.Fprintf(os.Stderr, "%s: not a name of the stand-in; see the comment of its package\n", name)
 	return 2
+}
+
+// bash is `bash -c 'exec "$0"' FILE`, for a file that has no interpreter in its first line and sources
+// others. It is one process, as with bash.
+func bash(args []string) int {
+	if len(args) != 3 || args[0] != "-c" || args[1] != `exec "$0"` {
+		fmt.Fprintln(os.Stderr, "bash: the stand-in executes a start file only")
+		return 2
+	}
+	text, err := os.ReadFile(args[2])
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "bash: %v\n", err)
+		return 126
+	}
+	for line := range strings.Lines(string(text)) {
+		name, sourced := strings.CutPrefix(strings.TrimSpace(line), ". ")
+		if !sourced {
+			fmt.Fprintf(os.Stderr, "bash: %q: the stand-in knows only files that are sourced\n", line)
+			return 127
+		}
+		if code := act(filepath.Base(name), nil); code != 0 {
+			return code
+		}
+	}
+	return 0
 }
 
 // dnfs is `make -f ins_rdbms.mk dnfs_on` in $ORACLE_HOME/rdbms/lib: it copies the

@@ -93,6 +93,35 @@ func TestTheFirstStartCreatesAndTheSecondReuses(t *testing.T) {
 	second.end(t)
 }
 
+// TestADatabaseThatNoImageHasCreatedIsDeleted, and a new one is created in its place.
+func TestADatabaseThatNoImageHasCreatedIsDeleted(t *testing.T) {
+	e := image(t, nil)
+	first := run(t, e)
+	first.await(t)
+	first.end(t)
+	volume := e.get("STANDIN_DATA")
+	precious := filepath.Join(volume, "FREE", "precious.dbf")
+	for _, there := range []bool{true, false} {
+		if err := os.WriteFile(precious, nil, 0o640); err != nil {
+			t.Fatal(err)
+		}
+		if !there {
+			if err := os.Remove(filepath.Join(volume, ".FREE.created")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		again := run(t, e)
+		again.await(t)
+		again.end(t)
+		if exists(precious) != there {
+			t.Errorf("with .FREE.created %t: the datafile is there %t", there, exists(precious))
+		}
+	}
+	if !exists(filepath.Join(volume, ".FREE.created")) {
+		t.Error("the second creation left no .FREE.created")
+	}
+}
+
 // TestACreationTakesItsTime, and the start with a volume that has a database does not.
 func TestACreationTakesItsTime(t *testing.T) {
 	slow := map[string]string{"STANDIN_CREATE_SECONDS": "3600"}
@@ -186,12 +215,17 @@ func TestOracleFreeNeedsSu(t *testing.T) {
 		edition string
 		good    bool
 	}{
+		"Express without any":       {0, "express", false},
 		"as added":                  {added, "free", true},
 		"without AUDIT_WRITE":       {added &^ (1 << unix.CAP_AUDIT_WRITE), "free", false},
 		"Enterprise without any":    {0, "enterprise", true},
 		"privileges are not raised": {0, "free", false},
 	} {
-		e := image(t, map[string]string{"ORACLE_EDITION": c.edition})
+		vars := map[string]string{"ORACLE_EDITION": c.edition}
+		if c.edition == "express" {
+			vars["ORACLE_SID"] = "XE"
+		}
+		e := image(t, vars)
 		e.capabilities = func() (uint64, error) { return c.set, nil }
 		err := e.checkProcess()
 		if (err == nil) != c.good || err != nil && !strings.Contains(err.Error(), "su: Authentication failure") {
@@ -273,6 +307,24 @@ func TestThePasswordOfTheFirstStartStays(t *testing.T) {
 		}
 	}
 	second.end(t)
+}
+
+// TestTheStartFileSourcesOthers, as that of Oracle's Enterprise images.
+func TestTheStartFileSourcesOthers(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "runOracle.sh")
+	for text, code := range map[string]int{
+		". /opt/oracle/runOracle.sh.k8s\n": 0, ". /opt/oracle/runOracle.sh.k8s\n. /opt/oracle/other\n": 2, "echo x\n": 127,
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if got := act("bash", []string{"-c", `exec "$0"`, file}); got != code {
+			t.Errorf("%q ended with %d, want %d", text, got, code)
+		}
+	}
+	if got := act("bash", []string{"-c", "ls"}); got != 2 {
+		t.Errorf("another command ended with %d", got)
+	}
 }
 
 func TestMakeSwitchesTheLibrary(t *testing.T) {

@@ -45,9 +45,20 @@ func start(ctx context.Context, e environment, out io.Writer) error {
 		<-ctx.Done()
 		return nil
 	}
+	creates := !opens(cfg)
+	if creates {
+		if err := cleanUp(cfg); err != nil {
+			return err
+		}
+	}
 	instance, err := standin.Open(ctx, cfg)
 	if err != nil {
 		return err
+	}
+	if creates {
+		if err := created(cfg); err != nil {
+			return err
+		}
 	}
 	if err := e.mark(phaseReady); err != nil {
 		return err
@@ -57,6 +68,39 @@ func start(ctx context.Context, e environment, out io.Writer) error {
 	bounded, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	return instance.Shutdown(bounded)
+}
+
+// createdFile says on the volume that a creation has ended well.
+func createdFile(cfg standin.Config) string {
+	return filepath.Join(cfg.Data, "."+cfg.SID+".created")
+}
+
+func dbconfig(cfg standin.Config, name string) string {
+	return filepath.Join(cfg.Data, "dbconfig", cfg.SID, name)
+}
+
+// opens says whether the start script opens the database on the volume: only what a creation of such
+// an image has left.
+func opens(cfg standin.Config) bool {
+	file, err1 := os.Stat(createdFile(cfg))
+	folder, err2 := os.Stat(filepath.Join(cfg.Data, cfg.SID))
+	return errors.Join(err1, err2) == nil && file.Mode().IsRegular() && folder.IsDir()
+}
+
+// cleanUp deletes what is in the place of the new database, whoever made it.
+func cleanUp(cfg standin.Config) error {
+	err := os.RemoveAll(filepath.Join(cfg.Data, cfg.SID))
+	return errors.Join(err, os.RemoveAll(dbconfig(cfg, "spfile"+cfg.SID+".ora")))
+}
+
+// created leaves what the start script leaves after a creation.
+func created(cfg standin.Config) error {
+	spfile, err := os.OpenFile(dbconfig(cfg, "spfile"+cfg.SID+".ora"), os.O_CREATE, 0o640)
+	if err == nil {
+		err = spfile.Close()
+	}
+	return errors.Join(err, os.WriteFile(createdFile(cfg), nil, 0o640),
+		os.WriteFile(dbconfig(cfg, "orapw"+cfg.SID), []byte("the stand-in for a password file\n"), 0o640))
 }
 
 type environment struct {
@@ -86,13 +130,13 @@ func (e environment) checkProcess() error {
 	if hard > mostOpenFiles {
 		return errors.New("library initialization failed - unable to allocate file descriptor table - out of memory")
 	}
-	if !e.free() {
+	if !e.free() && !strings.EqualFold(e.get("ORACLE_SID"), "XE") {
 		return nil
 	}
 	return e.su()
 }
 
-// su is what the start of Oracle Free does as root by the setuid program of that name.
+// su is what the start of Oracle Free and Express does as root by the setuid program of that name.
 func (e environment) su() error {
 	capabilities := e.capabilities
 	if capabilities == nil {

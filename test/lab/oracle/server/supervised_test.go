@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -116,5 +117,53 @@ func TestASecondBenchmarkOnTheVolumeOfTheFirst(t *testing.T) {
 		}
 		_ = c.Close()
 		s.end(t)
+	}
+}
+
+// TestTheImageIsNotStartedOnFilesThatItWouldDelete: a database that no image of Oracle has created,
+// which the run may change. One that an image has created is opened.
+func TestTheImageIsNotStartedOnFilesThatItWouldDelete(t *testing.T) {
+	volume, address := t.TempDir(), "127.0.0.1:18525"
+	enterprise := func() *supervised {
+		s := supervision(t, volume, "host", address, "ORACLE_EDITION=enterprise")
+		s.o.SID, s.o.UseExisting = "ORCLCDB", true
+		return s
+	}
+	s := enterprise()
+	s.start(t)
+	s.ready(t)
+	s.end(t)
+	if err := os.Remove(filepath.Join(volume, supervise.MarkerFile)); err != nil { // now it is somebody else's
+		t.Fatal(err)
+	}
+	precious := filepath.Join(volume, "ORCLCDB", "precious.dbf")
+	if err := os.WriteFile(precious, nil, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	s = enterprise()
+	s.start(t)
+	s.ready(t)
+	s.end(t)
+	if err := os.Remove(filepath.Join(volume, ".ORCLCDB.created")); err != nil {
+		t.Fatal(err)
+	}
+	s = enterprise()
+	s.start(t)
+	started := make(chan struct{})
+	go func() {
+		for exists(precious) && t.Context().Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+		close(started)
+	}()
+	select {
+	case err := <-s.done:
+		if err == nil || !strings.HasPrefix(err.Error(), runfile.FailureForeignFiles) {
+			t.Errorf("ended with %v", err)
+		}
+	case <-started:
+		t.Error("the image was started, and has deleted the datafile")
+		s.stop()
+		<-s.done
 	}
 }

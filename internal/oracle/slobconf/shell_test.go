@@ -1,0 +1,143 @@
+package slobconf
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func parse(t *testing.T, text string) Conf {
+	t.Helper()
+	c, err := Parse(strings.NewReader(text))
+	if err != nil {
+		t.Fatalf("%q: %v", text, err)
+	}
+	return c
+}
+
+func TestAllPlainAssignmentsOfALineAreRead(t *testing.T) {
+	for text, want := range map[string]string{
+		"WORK_UNIT=8 SCALE=3G":                        "3G",
+		"WORK_UNIT=8; SCALE=3G; RUN_TIME=60":          "3G",
+		"export SCALE=3G WORK_UNIT=8 # both":          "3G",
+		"declare -x SCALE=3G":                         "3G",
+		"typeset SCALE=\"3G\"":                        "3G",
+		"readonly SCALE='3G'":                         "3G",
+		"WORK_UNIT=8 \\\n  SCALE=3\\\nG":              "3G",
+		"\t SCALE=\"3\"'G'":                           "3G",
+		"if true; then SCALE=1G; fi\nSCALE=3G":        "3G",
+		"SCALE=3G\nexport SCALE\necho $SCALE":         "3G",
+		"SCALE=3G && WORK_UNIT=9":                     "3G",
+		"SCALE=3G\r\nWORK_UNIT=9\r\n":                 "3G",
+		"f() { echo; }\nSCALE=3G":                     "3G",
+		"case x in (a|b) SCALE=1;; esac; SCALE=3G":    "3G",
+		"cat <<E\nSCALE=1\nE\nSCALE=3G":               "3G",
+		"<cut here>\nSCALE=3G # a note about 'SCALE'": "3G",
+		"SCALE=3G; env SCALE=7G true":                 "3G",
+	} {
+		c := parse(t, text)
+		if got, line := c.values["SCALE"], c.notRead("SCALE"); got != want || line != 0 {
+			t.Errorf("%q: %q, not read on line %d", text, got, line)
+		}
+	}
+}
+
+func TestWhatOnlyTheShellCanTellIsAnErrorAndNoDefault(t *testing.T) {
+	for text, line := range map[string]int{
+		"SCALE=${SIZE:-10G}":                                 1,
+		"RUN_TIME=60\nSCALE=$(( 4 * 1000 ))":                 2,
+		"SCALE=`cat size`":                                   1,
+		"SCALE=\"$SIZE\"":                                    1,
+		"SCALE=1G\nSCALE+=0":                                 2,
+		"SCALE=1G\nif x; then\n SCALE=9G\nfi":                3,
+		"SCALE=1G\nfor i in 1 2; do SCALE=9G; done":          2,
+		"SCALE=1G\nwhile x\ndo\nSCALE=9G\ndone":              4,
+		"SCALE=1G\ncase $1 in\na) SCALE=9G;;\nesac":          3,
+		"SCALE=1G\nfunction f {\n SCALE=9G\n}":               3,
+		"SCALE=1G\nf() {\n echo\n}\nf":                       5,
+		"SCALE=1G\n(SCALE=9G)":                               2,
+		"SCALE=1G\ncat <<E\nSCALE=9G\nE":                     3,
+		"SCALE=1G\n[ -n \"$X\" ] && SCALE=9G":                2,
+		"SCALE=1G\ntrue || SCALE=9G":                         2,
+		"SCALE=1G\nSCALE=9G true":                            2,
+		"SCALE=1G\n. ./other.conf":                           2,
+		"SCALE=1G\neval SCALE=9G":                            2,
+		"SCALE=1G\nread SCALE <f":                            2,
+		"SCALE=1G\nunset SCALE":                              2,
+		"SCALE=1G\n: ${SCALE:=9G}":                           2,
+		"SCALE=1G\n((SCALE++))":                              2,
+		"readonly SCALE=1G\nSCALE=9G":                        2,
+		"declare -i SCALE=3*4":                               1,
+		"RUN_TIME=60\nif x; then\nSCALE=9G":                  2,
+		"RUN_TIME=60\nX=\"\nSCALE=9G":                        2,
+		"RUN_TIME=60\nif x; then return; fi\nSCALE=9G":       3,
+		"RUN_TIME=60\ncase of doubt\nSCALE=9G":               2,
+		"SCALE=1G\necho a | while read x; do SCALE=9G\ndone": 2,
+	} {
+		c := parse(t, text)
+		want := fmt.Sprintf("SCALE is set by line %d, but", line)
+		if _, err := c.YAML(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", text, err)
+		}
+		if tables, err := c.Tables(); err == nil || !strings.Contains(err.Error(), want) || tables.ScaleBytes != 0 {
+			t.Errorf("%q: %+v, %v", text, tables, err)
+		}
+	}
+}
+
+// What is read is what a shell makes of the file.
+func TestAShellAgrees(t *testing.T) {
+	names := []string{"SCALE", "RUN_TIME", "WORK_UNIT", "UPDATE_PCT"}
+	forms := []string{
+		"N=V", "N=\"V\"", " N='V' # N=7", "N=V M=V", "N=V; M=V;", "export N=V M=V", "readonly N2=V", "N=V \\\n M=V", "N=V &",
+		"if [ -n \"$NONE\" ]; then\nN=V\nelse M=V; fi", "for N in V 2; do M=V; done", "true && N=V", "false || N=V && M=V",
+		"while false; do N=V; done", "case V in\nV) N=V ;;\n*) M=V;;\nesac", "f() {\nN=V\n}", "f 2>/dev/null", "{ N=V; }", "(N=V)",
+		"cat >/dev/null <<'E'\nN=V\nE", "N=V true", "N=${M:-V}", "N=$((V + 1))", "N=`echo V`", "unset N", ": ${N:=V}", "N=V | cat",
+		"eval N=V", "N=$M", "N=", "if false\nthen (N=V)\nfi >/dev/null", "! true; N=V", "N=V\\\n1", "N=a'b'\"V\"", "echo N=V >/dev/null",
+	}
+	if testing.Short() {
+		t.Skip("starts a shell for each file")
+	}
+	random, read := rand.New(rand.NewPCG(7, 11)), 0
+	for range 150 {
+		var b strings.Builder
+		b.WriteString("WORK_LOOP=5\n")
+		for range 1 + random.IntN(8) {
+			pick := func() string { return names[random.IntN(len(names))] }
+			form := strings.NewReplacer("N2", "NEVER", "N", pick(), "M", pick(), "V", fmt.Sprint(random.IntN(1000)))
+			b.WriteString(strings.ReplaceAll(form.Replace(forms[random.IntN(len(forms))]), "readonly NEVER", "true NEVER") + "\n")
+		}
+		file := filepath.Join(t.TempDir(), "slob.conf")
+		if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		script := ". " + file
+		for _, name := range names {
+			script += "\necho \"${" + name + "-not set}\""
+		}
+		out, err := exec.CommandContext(t.Context(), "sh", "-c", script).Output()
+		if err != nil {
+			t.Fatalf("%v of\n%s", err, b.String())
+		}
+		c := parse(t, b.String())
+		for i, got := range strings.Split(strings.TrimSuffix(string(out), "\n"), "\n") {
+			want, known := c.values[names[i]]
+			if c.notRead(names[i]) > 0 {
+				continue
+			}
+			if read++; !known {
+				want = "not set"
+			}
+			if got != want {
+				t.Errorf("%s is %q to the shell, and %q here, in\n%s", names[i], got, want, b.String())
+			}
+		}
+	}
+	if read < 100 {
+		t.Errorf("only %d values were compared", read)
+	}
+}

@@ -1,0 +1,74 @@
+package supervise
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/nfsbench/nfsbench/internal/collect/procfs"
+	"github.com/nfsbench/nfsbench/internal/oracle"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+const maxMountTable = 4 << 20
+
+// checkMountTables refuses Direct NFS where Oracle cannot see that a volume is on NFS.
+func (o Options) checkMountTables() error {
+	for _, v := range o.volumes() {
+		if err := v.checkMountTable(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkMountTable compares /etc/mtab, in which Oracle looks for its mounts, with the mounts of the
+// kernel. Some container runtimes do not make the file, and then an image has it or has not; without
+// it Oracle silently uses the kernel's client.
+func (o Options) checkMountTable() error {
+	if m, err := o.mount(); !o.DirectNFS || err != nil || !m.IsNFS() || m.Point != filepath.Clean(o.DataDirectory) {
+		return nil //nolint:nilerr // nothing to compare with
+	}
+	problem := "has no line with " + o.DataDirectory + " and the type nfs"
+	text, err := o.readMountTable()
+	if err != nil {
+		problem = fmt.Sprintf("cannot be read by user %d (%v)", os.Getuid(), err)
+	}
+	for line := range bytes.Lines(text) {
+		fields := strings.Fields(string(line))
+		if len(fields) > 2 && strings.NewReplacer(`\040`, " ", `\011`, "\t", `\134`, `\`).Replace(fields[1]) ==
+			filepath.Clean(o.DataDirectory) && strings.HasPrefix(fields[2], "nfs") {
+			return nil
+		}
+	}
+	return oracle.Failf(runfile.FailureDirectNFSMissing, "%s of the image %s, and Oracle looks there for the mounts of "+
+		"Direct NFS: it would silently use the kernel's client; derive an image with RUN ln -sf /proc/self/mounts "+
+		"/etc/mtab, or set protocol.client to Kernel", o.MountTable, problem)
+}
+
+func (o Options) readMountTable() ([]byte, error) {
+	f, err := os.Open(o.MountTable) // a link is how it should be
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	return io.ReadAll(io.LimitReader(f, maxMountTable))
+}
+
+// mount is that of the volume, as the kernel has it.
+func (o Options) mount() (procfs.Mount, error) {
+	f, err := os.Open(filepath.Join(o.ProcDir, "self", "mountinfo"))
+	if err != nil {
+		return procfs.Mount{}, fmt.Errorf("look for the mount of the volume: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	mounts, err := procfs.ParseMountInfo(f)
+	if err != nil {
+		return procfs.Mount{}, fmt.Errorf("read %s: %w", f.Name(), err)
+	}
+	m, _ := procfs.MountOf(mounts, o.DataDirectory)
+	return m, nil
+}

@@ -1,0 +1,69 @@
+package supervise
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/faulty"
+)
+
+// TestOracleMustSeeTheMountInTheMountTable: containerd makes no /etc/mtab in a container.
+func TestOracleMustSeeTheMountInTheMountTable(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		table  func(data string) string // empty = there is none
+		kernel bool
+		good   bool
+	}{
+		"none":                 {func(string) string { return "" }, false, false},
+		"none, and the kernel": {func(string) string { return "" }, true, true},
+		"without the volume":   {func(string) string { return "overlay / overlay rw 0 0\n" }, false, false},
+		"of another type":      {func(d string) string { return "x " + d + " ext4 rw 0 0\n" }, false, false},
+		"with the volume":      {func(d string) string { return "overlay / overlay rw 0 0\n10.0.1.61:/x " + d + " nfs rw 0 0\n" }, false, true},
+		"with version 4":       {func(d string) string { return "10.0.1.61:/x " + d + " nfs4 rw 0 0\n" }, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			i := newImage(t)
+			i.o.DirectNFS, i.o.MountTable = !tc.kernel, filepath.Join(i.base, "mtab")
+			i.proc("self/mountinfo", "1 0 0:1 / "+i.data+" rw - nfs 10.0.1.61:/x rw,vers=3\n")
+			if text := tc.table(i.data); text != "" { // a link, as runtimes make it
+				i.write(i.base+"/mounts", 0o644, text)
+				if err := os.Symlink(i.base+"/mounts", i.o.MountTable); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if tc.good {
+				expect(t, Examine(t.Context(), i.o), checkDirectNFS, runfile.CheckOK)
+				i.start().ready(1)
+				return
+			}
+			f := i.fails(runfile.FailureDirectNFSMissing)
+			expect(t, Examine(t.Context(), i.o), checkDirectNFS, runfile.CheckFail, f.Message, "ln -sf /proc/self/mounts")
+		})
+	}
+}
+
+// TestTransfersThatOracleRefusesFail: Direct NFS serves no filer whose wtmax is not a multiple of 32
+// KiB, and falls back to the kernel's client.
+func TestTransfersThatOracleRefusesFail(t *testing.T) {
+	t.Parallel()
+	for size, good := range map[uint32]bool{16 << 10: false, 32 << 10: true, 64 << 10: true, 129 << 12: false, 1 << 20: true} {
+		i := newImage(t)
+		s := &faulty.Server{MaxTransfer: int(size)}
+		s.Start(t, "127.0.0.1")
+		i.direct(bench.NFSv3, "/export", s.Port(), "127.0.0.1")
+		if good {
+			expect(t, Examine(t.Context(), i.o), checkServer, runfile.CheckOK)
+			continue
+		}
+		f := i.fails(runfile.FailureUnsupported)
+		expect(t, Examine(t.Context(), i.o), checkServer, runfile.CheckFail, "32768", "127.0.0.1")
+		if n := i.lines(i.base + "/starts"); n > 0 || len(f.Message) == 0 {
+			t.Errorf("%d: started %d times", size, n)
+		}
+	}
+}
