@@ -514,7 +514,7 @@ func TestACapacityCanBeExpected(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := searched(t, c.of, 1, c.offered...)
-			r.Plan.Expect = &runfile.Expect{MinCapacity: &c.want}
+			r.Plan.Expect = &bench.Expect{MinCapacity: &c.want}
 			if j := Judge(r); j.Verdict != c.verdict {
 				t.Errorf("%s, want %s: %+v", j.Verdict, c.verdict, j.Findings)
 			}
@@ -522,13 +522,13 @@ func TestACapacityCanBeExpected(t *testing.T) {
 	}
 	// One slow second breaks the bound, but not surely.
 	r := searched(t, storage, 1, 64)
-	r.Plan.Expect = &runfile.Expect{MinCapacity: new(int64(100))}
+	r.Plan.Expect = &bench.Expect{MinCapacity: new(int64(100))}
 	eachRep(&r, func(rep *runfile.Repetition) { rep.Level.Slow[0][0] = 14 })
 	if j := Judge(r); j.Verdict != bench.VerdictInconclusive || !hasFinding(j, CapacityNotReached, "too few operations to tell") || j.Capacity.Bounds[0].LimitedBy != "" {
 		t.Errorf("a lowest rate that may break the bound: %s, %+v", j.Verdict, j.Findings)
 	}
 	r = good(t)
-	r.Plan.Expect = &runfile.Expect{MinCapacity: new(int64(1))}
+	r.Plan.Expect = &bench.Expect{MinCapacity: new(int64(1))}
 	if j := Judge(r); j.Verdict != bench.VerdictInconclusive {
 		t.Errorf("a load without a search: %s", j.Verdict)
 	}

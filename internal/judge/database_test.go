@@ -495,24 +495,24 @@ func TestLatenciesOfDatabasesAgainstExpectations(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		result runfile.Result
-		expect runfile.Expect
+		expect bench.Expect
 		want   bench.Verdict
 		text   string
 	}{
-		"p99 above the bucket":      {experiments.Ramp(), runfile.Expect{MaxP99LatencyMicroseconds: new(int64(2048))}, bench.VerdictPass, ""},
-		"p99 below the bucket":      {experiments.Ramp(), runfile.Expect{MaxP99LatencyMicroseconds: new(int64(1023))}, bench.VerdictFail, "and got 2048 µs"},
-		"p99 in the bucket":         {experiments.Ramp(), runfile.Expect{MaxP99LatencyMicroseconds: new(int64(1500))}, bench.VerdictInconclusive, "between 1024 µs and 2048 µs"},
-		"p99 that nobody counted":   {experiments.Kit("DNFS"), runfile.Expect{MaxP99LatencyMicroseconds: new(int64(9_000_000))}, bench.VerdictInconclusive, "not measured"},
-		"mean is exact":             {experiments.Ramp(), runfile.Expect{MaxMeanLatencyMicroseconds: new(int64(1209))}, bench.VerdictFail, "got 1210 µs"},
-		"mean of the kit":           {experiments.Kit("NFS"), runfile.Expect{MaxMeanLatencyMicroseconds: new(int64(851))}, bench.VerdictPass, ""},
-		"IOPS of a calibration":     {experiments.Calibrations()[0].Result(), runfile.Expect{MinIOPS: new(int64(27067))}, bench.VerdictFail, "got 27066"},
-		"IOPS are met":              {experiments.Calibrations()[0].Result(), runfile.Expect{MinIOPS: new(int64(27066)), MinMegabytesPerSecond: new(int64(362))}, bench.VerdictPass, ""},
-		"MB/s were not printed":     {experiments.Calibrations()[2].Result(), runfile.Expect{MinMegabytesPerSecond: new(int64(1))}, bench.VerdictInconclusive, "not measured"},
-		"a mean of V$IOSTAT_FILE":   {experiments.Calibrations()[1].Result(), runfile.Expect{MaxMeanLatencyMicroseconds: new(int64(392))}, bench.VerdictFail, "got 393 µs"},
-		"headline has the most":     {experiments.Ramp(), runfile.Expect{MinIOPS: new(int64(13_223))}, bench.VerdictPass, ""},
-		"variation of one run":      {experiments.Calibrations()[0].Result(), runfile.Expect{MaxVariationPercent: new(int32(5))}, bench.VerdictInconclusive, "two repetitions"},
-		"variation between rounds":  {experiments.Ramp(), runfile.Expect{MaxVariationPercent: new(int32(1))}, bench.VerdictPass, ""},
-		"a fallback decides nought": {fellBack(), runfile.Expect{MinIOPS: new(int64(1))}, bench.VerdictInconclusive, ""},
+		"p99 above the bucket":      {experiments.Ramp(), bench.Expect{MaxP99LatencyMicroseconds: new(int64(2048))}, bench.VerdictPass, ""},
+		"p99 below the bucket":      {experiments.Ramp(), bench.Expect{MaxP99LatencyMicroseconds: new(int64(1023))}, bench.VerdictFail, "and got 2048 µs"},
+		"p99 in the bucket":         {experiments.Ramp(), bench.Expect{MaxP99LatencyMicroseconds: new(int64(1500))}, bench.VerdictInconclusive, "between 1024 µs and 2048 µs"},
+		"p99 that nobody counted":   {experiments.Kit("DNFS"), bench.Expect{MaxP99LatencyMicroseconds: new(int64(9_000_000))}, bench.VerdictInconclusive, "not measured"},
+		"mean is exact":             {experiments.Ramp(), bench.Expect{MaxMeanLatencyMicroseconds: new(int64(1209))}, bench.VerdictFail, "got 1210 µs"},
+		"mean of the kit":           {experiments.Kit("NFS"), bench.Expect{MaxMeanLatencyMicroseconds: new(int64(851))}, bench.VerdictPass, ""},
+		"IOPS of a calibration":     {experiments.Calibrations()[0].Result(), bench.Expect{MinIOPS: new(int64(27067))}, bench.VerdictFail, "got 27066"},
+		"IOPS are met":              {experiments.Calibrations()[0].Result(), bench.Expect{MinIOPS: new(int64(27066)), MinMegabytesPerSecond: new(int64(362))}, bench.VerdictPass, ""},
+		"MB/s were not printed":     {experiments.Calibrations()[2].Result(), bench.Expect{MinMegabytesPerSecond: new(int64(1))}, bench.VerdictInconclusive, "not measured"},
+		"a mean of V$IOSTAT_FILE":   {experiments.Calibrations()[1].Result(), bench.Expect{MaxMeanLatencyMicroseconds: new(int64(392))}, bench.VerdictFail, "got 393 µs"},
+		"headline has the most":     {experiments.Ramp(), bench.Expect{MinIOPS: new(int64(13_223))}, bench.VerdictPass, ""},
+		"variation of one run":      {experiments.Calibrations()[0].Result(), bench.Expect{MaxVariationPercent: new(int32(5))}, bench.VerdictInconclusive, "two repetitions"},
+		"variation between rounds":  {experiments.Ramp(), bench.Expect{MaxVariationPercent: new(int32(1))}, bench.VerdictPass, ""},
+		"a fallback decides nought": {fellBack(), bench.Expect{MinIOPS: new(int64(1))}, bench.VerdictInconclusive, ""},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -101,53 +101,53 @@ func TestVerdict(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		reason string
-		expect runfile.Expect
+		expect bench.Expect
 		mutate func(*runfile.Result)
 		want   bench.Verdict
 		code   Code
 		text   string
 	}{
-		"Pass": {reason: "all thresholds are met", want: bench.VerdictPass, expect: runfile.Expect{
+		"Pass": {reason: "all thresholds are met", want: bench.VerdictPass, expect: bench.Expect{
 			MinWirePercent: new(int32(85)), MinMegabytesPerSecond: new(int64(2228)), MinIOPS: new(int64(2125)),
 			MaxMeanLatencyMicroseconds: new(int64(20_000)), MaxP99LatencyMicroseconds: new(int64(20_000)), MaxVariationPercent: new(int32(1)),
 		}},
 		"Empty":      {reason: "an empty expect asks nothing", want: bench.VerdictNotEvaluated},
-		"Wire":       {reason: "90 % is not 95 %", want: bench.VerdictFail, code: ExpectationMissed, text: "at least 95.0 % of the wire limit and got 90.0 %", expect: runfile.Expect{MinWirePercent: new(int32(95))}},
-		"Throughput": {reason: "megabytes are 10^6", want: bench.VerdictFail, code: ExpectationMissed, text: "2229.0 MB/s throughput and got 2228.2 MB/s", expect: runfile.Expect{MinMegabytesPerSecond: new(int64(2229))}},
-		"IOPS":       {reason: "one missing is missed", want: bench.VerdictFail, code: ExpectationMissed, text: "2126 IOPS", expect: runfile.Expect{MinIOPS: new(int64(2126))}},
-		"Mean":       {reason: "a latency above the bound fails", want: bench.VerdictFail, code: ExpectationMissed, text: "mean latency", expect: runfile.Expect{MaxMeanLatencyMicroseconds: new(int64(10_000))}},
-		"P99":        {reason: "a latency above the bound fails", want: bench.VerdictFail, code: ExpectationMissed, text: "p99 latency", expect: runfile.Expect{MaxP99LatencyMicroseconds: new(int64(10_000))}},
+		"Wire":       {reason: "90 % is not 95 %", want: bench.VerdictFail, code: ExpectationMissed, text: "at least 95.0 % of the wire limit and got 90.0 %", expect: bench.Expect{MinWirePercent: new(int32(95))}},
+		"Throughput": {reason: "megabytes are 10^6", want: bench.VerdictFail, code: ExpectationMissed, text: "2229.0 MB/s throughput and got 2228.2 MB/s", expect: bench.Expect{MinMegabytesPerSecond: new(int64(2229))}},
+		"IOPS":       {reason: "one missing is missed", want: bench.VerdictFail, code: ExpectationMissed, text: "2126 IOPS", expect: bench.Expect{MinIOPS: new(int64(2126))}},
+		"Mean":       {reason: "a latency above the bound fails", want: bench.VerdictFail, code: ExpectationMissed, text: "mean latency", expect: bench.Expect{MaxMeanLatencyMicroseconds: new(int64(10_000))}},
+		"P99":        {reason: "a latency above the bound fails", want: bench.VerdictFail, code: ExpectationMissed, text: "p99 latency", expect: bench.Expect{MaxP99LatencyMicroseconds: new(int64(10_000))}},
 		"NoLink": {
 			reason: "a share of an unknown limit is unknown", want: bench.VerdictInconclusive, code: ExpectationNotMeasured, text: "not measured",
-			expect: runfile.Expect{MinWirePercent: new(int32(1))}, mutate: func(r *runfile.Result) { r.Plan.Link = nil },
+			expect: bench.Expect{MinWirePercent: new(int32(1))}, mutate: func(r *runfile.Result) { r.Plan.Link = nil },
 		},
 		"OneRepetition": {
 			reason: "one value has no variation", want: bench.VerdictInconclusive, code: ExpectationNotMeasured, text: "two repetitions",
-			expect: runfile.Expect{MaxVariationPercent: new(int32(1))}, mutate: func(r *runfile.Result) {
+			expect: bench.Expect{MaxVariationPercent: new(int32(1))}, mutate: func(r *runfile.Result) {
 				r.Plan.Schedule.Repetitions = 1
 				r.Clients[0].Load.Repetitions = r.Clients[0].Load.Repetitions[:1]
 			},
 		},
 		"MissedAndUnknown": {
 			reason: "what is unknown cannot make it better", want: bench.VerdictFail,
-			expect: runfile.Expect{MinWirePercent: new(int32(1)), MinIOPS: new(int64(9999))}, mutate: func(r *runfile.Result) { r.Plan.Link = nil },
+			expect: bench.Expect{MinWirePercent: new(int32(1)), MinIOPS: new(int64(9999))}, mutate: func(r *runfile.Result) { r.Plan.Link = nil },
 		},
 		"Partial": {
-			reason: "half a run decides nothing", want: bench.VerdictInconclusive, expect: runfile.Expect{MinIOPS: new(int64(1))},
+			reason: "half a run decides nothing", want: bench.VerdictInconclusive, expect: bench.Expect{MinIOPS: new(int64(1))},
 			mutate: func(r *runfile.Result) { r.Clients[0].Load.Partial = true },
 		},
 		"Invalid": {
-			reason: "a number of another protocol decides nothing", want: bench.VerdictInconclusive, expect: runfile.Expect{MinIOPS: new(int64(9999))},
+			reason: "a number of another protocol decides nothing", want: bench.VerdictInconclusive, expect: bench.Expect{MinIOPS: new(int64(9999))},
 			mutate: func(r *runfile.Result) { r.Clients[0].Load.Mount.NFSVersion = "NFSv4.1" },
 		},
 		"Suspect": {
-			reason: "a suspect number keeps its verdict", want: bench.VerdictPass, expect: runfile.Expect{MinIOPS: new(int64(1))},
+			reason: "a suspect number keeps its verdict", want: bench.VerdictPass, expect: bench.Expect{MinIOPS: new(int64(1))},
 			mutate: func(r *runfile.Result) {
 				eachRep(r, func(rep *runfile.Repetition) { rep.Channels[0].DownMilliseconds = 5000 })
 			},
 		},
 		"NothingRan": {
-			reason: "no number, no verdict", want: bench.VerdictInconclusive, expect: runfile.Expect{MinIOPS: new(int64(1))},
+			reason: "no number, no verdict", want: bench.VerdictInconclusive, expect: bench.Expect{MinIOPS: new(int64(1))},
 			mutate: func(r *runfile.Result) { r.Clients[0].Load.Repetitions = nil },
 		},
 	}
@@ -195,7 +195,7 @@ func TestJudgingIsDeterministic(t *testing.T) {
 
 func TestAnEmptyResultIsJudged(t *testing.T) {
 	t.Parallel()
-	j := Judge(runfile.Result{Plan: runfile.Plan{Clients: 1, Expect: &runfile.Expect{MinIOPS: new(int64(1))}}})
+	j := Judge(runfile.Result{Plan: runfile.Plan{Clients: 1, Expect: &bench.Expect{MinIOPS: new(int64(1))}}})
 	if j.Verdict != bench.VerdictInconclusive || j.Validity != bench.ValiditySuspect || j.Summary != nil || j.Wire != nil {
 		t.Errorf("%+v", j)
 	}

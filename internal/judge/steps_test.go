@@ -136,7 +136,7 @@ func TestACalibrationThatLacksSomething(t *testing.T) {
 	}
 	slow := ladder(t)
 	slow.Plan.Workload.Calibrate.MaxLatencyMilliseconds = 0
-	slow.Plan.Expect = &runfile.Expect{MinIOPS: new(int64(1))}
+	slow.Plan.Expect = &bench.Expect{MinIOPS: new(int64(1))}
 	j := Judge(slow)
 	if j.Calibrations[1].MaxIOPS != nil || !hasFinding(j, LatencyLimitExceeded, "Even 1 small reads at once took ") || !hasFinding(j, ExpectationNotMeasured, "IOPS") || j.Verdict != bench.VerdictInconclusive {
 		t.Errorf("%s %+v", j.Verdict, j.Findings)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/nfsbench/nfsbench/api/bench"
-	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
@@ -166,4 +165,4 @@ func verdict(c *facts, j Judgement, o outcome) bench.Verdict {
 	}
 }
 
-func asked(e *runfile.Expect) bool { return e != nil && *e != (runfile.Expect{}) }
+func asked(e *bench.Expect) bool { return e != nil && *e != (bench.Expect{}) }

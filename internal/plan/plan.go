@@ -53,6 +53,7 @@ func Build(b *v1alpha1.NFSBenchmark, t Target) (runfile.Plan, error) {
 		Clients:  max(b.Spec.Clients, 1),
 		Engine:   engine,
 		Workload: workload(b),
+		Expect:   b.Spec.Expect,
 		Schedule: runfile.Schedule{
 			BaselineSeconds: ptr.Deref(r.BaselineSeconds, 0), WarmupSeconds: ptr.Deref(r.WarmupSeconds, 0),
 			DurationSeconds: r.DurationSeconds, CooldownSeconds: ptr.Deref(r.CooldownSeconds, 0),
@@ -65,9 +66,6 @@ func Build(b *v1alpha1.NFSBenchmark, t Target) (runfile.Plan, error) {
 	}
 	if l := b.Spec.Protocol.Link; l != nil {
 		p.Link = &runfile.Link{BitsPerSecond: l.BitsPerSecond.Value(), MTUBytes: l.MTU}
-	}
-	if e := b.Spec.Expect; e != nil {
-		p.Expect = new(runfile.Expect(*e))
 	}
 	if container(b) != nil {
 		if err := checkInstance(b, p.Database.Parameters); err != nil {

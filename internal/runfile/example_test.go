@@ -48,7 +48,7 @@ func directPlan() Plan {
 			{Kind: SourceEmbedded, Name: "server", URL: "http://10.0.1.61:8080"},
 		}},
 		Link: &Link{BitsPerSecond: 10_000_000_000, MTUBytes: 9000},
-		Expect: &Expect{
+		Expect: &bench.Expect{
 			MinWirePercent: new(int32(85)), MinMegabytesPerSecond: new(int64(2000)), MinIOPS: new(int64(1900)),
 			MaxMeanLatencyMicroseconds: new(int64(20_000)), MaxP99LatencyMicroseconds: new(int64(50_000)), MaxVariationPercent: new(int32(5)),
 		},

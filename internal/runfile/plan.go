@@ -11,16 +11,16 @@ const PlanVersion = "nfsbench.io/plan/v2"
 
 // Plan says everything that a loader and a collector must know to make one run.
 type Plan struct {
-	Version  string    `json:"version" jsonschema:"enum=nfsbench.io/plan/v2"`
-	Run      Identity  `json:"run"`
-	Clients  int32     `json:"clients" jsonschema:"minimum=1"` // load-generating processes that start together
-	Engine   Engine    `json:"engine"`
-	Workload Workload  `json:"workload"`
-	Schedule Schedule  `json:"schedule"`
-	Collect  Collect   `json:"collect"`
-	Link     *Link     `json:"link,omitempty"`     // of each path; absent = discover it
-	Expect   *Expect   `json:"expect,omitempty"`   // absent = no verdict is asked for
-	Database *Database `json:"database,omitempty"` // absent = native engine
+	Version  string        `json:"version" jsonschema:"enum=nfsbench.io/plan/v2"`
+	Run      Identity      `json:"run"`
+	Clients  int32         `json:"clients" jsonschema:"minimum=1"` // load-generating processes that start together
+	Engine   Engine        `json:"engine"`
+	Workload Workload      `json:"workload"`
+	Schedule Schedule      `json:"schedule"`
+	Collect  Collect       `json:"collect"`
+	Link     *Link         `json:"link,omitempty"`     // of each path; absent = discover it
+	Expect   *bench.Expect `json:"expect,omitempty"`   // absent = no verdict is asked for
+	Database *Database     `json:"database,omitempty"` // absent = native engine
 	// Survey is what the array reported before the run: LIFs and the owner of the volume. Absent if
 	// there is no array to ask.
 	Survey *Survey `json:"survey,omitempty"`
@@ -199,15 +199,4 @@ type SourceNode struct {
 type Link struct {
 	BitsPerSecond int64 `json:"bitsPerSecond" jsonschema:"minimum=1"`
 	MTUBytes      int32 `json:"mtuBytes,omitempty"` // 0 = 1500
-}
-
-// Expect holds the thresholds that decide the verdict. Absent = not asked.
-type Expect struct {
-	MinWirePercent             *int32 `json:"minWirePercent,omitempty"`
-	MinMegabytesPerSecond      *int64 `json:"minMegabytesPerSecond,omitempty"` // 10^6 bytes
-	MinIOPS                    *int64 `json:"minIOPS,omitempty"`
-	MinCapacity                *int64 `json:"minCapacity,omitempty"` // operations per second at the first bound
-	MaxMeanLatencyMicroseconds *int64 `json:"maxMeanLatencyMicroseconds,omitempty"`
-	MaxP99LatencyMicroseconds  *int64 `json:"maxP99LatencyMicroseconds,omitempty"`
-	MaxVariationPercent        *int32 `json:"maxVariationPercent,omitempty"` // coefficient of variation between repetitions
 }

@@ -60,7 +60,7 @@ func hourPlan(name string, seed uint64) runfile.Plan {
 		Schedule: runfile.Schedule{BaselineSeconds: pauseSeconds, WarmupSeconds: warmupSeconds, DurationSeconds: 1200, Repetitions: 3},
 		Collect:  runfile.Collect{IntervalMilliseconds: 1000, Sources: []runfile.Source{{Kind: runfile.SourceONTAP, Name: "ontap", Volume: "oradata"}}},
 		Link:     &runfile.Link{BitsPerSecond: 1_000_000_000, MTUBytes: 9000},
-		Expect:   &runfile.Expect{MinMegabytesPerSecond: new(int64(300))},
+		Expect:   &bench.Expect{MinMegabytesPerSecond: new(int64(300))},
 	}
 	p.Survey = &runfile.Survey{
 		Version: runfile.SurveyVersion, Source: "ontap", Array: "ONTAP stand-in 9.14.1, cluster c1, SVM svm1", Time: Start(),
