@@ -443,8 +443,8 @@ func (f *loadFlags) search() (*runfile.Capacity, error) {
 }
 
 // parseThink reads STATEMENTS:MIN-MAX.
-func parseThink(s string) (*runfile.Think, error) {
-	var t runfile.Think
+func parseThink(s string) (*bench.SLOBThink, error) {
+	var t bench.SLOBThink
 	wrong := fmt.Errorf("--think is %q; use STATEMENTS:MIN-MAX with whole milliseconds, such as 10:5ms-20ms", s)
 	every, times, ok := strings.Cut(s, ":")
 	least, most, pair := strings.Cut(times, "-")

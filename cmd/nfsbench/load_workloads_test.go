@@ -46,7 +46,7 @@ func TestFlagsBecomeTheLoadOfADatabase(t *testing.T) {
 			},
 			runfile.Workload{SLOB: &runfile.SLOB{
 				Access: bench.SLOBRandomRead, Users: []int32{1, 2, 4, 8, 16}, Schemas: 4, ScaleBytes: 80 << 20, ScanTableBytes: 1 << 30,
-				WorkUnit: 3, UpdatePercent: 20, Think: &runfile.Think{Frequency: 10, MinimumMilliseconds: 5, MaximumMilliseconds: 20},
+				WorkUnit: 3, UpdatePercent: 20, Think: &bench.SLOBThink{Frequency: 10, MinimumMilliseconds: 5, MaximumMilliseconds: 20},
 				Files: &runfile.Files{
 					Count: 4, SizeBytes: 80 << 20, BlockSizeBytes: 16384, LargeReadBytes: 16384, Directory: "slob", OverwriteExisting: true,
 				},

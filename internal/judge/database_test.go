@@ -461,7 +461,7 @@ func TestWhatIsAsItShouldBeIsNoFinding(t *testing.T) {
 		quiet(name, users, SuspectLatency)
 	}
 	idle := experiments.Ramp()
-	idle.Plan.Workload.SLOB.Think = &runfile.Think{Frequency: 1}
+	idle.Plan.Workload.SLOB.Think = &bench.SLOBThink{Frequency: 1}
 	forEach(&idle, func(rep *runfile.Repetition) { timed(rep, 100) })
 	quiet("users that think", idle, SuspectLatency)
 	for name, base := range map[string]func(testing.TB) runfile.Result{"kernel": onKernel, "Direct NFS": scanRun} {

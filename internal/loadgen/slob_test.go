@@ -294,7 +294,7 @@ func TestThinkingIsNoLatency(t *testing.T) {
 	eachWay(t, func(t bubble) {
 		plan := slobPlan(bench.SLOBRandomRead, 3)
 		// 30 blocks, which take 0.3 s, and then 0.1 to 0.7 s of nothing: 0.7 s on average.
-		plan.Workload.SLOB.Think = &runfile.Think{Frequency: 10, MinimumMilliseconds: 100, MaximumMilliseconds: 700}
+		plan.Workload.SLOB.Think = &bench.SLOBThink{Frequency: 10, MinimumMilliseconds: 100, MaximumMilliseconds: 700}
 		plan.Schedule = runfile.Schedule{DurationSeconds: 210, Repetitions: 1}
 		load, _ := t.run(t.Context(), t.T, plan, &targettest.Memory{Delay: 10 * time.Millisecond})
 		if load.Failure != nil {
@@ -317,7 +317,7 @@ func TestThinkingIsNoLatency(t *testing.T) {
 func TestAUserThatThinksHearsOfTheEnd(t *testing.T) {
 	eachWay(t, func(t bubble) {
 		plan := slobPlan(bench.SLOBRandomRead, 2, 2)
-		plan.Workload.SLOB.Think = &runfile.Think{Frequency: 1, MinimumMilliseconds: 3_600_000, MaximumMilliseconds: 3_600_000}
+		plan.Workload.SLOB.Think = &bench.SLOBThink{Frequency: 1, MinimumMilliseconds: 3_600_000, MaximumMilliseconds: 3_600_000}
 		plan.Schedule = runfile.Schedule{DurationSeconds: 10, Repetitions: 1}
 		load, _ := t.run(t.Context(), t.T, plan, &targettest.Memory{Delay: 10 * time.Millisecond})
 		if load.Failure != nil {

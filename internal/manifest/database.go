@@ -14,6 +14,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/plan"
+	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // The init containers of a pod that loads a database.
@@ -127,7 +128,7 @@ func oracleLoader(b *v1alpha1.NFSBenchmark, images Images) corev1.Container {
 		corev1.VolumeMount{Name: tmpVolume, MountPath: tmpDir},
 	)
 	if kitClaim(b) != "" {
-		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: kitVolume, MountPath: plan.KitPath, ReadOnly: true})
+		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: kitVolume, MountPath: runfile.KitPath, ReadOnly: true})
 	}
 	return c
 }

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"cmp"
-	"path"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -12,9 +11,6 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
-
-// KitPath is where the loader sees the claim with the user's own SLOB kit.
-const KitPath = "/opt/slob"
 
 const (
 	// nativeBlockBytes corresponds to db_block_size, and nativeLargeBytes to a multiblock read of
@@ -121,11 +117,7 @@ func slob(b *v1alpha1.NFSBenchmark) *runfile.SLOB {
 		RedoStress:       w.RedoStress,
 		ObfuscateColumns: w.ObfuscateColumns != bench.Disabled,
 		Capacity:         capacity(w.Capacity),
-	}
-	if t := w.Think; t != nil {
-		s.Think = &runfile.Think{
-			Frequency: t.Frequency, MinimumMilliseconds: t.MinimumMilliseconds, MaximumMilliseconds: t.MaximumMilliseconds,
-		}
+		Think:            w.Think,
 	}
 	if b.Spec.Database == nil {
 		// A file stands for the table of a schema.
@@ -135,10 +127,7 @@ func slob(b *v1alpha1.NFSBenchmark) *runfile.SLOB {
 	s.LoadParallelDegree = w.LoadParallelDegree
 	s.Tablespace = strings.ToUpper(w.Tablespace)
 	s.AWR = w.AWR == bench.Enabled
-	s.KeepSchemas = keeps(b)
-	if k := w.Kit; k != nil {
-		s.Kit = &runfile.SLOBKit{Directory: kitDirectory(k)}
-	}
+	s.KeepSchemas, s.Kit = keeps(b), w.Kit
 	return s
 }
 
@@ -182,11 +171,4 @@ func TableBytes(b *v1alpha1.NFSBenchmark) int64 {
 	}
 	size, schemas := tableSize(w), int64(max(w.Schemas, 1))
 	return min(max(size.Value(), 0), (1<<62)/schemas) * schemas
-}
-
-func kitDirectory(k *bench.SLOBKit) string {
-	if k.ClaimName == "" {
-		return path.Clean(k.Directory)
-	}
-	return path.Join(KitPath, k.Directory)
 }

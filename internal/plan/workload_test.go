@@ -101,7 +101,7 @@ func TestASLOBLoadInADatabase(t *testing.T) {
 	p := build(t, target("10.0.1.61"), gen.SLOB(bench.SLOBRandomRead, 1, 2, 4), gen.Schemas(2), change, ee(), gen.Cleanup(v1alpha1.CleanupRetain, v1alpha1.CleanupDelete))
 	want := &runfile.SLOB{
 		Access: "RandomRead", Users: []int32{1, 2, 4}, Schemas: 2, ScaleBytes: 80 << 20, ScanTableBytes: 1 << 30, WorkUnit: 64, UpdatePercent: 25,
-		RedoStress: "Heavy", Think: &runfile.Think{Frequency: 3, MinimumMilliseconds: 100, MaximumMilliseconds: 500},
+		RedoStress: "Heavy", Think: &bench.SLOBThink{Frequency: 3, MinimumMilliseconds: 100, MaximumMilliseconds: 500},
 		LoadParallelDegree: 2, Tablespace: "BENCH", AWR: true, KeepSchemas: true,
 	}
 	if diff := cmp.Diff(want, p.Workload.SLOB); diff != "" {
@@ -150,7 +150,7 @@ func TestWhereTheLoaderSeesAKit(t *testing.T) {
 		{"kit", ".", "/opt/slob"},
 	} {
 		p := build(t, target("10.0.1.61"), gen.SLOB(bench.SLOBRandomRead), gen.Schemas(2), gen.Kit(tc.claim, tc.directory), ee())
-		if got := p.Workload.SLOB.Kit.Directory; got != tc.want {
+		if got := runfile.KitDirectory(*p.Workload.SLOB.Kit); got != tc.want {
 			t.Errorf("%q of claim %q is at %s, want %s", tc.directory, tc.claim, got, tc.want)
 		}
 	}

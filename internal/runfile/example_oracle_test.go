@@ -21,9 +21,9 @@ func calibrate() *Calibrate {
 func slob() *SLOB {
 	return &SLOB{
 		Access: bench.SLOBRandomRead, Users: []int32{1, 2, 4, 8, 16}, Schemas: 2, ScaleBytes: 1 << 30, ScanTableBytes: 1 << 30,
-		WorkUnit: 64, UpdatePercent: 25, RedoStress: bench.SLOBRedoHeavy, Think: &Think{Frequency: 3, MinimumMilliseconds: 100, MaximumMilliseconds: 500},
+		WorkUnit: 64, UpdatePercent: 25, RedoStress: bench.SLOBRedoHeavy, Think: &bench.SLOBThink{Frequency: 3, MinimumMilliseconds: 100, MaximumMilliseconds: 500},
 		ReadAhead: 4, LoadParallelDegree: 2, Tablespace: "NFSBENCH", ObfuscateColumns: true, AWR: true, KeepSchemas: true,
-		Kit: &SLOBKit{Directory: "/opt/slob"},
+		Kit: &bench.SLOBKit{ClaimName: "slob", Directory: "kit"},
 	}
 }
 

@@ -1,6 +1,7 @@
 package runfile
 
 import (
+	"path"
 	"strings"
 
 	"github.com/nfsbench/nfsbench/api/bench"
@@ -52,29 +53,28 @@ type SLOB struct {
 	// then has one entry: the maximum number of sessions at work.
 	Capacity   *Capacity            `json:"capacity,omitempty"`
 	RedoStress bench.SLOBRedoStress `json:"redoStress,omitempty" jsonschema:"enum=Lite,enum=Heavy"`
-	Think      *Think               `json:"think,omitempty"`
+	Think      *bench.SLOBThink     `json:"think,omitempty"`
 	// ReadAhead is how many multiblock reads a scanning user keeps outstanding;
 	// native engine. Oracle decides for itself.
-	ReadAhead          int32    `json:"readAhead,omitempty"`
-	LoadParallelDegree int32    `json:"loadParallelDegree,omitempty"`
-	Tablespace         string   `json:"tablespace,omitempty"`
-	ObfuscateColumns   bool     `json:"obfuscateColumns,omitempty"` // rows that storage cannot shrink
-	AWR                bool     `json:"awr,omitempty"`              // take snapshots: needs the Diagnostics Pack
-	KeepSchemas        bool     `json:"keepSchemas,omitempty"`      // for the next run, which then need not load them
-	Kit                *SLOBKit `json:"kit,omitempty"`              // run the user's own kit instead
-	Files              *Files   `json:"files,omitempty"`            // native engine; nil with a database
+	ReadAhead          int32          `json:"readAhead,omitempty"`
+	LoadParallelDegree int32          `json:"loadParallelDegree,omitempty"`
+	Tablespace         string         `json:"tablespace,omitempty"`
+	ObfuscateColumns   bool           `json:"obfuscateColumns,omitempty"` // rows that storage cannot shrink
+	AWR                bool           `json:"awr,omitempty"`              // take snapshots: needs the Diagnostics Pack
+	KeepSchemas        bool           `json:"keepSchemas,omitempty"`      // for the next run, which then need not load them
+	Kit                *bench.SLOBKit `json:"kit,omitempty"`              // run the user's own kit instead
+	Files              *Files         `json:"files,omitempty"`            // native engine; nil with a database
 }
 
-// Think is how users pause.
-type Think struct {
-	Frequency           int32 `json:"frequency"` // after each so many statements
-	MinimumMilliseconds int32 `json:"minimumMilliseconds"`
-	MaximumMilliseconds int32 `json:"maximumMilliseconds"`
-}
+// KitPath is where the loader sees the claim with the user's own SLOB kit.
+const KitPath = "/opt/slob"
 
-// SLOBKit is a SLOB kit of the user, which may not be redistributed.
-type SLOBKit struct {
-	Directory string `json:"directory"` // with runit.sh and slob.conf, as the loader sees it
+// KitDirectory is where the loader sees a kit.
+func KitDirectory(k bench.SLOBKit) string {
+	if k.ClaimName == "" {
+		return path.Clean(k.Directory)
+	}
+	return path.Join(KitPath, k.Directory)
 }
 
 // Database says how the Oracle database of a run is reached. It holds no

@@ -95,8 +95,8 @@ func TestTheProblemsOfASLOBLoad(t *testing.T) {
 		"Degree":         {in(func(s *SLOB) { s.LoadParallelDegree = 0 }), at + "loadParallelDegree", "from 1"},
 		"Tablespace":     {in(func(s *SLOB) { s.Tablespace = "x; drop user sys" }), at + "tablespace", "letters, digits and _"},
 		"LongTablespace": {in(func(s *SLOB) { s.Tablespace = strings.Repeat("a", 31) }), at + "tablespace", "letters, digits and _"},
-		"Kit":            {in(func(s *SLOB) { s.Kit.Directory = "slob" }), at + "kit.directory", "absolute path"},
-		"KitOutside":     {in(func(s *SLOB) { s.Kit.Directory = "/opt/slob/../../etc" }), at + "kit.directory", "absolute path"},
+		"Kit":            {in(func(s *SLOB) { s.Kit.ClaimName = "" }), at + "kit.directory", "absolute path"},
+		"KitOutside":     {in(func(s *SLOB) { s.Kit.Directory = "../../etc" }), at + "kit.directory", "absolute path"},
 		"Files":          {in(func(s *SLOB) { s.Files = nativeFiles() }), at + "files", "a database reads its own files"},
 		"CapacityOfScans": {func(p *Plan) {
 			scan(p)
@@ -111,7 +111,7 @@ func TestTheProblemsOfASLOBLoad(t *testing.T) {
 		"Scan":          {func(p *Plan) { scan(p); p.Workload.SLOB.ReadAhead = 0 }, at + "readAhead", "keeps outstanding"},
 		"WorkLoop":      {in(func(s *SLOB) { s.WorkLoop = 1 }), at + "workLoop", "ends by time"},
 		"AWR":           {in(func(s *SLOB) { s.AWR = true }), at + "awr", "has no AWR"},
-		"KitWithoutOne": {in(func(s *SLOB) { s.Kit = &SLOBKit{Directory: "/slob"} }), at + "kit", "runs in a database"},
+		"KitWithoutOne": {in(func(s *SLOB) { s.Kit = &bench.SLOBKit{Directory: "/slob"} }), at + "kit", "runs in a database"},
 		"ShortTimeout":  {func(p *Plan) { p.Schedule.TimeoutSeconds = 1099 - 1 }, "schedule.timeoutSeconds", "takes 1099 s"},
 	})
 }

@@ -133,7 +133,7 @@ func (c *checker) slobDatabase(at string, w SLOB, db *Database) {
 	c.between(at+".loadParallelDegree", int64(w.LoadParallelDegree), 1, 256)
 	if w.Kit != nil {
 		dir := w.Kit.Directory
-		c.check(path.IsAbs(dir) && !strings.Contains(dir, "..") && !strings.ContainsAny(dir, "\x00\n"), at+".kit.directory",
+		c.check(path.IsAbs(KitDirectory(*w.Kit)) && !strings.Contains(dir, "..") && !strings.ContainsAny(dir, "\x00\n"), at+".kit.directory",
 			"is %q; write the absolute path of the folder with runit.sh, as the loader sees it", dir)
 	}
 }

@@ -71,7 +71,7 @@ func rampPlan(steps int) runfile.Plan {
 // Kit is the run of the user's own SLOB kit with one client (DNFS or NFS).
 func Kit(client string) runfile.Result {
 	plan := rampPlan(10)
-	plan.Workload.SLOB.Kit = &runfile.SLOBKit{Directory: "/slob"}
+	plan.Workload.SLOB.Kit = &bench.SLOBKit{Directory: "/slob"}
 	load := runfile.Load{Oracle: database(banner11, "orcl")}
 	for _, w := range Waits() {
 		if w.Client != client {

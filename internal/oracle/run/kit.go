@@ -202,7 +202,7 @@ func (r *runner) copyKit() (*kitCopy, error) {
 // kitHas fails where the kit lacks one of these files.
 func (r *runner) kitHas(names ...string) error {
 	for _, name := range names {
-		if _, err := os.Stat(filepath.Join(r.plan.Workload.SLOB.Kit.Directory, name)); err != nil {
+		if _, err := os.Stat(filepath.Join(runfile.KitDirectory(*r.plan.Workload.SLOB.Kit), name)); err != nil {
 			return oracle.Failf(runfile.FailureInvalidPlan, "the SLOB kit cannot be used: workload.slob.kit.directory must "+
 				"hold %s: %w", name, err)
 		}
@@ -211,7 +211,7 @@ func (r *runner) kitHas(names ...string) error {
 }
 
 func (r *runner) copyKitTo(k *kitCopy) error {
-	if err := os.CopyFS(k.dir(), os.DirFS(r.plan.Workload.SLOB.Kit.Directory)); err != nil {
+	if err := os.CopyFS(k.dir(), os.DirFS(runfile.KitDirectory(*r.plan.Workload.SLOB.Kit))); err != nil {
 		return fmt.Errorf("copy it: %w", err)
 	}
 	file := filepath.Join(k.dir(), "slob.conf")

@@ -117,7 +117,7 @@ func TestUpdatesAreAsManyAsAskedFor(t *testing.T) {
 func TestUsersThink(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, plan := newDatabase(), keepPlan()
-		plan.Workload.SLOB.Think = &runfile.Think{Frequency: 5, MinimumMilliseconds: 400, MaximumMilliseconds: 600}
+		plan.Workload.SLOB.Think = &bench.SLOBThink{Frequency: 5, MinimumMilliseconds: 400, MaximumMilliseconds: 600}
 		plan.Schedule.DurationSeconds = 60
 		wantSuccessOf(t, d, plan)
 		// Five statements take 500 ms and are followed by about 500 ms: half the rate.
@@ -221,7 +221,7 @@ func TestFixedWorkEndsWhenAllUsersHaveDoneIt(t *testing.T) {
 				d, plan := newDatabase(), testPlan()
 				w := plan.Workload.SLOB
 				w.WorkLoop, w.Users = c.loops, []int32{4}
-				w.Think = &runfile.Think{Frequency: 10, MinimumMilliseconds: 200, MaximumMilliseconds: 200}
+				w.Think = &bench.SLOBThink{Frequency: 10, MinimumMilliseconds: 200, MaximumMilliseconds: 200}
 				plan.Schedule.Repetitions = 1
 				load, _ := runOn(t.Context(), t, d, plan)
 				if c.code != "" {
