@@ -46,7 +46,7 @@ func TestTheStatusHasTheTablesOfDNFSVsPNFS(t *testing.T) {
 				t.Errorf("test %d, file %d: %d and %d ns", c.Test, f.Number, *f.SmallReadNanoseconds, *f.SmallSyncReadNanoseconds)
 			}
 		}
-		suspect := slices.ContainsFunc(st.Findings, func(f bench.Finding) bool { return f.Code == string(judge.SuspectLatency) })
+		suspect := slices.ContainsFunc(st.Findings, func(f bench.Finding) bool { return f.Code == judge.SuspectLatency })
 		if suspect != (c.Version == "pNFS") {
 			t.Errorf("test %d, %s: suspect latencies: %v", c.Test, c.Version, suspect)
 		}

@@ -174,9 +174,9 @@ func addLeft(st *v1alpha1.NFSBenchmarkSuiteStatus, n int) {
 
 func addFindings(st *v1alpha1.NFSBenchmarkSuiteStatus, all []bench.Finding) {
 	for _, f := range all {
-		one := bench.Finding{Code: string(f.Code), Severity: bench.Severity(f.Severity), Message: pass.Clip(f.Message)}
-		if len(st.Findings) < maxFindings && !slices.Contains(st.Findings, one) {
-			st.Findings = append(st.Findings, one)
+		f.Message = pass.Clip(f.Message)
+		if len(st.Findings) < maxFindings && !slices.Contains(st.Findings, f) {
+			st.Findings = append(st.Findings, f)
 		}
 	}
 }

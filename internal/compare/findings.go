@@ -72,7 +72,8 @@ func (f *finder) results(run runfile.SuiteRun) {
 	f.about(invalid, InvalidLeftOut, bench.SeverityWarning, "%d of the results are invalid and left out: %s", len(invalid))
 	f.about(suspect, SuspectIncluded, bench.SeverityWarning, "%d of the results are suspect, and count: %s", len(suspect))
 	if run.Simulated {
-		f.add(SimulatedResults, bench.SeverityInfo, "stand-ins took part: the numbers say nothing of real storage or of Oracle")
+		f.add(SimulatedResults, bench.SeverityInfo,
+			"stand-ins took part: the numbers say nothing of real storage or of Oracle")
 	}
 }
 
@@ -190,10 +191,10 @@ func (f *finder) single(lines []Line) {
 		}
 	}
 	const between = "Two runs of the same benchmark usually differ by more than that: repeat them for an answer"
-	f.about(beyond, SingleRuns, bench.SeverityInfo, "with one run on each side, these differ by more than the runs vary within "+
-		"themselves, with 95 %% confidence: %s. "+between)
-	f.about(inside, SingleRuns, bench.SeverityInfo, "with one run on each side, these differ by no more than the runs vary "+
-		"within themselves: %s. "+between)
+	f.about(beyond, SingleRuns, bench.SeverityInfo, "with one run on each side, these differ by more than the runs "+
+		"vary within themselves, with 95 %% confidence: %s. "+between)
+	f.about(inside, SingleRuns, bench.SeverityInfo, "with one run on each side, these differ by no more than the runs "+
+		"vary within themselves: %s. "+between)
 }
 
 func (f *finder) saturated(t Table) {
@@ -203,8 +204,8 @@ func (f *finder) saturated(t Table) {
 			full = append(full, name)
 		}
 	}
-	f.about(full, Saturated, bench.SeverityInfo, "the line was full (%d %% of the wire limit or more) in %s: such numbers "+
-		"describe the line, not what is compared", saturatedPercent)
+	f.about(full, Saturated, bench.SeverityInfo, "the line was full (%d %% of the wire limit or more) in %s: such "+
+		"numbers describe the line, not what is compared", saturatedPercent)
 }
 
 // Label names the cell and step of a line.

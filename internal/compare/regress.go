@@ -41,8 +41,8 @@ func (f *finder) runs(q Request, t *Table) {
 	}
 	t.Comparisons = lines
 	if !floors.known && len(lines) > 0 {
-		f.add(NoiseFloorUnknown, bench.SeverityInfo, "the noise floor needs at least two earlier runs, and there are %d: it is "+
-			"the spread within these runs instead", len(q.History))
+		f.add(NoiseFloorUnknown, bench.SeverityInfo, "the noise floor needs at least two earlier runs, and there are %d: it "+
+			"is the spread within these runs instead", len(q.History))
 	}
 	t.Message = t.sentence(floors.known)
 }

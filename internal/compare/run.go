@@ -154,7 +154,7 @@ func (s Side) doubts() []string {
 	var codes []string
 	for _, f := range s.Judgement.Findings {
 		if f.Severity != bench.SeverityInfo {
-			codes = append(codes, string(f.Code))
+			codes = append(codes, f.Code)
 		}
 	}
 	return []string{fmt.Sprintf("the numbers of %s are %s (%s): its report says why", s.Name, s.Judgement.Validity,

@@ -119,8 +119,8 @@ func findingsCard(all []bench.Finding) doc.Card {
 	counts := map[bench.Severity]int{}
 	for _, f := range all {
 		counts[f.Severity]++
-		if !slices.ContainsFunc(c.List, func(c doc.Chip) bool { return c.Text == string(f.Code) }) {
-			c.List = append(c.List, doc.Chip{Text: string(f.Code), Tone: severityTone(f.Severity)})
+		if !slices.ContainsFunc(c.List, func(c doc.Chip) bool { return c.Text == f.Code }) {
+			c.List = append(c.List, doc.Chip{Text: f.Code, Tone: severityTone(f.Severity)})
 		}
 	}
 	const shown = 4
@@ -230,7 +230,7 @@ func findingBlock(all []bench.Finding) doc.Block {
 	var b doc.Block
 	for _, f := range all {
 		b.Findings = append(b.Findings, doc.Finding{
-			Code: string(f.Code), Severity: string(f.Severity), Message: f.Message, Tone: severityTone(f.Severity),
+			Code: f.Code, Severity: string(f.Severity), Message: f.Message, Tone: severityTone(f.Severity),
 		})
 	}
 	return b

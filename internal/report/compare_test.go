@@ -8,7 +8,6 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/compare"
-	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/experiments"
 )
@@ -87,7 +86,7 @@ func TestAComparisonCannotDriveTheTerminal(t *testing.T) {
 		l := &table.Comparisons[i]
 		l.Cell, l.Baseline, l.Step, l.Metric, l.Unit = evil, strings.Repeat(evil, i+1), evil, evil, evil
 	}
-	table.Findings = []bench.Finding{{Code: judge.Code(evil), Severity: bench.Severity(evil), Message: evil}}
+	table.Findings = []bench.Finding{{Code: evil, Severity: bench.Severity(evil), Message: evil}}
 	for _, width := range []int{60, 120} {
 		if text := compared(t, table, Options{Width: width}); strings.ContainsAny(text, "\x1b\x07\r\u009b") {
 			t.Errorf("control characters came through:\n%q", text)

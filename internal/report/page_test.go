@@ -116,7 +116,7 @@ func TestThePageOfARunAnswersFirstAndShowsTheRest(t *testing.T) {
 		"oranfstab", "local: 192.168.4.50", "Plan", `"repetitions": 3`, "Written by nfsbench v9.9.9")
 	d.has(t, planHash(r.Plan), j.Wire.Arithmetic, j.Protocol.Message, "c1-01: CPU, %", "c1-02: MB/s", "192.168.6.50 → 192.168.6.100, MB/s", "6.1.0-37-amd64", "2026-11-20 08:00:00 UTC")
 	for _, f := range j.Findings {
-		d.has(t, string(f.Code), f.Message)
+		d.has(t, f.Code, f.Message)
 	}
 	for _, v := range []int64{j.Summary.Read.Latency.P99Microseconds, j.Summary.Write.Latency.MaxMicroseconds} {
 		d.has(t, Latency(v))
