@@ -128,7 +128,8 @@ func oracleLoader(b *v1alpha1.NFSBenchmark, images Images) corev1.Container {
 		corev1.VolumeMount{Name: tmpVolume, MountPath: tmpDir},
 	)
 	if kitClaim(b) != "" {
-		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: kitVolume, MountPath: runfile.KitPath, ReadOnly: true})
+		kit := corev1.VolumeMount{Name: kitVolume, MountPath: runfile.KitPath, ReadOnly: true}
+		c.VolumeMounts = append(c.VolumeMounts, kit)
 	}
 	return c
 }

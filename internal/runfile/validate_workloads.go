@@ -132,8 +132,8 @@ func (c *checker) slobDatabase(at string, w SLOB, db *Database) {
 		"is %q; write a name of letters, digits and _, such as NFSBENCH", w.Tablespace)
 	c.between(at+".loadParallelDegree", int64(w.LoadParallelDegree), 1, 256)
 	if w.Kit != nil {
-		dir := w.Kit.Directory
-		c.check(path.IsAbs(KitDirectory(*w.Kit)) && !strings.Contains(dir, "..") && !strings.ContainsAny(dir, "\x00\n"), at+".kit.directory",
+		dir, to := w.Kit.Directory, KitDirectory(*w.Kit)
+		c.check(path.IsAbs(to) && !strings.Contains(dir, "..") && !strings.ContainsAny(dir, "\x00\n"), at+".kit.directory",
 			"is %q; write the absolute path of the folder with runit.sh, as the loader sees it", dir)
 	}
 }
