@@ -74,3 +74,17 @@ const (
 	// PathMetadata is the role of the server that gives out the layouts. Its paths have none.
 	PathMetadata PathRole = "Metadata"
 )
+
+// Outcome is the answer of a comparison.
+//
+// +kubebuilder:validation:Enum=Better;Worse;NoDifference;Negligible;Unknown
+type Outcome string
+
+// The outcomes.
+const (
+	OutcomeBetter       Outcome = "Better"       // significant, and large enough
+	OutcomeWorse        Outcome = "Worse"        // significant, and large enough
+	OutcomeNoDifference Outcome = "NoDifference" // not significant
+	OutcomeNegligible   Outcome = "Negligible"   // significant, but smaller than what matters
+	OutcomeUnknown      Outcome = "Unknown"      // too few numbers
+)

@@ -240,7 +240,7 @@ type ComparisonStatus struct {
 	P Decimal `json:"p,omitempty"`
 	// outcome is the answer.
 	// +required
-	Outcome Outcome `json:"outcome"`
+	Outcome bench.Outcome `json:"outcome"`
 }
 
 // Decimal is a number with a decimal point, as text, for languages do not agree on floats.
@@ -248,20 +248,6 @@ type ComparisonStatus struct {
 // +kubebuilder:validation:MaxLength=32
 // +kubebuilder:validation:Pattern=`^-?[0-9]+\.[0-9]+$`
 type Decimal string
-
-// Outcome is the answer of a comparison.
-//
-// +kubebuilder:validation:Enum=Better;Worse;NoDifference;Negligible;Unknown
-type Outcome string
-
-// The outcomes.
-const (
-	OutcomeBetter       Outcome = "Better"       // significant, and large enough
-	OutcomeWorse        Outcome = "Worse"        // significant, and large enough
-	OutcomeNoDifference Outcome = "NoDifference" // not significant
-	OutcomeNegligible   Outcome = "Negligible"   // significant, but smaller than what matters
-	OutcomeUnknown      Outcome = "Unknown"      // too few numbers
-)
 
 // RegressionStatus is how a scheduled run compares with the accepted one.
 type RegressionStatus struct {
@@ -299,7 +285,7 @@ type RegressionChange struct {
 	ShiftBasisPoints *int64 `json:"shiftBasisPoints,omitempty"`
 	// outcome is the answer.
 	// +required
-	Outcome Outcome `json:"outcome"`
+	Outcome bench.Outcome `json:"outcome"`
 }
 
 // SuiteHistoryEntry is one run of the history.

@@ -198,7 +198,7 @@ func setRegression(s *scope) {
 	for _, l := range pass.Head(found.Changes(), maxChanges) {
 		out.Changes = append(out.Changes, v1alpha1.RegressionChange{
 			Cell: pass.ClipTo(l.Cell, 63), Step: pass.ClipTo(l.Step, 48), Metric: v1alpha1.Metric(l.Metric),
-			ShiftBasisPoints: basisPoints(l.Shift), Outcome: v1alpha1.Outcome(l.Outcome),
+			ShiftBasisPoints: basisPoints(l.Shift), Outcome: l.Outcome,
 		})
 	}
 	st.Regression = out
@@ -217,7 +217,7 @@ func cellStatus(c compare.Cell) v1alpha1.CellStatus {
 func comparisonStatus(l compare.Line) v1alpha1.ComparisonStatus {
 	return v1alpha1.ComparisonStatus{
 		Cell: pass.ClipTo(l.Cell, 63), Baseline: pass.ClipTo(l.Baseline, 63), Step: pass.ClipTo(l.Step, 48),
-		Metric: v1alpha1.Metric(l.Metric), Outcome: v1alpha1.Outcome(l.Outcome),
+		Metric: v1alpha1.Metric(l.Metric), Outcome: l.Outcome,
 		ImpactBasisPoints: ptr.Deref(basisPoints(&l.Impact), 0), P: probability(cmp.Or(l.AdjustedP, l.P)),
 	}
 }

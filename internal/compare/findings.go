@@ -158,7 +158,7 @@ func (f *finder) metrics(all []*series, metrics []string) {
 func (f *finder) tooFew(lines []Line, s runfile.SuiteSignificance) {
 	least, unknown := 0, 0
 	for _, l := range lines {
-		if l.Outcome == Unknown && l.Shift != nil {
+		if l.Outcome == bench.OutcomeUnknown && l.Shift != nil {
 			unknown++
 			if n := len(l.Base); least == 0 || n < least {
 				least = n

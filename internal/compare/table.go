@@ -16,15 +16,6 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// The answers of a line; the API's names.
-const (
-	Better       = "Better"       // significant, and large enough
-	Worse        = "Worse"        // significant, and large enough
-	NoDifference = "NoDifference" // not significant
-	Negligible   = "Negligible"   // significant, but smaller than what matters, or within the noise floor
-	Unknown      = "Unknown"      // too few numbers
-)
-
 // Request is what is compared: two results (Sides), a run of a suite with an accepted one (Run and
 // Accepted), or the cells of a run with each other, as its settings say (Run alone).
 type Request struct {
@@ -129,9 +120,9 @@ type Line struct {
 	// times out of five after the correction, as a share; nil when not known.
 	Detectable *float64 `json:"detectablePercent,omitempty"`
 	// NoiseFloor is how far the medians lie apart by chance, as a share; nil when not known.
-	NoiseFloor *float64 `json:"noiseFloorPercent,omitempty"`
-	Outcome    string   `json:"outcome"`
-	Saturated  bool     `json:"saturated,omitempty"`
+	NoiseFloor *float64      `json:"noiseFloorPercent,omitempty"`
+	Outcome    bench.Outcome `json:"outcome"`
+	Saturated  bool          `json:"saturated,omitempty"`
 }
 
 // MarshalJSON writes percent.

@@ -26,13 +26,13 @@ func tables() map[string]compare.Table {
 	low, high, shift, p, deviation := -.12, -.04, -.08, .00004, .031
 	line := compare.Line{
 		Cell: "dnfs", Baseline: "nfs", Metric: runfile.MetricThroughput, Unit: "B/s", Mean: 412e6, Impact: shift, ImpactDeviation: &deviation,
-		ImpactMinimum: -.13, ImpactMaximum: .01, Shift: &shift, ShiftLow: &low, ShiftHigh: &high, P: &p, AdjustedP: &p, Outcome: compare.Worse, Saturated: true,
+		ImpactMinimum: -.13, ImpactMaximum: .01, Shift: &shift, ShiftLow: &low, ShiftHigh: &high, P: &p, AdjustedP: &p, Outcome: bench.OutcomeWorse, Saturated: true,
 	}
 	short := line
 	short.Metric, short.Unit, short.Mean, short.Step, short.Saturated = runfile.MetricMeanLatency, "us", 820, "Users=8", false
-	short.ShiftLow, short.ShiftHigh, short.P, short.AdjustedP, short.ImpactDeviation, short.Outcome = nil, nil, nil, nil, nil, compare.Unknown
+	short.ShiftLow, short.ShiftHigh, short.P, short.AdjustedP, short.ImpactDeviation, short.Outcome = nil, nil, nil, nil, nil, bench.OutcomeUnknown
 	same, small := line, line
-	same.Outcome, same.Cell, small.Outcome, small.Cell = compare.NoDifference, "same", compare.Negligible, "small"
+	same.Outcome, same.Cell, small.Outcome, small.Cell = bench.OutcomeNoDifference, "same", bench.OutcomeNegligible, "small"
 	variation := .0123
 	return map[string]compare.Table{
 		"impact":   compare.Run(compare.Request{Run: new(experiments.ImpactRun())}),

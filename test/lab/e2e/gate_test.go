@@ -146,7 +146,7 @@ func TestGateSuiteComparesTwoLinks(t *testing.T) {
 	if done.Status.Phase != v1alpha1.SuiteSucceeded || !meta.IsStatusConditionTrue(done.Status.Conditions, v1alpha1.ConditionReady) {
 		t.Errorf("the suite is %s", suiteState(done))
 	}
-	w.sameAsComputed(t, done, map[string][]v1alpha1.Outcome{"half": {v1alpha1.OutcomeWorse}})
+	w.sameAsComputed(t, done, map[string][]bench.Outcome{"half": {bench.OutcomeWorse}})
 	if pairs := len(w.table(t, done).Comparisons[0].Impacts); pairs != 3 {
 		t.Errorf("%d pairs were compared, not 3", pairs)
 	}
