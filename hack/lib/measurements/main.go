@@ -3,7 +3,7 @@
 //
 // usage: measurements FILE...
 //
-// Each FILE is named PART.amounts and holds the lines of test/lab/measure.
+// Each FILE is named PART.amounts and holds the lines of test/kit/measure.
 package main
 
 import (

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nfsbench/nfsbench/internal/nfs"
-	"github.com/nfsbench/nfsbench/test/lab/measure"
+	"github.com/nfsbench/nfsbench/test/kit/measure"
 	"github.com/nfsbench/nfsbench/test/lab/ontap"
 )
 

@@ -15,8 +15,8 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/v4"
+	"github.com/nfsbench/nfsbench/test/kit/measure"
 	"github.com/nfsbench/nfsbench/test/lab/array/control"
-	"github.com/nfsbench/nfsbench/test/lab/measure"
 	"github.com/nfsbench/nfsbench/test/lab/ontap"
 )
 

@@ -28,9 +28,9 @@ import (
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/gen"
+	"github.com/nfsbench/nfsbench/test/kit/measure"
 	"github.com/nfsbench/nfsbench/test/kit/repository"
 	"github.com/nfsbench/nfsbench/test/lab/bench/score"
-	"github.com/nfsbench/nfsbench/test/lab/measure"
 )
 
 func TestEveryInjectionHasAPlaceStrengthsAndANameOfItsOwn(t *testing.T) {

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/nfsbench/nfsbench/test/kit/measure"
 	"github.com/nfsbench/nfsbench/test/kit/repository"
 	"github.com/nfsbench/nfsbench/test/lab/bench/score"
-	"github.com/nfsbench/nfsbench/test/lab/measure"
 )
 
 // TestMeasureSearchForCapacity runs the short form of the relay's row: the search against a sweep.

@@ -15,7 +15,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/oranfstab"
 	"github.com/nfsbench/nfsbench/internal/runfile"
-	"github.com/nfsbench/nfsbench/test/lab/measure"
+	"github.com/nfsbench/nfsbench/test/kit/measure"
 )
 
 // verified demands that blocks were read back and were right, and that Direct

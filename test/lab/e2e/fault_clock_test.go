@@ -7,7 +7,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/test/gen"
-	"github.com/nfsbench/nfsbench/test/lab/measure"
+	"github.com/nfsbench/nfsbench/test/kit/measure"
 )
 
 // TestClientWhoseClockIsAMinuteOffMeasuresRightAndIsNamed runs two clients with the tools of

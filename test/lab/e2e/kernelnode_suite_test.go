@@ -5,8 +5,8 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/test/kit/measure"
 	"github.com/nfsbench/nfsbench/test/lab/ganesha"
-	"github.com/nfsbench/nfsbench/test/lab/measure"
 )
 
 // nfsAndDNFS is what config/samples/nfs-vs-dnfs compares: the kernel's client and Direct NFS, on one

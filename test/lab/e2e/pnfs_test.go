@@ -16,7 +16,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/judge"
-	"github.com/nfsbench/nfsbench/test/lab/measure"
+	"github.com/nfsbench/nfsbench/test/kit/measure"
 	"github.com/nfsbench/nfsbench/test/lab/pnfs"
 )
 

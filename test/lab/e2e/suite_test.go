@@ -10,7 +10,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
-	"github.com/nfsbench/nfsbench/test/lab/measure"
+	"github.com/nfsbench/nfsbench/test/kit/measure"
 )
 
 // shortRamp is the experiment of config/samples/nfs-vs-dnfs, shortened: two kinds of

@@ -23,8 +23,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/archive"
 	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/internal/workflow"
+	"github.com/nfsbench/nfsbench/test/kit/measure"
 	"github.com/nfsbench/nfsbench/test/lab/ganesha"
-	"github.com/nfsbench/nfsbench/test/lab/measure"
 	"github.com/nfsbench/nfsbench/test/statuscheck"
 )
 

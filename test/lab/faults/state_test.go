@@ -10,8 +10,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/nfs"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/kit/measure"
 	"github.com/nfsbench/nfsbench/test/lab/ganesha"
-	"github.com/nfsbench/nfsbench/test/lab/measure"
 	"github.com/nfsbench/nfsbench/test/lab/pnfs"
 )
 

@@ -465,8 +465,10 @@ func noGoroutine(t *testing.T, of string) {
 }
 
 func TestADelayStormIsWaitedOut(t *testing.T) {
+	t.Parallel()
 	for _, v := range versions() {
 		t.Run(string(v), func(t *testing.T) {
+			t.Parallel()
 			var n atomic.Int64
 			s := &nfs4test.Server{Hook: func(c nfs4test.Call) nfs4test.Action {
 				last := c.Ops[len(c.Ops)-1].Op()

@@ -13,7 +13,7 @@ import (
 	"github.com/nfsbench/nfsbench/test/lab/nfs4test"
 )
 
-// checked is an array with a file of checked blocks of 160 KiB, which are over several stripes
+// checked is an array with a file of checked blocks of 40 KiB, which are over several stripes
 // and on no boundary of them.
 type checked struct {
 	*pnfs
@@ -24,7 +24,7 @@ type checked struct {
 
 const (
 	checkedSlots  = 8
-	checkedBlock  = 160 * kib
+	checkedBlock  = 40 * kib
 	checkedBlocks = 32
 )
 

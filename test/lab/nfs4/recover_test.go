@@ -269,8 +269,8 @@ func TestLoadSurvivesFaults(t *testing.T) {
 				}
 				c := mount4(t, s, v, here, there)
 				b := newBlocks(t, c, 16)
-				b.at[500] = func() { tc.fault(s) }
-				b.run(t, 2000)
+				b.at[200] = func() { tc.fault(s) }
+				b.run(t, 800)
 				b.run(t, 100) // whatever came late
 				got := c.Servers()[0]
 				if counted := got.Recoveries > 0; counted != tc.state {
@@ -457,8 +457,10 @@ func TestAnotherFileUnderTheNameIsNotTaken(t *testing.T) {
 // TestAnIdleClientKeepsItsLease: the server's clock goes on by most of a lease with each
 // renewal, so one that came late, or not at all, would lose the state.
 func TestAnIdleClientKeepsItsLease(t *testing.T) {
+	t.Parallel()
 	for _, v := range versions() {
 		t.Run(string(v), func(t *testing.T) {
+			t.Parallel()
 			var clock, renewals atomic.Int64
 			enough := make(chan struct{})
 			s := &nfs4test.Server{
