@@ -38,7 +38,7 @@ cp config/crd/bases/*.yaml "$chart/files/crds/"
 cp internal/policy/rules/rules.yaml "$chart/files/policy-rules.yaml"
 tool helm-docs --chart-search-root "$chart" --sort-values-order file --log-level warning
 
-tool crd-ref-docs --log-level ERROR --renderer markdown --source-path api/v1alpha1 \
+tool crd-ref-docs --log-level ERROR --renderer markdown --source-path api \
 	--config hack/crd-ref-docs.yaml --output-path api/v1alpha1/REFERENCE.md
 
 # indent BY FILE prints the file with each line indented.

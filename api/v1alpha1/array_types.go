@@ -1,5 +1,7 @@
 package v1alpha1
 
+import "github.com/nfsbench/nfsbench/api/bench"
+
 // ArrayAccess is where the storage's own view comes from: exactly one of its
 // members.
 //
@@ -42,7 +44,7 @@ type TLSTrust struct {
 	// even when they are pinned: they name no address.
 	// +optional
 	// +default="Enabled"
-	Verification Toggle `json:"verification,omitempty"`
+	Verification bench.Toggle `json:"verification,omitempty"`
 }
 
 // LabelAllowUse is the label by which somebody who may change a Secret lets benchmarks use

@@ -3,6 +3,8 @@ package v1alpha1
 import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/nfsbench/nfsbench/api/bench"
 )
 
 // Database is the Oracle database that the load runs in. Without one the native
@@ -101,12 +103,12 @@ type DatabaseContainer struct {
 	// the storage permits it.
 	// +optional
 	// +default="Enabled"
-	SetPermissions Toggle `json:"setPermissions,omitempty"`
+	SetPermissions bench.Toggle `json:"setPermissions,omitempty"`
 	// restartBeforeRun restarts the instance once it is configured and loaded,
 	// so that its views start at zero and the oranfstab is read again.
 	// +optional
 	// +default="Enabled"
-	RestartBeforeRun Toggle `json:"restartBeforeRun,omitempty"`
+	RestartBeforeRun bench.Toggle `json:"restartBeforeRun,omitempty"`
 	// command replaces the image's own start command, for images that are built
 	// in another way.
 	// +optional

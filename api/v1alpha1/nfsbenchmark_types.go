@@ -2,6 +2,8 @@ package v1alpha1
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nfsbench/nfsbench/api/bench"
 )
 
 // NFSBenchmark is one benchmark of NFS storage for Oracle. It runs once, to its
@@ -109,10 +111,10 @@ type NFSBenchmarkSpec struct {
 	Storage Storage `json:"storage"`
 	// protocol is how the data is reached.
 	// +required
-	Protocol Protocol `json:"protocol"`
+	Protocol bench.Protocol `json:"protocol"`
 	// workload is the load; exactly one kind.
 	// +required
-	Workload Workload `json:"workload"`
+	Workload bench.Workload `json:"workload"`
 	// database is the Oracle database that runs the load. Without it, the
 	// native engine makes the same I/O.
 	// +optional
@@ -127,11 +129,11 @@ type NFSBenchmarkSpec struct {
 	// run is how long each part lasts, and how often it is repeated.
 	// +optional
 	// +default={}
-	Run Run `json:"run,omitempty"`
+	Run bench.Run `json:"run,omitempty"`
 	// expect holds the thresholds that decide the verdict. Without it the
 	// verdict is NotEvaluated.
 	// +optional
-	Expect *Expect `json:"expect,omitempty"`
+	Expect *bench.Expect `json:"expect,omitempty"`
 	// pods says where the load-generating pods run and what they may use.
 	// +optional
 	Pods *Pods `json:"pods,omitempty"`

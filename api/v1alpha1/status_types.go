@@ -1,6 +1,10 @@
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nfsbench/nfsbench/api/bench"
+)
 
 // NFSBenchmarkStatus is what the operator found. Numbers are integers with
 // their unit in their name; unknown values are omitted, never zero.
@@ -13,10 +17,10 @@ type NFSBenchmarkStatus struct {
 	Phase Phase `json:"phase,omitempty"`
 	// verdict says whether the thresholds were met.
 	// +optional
-	Verdict Verdict `json:"verdict,omitempty"`
+	Verdict bench.Verdict `json:"verdict,omitempty"`
 	// validity says whether the numbers may be believed.
 	// +optional
-	Validity Validity `json:"validity,omitempty"`
+	Validity bench.Validity `json:"validity,omitempty"`
 	// failure is the kind of the failure: after Infrastructure, another attempt may succeed.
 	// +optional
 	Failure FailureKind `json:"failure,omitempty"`
@@ -84,7 +88,7 @@ type NFSBenchmarkStatus struct {
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
-	Findings []Finding `json:"findings,omitempty"`
+	Findings []bench.Finding `json:"findings,omitempty"`
 	// resultRef is where the whole result is kept.
 	// +optional
 	ResultRef *ResultReference `json:"resultRef,omitempty"`
@@ -109,19 +113,6 @@ const (
 	PhaseCancelled    Phase = "Cancelled"    // was stopped by its user
 )
 
-// Verdict says whether the thresholds were met.
-//
-// +kubebuilder:validation:Enum=Pass;Fail;Inconclusive;NotEvaluated
-type Verdict string
-
-// The verdicts.
-const (
-	VerdictPass         Verdict = "Pass"
-	VerdictFail         Verdict = "Fail"
-	VerdictInconclusive Verdict = "Inconclusive"
-	VerdictNotEvaluated Verdict = "NotEvaluated"
-)
-
 // FailureKind says what kind of failure ended a run. It is a scalar because a step
 // of Argo Workflows can read nothing else.
 //
@@ -136,18 +127,6 @@ const (
 	FailureInfrastructure FailureKind = "Infrastructure"
 	// FailureBenchmark is one of what was asked or of what was measured.
 	FailureBenchmark FailureKind = "Benchmark"
-)
-
-// Validity says whether the numbers may be believed.
-//
-// +kubebuilder:validation:Enum=Valid;Suspect;Invalid
-type Validity string
-
-// The validities.
-const (
-	ValidityValid   Validity = "Valid"
-	ValiditySuspect Validity = "Suspect"
-	ValidityInvalid Validity = "Invalid"
 )
 
 // QueueStatus is a place in the queue for a target.
@@ -242,19 +221,8 @@ type ResolvedPath struct {
 	// locality says whether that node owned the volume: Local or Remote. It is
 	// absent where that is not known.
 	// +optional
-	Locality Locality `json:"locality,omitempty"`
+	Locality bench.Locality `json:"locality,omitempty"`
 }
-
-// Locality says whether an address is on the node that owns the volume.
-//
-// +kubebuilder:validation:Enum=Local;Remote
-type Locality string
-
-// The localities.
-const (
-	LocalityLocal  Locality = "Local"
-	LocalityRemote Locality = "Remote"
-)
 
 // ResultReference names the ConfigMap in the namespace of its owner that holds the
 // whole result.

@@ -1,6 +1,10 @@
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nfsbench/nfsbench/api/bench"
+)
 
 // NFSBenchmarkSuiteStatus is how far a suite is, and what came out of its newest
 // run. Numbers are integers with their unit in their name or beside them; what
@@ -61,7 +65,7 @@ type NFSBenchmarkSuiteStatus struct {
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
-	Findings []Finding `json:"findings,omitempty"`
+	Findings []bench.Finding `json:"findings,omitempty"`
 	// resultRef is where the whole record of the newest run is kept.
 	// +optional
 	ResultRef *ResultReference `json:"resultRef,omitempty"`
@@ -236,7 +240,7 @@ type ComparisonStatus struct {
 	P Decimal `json:"p,omitempty"`
 	// outcome is the answer.
 	// +required
-	Outcome Outcome `json:"outcome"`
+	Outcome bench.Outcome `json:"outcome"`
 }
 
 // Decimal is a number with a decimal point, as text, for languages do not agree on floats.
@@ -244,20 +248,6 @@ type ComparisonStatus struct {
 // +kubebuilder:validation:MaxLength=32
 // +kubebuilder:validation:Pattern=`^-?[0-9]+\.[0-9]+$`
 type Decimal string
-
-// Outcome is the answer of a comparison.
-//
-// +kubebuilder:validation:Enum=Better;Worse;NoDifference;Negligible;Unknown
-type Outcome string
-
-// The outcomes.
-const (
-	OutcomeBetter       Outcome = "Better"       // significant, and large enough
-	OutcomeWorse        Outcome = "Worse"        // significant, and large enough
-	OutcomeNoDifference Outcome = "NoDifference" // not significant
-	OutcomeNegligible   Outcome = "Negligible"   // significant, but smaller than what matters
-	OutcomeUnknown      Outcome = "Unknown"      // too few numbers
-)
 
 // RegressionStatus is how a scheduled run compares with the accepted one.
 type RegressionStatus struct {
@@ -295,7 +285,7 @@ type RegressionChange struct {
 	ShiftBasisPoints *int64 `json:"shiftBasisPoints,omitempty"`
 	// outcome is the answer.
 	// +required
-	Outcome Outcome `json:"outcome"`
+	Outcome bench.Outcome `json:"outcome"`
 }
 
 // SuiteHistoryEntry is one run of the history.

@@ -2,6 +2,8 @@ package v1alpha1
 
 import (
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/nfsbench/nfsbench/api/bench"
 )
 
 // Summary holds the headline numbers of a run.
@@ -253,7 +255,7 @@ type PathStatus struct {
 	// role is DataServer where a pNFS layout named the address. Paths without a role
 	// are those that the run began with; with pNFS these lead to the metadata server.
 	// +optional
-	Role PathRole `json:"role,omitempty"`
+	Role bench.PathRole `json:"role,omitempty"`
 	// node of the array where the address was before the run.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
@@ -268,14 +270,6 @@ type PathStatus struct {
 	// +optional
 	DownMilliseconds *int64 `json:"downMilliseconds,omitempty"`
 }
-
-// PathRole is what a path is for.
-//
-// +kubebuilder:validation:Enum=DataServer
-type PathRole string
-
-// PathDataServer is the role of a path to a data server of pNFS.
-const PathDataServer PathRole = "DataServer"
 
 // StorageNodeStatus is what one storage node did in the measured windows.
 type StorageNodeStatus struct {
@@ -306,31 +300,4 @@ type StorageNodeRole string
 const (
 	StorageNodeOwner StorageNodeRole = "Owner"
 	StorageNodeEntry StorageNodeRole = "Entry"
-)
-
-// Finding explains something about the numbers. docs/findings.md lists all.
-type Finding struct {
-	// code is stable.
-	// +kubebuilder:validation:MaxLength=63
-	// +required
-	Code string `json:"code"`
-	// severity of the finding.
-	// +required
-	Severity Severity `json:"severity"`
-	// message says what was seen and what to do.
-	// +kubebuilder:validation:MaxLength=1024
-	// +required
-	Message string `json:"message"`
-}
-
-// Severity of a finding.
-//
-// +kubebuilder:validation:Enum=Info;Warning;Error
-type Severity string
-
-// The severities.
-const (
-	SeverityInfo    Severity = "Info"
-	SeverityWarning Severity = "Warning"
-	SeverityError   Severity = "Error"
 )

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/test/gen"
@@ -71,7 +72,7 @@ func TestCompareWarnsOfMoreThanOneDifference(t *testing.T) {
 	a, ma := finished(t, "a", 1)
 	same, mSame := finished(t, "same", 1)
 	kernel, mKernel := finished(t, "kernel", 1, gen.Kernel)
-	random, mRandom := finished(t, "random", 1, gen.Kernel, func(b *v1alpha1.NFSBenchmark) { b.Spec.Workload.Raw.Pattern = v1alpha1.PatternRandomRead })
+	random, mRandom := finished(t, "random", 1, gen.Kernel, func(b *v1alpha1.NFSBenchmark) { b.Spec.Workload.Raw.Pattern = bench.PatternRandomRead })
 	longer, mLonger := finished(t, "longer", 1, gen.Repetitions(9))
 	s := newShell(t, a, ma, same, mSame, kernel, mKernel, random, mRandom, longer, mLonger)
 	const warning = "not run under the same conditions"
@@ -97,7 +98,7 @@ func TestCompareWarnsOfMoreThanOneDifference(t *testing.T) {
 func TestCompareSaysWhoseNumbersAreDoubtful(t *testing.T) {
 	t.Parallel()
 	a, ma := finished(t, "a", 1)
-	b, mb := finished(t, "b", 1, gen.Version(v1alpha1.NFSv3), func(b *v1alpha1.NFSBenchmark) { b.Spec.Run.DurationSeconds = 1 })
+	b, mb := finished(t, "b", 1, gen.Version(bench.NFSv3), func(b *v1alpha1.NFSBenchmark) { b.Spec.Run.DurationSeconds = 1 })
 	s := newShell(t, a, ma, b, mb)
 	s.run("compare", "a", "b").mustEnd(t, cli.ExitOK).mustSay(t, "warning: the numbers of b are Suspect (", "its report says why")
 	s.run("compare", "a", "a").mustEnd(t, cli.ExitBadInput).mustSay(t, `"a" is compared with itself`)

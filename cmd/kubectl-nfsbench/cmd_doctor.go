@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/manifest"
@@ -367,7 +368,7 @@ func (d *doctor) claimTarget(ctx context.Context, name string) (plan.Target, err
 		return plan.Target{}, nil
 	case err != nil:
 		return plan.Target{}, err
-	case claim.Status.Phase != corev1.ClaimBound && d.b.Spec.Protocol.Client == v1alpha1.ClientDirectNFS:
+	case claim.Status.Phase != corev1.ClaimBound && d.b.Spec.Protocol.Client == bench.ClientDirectNFS:
 		d.fail(checkStorage, "claim %q is %s and not Bound: Direct NFS needs the export of its volume before "+
 			"the first pod; see kubectl describe pvc %s", name, claim.Status.Phase, name)
 		return plan.Target{}, nil

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/yaml"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/gen"
@@ -134,7 +135,7 @@ func inOrder() []client.Object {
 }
 
 func slobInDatabase(mods ...gen.Mod) *v1alpha1.NFSBenchmark {
-	return gen.Benchmark("bench", append([]gen.Mod{gen.SLOB(v1alpha1.SLOBRandomRead, 1, 2), gen.Oracle}, mods...)...)
+	return gen.Benchmark("bench", append([]gen.Mod{gen.SLOB(bench.SLOBRandomRead, 1, 2), gen.Oracle}, mods...)...)
 }
 
 func TestABenchmarkWhosePreconditionsAreMetIsHealthy(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/archive"
 	"github.com/nfsbench/nfsbench/internal/cli"
@@ -219,7 +220,7 @@ file of a database. Check its local addresses first: they are those of the pod.`
 
 // oranfstab takes that of the status, which is there early; the result has it too.
 func (c *cluster) oranfstab(ctx context.Context, b *v1alpha1.NFSBenchmark) (string, error) {
-	if b.Spec.Protocol.Client == v1alpha1.ClientKernel {
+	if b.Spec.Protocol.Client == bench.ClientKernel {
 		return "", fmt.Errorf("%q uses the kernel's mount, which needs no oranfstab: its mount options are in "+
 			"status.resolved.mountOptions", b.Name)
 	}
@@ -227,7 +228,7 @@ func (c *cluster) oranfstab(ctx context.Context, b *v1alpha1.NFSBenchmark) (stri
 		return "", fmt.Errorf("%q measures an existing database, and its oranfstab must name where the host of the database "+
 			"mounts the export: set database.external.mountPath", b.Name)
 	}
-	if b.Spec.Protocol.Oranfstab == v1alpha1.Disabled {
+	if b.Spec.Protocol.Oranfstab == bench.Disabled {
 		return "", fmt.Errorf("%q runs without an oranfstab, as protocol.oranfstab says", b.Name)
 	}
 	if r := b.Status.Resolved; r != nil && r.Oranfstab != "" {

@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/test/gen"
@@ -18,9 +19,9 @@ func ended(namespace, name string, change func(*v1alpha1.NFSBenchmark)) *v1alpha
 	b := gen.Benchmark(name, gen.UID(namespace+name))
 	b.Namespace = namespace
 	b.Status = v1alpha1.NFSBenchmarkStatus{
-		Phase: v1alpha1.PhaseSucceeded, Verdict: v1alpha1.VerdictPass, CompletionTime: &metav1.Time{Time: now()},
+		Phase: v1alpha1.PhaseSucceeded, Verdict: bench.VerdictPass, CompletionTime: &metav1.Time{Time: now()},
 		Summary:  &v1alpha1.Summary{Workload: "Read 1Mi", IOPS: new(int64(1200)), WirePercent: new(int32(99))},
-		Findings: []v1alpha1.Finding{{Code: "TooShort"}, {Code: "IndirectPath"}},
+		Findings: []bench.Finding{{Code: "TooShort"}, {Code: "IndirectPath"}},
 	}
 	if change != nil {
 		change(b)

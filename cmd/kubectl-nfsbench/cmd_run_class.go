@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/archive"
 	"github.com/nfsbench/nfsbench/internal/cli"
@@ -130,7 +131,7 @@ func (c *cluster) sample(cmd *cobra.Command, b *v1alpha1.NFSBenchmark, side *com
 	if err != nil {
 		return err
 	}
-	if j := judge.Judge(res); j.Validity == judge.Invalid {
+	if j := judge.Judge(res); j.Validity == bench.ValidityInvalid {
 		return fmt.Errorf("the numbers of class %s are Invalid: 'kubectl nfsbench run --storage-class %s' shows why",
 			side.Name, side.Name)
 	}

@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/cli"
 )
@@ -153,7 +154,7 @@ func (a *app) conclude(cmd *cobra.Command, c *cluster, f found) error {
 		switch {
 		case b.Status.Phase != v1alpha1.PhaseSucceeded:
 			return fmt.Errorf("%s ended as %s: %s", b.Name, b.Status.Phase, b.Status.Message)
-		case b.Status.Verdict == v1alpha1.VerdictFail:
+		case b.Status.Verdict == bench.VerdictFail:
 			return cli.Coded(cli.ExitVerdict, fmt.Errorf("%s missed what was expected of it (verdict Fail)", b.Name))
 		}
 		return nil
@@ -233,9 +234,9 @@ func writeNumbers(w io.Writer, s *v1alpha1.Summary) {
 }
 
 // writeFindings leaves out those that only inform.
-func writeFindings(w io.Writer, findings []v1alpha1.Finding) {
+func writeFindings(w io.Writer, findings []bench.Finding) {
 	for _, f := range findings {
-		if f.Severity != v1alpha1.SeverityInfo {
+		if f.Severity != bench.SeverityInfo {
 			fmt.Fprintf(w, "%s %s: %s\n", f.Severity, f.Code, f.Message)
 		}
 	}

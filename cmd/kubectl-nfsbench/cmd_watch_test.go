@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/test/gen"
@@ -50,9 +51,9 @@ func TestWatchOfABenchmarkSaysEachChangeAndEndsWithTheSummary(t *testing.T) {
 		}),
 		measuring, measuring, measuring,
 		benchmarkStep(v1alpha1.PhaseSucceeded, func(st *v1alpha1.NFSBenchmarkStatus) {
-			st.Verdict, st.Validity = v1alpha1.VerdictPass, v1alpha1.ValiditySuspect
+			st.Verdict, st.Validity = bench.VerdictPass, bench.ValiditySuspect
 			st.Summary = &v1alpha1.Summary{Workload: "Read 1Mi", Protocol: "NFSv3", ThroughputBytesPerSecond: new(int64(512_340_000)), IOPS: new(int64(488)), P99Latency: "2.1ms"}
-			st.Findings = []v1alpha1.Finding{{Code: "ShortWindow", Severity: v1alpha1.SeverityWarning, Message: "too short"}, {Code: "Fine", Severity: v1alpha1.SeverityInfo, Message: "no"}}
+			st.Findings = []bench.Finding{{Code: "ShortWindow", Severity: bench.SeverityWarning, Message: "too short"}, {Code: "Fine", Severity: bench.SeverityInfo, Message: "no"}}
 			st.ResultRef = &v1alpha1.ResultReference{Name: "r"}
 		}),
 	)
@@ -82,15 +83,15 @@ func TestTheEndOfAWatchIsInItsExitCode(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		phase  v1alpha1.Phase
-		verd   v1alpha1.Verdict
+		verd   bench.Verdict
 		code   int
 		says   string
 	}{
-		"pass":         {"all is well", v1alpha1.PhaseSucceeded, v1alpha1.VerdictPass, cli.ExitOK, ""},
-		"inconclusive": {"nobody can tell, and nothing failed", v1alpha1.PhaseSucceeded, v1alpha1.VerdictInconclusive, cli.ExitOK, ""},
-		"fail":         {"it ran, and was not good", v1alpha1.PhaseSucceeded, v1alpha1.VerdictFail, cli.ExitVerdict, "verdict Fail"},
-		"failed":       {"it did not run", v1alpha1.PhaseFailed, v1alpha1.VerdictNotEvaluated, cli.ExitFailed, "demo ended as Failed: no such export"},
-		"cancelled":    {"nor did it to its end", v1alpha1.PhaseCancelled, v1alpha1.VerdictFail, cli.ExitFailed, "demo ended as Cancelled"},
+		"pass":         {"all is well", v1alpha1.PhaseSucceeded, bench.VerdictPass, cli.ExitOK, ""},
+		"inconclusive": {"nobody can tell, and nothing failed", v1alpha1.PhaseSucceeded, bench.VerdictInconclusive, cli.ExitOK, ""},
+		"fail":         {"it ran, and was not good", v1alpha1.PhaseSucceeded, bench.VerdictFail, cli.ExitVerdict, "verdict Fail"},
+		"failed":       {"it did not run", v1alpha1.PhaseFailed, bench.VerdictNotEvaluated, cli.ExitFailed, "demo ended as Failed: no such export"},
+		"cancelled":    {"nor did it to its end", v1alpha1.PhaseCancelled, bench.VerdictFail, cli.ExitFailed, "demo ended as Cancelled"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -266,7 +267,7 @@ func TestWatchShowsNoControlCharacters(t *testing.T) {
 		benchmarkStep(v1alpha1.PhaseFailed, func(st *v1alpha1.NFSBenchmarkStatus) {
 			st.Message = evil
 			st.Summary = &v1alpha1.Summary{Workload: evil, Protocol: evil, P99Latency: evil}
-			st.Findings = []v1alpha1.Finding{{Code: evil, Severity: v1alpha1.SeverityError, Message: evil}}
+			st.Findings = []bench.Finding{{Code: evil, Severity: bench.SeverityError, Message: evil}}
 		}),
 	)
 	o := s.run("watch", "demo").mustEnd(t, 1)

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/plan"
@@ -120,7 +121,7 @@ func finished(t *testing.T, name string, clients int32, mods ...gen.Mod) (*v1alp
 		}
 		m.BinaryData[runfile.ResultKey(i)] = buf.Bytes()
 	}
-	b.Status.Phase, b.Status.Verdict, b.Status.Validity = v1alpha1.PhaseSucceeded, v1alpha1.VerdictPass, v1alpha1.ValidityValid
+	b.Status.Phase, b.Status.Verdict, b.Status.Validity = v1alpha1.PhaseSucceeded, bench.VerdictPass, bench.ValidityValid
 	b.Status.Resolved = &v1alpha1.ResolvedStatus{Oranfstab: gen.Oranfstab(t, p)}
 	return b, m
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/test/gen"
@@ -31,7 +32,7 @@ func TestBothProgramsSayTheSame(t *testing.T) {
 	begun := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 	a, ma := finished(t, "a", 1)
 	b, mb := finished(t, "b", 1, gen.Kernel, func(b *v1alpha1.NFSBenchmark) {
-		b.Spec.Workload.Raw.Pattern = v1alpha1.PatternRandomRead
+		b.Spec.Workload.Raw.Pattern = bench.PatternRandomRead
 		b.Spec.Run.DurationSeconds = 1
 	})
 	before, after := record(t, "s", "s-1", begun, 1), record(t, "s", "s-2", begun.Add(time.Hour), 1.25)

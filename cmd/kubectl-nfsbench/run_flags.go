@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -49,11 +50,11 @@ func (f *loadFlags) register(cmd *cobra.Command) {
 	f.load.Register(cmd)
 	fs.Int32Var(&f.clients, "clients", 0, "pods that load together (default 1)")
 	cli.CompleteValues(cmd, "client", clients()...)
-	cli.CompleteValues(cmd, "nfs-version", runfile.NFSVersions()...)
+	cli.CompleteValues(cmd, "nfs-version", bench.NFSVersions()...)
 }
 
 func clients() []string {
-	return []string{string(v1alpha1.ClientDirectNFS), string(v1alpha1.ClientKernel)}
+	return []string{string(bench.ClientDirectNFS), string(bench.ClientKernel)}
 }
 
 // checkUnused refuses these flags beside a file.
@@ -137,11 +138,13 @@ func (f *loadFlags) protocol(storage map[string]any) (map[string]any, error) {
 	var errs [2]error
 	if f.client != "" {
 		protocol["client"], errs[0] = cli.OneOf("client", f.client, clients(), map[string]string{
-			"dnfs": string(v1alpha1.ClientDirectNFS),
+			"dnfs": string(bench.ClientDirectNFS),
 		})
 	}
 	if f.nfsVersion != "" {
-		protocol["version"], errs[1] = cli.NFSVersion("nfs-version", f.nfsVersion)
+		var version bench.NFSVersion
+		version, errs[1] = cli.NFSVersion("nfs-version", f.nfsVersion)
+		protocol["version"] = string(version)
 	}
 	if err := errors.Join(errs[:]...); err != nil || f.paths == "" {
 		return protocol, err
@@ -154,7 +157,7 @@ func (f *loadFlags) protocol(storage map[string]any) (map[string]any, error) {
 		embedded["paths"] = n
 		return protocol, nil
 	}
-	for _, s := range []v1alpha1.PathSelection{v1alpha1.PathsAll, v1alpha1.PathsLocal, v1alpha1.PathsRemote} {
+	for _, s := range []bench.PathSelection{bench.PathsAll, bench.PathsLocal, bench.PathsRemote} {
 		if strings.EqualFold(f.paths, string(s)) {
 			protocol["paths"] = map[string]any{"select": string(s)}
 			return protocol, nil
@@ -168,7 +171,7 @@ func (f *loadFlags) protocol(storage map[string]any) (map[string]any, error) {
 		}
 		explicit = append(explicit, map[string]any{"path": path})
 	}
-	protocol["paths"] = map[string]any{"select": string(v1alpha1.PathsExplicit), "explicit": explicit}
+	protocol["paths"] = map[string]any{"select": string(bench.PathsExplicit), "explicit": explicit}
 	return protocol, nil
 }
 
@@ -180,18 +183,18 @@ func (f *loadFlags) workload() map[string]any {
 	case cli.WorkloadCalibrate:
 		return map[string]any{"calibrate": map[string]any{}}
 	case cli.WorkloadSLOBRead:
-		return map[string]any{"slob": map[string]any{"access": runfile.AccessRandomRead}}
+		return map[string]any{"slob": map[string]any{"access": string(bench.SLOBRandomRead)}}
 	case cli.WorkloadSLOBScan:
-		return map[string]any{"slob": map[string]any{"access": runfile.AccessFullTableScan}}
+		return map[string]any{"slob": map[string]any{"access": string(bench.SLOBFullTableScan)}}
 	}
-	raw := map[string]any{"pattern": f.load.Pattern}
+	raw := map[string]any{"pattern": string(f.load.Pattern)}
 	own := f.embedded
 	if f.storageClass != "" {
 		own = f.size
 	}
 	if size, err := resource.ParseQuantity(own); err == nil {
 		files := runfile.DefaultJobs * int64(max(f.clients, 1))
-		if f.load.Pattern == runfile.PatternCopy {
+		if f.load.Pattern == bench.PatternCopy {
 			files *= 2
 		}
 		if room := size.Value() / 4 * 3 / files; room >= 1<<20 && room < runfile.DefaultFileBytes {

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 )
 
@@ -32,8 +33,8 @@ func check(ctx context.Context, c client.Client, namespace string, elects bool, 
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "test-", Namespace: namespace},
 		Spec: v1alpha1.NFSBenchmarkSpec{
 			Storage: v1alpha1.Storage{Embedded: &v1alpha1.EmbeddedStorage{Size: resource.MustParse("1Gi")}},
-			Workload: v1alpha1.Workload{Raw: &v1alpha1.RawWorkload{
-				Pattern: v1alpha1.PatternRead, FileSize: resource.MustParse("64Mi"),
+			Workload: bench.Workload{Raw: &bench.RawWorkload{
+				Pattern: bench.PatternRead, FileSize: resource.MustParse("64Mi"),
 			}},
 		},
 	}

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 )
 
@@ -26,17 +27,17 @@ func TestTheCheckOfAnInstallation(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		refused error
-		version v1alpha1.NFSVersion // by default
-		renewed time.Duration       // ago; 0 = there is no Lease
+		version bench.NFSVersion // by default
+		renewed time.Duration    // ago; 0 = there is no Lease
 		alone   bool
 		want    string // in the error
 	}{
-		"works":         {version: v1alpha1.NFSv3, renewed: time.Second},
-		"alone":         {version: v1alpha1.NFSv3, alone: true},
+		"works":         {version: bench.NFSv3, renewed: time.Second},
+		"alone":         {version: bench.NFSv3, alone: true},
 		"refused":       {refused: errors.New("no such kind"), want: "does not take a benchmark: no such kind"},
 		"another CRD":   {want: "fills in no defaults"},
-		"nobody leads":  {version: v1alpha1.NFSv3, want: "no manager has renewed Lease system/manager.nfsbench.io"},
-		"leads no more": {version: v1alpha1.NFSv3, renewed: 2 * leaseFresh, want: "no manager has renewed"},
+		"nobody leads":  {version: bench.NFSv3, want: "no manager has renewed Lease system/manager.nfsbench.io"},
+		"leads no more": {version: bench.NFSv3, renewed: 2 * leaseFresh, want: "no manager has renewed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := fake.NewClientBuilder().WithScheme(scheme).WithInterceptorFuncs(interceptor.Funcs{

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/nfs/server"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -377,10 +378,10 @@ func TestEveryVersionOfNFSIsSpelledInSeveralWays(t *testing.T) {
 			if want == "NFSv3" {
 				mountPort = 2050
 			}
-			if e.NFSVersion != want || len(e.Channels) != 2 || e.Ports.NFS != 2050 || e.Ports.Mount != mountPort {
+			if string(e.NFSVersion) != want || len(e.Channels) != 2 || e.Ports.NFS != 2050 || e.Ports.Mount != mountPort {
 				t.Errorf("--nfs-version %s: %+v", name, e)
 			}
-			if e := at(t, "--mount", "/mnt/oradata", "--nfs-version", name); e.NFSVersion != want {
+			if e := at(t, "--mount", "/mnt/oradata", "--nfs-version", name); string(e.NFSVersion) != want {
 				t.Errorf("--mount --nfs-version %s: %+v", name, e)
 			}
 		}
@@ -397,7 +398,7 @@ func TestEveryVersionOfNFSIsSpelledInSeveralWays(t *testing.T) {
 		if err := os.WriteFile(tab, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if e := at(t, "--oranfstab", tab); e.NFSVersion != want {
+		if e := at(t, "--oranfstab", tab); string(e.NFSVersion) != want {
 			t.Errorf("nfs_version %s: %+v", nfsVersion, e)
 		}
 	}
@@ -414,11 +415,11 @@ func TestFlagsBecomeAPlan(t *testing.T) {
 	want := runfile.Plan{
 		Version: runfile.PlanVersion, Run: runfile.Identity{Name: "load"}, Clients: 1, Seed: 1,
 		Engine: runfile.Engine{
-			Client: runfile.ClientDirectNFS, RequireNFS: true, Export: "/vol/ora", UserID: new(uint32(54321)),
+			Client: bench.ClientDirectNFS, RequireNFS: true, Export: "/vol/ora", UserID: new(uint32(54321)),
 			NFSVersion: "NFSv3", Server: "server", Channels: runfile.ChannelsTo("10.0.1.1", "10.0.2.1"),
 		},
 		Workload: runfile.Workload{Raw: &runfile.Raw{
-			Pattern: runfile.PatternRandomWrite, BlockSizeBytes: 8192, FileSizeBytes: 1 << 30, Jobs: 8, Depth: 8,
+			Pattern: bench.PatternRandomWrite, BlockSizeBytes: 8192, FileSizeBytes: 1 << 30, Jobs: 8, Depth: 8,
 			OperationsPerSecond: 500, Directory: "nfsbench",
 		}},
 		Schedule: runfile.Schedule{DurationSeconds: 60, WarmupSeconds: 10, BaselineSeconds: 5, CooldownSeconds: 5, Repetitions: 1, TimeoutSeconds: 600},

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -70,7 +71,7 @@ func (f *loadFlags) register(cmd *cobra.Command) {
 	fs.Var((*byteSize)(&f.p.Engine.TransferSizeBytes), "transfer-size",
 		"largest single READ or WRITE (default: what the server offers)")
 
-	cli.CompleteValues(cmd, "nfs-version", "3", "4.0", "4.1", runfile.PNFS)
+	cli.CompleteValues(cmd, "nfs-version", "3", "4.0", "4.1", bench.PNFS)
 	f.Register(cmd)
 	fs.Int32Var(&f.calibrate.PhysicalDisks, "disks", runfile.DefaultPhysicalDisks,
 		"calibrate: about how many disks are behind the storage; too few limit the result")
@@ -83,8 +84,8 @@ func (f *loadFlags) register(cmd *cobra.Command) {
 		"slob: users at work at once; several numbers make a ramp, such as 1,2,4,8,16")
 	fs.Int32Var(&f.slob.Schemas, "schemas", 1, "slob: schemas that users are spread over, each with a file of its own")
 	f.slob.ScaleBytes, f.slob.ScanTableBytes = runfile.DefaultScaleBytes, runfile.DefaultScanTableBytes
-	f.files.BlockSizeBytes = runfile.DefaultBlockBytes(runfile.PatternRandomRead)
-	f.files.LargeReadBytes = runfile.DefaultBlockBytes(runfile.PatternRead)
+	f.files.BlockSizeBytes = runfile.DefaultBlockBytes(bench.PatternRandomRead)
+	f.files.LargeReadBytes = runfile.DefaultBlockBytes(bench.PatternRead)
 	fs.Var((*byteSize)(&f.slob.ScaleBytes), "scale", "slob-read: size of each schema")
 	fs.Var((*byteSize)(&f.slob.ScanTableBytes), "scan-size", "slob-scan: size of the table of each schema")
 	fs.Int32Var(&f.slob.WorkUnit, "work-unit", runfile.DefaultWorkUnit,
@@ -108,7 +109,7 @@ func (f *loadFlags) register(cmd *cobra.Command) {
 	fs.Int32Var(&f.raw.ReadPercent, "read-percent", 0, "share of reads of the patterns Mixed and RandomMixed, 1 to 99")
 	fs.StringSliceVar(&f.capacity, "capacity", nil,
 		"search the highest rate of I/Os within bounds of latency, such as p99=1ms,p999=5ms; percentiles: "+
-			strings.Join(runfile.Percentiles(), ", "))
+			cli.Listed(bench.Percentiles()))
 	fs.StringVar(&f.arrivals, "arrivals", "poisson", "with --capacity, when I/Os are due: poisson, at random, or fixed")
 	cli.CompleteValues(cmd, "arrivals", "poisson", "fixed")
 	fs.StringVar(&f.raw.Directory, "dir", runfile.DefaultDirectory,
@@ -197,14 +198,14 @@ func (f *loadFlags) engine() (runfile.Engine, error) {
 	if e.MountPath, err = filepath.Abs(f.mount); err != nil {
 		return e, fmt.Errorf("--mount: %w", err)
 	}
-	e.Client, e.RequireNFS = runfile.ClientKernel, !f.allowNonNFS
+	e.Client, e.RequireNFS = bench.ClientKernel, !f.allowNonNFS
 	return e, nil
 }
 
 // checkPorts refuses the ports of programs that a version does not have.
-func (f *loadFlags) checkPorts(version string) error {
+func (f *loadFlags) checkPorts(version bench.NFSVersion) error {
 	for _, flag := range []string{"mount-port", "portmap-port"} {
-		if version != runfile.NFSv3 && f.fs.Changed(flag) {
+		if version != bench.NFSv3 && f.fs.Changed(flag) {
 			return fmt.Errorf("--%s does nothing with %s, which has neither portmapper nor MOUNT; leave it out, and give "+
 				"the port of the server with --nfs-port", flag, version)
 		}
@@ -229,7 +230,7 @@ func (f *loadFlags) identity(e *runfile.Engine) error {
 }
 
 func (f *loadFlags) direct(e runfile.Engine) (runfile.Engine, error) {
-	e.Client, e.RequireNFS, e.Export, e.Server = runfile.ClientDirectNFS, true, f.export, f.serverLabel
+	e.Client, e.RequireNFS, e.Export, e.Server = bench.ClientDirectNFS, true, f.export, f.serverLabel
 	if f.oranfstab != "" {
 		if f.nfsVersion != "" {
 			return e, errors.New("--nfs-version does not go with --oranfstab; change the nfs_version of the server there")
@@ -249,7 +250,7 @@ func (f *loadFlags) direct(e runfile.Engine) (runfile.Engine, error) {
 	if f.serverLabel != "" {
 		return e, errors.New("--server-label chooses a block of an oranfstab; give it with --oranfstab only")
 	}
-	e.Server, e.NFSVersion = "server", cmp.Or(e.NFSVersion, runfile.NFSv3)
+	e.Server, e.NFSVersion = "server", cmp.Or(e.NFSVersion, bench.NFSv3)
 	for _, given := range f.servers {
 		address, err := takePort(given, e.NFSVersion, &e.Ports)
 		if err != nil {
@@ -265,7 +266,7 @@ func (f *loadFlags) direct(e runfile.Engine) (runfile.Engine, error) {
 
 // takePort splits ADDRESS[:PORT]. With NFSv3, the port belongs to a server that serves NFS and
 // MOUNT on one port, as nfsbench serve does. An oranfstab has no ports, so all addresses share one.
-func takePort(given, version string, ports *runfile.Ports) (address string, err error) {
+func takePort(given string, version bench.NFSVersion, ports *runfile.Ports) (address string, err error) {
 	host, text, err := net.SplitHostPort(given)
 	if err != nil { // no port
 		if bare, ok := strings.CutPrefix(given, "["); ok {
@@ -285,7 +286,7 @@ func takePort(given, version string, ports *runfile.Ports) (address string, err 
 			"port", given)
 	}
 	ports.NFS = int(port)
-	if ports.Mount == 0 && version == runfile.NFSv3 {
+	if ports.Mount == 0 && version == bench.NFSv3 {
 		ports.Mount = int(port)
 	}
 	return host, nil
@@ -396,12 +397,12 @@ func (f *loadFlags) workload() (w runfile.Workload, err error) {
 		w.Calibrate = &c
 	case cli.WorkloadSLOBScan:
 		files.Count, files.SizeBytes = l.Schemas, l.ScanTableBytes
-		l.Access, l.Files = runfile.AccessFullTableScan, &files
+		l.Access, l.Files = bench.SLOBFullTableScan, &files
 		w.SLOB = &l
 	default:
 		files.Count, files.SizeBytes = l.Schemas, l.ScaleBytes
 		files.LargeReadBytes = files.BlockSizeBytes // nothing larger is read
-		l.Access, l.Files, l.ReadAhead = runfile.AccessRandomRead, &files, 0
+		l.Access, l.Files, l.ReadAhead = bench.SLOBRandomRead, &files, 0
 		w.SLOB = &l
 		if f.think != "" {
 			l.Think, err = parseThink(f.think)
@@ -420,8 +421,8 @@ func (f *loadFlags) search() (*runfile.Capacity, error) {
 	}
 	var c runfile.Capacity
 	var err error
-	if c.Arrivals, err = cli.OneOf("arrivals", f.arrivals,
-		[]string{runfile.ArrivalsPoisson, runfile.ArrivalsFixed}, nil); err != nil {
+	if c.Arrivals, err = cli.OneOf("arrivals", bench.Arrivals(f.arrivals),
+		[]bench.Arrivals{bench.ArrivalsPoisson, bench.ArrivalsFixed}, nil); err != nil {
 		return nil, err
 	}
 	for _, text := range f.capacity {
@@ -431,8 +432,8 @@ func (f *loadFlags) search() (*runfile.Capacity, error) {
 			return nil, fmt.Errorf("--capacity is %q; use PERCENTILE=LATENCY, such as p99=1ms or p999=500us", text)
 		}
 		b := runfile.LatencyBound{Microseconds: d.Microseconds()}
-		if b.Percentile, err = cli.OneOf("capacity", name, runfile.Percentiles(),
-			map[string]string{"p99.9": "p999"}); err != nil {
+		if b.Percentile, err = cli.OneOf("capacity", bench.LatencyPercentile(name), bench.Percentiles(),
+			map[string]bench.LatencyPercentile{"p99.9": "p999"}); err != nil {
 			return nil, err
 		}
 		c.Bounds = append(c.Bounds, b)
@@ -442,8 +443,8 @@ func (f *loadFlags) search() (*runfile.Capacity, error) {
 }
 
 // parseThink reads STATEMENTS:MIN-MAX.
-func parseThink(s string) (*runfile.Think, error) {
-	var t runfile.Think
+func parseThink(s string) (*bench.SLOBThink, error) {
+	var t bench.SLOBThink
 	wrong := fmt.Errorf("--think is %q; use STATEMENTS:MIN-MAX with whole milliseconds, such as 10:5ms-20ms", s)
 	every, times, ok := strings.Cut(s, ":")
 	least, most, pair := strings.Cut(times, "-")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -44,8 +45,8 @@ func TestFlagsBecomeTheLoadOfADatabase(t *testing.T) {
 				"--think=10:5ms-20ms", "--work-unit=3", "--db-block-size=16Ki", "--dir=slob", "--overwrite-existing", "--duration=20s",
 			},
 			runfile.Workload{SLOB: &runfile.SLOB{
-				Access: runfile.AccessRandomRead, Users: []int32{1, 2, 4, 8, 16}, Schemas: 4, ScaleBytes: 80 << 20, ScanTableBytes: 1 << 30,
-				WorkUnit: 3, UpdatePercent: 20, Think: &runfile.Think{Frequency: 10, MinimumMilliseconds: 5, MaximumMilliseconds: 20},
+				Access: bench.SLOBRandomRead, Users: []int32{1, 2, 4, 8, 16}, Schemas: 4, ScaleBytes: 80 << 20, ScanTableBytes: 1 << 30,
+				WorkUnit: 3, UpdatePercent: 20, Think: &bench.SLOBThink{Frequency: 10, MinimumMilliseconds: 5, MaximumMilliseconds: 20},
 				Files: &runfile.Files{
 					Count: 4, SizeBytes: 80 << 20, BlockSizeBytes: 16384, LargeReadBytes: 16384, Directory: "slob", OverwriteExisting: true,
 				},
@@ -55,7 +56,7 @@ func TestFlagsBecomeTheLoadOfADatabase(t *testing.T) {
 		"scans": {
 			[]string{"--workload=slob-scan", "--users=4", "--schemas=2", "--scan-size=4Gi", "--read-ahead=8", "--large-read=256Ki"},
 			runfile.Workload{SLOB: &runfile.SLOB{
-				Access: runfile.AccessFullTableScan, Users: []int32{4}, Schemas: 2, ScaleBytes: 80 << 20, ScanTableBytes: 4 << 30, WorkUnit: 64, ReadAhead: 8,
+				Access: bench.SLOBFullTableScan, Users: []int32{4}, Schemas: 2, ScaleBytes: 80 << 20, ScanTableBytes: 4 << 30, WorkUnit: 64, ReadAhead: 8,
 				Files: &runfile.Files{Count: 2, SizeBytes: 4 << 30, BlockSizeBytes: 8192, LargeReadBytes: 256 << 10, Directory: "nfsbench"},
 			}},
 			60,
@@ -76,7 +77,7 @@ func TestFlagsBecomeTheLoadOfADatabase(t *testing.T) {
 
 func TestFlagsBecomeASearchForCapacity(t *testing.T) {
 	t.Parallel()
-	bound := func(percentile string, microseconds int64) runfile.LatencyBound {
+	bound := func(percentile bench.LatencyPercentile, microseconds int64) runfile.LatencyBound {
 		return runfile.LatencyBound{Percentile: percentile, Microseconds: microseconds}
 	}
 	for name, tc := range map[string]struct {
@@ -85,18 +86,18 @@ func TestFlagsBecomeASearchForCapacity(t *testing.T) {
 	}{
 		"raw": {
 			[]string{"--pattern=RandMixed", "--read-percent=70", "--capacity=p99=1ms"},
-			runfile.Capacity{Bounds: []runfile.LatencyBound{bound("p99", 1000)}, Arrivals: runfile.ArrivalsPoisson},
+			runfile.Capacity{Bounds: []runfile.LatencyBound{bound("p99", 1000)}, Arrivals: bench.ArrivalsPoisson},
 		},
 		"sorted": {
 			[]string{"--capacity=p99.9=5ms,P50=500us", "--capacity=p99=1ms", "--arrivals=fixed"},
 			runfile.Capacity{
 				Bounds:   []runfile.LatencyBound{bound("p50", 500), bound("p99", 1000), bound("p999", 5000)},
-				Arrivals: runfile.ArrivalsFixed,
+				Arrivals: bench.ArrivalsFixed,
 			},
 		},
 		"SLOB": {
 			[]string{"--workload=slob-read", "--users=64", "--update-percent=20", "--capacity=p95=2ms"},
-			runfile.Capacity{Bounds: []runfile.LatencyBound{bound("p95", 2000)}, Arrivals: runfile.ArrivalsPoisson},
+			runfile.Capacity{Bounds: []runfile.LatencyBound{bound("p95", 2000)}, Arrivals: bench.ArrivalsPoisson},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

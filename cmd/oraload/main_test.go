@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -28,7 +29,7 @@ func TestAMissingClientLibraryIsASentenceInTheRunDirectory(t *testing.T) {
 	var plan bytes.Buffer
 	err := runfile.WritePlan(&plan, runfile.Plan{
 		Version: runfile.PlanVersion, Run: runfile.Identity{Name: "x"}, Clients: 1,
-		Engine:   runfile.Engine{Client: runfile.ClientKernel, NFSVersion: "NFSv3"},
+		Engine:   runfile.Engine{Client: bench.ClientKernel, NFSVersion: "NFSv3"},
 		Workload: runfile.Workload{Calibrate: &runfile.Calibrate{PhysicalDisks: 1, MaxLatencyMilliseconds: 20}},
 		Schedule: runfile.Schedule{DurationSeconds: 60, Repetitions: 1, TimeoutSeconds: 7200},
 		Collect:  runfile.Collect{IntervalMilliseconds: 1000},

@@ -13,6 +13,7 @@ import (
 	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 )
 
@@ -44,7 +45,7 @@ func reduceSettled(in any) (any, error) {
 	})
 	maps.DeleteFunc(b.Labels, func(key, _ string) bool { return !strings.HasPrefix(key, v1alpha1.GroupVersion.Group+"/") })
 	b.Spec = v1alpha1.NFSBenchmarkSpec{
-		Protocol: v1alpha1.Protocol{Version: b.Spec.Protocol.Version, Client: b.Spec.Protocol.Client},
+		Protocol: bench.Protocol{Version: b.Spec.Protocol.Version, Client: b.Spec.Protocol.Client},
 		Workload: kindOfLoad(b.Spec.Workload),
 	}
 	b.Status = v1alpha1.NFSBenchmarkStatus{
@@ -66,7 +67,7 @@ func reduceSettled(in any) (any, error) {
 		}
 	}
 	for _, f := range st.Findings {
-		b.Status.Findings = append(b.Status.Findings, v1alpha1.Finding{Code: f.Code})
+		b.Status.Findings = append(b.Status.Findings, bench.Finding{Code: f.Code})
 	}
 	for _, n := range st.StorageNodes {
 		b.Status.StorageNodes = append(b.Status.StorageNodes,
@@ -77,16 +78,16 @@ func reduceSettled(in any) (any, error) {
 }
 
 // kindOfLoad is what metrics say about a workload.
-func kindOfLoad(w v1alpha1.Workload) v1alpha1.Workload {
+func kindOfLoad(w bench.Workload) bench.Workload {
 	switch {
 	case w.Raw != nil:
-		return v1alpha1.Workload{Raw: &v1alpha1.RawWorkload{Pattern: w.Raw.Pattern}}
+		return bench.Workload{Raw: &bench.RawWorkload{Pattern: w.Raw.Pattern}}
 	case w.SLOB != nil:
-		return v1alpha1.Workload{SLOB: &v1alpha1.SLOBWorkload{Access: w.SLOB.Access}}
+		return bench.Workload{SLOB: &bench.SLOBWorkload{Access: w.SLOB.Access}}
 	case w.Calibrate != nil:
-		return v1alpha1.Workload{Calibrate: &v1alpha1.CalibrateWorkload{}}
+		return bench.Workload{Calibrate: &bench.CalibrateWorkload{}}
 	default:
-		return v1alpha1.Workload{}
+		return bench.Workload{}
 	}
 }
 

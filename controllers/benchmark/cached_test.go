@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/test/gen"
 )
@@ -24,17 +25,17 @@ import (
 // settled is a benchmark with a ramp that has ended and is cleaned up.
 func settled() *v1alpha1.NFSBenchmark {
 	b := gen.Benchmark("b", gen.In("bench"), gen.Export("/vol/oradata", "a.example", "b.example"),
-		gen.SLOB(v1alpha1.SLOBRandomRead, 1, 2, 4, 8))
+		gen.SLOB(bench.SLOBRandomRead, 1, 2, 4, 8))
 	b.UID, b.ResourceVersion, b.Generation, b.Finalizers = "uid", "7", 1, []string{Finalizer}
 	b.Annotations = map[string]string{"kubectl.kubernetes.io/last-applied-configuration": strings.Repeat("x", 4<<10)}
 	b.Labels = map[string]string{v1alpha1.LabelSuite: "s", v1alpha1.LabelCell: "c", "stranger.example/x": "y"}
 	at, n := metav1.NewTime(time.Unix(1_800_000_000, 0)), int64(7)
 	b.Status = v1alpha1.NFSBenchmarkStatus{
-		ObservedGeneration: 1, Phase: v1alpha1.PhaseSucceeded, Verdict: v1alpha1.VerdictPass, Validity: v1alpha1.ValidityValid,
+		ObservedGeneration: 1, Phase: v1alpha1.PhaseSucceeded, Verdict: bench.VerdictPass, Validity: bench.ValidityValid,
 		Message: "900 MB/s", StartTime: &at, CompletionTime: &at, Summary: &v1alpha1.Summary{IOPS: &n}, Capacity: []v1alpha1.CapacityStatus{{Percentile: "p99", Microseconds: 1000, OperationsPerSecond: 7}},
 		Curve:     make([]v1alpha1.CurvePoint, 48),
 		ResultRef: &v1alpha1.ResultReference{Name: "b-result"}, Steps: make([]v1alpha1.StepStatus, 16), Paths: make([]v1alpha1.PathStatus, 2),
-		Resolved: &v1alpha1.ResolvedStatus{Export: "/vol/oradata"}, Findings: []v1alpha1.Finding{{Code: "Indirect", Message: "why"}},
+		Resolved: &v1alpha1.ResolvedStatus{Export: "/vol/oradata"}, Findings: []bench.Finding{{Code: "Indirect", Message: "why"}},
 		Conditions: []metav1.Condition{
 			{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "Completed", Message: "900 MB/s"},
 			{Type: v1alpha1.ConditionSucceeded, Status: metav1.ConditionTrue, Reason: "Completed"},
@@ -56,11 +57,11 @@ func TestTheCacheHoldsOfASettledBenchmarkWhatSuitesAndMetricsRead(t *testing.T) 
 	want.Annotations = map[string]string{v1alpha1.AnnotationDelivered: string(whole.UID)}
 	delete(want.Labels, "stranger.example/x")
 	want.Spec = v1alpha1.NFSBenchmarkSpec{
-		Protocol: v1alpha1.Protocol{Version: whole.Spec.Protocol.Version, Client: whole.Spec.Protocol.Client},
-		Workload: v1alpha1.Workload{SLOB: &v1alpha1.SLOBWorkload{Access: v1alpha1.SLOBRandomRead}},
+		Protocol: bench.Protocol{Version: whole.Spec.Protocol.Version, Client: whole.Spec.Protocol.Client},
+		Workload: bench.Workload{SLOB: &bench.SLOBWorkload{Access: bench.SLOBRandomRead}},
 	}
 	want.Status.Message, want.Status.Steps, want.Status.Paths, want.Status.Resolved, want.Status.Curve = "", nil, nil, nil, nil
-	want.Status.Findings = []v1alpha1.Finding{{Code: "Indirect"}}
+	want.Status.Findings = []bench.Finding{{Code: "Indirect"}}
 	want.Status.Conditions = want.Status.Conditions[1:]
 	if diff := cmp.Diff(client.Object(want), out); diff != "" {
 		t.Error(diff)

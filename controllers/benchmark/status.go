@@ -48,7 +48,7 @@ func setStatus(s *scope, err error) {
 		st.Queue, st.Progress = nil, nil
 		st.Verdict, st.Failure = verdictOf(s), failureOf(s.outcome)
 		if s.judgement != nil && s.judgement.Summary != nil { // else there are no numbers to believe or not
-			st.Validity = v1alpha1.Validity(s.judgement.Validity)
+			st.Validity = s.judgement.Validity
 		}
 		fit(st)
 	}
@@ -416,7 +416,7 @@ func failureOf(o *outcome) v1alpha1.FailureKind {
 func workloadWords(p runfile.Plan) string {
 	switch w := p.Workload; {
 	case w.Raw != nil:
-		words := w.Raw.Pattern
+		words := string(w.Raw.Pattern)
 		if w.Raw.ReadPercent > 0 {
 			words += fmt.Sprintf(" %d%% reads", w.Raw.ReadPercent)
 		}
@@ -431,9 +431,9 @@ func workloadWords(p runfile.Plan) string {
 		return ""
 	}
 	w := p.Workload.SLOB
-	words := "SLOB " + w.Access
+	words := "SLOB " + string(w.Access)
 	if w.Kit != nil {
-		words = "SLOB kit " + w.Access
+		words = "SLOB kit " + string(w.Access)
 	}
 	if w.UpdatePercent > 0 {
 		words += fmt.Sprintf(" %d%% updates", w.UpdatePercent)
@@ -459,7 +459,7 @@ func usersWords(n int32) string {
 
 // protocolWords describes the protocol in words.
 func protocolWords(p runfile.Plan) string {
-	words := p.Engine.NFSVersion + " " + p.Engine.Client
+	words := string(p.Engine.NFSVersion) + " " + string(p.Engine.Client)
 	if n := len(p.Engine.Channels); n > 1 {
 		words += fmt.Sprintf(" %d paths", n)
 	}

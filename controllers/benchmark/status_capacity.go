@@ -23,7 +23,7 @@ func setCapacity(st *v1alpha1.NFSBenchmarkStatus, q *judge.Capacity) {
 	}
 	for _, b := range q.Bounds[:min(len(q.Bounds), runfile.MaxLatencyBounds)] {
 		st.Capacity = append(st.Capacity, v1alpha1.CapacityStatus{
-			Percentile: pass.ClipTo(b.Percentile, 8), Microseconds: b.Microseconds,
+			Percentile: pass.ClipTo(string(b.Percentile), 8), Microseconds: b.Microseconds,
 			OperationsPerSecond: b.OperationsPerSecond, Low: b.Low, High: b.High,
 			LimitedBy: pass.ClipTo(b.LimitedBy, 32), Reached: b.Reached,
 		})

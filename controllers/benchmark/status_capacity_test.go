@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/judge"
@@ -20,9 +21,9 @@ func searched(t *testing.T) *scope {
 	t.Helper()
 	s := finishedScope(t, func(b *v1alpha1.NFSBenchmark) {
 		w := b.Spec.Workload.Raw
-		w.Pattern, w.ReadPercent, w.BlockSize = v1alpha1.PatternRandomMixed, new(int32(70)), nil
-		w.Capacity = &v1alpha1.Capacity{
-			Milliseconds: new(int64(1)), AlsoAt: []v1alpha1.LatencyBound{{Percentile: "p999", Milliseconds: new(int64(5))}},
+		w.Pattern, w.ReadPercent, w.BlockSize = bench.PatternRandomMixed, new(int32(70)), nil
+		w.Capacity = &bench.Capacity{
+			Milliseconds: new(int64(1)), AlsoAt: []bench.LatencyBound{{Percentile: "p999", Milliseconds: new(int64(5))}},
 		}
 	})
 	s.judgement.Capacity = &judge.Capacity{
@@ -100,7 +101,7 @@ func TestTheCurveLeavesAStatusThatIsTooLargeFirst(t *testing.T) {
 	t.Parallel()
 	s := searched(t)
 	for i := range 60 {
-		s.judgement.Findings = append(s.judgement.Findings, judge.Finding{
+		s.judgement.Findings = append(s.judgement.Findings, bench.Finding{
 			Code: "PathUnused", Severity: "Warning", Message: fmt.Sprint(i, strings.Repeat(" words", 60)),
 		})
 	}
@@ -126,7 +127,7 @@ func TestRatesAreShort(t *testing.T) {
 func TestAClientThatTheOthersWaitForIsNamed(t *testing.T) {
 	t.Parallel()
 	s := finishedScope(t, gen.Clients(3), func(b *v1alpha1.NFSBenchmark) {
-		b.Spec.Workload.Raw.Capacity = &v1alpha1.Capacity{Milliseconds: new(int64(1))}
+		b.Spec.Workload.Raw.Capacity = &bench.Capacity{Milliseconds: new(int64(1))}
 	})
 	s.released = true
 	s.levels = []byte(`{"levels":[{"index":1,"round":1,"operationsPerSecond":64,"seconds":5},{"index":2,"round":2,"operationsPerSecond":12800,"seconds":5}]}`)

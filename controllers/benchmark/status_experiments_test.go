@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -45,7 +46,7 @@ func TestTheStatusHasTheTablesOfDNFSVsPNFS(t *testing.T) {
 				t.Errorf("test %d, file %d: %d and %d ns", c.Test, f.Number, *f.SmallReadNanoseconds, *f.SmallSyncReadNanoseconds)
 			}
 		}
-		suspect := slices.ContainsFunc(st.Findings, func(f v1alpha1.Finding) bool { return f.Code == string(judge.SuspectLatency) })
+		suspect := slices.ContainsFunc(st.Findings, func(f bench.Finding) bool { return f.Code == judge.SuspectLatency })
 		if suspect != (c.Version == "pNFS") {
 			t.Errorf("test %d, %s: suspect latencies: %v", c.Test, c.Version, suspect)
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/judge"
@@ -113,7 +114,7 @@ func paths(r *runfile.Result) []v1alpha1.PathStatus {
 					at[ch.ID] = i
 					out = append(out, v1alpha1.PathStatus{
 						Client: c.Index, Local: pass.ClipTo(ch.Local, 64), Path: pass.ClipTo(ch.Path, 253),
-						Role: roleOf(ch), Node: nodeOf(r.Plan.Survey, ch.Path),
+						Role: ch.Role, Node: nodeOf(r.Plan.Survey, ch.Path),
 						ReadBytes: new(int64), WriteBytes: new(int64), DownMilliseconds: new(int64),
 					})
 				}
@@ -131,13 +132,6 @@ func paths(r *runfile.Result) []v1alpha1.PathStatus {
 	return out[:min(len(out), maxPaths)]
 }
 
-func roleOf(ch runfile.Channel) v1alpha1.PathRole {
-	if ch.Role == runfile.RoleDataServer {
-		return v1alpha1.PathDataServer
-	}
-	return ""
-}
-
 func nodeOf(s *runfile.Survey, address string) string {
 	if l := s.LIF(address); l != nil {
 		return pass.ClipTo(l.Node, 253)
@@ -145,24 +139,23 @@ func nodeOf(s *runfile.Survey, address string) string {
 	return ""
 }
 
-func findings(all []judge.Finding) []v1alpha1.Finding {
-	var out []v1alpha1.Finding
+func findings(all []bench.Finding) []bench.Finding {
+	var out []bench.Finding
 	for _, f := range all[:min(len(all), maxFindings)] {
-		out = append(out, v1alpha1.Finding{
-			Code: string(f.Code), Severity: v1alpha1.Severity(f.Severity), Message: pass.Clip(f.Message),
-		})
+		f.Message = pass.Clip(f.Message)
+		out = append(out, f)
 	}
 	return out
 }
 
-func verdictOf(s *scope) v1alpha1.Verdict {
+func verdictOf(s *scope) bench.Verdict {
 	switch {
 	case s.outcome != nil && s.outcome.phase != v1alpha1.PhaseSucceeded:
-		return v1alpha1.VerdictInconclusive
+		return bench.VerdictInconclusive
 	case s.judgement == nil:
-		return v1alpha1.VerdictNotEvaluated
+		return bench.VerdictNotEvaluated
 	default:
-		return v1alpha1.Verdict(s.judgement.Verdict)
+		return s.judgement.Verdict
 	}
 }
 

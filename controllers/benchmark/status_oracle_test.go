@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/judge"
@@ -49,7 +50,7 @@ func TestTheStatusOfACalibrationHasOraclesOwnNumbers(t *testing.T) {
 
 func TestARunInADatabaseIsVerifiedByItsViews(t *testing.T) {
 	t.Parallel()
-	s := finishedScope(t, gen.Oracle, gen.SLOB(v1alpha1.SLOBRandomRead, 4))
+	s := finishedScope(t, gen.Oracle, gen.SLOB(bench.SLOBRandomRead, 4))
 	setStatus(s, nil)
 	if c := s.b.Status.Conditions; len(c) == 0 || !isTrue(s.b, v1alpha1.ConditionProtocolVerified) || !isTrue(s.b, v1alpha1.ConditionDatabaseReady) {
 		t.Errorf("conditions %+v", c)
@@ -62,7 +63,7 @@ func TestARampHasItsStepsAndTheRepetitionsOfTheLast(t *testing.T) {
 		"Oracle": {gen.Oracle},
 		"Native": {gen.Export("/vol/oradata", "10.0.1.61")},
 	} {
-		s := finishedScope(t, append(mods, gen.SLOB(v1alpha1.SLOBRandomRead, 1, 4, 8, 16), gen.Repetitions(3))...)
+		s := finishedScope(t, append(mods, gen.SLOB(bench.SLOBRandomRead, 1, 4, 8, 16), gen.Repetitions(3))...)
 		setStatus(s, nil)
 		st := s.b.Status
 		for _, p := range statuscheck.Problems(nil, s.b) {
@@ -113,7 +114,7 @@ func TestTheLargestRampFits(t *testing.T) {
 	for i := range users {
 		users[i] = int32(i + 1)
 	}
-	s := finishedScope(t, gen.Oracle, gen.SLOB(v1alpha1.SLOBRandomRead, users...), gen.Repetitions(8))
+	s := finishedScope(t, gen.Oracle, gen.SLOB(bench.SLOBRandomRead, users...), gen.Repetitions(8))
 	for i := range s.judgement.Steps {
 		s.judgement.Steps[i].Knee = false
 	}
@@ -138,12 +139,12 @@ func TestTheLargestRampFits(t *testing.T) {
 
 func TestASimulatedDatabaseMarksTheFinding(t *testing.T) {
 	t.Parallel()
-	s := finishedScope(t, gen.Oracle, gen.SLOB(v1alpha1.SLOBRandomRead, 4))
+	s := finishedScope(t, gen.Oracle, gen.SLOB(bench.SLOBRandomRead, 4))
 	s.result.Clients[0].Load.Oracle.StandIn = true
 	s.result.Simulated = isSimulated(s.result)
 	s.judgement = new(judge.Judge(*s.result))
 	setStatus(s, nil)
-	if !slices.ContainsFunc(s.b.Status.Findings, func(f v1alpha1.Finding) bool { return f.Code == "SimulatedDatabase" }) {
+	if !slices.ContainsFunc(s.b.Status.Findings, func(f bench.Finding) bool { return f.Code == "SimulatedDatabase" }) {
 		t.Errorf("findings %+v", s.b.Status.Findings)
 	}
 }
@@ -151,7 +152,7 @@ func TestASimulatedDatabaseMarksTheFinding(t *testing.T) {
 func TestWorkloadsInWords(t *testing.T) {
 	t.Parallel()
 	slob := func(change func(*runfile.SLOB)) runfile.Plan {
-		w := runfile.SLOB{Access: runfile.AccessFullTableScan, Users: []int32{8}}
+		w := runfile.SLOB{Access: bench.SLOBFullTableScan, Users: []int32{8}}
 		change(&w)
 		return runfile.Plan{Workload: runfile.Workload{SLOB: &w}}
 	}
@@ -161,9 +162,9 @@ func TestWorkloadsInWords(t *testing.T) {
 		"SLOB FullTableScan 1 user":      slob(func(w *runfile.SLOB) { w.Users = []int32{1} }),
 		"SLOB FullTableScan 2-16 users":  slob(func(w *runfile.SLOB) { w.Users = []int32{4, 16, 2} }),
 		"SLOB FullTableScan":             slob(func(w *runfile.SLOB) { w.Users = nil }),
-		"SLOB kit FullTableScan 8 users": slob(func(w *runfile.SLOB) { w.Kit = &runfile.SLOBKit{} }),
+		"SLOB kit FullTableScan 8 users": slob(func(w *runfile.SLOB) { w.Kit = &bench.SLOBKit{} }),
 		"SLOB RandomRead 25% updates 3-4 users": slob(func(w *runfile.SLOB) {
-			w.Access, w.UpdatePercent, w.Users = runfile.AccessRandomRead, 25, []int32{3, 4}
+			w.Access, w.UpdatePercent, w.Users = bench.SLOBRandomRead, 25, []int32{3, 4}
 		}),
 		"": {},
 	} {
@@ -201,7 +202,7 @@ func TestLevelsOfLoadAreLeftOutWhereTheCurveHasMost(t *testing.T) {
 // What a pod published may lack anything, and a run that succeeded had a database.
 func TestTheDatabaseOfARunThatSucceededWasReady(t *testing.T) {
 	t.Parallel()
-	s := finishedScope(t, gen.Oracle, gen.SLOB(v1alpha1.SLOBRandomRead, 4))
+	s := finishedScope(t, gen.Oracle, gen.SLOB(bench.SLOBRandomRead, 4))
 	s.result.Clients[0].Load.Spans = nil
 	setStatus(s, nil)
 	if !isTrue(s.b, v1alpha1.ConditionDatabaseReady) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/judge"
@@ -18,16 +19,16 @@ import (
 
 // arrayScope is finishedScope against an array of two nodes, over the LIFs of
 // the addresses.
-func arrayScope(t *testing.T, selection v1alpha1.PathSelection, addresses ...string) *scope {
+func arrayScope(t *testing.T, selection bench.PathSelection, addresses ...string) *scope {
 	t.Helper()
 	s := finishedScope(t, gen.Repetitions(2))
-	s.b.Spec.Protocol.Paths = &v1alpha1.Paths{Select: selection}
+	s.b.Spec.Protocol.Paths = &bench.Paths{Select: selection}
 	survey := gen.Survey("/vol/oradata", "10.0.1.61", "10.0.2.61")
 	s.target.Survey = &survey
 	s.target.Sources = []runfile.Source{{Kind: runfile.SourceONTAP, Name: "ontap", URL: "https://10.0.0.5", SVM: "svm1", OneClient: true}}
-	explicit := v1alpha1.Protocol{Paths: &v1alpha1.Paths{Select: v1alpha1.PathsExplicit}}
+	explicit := bench.Protocol{Paths: &bench.Paths{Select: bench.PathsExplicit}}
 	for _, a := range addresses {
-		explicit.Paths.Explicit = append(explicit.Paths.Explicit, v1alpha1.Path{Path: a})
+		explicit.Paths.Explicit = append(explicit.Paths.Explicit, bench.Path{Path: a})
 	}
 	var err error
 	if s.target.Paths, err = plan.SelectPaths(v1alpha1.NFSBenchmarkSpec{Protocol: explicit}, nil, &survey); err != nil {
@@ -50,16 +51,16 @@ func arrayScope(t *testing.T, selection v1alpha1.PathSelection, addresses ...str
 func TestTheStatusShowsWhatTheArraySaw(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
-		selection v1alpha1.PathSelection
+		selection bench.PathSelection
 		addresses []string
 		cpu       string
 		paths     string
 		message   string // what follows the numbers
 		roles     string
 	}{
-		"local":  {v1alpha1.PathsLocal, []string{"10.0.1.61"}, "a 35%, b 0%", "1 Local", "", "a [Owner Entry], b []"},
-		"remote": {v1alpha1.PathsRemote, []string{"10.0.2.61"}, "a 32%, b 35%", "1 Remote", ". Path 10.0.2.61 (lif_b) is indirect: node a owns volume oradata, and node b is busy 35.0 %", "a [Owner], b [Entry]"},
-		"all":    {v1alpha1.PathsAll, []string{"10.0.1.61", "10.0.2.61"}, "a 35%, b 35%", "2 Local+Remote", ". Path 10.0.2.61 (lif_b) is indirect: node a owns volume oradata, and node b is busy 35.0 %", "a [Owner Entry], b [Entry]"},
+		"local":  {bench.PathsLocal, []string{"10.0.1.61"}, "a 35%, b 0%", "1 Local", "", "a [Owner Entry], b []"},
+		"remote": {bench.PathsRemote, []string{"10.0.2.61"}, "a 32%, b 35%", "1 Remote", ". Path 10.0.2.61 (lif_b) is indirect: node a owns volume oradata, and node b is busy 35.0 %", "a [Owner], b [Entry]"},
+		"all":    {bench.PathsAll, []string{"10.0.1.61", "10.0.2.61"}, "a 35%, b 35%", "2 Local+Remote", ". Path 10.0.2.61 (lif_b) is indirect: node a owns volume oradata, and node b is busy 35.0 %", "a [Owner Entry], b [Entry]"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -86,7 +87,7 @@ func TestTheStatusShowsWhatTheArraySaw(t *testing.T) {
 
 func TestTheSummaryHasTheNumbersOfTheStorage(t *testing.T) {
 	t.Parallel()
-	s := arrayScope(t, v1alpha1.PathsLocal, "10.0.1.61")
+	s := arrayScope(t, bench.PathsLocal, "10.0.1.61")
 	sum, m := s.b.Status.Summary, s.judgement.Summary
 	want := []any{new(int64(200)), new(int64(200 << 20)), new(int64(900)), new(int32(4)), "1.5ms"}
 	got := []any{m.Storage.OperationsPerSecond, m.Storage.BytesPerSecond, sum.StorageMeanLatencyMicroseconds, m.CollectorCPUPermille, sum.MeanLatency}
@@ -114,7 +115,7 @@ func TestStorageCPUIsInOneLine(t *testing.T) {
 
 func TestPathsAreSaidWhereAllAreKnown(t *testing.T) {
 	t.Parallel()
-	local, remote, none := v1alpha1.ResolvedPath{Locality: v1alpha1.LocalityLocal}, v1alpha1.ResolvedPath{Locality: v1alpha1.LocalityRemote}, v1alpha1.ResolvedPath{}
+	local, remote, none := v1alpha1.ResolvedPath{Locality: bench.LocalityLocal}, v1alpha1.ResolvedPath{Locality: bench.LocalityRemote}, v1alpha1.ResolvedPath{}
 	for want, paths := range map[string][]v1alpha1.ResolvedPath{
 		"":               nil,
 		"1 Local":        {local},

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/judge"
@@ -49,7 +50,7 @@ func TestTheLargestStatusFits(t *testing.T) {
 	s := finishedScope(t, gen.Export("/vol/oradata", "fd00:1111:2222:3333:4444:5555:6666:1", "fd00:1111:2222:3333:4444:5555:6666:2"),
 		gen.Clients(64), gen.Repetitions(8))
 	for i := range 64 {
-		s.judgement.Findings = append(s.judgement.Findings, judge.Finding{
+		s.judgement.Findings = append(s.judgement.Findings, bench.Finding{
 			Code: "PathUnused", Severity: "Warning", Message: fmt.Sprint(i, strings.Repeat(" many words", 200)),
 		})
 		s.judgement.Summary.StorageNodes = append(s.judgement.Summary.StorageNodes, judge.StorageNode{Name: fmt.Sprint("node-", i)})
@@ -119,14 +120,14 @@ func TestTheStageIsThatOfTheSlowestClient(t *testing.T) {
 
 func TestTheStatusSaysHowServersJoinThePaths(t *testing.T) {
 	t.Parallel()
-	cases := map[v1alpha1.NFSVersion]struct {
+	cases := map[bench.NFSVersion]struct {
 		message string
 		paths   int
 	}{
-		v1alpha1.NFSv3:  {"over 2 Direct NFS channels with NFSv3.", 2},
-		v1alpha1.NFSv40: {"over 2 Direct NFS channels with NFSv4.0.", 2},
-		v1alpha1.NFSv41: {"over 2 Direct NFS channels with NFSv4.1 (session trunking).", 2},
-		v1alpha1.PNFS:   {"with NFSv4.1, and 100.0 % of that by layouts to 2 data servers.", 4},
+		bench.NFSv3:  {"over 2 Direct NFS channels with NFSv3.", 2},
+		bench.NFSv40: {"over 2 Direct NFS channels with NFSv4.0.", 2},
+		bench.NFSv41: {"over 2 Direct NFS channels with NFSv4.1 (session trunking).", 2},
+		bench.PNFS:   {"with NFSv4.1, and 100.0 % of that by layouts to 2 data servers.", 4},
 	}
 	for version, want := range cases {
 		s := finishedScope(t, gen.Export("/vol/oradata", "10.9.1.1", "10.9.2.1"), gen.Repetitions(2), gen.Version(version))
@@ -139,7 +140,7 @@ func TestTheStatusSaysHowServersJoinThePaths(t *testing.T) {
 			t.Errorf("%s: paths %+v", version, s.b.Status.Paths)
 		}
 		for _, p := range s.b.Status.Paths {
-			if data := version == v1alpha1.PNFS && *p.ReadBytes > 0; data != (p.Role == v1alpha1.PathDataServer) {
+			if data := version == bench.PNFS && *p.ReadBytes > 0; data != (p.Role == bench.PathDataServer) {
 				t.Errorf("%s: path %s with %d bytes has the role %q", version, p.Path, *p.ReadBytes, p.Role)
 			}
 		}
@@ -183,7 +184,7 @@ func TestAPathThatWasLostComesFirstAndTellsItsTime(t *testing.T) {
 	for _, f := range st.Findings {
 		found = append(found, f.Code+": "+f.Message)
 	}
-	if text := strings.Join(found, "\n"); st.Validity != v1alpha1.ValiditySuspect || !strings.Contains(text, "ChannelLost: Path 10.9.2.1 was down for 11.5 s of 20.0 s") {
+	if text := strings.Join(found, "\n"); st.Validity != bench.ValiditySuspect || !strings.Contains(text, "ChannelLost: Path 10.9.2.1 was down for 11.5 s of 20.0 s") {
 		t.Errorf("validity %s; findings:\n%s", st.Validity, text)
 	}
 }

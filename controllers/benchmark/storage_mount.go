@@ -10,6 +10,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/diagnose"
 	"github.com/nfsbench/nfsbench/internal/manifest"
@@ -102,7 +103,7 @@ func volumePaths(b *v1alpha1.NFSBenchmark, t *plan.Target) error {
 	for _, a := range t.Addresses {
 		ip, err := netip.ParseAddr(a)
 		loopback := err == nil && ip.Unmap().IsLoopback() || strings.EqualFold(a, "localhost")
-		if loopback && b.Spec.Protocol.Client != v1alpha1.ClientKernel {
+		if loopback && b.Spec.Protocol.Client != bench.ClientKernel {
 			return invalid(v1alpha1.ReasonNotNFS, fmt.Errorf("PersistentVolume %q is mounted from %s:%s, which is the node "+
 				"itself: a program there forwards NFS to the storage, such as the stunnel of Amazon EFS, and client %s in a pod "+
 				"does not reach it. Mount the volume without encryption in transit, name the export in spec.storage.export, or "+

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/test/gen"
@@ -26,7 +27,7 @@ func TestTheMountDecidesWhereThereIsNoOranfstab(t *testing.T) {
 
 func TestTheNodeItselfIsNoServerForAPod(t *testing.T) {
 	t.Parallel()
-	for _, client := range []v1alpha1.NFSClient{v1alpha1.ClientDirectNFS, v1alpha1.ClientKernel} {
+	for _, client := range []bench.NFSClient{bench.ClientDirectNFS, bench.ClientKernel} {
 		for address, refused := range map[string]bool{
 			"127.0.0.1": true, "127.0.0.2": true, "::1": true, "::ffff:127.0.0.1": true, "localhost": true,
 			"10.0.1.61": false, "fs-1.efs.example": false,
@@ -34,7 +35,7 @@ func TestTheNodeItselfIsNoServerForAPod(t *testing.T) {
 			b := gen.Benchmark("demo", gen.Calibrate(1), gen.Claim("data"), gen.Container("registry.example/oracle:19", v1alpha1.EditionEnterprise))
 			b.Spec.Protocol.Client = client
 			err := volumePaths(b, &plan.Target{VolumeName: "pv1", Export: "/", Addresses: []string{address}})
-			if told := err != nil && strings.Contains(err.Error(), `"pv1" is mounted from `+address+`:/, which is the node itself`); told != (refused && client == v1alpha1.ClientDirectNFS) {
+			if told := err != nil && strings.Contains(err.Error(), `"pv1" is mounted from `+address+`:/, which is the node itself`); told != (refused && client == bench.ClientDirectNFS) {
 				t.Errorf("%s with %s: %v", address, client, err)
 			}
 		}

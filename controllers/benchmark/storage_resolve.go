@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/plan"
@@ -114,7 +115,7 @@ func (r *Reconciler) resolveClaim(ctx context.Context, s *scope) (next, error) {
 	}
 	t := &plan.Target{ClaimName: claimOf(s.b), VolumeName: pvc.Spec.VolumeName}
 	t.Keys = append(declaredKeys(s.b), "claim/"+s.b.Namespace+"/"+name)
-	if t.ClaimName != "" && s.b.Spec.Protocol.Client == v1alpha1.ClientKernel && !hasSurvey(s.b) {
+	if t.ClaimName != "" && s.b.Spec.Protocol.Client == bench.ClientKernel && !hasSurvey(s.b) {
 		// A class with late binding binds only when our pod asks for it.
 		if pvc.Status.Phase == corev1.ClaimBound {
 			keys, err := r.volumeKeys(ctx, t.VolumeName)

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 )
 
@@ -19,15 +20,15 @@ func TestAClaimThatIsNotBoundServesTheKernelAlone(t *testing.T) {
 	ontap := &v1alpha1.ArrayAccess{ONTAP: &v1alpha1.ONTAPAccess{}}
 	for _, c := range []struct {
 		reason   string
-		client   v1alpha1.NFSClient
+		client   bench.NFSClient
 		array    *v1alpha1.ArrayAccess
 		database *v1alpha1.Database
 		serves   bool
 	}{
-		{"the kernel", v1alpha1.ClientKernel, nil, nil, true},
-		{"the kernel, and the array is asked", v1alpha1.ClientKernel, ontap, nil, false},
-		{"Direct NFS", v1alpha1.ClientDirectNFS, nil, nil, false},
-		{"Direct NFS of a database, which the kernel mounts beside it", v1alpha1.ClientDirectNFS, nil, &v1alpha1.Database{Container: &v1alpha1.DatabaseContainer{}}, false},
+		{"the kernel", bench.ClientKernel, nil, nil, true},
+		{"the kernel, and the array is asked", bench.ClientKernel, ontap, nil, false},
+		{"Direct NFS", bench.ClientDirectNFS, nil, nil, false},
+		{"Direct NFS of a database, which the kernel mounts beside it", bench.ClientDirectNFS, nil, &v1alpha1.Database{Container: &v1alpha1.DatabaseContainer{}}, false},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			t.Parallel()

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/manifest"
@@ -222,13 +223,13 @@ func (s *scope) surveyFails(reason, message string) (next, error) {
 // wrongMount says that the kernel mounts another address than is asked for. Of
 // a claim, and of Trident, the volume itself says which it is.
 func wrongMount(b *v1alpha1.NFSBenchmark, t *plan.Target) string {
-	if b.Spec.Protocol.Client != v1alpha1.ClientKernel || !isForeign(b) || b.Spec.Protocol.Paths == nil ||
+	if b.Spec.Protocol.Client != bench.ClientKernel || !isForeign(b) || b.Spec.Protocol.Paths == nil ||
 		len(t.Paths) == 0 {
 		return ""
 	}
 	want := b.Spec.Protocol.Paths.Select
 	local, known := t.Survey.IsLocal(t.Paths[0].Path)
-	if want != v1alpha1.PathsLocal && want != v1alpha1.PathsRemote || known && local == (want == v1alpha1.PathsLocal) {
+	if want != bench.PathsLocal && want != bench.PathsRemote || known && local == (want == bench.PathsLocal) {
 		return ""
 	}
 	better, err := plan.SelectPaths(b.Spec, nil, t.Survey)

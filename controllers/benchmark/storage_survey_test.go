@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -58,15 +59,15 @@ func TestAMountThatIsNotWhatWasAskedForIsRefused(t *testing.T) {
 		target plan.Target
 		want   string // part of the sentence; empty = all is well
 	}{
-		"LocalAsAsked":   {[]gen.Mod{onTrident, gen.Kernel, gen.Select(v1alpha1.PathsLocal)}, at("10.0.1.61"), ""},
-		"RemoteAsAsked":  {[]gen.Mod{onTrident, gen.Kernel, gen.Select(v1alpha1.PathsRemote)}, at("10.0.2.61"), ""},
-		"NotLocal":       {[]gen.Mod{onTrident, gen.Kernel, gen.Select(v1alpha1.PathsLocal)}, at("10.0.2.61"), "mounts 10.0.2.61, as the volume says, and that is not local: set dataLIF of the Trident backend to 10.0.1.61"},
-		"NotRemote":      {[]gen.Mod{onTrident, gen.Kernel, gen.Select(v1alpha1.PathsRemote)}, at("10.0.1.61"), "not remote: set dataLIF of the Trident backend to 10.0.2.61"},
-		"OfAClaim":       {[]gen.Mod{gen.Claim("data"), gen.Kernel, gen.Select(v1alpha1.PathsRemote)}, at("10.0.1.61"), "not remote"},
-		"NotALIF":        {[]gen.Mod{onTrident, gen.Kernel, gen.Select(v1alpha1.PathsLocal)}, at("10.0.3.61"), "not local"},
-		"All":            {[]gen.Mod{onTrident, gen.Kernel, gen.Select(v1alpha1.PathsAll)}, at("10.0.2.61"), ""},
-		"Direct":         {[]gen.Mod{onTrident, gen.Select(v1alpha1.PathsLocal)}, at("10.0.2.61"), ""},
-		"ExportIsChosen": {[]gen.Mod{gen.Kernel, gen.Select(v1alpha1.PathsLocal)}, at("10.0.2.61"), ""},
+		"LocalAsAsked":   {[]gen.Mod{onTrident, gen.Kernel, gen.Select(bench.PathsLocal)}, at("10.0.1.61"), ""},
+		"RemoteAsAsked":  {[]gen.Mod{onTrident, gen.Kernel, gen.Select(bench.PathsRemote)}, at("10.0.2.61"), ""},
+		"NotLocal":       {[]gen.Mod{onTrident, gen.Kernel, gen.Select(bench.PathsLocal)}, at("10.0.2.61"), "mounts 10.0.2.61, as the volume says, and that is not local: set dataLIF of the Trident backend to 10.0.1.61"},
+		"NotRemote":      {[]gen.Mod{onTrident, gen.Kernel, gen.Select(bench.PathsRemote)}, at("10.0.1.61"), "not remote: set dataLIF of the Trident backend to 10.0.2.61"},
+		"OfAClaim":       {[]gen.Mod{gen.Claim("data"), gen.Kernel, gen.Select(bench.PathsRemote)}, at("10.0.1.61"), "not remote"},
+		"NotALIF":        {[]gen.Mod{onTrident, gen.Kernel, gen.Select(bench.PathsLocal)}, at("10.0.3.61"), "not local"},
+		"All":            {[]gen.Mod{onTrident, gen.Kernel, gen.Select(bench.PathsAll)}, at("10.0.2.61"), ""},
+		"Direct":         {[]gen.Mod{onTrident, gen.Select(bench.PathsLocal)}, at("10.0.2.61"), ""},
+		"ExportIsChosen": {[]gen.Mod{gen.Kernel, gen.Select(bench.PathsLocal)}, at("10.0.2.61"), ""},
 	}
 	for name, tc := range cases {
 		got := wrongMount(gen.Benchmark("demo", tc.mods...), &tc.target)

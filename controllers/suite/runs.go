@@ -23,6 +23,7 @@ import (
 	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/compare"
@@ -286,7 +287,7 @@ func gather(old []runfile.SuiteResult, all []v1alpha1.NFSBenchmark, add addPoint
 				return gathered{}, err
 			}
 			best[keyOf(r)] = r
-			g.simulated = g.simulated || slices.ContainsFunc(b.Status.Findings, func(f v1alpha1.Finding) bool {
+			g.simulated = g.simulated || slices.ContainsFunc(b.Status.Findings, func(f bench.Finding) bool {
 				return f.Code == "SimulatedStorage" || f.Code == "SimulatedDatabase"
 			})
 		}

@@ -12,10 +12,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/compare"
-	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -62,7 +62,7 @@ func runStatus(s *scope, cur *run) v1alpha1.SuiteRunStatus {
 					Benchmark: r.Benchmark, Message: pass.ClipTo(strings.TrimPrefix(r.Reason+": "+r.Message, ": "), 324),
 				})
 			}
-		case r.Validity == string(v1alpha1.ValiditySuspect), r.Validity == string(v1alpha1.ValidityInvalid):
+		case r.Validity == string(bench.ValiditySuspect), r.Validity == string(bench.ValidityInvalid):
 			out.Succeeded++
 			out.Suspect++
 		default:
@@ -172,11 +172,11 @@ func addLeft(st *v1alpha1.NFSBenchmarkSuiteStatus, n int) {
 	}
 }
 
-func addFindings(st *v1alpha1.NFSBenchmarkSuiteStatus, all []judge.Finding) {
+func addFindings(st *v1alpha1.NFSBenchmarkSuiteStatus, all []bench.Finding) {
 	for _, f := range all {
-		one := v1alpha1.Finding{Code: string(f.Code), Severity: v1alpha1.Severity(f.Severity), Message: pass.Clip(f.Message)}
-		if len(st.Findings) < maxFindings && !slices.Contains(st.Findings, one) {
-			st.Findings = append(st.Findings, one)
+		f.Message = pass.Clip(f.Message)
+		if len(st.Findings) < maxFindings && !slices.Contains(st.Findings, f) {
+			st.Findings = append(st.Findings, f)
 		}
 	}
 }
@@ -198,7 +198,7 @@ func setRegression(s *scope) {
 	for _, l := range pass.Head(found.Changes(), maxChanges) {
 		out.Changes = append(out.Changes, v1alpha1.RegressionChange{
 			Cell: pass.ClipTo(l.Cell, 63), Step: pass.ClipTo(l.Step, 48), Metric: v1alpha1.Metric(l.Metric),
-			ShiftBasisPoints: basisPoints(l.Shift), Outcome: v1alpha1.Outcome(l.Outcome),
+			ShiftBasisPoints: basisPoints(l.Shift), Outcome: l.Outcome,
 		})
 	}
 	st.Regression = out
@@ -217,7 +217,7 @@ func cellStatus(c compare.Cell) v1alpha1.CellStatus {
 func comparisonStatus(l compare.Line) v1alpha1.ComparisonStatus {
 	return v1alpha1.ComparisonStatus{
 		Cell: pass.ClipTo(l.Cell, 63), Baseline: pass.ClipTo(l.Baseline, 63), Step: pass.ClipTo(l.Step, 48),
-		Metric: v1alpha1.Metric(l.Metric), Outcome: v1alpha1.Outcome(l.Outcome),
+		Metric: v1alpha1.Metric(l.Metric), Outcome: l.Outcome,
 		ImpactBasisPoints: ptr.Deref(basisPoints(&l.Impact), 0), P: probability(cmp.Or(l.AdjustedP, l.P)),
 	}
 }

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/archive"
 	"github.com/nfsbench/nfsbench/internal/compare"
@@ -137,7 +138,7 @@ func TestNumbersOfALineInTheirUnits(t *testing.T) {
 	f := func(v float64) *float64 { return &v }
 	for want, l := range map[v1alpha1.ComparisonStatus]compare.Line{
 		{Cell: "c", Baseline: "b", Step: "Users=1", Metric: "Throughput", ImpactBasisPoints: -1235, P: "0.028571", Outcome: "Worse"}: {
-			Cell: "c", Baseline: "b", Step: "Users=1", Metric: "Throughput", Impact: -0.123456, P: f(0.0285714), Outcome: compare.Worse,
+			Cell: "c", Baseline: "b", Step: "Users=1", Metric: "Throughput", Impact: -0.123456, P: f(0.0285714), Outcome: bench.OutcomeWorse,
 		},
 		{Metric: "IOPS", P: "0.050000"}: {Metric: "IOPS", Impact: math.NaN(), P: f(0.01), AdjustedP: f(0.05)},
 		{Metric: "IOPS"}:                {Metric: "IOPS", Impact: math.Inf(1), AdjustedP: f(math.Inf(1))},

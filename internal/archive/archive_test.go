@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/plan"
@@ -153,7 +154,7 @@ func TestPointsAreThoseOfEachRepetition(t *testing.T) {
 
 func TestPointsOfARampAreThoseOfEachStepInEachRound(t *testing.T) {
 	t.Parallel()
-	r := resultOf(t, gen.SLOB(v1alpha1.SLOBRandomRead, 1, 8), gen.Repetitions(2))
+	r := resultOf(t, gen.SLOB(bench.SLOBRandomRead, 1, 8), gen.Repetitions(2))
 	// The second round is twice as slow: a sample is no median over the rounds.
 	for i := range r.Clients[0].Load.Repetitions {
 		if rep := &r.Clients[0].Load.Repetitions[i]; rep.Step.Round == 2 {
@@ -186,7 +187,7 @@ func TestASuiteComparesTheNumbersOfThePlugin(t *testing.T) {
 	for n := range int32(64) {
 		users = append(users, n+1)
 	}
-	r := resultOf(t, gen.SLOB(v1alpha1.SLOBRandomRead, users...), gen.Repetitions(1))
+	r := resultOf(t, gen.SLOB(bench.SLOBRandomRead, users...), gen.Repetitions(1))
 	var packed bytes.Buffer
 	if err := runfile.WriteSuitePoints(&packed, runfile.SuitePoints{Points: judge.Headline(judge.Judge(r))}); err != nil {
 		t.Fatal(err)

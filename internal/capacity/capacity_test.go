@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -311,7 +312,7 @@ func noise(p Params, capacity float64, seed uint64) (levels []runfile.CapacityLe
 }
 
 func TestNoRateIsMeasuredMoreThanTwice(t *testing.T) {
-	for _, percentile := range []string{"p99", "p999"} {
+	for _, percentile := range []bench.LatencyPercentile{"p99", "p999"} {
 		for seed := range uint64(200) {
 			p := params()
 			p.Bounds[0].Percentile = percentile
@@ -365,7 +366,7 @@ func TestLevelsWarmUpForAsLongAsOperationsMayTake(t *testing.T) {
 			break
 		}
 		// Each operation takes 1.5 s.
-		report := measure(&queue{service: 1. / 3000, base: 1.5}, runfile.ArrivalsFixed, p.Bounds, l, random)
+		report := measure(&queue{service: 1. / 3000, base: 1.5}, bench.ArrivalsFixed, p.Bounds, l, random)
 		o := Merge(p.Bounds, []runfile.LevelReport{report})
 		l.Outcome = &o
 		levels = append(levels, l)

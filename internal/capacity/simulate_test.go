@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -74,7 +75,7 @@ func (h *hiccups) serve(at float64, random *rand.Rand) float64 {
 }
 
 // measure simulates one level of one client.
-func measure(s server, arrivals string, bounds []runfile.LatencyBound, l runfile.CapacityLevel, random *rand.Rand,
+func measure(s server, arrivals bench.Arrivals, bounds []runfile.LatencyBound, l runfile.CapacityLevel, random *rand.Rand,
 ) runfile.LevelReport {
 	from, n := float64(l.WarmupSeconds), int(l.Seconds)
 	to := from + float64(n)
@@ -100,7 +101,7 @@ func measure(s server, arrivals string, bounds []runfile.LatencyBound, l runfile
 				r.Slow[b][n-1]++
 			}
 		}
-		if arrivals == runfile.ArrivalsPoisson {
+		if arrivals == bench.ArrivalsPoisson {
 			at += gap * random.ExpFloat64()
 		} else {
 			at += gap
@@ -115,7 +116,7 @@ const longest = 60 // seconds per level
 type scenario struct {
 	name     string
 	server   func() server
-	arrivals string
+	arrivals bench.Arrivals
 	bounds   []runfile.LatencyBound
 	want     []float64 // capacity of each bound, computed or from levels of 20,000 s
 }
@@ -125,7 +126,7 @@ func p99(microseconds int64) []runfile.LatencyBound {
 }
 
 func scenarios() []scenario {
-	const poisson, fixed = runfile.ArrivalsPoisson, runfile.ArrivalsFixed
+	const poisson, fixed = bench.ArrivalsPoisson, bench.ArrivalsFixed
 	mm1 := func(perSecond, bound float64) float64 { return perSecond - math.Log(100)/bound }
 	return []scenario{
 		{
@@ -211,17 +212,17 @@ func TestSlowOperationsAtLowRatesDoNotEndASearchThere(t *testing.T) {
 	q := queue{service: 1. / 2500, exponential: true}
 	for _, s := range []scenario{
 		{
-			"slow operations", func() server { return &hiccups{queue: q, share: 0.006} }, runfile.ArrivalsPoisson,
+			"slow operations", func() server { return &hiccups{queue: q, share: 0.006} }, bench.ArrivalsPoisson,
 			p99(10_000),
 			[]float64{1934},
 		},
 		{
-			"slow operations, p99.9", func() server { return &hiccups{queue: q, share: 0.0005} }, runfile.ArrivalsPoisson,
+			"slow operations, p99.9", func() server { return &hiccups{queue: q, share: 0.0005} }, bench.ArrivalsPoisson,
 			[]runfile.LatencyBound{{Percentile: "p999", Microseconds: 10_000}},
 			[]float64{1714},
 		},
 		{
-			"stalls", func() server { return &noisy{queue: q, stall: 0.06, every: 20} }, runfile.ArrivalsPoisson,
+			"stalls", func() server { return &noisy{queue: q, stall: 0.06, every: 20} }, bench.ArrivalsPoisson,
 			p99(10_000),
 			[]float64{1787},
 		},

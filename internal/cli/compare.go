@@ -189,11 +189,3 @@ func axesOf(run runfile.SuiteRun) string {
 	}
 	return Listed(order)
 }
-
-// Listed joins names for a sentence.
-func Listed(names []string) string {
-	if len(names) == 0 {
-		return "none"
-	}
-	return strings.Join(names, ", ")
-}

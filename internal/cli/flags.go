@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -25,7 +26,7 @@ const (
 // Parse converts them; fields have the words of plan and spec then.
 type Load struct {
 	Workload        string
-	Pattern         string
+	Pattern         bench.RawPattern
 	DurationSeconds int32
 
 	duration time.Duration
@@ -36,11 +37,11 @@ func (l *Load) Register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.StringVar(&l.Workload, "workload", WorkloadRaw,
 		"raw, calibrate, slob-read or slob-scan; the last three are the I/O of a database, without one")
-	fs.StringVar(&l.Pattern, "pattern", runfile.PatternRead,
-		strings.Join(runfile.Patterns(), ", ")+", in any case; also randread, randwrite and randmixed")
+	fs.StringVar((*string)(&l.Pattern), "pattern", string(bench.PatternRead),
+		Listed(bench.Patterns())+", in any case; also randread, randwrite and randmixed")
 	fs.DurationVar(&l.duration, "duration", runfile.DefaultDurationSeconds*time.Second, "measured window")
 	CompleteValues(cmd, "workload", workloads()...)
-	CompleteValues(cmd, "pattern", runfile.Patterns()...)
+	CompleteValues(cmd, "pattern", bench.Patterns()...)
 }
 
 func workloads() []string {
@@ -52,11 +53,11 @@ func (l *Load) Parse() (err error) {
 	if l.Workload, err = OneOf("workload", l.Workload, workloads(), nil); err != nil {
 		return err
 	}
-	also := map[string]string{
-		"randread": runfile.PatternRandomRead, "randwrite": runfile.PatternRandomWrite,
-		"randmixed": runfile.PatternRandomMixed,
+	also := map[string]bench.RawPattern{
+		"randread": bench.PatternRandomRead, "randwrite": bench.PatternRandomWrite,
+		"randmixed": bench.PatternRandomMixed,
 	}
-	if l.Pattern, err = OneOf("pattern", l.Pattern, runfile.Patterns(), also); err != nil {
+	if l.Pattern, err = OneOf("pattern", l.Pattern, bench.Patterns(), also); err != nil {
 		return err
 	}
 	l.DurationSeconds, err = Seconds("--duration", l.duration)
@@ -136,28 +137,44 @@ func (s *Significance) Over(declared *runfile.SuiteSignificance) runfile.SuiteSi
 }
 
 // OneOf finds the value of a flag whatever its case, or by another name in lower case.
-func OneOf(flag, value string, values []string, also map[string]string) (string, error) {
-	if other, ok := also[strings.ToLower(value)]; ok {
+func OneOf[T ~string](flag string, value T, values []T, also map[string]T) (T, error) {
+	if other, ok := also[strings.ToLower(string(value))]; ok {
 		return other, nil
 	}
-	i := slices.IndexFunc(values, func(v string) bool { return strings.EqualFold(v, value) })
+	i := slices.IndexFunc(values, func(v T) bool { return strings.EqualFold(string(v), string(value)) })
 	if i < 0 {
-		return "", fmt.Errorf("--%s is %q; use %s", flag, value, strings.Join(values, ", "))
+		return "", fmt.Errorf("--%s is %q; use %s", flag, value, Listed(values))
 	}
 	return values[i], nil
 }
 
 // NFSVersion finds the version of NFS that a flag names: as plans spell it, by its number, or
 // as the nfs_version of an oranfstab.
-func NFSVersion(flag, value string) (string, error) {
-	return OneOf(flag, value, runfile.NFSVersions(), map[string]string{
-		"3": runfile.NFSv3, "4": runfile.NFSv40, "4.0": runfile.NFSv40, "nfsv4": runfile.NFSv40,
-		"4.1": runfile.NFSv41, "4.2": runfile.NFSv42,
+func NFSVersion(flag, value string) (bench.NFSVersion, error) {
+	return OneOf(flag, bench.NFSVersion(value), bench.NFSVersions(), map[string]bench.NFSVersion{
+		"3": bench.NFSv3, "4": bench.NFSv40, "4.0": bench.NFSv40, "nfsv4": bench.NFSv40,
+		"4.1": bench.NFSv41, "4.2": bench.NFSv42,
 	})
 }
 
 // CompleteValues completes a flag with fixed values.
-func CompleteValues(cmd *cobra.Command, flag string, values ...string) {
+func CompleteValues[T ~string](cmd *cobra.Command, flag string, values ...T) {
 	// It fails for an unknown flag only.
-	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words(values), cobra.ShellCompDirectiveNoFileComp))
+}
+
+// Listed joins values for a sentence.
+func Listed[T ~string](values []T) string {
+	if len(values) == 0 {
+		return "none"
+	}
+	return strings.Join(words(values), ", ")
+}
+
+func words[T ~string](values []T) []string {
+	out := make([]string, 0, len(values))
+	for _, v := range values {
+		out = append(out, string(v))
+	}
+	return out
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/collect/publish"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -14,7 +15,7 @@ import (
 // searchOf makes a plan search with two clients for the capacity at one bound.
 func searchOf(o *RunOptions) {
 	o.Plan.Workload.Raw = &runfile.Raw{Capacity: &runfile.Capacity{
-		Bounds: []runfile.LatencyBound{{Percentile: "p99", Microseconds: 1000}}, Arrivals: runfile.ArrivalsPoisson,
+		Bounds: []runfile.LatencyBound{{Percentile: "p99", Microseconds: 1000}}, Arrivals: bench.ArrivalsPoisson,
 	}}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/collect/procfs"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/storage"
@@ -55,7 +56,7 @@ func machine() fstest.MapFS {
 
 func TestAHostSampleHoldsWhatTheMachineSays(t *testing.T) {
 	o := Options{Root: machine(), SameProcess: true, Plan: runfile.Plan{
-		Engine: runfile.Engine{Client: runfile.ClientKernel, MountPath: "/data/dir"},
+		Engine: runfile.Engine{Client: bench.ClientKernel, MountPath: "/data/dir"},
 	}}
 	h := newHostReader(o, func(source string, err error) { t.Errorf("%s: %v", source, err) })
 	want := runfile.HostSample{
@@ -72,7 +73,7 @@ func TestAHostSampleHoldsWhatTheMachineSays(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	// The group of a sidecar is not that of the loader.
-	o.SameProcess, o.Plan.Engine.Client = false, runfile.ClientDirectNFS
+	o.SameProcess, o.Plan.Engine.Client = false, bench.ClientDirectNFS
 	want.CgroupCPUMicroseconds, want.CgroupThrottledMicros, want.Mount = nil, nil, nil
 	beside := newHostReader(o, nil).sample(day)
 	if own := beside.CollectorCPUMicroseconds; own == nil || *own <= 0 {
@@ -88,7 +89,7 @@ func TestAHostSampleHoldsWhatTheMachineSays(t *testing.T) {
 func TestTheMountBesideOraclesDirectNFSIsWatched(t *testing.T) {
 	for kind, watched := range map[string]bool{runfile.DatabaseContainer: true, runfile.DatabaseExternal: false} {
 		o := Options{Root: machine(), Plan: runfile.Plan{
-			Engine: runfile.Engine{Client: runfile.ClientDirectNFS, MountPath: "/data/dir"}, Database: &runfile.Database{Kind: kind},
+			Engine: runfile.Engine{Client: bench.ClientDirectNFS, MountPath: "/data/dir"}, Database: &runfile.Database{Kind: kind},
 		}}
 		sample := newHostReader(o, func(string, error) {}).sample(day)
 		got := sample.Mount
@@ -113,7 +114,7 @@ func TestTheMountOfTheRedoLogsCountsToo(t *testing.T) {
 		m["proc/self/mountstats"] = file("device s:/p mounted on /data with fstype nfs statvers=1.1\n\tbytes: 1 2 3 4 5 6 7 8\n" + rest +
 			"device s:/r mounted on /redo with fstype nfs statvers=1.1\n\tbytes: 10 20 30 40 50 60 70 80\n" + rest)
 		h := newHostReader(Options{Root: m, Plan: runfile.Plan{
-			Engine:   runfile.Engine{Client: runfile.ClientKernel, MountPath: "/data"},
+			Engine:   runfile.Engine{Client: bench.ClientKernel, MountPath: "/data"},
 			Database: &runfile.Database{Kind: runfile.DatabaseContainer, RedoDirectory: "/redo"},
 		}}, func(source string, err error) { t.Errorf("%s: %v", source, err) })
 		for range 2 { // where the mounts are is asked once
@@ -127,7 +128,7 @@ func TestTheMountOfTheRedoLogsCountsToo(t *testing.T) {
 func TestWhatCannotBeReadIsAProblemAndStaysUnknown(t *testing.T) {
 	got := map[string]string{}
 	o := Options{SameProcess: true, Root: fstest.MapFS{"proc/self/mountinfo": file("1 0 8:1 / / rw - ext4 /dev/sda rw\n")}, Plan: runfile.Plan{
-		Engine: runfile.Engine{Client: runfile.ClientKernel, MountPath: "/data"},
+		Engine: runfile.Engine{Client: bench.ClientKernel, MountPath: "/data"},
 	}}
 	h := newHostReader(o, func(source string, err error) { got[source] = err.Error() })
 	if diff := cmp.Diff(runfile.HostSample{Time: day}, h.sample(day)); diff != "" {

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/collect/procfs"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/storage"
@@ -47,7 +48,7 @@ func newHostReader(o Options, problem func(string, error)) *hostReader {
 	// it only.
 	d := o.Plan.Database
 	h.asyncIO = d != nil && d.Kind == runfile.DatabaseContainer
-	if o.Plan.Engine.Client == runfile.ClientKernel || h.asyncIO {
+	if o.Plan.Engine.Client == bench.ClientKernel || h.asyncIO {
 		if v := o.Plan.Engine.MountPath; v != "" {
 			h.volumes = append(h.volumes, v)
 		}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -28,18 +29,18 @@ func TestTwoSearchesAreComparedByTheirIntervals(t *testing.T) {
 	base := [3]float64{39_000, 40_000, 41_000}
 	for name, tc := range map[string]struct {
 		candidate [3]float64
-		outcome   string
+		outcome   bench.Outcome
 		low, high float64 // of the shift
 	}{
-		"far above":                    {[3]float64{49_000, 50_000, 51_000}, Better, .2146, .2854},
-		"far below":                    {[3]float64{29_000, 30_000, 31_000}, Worse, -.2854, -.2146},
-		"the intervals overlap a lot":  {[3]float64{40_000, 41_000, 42_000}, NoDifference, -.0104, .0604},
-		"the same":                     {base, NoDifference, -.0354, .0354},
-		"certain, and too small":       {[3]float64{40_500, 40_600, 40_700}, NoDifference, -.0101, .0401},
-		"a wide interval on that side": {[3]float64{38_000, 44_000, 44_100}, NoDifference, -.0521, .1251},
+		"far above":                    {[3]float64{49_000, 50_000, 51_000}, bench.OutcomeBetter, .2146, .2854},
+		"far below":                    {[3]float64{29_000, 30_000, 31_000}, bench.OutcomeWorse, -.2854, -.2146},
+		"the intervals overlap a lot":  {[3]float64{40_000, 41_000, 42_000}, bench.OutcomeNoDifference, -.0104, .0604},
+		"the same":                     {base, bench.OutcomeNoDifference, -.0354, .0354},
+		"certain, and too small":       {[3]float64{40_500, 40_600, 40_700}, bench.OutcomeNoDifference, -.0101, .0401},
+		"a wide interval on that side": {[3]float64{38_000, 44_000, 44_100}, bench.OutcomeNoDifference, -.0521, .1251},
 		// An interval that is wide only on the far side raises no doubt.
-		"a wide interval on the other": {[3]float64{43_900, 44_000, 50_000}, Better, .0749, .2521},
-		"the same of a lower one":      {[3]float64{20_000, 36_000, 36_100}, Worse, -.5008, -.0749},
+		"a wide interval on the other": {[3]float64{43_900, 44_000, 50_000}, bench.OutcomeBetter, .0749, .2521},
+		"the same of a lower one":      {[3]float64{20_000, 36_000, 36_100}, bench.OutcomeWorse, -.5008, -.0749},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -63,7 +64,7 @@ func TestTwoSearchesAreComparedByTheirIntervals(t *testing.T) {
 		})
 	}
 	exact := Run(Request{Sides: []Side{capacities("a", [3]float64{40_000, 40_000, 40_000}), capacities("b", [3]float64{40_500, 40_500, 40_500})}, SuiteSignificance: capacityRule()})
-	if l := exact.Comparisons[0]; l.Outcome != Negligible {
+	if l := exact.Comparisons[0]; l.Outcome != bench.OutcomeNegligible {
 		t.Errorf("1.25 %% is less than matters: %s", l.Outcome)
 	}
 }
@@ -77,11 +78,11 @@ func TestSearchesThatWereRepeatedAreComparedByRank(t *testing.T) {
 		a, b = append(a, [3]float64{0, 40_000 + v, 1e6}), append(b, [3]float64{0, 50_000 + v, 1e6})
 	}
 	l := Run(Request{Sides: []Side{capacities("a", a...), capacities("b", b...)}, SuiteSignificance: capacityRule()}).Comparisons[0]
-	if l.ByIntervals || l.Outcome != Better || math.Abs(*l.P-2.0/252) > 1e-9 {
+	if l.ByIntervals || l.Outcome != bench.OutcomeBetter || math.Abs(*l.P-2.0/252) > 1e-9 {
 		t.Errorf("%s by intervals %v, p %g", l.Outcome, l.ByIntervals, *l.P)
 	}
 	few := Run(Request{Sides: []Side{capacities("a", a[:2]...), capacities("b", b[:2]...)}, SuiteSignificance: capacityRule()})
-	if few.Comparisons[0].Outcome != Unknown {
+	if few.Comparisons[0].Outcome != bench.OutcomeUnknown {
 		t.Errorf("two repetitions: %s", few.Comparisons[0].Outcome)
 	}
 }
@@ -95,12 +96,12 @@ func TestOtherMetricsOfOneSearchHaveNoAnswer(t *testing.T) {
 	b := capacities("b", [3]float64{49_000, 50_000, 51_000})
 	b.Points[0][0].Metrics[runfile.MetricMeanLatency] = 300
 	b.Points[0][0].Intervals[runfile.MetricMeanLatency] = runfile.SuiteInterval{Low: 299, High: 301}
-	if l := Run(Request{Sides: []Side{a, b}, SuiteSignificance: s}).Comparisons[0]; l.Outcome != Unknown || l.ByIntervals {
+	if l := Run(Request{Sides: []Side{a, b}, SuiteSignificance: s}).Comparisons[0]; l.Outcome != bench.OutcomeUnknown || l.ByIntervals {
 		t.Errorf("%s", l.Outcome)
 	}
 	// A file can contain any interval.
 	a.Points[0][0].Intervals[runfile.MetricCapacity] = runfile.SuiteInterval{Low: 41_000, High: math.NaN()}
-	if l := Run(Request{Sides: []Side{a, b}, SuiteSignificance: capacityRule()}).Comparisons[0]; l.Outcome != Unknown {
+	if l := Run(Request{Sides: []Side{a, b}, SuiteSignificance: capacityRule()}).Comparisons[0]; l.Outcome != bench.OutcomeUnknown {
 		t.Errorf("%s", l.Outcome)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -33,15 +34,15 @@ func Codes() []judge.Code {
 }
 
 // finder collects what there is to say of a table.
-type finder struct{ findings []judge.Finding }
+type finder struct{ findings []bench.Finding }
 
-func (f *finder) add(code judge.Code, severity judge.Severity, format string, args ...any) {
-	f.findings = append(f.findings, judge.Finding{Code: code, Severity: severity, Message: fmt.Sprintf(format, args...)})
+func (f *finder) add(code judge.Code, severity bench.Severity, format string, args ...any) {
+	f.findings = append(f.findings, bench.Finding{Code: code, Severity: severity, Message: fmt.Sprintf(format, args...)})
 }
 
 // about adds a finding about those in list, if there are any. Their names are the
 // last argument of the format.
-func (f *finder) about(list []string, code judge.Code, severity judge.Severity, format string, args ...any) {
+func (f *finder) about(list []string, code judge.Code, severity bench.Severity, format string, args ...any) {
 	if len(list) > 0 {
 		f.add(code, severity, format, append(args, names(list))...)
 	}
@@ -62,16 +63,17 @@ func (f *finder) results(run runfile.SuiteRun) {
 	for _, r := range run.Results {
 		switch {
 		case r.Phase != phaseSucceeded:
-		case r.Validity == string(judge.Invalid):
+		case r.Validity == string(bench.ValidityInvalid):
 			invalid = append(invalid, r.Benchmark)
-		case r.Validity == string(judge.Suspect):
+		case r.Validity == string(bench.ValiditySuspect):
 			suspect = append(suspect, r.Benchmark)
 		}
 	}
-	f.about(invalid, InvalidLeftOut, judge.Warning, "%d of the results are invalid and left out: %s", len(invalid))
-	f.about(suspect, SuspectIncluded, judge.Warning, "%d of the results are suspect, and count: %s", len(suspect))
+	f.about(invalid, InvalidLeftOut, bench.SeverityWarning, "%d of the results are invalid and left out: %s", len(invalid))
+	f.about(suspect, SuspectIncluded, bench.SeverityWarning, "%d of the results are suspect, and count: %s", len(suspect))
 	if run.Simulated {
-		f.add(SimulatedResults, judge.Info, "stand-ins took part: the numbers say nothing of real storage or of Oracle")
+		f.add(SimulatedResults, bench.SeverityInfo,
+			"stand-ins took part: the numbers say nothing of real storage or of Oracle")
 	}
 }
 
@@ -82,7 +84,7 @@ func (f *finder) cells(all []*series) {
 			mixed = append(mixed, s.name)
 		}
 	}
-	f.about(mixed, MixedSteps, judge.Warning,
+	f.about(mixed, MixedSteps, bench.SeverityWarning,
 		"not every repetition has the same steps in %s: each step counts the repetitions that have it")
 }
 
@@ -115,9 +117,9 @@ func (f *finder) pairs(pairs []pairing) {
 			repetitions = append(repetitions, p.candidate.name)
 		}
 	}
-	f.about(repetitions, UnequalRepetitions, judge.Warning,
+	f.about(repetitions, UnequalRepetitions, bench.SeverityWarning,
 		"some repetitions succeeded on one side only, and are not compared: of %s")
-	f.about(steps, MixedSteps, judge.Warning,
+	f.about(steps, MixedSteps, bench.SeverityWarning,
 		"the steps of %s are not those of the baseline: only what both have is compared")
 }
 
@@ -147,7 +149,7 @@ func (f *finder) metrics(all []*series, metrics []string) {
 			}
 		}
 		if anything && !known {
-			f.add(MetricNotMeasured, judge.Info, "no result has a %s: nothing is compared by it", metric)
+			f.add(MetricNotMeasured, bench.SeverityInfo, "no result has a %s: nothing is compared by it", metric)
 		}
 	}
 }
@@ -156,7 +158,7 @@ func (f *finder) metrics(all []*series, metrics []string) {
 func (f *finder) tooFew(lines []Line, s runfile.SuiteSignificance) {
 	least, unknown := 0, 0
 	for _, l := range lines {
-		if l.Outcome == Unknown && l.Shift != nil {
+		if l.Outcome == bench.OutcomeUnknown && l.Shift != nil {
 			unknown++
 			if n := len(l.Base); least == 0 || n < least {
 				least = n
@@ -170,7 +172,7 @@ func (f *finder) tooFew(lines []Line, s runfile.SuiteSignificance) {
 	if err := CheckRepetitions(least, len(lines), s); err != nil {
 		why = err.Error()
 	}
-	f.add(TooFewRepetitions, judge.Warning, "%d of %d comparisons have no answer: %s", unknown, len(lines), why)
+	f.add(TooFewRepetitions, bench.SeverityWarning, "%d of %d comparisons have no answer: %s", unknown, len(lines), why)
 }
 
 // single reports what single runs show on their own.
@@ -189,10 +191,10 @@ func (f *finder) single(lines []Line) {
 		}
 	}
 	const between = "Two runs of the same benchmark usually differ by more than that: repeat them for an answer"
-	f.about(beyond, SingleRuns, judge.Info, "with one run on each side, these differ by more than the runs vary within "+
-		"themselves, with 95 %% confidence: %s. "+between)
-	f.about(inside, SingleRuns, judge.Info, "with one run on each side, these differ by no more than the runs vary "+
-		"within themselves: %s. "+between)
+	f.about(beyond, SingleRuns, bench.SeverityInfo, "with one run on each side, these differ by more than the runs "+
+		"vary within themselves, with 95 %% confidence: %s. "+between)
+	f.about(inside, SingleRuns, bench.SeverityInfo, "with one run on each side, these differ by no more than the runs "+
+		"vary within themselves: %s. "+between)
 }
 
 func (f *finder) saturated(t Table) {
@@ -202,8 +204,8 @@ func (f *finder) saturated(t Table) {
 			full = append(full, name)
 		}
 	}
-	f.about(full, Saturated, judge.Info, "the line was full (%d %% of the wire limit or more) in %s: such numbers "+
-		"describe the line, not what is compared", saturatedPercent)
+	f.about(full, Saturated, bench.SeverityInfo, "the line was full (%d %% of the wire limit or more) in %s: such "+
+		"numbers describe the line, not what is compared", saturatedPercent)
 }
 
 // Label names the cell and step of a line.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -40,7 +41,7 @@ func numbers(t *testing.T, table Table) {
 	}
 	for _, l := range table.Comparisons {
 		switch l.Outcome {
-		case Better, Worse, NoDifference, Negligible, Unknown:
+		case bench.OutcomeBetter, bench.OutcomeWorse, bench.OutcomeNoDifference, bench.OutcomeNegligible, bench.OutcomeUnknown:
 		default:
 			t.Fatalf("outcome %q", l.Outcome)
 		}

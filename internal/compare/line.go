@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
@@ -62,7 +63,7 @@ func (p pairing) line(step, metric string, base, candidate []float64) Line {
 	l := Line{
 		Cell: p.candidate.name, Baseline: p.base.name, Step: step, Metric: metric, Unit: judge.MetricOf(metric).Unit,
 		Candidate: candidate, Base: base, Mean: (stats.Mean(base) + stats.Mean(candidate)) / 2,
-		Confidence: 1 - alpha(p.SuiteSignificance), Outcome: Unknown,
+		Confidence: 1 - alpha(p.SuiteSignificance), Outcome: bench.OutcomeUnknown,
 		Saturated: p.base.saturated(step) || p.candidate.saturated(step),
 	}
 	l.impacts(p.impactOf)
@@ -259,20 +260,20 @@ func detectable(lines []Line, s runfile.SuiteSignificance) {
 const correctionNone = "None"
 
 // outcome of a line; least is the smallest p that so few values can have.
-func (l *Line) outcome(least float64, s runfile.SuiteSignificance) string {
+func (l *Line) outcome(least float64, s runfile.SuiteSignificance) bench.Outcome {
 	switch {
 	case least >= alpha(s) || l.Shift == nil:
-		return Unknown
+		return bench.OutcomeUnknown
 	case *l.AdjustedP >= alpha(s):
-		return NoDifference
+		return bench.OutcomeNoDifference
 	case math.Abs(*l.Shift) < s.MinimumEffect, l.NoiseFloor != nil && math.Abs(*l.Shift) <= *l.NoiseFloor:
-		return Negligible
+		return bench.OutcomeNegligible
 	case *l.Shift > 0:
-		return Better
+		return bench.OutcomeBetter
 	case *l.Shift < 0:
-		return Worse
+		return bench.OutcomeWorse
 	default: // unlike in shape only
-		return Negligible
+		return bench.OutcomeNegligible
 	}
 }
 

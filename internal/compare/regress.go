@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
@@ -27,7 +27,7 @@ func (f *finder) runs(q Request, t *Table) {
 			alone = append(alone, c.name)
 		}
 	}
-	f.about(alone, NoBaseline, judge.Warning, "the accepted run %s has no cell %s: not compared", t.Baseline)
+	f.about(alone, NoBaseline, bench.SeverityWarning, "the accepted run %s has no cell %s: not compared", t.Baseline)
 	f.cells(now)
 	t.add(now, Metrics(q.Metrics))
 	lines, floors := f.compare(pairs, now, q.SuiteSignificance, q.History)
@@ -37,22 +37,24 @@ func (f *finder) runs(q Request, t *Table) {
 		if floors.known && l.NoiseFloor != nil && (t.NoiseFloor == nil || *l.NoiseFloor > *t.NoiseFloor) {
 			t.NoiseFloor = l.NoiseFloor
 		}
-		t.Regressed = t.Regressed || l.Outcome == Worse
+		t.Regressed = t.Regressed || l.Outcome == bench.OutcomeWorse
 	}
 	t.Comparisons = lines
 	if !floors.known && len(lines) > 0 {
-		f.add(NoiseFloorUnknown, judge.Info, "the noise floor needs at least two earlier runs, and there are %d: it is "+
-			"the spread within these runs instead", len(q.History))
+		f.add(NoiseFloorUnknown, bench.SeverityInfo, "the noise floor needs at least two earlier runs, and there are %d: it "+
+			"is the spread within these runs instead", len(q.History))
 	}
 	t.Message = t.sentence(floors.known)
 }
 
-func (l *Line) changed() bool { return l.Outcome == Worse || l.Outcome == Better }
+func (l *Line) changed() bool {
+	return l.Outcome == bench.OutcomeWorse || l.Outcome == bench.OutcomeBetter
+}
 
 // sentence is the answer about a run and the accepted one.
 func (t Table) sentence(known bool) string {
 	lines, changes := t.Comparisons, t.Changes()
-	texts := map[string][]string{} // by outcome, worst first
+	texts := map[bench.Outcome][]string{} // by outcome, worst first
 	for _, l := range changes {
 		floor := 0.0
 		if l.NoiseFloor != nil {
@@ -61,7 +63,7 @@ func (t Table) sentence(known bool) string {
 		texts[l.Outcome] = append(texts[l.Outcome], fmt.Sprintf("%s %s by %s (noise floor %s)", Label(l.Cell, l.Step),
 			l.Metric, percent(math.Abs(*l.Shift)), percent(floor)))
 	}
-	worse, better := texts[Worse], texts[Better]
+	worse, better := texts[bench.OutcomeWorse], texts[bench.OutcomeBetter]
 	named := worse
 	if len(worse) == 0 {
 		named = better

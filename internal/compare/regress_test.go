@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -49,27 +49,27 @@ func TestAllThreeMustAgree(t *testing.T) {
 	accepted := history[2]
 	for name, tc := range map[string]struct {
 		a, b    float64
-		want    map[string]string
+		want    map[string]bench.Outcome
 		message string
 	}{
 		"nothing":                 {1000, 1000, nil, "none of 2 numbers differs from the accepted run 2"},
 		"less than matters":       {1000, 1015, nil, "none of 2 numbers differs from the accepted run 2"},
 		"within the noise":        {1028, 1000, nil, "none of 2 numbers differs from the accepted run 2"},
-		"beyond the noise":        {1030, 1000, map[string]string{"a": Worse}, "of 2 numbers 1 are worse and 0 better than in the accepted run 2: a MeanLatency by 3.0 % (noise floor 2.9 %)"},
-		"beyond in the other":     {1000, 1030, map[string]string{"b": Worse}, "of 2 numbers 1 are worse and 0 better than in the accepted run 2: b MeanLatency by 3.0 % (noise floor 1.5 %)"},
-		"both, the worst first":   {1050, 1100, map[string]string{"b": Worse, "a": Worse}, "of 2 numbers 2 are worse and 0 better than in the accepted run 2: b MeanLatency by 10.0 % (noise floor 1.5 %), a MeanLatency by 5.0 % (noise floor 2.9 %)"},
-		"better is no regression": {900, 950, map[string]string{"a": Better, "b": Better}, "of 2 numbers 0 are worse and 2 better than in the accepted run 2: a MeanLatency by 10.0 % (noise floor 2.9 %), b MeanLatency by 5.0 % (noise floor 1.5 %)"},
-		"one of each":             {900, 1050, map[string]string{"b": Worse, "a": Better}, "of 2 numbers 1 are worse and 1 better than in the accepted run 2: b MeanLatency by 5.0 % (noise floor 1.5 %)"},
+		"beyond the noise":        {1030, 1000, map[string]bench.Outcome{"a": bench.OutcomeWorse}, "of 2 numbers 1 are worse and 0 better than in the accepted run 2: a MeanLatency by 3.0 % (noise floor 2.9 %)"},
+		"beyond in the other":     {1000, 1030, map[string]bench.Outcome{"b": bench.OutcomeWorse}, "of 2 numbers 1 are worse and 0 better than in the accepted run 2: b MeanLatency by 3.0 % (noise floor 1.5 %)"},
+		"both, the worst first":   {1050, 1100, map[string]bench.Outcome{"b": bench.OutcomeWorse, "a": bench.OutcomeWorse}, "of 2 numbers 2 are worse and 0 better than in the accepted run 2: b MeanLatency by 10.0 % (noise floor 1.5 %), a MeanLatency by 5.0 % (noise floor 2.9 %)"},
+		"better is no regression": {900, 950, map[string]bench.Outcome{"a": bench.OutcomeBetter, "b": bench.OutcomeBetter}, "of 2 numbers 0 are worse and 2 better than in the accepted run 2: a MeanLatency by 10.0 % (noise floor 2.9 %), b MeanLatency by 5.0 % (noise floor 1.5 %)"},
+		"one of each":             {900, 1050, map[string]bench.Outcome{"b": bench.OutcomeWorse, "a": bench.OutcomeBetter}, "of 2 numbers 1 are worse and 1 better than in the accepted run 2: b MeanLatency by 5.0 % (noise floor 1.5 %)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			run := daily("now", 3, map[string]float64{"a": tc.a, "b": tc.b})
 			r := Run(Request{Run: &run, Accepted: &accepted, History: []runfile.SuiteRun{history[2], history[0], history[1]}, SuiteSignificance: regression()})
-			got := map[string]string{}
+			got := map[string]bench.Outcome{}
 			worse := false
 			for _, l := range r.Changes() {
 				got[l.Cell] = l.Outcome
-				worse = worse || l.Outcome == Worse
+				worse = worse || l.Outcome == bench.OutcomeWorse
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" && len(tc.want)+len(got) > 0 {
 				t.Error(diff)
@@ -108,7 +108,7 @@ func TestWithoutHistoryTheSpreadIsTheFloor(t *testing.T) {
 	if r.NoiseFloor != nil || !r.Regressed || r.Message != want {
 		t.Errorf("%+v\nwant %s", r, want)
 	}
-	if diff := cmp.Diff([]judge.Finding{{Code: NoiseFloorUnknown, Severity: "Info", Message: "the noise floor needs at least two earlier runs, and there are 1: it is the spread within these runs instead"}}, r.Findings); diff != "" {
+	if diff := cmp.Diff([]bench.Finding{{Code: NoiseFloorUnknown, Severity: "Info", Message: "the noise floor needs at least two earlier runs, and there are 1: it is the spread within these runs instead"}}, r.Findings); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -118,7 +118,7 @@ func TestACellThatIsNewHasNoBaseline(t *testing.T) {
 	old := daily("old", 0, map[string]float64{"a": 1000})
 	run := daily("new", 1, map[string]float64{"a": 1000, "b": 1000})
 	r := Run(Request{Run: &run, Accepted: &old, History: []runfile.SuiteRun{old, daily("older", -1, map[string]float64{"a": 1000})}, SuiteSignificance: regression()})
-	if diff := cmp.Diff([]judge.Finding{{Code: NoBaseline, Severity: "Warning", Message: "the accepted run old has no cell b: not compared"}}, r.Findings); diff != "" {
+	if diff := cmp.Diff([]bench.Finding{{Code: NoBaseline, Severity: "Warning", Message: "the accepted run old has no cell b: not compared"}}, r.Findings); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -81,7 +81,7 @@ func (f *finder) comparisons(
 	for _, axis := range slices.Sorted(maps.Keys(c.Baseline)) {
 		axes = append(axes, axis+"="+c.Baseline[axis])
 	}
-	f.about(alone, NoBaseline, judge.Warning, "no cell has %s and is otherwise like %s: not compared",
+	f.about(alone, NoBaseline, bench.SeverityWarning, "no cell has %s and is otherwise like %s: not compared",
 		strings.Join(axes, ", "))
 	lines, _ := f.compare(pairs, all, c.SuiteSignificance, nil)
 	return lines
@@ -148,13 +148,13 @@ func (f *finder) sides(q Request, t *Table) {
 
 // doubts says why the numbers of a side should not be believed.
 func (s Side) doubts() []string {
-	if s.Judgement.Validity == judge.Valid || s.Judgement.Validity == "" {
+	if s.Judgement.Validity == bench.ValidityValid || s.Judgement.Validity == "" {
 		return nil
 	}
 	var codes []string
 	for _, f := range s.Judgement.Findings {
-		if f.Severity != judge.Info {
-			codes = append(codes, string(f.Code))
+		if f.Severity != bench.SeverityInfo {
+			codes = append(codes, f.Code)
 		}
 	}
 	return []string{fmt.Sprintf("the numbers of %s are %s (%s): its report says why", s.Name, s.Judgement.Validity,

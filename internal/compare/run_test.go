@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
@@ -44,7 +45,7 @@ func result(cell string, repetition, position int, latency float64) runfile.Suit
 	}
 }
 
-func codes(list []judge.Finding) (codes []judge.Code) {
+func codes(list []bench.Finding) (codes []judge.Code) {
 	for _, f := range list {
 		codes = append(codes, f.Code)
 	}
@@ -121,7 +122,7 @@ func TestPairsAreByRepetitionAndOnlyWhatSucceededCounts(t *testing.T) {
 	if diff := cmp.Diff([]float64{300, 400, 500, 600, 100}, table.Cells[0].Values); diff != "" {
 		t.Errorf("values are in the order of time: %s", diff)
 	}
-	wantFindings := []judge.Finding{
+	wantFindings := []bench.Finding{
 		{Code: InvalidLeftOut, Severity: "Warning", Message: "1 of the results are invalid and left out: dnfs-local-r4"},
 		{Code: SuspectIncluded, Severity: "Warning", Message: "1 of the results are suspect, and count: dnfs-local-r5"},
 		{Code: SimulatedResults, Severity: "Info", Message: "stand-ins took part: the numbers say nothing of real storage or of Oracle"},
@@ -146,9 +147,9 @@ func TestPositiveIsBetterWhateverTheMetric(t *testing.T) {
 	a.Name, b.Name = "a", "b"
 	for _, tc := range []struct {
 		base, candidate     Side
-		latency, throughput string
+		latency, throughput bench.Outcome
 		impact, shift       float64 // of latency
-	}{{a, b, Better, Worse, 0.4914, 0.4914}, {b, a, Worse, Better, -0.967, -0.966}} {
+	}{{a, b, bench.OutcomeBetter, bench.OutcomeWorse, 0.4914, 0.4914}, {b, a, bench.OutcomeWorse, bench.OutcomeBetter, -0.967, -0.966}} {
 		lines := Run(Request{Sides: []Side{tc.base, tc.candidate}, SuiteSignificance: significance()}).Comparisons
 		if len(lines) != 2 || lines[0].Metric != "MeanLatency" || lines[0].Outcome != tc.latency || lines[1].Outcome != tc.throughput {
 			t.Fatalf("%s to %s: %+v", tc.base.Name, tc.candidate.Name, lines)
@@ -184,21 +185,21 @@ func TestTheOutcomeNeedsSignificanceAndEffect(t *testing.T) {
 	same := []float64{5, 5, 5, 5, 5, 5, 5, 5}
 	for name, tc := range map[string]struct {
 		base, candidate []float64
-		want            string
+		want            bench.Outcome
 	}{
-		"much slower":               {base, plus(50), Worse},
-		"much faster":               {base, plus(-50), Better},
-		"less than matters":         {base, plus(10), Negligible},
-		"just what matters":         {base, plus(21), Worse},
-		"the same":                  {base, base, NoDifference},
-		"constant and equal":        {same, same, NoDifference},
-		"constant and unlike":       {same, []float64{6, 6, 6, 6, 6, 6, 6, 6}, Worse},
-		"three of each":             {base[:3], plus(50)[:3], Unknown},
-		"one of each":               {base[:1], plus(50)[:1], Unknown},
-		"a baseline of nothing":     {make([]float64, 8), base, Unknown},
-		"a candidate of nothing":    {base, make([]float64, 8), Better},
-		"nothing on either side":    {make([]float64, 8), make([]float64, 8), Unknown},
-		"the last three are absent": {base, plus(50)[:5], Worse},
+		"much slower":               {base, plus(50), bench.OutcomeWorse},
+		"much faster":               {base, plus(-50), bench.OutcomeBetter},
+		"less than matters":         {base, plus(10), bench.OutcomeNegligible},
+		"just what matters":         {base, plus(21), bench.OutcomeWorse},
+		"the same":                  {base, base, bench.OutcomeNoDifference},
+		"constant and equal":        {same, same, bench.OutcomeNoDifference},
+		"constant and unlike":       {same, []float64{6, 6, 6, 6, 6, 6, 6, 6}, bench.OutcomeWorse},
+		"three of each":             {base[:3], plus(50)[:3], bench.OutcomeUnknown},
+		"one of each":               {base[:1], plus(50)[:1], bench.OutcomeUnknown},
+		"a baseline of nothing":     {make([]float64, 8), base, bench.OutcomeUnknown},
+		"a candidate of nothing":    {base, make([]float64, 8), bench.OutcomeBetter},
+		"nothing on either side":    {make([]float64, 8), make([]float64, 8), bench.OutcomeUnknown},
+		"the last three are absent": {base, plus(50)[:5], bench.OutcomeWorse},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -220,12 +221,12 @@ func TestHolmIsOverTheWholeTable(t *testing.T) {
 		t.Errorf("p %v, adjusted %v and %v", p, *lines[0].AdjustedP, *lines[1].AdjustedP)
 	}
 	table := Run(Request{Run: &run})
-	want := judge.Finding{Code: TooFewRepetitions, Severity: "Warning", Message: "2 of 2 comparisons have no answer: 4 repetitions cannot show a difference at alpha 0.05: the smallest two-sided p of the Mann-Whitney test is 2/C(8,4) = 0.029, and Holm's correction for 2 comparisons makes it 0.057; give at least 5 (p 0.0079, corrected 0.016), raise alpha, compare fewer metrics, or set correction None"}
-	if diff := cmp.Diff([]judge.Finding{want}, table.Findings); diff != "" || lines[0].Outcome != Unknown {
+	want := bench.Finding{Code: TooFewRepetitions, Severity: "Warning", Message: "2 of 2 comparisons have no answer: 4 repetitions cannot show a difference at alpha 0.05: the smallest two-sided p of the Mann-Whitney test is 2/C(8,4) = 0.029, and Holm's correction for 2 comparisons makes it 0.057; give at least 5 (p 0.0079, corrected 0.016), raise alpha, compare fewer metrics, or set correction None"}
+	if diff := cmp.Diff([]bench.Finding{want}, table.Findings); diff != "" || lines[0].Outcome != bench.OutcomeUnknown {
 		t.Error(lines[0].Outcome, diff)
 	}
 	run.Settings.Compare.Correction = "None"
-	if got := Run(Request{Run: &run}).Comparisons; got[0].Outcome != Worse || *got[0].AdjustedP != *got[0].P || got[1].Outcome != NoDifference {
+	if got := Run(Request{Run: &run}).Comparisons; got[0].Outcome != bench.OutcomeWorse || *got[0].AdjustedP != *got[0].P || got[1].Outcome != bench.OutcomeNoDifference {
 		t.Errorf("not corrected: %+v", got)
 	}
 }
@@ -269,7 +270,7 @@ func TestSamplesThatDifferInShapeOnlyAreNegligible(t *testing.T) {
 	t.Parallel()
 	s := significance()
 	s.MinimumEffect = 0
-	for shift, want := range map[float64]string{0: Negligible, 0.01: Better, -0.01: Worse} {
+	for shift, want := range map[float64]bench.Outcome{0: bench.OutcomeNegligible, 0.01: bench.OutcomeBetter, -0.01: bench.OutcomeWorse} {
 		l := &Line{Shift: new(shift), AdjustedP: new(0.001)}
 		if got := l.outcome(0.0001, s); got != want {
 			t.Errorf("a shift of %v is %s, want %s", shift, got, want)

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
@@ -124,7 +125,7 @@ func counted(run runfile.SuiteRun) []runfile.SuiteResult {
 	}
 	last := map[id]runfile.SuiteResult{}
 	for _, r := range run.Results {
-		if r.Phase != phaseSucceeded || r.Validity == string(judge.Invalid) {
+		if r.Phase != phaseSucceeded || r.Validity == string(bench.ValidityInvalid) {
 			continue
 		}
 		at := id{r.Cell, r.Repetition}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -76,7 +77,7 @@ func TestUnchangedServersAreNotCalledDifferent(t *testing.T) {
 		alarm := false
 		for _, l := range Run(Request{Run: new(s.run("run", time.Time{}))}).Comparisons {
 			lines++
-			alarm = alarm || l.Outcome == Better || l.Outcome == Worse
+			alarm = alarm || l.Outcome == bench.OutcomeBetter || l.Outcome == bench.OutcomeWorse
 		}
 		if alarm {
 			alarms++
@@ -96,9 +97,9 @@ func TestATenthSlowerIsFound(t *testing.T) {
 		for _, l := range Run(Request{Run: new(s.run("run", time.Time{}))}).Comparisons {
 			slow := l.Cell == "b8" || l.Cell == "b16"
 			switch {
-			case slow && l.Outcome == Worse:
+			case slow && l.Outcome == bench.OutcomeWorse:
 				found++
-			case l.Outcome == Better, l.Outcome == Worse:
+			case l.Outcome == bench.OutcomeBetter, l.Outcome == bench.OutcomeWorse:
 				others++
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -42,7 +43,7 @@ func TestSingleRunsSayWhetherTheirIntervalsExcludeZero(t *testing.T) {
 			}
 			continue
 		}
-		if l.WithinLow == nil || math.Abs(*l.WithinLow-c.low) > 1e-9 || math.Abs(*l.WithinHigh-c.high) > 1e-9 || l.Outcome != Unknown {
+		if l.WithinLow == nil || math.Abs(*l.WithinLow-c.low) > 1e-9 || math.Abs(*l.WithinHigh-c.high) > 1e-9 || l.Outcome != bench.OutcomeUnknown {
 			t.Errorf("%s: %+v", name, l)
 		}
 		if !strings.Contains(text, c.text) {

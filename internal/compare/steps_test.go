@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -64,7 +65,7 @@ func TestAStepThatOneRepetitionLacksIsNamed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			table := Run(Request{Sides: []Side{same, {Name: "other", Points: points}}, SuiteSignificance: latencyOnly()})
-			want := []judge.Finding{
+			want := []bench.Finding{
 				{Code: MixedSteps, Severity: "Warning", Message: "not every repetition has the same steps in other: each step counts the repetitions that have it"},
 				{Code: UnequalRepetitions, Severity: "Warning", Message: "some repetitions succeeded on one side only, and are not compared: of other"},
 				{Code: TooFewRepetitions, Severity: "Warning", Message: "1 of 2 comparisons have no answer: 3 repetitions cannot show a difference at alpha 0.05: the smallest two-sided p of the Mann-Whitney test is 2/C(6,3) = 0.1; give at least 4 (p 0.029), or raise alpha"},
@@ -127,7 +128,7 @@ func TestAMetricThatNobodyMeasuredIsNamed(t *testing.T) {
 		a.Points = append(a.Points, ramp(100, nil, ""))
 	}
 	table := Run(Request{Sides: []Side{a, a}, SuiteSignificance: s})
-	if diff := cmp.Diff([]judge.Finding{{Code: MetricNotMeasured, Severity: "Info", Message: "no result has a StorageLatency: nothing is compared by it"}}, table.Findings); diff != "" {
+	if diff := cmp.Diff([]bench.Finding{{Code: MetricNotMeasured, Severity: "Info", Message: "no result has a StorageLatency: nothing is compared by it"}}, table.Findings); diff != "" {
 		t.Error(diff)
 	}
 	if len(table.Comparisons) != 1 || len(table.Cells) != 2 {

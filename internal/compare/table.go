@@ -11,17 +11,9 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
-)
-
-// The answers of a line; the API's names.
-const (
-	Better       = "Better"       // significant, and large enough
-	Worse        = "Worse"        // significant, and large enough
-	NoDifference = "NoDifference" // not significant
-	Negligible   = "Negligible"   // significant, but smaller than what matters, or within the noise floor
-	Unknown      = "Unknown"      // too few numbers
 )
 
 // Request is what is compared: two results (Sides), a run of a suite with an accepted one (Run and
@@ -55,7 +47,7 @@ func NewSide(name string, r runfile.Result) Side {
 type Table struct {
 	Cells       []Cell          `json:"cells,omitempty"`    // by the order of the cells, then steps, then metrics
 	Comparisons []Line          `json:"comparisons"`        // by the order of the cells, then steps, then metrics
-	Findings    []judge.Finding `json:"findings,omitempty"` // about the numbers
+	Findings    []bench.Finding `json:"findings,omitempty"` // about the numbers
 	Warnings    []string        `json:"warnings,omitempty"` // about the conditions of two results
 
 	Message string `json:"message,omitempty"` // the answer in one sentence; empty if nothing is compared
@@ -128,9 +120,9 @@ type Line struct {
 	// times out of five after the correction, as a share; nil when not known.
 	Detectable *float64 `json:"detectablePercent,omitempty"`
 	// NoiseFloor is how far the medians lie apart by chance, as a share; nil when not known.
-	NoiseFloor *float64 `json:"noiseFloorPercent,omitempty"`
-	Outcome    string   `json:"outcome"`
-	Saturated  bool     `json:"saturated,omitempty"`
+	NoiseFloor *float64      `json:"noiseFloorPercent,omitempty"`
+	Outcome    bench.Outcome `json:"outcome"`
+	Saturated  bool          `json:"saturated,omitempty"`
 }
 
 // MarshalJSON writes percent.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"github.com/nfsbench/nfsbench/api/bench"
 )
 
 // answer is that of a table in one sentence.
@@ -16,11 +18,11 @@ func answer(lines []Line) string {
 	var largest *Line
 	for i, l := range lines {
 		switch l.Outcome {
-		case Better:
+		case bench.OutcomeBetter:
 			better++
-		case Worse:
+		case bench.OutcomeWorse:
 			worse++
-		case Unknown:
+		case bench.OutcomeUnknown:
 			unknown++
 			continue
 		default:
@@ -53,7 +55,7 @@ func effect(l Line) float64 {
 
 func lineWords(l Line) string {
 	words := fmt.Sprintf("%s is %.1f %% %s than %s in %s", Label(l.Cell, l.Step), effect(l)*100,
-		strings.ToLower(l.Outcome), l.Baseline, l.Metric)
+		strings.ToLower(string(l.Outcome)), l.Baseline, l.Metric)
 	if p := cmp.Or(l.AdjustedP, l.P); p != nil {
 		words += fmt.Sprintf(" (p = %.2g)", *p)
 	}

@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -33,7 +34,7 @@ import (
 var noon = time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)
 
 // ended is a benchmark of two clients that has ended and is cleaned up, and its result.
-func ended(name string, verdict v1alpha1.Verdict) (*v1alpha1.NFSBenchmark, *corev1.ConfigMap) {
+func ended(name string, verdict bench.Verdict) (*v1alpha1.NFSBenchmark, *corev1.ConfigMap) {
 	at := metav1.NewTime(noon.Add(-time.Minute))
 	b := &v1alpha1.NFSBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: name, UID: types.UID("uid-" + name)}}
 	b.Spec.Clients = 2
@@ -136,10 +137,10 @@ func bucket(t *testing.T) (*objects, Config) {
 
 func TestTheBucketHasTheResultOfEachRunOnce(t *testing.T) {
 	t.Parallel()
-	b, result := ended("demo", v1alpha1.VerdictPass)
+	b, result := ended("demo", bench.VerdictPass)
 	running, _ := ended("running", "")
 	running.Status.CompletionTime = nil
-	dirty, _ := ended("dirty", v1alpha1.VerdictPass)
+	dirty, _ := ended("dirty", bench.VerdictPass)
 	dirty.Status.Conditions = nil
 	s, record := suite()
 	c := cluster(t, b, result, running, dirty, s, record)
@@ -196,7 +197,7 @@ func TestTheBucketHasTheResultOfEachRunOnce(t *testing.T) {
 
 func TestACopyOfADeliveredBenchmarkIsDelivered(t *testing.T) {
 	t.Parallel()
-	b, result := ended("demo", v1alpha1.VerdictPass)
+	b, result := ended("demo", bench.VerdictPass)
 	b.Annotations = map[string]string{v1alpha1.AnnotationDelivered: "uid-of-another"}
 	c := cluster(t, b, result)
 	backend, config := bucket(t)
@@ -223,8 +224,8 @@ func (s *stubborn) send(_ context.Context, r Run) error {
 
 func TestARunThatIsNeverTakenHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
-	a, _ := ended("a", v1alpha1.VerdictPass)
-	b, _ := ended("b", v1alpha1.VerdictPass)
+	a, _ := ended("a", bench.VerdictPass)
+	b, _ := ended("b", bench.VerdictPass)
 	d := &stubborn{refuses: "a"}
 	bringer, said := courier(cluster(t, a, b), d.send)
 	if err := bringer.Pass(t.Context()); err == nil || !strings.Contains(err.Error(), "NFSBenchmark bench/a") {
@@ -245,7 +246,7 @@ func TestARunThatIsNeverTakenHoldsUpNoOther(t *testing.T) {
 
 func TestAServerThatIsGoneIsAnErrorWithoutSecrets(t *testing.T) {
 	t.Parallel()
-	b, result := ended("demo", v1alpha1.VerdictFail)
+	b, result := ended("demo", bench.VerdictFail)
 	c := cluster(t, b, result)
 	_, config := bucket(t)
 	config.S3.Endpoint = "http://127.0.0.1:1"

@@ -8,13 +8,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 func checkStandIn(c *facts, found *findings) {
 	database := slices.ContainsFunc(c.oracleFacts(), func(o runfile.Oracle) bool { return o.StandIn })
 	if database {
-		found.add(SimulatedDatabase, Info,
+		found.add(SimulatedDatabase, bench.SeverityInfo,
 			"The database was a stand-in for Oracle. The numbers show that nfsbench works, and nothing about Oracle. Use "+
 				"an image of Oracle.")
 	}
@@ -23,7 +24,7 @@ func checkStandIn(c *facts, found *findings) {
 		storage = storage || strings.Contains(s.Name, runfile.StandIn)
 	}
 	if storage {
-		found.add(SimulatedStorage, Info,
+		found.add(SimulatedStorage, bench.SeverityInfo,
 			"A stand-in for real storage took part. The numbers show that nfsbench works, and nothing about an array. Set "+
 				"spec.storage to an export or a claim of yours.")
 	}
@@ -36,12 +37,13 @@ func checkMissing(c *facts, found *findings) {
 		if m.Fix != "" {
 			fix = " " + strings.TrimSuffix(m.Fix, ".") + "."
 		}
-		found.addOnce(ArrayMetricsPartial, Info, "The array did not report %s: %s.%s", m.What,
+		found.addOnce(ArrayMetricsPartial, bench.SeverityInfo, "The array did not report %s: %s.%s", m.What,
 			strings.TrimSuffix(m.Why, "."), fix)
 	}
 	for _, s := range c.result.Plan.Collect.Sources {
 		if silent, why := c.silence(s); silent > 0 {
-			found.add(ArrayMetricsPartial, Warning, "Source %s has no usable counters in %d of %d repetitions: %s.", s.Name,
+			found.add(ArrayMetricsPartial, bench.SeverityWarning,
+				"Source %s has no usable counters in %d of %d repetitions: %s.", s.Name,
 				silent, len(c.shown()), why)
 		}
 	}
@@ -103,8 +105,9 @@ func checkStorageCPU(c *facts, found *findings) {
 	}
 	for _, n := range c.overall.StorageNodes {
 		if bindsLoad(c.overall.StorageNodes, n) {
-			found.add(StorageCPUBound, Warning, "The CPU of storage node %s was %s busy: it is the limit. Spread the load "+
-				"over more nodes, or use a larger one.", n.Name, permilleText(n.CPUPermille))
+			found.add(StorageCPUBound, bench.SeverityWarning,
+				"The CPU of storage node %s was %s busy: it is the limit. Spread the load "+
+					"over more nodes, or use a larger one.", n.Name, permilleText(n.CPUPermille))
 		}
 	}
 }
@@ -144,7 +147,8 @@ func checkArray(c *facts, found *findings) {
 			meaning = "a cache on the way answered the rest, or storage.array names another volume than the load uses. " +
 				"Use direct I/O and files larger than the caches, and check the name of the volume"
 		}
-		found.add(ArrayDisagrees, Warning, "Storage %s counted %s of %s and the clients %s (repetition %s): %s.",
+		found.add(ArrayDisagrees, bench.SeverityWarning,
+			"Storage %s counted %s of %s and the clients %s (repetition %s): %s.",
 			d.source, megabytes(int64(d.array)), d.direction, megabytes(int64(d.clients)), listed(d.repetitions), meaning)
 	}
 }
@@ -410,7 +414,7 @@ func cacheSuspected(c *facts) bool {
 	var found findings
 	checkClientCache(c, &found)
 	checkServerCache(c, &found)
-	return slices.ContainsFunc(found, func(f Finding) bool { return f.Severity == Warning })
+	return slices.ContainsFunc(found, func(f bench.Finding) bool { return f.Severity == bench.SeverityWarning })
 }
 
 // checkQoS compares the measured load with the ceiling of the volume: the clients' measurement, or
@@ -438,7 +442,7 @@ func checkQoS(c *facts, found *findings) {
 		at = append(at, fmt.Sprintf("%s of %s", megabytes(int64(bytes)), megabytes(*q.MaxBytesPerSecond)))
 	}
 	if len(at) > 0 {
-		found.add(QoSThrottled, Warning,
+		found.add(QoSThrottled, bench.SeverityWarning,
 			"The QoS policy %s of %s was reached: %s. The run measured the policy and not the array. Raise the limit (qos "+
 				"policy-group modify -policy-group %s -max-throughput ...), unless you want to measure it.",
 			v.QoS.Policy, volumeName(v), strings.Join(at, ", "), v.QoS.Policy)
@@ -523,7 +527,7 @@ func follow(c *facts, found *findings, p *place, node, source string, repetition
 	if t, seen := c.arrived(*p, was, source); seen {
 		when = " at " + t.UTC().Format(time.RFC3339)
 	}
-	found.addOnce(VolumeMoved, Warning,
+	found.addOnce(VolumeMoved, bench.SeverityWarning,
 		"%s moved from node %s to %s%s (seen in repetition %d): the numbers mix two places, and the move itself is a "+
 			"load. Run again when nothing moves.",
 		capital(p.what), was, node, when, repetition)

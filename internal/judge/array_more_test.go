@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -26,41 +27,41 @@ func counterCases(t *testing.T) map[string]findingCase {
 		}
 	}
 	return map[string]findingCase{
-		"ArrayMore":      {nil, reads(150), ArrayDisagrees, Warning, Suspect, `Storage array counted 3342\.\d MB/s of reads and the clients 2228\.\d MB/s \(repetition 1, 2, 3\): somebody else uses it`},
-		"ArrayLess":      {nil, reads(50), ArrayDisagrees, Warning, Suspect, `counted 1114\.\d MB/s of reads and the clients 2228\.\d MB/s .*a cache on the way .*storage\.array names another volume`},
-		"ArrayAlike":     {nil, reads(109), ArrayDisagrees, "", Valid, ""},
-		"ArrayAlikeLess": {nil, reads(91), ArrayDisagrees, "", Valid, ""},
+		"ArrayMore":      {nil, reads(150), ArrayDisagrees, bench.SeverityWarning, bench.ValiditySuspect, `Storage array counted 3342\.\d MB/s of reads and the clients 2228\.\d MB/s \(repetition 1, 2, 3\): somebody else uses it`},
+		"ArrayLess":      {nil, reads(50), ArrayDisagrees, bench.SeverityWarning, bench.ValiditySuspect, `counted 1114\.\d MB/s of reads and the clients 2228\.\d MB/s .*a cache on the way .*storage\.array names another volume`},
+		"ArrayAlike":     {nil, reads(109), ArrayDisagrees, "", bench.ValidityValid, ""},
+		"ArrayAlikeLess": {nil, reads(91), ArrayDisagrees, "", bench.ValidityValid, ""},
 		"ArrayForeignWrites": {
-			nil, measured(func(w *runfile.StorageWindow) { w.WriteBytes = new(int64(6e9)) }), ArrayDisagrees, Warning, Suspect,
+			nil, measured(func(w *runfile.StorageWindow) { w.WriteBytes = new(int64(6e9)) }), ArrayDisagrees, bench.SeverityWarning, bench.ValiditySuspect,
 			`counted 100\.0 MB/s of writes and the clients 0\.0 MB/s`,
 		},
-		"ArrayOnce":         {nil, one(2, func(w *runfile.StorageWindow) { w.ReadBytes = new(goodBytes * 2) }), ArrayDisagrees, Warning, Suspect, `\(repetition 2\)`},
-		"ArrayWorst":        {nil, both(reads(150), one(3, func(w *runfile.StorageWindow) { w.ReadBytes = new(goodBytes * 2) })), ArrayDisagrees, Warning, Suspect, `counted 4456\.\d MB/s .*1, 2, 3`},
-		"ArrayHalfSeen":     {nil, part(30, 55), ArrayDisagrees, "", Valid, ""},
-		"ArrayHalfSeenLess": {nil, part(30, 30), ArrayDisagrees, Warning, Suspect, `a cache`},
-		"ArrayHardlySeen":   {nil, part(1, 1), ArrayDisagrees, "", Valid, ""},
-		"ArrayOneReading":   {nil, measured(func(w *runfile.StorageWindow) { *w = runfile.StorageWindow{Source: "array"} }), ArrayDisagrees, "", Valid, ""},
-		"ArrayReset":        {nil, one(1, func(w *runfile.StorageWindow) { w.Reset, w.ReadBytes = true, new(int64(0)) }), ArrayDisagrees, "", Valid, ""},
-		"ArrayUnknown":      {nil, measured(func(w *runfile.StorageWindow) { w.ReadBytes, w.WriteBytes = nil, nil }), ArrayDisagrees, "", Valid, ""},
-		"ArrayScraped":      {nil, scraped(60), ArrayDisagrees, "", Valid, ""},
+		"ArrayOnce":         {nil, one(2, func(w *runfile.StorageWindow) { w.ReadBytes = new(goodBytes * 2) }), ArrayDisagrees, bench.SeverityWarning, bench.ValiditySuspect, `\(repetition 2\)`},
+		"ArrayWorst":        {nil, both(reads(150), one(3, func(w *runfile.StorageWindow) { w.ReadBytes = new(goodBytes * 2) })), ArrayDisagrees, bench.SeverityWarning, bench.ValiditySuspect, `counted 4456\.\d MB/s .*1, 2, 3`},
+		"ArrayHalfSeen":     {nil, part(30, 55), ArrayDisagrees, "", bench.ValidityValid, ""},
+		"ArrayHalfSeenLess": {nil, part(30, 30), ArrayDisagrees, bench.SeverityWarning, bench.ValiditySuspect, `a cache`},
+		"ArrayHardlySeen":   {nil, part(1, 1), ArrayDisagrees, "", bench.ValidityValid, ""},
+		"ArrayOneReading":   {nil, measured(func(w *runfile.StorageWindow) { *w = runfile.StorageWindow{Source: "array"} }), ArrayDisagrees, "", bench.ValidityValid, ""},
+		"ArrayReset":        {nil, one(1, func(w *runfile.StorageWindow) { w.Reset, w.ReadBytes = true, new(int64(0)) }), ArrayDisagrees, "", bench.ValidityValid, ""},
+		"ArrayUnknown":      {nil, measured(func(w *runfile.StorageWindow) { w.ReadBytes, w.WriteBytes = nil, nil }), ArrayDisagrees, "", bench.ValidityValid, ""},
+		"ArrayScraped":      {nil, scraped(60), ArrayDisagrees, "", bench.ValidityValid, ""},
 		"ArrayPageCache": {pnfsRun, func(r *runfile.Result) {
 			reads(50)(r)
 			eachWindow(r, windowMeasure, func(w *runfile.ObservedWindow) { w.Mount.ServerReadBytes = goodBytes / 2 })
-		}, ArrayDisagrees, "", Suspect, ""},
+		}, ArrayDisagrees, "", bench.ValiditySuspect, ""},
 		"ArrayCacheOfItsOwn": {nil, func(r *runfile.Result) {
 			reads(50)(r)
 			r.Plan.Workload.Raw.FileSizeBytes = 1 << 30
 			h := histogram(t, 100, 120)
 			eachRep(r, func(rep *runfile.Repetition) { rep.Read.Histogram = h })
-		}, ArrayDisagrees, Warning, Suspect, `a cache`},
-		"StorageCPUBound":     {nil, measured(func(w *runfile.StorageWindow) { w.Nodes = cpus(900, 20) }), StorageCPUBound, Warning, Valid, `storage node a was 90\.0 % busy`},
-		"StorageCPUOfOthers":  {nil, measured(func(w *runfile.StorageWindow) { w.Nodes = cpus(320, 950) }), StorageCPUBound, "", Valid, ""},
-		"StorageCPUOfAnEntry": {twoNodes("b"), measured(func(w *runfile.StorageWindow) { w.Nodes = cpus(320, 950) }), StorageCPUBound, Warning, Valid, `storage node b`},
+		}, ArrayDisagrees, bench.SeverityWarning, bench.ValiditySuspect, `a cache`},
+		"StorageCPUBound":     {nil, measured(func(w *runfile.StorageWindow) { w.Nodes = cpus(900, 20) }), StorageCPUBound, bench.SeverityWarning, bench.ValidityValid, `storage node a was 90\.0 % busy`},
+		"StorageCPUOfOthers":  {nil, measured(func(w *runfile.StorageWindow) { w.Nodes = cpus(320, 950) }), StorageCPUBound, "", bench.ValidityValid, ""},
+		"StorageCPUOfAnEntry": {twoNodes("b"), measured(func(w *runfile.StorageWindow) { w.Nodes = cpus(320, 950) }), StorageCPUBound, bench.SeverityWarning, bench.ValidityValid, `storage node b`},
 		"StorageCPUOfManyOwners": {nil, func(r *runfile.Result) {
 			r.Plan.Survey.Volume.Node = ""
 			measured(func(w *runfile.StorageWindow) { w.Nodes, w.VolumeNodes = cpus(320, 950), nil })(r)
-		}, StorageCPUBound, Warning, Valid, `storage node b`},
-		"StorageCPUNearlyFull": {nil, measured(func(w *runfile.StorageWindow) { w.Nodes = cpus(899, 20) }), StorageCPUBound, "", Valid, ""},
+		}, StorageCPUBound, bench.SeverityWarning, bench.ValidityValid, `storage node b`},
+		"StorageCPUNearlyFull": {nil, measured(func(w *runfile.StorageWindow) { w.Nodes = cpus(899, 20) }), StorageCPUBound, "", bench.ValidityValid, ""},
 	}
 }
 
@@ -114,26 +115,26 @@ func moveCases() map[string]findingCase {
 	}
 	lif := both(one(3, func(w *runfile.StorageWindow) { w.Paths[0].Node = "b" }))
 	return map[string]findingCase{
-		"VolumeMoved":        {nil, both(during, after), VolumeMoved, Warning, Suspect, `^Volume ora1 moved from node a to b \(seen in repetition 2\)`},
-		"VolumeMovedWhen":    {nil, both(during, after, readings), VolumeMoved, Warning, Suspect, `to b at 2026-09-01T12:03:50Z \(seen`},
-		"VolumeMovedBefore":  {nil, measured(func(w *runfile.StorageWindow) { w.VolumeNodes = []string{"b"} }), VolumeMoved, Warning, Suspect, `from node a to b \(seen in repetition 1\)`},
-		"VolumeMovedBetween": {nil, after, VolumeMoved, Warning, Suspect, `seen in repetition 3`},
+		"VolumeMoved":        {nil, both(during, after), VolumeMoved, bench.SeverityWarning, bench.ValiditySuspect, `^Volume ora1 moved from node a to b \(seen in repetition 2\)`},
+		"VolumeMovedWhen":    {nil, both(during, after, readings), VolumeMoved, bench.SeverityWarning, bench.ValiditySuspect, `to b at 2026-09-01T12:03:50Z \(seen`},
+		"VolumeMovedBefore":  {nil, measured(func(w *runfile.StorageWindow) { w.VolumeNodes = []string{"b"} }), VolumeMoved, bench.SeverityWarning, bench.ValiditySuspect, `from node a to b \(seen in repetition 1\)`},
+		"VolumeMovedBetween": {nil, after, VolumeMoved, bench.SeverityWarning, bench.ValiditySuspect, `seen in repetition 3`},
 		"VolumeOfAnotherArray": {nil, func(r *runfile.Result) {
 			measured(func(w *runfile.StorageWindow) { w.VolumeNodes = []string{"b"} })(r)
 			r.Plan.Survey.Source = "other"
-		}, VolumeMoved, "", Valid, ""},
-		"VolumeStays":       {nil, func(*runfile.Result) {}, VolumeMoved, "", Valid, ""},
-		"VolumeNodeUnknown": {nil, measured(func(w *runfile.StorageWindow) { w.VolumeNodes = nil }), VolumeMoved, "", Valid, ""},
-		"LIFMoved":          {nil, lif, VolumeMoved, Warning, Suspect, `^LIF lif1 \(10\.0\.1\.61\) moved from node a to b \(seen in repetition 3\)`},
+		}, VolumeMoved, "", bench.ValidityValid, ""},
+		"VolumeStays":       {nil, func(*runfile.Result) {}, VolumeMoved, "", bench.ValidityValid, ""},
+		"VolumeNodeUnknown": {nil, measured(func(w *runfile.StorageWindow) { w.VolumeNodes = nil }), VolumeMoved, "", bench.ValidityValid, ""},
+		"LIFMoved":          {nil, lif, VolumeMoved, bench.SeverityWarning, bench.ValiditySuspect, `^LIF lif1 \(10\.0\.1\.61\) moved from node a to b \(seen in repetition 3\)`},
 		"LIFMovedWhen": {nil, both(lif, func(r *runfile.Result) {
 			sampled(r, func(s *runfile.StorageSample, i int) {
 				if i == 3 {
 					s.Paths[0].Node = "b"
 				}
 			})
-		}), VolumeMoved, Warning, Suspect, `to b at 2026-09-01T12:05:30Z`},
-		"LIFMovedBefore": {nil, measured(func(w *runfile.StorageWindow) { w.Paths[0].Node = "b" }), VolumeMoved, Warning, Suspect, `^LIF lif1 .*seen in repetition 1`},
-		"LIFMovedUnused": {nil, one(3, func(w *runfile.StorageWindow) { w.Paths[1].Node = "a" }), VolumeMoved, "", Valid, ""},
+		}), VolumeMoved, bench.SeverityWarning, bench.ValiditySuspect, `to b at 2026-09-01T12:05:30Z`},
+		"LIFMovedBefore": {nil, measured(func(w *runfile.StorageWindow) { w.Paths[0].Node = "b" }), VolumeMoved, bench.SeverityWarning, bench.ValiditySuspect, `^LIF lif1 .*seen in repetition 1`},
+		"LIFMovedUnused": {nil, one(3, func(w *runfile.StorageWindow) { w.Paths[1].Node = "a" }), VolumeMoved, "", bench.ValidityValid, ""},
 	}
 }
 
@@ -153,27 +154,27 @@ func settingCases() map[string]findingCase {
 	}
 	const rate = goodBytes / 60
 	return map[string]findingCase{
-		"TransferSizeCapped":        {nil, capped(65536, 0), TransferSizeCapped, Warning, Valid, `READ moves 64Ki, so each block of 1Mi takes several: the array allows 64Ki\. .*-vserver svm1 -tcp-max-xfer-size 1048576,`},
-		"TransferSizeCappedWanted":  {nil, capped(65536, 262144), TransferSizeCapped, Warning, Valid, `where 256Ki were asked for: the array allows 64Ki\. .*-tcp-max-xfer-size 262144,`},
-		"TransferSizeNotTheArrays":  {nil, capped(1<<20, 0), TransferSizeReduced, Warning, Valid, `the array allows 1Mi: the limit is that of the mount`},
-		"TransferSizeCappedNotSaid": {nil, capped(1<<20, 0), TransferSizeCapped, "", Valid, ""},
-		"TransferSizeSaidOnce":      {nil, capped(65536, 0), TransferSizeReduced, "", Valid, ""},
-		"TransferSizeFull":          {nil, capped(65536, 65536), TransferSizeCapped, "", Valid, ""},
+		"TransferSizeCapped":        {nil, capped(65536, 0), TransferSizeCapped, bench.SeverityWarning, bench.ValidityValid, `READ moves 64Ki, so each block of 1Mi takes several: the array allows 64Ki\. .*-vserver svm1 -tcp-max-xfer-size 1048576,`},
+		"TransferSizeCappedWanted":  {nil, capped(65536, 262144), TransferSizeCapped, bench.SeverityWarning, bench.ValidityValid, `where 256Ki were asked for: the array allows 64Ki\. .*-tcp-max-xfer-size 262144,`},
+		"TransferSizeNotTheArrays":  {nil, capped(1<<20, 0), TransferSizeReduced, bench.SeverityWarning, bench.ValidityValid, `the array allows 1Mi: the limit is that of the mount`},
+		"TransferSizeCappedNotSaid": {nil, capped(1<<20, 0), TransferSizeCapped, "", bench.ValidityValid, ""},
+		"TransferSizeSaidOnce":      {nil, capped(65536, 0), TransferSizeReduced, "", bench.ValidityValid, ""},
+		"TransferSizeFull":          {nil, capped(65536, 65536), TransferSizeCapped, "", bench.ValidityValid, ""},
 		"TransferSizeUnknown": {nil, func(r *runfile.Result) {
 			r.Plan.Survey.NFS = nil
 			r.Clients[0].Load.Mount.ReadSizeBytes = 65536
-		}, TransferSizeReduced, Warning, Valid, `tcp-max-xfer-size\), then mount again`},
-		"QoSThrottledIOPS":  {nil, qos(runfile.QoS{MaxIOPS: new(int64(2230))}), QoSThrottled, Warning, Valid, `policy gold of volume ora1 was reached: 2125 of 2230 IOPS\..*-policy-group gold`},
-		"QoSThrottledBytes": {nil, qos(runfile.QoS{MaxBytesPerSecond: new(rate)}), QoSThrottled, Warning, Valid, `2228\.2 MB/s of 2228\.2 MB/s`},
-		"QoSThrottledArray": {nil, qos(runfile.QoS{MaxIOPS: new(int64(8500))}, measured(func(w *runfile.StorageWindow) { w.ReadOps = new(int64(goodOps * 4)) })), QoSThrottled, Warning, Valid, `8500 of 8500 IOPS`},
-		"QoSNotReached":     {nil, qos(runfile.QoS{MaxIOPS: new(int64(2240)), MaxBytesPerSecond: new(rate * 11 / 10)}), QoSThrottled, "", Valid, ""},
-		"QoSWithoutCeiling": {nil, qos(runfile.QoS{MaxIOPS: new(int64(0))}), QoSThrottled, "", Valid, ""},
-		"ArrayClockAhead":   {nil, offset(7000), ClockSkew, Warning, Valid, `clock of the array is 7 s ahead of that of the machine that surveyed it`},
-		"ArrayClockBehind":  {nil, offset(-5000), ClockSkew, Warning, Valid, `5 s behind that of the machine`},
-		"ArrayClockGood":    {nil, offset(-4999), ClockSkew, "", Valid, ""},
-		"StandInArray":      {nil, func(r *runfile.Result) { r.Plan.Survey.Array = "ONTAP stand-in 9.14.1" }, SimulatedStorage, Info, Valid, `nothing about an array`},
-		"StandInSource":     {nil, func(r *runfile.Result) { r.Plan.Collect.Sources[0].Name = "stand-in" }, SimulatedStorage, Info, Valid, ""},
-		"RealArray":         {nil, func(*runfile.Result) {}, SimulatedStorage, "", Valid, ""},
+		}, TransferSizeReduced, bench.SeverityWarning, bench.ValidityValid, `tcp-max-xfer-size\), then mount again`},
+		"QoSThrottledIOPS":  {nil, qos(runfile.QoS{MaxIOPS: new(int64(2230))}), QoSThrottled, bench.SeverityWarning, bench.ValidityValid, `policy gold of volume ora1 was reached: 2125 of 2230 IOPS\..*-policy-group gold`},
+		"QoSThrottledBytes": {nil, qos(runfile.QoS{MaxBytesPerSecond: new(rate)}), QoSThrottled, bench.SeverityWarning, bench.ValidityValid, `2228\.2 MB/s of 2228\.2 MB/s`},
+		"QoSThrottledArray": {nil, qos(runfile.QoS{MaxIOPS: new(int64(8500))}, measured(func(w *runfile.StorageWindow) { w.ReadOps = new(int64(goodOps * 4)) })), QoSThrottled, bench.SeverityWarning, bench.ValidityValid, `8500 of 8500 IOPS`},
+		"QoSNotReached":     {nil, qos(runfile.QoS{MaxIOPS: new(int64(2240)), MaxBytesPerSecond: new(rate * 11 / 10)}), QoSThrottled, "", bench.ValidityValid, ""},
+		"QoSWithoutCeiling": {nil, qos(runfile.QoS{MaxIOPS: new(int64(0))}), QoSThrottled, "", bench.ValidityValid, ""},
+		"ArrayClockAhead":   {nil, offset(7000), ClockSkew, bench.SeverityWarning, bench.ValidityValid, `clock of the array is 7 s ahead of that of the machine that surveyed it`},
+		"ArrayClockBehind":  {nil, offset(-5000), ClockSkew, bench.SeverityWarning, bench.ValidityValid, `5 s behind that of the machine`},
+		"ArrayClockGood":    {nil, offset(-4999), ClockSkew, "", bench.ValidityValid, ""},
+		"StandInArray":      {nil, func(r *runfile.Result) { r.Plan.Survey.Array = "ONTAP stand-in 9.14.1" }, SimulatedStorage, bench.SeverityInfo, bench.ValidityValid, `nothing about an array`},
+		"StandInSource":     {nil, func(r *runfile.Result) { r.Plan.Collect.Sources[0].Name = "stand-in" }, SimulatedStorage, bench.SeverityInfo, bench.ValidityValid, ""},
+		"RealArray":         {nil, func(*runfile.Result) {}, SimulatedStorage, "", bench.ValidityValid, ""},
 	}
 }
 
@@ -190,19 +191,19 @@ func partialCases() map[string]findingCase {
 	silent := gone(func(w *runfile.ObservedWindow) { w.Storage = nil })
 	return map[string]findingCase{
 		"ArrayMissing": {
-			nil, missing(runfile.MissingFact{What: "CPU of the nodes", Why: "the account may not read it (403).", Fix: "Use an account of the cluster"}), ArrayMetricsPartial, Info, Valid,
+			nil, missing(runfile.MissingFact{What: "CPU of the nodes", Why: "the account may not read it (403).", Fix: "Use an account of the cluster"}), ArrayMetricsPartial, bench.SeverityInfo, bench.ValidityValid,
 			`^The array did not report CPU of the nodes: the account may not read it \(403\)\. Use an account of the cluster\.$`,
 		},
-		"ArrayMissingWithoutFix": {nil, missing(runfile.MissingFact{What: "QoS", Why: "unknown field"}), ArrayMetricsPartial, Info, Valid, `unknown field\.$`},
-		"ArraySilent":            {nil, silent, ArrayMetricsPartial, Warning, Valid, `Source array has no usable counters in 3 of 3 repetitions: there are no two readings`},
-		"ArraySameReading":       {nil, gone(func(w *runfile.ObservedWindow) { w.Storage = []runfile.StorageWindow{{Source: "array"}} }), ArrayMetricsPartial, Warning, Valid, `did not change between two readings.*durationSeconds of 60`},
-		"ArrayResetOnce":         {nil, one(2, func(w *runfile.StorageWindow) { w.Reset = true }), ArrayMetricsPartial, Warning, Valid, `in 1 of 3 repetitions: its counters went back`},
-		"ArrayUnreadable":        {nil, both(silent, problem), ArrayMetricsPartial, Warning, Valid, `in 3 of 3 repetitions: it could not be read 12 times \(401: refused\)\.$`},
-		"ArrayUnreadableOnce":    {nil, both(silent, problem), NotCollected, "", Valid, ""},
-		"ArrayReadAgain":         {nil, problem, NotCollected, Info, Valid, `array could not be read 12 times`},
-		"ArrayReadAgainIsWhole":  {nil, problem, ArrayMetricsPartial, "", Valid, ""},
-		"EmbeddedIsNoArray":      {nil, both(silent, func(r *runfile.Result) { r.Plan.Collect.Sources[0].Kind = runfile.SourceEmbedded }), ArrayMetricsPartial, "", Valid, ""},
-		"NothingCollected":       {nil, func(r *runfile.Result) { r.Clients[0].Observed = nil }, ArrayMetricsPartial, "", Valid, ""},
+		"ArrayMissingWithoutFix": {nil, missing(runfile.MissingFact{What: "QoS", Why: "unknown field"}), ArrayMetricsPartial, bench.SeverityInfo, bench.ValidityValid, `unknown field\.$`},
+		"ArraySilent":            {nil, silent, ArrayMetricsPartial, bench.SeverityWarning, bench.ValidityValid, `Source array has no usable counters in 3 of 3 repetitions: there are no two readings`},
+		"ArraySameReading":       {nil, gone(func(w *runfile.ObservedWindow) { w.Storage = []runfile.StorageWindow{{Source: "array"}} }), ArrayMetricsPartial, bench.SeverityWarning, bench.ValidityValid, `did not change between two readings.*durationSeconds of 60`},
+		"ArrayResetOnce":         {nil, one(2, func(w *runfile.StorageWindow) { w.Reset = true }), ArrayMetricsPartial, bench.SeverityWarning, bench.ValidityValid, `in 1 of 3 repetitions: its counters went back`},
+		"ArrayUnreadable":        {nil, both(silent, problem), ArrayMetricsPartial, bench.SeverityWarning, bench.ValidityValid, `in 3 of 3 repetitions: it could not be read 12 times \(401: refused\)\.$`},
+		"ArrayUnreadableOnce":    {nil, both(silent, problem), NotCollected, "", bench.ValidityValid, ""},
+		"ArrayReadAgain":         {nil, problem, NotCollected, bench.SeverityInfo, bench.ValidityValid, `array could not be read 12 times`},
+		"ArrayReadAgainIsWhole":  {nil, problem, ArrayMetricsPartial, "", bench.ValidityValid, ""},
+		"EmbeddedIsNoArray":      {nil, both(silent, func(r *runfile.Result) { r.Plan.Collect.Sources[0].Kind = runfile.SourceEmbedded }), ArrayMetricsPartial, "", bench.ValidityValid, ""},
+		"NothingCollected":       {nil, func(r *runfile.Result) { r.Clients[0].Observed = nil }, ArrayMetricsPartial, "", bench.ValidityValid, ""},
 	}
 }
 
@@ -241,7 +242,7 @@ func TestTheArrayIsNotBlamedForRedoOnAnotherExport(t *testing.T) {
 		"elsewhere, and fewer reads": {"/redo", 50, 100, 1},
 	} {
 		f := &facts{result: runfile.Result{Plan: runfile.Plan{Database: &runfile.Database{RedoDirectory: c.directory, DirectNFS: true}}}}
-		f.result.Plan.Engine.Client = runfile.ClientDirectNFS
+		f.result.Plan.Engine.Client = bench.ClientDirectNFS
 		s := Summary{DurationMilliseconds: 60_000, Total: Direction{Ops: 1}, Read: &Direction{bytesPerSec: 100e6}, Write: &Direction{bytesPerSec: 100e6}}
 		w := runfile.StorageWindow{Seconds: 60, ReadBytes: new(int64(c.read * 60e6)), WriteBytes: new(int64(c.writes * 60e6))}
 		if got := f.disagreements(s, w, nil); len(got) != c.found {
@@ -332,7 +333,7 @@ func TestTheArrayIsComparedWithTheSecondsThatItCounted(t *testing.T) {
 	}
 }
 
-func findingOf(j Judgement, code Code) *Finding {
+func findingOf(j Judgement, code Code) *bench.Finding {
 	for i, f := range j.Findings {
 		if f.Code == code {
 			return &j.Findings[i]

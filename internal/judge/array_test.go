@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -13,45 +14,45 @@ func localityCases() map[string]findingCase {
 	asked := func(r *runfile.Result) { r.Plan.Engine.PathSelection = "Remote" }
 	return map[string]findingCase{
 		"IndirectPath": {
-			remote, func(*runfile.Result) {}, IndirectPath, Warning, Valid,
+			remote, func(*runfile.Result) {}, IndirectPath, bench.SeverityWarning, bench.ValidityValid,
 			`^Path 10\.0\.2\.61 \(lif2\) is indirect: node a owns volume ora1, and node b is busy 35\.0 % \(1\.0 % while idle\)\. Use protocol\.paths\.select: Local\. Node a has 10\.0\.1\.61 \(lif1\)\.$`,
 		},
-		"IndirectPathAskedFor": {remote, asked, IndirectPath, Info, Valid, `indirect.*35\.0 %.*\. protocol\.paths\.select: Remote asks for that`},
+		"IndirectPathAskedFor": {remote, asked, IndirectPath, bench.SeverityInfo, bench.ValidityValid, `indirect.*35\.0 %.*\. protocol\.paths\.select: Remote asks for that`},
 		"IndirectPathOfUnknownCPU": {
-			remote, measured(func(w *runfile.StorageWindow) { w.Nodes = nil }), IndirectPath, Warning, Valid,
+			remote, measured(func(w *runfile.StorageWindow) { w.Nodes = nil }), IndirectPath, bench.SeverityWarning, bench.ValidityValid,
 			`, and the load enters at node b \(its CPU is not known\)`,
 		},
 		"IndirectPathOfAnIdleNode": {
-			remote, measured(func(w *runfile.StorageWindow) { w.Nodes = cpus(330, 59) }), IndirectPath, Warning, Valid,
+			remote, measured(func(w *runfile.StorageWindow) { w.Nodes = cpus(330, 59) }), IndirectPath, bench.SeverityWarning, bench.ValidityValid,
 			`the load enters at node b \(busy 5\.9 %, 1\.0 % while idle\)`,
 		},
-		"IndirectPathJustBusy": {remote, measured(func(w *runfile.StorageWindow) { w.Nodes = cpus(330, 60) }), IndirectPath, Warning, Valid, `node b is busy 6\.0 %`},
+		"IndirectPathJustBusy": {remote, measured(func(w *runfile.StorageWindow) { w.Nodes = cpus(330, 60) }), IndirectPath, bench.SeverityWarning, bench.ValidityValid, `node b is busy 6\.0 %`},
 		"IndirectPathWithoutBaseline": {remote, func(r *runfile.Result) {
 			eachWindow(r, windowBaseline, func(w *runfile.ObservedWindow) { w.Storage = nil })
-		}, IndirectPath, Warning, Valid, `, and node b is busy 35\.0 %\. `},
-		"IndirectPathBySurvey": {remote, measured(func(w *runfile.StorageWindow) { w.Paths, w.VolumeNodes = nil, nil }), IndirectPath, Warning, Valid, `10\.0\.2\.61 \(lif2\)`},
+		}, IndirectPath, bench.SeverityWarning, bench.ValidityValid, `, and node b is busy 35\.0 %\. `},
+		"IndirectPathBySurvey": {remote, measured(func(w *runfile.StorageWindow) { w.Paths, w.VolumeNodes = nil, nil }), IndirectPath, bench.SeverityWarning, bench.ValidityValid, `10\.0\.2\.61 \(lif2\)`},
 		"IndirectPathWithoutALocal": {
-			remote, func(r *runfile.Result) { r.Plan.Survey.LIFs = r.Plan.Survey.LIFs[1:] }, IndirectPath, Warning, Valid,
+			remote, func(r *runfile.Result) { r.Plan.Survey.LIFs = r.Plan.Survey.LIFs[1:] }, IndirectPath, bench.SeverityWarning, bench.ValidityValid,
 			`No LIF on node a is up: bring one up, or create one \(network interface create -vserver svm1 -home-node a`,
 		},
-		"IndirectPathWithoutASurvey": {remote, func(r *runfile.Result) { r.Plan.Survey = nil }, IndirectPath, Warning, Valid, `node a owns the volume, and .* Local\.$`},
-		"IndirectPathOfAMount":       {pnfsRun, func(r *runfile.Result) { r.Plan.Engine.NFSVersion = "NFSv4.1" }, IndirectPath, Warning, Valid, `Path 10\.0\.2\.61 \(lif2\)`},
-		"IndirectIsASuspect":         {remote, func(r *runfile.Result) { slower(r, 50) }, BelowWireSpeed, Warning, Valid, `path 10\.0\.2\.61 \(lif2\) is indirect: node a owns the volume`},
+		"IndirectPathWithoutASurvey": {remote, func(r *runfile.Result) { r.Plan.Survey = nil }, IndirectPath, bench.SeverityWarning, bench.ValidityValid, `node a owns the volume, and .* Local\.$`},
+		"IndirectPathOfAMount":       {pnfsRun, func(r *runfile.Result) { r.Plan.Engine.NFSVersion = "NFSv4.1" }, IndirectPath, bench.SeverityWarning, bench.ValidityValid, `Path 10\.0\.2\.61 \(lif2\)`},
+		"IndirectIsASuspect":         {remote, func(r *runfile.Result) { slower(r, 50) }, BelowWireSpeed, bench.SeverityWarning, bench.ValidityValid, `path 10\.0\.2\.61 \(lif2\) is indirect: node a owns the volume`},
 		"LIFNotHome": {local, func(r *runfile.Result) {
 			l := &r.Plan.Survey.LIFs[0]
 			l.AtHome, l.HomeNode = new(false), "b"
-		}, LIFNotHome, Warning, Valid, `LIF lif1 \(10\.0\.1\.61\) is on node a and belongs on b: .*network interface revert -vserver svm1 -lif lif1`},
-		"LIFNotOnItsPort":   {local, func(r *runfile.Result) { r.Plan.Survey.LIFs[0].AtHome = new(false) }, LIFNotHome, Warning, Valid, `on node a, but not on its home port`},
-		"LIFNotHomeOfPNFS":  {pnfsRun, func(r *runfile.Result) { r.Plan.Survey.LIFs[0].AtHome = new(false) }, LIFNotHome, Warning, Valid, `lif1`},
-		"LIFNotHomeUnused":  {local, func(r *runfile.Result) { r.Plan.Survey.LIFs[1].AtHome = new(false) }, LIFNotHome, "", Valid, ""},
-		"LIFHomeUnknown":    {local, func(r *runfile.Result) { r.Plan.Survey.LIFs[0].AtHome = nil }, LIFNotHome, "", Valid, ""},
-		"PNFSNotRedirected": {pnfsRun, measured(redirectNone), PNFSNotRedirected, Warning, Valid, `100\.0 % of the bytes still went through 10\.0\.2\.61 lif2, which is not on the node that owns volume ora1\. Check .*-vserver svm1 -v4\.1-pnfs enabled`},
+		}, LIFNotHome, bench.SeverityWarning, bench.ValidityValid, `LIF lif1 \(10\.0\.1\.61\) is on node a and belongs on b: .*network interface revert -vserver svm1 -lif lif1`},
+		"LIFNotOnItsPort":   {local, func(r *runfile.Result) { r.Plan.Survey.LIFs[0].AtHome = new(false) }, LIFNotHome, bench.SeverityWarning, bench.ValidityValid, `on node a, but not on its home port`},
+		"LIFNotHomeOfPNFS":  {pnfsRun, func(r *runfile.Result) { r.Plan.Survey.LIFs[0].AtHome = new(false) }, LIFNotHome, bench.SeverityWarning, bench.ValidityValid, `lif1`},
+		"LIFNotHomeUnused":  {local, func(r *runfile.Result) { r.Plan.Survey.LIFs[1].AtHome = new(false) }, LIFNotHome, "", bench.ValidityValid, ""},
+		"LIFHomeUnknown":    {local, func(r *runfile.Result) { r.Plan.Survey.LIFs[0].AtHome = nil }, LIFNotHome, "", bench.ValidityValid, ""},
+		"PNFSNotRedirected": {pnfsRun, measured(redirectNone), PNFSNotRedirected, bench.SeverityWarning, bench.ValidityValid, `100\.0 % of the bytes still went through 10\.0\.2\.61 lif2, which is not on the node that owns volume ora1\. Check .*-vserver svm1 -v4\.1-pnfs enabled`},
 		"PNFSNearlyNotRedirected": {pnfsRun, measured(func(w *runfile.StorageWindow) {
 			w.Paths[0].ReadBytes, w.Paths[1].ReadBytes = new(goodBytes/25), new(goodBytes/25*24)
-		}), PNFSNotRedirected, Warning, Valid, `96\.0 % of the bytes`},
+		}), PNFSNotRedirected, bench.SeverityWarning, bench.ValidityValid, `96\.0 % of the bytes`},
 		"PNFSWithoutLayout": {pnfsRun, func(r *runfile.Result) {
 			eachWindow(r, windowMeasure, func(w *runfile.ObservedWindow) { w.Mount.PNFSReads = 0 })
-		}, PNFSNotRedirected, Warning, Invalid, `did not read or write through a layout`},
+		}, PNFSNotRedirected, bench.SeverityWarning, bench.ValidityInvalid, `did not read or write through a layout`},
 	}
 }
 
@@ -63,7 +64,7 @@ func redirectNone(w *runfile.StorageWindow) {
 func quietCases() map[string]findingCase {
 	local, remote := twoNodes("a"), twoNodes("b")
 	quiet := func(base func(testing.TB) runfile.Result, code Code, f func(*runfile.Result)) findingCase {
-		return findingCase{base, f, code, "", Valid, ""}
+		return findingCase{base, f, code, "", bench.ValidityValid, ""}
 	}
 	nothing := func(*runfile.Result) {}
 	flexGroup := func(r *runfile.Result) {
@@ -117,7 +118,7 @@ func TestTheArrayIsFoundOutWhereItShouldBe(t *testing.T) {
 				r := c.base(t)
 				c.mutate(&r)
 				j := Judge(r)
-				var found []Finding
+				var found []bench.Finding
 				for _, f := range j.Findings {
 					if f.Code == c.code {
 						found = append(found, f)
@@ -139,7 +140,7 @@ func TestTheArrayIsFoundOutWhereItShouldBe(t *testing.T) {
 func TestAGoodRunAgainstAnArrayHasNoFinding(t *testing.T) {
 	t.Parallel()
 	for name, base := range map[string]func(testing.TB) runfile.Result{"local": twoNodes("a"), "pNFS": pnfsRun} {
-		if j := Judge(base(t)); len(j.Findings) > 0 || j.Validity != Valid {
+		if j := Judge(base(t)); len(j.Findings) > 0 || j.Validity != bench.ValidityValid {
 			t.Errorf("%s: %s %+v", name, j.Validity, j.Findings)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
@@ -202,7 +203,7 @@ func (c *facts) readLatency(w runfile.OracleWindow, calibration bool) (count int
 	case calibration:
 		count, micros = smallReads(w)
 		return count, micros, false
-	case slob == nil || slob.Access != runfile.AccessRandomRead:
+	case slob == nil || slob.Access != bench.SLOBRandomRead:
 		return 0, 0, false
 	}
 	// V$SYSTEM_EVENT counts microseconds in all instances. A report rounds, and may be of one.
@@ -232,12 +233,12 @@ func checkCalibration(c *facts, found *findings) {
 	if c.result.Plan.Database == nil {
 		what = "What CALIBRATE_IO does"
 	}
-	found.add(CalibrationOnly, Info,
+	found.add(CalibrationOnly, bench.SeverityInfo,
 		"%s is not the I/O of a database, and two runs of it differ: Oracle and NetApp advise against comparing "+
 			"storage with it. Use workload.slob for that.", what)
 	for _, s := range c.calibrations {
 		if l := s.ActualLatencyMilliseconds; l != nil && *l <= 1 && !s.Warmup && c.result.Plan.Database != nil {
-			found.addOnce(LatencyResolution, Info,
+			found.addOnce(LatencyResolution, bench.SeverityInfo,
 				"CALIBRATE_IO reports latency in whole milliseconds, here %d: this is too coarse for this storage.%s",
 				*l, c.finerLatency())
 		}
@@ -261,11 +262,11 @@ func checkLimit(c *facts, found *findings, s CalibrationSummary, limit int32) {
 	switch {
 	case s.Warmup:
 	case l != nil && *l > int64(limit):
-		found.addOnce(LatencyLimitExceeded, Warning,
+		found.addOnce(LatencyLimitExceeded, bench.SeverityWarning,
 			"CALIBRATE_IO reached its IOPS at %d ms, above the limit of %d ms, so no number is within the limit. Raise "+
 				"maxLatencyMilliseconds.", *l, limit)
 	case s.MaxIOPS == nil && c.overall.isOf(runfile.StepSmallReads):
-		found.addOnce(LatencyLimitExceeded, Warning,
+		found.addOnce(LatencyLimitExceeded, bench.SeverityWarning,
 			"Even %s took %d µs on average, above the limit of %d ms, so no IOPS are within the limit. Raise "+
 				"maxLatencyMilliseconds, or find what slows the storage.",
 			level(runfile.StepSmallReads, c.overall.Step.Users), c.overall.Total.Latency.MeanMicroseconds, limit)
@@ -286,11 +287,12 @@ func checkCold(c *facts, found *findings) {
 	numbers := fmt.Sprintf("The first %s gave %s and the next %s: it found cold caches.", name, text(figures[0]),
 		text(figures[1]))
 	if len(c.calibrations) > 0 && c.calibrations[0].Warmup {
-		found.add(ColdCache, Info, "%s It was a warm-up and does not count.", numbers)
+		found.add(ColdCache, bench.SeverityInfo, "%s It was a warm-up and does not count.", numbers)
 		return
 	}
-	found.add(ColdCache, Warning, "%s It counts nevertheless. Use a warm-up (workload.calibrate.warmupRuns, or "+
-		"run.warmupSeconds).", numbers)
+	found.add(ColdCache, bench.SeverityWarning,
+		"%s It counts nevertheless. Use a warm-up (workload.calibrate.warmupRuns, or "+
+			"run.warmupSeconds).", numbers)
 }
 
 // runFigures are the numbers of the runs of one step in order, and how to write

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/capacity"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
@@ -25,8 +26,8 @@ type Capacity struct {
 
 // BoundCapacity is the highest rate of operations that keeps one bound.
 type BoundCapacity struct {
-	Percentile   string `json:"percentile"`   // such as p99
-	Microseconds int64  `json:"microseconds"` // the bound
+	Percentile   bench.LatencyPercentile `json:"percentile"`   // such as p99
+	Microseconds int64                   `json:"microseconds"` // the bound
 	// OperationsPerSecond is the capacity. 0 = even the lowest rate tried broke the bound.
 	OperationsPerSecond int64 `json:"operationsPerSecond"`
 	// Low and High contain the capacity with 95 % confidence. 0 = no rate surely keeps the bound, or
@@ -355,7 +356,7 @@ func (c *facts) mostOutstanding(clients int32) (ios int64, product string) {
 			return 0, "" // a database session does more than wait for reads
 		}
 		users := int64(s.Users[0]) * int64(clients)
-		if s.Access == runfile.AccessFullTableScan {
+		if s.Access == bench.SLOBFullTableScan {
 			return users * int64(max(s.ReadAhead, 1)), "users x readAhead"
 		}
 		return users, "users"
@@ -482,8 +483,9 @@ func checkCapacity(c *facts, found *findings) {
 		c.checkBound(b, found)
 	}
 	if low, high, changed := c.contradiction(); changed {
-		found.add(NotSteady, Warning, "The storage did not keep %s at %d operations/s and kept it at %d: it changed "+
-			"while the search was under way. Run again when it is quiet.", c.bounds()[0],
+		found.add(NotSteady, bench.SeverityWarning,
+			"The storage did not keep %s at %d operations/s and kept it at %d: it changed "+
+				"while the search was under way. Run again when it is quiet.", c.bounds()[0],
 			low, high)
 	}
 }
@@ -492,21 +494,21 @@ func (c *facts) checkBound(b BoundCapacity, found *findings) {
 	name := b.Bound()
 	switch {
 	case b.Reached && b.uncertain():
-		found.add(CapacityUncertain, Warning,
+		found.add(CapacityUncertain, bench.SeverityWarning,
 			"The capacity within %s is %d operations/s, %s: this is too wide to compare.%s Repeat the search "+
 				"(run.repetitions), let its levels be longer (run.durationSeconds), and look for others on the storage.",
 			name, b.OperationsPerSecond, b.interval(), b.ended())
 	case b.Reached:
 	case b.OperationsPerSecond == 0 && b.High == 0:
-		found.add(CapacityNotReached, Warning,
+		found.add(CapacityNotReached, bench.SeverityWarning,
 			"No rate that was tried surely keeps %s, and none surely breaks it: there were too few operations to tell. Let the "+
 				"levels be longer (run.durationSeconds), or use a percentile that fewer operations show.", name)
 	case b.OperationsPerSecond == 0:
-		found.add(CapacityNotReached, Warning,
+		found.add(CapacityNotReached, bench.SeverityWarning,
 			"No rate that was tried keeps %s: the lowest was %d operations/s. Allow more latency, or find what slows the "+
 				"storage when it is almost idle.", name, c.capacity.Curve[0].Offered)
 	default:
-		found.add(CapacityNotReached, Warning,
+		found.add(CapacityNotReached, bench.SeverityWarning,
 			"The highest rate that was tried, %d operations/s, keeps %s: the capacity is not below it, and may be above.%s "+
 				"Use more clients, or a bound of less latency.", b.OperationsPerSecond, name, b.ended())
 	}
@@ -602,11 +604,12 @@ func (c *facts) limitedBy(limit string, code Code, found *findings) bool {
 	if c.capacity == nil || c.capacity.Bounds[0].LimitedBy != limit {
 		return false
 	}
-	severity, meaning := Warning, ""
+	severity, meaning := bench.SeverityWarning, ""
 	switch limit {
 	case LimitWire:
-		severity, meaning = Info, "The line limits the capacity, and the storage may be faster: add paths or faster "+
-			"links to find out."
+		severity, meaning = bench.SeverityInfo,
+			"The line limits the capacity, and the storage may be faster: add paths or faster "+
+				"links to find out."
 	case LimitClientCPU:
 		meaning = "The client and not the storage may limit the capacity: give it more CPU, or use more clients."
 	case LimitStorageCPU:

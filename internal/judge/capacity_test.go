@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
@@ -30,8 +31,8 @@ func searched(t testing.TB, s storageOf, rounds int32, offered ...int64) runfile
 	t.Helper()
 	r := good(t)
 	raw := r.Plan.Workload.Raw
-	raw.Pattern, raw.BlockSizeBytes = runfile.PatternRandomRead, 8192
-	raw.Capacity = &runfile.Capacity{Arrivals: runfile.ArrivalsPoisson, Bounds: []runfile.LatencyBound{
+	raw.Pattern, raw.BlockSizeBytes = bench.PatternRandomRead, 8192
+	raw.Capacity = &runfile.Capacity{Arrivals: bench.ArrivalsPoisson, Bounds: []runfile.LatencyBound{
 		{Percentile: "p99", Microseconds: 1000}, {Percentile: "p99", Microseconds: 5000},
 	}}
 	r.Plan.Schedule.Repetitions = rounds
@@ -145,7 +146,7 @@ func TestASearchTellsTheCapacityAndWhereItsNumbersWereMeasured(t *testing.T) {
 			t.Errorf("knee of %+v", p)
 		}
 	}
-	if j.Validity != Valid || j.Verdict != NotEvaluated {
+	if j.Validity != bench.ValidityValid || j.Verdict != bench.VerdictNotEvaluated {
 		t.Errorf("%s %+v", j.Validity, j.Findings)
 	}
 }
@@ -154,7 +155,7 @@ func TestASearchTellsTheCapacityAndWhereItsNumbersWereMeasured(t *testing.T) {
 func TestASearchIsNotBlamedForWhatItDoesOnPurpose(t *testing.T) {
 	t.Parallel()
 	r := searched(t, storageOf{40_000, 200}, 2, inSearch()...)
-	r.Plan.Workload.Raw.Pattern = runfile.PatternRead
+	r.Plan.Workload.Raw.Pattern = bench.PatternRead
 	if j := Judge(r); len(j.Findings) != 0 {
 		t.Errorf("%+v", j.Findings)
 	}
@@ -189,7 +190,7 @@ func TestACacheOfTheServerIsSuspectedInASearchToo(t *testing.T) {
 	t.Parallel()
 	r := searched(t, storageOf{40_000, 150}, 1, inSearch()...)
 	r.Plan.Workload.Raw.FileSizeBytes = 1 << 30
-	if j := Judge(r); !hasFinding(j, CacheSuspected, "the storage's cache probably answered them") || j.Validity != Suspect {
+	if j := Judge(r); !hasFinding(j, CacheSuspected, "the storage's cache probably answered them") || j.Validity != bench.ValiditySuspect {
 		t.Errorf("%+v", j.Findings)
 	}
 }
@@ -230,13 +231,13 @@ func TestWhatLimitsACapacity(t *testing.T) {
 			r.Plan.Workload.Raw.Jobs, r.Plan.Workload.Raw.Depth = 2, 4
 		}, LimitQueue, "waited for one of the 8 I/Os that may be outstanding (jobs x depth), while each took 200 µs", "", ""},
 		"the queue of random reads of SLOB": {func(r *runfile.Result) {
-			slobOf(r, runfile.AccessRandomRead, 8)
+			slobOf(r, bench.SLOBRandomRead, 8)
 		}, LimitQueue, "waited for one of the 8 I/Os that may be outstanding (users), while each took 200 µs", "", ""},
 		"the queue of full scans": {func(r *runfile.Result) {
-			slobOf(r, runfile.AccessFullTableScan, 2)
+			slobOf(r, bench.SLOBFullTableScan, 2)
 		}, LimitQueue, "waited for one of the 8 I/Os that may be outstanding (users x readAhead)", "", ""},
 		"the queue of the users of two clients": {func(r *runfile.Result) {
-			slobOf(r, runfile.AccessRandomRead, 8)
+			slobOf(r, bench.SLOBRandomRead, 8)
 			other := r.Clients[0]
 			other.Index = 2
 			r.Clients = append(r.Clients, other)
@@ -263,7 +264,7 @@ func TestWhatLimitsACapacity(t *testing.T) {
 }
 
 // slobOf turns a search into one of SLOB, with 4 reads ahead for scans.
-func slobOf(r *runfile.Result, access string, users int32) {
+func slobOf(r *runfile.Result, access bench.SLOBAccess, users int32) {
 	r.Plan.Workload = runfile.Workload{SLOB: &runfile.SLOB{
 		Access: access, Users: []int32{users}, ReadAhead: 4, Capacity: r.Plan.Workload.Raw.Capacity,
 	}}
@@ -273,7 +274,7 @@ func slobOf(r *runfile.Result, access string, users int32) {
 // lie between snapshots and are half a second longer than the levels.
 func inDatabase(t testing.TB, r *runfile.Result) {
 	t.Helper()
-	slobOf(r, runfile.AccessRandomRead, 8)
+	slobOf(r, bench.SLOBRandomRead, 8)
 	r.Plan.Database = &runfile.Database{}
 	eachRep(r, func(rep *runfile.Repetition) {
 		rep.Level.Histogram, rep.Read.Histogram = rep.Read.Histogram, levelHistogram(t, 100)
@@ -355,7 +356,7 @@ func TestACapacityThatIsNotExactIsSuspect(t *testing.T) {
 	t.Parallel()
 	unfinished := []int64{64, 16384, 65536, 32768}
 	j := Judge(searched(t, storageOf{40_000, 200}, 1, unfinished...))
-	if !hasFinding(j, CapacityUncertain, "The capacity within p99 of 1 ms is 46340 operations/s, between 32") || j.Validity != Suspect {
+	if !hasFinding(j, CapacityUncertain, "The capacity within p99 of 1 ms is 46340 operations/s, between 32") || j.Validity != bench.ValiditySuspect {
 		t.Errorf("%s %+v", j.Validity, j.Findings)
 	}
 	for says, b := range map[string]BoundCapacity{
@@ -500,20 +501,20 @@ func TestACapacityCanBeExpected(t *testing.T) {
 		of      storageOf
 		offered []int64
 		want    int64
-		verdict Verdict
+		verdict bench.Verdict
 	}{
-		"reached, and enough":                         {storage, inSearch(), 40_000, Pass},
-		"reached, and too low":                        {storage, inSearch(), 41_000, Fail},
-		"the highest rate keeps the bound":            {storage, []int64{64, 256, 1024}, 1000, Pass},
-		"the highest rate keeps it, and is too low":   {storage, []int64{64, 256, 1024}, 2000, Inconclusive},
-		"the lowest rate breaks it, and is too low":   {storageOf{40, 200}, []int64{64}, 100, Fail},
-		"the lowest rate breaks it, and was too high": {storageOf{40, 200}, []int64{64}, 10, Inconclusive},
+		"reached, and enough":                         {storage, inSearch(), 40_000, bench.VerdictPass},
+		"reached, and too low":                        {storage, inSearch(), 41_000, bench.VerdictFail},
+		"the highest rate keeps the bound":            {storage, []int64{64, 256, 1024}, 1000, bench.VerdictPass},
+		"the highest rate keeps it, and is too low":   {storage, []int64{64, 256, 1024}, 2000, bench.VerdictInconclusive},
+		"the lowest rate breaks it, and is too low":   {storageOf{40, 200}, []int64{64}, 100, bench.VerdictFail},
+		"the lowest rate breaks it, and was too high": {storageOf{40, 200}, []int64{64}, 10, bench.VerdictInconclusive},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := searched(t, c.of, 1, c.offered...)
-			r.Plan.Expect = &runfile.Expect{MinCapacity: &c.want}
+			r.Plan.Expect = &bench.Expect{MinCapacity: &c.want}
 			if j := Judge(r); j.Verdict != c.verdict {
 				t.Errorf("%s, want %s: %+v", j.Verdict, c.verdict, j.Findings)
 			}
@@ -521,14 +522,14 @@ func TestACapacityCanBeExpected(t *testing.T) {
 	}
 	// One slow second breaks the bound, but not surely.
 	r := searched(t, storage, 1, 64)
-	r.Plan.Expect = &runfile.Expect{MinCapacity: new(int64(100))}
+	r.Plan.Expect = &bench.Expect{MinCapacity: new(int64(100))}
 	eachRep(&r, func(rep *runfile.Repetition) { rep.Level.Slow[0][0] = 14 })
-	if j := Judge(r); j.Verdict != Inconclusive || !hasFinding(j, CapacityNotReached, "too few operations to tell") || j.Capacity.Bounds[0].LimitedBy != "" {
+	if j := Judge(r); j.Verdict != bench.VerdictInconclusive || !hasFinding(j, CapacityNotReached, "too few operations to tell") || j.Capacity.Bounds[0].LimitedBy != "" {
 		t.Errorf("a lowest rate that may break the bound: %s, %+v", j.Verdict, j.Findings)
 	}
 	r = good(t)
-	r.Plan.Expect = &runfile.Expect{MinCapacity: new(int64(1))}
-	if j := Judge(r); j.Verdict != Inconclusive {
+	r.Plan.Expect = &bench.Expect{MinCapacity: new(int64(1))}
+	if j := Judge(r); j.Verdict != bench.VerdictInconclusive {
 		t.Errorf("a load without a search: %s", j.Verdict)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -19,11 +20,12 @@ func checkClientCPU(c *facts, found *findings) {
 	case len(seen) == 0:
 	case atLeastPermille(c.overall.WirePermille, wireSaturated):
 		// The line is full, so the CPU did not limit the load.
-		found.add(ClientCPUBound, Info, "The line is full, but the client is almost at its limit: %s.",
+		found.add(ClientCPUBound, bench.SeverityInfo, "The line is full, but the client is almost at its limit: %s.",
 			strings.Join(seen, ", "))
 	default:
-		found.add(ClientCPUBound, Warning, "The client and not the storage may be the limit: %s. Give it more CPU, or use "+
-			"more clients.", strings.Join(seen, ", "))
+		found.add(ClientCPUBound, bench.SeverityWarning,
+			"The client and not the storage may be the limit: %s. Give it more CPU, or use "+
+				"more clients.", strings.Join(seen, ", "))
 	}
 }
 
@@ -62,8 +64,9 @@ func checkClientCache(c *facts, found *findings) {
 	for _, cl := range c.result.Clients {
 		set := c.workingSet() / int64(max(len(c.result.Clients), 1))
 		if mt := cl.Load.Mount; mt != nil && !mt.DirectIO && read > 0 && set < cl.Host.MemoryBytes {
-			found.add(CacheSuspected, Warning, "Client %d reads %s through its page cache of up to %s. Use direct I/O, or "+
-				"files larger than its memory.", cl.Index, bytesText(set), bytesText(cl.Host.MemoryBytes))
+			found.add(CacheSuspected, bench.SeverityWarning,
+				"Client %d reads %s through its page cache of up to %s. Use direct I/O, or "+
+					"files larger than its memory.", cl.Index, bytesText(set), bytesText(cl.Host.MemoryBytes))
 			return
 		}
 	}
@@ -74,11 +77,11 @@ func checkPageCache(c *facts, found *findings, m runfile.MountCounters, coverage
 	buffered := m.NormalReadBytes + m.NormalWriteBytes
 	switch {
 	case float64(m.ServerReadBytes)*1000 < float64(read)*leastMoved(c.overall, coverage):
-		found.add(CacheSuspected, Warning,
+		found.add(CacheSuspected, bench.SeverityWarning,
 			"The load read %s and the server sent %s: the rest came from the client's page cache. Use direct I/O, or files "+
 				"larger than the client's memory.", bytesText(read), bytesText(m.ServerReadBytes))
 	case float64(buffered)*1000 > float64(c.overall.Total.Bytes)*(1000-clientCacheShare):
-		found.add(CacheSuspected, Warning,
+		found.add(CacheSuspected, bench.SeverityWarning,
 			"%s of %s went through the client's page cache instead of direct I/O. Oracle does direct I/O "+
 				"(filesystemio_options=setall); so must the benchmark.", bytesText(buffered), bytesText(c.overall.Total.Bytes))
 	}
@@ -97,12 +100,12 @@ func checkServerCache(c *facts, found *findings) {
 	p50 := s.Read.Latency.P50Microseconds
 	switch {
 	case reread && p50 < implausibleP50Micros:
-		found.add(CacheSuspected, Warning,
+		found.add(CacheSuspected, bench.SeverityWarning,
 			"Half of the reads took less than %d µs and the files (%s) were read %.1f times over: the storage's cache "+
 				"probably answered them. Use files larger than its cache.", p50+1, bytesText(set),
 			float64(c.everRead())/float64(set))
 	case reread:
-		found.add(CacheSuspected, Info,
+		found.add(CacheSuspected, bench.SeverityInfo,
 			"The files (%s) are small enough for the storage's cache and were read %.1f times over. That is fine for "+
 				"measuring the network path; for its disks use files larger than its cache.", bytesText(set),
 			float64(c.everRead())/float64(set))
@@ -133,18 +136,21 @@ func checkTime(c *facts, found *findings) {
 	switch {
 	case c.overall.isOf(runfile.StepCalibrate): // takes as long as Oracle wants
 	case seconds < tooShortWarnSeconds:
-		found.add(TooShort, Warning, "Only %.0f s were measured. Bursts, caches and credits of the storage can falsify "+
-			"windows below %d s. Use 60 s or more, 300 s for writes.", seconds, tooShortWarnSeconds)
+		found.add(TooShort, bench.SeverityWarning,
+			"Only %.0f s were measured. Bursts, caches and credits of the storage can falsify "+
+				"windows below %d s. Use 60 s or more, 300 s for writes.", seconds, tooShortWarnSeconds)
 	case seconds < tooShortInfoSeconds:
-		found.add(TooShort, Info, "%.0f s were measured. Use 60 s or more for numbers to compare, 300 s for writes.",
+		found.add(TooShort, bench.SeverityInfo,
+			"%.0f s were measured. Use 60 s or more for numbers to compare, 300 s for writes.",
 			seconds)
 	}
 	for _, s := range c.repetitions {
 		// A calibration cannot be steady: it has loads of two kinds. Nor can a level above the capacity;
 		// checkCapacity checks the levels below.
 		if f := s.Steadiness; f.Known && !f.Steady && !s.isOf(runfile.StepCalibrate) && !s.isOf(runfile.StepRate) {
-			found.add(NotSteady, Warning, "Repetition %s was not steady: throughput deviated by %s from its mean and "+
-				"drifted by %s%s; latency deviated by %s and drifted by %s%s. Use a longer warm-up, and look for what changed.",
+			found.add(NotSteady, bench.SeverityWarning,
+				"Repetition %s was not steady: throughput deviated by %s from its mean and "+
+					"drifted by %s%s; latency deviated by %s and drifted by %s%s. Use a longer warm-up, and look for what changed.",
 				s.name(), permilleText(&f.DeviationPermille), permilleText(&f.DriftPermille), stepText(f.StepPermille),
 				permilleText(&f.LatencyDeviationPermille), permilleText(&f.LatencyDriftPermille), stepText(f.LatencyStepPermille))
 		}
@@ -172,11 +178,11 @@ func checkPace(c *facts, found *findings) {
 	}
 	switch {
 	case dropped > 0:
-		found.add(LateOperations, Error,
+		found.add(LateOperations, bench.SeverityError,
 			"%d operations were due and never started, %d started late, of %d: the storage or the client cannot keep the "+
 				"pace. Lower operationsPerSecond, or raise depth and jobs.", dropped, late, ops+dropped)
 	case late*1000 > ops*lateShare:
-		found.add(LateOperations, Warning,
+		found.add(LateOperations, bench.SeverityWarning,
 			"%d of %d operations started after they were due. Latency includes the time that they waited. Raise depth and "+
 				"jobs to keep the pace.", late, ops)
 	}
@@ -193,7 +199,8 @@ func checkForeignLoad(c *facts, found *findings) {
 			seen = append(seen, c.foreignOnClient(cl, s)...)
 		}
 		if len(seen) > 0 {
-			found.add(ForeignLoad, Warning, "Repetition %s was not alone: %s. Run again when the machines are quiet.", s.name(),
+			found.add(ForeignLoad, bench.SeverityWarning,
+				"Repetition %s was not alone: %s. Run again when the machines are quiet.", s.name(),
 				strings.Join(seen, ", "))
 		}
 	}
@@ -215,7 +222,7 @@ func checkForeignMount(c *facts, found *findings) {
 		if !known || float64(moved) <= load+tolerated {
 			continue
 		}
-		found.add(ForeignLoad, Warning,
+		found.add(ForeignLoad, bench.SeverityWarning,
 			"In repetition %s the mount moved %s and the load only %s of that: something else on the machine uses the same "+
 				"mount. Run again when nothing else does.", s.name(), bytesText(moved), bytesText(int64(load*seen.most)))
 		return
@@ -282,7 +289,7 @@ func checkVariation(c *facts, found *findings) {
 			what, n = "The capacities of %d searches vary by %s ", len(rates(c.searches, 0))
 		}
 		if high(c.variation) {
-			found.add(VariationHigh, Warning, what+todo, n, permilleText(c.variation))
+			found.add(VariationHigh, bench.SeverityWarning, what+todo, n, permilleText(c.variation))
 		}
 		return
 	}
@@ -293,7 +300,7 @@ func checkVariation(c *facts, found *findings) {
 		}
 	}
 	if len(varying) > 0 {
-		found.add(VariationHigh, Warning, "The throughput varies between rounds: %s "+todo, listed(varying))
+		found.add(VariationHigh, bench.SeverityWarning, "The throughput varies between rounds: %s "+todo, listed(varying))
 	}
 }
 

@@ -3,6 +3,7 @@ package judge
 import (
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -52,9 +53,10 @@ func checkClocks(c *facts, found *findings) {
 			which = "behind"
 		}
 		if offset.Abs() >= clockSkewed {
-			found.add(ClockSkew, Warning, "The clock of the array is %.0f s %s that of the machine that surveyed it. The "+
-				"numbers are valid, because each rate uses one clock only, but the times in the logs of the array do not match "+
-				"those of the clients. Set its clock (NTP).",
+			found.add(ClockSkew, bench.SeverityWarning,
+				"The clock of the array is %.0f s %s that of the machine that surveyed it. The "+
+					"numbers are valid, because each rate uses one clock only, but the times in the logs of the array do not match "+
+					"those of the clients. Set its clock (NTP).",
 				offset.Abs().Seconds(), which)
 		}
 	}
@@ -67,9 +69,10 @@ func checkClocks(c *facts, found *findings) {
 		if ahead < 0 {
 			which = "ahead of"
 		}
-		found.add(ClockSkew, Warning, "Client %d: the clock of %s is %.0f s %s that of the API server. The numbers are "+
-			"valid, because clients start by a signal, but the times of its samples do not match the logs of the storage. "+
-			"Set its clock (NTP).", cl.Index, nodeOf(cl), ahead.Abs().Seconds(), which)
+		found.add(ClockSkew, bench.SeverityWarning,
+			"Client %d: the clock of %s is %.0f s %s that of the API server. The numbers are "+
+				"valid, because clients start by a signal, but the times of its samples do not match the logs of the storage. "+
+				"Set its clock (NTP).", cl.Index, nodeOf(cl), ahead.Abs().Seconds(), which)
 	}
 }
 
@@ -94,8 +97,9 @@ func checkTogether(c *facts, found *findings) {
 }
 
 func (fs *findings) notTogether(repetition string, share float64) {
-	fs.add(ClientsNotTogether, Warning, "In repetition %s the clients ran together for only %.0f %% of the time, so "+
-		"their sum is too high. Check the clocks of their machines.", repetition, share*100)
+	fs.add(ClientsNotTogether, bench.SeverityWarning,
+		"In repetition %s the clients ran together for only %.0f %% of the time, so "+
+			"their sum is too high. Check the clocks of their machines.", repetition, share*100)
 }
 
 // together is the share of the shortest window in which all clients ran.

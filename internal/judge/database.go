@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -21,12 +22,12 @@ func checkDirectNFS(c *facts, found *findings) {
 	codes := []string{runfile.FailureDirectNFSInactive, runfile.FailureDirectNFSMissing, runfile.FailureOradism}
 	for _, cl := range c.result.Clients {
 		if f := cl.Load.Failure; f != nil && slices.Contains(codes, f.Code) {
-			found.add(DNFSNotActive, Error, "%s", f.Message)
+			found.add(DNFSNotActive, bench.SeverityError, "%s", f.Message)
 			return
 		}
 	}
 	if share, known := accessShare(c.result, methodDirectNFS); known && share < protocolShare {
-		found.add(DNFSNotActive, Error,
+		found.add(DNFSNotActive, bench.SeverityError,
 			"Direct NFS is declared, and %s of the reads of data files used %s: Oracle fell back without a message. %s",
 			percent(1000-share), otherMethods(c.result, methodDirectNFS), c.whyInactive())
 	}
@@ -75,7 +76,7 @@ func checkOranfstab(c *facts, found *findings) {
 			names = append(names, row.Server)
 		}
 	}
-	found.add(OranfstabNotUsed, Warning,
+	found.add(OranfstabNotUsed, bench.SeverityWarning,
 		"The oranfstab calls the server %s and V$DNFS_SERVERS %s: Oracle did not use it, and found the mount by itself, "+
 			"with one path. Check the file's syntax and place (/etc/oranfstab), and that its export and mount are those of "+
 			"the kernel; then restart the instance.",
@@ -88,7 +89,7 @@ func checkTrunking(c *facts, found *findings) {
 	version := c.result.Plan.Engine.NFSVersion
 	if n := len(declaredPaths(c.result.Plan)); c.result.Plan.Database.DirectNFS && n > 1 && version != "NFSv3" &&
 		version != "" {
-		found.add(MultiplePathsOnNFSv4, Warning,
+		found.add(MultiplePathsOnNFSv4, bench.SeverityWarning,
 			"The oranfstab has %d paths with %s, and Oracle's client spreads over several with NFSv3 only (NetApp: no client "+
 				"ID trunking). Use NFSv3, or one path.", n, version)
 	}
@@ -98,7 +99,8 @@ func checkTrunking(c *facts, found *findings) {
 func checkTimeUnit(c *facts, found *findings) {
 	for _, w := range databaseWindows(c.result, c.overall.Repetition) {
 		if w.ServiceTimeUnit == "" && len(dataFiles(w)) > 0 {
-			found.addOnce(NotCollected, Info, "The unit of the times in V$IOSTAT_FILE is unknown, so they are omitted.")
+			found.addOnce(NotCollected, bench.SeverityInfo,
+				"The unit of the times in V$IOSTAT_FILE is unknown, so they are omitted.")
 		}
 	}
 }
@@ -118,7 +120,8 @@ func checkServiceTime(c *facts, found *findings) {
 				hint = "Oracle 12.2 is known to count wrongly with pNFS: its number of reads is right, but use the latency " +
 					"that the array reports."
 			}
-			found.add(SuspectLatency, Warning, "V$IOSTAT_FILE says %.1f µs for a single-block read, but %s. %s", mean, why, hint)
+			found.add(SuspectLatency, bench.SeverityWarning,
+				"V$IOSTAT_FILE says %.1f µs for a single-block read, but %s. %s", mean, why, hint)
 			return
 		}
 	}
@@ -133,7 +136,7 @@ func (c *facts) implausible(w runfile.OracleWindow, mean float64) string {
 	// The storage's mean is of all reads: it compares only where all are small.
 	s := c.result.Plan.Workload.SLOB
 	if array := c.overall.Storage.MeanLatencyMicroseconds; array != nil && s != nil &&
-		s.Access == runfile.AccessRandomRead && below(float64(*array)) {
+		s.Access == bench.SLOBRandomRead && below(float64(*array)) {
 		return fmt.Sprintf("the storage itself took %d µs", *array)
 	}
 	if o := w.Calibration; o != nil && o.MaxIOPS > 0 && float64(o.MaxIOPS)*mean < 1e6 {
@@ -154,7 +157,7 @@ func (c *facts) implausible(w runfile.OracleWindow, mean float64) string {
 // hold. Without waits for batches there are none.
 func checkBatches(c *facts, found *findings) {
 	s := c.result.Plan.Workload.SLOB
-	if s == nil || s.Access != runfile.AccessRandomRead {
+	if s == nil || s.Access != bench.SLOBRandomRead {
 		return
 	}
 	for _, rep := range c.repetitions {
@@ -174,7 +177,7 @@ func checkBatches(c *facts, found *findings) {
 			if names := c.refusedDefaults(); len(names) > 0 {
 				hint = fmt.Sprintf("This release does not take %s = 0: use the latency that the array reports.", listed(names))
 			}
-			found.add(BatchedReads, Warning,
+			found.add(BatchedReads, bench.SeverityWarning,
 				"In repetition %s about %.1f %% of the blocks were read in batches (%d waits for %s, %d for %s): the latency is "+
 					"that of the other blocks only. %s",
 				rep.name(), float64(blocks)/float64(single+blocks)*100, batches, eventParallelRead, single, eventSequentialRead,
@@ -199,7 +202,7 @@ func (c *facts) refusedDefaults() (names []string) {
 // checkScan: a scan by way of the buffer cache reads less, and in smaller pieces.
 func checkScan(c *facts, found *findings) {
 	s := c.result.Plan.Workload.SLOB
-	if s == nil || s.Access != runfile.AccessFullTableScan {
+	if s == nil || s.Access != bench.SLOBFullTableScan {
 		return
 	}
 	for _, rep := range c.repetitions {
@@ -210,7 +213,7 @@ func checkScan(c *facts, found *findings) {
 			}
 			scattered, _ := eventOf(w, eventScatteredRead)
 			past, _ := eventOf(w, eventDirectRead)
-			found.add(BufferedScan, Warning,
+			found.add(BufferedScan, bench.SeverityWarning,
 				"In repetition %s %.1f %% of the blocks were read past the buffer cache (%s), so this is not a full scan of "+
 					"the storage; waits: %s %d, %s %d. Make scanTableSize larger than the buffer cache, or the cache smaller "+
 					"(db_cache_size).",
@@ -225,7 +228,7 @@ func checkScan(c *facts, found *findings) {
 // more than once, and at undo.
 func checkBufferCache(c *facts, found *findings) {
 	s := c.result.Plan.Workload.SLOB
-	if s == nil || s.Access != runfile.AccessRandomRead {
+	if s == nil || s.Access != bench.SLOBRandomRead {
 		return
 	}
 	limit := float64(storageReadShare)
@@ -241,7 +244,7 @@ func checkBufferCache(c *facts, found *findings) {
 			if !known || !counted || logical <= 0 || float64(physical)*1000 >= float64(logical)*limit {
 				continue
 			}
-			found.add(CacheSuspected, Warning,
+			found.add(CacheSuspected, bench.SeverityWarning,
 				"In repetition %s only %.1f %% of the blocks that sessions read came from storage (%s %d of %s %d): the rest "+
 					"came from the buffer cache. Make scale larger than the buffer cache, or the cache smaller (db_cache_size, "+
 					"with an sga_target that leaves no room for more).",
@@ -262,7 +265,7 @@ func checkParameters(c *facts, found *findings) {
 		}
 	}
 	if len(differ) > 0 {
-		found.add(ParameterDiffers, Warning,
+		found.add(ParameterDiffers, bench.SeverityWarning,
 			"Init parameters are not as declared: %s. Oracle rounds some values, and limits others by edition and memory. "+
 				"Declare values that it supports.", listed(differ))
 	}
@@ -291,7 +294,7 @@ func checkInstances(c *facts, found *findings) {
 		lines = append(lines, fmt.Sprintf("%s %.1f %%", name, sums[name]/total*100))
 	}
 	if uneven {
-		found.add(RACImbalance, Warning,
+		found.add(RACImbalance, bench.SeverityWarning,
 			"The instances did not read alike: %s. Use one service for each instance (database.external.services), and a "+
 				"number of schemas that is a multiple of theirs.", strings.Join(lines, ", "))
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -23,12 +24,14 @@ func checkAsync(c *facts, found *findings) {
 			hint = "Direct NFS is asynchronous by itself: leave disk_asynch_io at TRUE, and check that Direct NFS is " +
 				"active."
 		}
-		found.add(SyncIO, Warning, "Data files without asynchronous I/O (V$IOSTAT_FILE.ASYNCH_IO is ASYNC_OFF): %s. Each "+
-			"process then has one read at a time. %s", listed(files), hint)
+		found.add(SyncIO, bench.SeverityWarning,
+			"Data files without asynchronous I/O (V$IOSTAT_FILE.ASYNCH_IO is ASYNC_OFF): %s. Each "+
+				"process then has one read at a time. %s", listed(files), hint)
 	} else if most := asyncIO(c.result, windowMeasure); most != nil && most.Requests == 0 && !direct {
-		found.add(SyncIO, Warning, "No process of the node had asynchronous I/O of the kernel under load (fs.aio-nr is 0). "+
-			"V$IOSTAT_FILE.ASYNCH_IO only says that the files are capable of it. Check filesystemio_options and "+
-			"disk_asynch_io, and the alert log for ORA-27090. %s", flattered)
+		found.add(SyncIO, bench.SeverityWarning,
+			"No process of the node had asynchronous I/O of the kernel under load (fs.aio-nr is 0). "+
+				"V$IOSTAT_FILE.ASYNCH_IO only says that the files are capable of it. Check filesystemio_options and "+
+				"disk_asynch_io, and the alert log for ORA-27090. %s", flattered)
 	}
 }
 
@@ -50,9 +53,9 @@ func checkAsyncLimit(c *facts, found *findings) {
 	if most == nil || most.Limit <= 0 || float64(most.Requests)*1000 < float64(most.Limit)*asyncUsed {
 		return
 	}
-	severity, hint := Warning, flattered
+	severity, hint := bench.SeverityWarning, flattered
 	if c.result.Plan.Database.DirectNFS {
-		severity = Info
+		severity = bench.SeverityInfo
 		hint = "Direct NFS does not need it, but a comparison with the kernel's client on this node would not be fair."
 	}
 	found.add(AsyncIOExhausted, severity, "The node's asynchronous I/O was nearly used up under load: fs.aio-nr %d of "+

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/experiments"
 )
@@ -32,7 +33,7 @@ func onKernel(t testing.TB) runfile.Result {
 	r := scanRun(t)
 	r.Plan.Database.DirectNFS = false
 	r.Plan.Link.BitsPerSecond = 40e9
-	r.Plan.Engine = runfile.Engine{Client: runfile.ClientKernel, NFSVersion: "NFSv3", MountPath: "/opt/oracle/oradata"}
+	r.Plan.Engine = runfile.Engine{Client: bench.ClientKernel, NFSVersion: "NFSv3", MountPath: "/opt/oracle/oradata"}
 	r.Clients[0].Load.Mount = &runfile.MountFacts{FilesystemType: "nfs", Source: "192.168.4.100:/z", NFSVersion: "NFSv3", ReadSizeBytes: 1 << 20}
 	w := windowOf1(&r)
 	w.DirectNFS = runfile.DirectNFS{}
@@ -126,7 +127,7 @@ func TestObservationsOfDirectNFS(t *testing.T) {
 			if !strings.Contains(e.Message, c.text) || c.observed != "" && e.Observed != c.observed {
 				t.Errorf("%q: %s", e.Observed, e.Message)
 			}
-			if c.mismatch != (j.Validity == Invalid) || (c.mismatch || e.Doubted) != hasFinding(j, ProtocolMismatch, "") {
+			if c.mismatch != (j.Validity == bench.ValidityInvalid) || (c.mismatch || e.Doubted) != hasFinding(j, ProtocolMismatch, "") {
 				t.Errorf("validity %s: %+v", j.Validity, j.Findings)
 			}
 		})
@@ -147,7 +148,7 @@ func TestOneWindowThatFellBackIsEnough(t *testing.T) {
 	r := experiments.Ramp()
 	rep := &r.Clients[0].Load.Repetitions[2]
 	rep.Oracle.Files[0].AccessMethod = methodOS
-	if j := Judge(r); !j.Protocol.Mismatch || j.Validity != Invalid || !hasFinding(j, DNFSNotActive, "") {
+	if j := Judge(r); !j.Protocol.Mismatch || j.Validity != bench.ValidityInvalid || !hasFinding(j, DNFSNotActive, "") {
 		t.Errorf("%+v", j.Protocol)
 	}
 	rep.Step.Warmup = true
@@ -166,160 +167,160 @@ func TestFindingsOfDatabases(t *testing.T) {
 			windowOf1(r).Files[0].AccessMethod = methodOS
 			l := r.Clients[0].Load.Oracle.Library
 			l.Path, l.OradismMode, l.OradismOwner, l.Warnings = "", "-rwxr-x---", new(int64(54321)), []string{"Direct NFS: please check that oradism is setuid"}
-		}, DNFSNotActive, Error, Invalid, `100\.0 % of the reads of data files used OS_LIB.*libnfsodm is not in rdbms/lib/odm, bin/oradism is not setuid \(-rwxr-x---\), bin/oradism belongs to user 54321.*alert log says: Direct NFS: please`},
-		"FallbackUnexplained": {scanRun, func(r *runfile.Result) { windowOf1(r).Files[0].AccessMethod = methodOS }, DNFSNotActive, Error, Invalid, `compare export and mount in the oranfstab`},
+		}, DNFSNotActive, bench.SeverityError, bench.ValidityInvalid, `100\.0 % of the reads of data files used OS_LIB.*libnfsodm is not in rdbms/lib/odm, bin/oradism is not setuid \(-rwxr-x---\), bin/oradism belongs to user 54321.*alert log says: Direct NFS: please`},
+		"FallbackUnexplained": {scanRun, func(r *runfile.Result) { windowOf1(r).Files[0].AccessMethod = methodOS }, DNFSNotActive, bench.SeverityError, bench.ValidityInvalid, `compare export and mount in the oranfstab`},
 		"LoaderSawTheFallback": {scanRun, func(r *runfile.Result) {
 			r.Clients[0].Load.Failure = &runfile.Failure{Code: runfile.FailureDirectNFSInactive, Message: "The kernel carried it."}
 			r.Clients[0].Load.Repetitions = nil
-		}, DNFSNotActive, Error, Invalid, `^The kernel carried it\.$`},
+		}, DNFSNotActive, bench.SeverityError, bench.ValidityInvalid, `^The kernel carried it\.$`},
 		"Oradism": {scanRun, func(r *runfile.Result) {
 			r.Clients[0].Load.Failure = &runfile.Failure{Code: runfile.FailureOradism, Message: "oradism is not setuid."}
-		}, DNFSNotActive, Error, Invalid, `oradism`},
-		"OranfstabNotUsed": {scanRun, func(r *runfile.Result) { windowOf1(r).DirectNFS.Servers[0].Server = "192.168.4.100" }, OranfstabNotUsed, Warning, Suspect, `flashblade and V\$DNFS_SERVERS 192\.168\.4\.100`},
-		"PathImbalance":    {scanRun, func(r *runfile.Result) { windowOf1(r).DirectNFS.Channels[0].Sends *= 3 }, PathImbalance, Warning, Valid, `192\.168\.4\.50 -> 192\.168\.4\.100 40\.0 %`},
+		}, DNFSNotActive, bench.SeverityError, bench.ValidityInvalid, `oradism`},
+		"OranfstabNotUsed": {scanRun, func(r *runfile.Result) { windowOf1(r).DirectNFS.Servers[0].Server = "192.168.4.100" }, OranfstabNotUsed, bench.SeverityWarning, bench.ValiditySuspect, `flashblade and V\$DNFS_SERVERS 192\.168\.4\.100`},
+		"PathImbalance":    {scanRun, func(r *runfile.Result) { windowOf1(r).DirectNFS.Channels[0].Sends *= 3 }, PathImbalance, bench.SeverityWarning, bench.ValidityValid, `192\.168\.4\.50 -> 192\.168\.4\.100 40\.0 %`},
 		"Trunking": {scanRun, func(r *runfile.Result) {
 			r.Plan.Engine.NFSVersion = "NFSv4.1"
 			windowOf1(r).DirectNFS.Servers[0].Version = "NFSv4.1"
-		}, MultiplePathsOnNFSv4, Warning, Valid, `4 paths with NFSv4\.1`},
-		"SyncIO":                          {scanRun, func(r *runfile.Result) { windowOf1(r).Files[0].AsynchIO = asynchOff }, SyncIO, Warning, Valid, `ASYNC_OFF\): 12\..*check that Direct NFS is active`},
-		"SyncIOKernel":                    {onKernel, func(r *runfile.Result) { windowOf1(r).Files[0].AsynchIO = asynchOff }, SyncIO, Warning, Valid, `filesystemio_options=SETALL.*Direct NFS .* looks better than it is`},
-		"SyncIOInDeed":                    {onKernel, asynchronous(0, 0), SyncIO, Warning, Valid, `fs\.aio-nr is 0.*looks better than it is`},
-		"AsyncIOExhausted":                {onKernel, asynchronous(4096, 62_260), AsyncIOExhausted, Warning, Suspect, `fs\.aio-nr 62260 of fs\.aio-max-nr 65536\..*3145728.*looks better than it is`},
-		"AsyncIOExhaustedBesideDirectNFS": {scanRun, asynchronous(65_536, 65_536), AsyncIOExhausted, Info, Valid, `would not be fair`},
+		}, MultiplePathsOnNFSv4, bench.SeverityWarning, bench.ValidityValid, `4 paths with NFSv4\.1`},
+		"SyncIO":                          {scanRun, func(r *runfile.Result) { windowOf1(r).Files[0].AsynchIO = asynchOff }, SyncIO, bench.SeverityWarning, bench.ValidityValid, `ASYNC_OFF\): 12\..*check that Direct NFS is active`},
+		"SyncIOKernel":                    {onKernel, func(r *runfile.Result) { windowOf1(r).Files[0].AsynchIO = asynchOff }, SyncIO, bench.SeverityWarning, bench.ValidityValid, `filesystemio_options=SETALL.*Direct NFS .* looks better than it is`},
+		"SyncIOInDeed":                    {onKernel, asynchronous(0, 0), SyncIO, bench.SeverityWarning, bench.ValidityValid, `fs\.aio-nr is 0.*looks better than it is`},
+		"AsyncIOExhausted":                {onKernel, asynchronous(4096, 62_260), AsyncIOExhausted, bench.SeverityWarning, bench.ValiditySuspect, `fs\.aio-nr 62260 of fs\.aio-max-nr 65536\..*3145728.*looks better than it is`},
+		"AsyncIOExhaustedBesideDirectNFS": {scanRun, asynchronous(65_536, 65_536), AsyncIOExhausted, bench.SeverityInfo, bench.ValidityValid, `would not be fair`},
 		"BufferedScan": {scanRun, func(r *runfile.Result) {
 			w := windowOf1(r)
 			w.Statistics[statReadsDirect] = w.Statistics[statReads] * 89 / 100
-		}, BufferedScan, Warning, Suspect, `In repetition 1 \(32 users, round 1\) 8[89]\.\d % of the blocks.*direct path read 900000, db file scattered read 12`},
+		}, BufferedScan, bench.SeverityWarning, bench.ValiditySuspect, `In repetition 1 \(32 users, round 1\) 8[89]\.\d % of the blocks.*direct path read 900000, db file scattered read 12`},
 		"BatchedReads": {random, func(r *runfile.Result) {
 			w := windowOf1(r)
 			w.Statistics[statReadsCache] = 1100
 			w.Events = []runfile.OracleEvent{{Name: eventSequentialRead, Waits: 980}, {Name: eventParallelRead, Waits: 2}}
-		}, BatchedReads, Warning, Suspect, `In repetition 1 \(.*about 10\.9 % of the blocks .*2 waits for db file parallel read, 980 for .*Leave _db_block_prefetch_limit`},
+		}, BatchedReads, bench.SeverityWarning, bench.ValiditySuspect, `In repetition 1 \(.*about 10\.9 % of the blocks .*2 waits for db file parallel read, 980 for .*Leave _db_block_prefetch_limit`},
 		"BatchedReadsOfAnExternal": {random, func(r *runfile.Result) {
 			r.Plan.Database.Kind = runfile.DatabaseExternal
 			windowOf1(r).Events = []runfile.OracleEvent{{Name: eventSequentialRead, Waits: 940}, {Name: eventParallelRead, Waits: 10}}
-		}, BatchedReads, Warning, Suspect, `about 2\.1 % .*Set _db_block_prefetch_limit.* this database`},
-		"PartlyThroughTheKernel": {scanRun, mounted(200), ProtocolMismatch, Warning, Suspect, `the kernel's mount moved 20\.0 % .*in part only`},
+		}, BatchedReads, bench.SeverityWarning, bench.ValiditySuspect, `about 2\.1 % .*Set _db_block_prefetch_limit.* this database`},
+		"PartlyThroughTheKernel": {scanRun, mounted(200), ProtocolMismatch, bench.SeverityWarning, bench.ValiditySuspect, `the kernel's mount moved 20\.0 % .*in part only`},
 		"Checkpoints": {random, func(r *runfile.Result) {
 			waited(r, "log file switch (checkpoint incomplete)", "Configuration", 100)
-		}, WaitsNotStorage, Warning, Suspect, `spent 10\.0 % of their wait time on log file switch \(checkpoint incomplete\) \(class Configuration, 7 waits, 10\.0 %\).*redo logs are too small`},
+		}, WaitsNotStorage, bench.SeverityWarning, bench.ValiditySuspect, `spent 10\.0 % of their wait time on log file switch \(checkpoint incomplete\) \(class Configuration, 7 waits, 10\.0 %\).*redo logs are too small`},
 		"FreeBuffers": {random, func(r *runfile.Result) {
 			waited(r, "free buffer waits", "Configuration", 400)
-		}, WaitsNotStorage, Warning, Suspect, `raise db_cache_size or db_writer_processes in database\.container\.parameters`},
+		}, WaitsNotStorage, bench.SeverityWarning, bench.ValiditySuspect, `raise db_cache_size or db_writer_processes in database\.container\.parameters`},
 		"TwoCores": {random, func(r *runfile.Result) {
 			waited(r, "resmgr:cpu quantum", "Scheduler", 600)
-		}, WaitsNotStorage, Warning, Suspect, `60\.0 % .*Free uses two cores`},
+		}, WaitsNotStorage, bench.SeverityWarning, bench.ValiditySuspect, `60\.0 % .*Free uses two cores`},
 		"RowLocks": {random, func(r *runfile.Result) {
 			waited(r, "enq: TX - row lock contention", "Application", 600)
-		}, WaitsNotStorage, Warning, Suspect, `more schemas or fewer users`},
+		}, WaitsNotStorage, bench.SeverityWarning, bench.ValiditySuspect, `more schemas or fewer users`},
 		"Interconnect": {random, func(r *runfile.Result) {
 			waited(r, "gc cr block 2-way", "Cluster", 400)
-		}, WaitsNotStorage, Warning, Suspect, `instances wait for each other`},
+		}, WaitsNotStorage, bench.SeverityWarning, bench.ValiditySuspect, `instances wait for each other`},
 		"SlowLoader": {random, func(r *runfile.Result) {
 			waited(r, "SQL*Net more data to client", "Network", 400)
-		}, WaitsNotStorage, Warning, Suspect, `network between the loader and the database`},
+		}, WaitsNotStorage, bench.SeverityWarning, bench.ValiditySuspect, `network between the loader and the database`},
 		"Latches": {random, func(r *runfile.Result) {
 			waited(r, "latch free", "Other", 400)
-		}, WaitsNotStorage, Warning, Suspect, `Look up the wait`},
+		}, WaitsNotStorage, bench.SeverityWarning, bench.ValiditySuspect, `Look up the wait`},
 		"SeveralSmall": {random, func(r *runfile.Result) {
 			waited(r, "latch: cache buffers chains", "Concurrency", 26)
 			for i := range r.Clients[0].Load.Repetitions {
 				w := r.Clients[0].Load.Repetitions[i].Oracle
 				w.TopWaits = append(w.TopWaits, runfile.OracleWait{Name: "enq: HW - contention", Class: "Configuration", Waits: 3, Microseconds: 24_000})
 			}
-		}, WaitsNotStorage, Warning, Suspect, `spent 5\.0 % .* on latch: cache buffers chains .*2\.6 %\), enq: HW - contention .*2\.4 %\)\. .*fewer users`},
+		}, WaitsNotStorage, bench.SeverityWarning, bench.ValiditySuspect, `spent 5\.0 % .* on latch: cache buffers chains .*2\.6 %\), enq: HW - contention .*2\.4 %\)\. .*fewer users`},
 		"SmallExternal": {random, func(r *runfile.Result) {
 			r.Plan.Database.Kind = runfile.DatabaseExternal
 			waited(r, "enq: HW - contention", "Configuration", 600)
-		}, WaitsNotStorage, Warning, Suspect, `change this database`},
+		}, WaitsNotStorage, bench.SeverityWarning, bench.ValiditySuspect, `change this database`},
 		"OthersInTheDatabase": {random, func(r *runfile.Result) {
 			forEach(r, func(rep *runfile.Repetition) { timed(rep, 1037) })
-		}, ForeignLoad, Warning, Suspect, `others use the database`},
+		}, ForeignLoad, bench.SeverityWarning, bench.ValiditySuspect, `others use the database`},
 		"ViewsSayTooLittle": {random, func(r *runfile.Result) {
 			forEach(r, func(rep *runfile.Repetition) { timed(rep, 490) })
-		}, SuspectLatency, Warning, Suspect, `16 users the views have only 49\.6 % as waits or CPU time: a read took 1210\.0 µs`},
+		}, SuspectLatency, bench.SeverityWarning, bench.ValiditySuspect, `16 users the views have only 49\.6 % as waits or CPU time: a read took 1210\.0 µs`},
 		"ViewsSayLessThanTheStorage": {random, func(r *runfile.Result) {
 			forEach(r, func(rep *runfile.Repetition) {
 				timed(rep, 490)
 				rep.Oracle.Events = []runfile.OracleEvent{{Name: eventSequentialRead, Waits: 1000, Microseconds: 499_000}}
 			})
 			counted(r, 1000)
-		}, SuspectLatency, Warning, Suspect, `16 users the views have only`},
+		}, SuspectLatency, bench.SeverityWarning, bench.ValiditySuspect, `16 users the views have only`},
 		"CachedReads": {random, func(r *runfile.Result) {
 			r.Plan.Workload.SLOB.WorkUnit = 4 // half of what is looked at is the index
 			windowOf1(r).Statistics = map[string]int64{statLogicalReads: 1000, statReads: 249}
-		}, CacheSuspected, Warning, Suspect, `In repetition 1 \(.*only 24\.9 % of the blocks .*physical reads 249 of session logical reads 1000`},
+		}, CacheSuspected, bench.SeverityWarning, bench.ValiditySuspect, `In repetition 1 \(.*only 24\.9 % of the blocks .*physical reads 249 of session logical reads 1000`},
 		"CachedUpdates": {random, func(r *runfile.Result) {
 			r.Plan.Workload.SLOB.UpdatePercent, r.Plan.Workload.SLOB.WorkUnit = 20, 4
 			windowOf1(r).Statistics = map[string]int64{statLogicalReads: 1000, statReads: 49}
-		}, CacheSuspected, Warning, Suspect, `only 4\.9 %`},
+		}, CacheSuspected, bench.SeverityWarning, bench.ValiditySuspect, `only 4\.9 %`},
 		"ParameterDiffers": {scanRun, func(r *runfile.Result) {
 			r.Clients[0].Load.Oracle.Parameters = []runfile.OracleParameter{{Name: "cpu_count", Requested: "4", Value: "2"}, {Name: "sga_target", Requested: "554M", Value: "583008256"}, {Name: "x", Requested: "'SetAll'", Value: "SETALL"}, {Name: "y", Value: "1"}}
-		}, ParameterDiffers, Warning, Suspect, `declared: cpu_count is 2 \(asked for: 4\)\. Oracle`},
+		}, ParameterDiffers, bench.SeverityWarning, bench.ValiditySuspect, `declared: cpu_count is 2 \(asked for: 4\)\. Oracle`},
 		"HiddenParameterDiffers": {random, func(r *runfile.Result) {
 			r.Clients[0].Load.Oracle.Parameters = []runfile.OracleParameter{{Name: "_db_block_prefetch_quota", Requested: "0", Value: "10"}, {Name: "_no_such", Requested: "1"}}
-		}, ParameterDiffers, Warning, Suspect, `declared: _db_block_prefetch_quota is 10 \(asked for: 0\), _no_such is empty \(asked for: 1\)`},
+		}, ParameterDiffers, bench.SeverityWarning, bench.ValiditySuspect, `declared: _db_block_prefetch_quota is 10 \(asked for: 0\), _no_such is empty \(asked for: 1\)`},
 		"BatchedReadsOfARelease": {random, func(r *runfile.Result) {
 			windowOf1(r).Events = []runfile.OracleEvent{{Name: eventSequentialRead, Waits: 940}, {Name: eventParallelRead, Waits: 10}}
 			r.Clients[0].Load.Oracle.Parameters = []runfile.OracleParameter{{Name: "_db_block_prefetch_limit", Requested: "0", Value: "0"}, {Name: "_db_file_noncontig_mblock_read_count", Requested: "0"}}
-		}, BatchedReads, Warning, Suspect, `This release does not take _db_file_noncontig_mblock_read_count = 0: use the latency that the array reports`},
+		}, BatchedReads, bench.SeverityWarning, bench.ValiditySuspect, `This release does not take _db_file_noncontig_mblock_read_count = 0: use the latency that the array reports`},
 		"FreeAtItsLimit": {random, func(r *runfile.Result) {
 			r.Clients[0].Load.Oracle.Banner = "Oracle Database 23ai Free Release 23.0.0.0.0 - Develop, Learn, and Run for Free"
 			useCPU(r, 1.9)
-		}, ClientCPUBound, Warning, Suspect, `the database used 95\.0 % of the 2 cores that it can use at most`},
+		}, ClientCPUBound, bench.SeverityWarning, bench.ValiditySuspect, `the database used 95\.0 % of the 2 cores that it can use at most`},
 		"ContainerAtItsLimit": {random, func(r *runfile.Result) {
 			r.Plan.Database.CPUMillis = 1500
 			useCPU(r, 1.4)
-		}, ClientCPUBound, Warning, Suspect, `the database used 93\.3 % of the 1\.5 cores`},
-		"PNFSLatency": {func(testing.TB) runfile.Result { return experiments.Calibrations()[5].Result() }, func(*runfile.Result) {}, SuspectLatency, Warning, Suspect, `23\.\d µs.*24321 IOPS that is only 0\.6 reads`},
+		}, ClientCPUBound, bench.SeverityWarning, bench.ValiditySuspect, `the database used 93\.3 % of the 1\.5 cores`},
+		"PNFSLatency": {func(testing.TB) runfile.Result { return experiments.Calibrations()[5].Result() }, func(*runfile.Result) {}, SuspectLatency, bench.SeverityWarning, bench.ValiditySuspect, `23\.\d µs.*24321 IOPS that is only 0\.6 reads`},
 		"LatencyBelowAnyNetwork": {calibrated, func(r *runfile.Result) {
 			for i := range last(r).Files {
 				f := &last(r).Files[i]
 				f.SmallReadTime = float64(f.SmallReads) * 29
 			}
 			last(r).Calibration.MaxIOPS = 100_000
-		}, SuspectLatency, Warning, Suspect, `29\.0 µs .* no read over a network`},
+		}, SuspectLatency, bench.SeverityWarning, bench.ValiditySuspect, `29\.0 µs .* no read over a network`},
 		"LatencyBelowTheWait": {calibrated, func(r *runfile.Result) {
 			last(r).Events = []runfile.OracleEvent{{Name: eventSequentialRead, Waits: 100, Microseconds: 80_000}}
-		}, SuspectLatency, Warning, Suspect, `but db file sequential read took 800\.0 µs in V\$SYSTEM_EVENT\. Do not use it`},
+		}, SuspectLatency, bench.SeverityWarning, bench.ValiditySuspect, `but db file sequential read took 800\.0 µs in V\$SYSTEM_EVENT\. Do not use it`},
 		"LatencyBelowTheArray": {random, func(r *runfile.Result) {
 			for i := range r.Clients[0].Load.Repetitions {
 				w := r.Clients[0].Load.Repetitions[i].Oracle
 				w.ServiceTimeUnit, w.Files[0].SmallReadTime = runfile.UnitMicroseconds, float64(w.Files[0].SmallReads)*100
 			}
 			counted(r, 201)
-		}, SuspectLatency, Warning, Suspect, `but the storage itself took 201 µs`},
-		"UnitUnknown":       {calibrated, func(r *runfile.Result) { last(r).ServiceTimeUnit = "" }, NotCollected, Info, Valid, `unit of the times`},
-		"LatencyResolution": {calibrated, func(*runfile.Result) {}, LatencyResolution, Info, Valid, `here 1: .*says 356 µs`},
-		"ColdWarmup":        {calibrated, func(r *runfile.Result) { windowOf1(r).Calibration.MaxIOPS = 24_000 }, ColdCache, Info, Valid, `gave 24000 IOPS and the next 27066 IOPS.*does not count`},
+		}, SuspectLatency, bench.SeverityWarning, bench.ValiditySuspect, `but the storage itself took 201 µs`},
+		"UnitUnknown":       {calibrated, func(r *runfile.Result) { last(r).ServiceTimeUnit = "" }, NotCollected, bench.SeverityInfo, bench.ValidityValid, `unit of the times`},
+		"LatencyResolution": {calibrated, func(*runfile.Result) {}, LatencyResolution, bench.SeverityInfo, bench.ValidityValid, `here 1: .*says 356 µs`},
+		"ColdWarmup":        {calibrated, func(r *runfile.Result) { windowOf1(r).Calibration.MaxIOPS = 24_000 }, ColdCache, bench.SeverityInfo, bench.ValidityValid, `gave 24000 IOPS and the next 27066 IOPS.*does not count`},
 		"ColdAndCounted": {calibrated, func(r *runfile.Result) {
 			first := &r.Clients[0].Load.Repetitions[0]
 			first.Oracle.Calibration.MaxIOPS, first.Step.Warmup, first.Step.Round = 24_000, false, 1
 			r.Clients[0].Load.Repetitions[1].Step.Round = 2
-		}, ColdCache, Warning, Suspect, `It counts nevertheless`},
+		}, ColdCache, bench.SeverityWarning, bench.ValiditySuspect, `It counts nevertheless`},
 		"CalibrationsVary": {calibrated, func(r *runfile.Result) {
 			first := &r.Clients[0].Load.Repetitions[0]
 			first.Oracle.Calibration.MaxMegabytesPerSecond, first.Step.Warmup, first.Step.Round = 500, false, 1
 			r.Clients[0].Load.Repetitions[1].Step.Round = 2
-		}, VariationHigh, Warning, Suspect, `results of 2 calibrations vary by 22\.\d %`},
-		"StepsVary":         {random, func(r *runfile.Result) { r.Clients[0].Load.Repetitions[3].Read.Bytes /= 2 }, VariationHigh, Warning, Suspect, `between rounds: 4 users by 47\.\d %`},
-		"AboveTheLimit":     {calibrated, func(r *runfile.Result) { last(r).Calibration.ActualLatencyMilliseconds = 21 }, LatencyLimitExceeded, Warning, Valid, `at 21 ms, above the limit of 20 ms`},
-		"LineFullInOneStep": {random, func(*runfile.Result) {}, LineSaturated, Info, Valid, `full with 14 users\.`},
+		}, VariationHigh, bench.SeverityWarning, bench.ValiditySuspect, `results of 2 calibrations vary by 22\.\d %`},
+		"StepsVary":         {random, func(r *runfile.Result) { r.Clients[0].Load.Repetitions[3].Read.Bytes /= 2 }, VariationHigh, bench.SeverityWarning, bench.ValiditySuspect, `between rounds: 4 users by 47\.\d %`},
+		"AboveTheLimit":     {calibrated, func(r *runfile.Result) { last(r).Calibration.ActualLatencyMilliseconds = 21 }, LatencyLimitExceeded, bench.SeverityWarning, bench.ValidityValid, `at 21 ms, above the limit of 20 ms`},
+		"LineFullInOneStep": {random, func(*runfile.Result) {}, LineSaturated, bench.SeverityInfo, bench.ValidityValid, `full with 14 users\.`},
 		"LineFullInMore": {
-			random, func(r *runfile.Result) { r.Plan.Link.BitsPerSecond = 970_000_000 }, LineSaturated, Info, Valid,
+			random, func(r *runfile.Result) { r.Plan.Link.BitsPerSecond = 970_000_000 }, LineSaturated, bench.SeverityInfo, bench.ValidityValid,
 			`96\.\d %\): the line is full with 12 users, 13 users, 14 users, and 2 more steps\.`,
 		},
-		"AStepIsMissing":       {random, func(r *runfile.Result) { l := &r.Clients[0].Load; l.Repetitions = l.Repetitions[:20] }, Partial, Error, Suspect, `Not all steps were measured 2 times: 5 users 1, 6 users 1`},
-		"ACalibrationIsMissed": {calibrated, func(r *runfile.Result) { last(r).Calibration = nil }, Partial, Error, Suspect, `0 of 1 calibrations`},
-		"Simulated":            {scanRun, func(r *runfile.Result) { r.Clients[0].Load.Oracle.StandIn = true }, SimulatedDatabase, Info, Valid, `stand-in for Oracle`},
+		"AStepIsMissing":       {random, func(r *runfile.Result) { l := &r.Clients[0].Load; l.Repetitions = l.Repetitions[:20] }, Partial, bench.SeverityError, bench.ValiditySuspect, `Not all steps were measured 2 times: 5 users 1, 6 users 1`},
+		"ACalibrationIsMissed": {calibrated, func(r *runfile.Result) { last(r).Calibration = nil }, Partial, bench.SeverityError, bench.ValiditySuspect, `0 of 1 calibrations`},
+		"Simulated":            {scanRun, func(r *runfile.Result) { r.Clients[0].Load.Oracle.StandIn = true }, SimulatedDatabase, bench.SeverityInfo, bench.ValidityValid, `stand-in for Oracle`},
 		"DatabaseHostIsBusy": {scanRun, func(r *runfile.Result) {
 			windowOf1(r).BusyCentiseconds, windowOf1(r).IdleCentiseconds = new(int64(950)), new(int64(50))
-		}, ClientCPUBound, Warning, Suspect, `95\.0 % busy`},
-		"BelowWireSpeedOfAScan": {scanRun, func(r *runfile.Result) { r.Plan.Link.BitsPerSecond = 25e9 }, BelowWireSpeed, Warning, Valid, `34\.\d %`},
+		}, ClientCPUBound, bench.SeverityWarning, bench.ValiditySuspect, `95\.0 % busy`},
+		"BelowWireSpeedOfAScan": {scanRun, func(r *runfile.Result) { r.Plan.Link.BitsPerSecond = 25e9 }, BelowWireSpeed, bench.SeverityWarning, bench.ValidityValid, `34\.\d %`},
 		"FewUsers": {scanRun, func(r *runfile.Result) {
 			r.Plan.Link.BitsPerSecond = 25e9
 			r.Clients[0].Load.Repetitions[0].Step.Users, r.Plan.Workload.SLOB.Users[0] = 2, 2
-		}, BelowWireSpeed, Warning, Valid, `2 outstanding I/Os for 4 paths are few: raise users`},
+		}, BelowWireSpeed, bench.SeverityWarning, bench.ValidityValid, `2 outstanding I/Os for 4 paths are few: raise users`},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -327,7 +328,7 @@ func TestFindingsOfDatabases(t *testing.T) {
 			r := c.base(t)
 			c.mutate(&r)
 			j := Judge(r)
-			i := slices.IndexFunc(j.Findings, func(f Finding) bool { return f.Code == c.code })
+			i := slices.IndexFunc(j.Findings, func(f bench.Finding) bool { return f.Code == c.code })
 			if i < 0 {
 				t.Fatalf("no %s in %+v", c.code, j.Findings)
 			}
@@ -460,7 +461,7 @@ func TestWhatIsAsItShouldBeIsNoFinding(t *testing.T) {
 		quiet(name, users, SuspectLatency)
 	}
 	idle := experiments.Ramp()
-	idle.Plan.Workload.SLOB.Think = &runfile.Think{Frequency: 1}
+	idle.Plan.Workload.SLOB.Think = &bench.SLOBThink{Frequency: 1}
 	forEach(&idle, func(rep *runfile.Repetition) { timed(rep, 100) })
 	quiet("users that think", idle, SuspectLatency)
 	for name, base := range map[string]func(testing.TB) runfile.Result{"kernel": onKernel, "Direct NFS": scanRun} {
@@ -494,24 +495,24 @@ func TestLatenciesOfDatabasesAgainstExpectations(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		result runfile.Result
-		expect runfile.Expect
-		want   Verdict
+		expect bench.Expect
+		want   bench.Verdict
 		text   string
 	}{
-		"p99 above the bucket":      {experiments.Ramp(), runfile.Expect{MaxP99LatencyMicroseconds: new(int64(2048))}, Pass, ""},
-		"p99 below the bucket":      {experiments.Ramp(), runfile.Expect{MaxP99LatencyMicroseconds: new(int64(1023))}, Fail, "and got 2048 µs"},
-		"p99 in the bucket":         {experiments.Ramp(), runfile.Expect{MaxP99LatencyMicroseconds: new(int64(1500))}, Inconclusive, "between 1024 µs and 2048 µs"},
-		"p99 that nobody counted":   {experiments.Kit("DNFS"), runfile.Expect{MaxP99LatencyMicroseconds: new(int64(9_000_000))}, Inconclusive, "not measured"},
-		"mean is exact":             {experiments.Ramp(), runfile.Expect{MaxMeanLatencyMicroseconds: new(int64(1209))}, Fail, "got 1210 µs"},
-		"mean of the kit":           {experiments.Kit("NFS"), runfile.Expect{MaxMeanLatencyMicroseconds: new(int64(851))}, Pass, ""},
-		"IOPS of a calibration":     {experiments.Calibrations()[0].Result(), runfile.Expect{MinIOPS: new(int64(27067))}, Fail, "got 27066"},
-		"IOPS are met":              {experiments.Calibrations()[0].Result(), runfile.Expect{MinIOPS: new(int64(27066)), MinMegabytesPerSecond: new(int64(362))}, Pass, ""},
-		"MB/s were not printed":     {experiments.Calibrations()[2].Result(), runfile.Expect{MinMegabytesPerSecond: new(int64(1))}, Inconclusive, "not measured"},
-		"a mean of V$IOSTAT_FILE":   {experiments.Calibrations()[1].Result(), runfile.Expect{MaxMeanLatencyMicroseconds: new(int64(392))}, Fail, "got 393 µs"},
-		"headline has the most":     {experiments.Ramp(), runfile.Expect{MinIOPS: new(int64(13_223))}, Pass, ""},
-		"variation of one run":      {experiments.Calibrations()[0].Result(), runfile.Expect{MaxVariationPercent: new(int32(5))}, Inconclusive, "two repetitions"},
-		"variation between rounds":  {experiments.Ramp(), runfile.Expect{MaxVariationPercent: new(int32(1))}, Pass, ""},
-		"a fallback decides nought": {fellBack(), runfile.Expect{MinIOPS: new(int64(1))}, Inconclusive, ""},
+		"p99 above the bucket":      {experiments.Ramp(), bench.Expect{MaxP99LatencyMicroseconds: new(int64(2048))}, bench.VerdictPass, ""},
+		"p99 below the bucket":      {experiments.Ramp(), bench.Expect{MaxP99LatencyMicroseconds: new(int64(1023))}, bench.VerdictFail, "and got 2048 µs"},
+		"p99 in the bucket":         {experiments.Ramp(), bench.Expect{MaxP99LatencyMicroseconds: new(int64(1500))}, bench.VerdictInconclusive, "between 1024 µs and 2048 µs"},
+		"p99 that nobody counted":   {experiments.Kit("DNFS"), bench.Expect{MaxP99LatencyMicroseconds: new(int64(9_000_000))}, bench.VerdictInconclusive, "not measured"},
+		"mean is exact":             {experiments.Ramp(), bench.Expect{MaxMeanLatencyMicroseconds: new(int64(1209))}, bench.VerdictFail, "got 1210 µs"},
+		"mean of the kit":           {experiments.Kit("NFS"), bench.Expect{MaxMeanLatencyMicroseconds: new(int64(851))}, bench.VerdictPass, ""},
+		"IOPS of a calibration":     {experiments.Calibrations()[0].Result(), bench.Expect{MinIOPS: new(int64(27067))}, bench.VerdictFail, "got 27066"},
+		"IOPS are met":              {experiments.Calibrations()[0].Result(), bench.Expect{MinIOPS: new(int64(27066)), MinMegabytesPerSecond: new(int64(362))}, bench.VerdictPass, ""},
+		"MB/s were not printed":     {experiments.Calibrations()[2].Result(), bench.Expect{MinMegabytesPerSecond: new(int64(1))}, bench.VerdictInconclusive, "not measured"},
+		"a mean of V$IOSTAT_FILE":   {experiments.Calibrations()[1].Result(), bench.Expect{MaxMeanLatencyMicroseconds: new(int64(392))}, bench.VerdictFail, "got 393 µs"},
+		"headline has the most":     {experiments.Ramp(), bench.Expect{MinIOPS: new(int64(13_223))}, bench.VerdictPass, ""},
+		"variation of one run":      {experiments.Calibrations()[0].Result(), bench.Expect{MaxVariationPercent: new(int32(5))}, bench.VerdictInconclusive, "two repetitions"},
+		"variation between rounds":  {experiments.Ramp(), bench.Expect{MaxVariationPercent: new(int32(1))}, bench.VerdictPass, ""},
+		"a fallback decides nought": {fellBack(), bench.Expect{MinIOPS: new(int64(1))}, bench.VerdictInconclusive, ""},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

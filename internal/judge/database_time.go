@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -45,7 +46,7 @@ func checkForeignSessions(c *facts, found *findings) {
 		if !known || (t.waited-t.slack).Seconds()*1000 <= t.all.Seconds()*usersWait {
 			continue
 		}
-		found.add(ForeignLoad, Warning,
+		found.add(ForeignLoad, bench.SeverityWarning,
 			"In repetition %s the sessions of the database waited for %.1f s, and %d users have only %.1f s in that time: "+
 				"others use the database, and what they read is counted as load. Look for jobs and other sessions "+
 				"(V$SESSION), and run again when nobody else uses it.",
@@ -57,7 +58,7 @@ func checkForeignSessions(c *facts, found *findings) {
 // checkUserTime looks for waits that are too short for the number of users and reads.
 func checkUserTime(c *facts, found *findings) {
 	slob := c.result.Plan.Workload.SLOB
-	if slob == nil || slob.Access != runfile.AccessRandomRead || slob.Kit != nil || slob.WorkLoop > 0 ||
+	if slob == nil || slob.Access != bench.SLOBRandomRead || slob.Kit != nil || slob.WorkLoop > 0 ||
 		slob.Think != nil {
 		return // users may be idle, or wait for reads that began earlier
 	}
@@ -69,7 +70,7 @@ func checkUserTime(c *facts, found *findings) {
 	if !known || c.overall.Read.Ops < latencyWaits || accounted*1000 >= t.all.Seconds()*latencyAgrees {
 		return
 	}
-	found.add(SuspectLatency, Warning,
+	found.add(SuspectLatency, bench.SeverityWarning,
 		"Of the time of %d users the views have only %.1f %% as waits or CPU time: a read took %.1f µs by the number of "+
 			"users and of reads. Either the views count too little, or the users were idle because the loader or its network "+
 			"was slow. Use the latency that the array reports.",

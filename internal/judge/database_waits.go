@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -29,7 +30,7 @@ func checkWaits(c *facts, found *findings) {
 	if sum < waitsElsewhere {
 		return
 	}
-	found.add(WaitsNotStorage, Warning,
+	found.add(WaitsNotStorage, bench.SeverityWarning,
 		"Sessions spent %s of their wait time on %s. That is not a wait for storage, so the storage may give more than was "+
 			"measured. %s", percent(sum), listed(parts), advice)
 }

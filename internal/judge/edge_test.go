@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -60,7 +61,7 @@ func TestCountersOfAPartOfTheWindowAreComparedWithThatPartOfTheLoad(t *testing.T
 			if v := j.Protocol.Verified; v == nil || *v != tc.verified || j.Protocol.Mismatch {
 				t.Errorf("%s: protocol %+v", tc.reason, j.Protocol)
 			}
-			cache := slices.ContainsFunc(j.Findings, func(f Finding) bool { return f.Code == CacheSuspected })
+			cache := slices.ContainsFunc(j.Findings, func(f bench.Finding) bool { return f.Code == CacheSuspected })
 			if cache != tc.cache {
 				t.Errorf("%s: findings %+v", tc.reason, j.Findings)
 			}
@@ -104,11 +105,11 @@ func TestChannelsThatWereReadLateAreNoMismatch(t *testing.T) {
 // The protocol check comes first: no delay explains another version or a missing layout.
 func TestALateReadingExcusesNoOtherProtocol(t *testing.T) {
 	t.Parallel()
-	for name, declared := range map[string]string{"another version": "NFSv4.1", "no layout": runfile.PNFS} {
+	for name, declared := range map[string]bench.NFSVersion{"another version": bench.NFSv41, "no layout": bench.PNFS} {
 		r := good(t)
 		r.Plan.Engine.NFSVersion = declared
-		if declared == runfile.PNFS {
-			r.Clients[0].Load.Mount.NFSVersion = runfile.NFSv41
+		if declared == bench.PNFS {
+			r.Clients[0].Load.Mount.NFSVersion = string(bench.NFSv41)
 		}
 		eachRep(&r, func(rep *runfile.Repetition) {
 			rep.EdgeMilliseconds = 6_000

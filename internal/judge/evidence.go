@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -22,7 +23,7 @@ func evidence(r runfile.Result, s *Summary, d *DatabaseSummary) Evidence {
 	case d != nil:
 		return Evidence{Message: "The database's own counters were not read, so no protocol was seen under load."}
 	}
-	if r.Plan.Engine.Client == runfile.ClientDirectNFS {
+	if r.Plan.Engine.Client == bench.ClientDirectNFS {
 		return directEvidence(r, s)
 	}
 	return kernelEvidence(r, s)
@@ -32,7 +33,7 @@ func directEvidence(r runfile.Result, s *Summary) Evidence {
 	bytes, layouts, paths, up, missing := int64(0), int64(0), 0, 0, []string(nil)
 	for _, p := range s.Paths {
 		bytes += p.Bytes()
-		if p.Role == runfile.RoleDataServer {
+		if p.Role == bench.PathDataServer {
 			layouts += p.Bytes() // one that is down is a ChannelLost
 			continue
 		}
@@ -53,9 +54,9 @@ func directEvidence(r runfile.Result, s *Summary) Evidence {
 	case share*1000 < protocolShare-edgePermille(s):
 		return e.no(true, "Only %.1f %% of the load went over Direct NFS channels (%d of %d bytes).", share*100, bytes,
 			s.Total.Bytes)
-	case differs(declared, version) && (declared != runfile.PNFS || version != runfile.NFSv41):
+	case differs(declared, version) && (declared != bench.PNFS || version != string(bench.NFSv41)):
 		return e.no(true, "%s was declared and %s carried the load.", declared, version)
-	case declared == runfile.PNFS && layouts == 0:
+	case declared == bench.PNFS && layouts == 0:
 		return e.no(true, "pNFS was declared and the client used no layout: all I/O went through the metadata server.")
 	case share*1000 < protocolShare-windowEdge(s):
 		e.Message = fmt.Sprintf("%.1f %% of the load was counted on Direct NFS channels (%d of %d bytes). The loader waited "+
@@ -100,7 +101,7 @@ func redirection(shares []PathShare) string {
 func observedPaths(s *Summary, version string, up, paths int) string {
 	servers := dataServers(s)
 	if servers > 0 {
-		version = runfile.PNFS
+		version = string(bench.PNFS)
 	}
 	if len(s.Servers) == 0 && servers == 0 {
 		return fmt.Sprintf("DirectNFS %s over %d of %d paths", orUnknown(version), up, paths)
@@ -152,13 +153,13 @@ func kernelEvidence(r runfile.Result, s *Summary) Evidence {
 		e.Observed += " with pNFS layouts"
 	}
 	declared := r.Plan.Engine.NFSVersion
-	if declared != "pNFS" && differs(declared, version) {
+	if declared != bench.PNFS && differs(declared, version) {
 		return e.no(true, "%s was declared and the volume is mounted with %s.", declared, version)
 	}
-	if declared == "pNFS" && version != "" && !strings.HasPrefix(version, "NFSv4.") {
+	if declared == bench.PNFS && version != "" && !strings.HasPrefix(version, "NFSv4.") {
 		return e.no(true, "pNFS was declared and the volume is mounted with %s, which has no layouts.", version)
 	}
-	if r.Plan.Engine.Transport == runfile.TransportRDMA && known {
+	if r.Plan.Engine.Transport == bench.TransportRDMA && known {
 		switch protocols := transports(r, s.Repetition); {
 		case slices.Contains(protocols, "tcp"):
 			return e.no(true, "RDMA was declared and the mount uses TCP.")
@@ -173,7 +174,7 @@ func kernelEvidence(r runfile.Result, s *Summary) Evidence {
 			"cannot be seen under load."
 		return e
 	}
-	if declared == "pNFS" && m.PNFSReads+m.PNFSWrites == 0 {
+	if declared == bench.PNFS && m.PNFSReads+m.PNFSWrites == 0 {
 		return e.no(true, "pNFS was declared and the client used no layout: all I/O went through the metadata server.")
 	}
 	moved, wanted := m.ServerReadBytes+m.ServerWriteBytes, float64(s.Total.Bytes)*seen.least
@@ -304,7 +305,7 @@ func versionOf(m *runfile.MountFacts) string {
 
 // differs compares what was declared with what was seen; what is not known
 // does not differ. NFSv4 and NFSv4.0 are one version.
-func differs(declared, seen string) bool {
+func differs(declared bench.NFSVersion, seen string) bool {
 	if declared == "" || seen == "" {
 		return false
 	}
@@ -314,7 +315,7 @@ func differs(declared, seen string) bool {
 		}
 		return v
 	}
-	return norm(declared) != norm(seen)
+	return norm(string(declared)) != norm(seen)
 }
 
 func orUnknown(version string) string {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -12,7 +13,7 @@ import (
 func TestTheArrayObservesTheProtocol(t *testing.T) {
 	client := runfile.StorageClient{Address: "10.244.0.5", Server: "10.0.1.61", Protocol: "nfs3"}
 	cases := map[string]struct {
-		declared string
+		declared bench.NFSVersion
 		client   runfile.StorageClient
 		want     statement
 	}{

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -372,15 +373,15 @@ func connectedClients(r runfile.Result) []runfile.StorageClient {
 
 // arrayProtocol reports whether what ONTAP calls nfs3, nfs4, nfs4.1 or nfs4.2 is the
 // declared version; pNFS is NFSv4.1 or later there.
-func arrayProtocol(seen, declared string) bool {
+func arrayProtocol(seen string, declared bench.NFSVersion) bool {
 	switch declared {
-	case "pNFS":
+	case bench.PNFS:
 		return strings.HasPrefix(seen, "nfs4.")
-	case "NFSv3":
+	case bench.NFSv3:
 		return seen == "nfs3"
-	case "NFSv4.0":
+	case bench.NFSv40:
 		return seen == "nfs4" || seen == "nfs4.0"
 	default:
-		return "NFSv"+strings.TrimPrefix(seen, "nfs") == declared
+		return "NFSv"+strings.TrimPrefix(seen, "nfs") == string(declared)
 	}
 }

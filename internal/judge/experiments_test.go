@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/experiments"
 )
@@ -46,7 +47,7 @@ func TestTheCalibrationsOfDNFSVsPNFSComeOutAsPrinted(t *testing.T) {
 			if hasFinding(j, SuspectLatency, "its number of reads is right") != pnfs || hasFinding(j, SuspectLatency, "") != pnfs {
 				t.Errorf("%s: %+v", c.Version, j.Findings)
 			}
-			if v := map[bool]Validity{true: Suspect, false: Valid}[pnfs]; j.Validity != v {
+			if v := map[bool]bench.Validity{true: bench.ValiditySuspect, false: bench.ValidityValid}[pnfs]; j.Validity != v {
 				t.Errorf("validity %s, want %s: %+v", j.Validity, v, j.Findings)
 			}
 			if !hasFinding(j, CalibrationOnly, "") || hasFinding(j, LatencyResolution, "whole milliseconds") != (c.Latency <= 1) {
@@ -72,7 +73,7 @@ func TestChannelsProveTheFourPathsOfDNFSThroughput(t *testing.T) {
 	if len(j.Summary.Paths) != 4 || j.Summary.Paths[3].SharePermille != 250 || j.Summary.Paths[3].Calls != 1_200_000 {
 		t.Errorf("paths %+v", j.Summary.Paths)
 	}
-	if j.Validity != Valid || hasFinding(j, PathUnused, "") || hasFinding(j, BufferedScan, "") || hasFinding(j, OranfstabNotUsed, "") {
+	if j.Validity != bench.ValidityValid || hasFinding(j, PathUnused, "") || hasFinding(j, BufferedScan, "") || hasFinding(j, OranfstabNotUsed, "") {
 		t.Errorf("%s %+v", j.Validity, j.Findings)
 	}
 	// 4 x 10GbE of 1500 bytes carry 4.7 GB/s, and 4.03 were reached.
@@ -85,7 +86,7 @@ func TestOnePathDeclaredAsFourIsSeen(t *testing.T) {
 	t.Parallel()
 	r := experiments.Scan("192.168.4.100")
 	j := Judge(r)
-	if !hasFinding(j, PathUnused, "3 of 4 paths carried nothing") || j.Validity != Suspect {
+	if !hasFinding(j, PathUnused, "3 of 4 paths carried nothing") || j.Validity != bench.ValiditySuspect {
 		t.Errorf("%s %+v", j.Validity, j.Findings)
 	}
 	if v := j.Protocol.Verified; v == nil || *v || j.Protocol.Mismatch || !strings.Contains(j.Protocol.Message, "3 of 4 paths sent nothing") {
@@ -159,7 +160,7 @@ func TestTheRampOfNFSVsDNFSHasItsKneeAtTenUsers(t *testing.T) {
 	if j.Summary.Step.Users != 16 || len(j.Repetitions) != 2 || *j.VariationPermille != 0 || *j.Steps[15].WirePermille/10 != 93 {
 		t.Errorf("summary of %+v, %d repetitions, %d", j.Summary.Step, len(j.Repetitions), *j.Steps[15].WirePermille)
 	}
-	if j.Validity != Valid || hasFinding(j, Partial, "") {
+	if j.Validity != bench.ValidityValid || hasFinding(j, Partial, "") {
 		t.Errorf("%s %+v", j.Validity, j.Findings)
 	}
 }

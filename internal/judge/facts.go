@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
@@ -332,4 +333,4 @@ func (c *facts) raw() runfile.Raw {
 // native says that our own user-space client carried the load.
 func (c *facts) native() bool { return !c.kernel() && c.result.Plan.Database == nil }
 
-func (c *facts) kernel() bool { return c.result.Plan.Engine.Client == runfile.ClientKernel }
+func (c *facts) kernel() bool { return c.result.Plan.Engine.Client == bench.ClientKernel }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -18,20 +19,20 @@ func away(repetition int, milliseconds, reconnects int64) func(*runfile.Result) 
 func lossCases() map[string]findingCase {
 	const first = `Path 10\.0\.1\.5 -> 10\.0\.1\.61 `
 	return map[string]findingCase{
-		"ChannelLost": {nil, away(2, 8200, 3), ChannelLost, Warning, Suspect, first +
+		"ChannelLost": {nil, away(2, 8200, 3), ChannelLost, bench.SeverityWarning, bench.ValiditySuspect, first +
 			`was down for 8\.2 s of 180\.0 s that were measured \(4\.5 %\), in repetition 2\. New connections: 3\. The other paths carried its I/O`},
-		"ChannelLostAsLongAsShows": {nil, away(1, 600, 1), ChannelLost, Warning, Suspect, `down for 0\.6 s`},
-		"ChannelLostForAMoment":    {nil, away(1, 590, 1), ChannelLost, Info, Valid, `down for 0\.6 s`},
-		"ChannelLostForLeast":      {nil, away(1, 100, 1), ChannelLost, Info, Valid, `down for 0\.1 s`},
+		"ChannelLostAsLongAsShows": {nil, away(1, 600, 1), ChannelLost, bench.SeverityWarning, bench.ValiditySuspect, `down for 0\.6 s`},
+		"ChannelLostForAMoment":    {nil, away(1, 590, 1), ChannelLost, bench.SeverityInfo, bench.ValidityValid, `down for 0\.6 s`},
+		"ChannelLostForLeast":      {nil, away(1, 100, 1), ChannelLost, bench.SeverityInfo, bench.ValidityValid, `down for 0\.1 s`},
 		"ChannelLostTwice": {nil, func(r *runfile.Result) {
 			away(1, 60, 1)(r)
 			away(3, 50, 1)(r)
-		}, ChannelLost, Info, Valid, `down for 0\.1 s .* in repetitions 1, 3\. New connections: 2`},
+		}, ChannelLost, bench.SeverityInfo, bench.ValidityValid, `down for 0\.1 s .* in repetitions 1, 3\. New connections: 2`},
 		"ChannelLostForGood": {nil, func(r *runfile.Result) {
 			away(3, 20_000, 0)(r)
 			r.Clients[0].Load.Repetitions[2].Channels[0].State = "Down"
-		}, ChannelLost, Warning, Suspect, `down for 20\.0 s .*; it was still down at the end`},
-		"ChannelLostLongerThanTheWindow": {nil, away(1, 61_000, 1), ChannelLost, Warning, Suspect, `down for 60\.0 s`},
+		}, ChannelLost, bench.SeverityWarning, bench.ValiditySuspect, `down for 20\.0 s .*; it was still down at the end`},
+		"ChannelLostLongerThanTheWindow": {nil, away(1, 61_000, 1), ChannelLost, bench.SeverityWarning, bench.ValiditySuspect, `down for 60\.0 s`},
 		"ChannelLostAlone": {nil, func(r *runfile.Result) {
 			r.Plan.Engine.Channels = []runfile.PlanChannel{{Local: "10.0.1.5", Path: "10.0.1.61"}}
 			away(2, 8200, 1)(r)
@@ -39,7 +40,7 @@ func lossCases() map[string]findingCase {
 				rep.Channels = rep.Channels[:1]
 				rep.Channels[0].BytesRead = goodBytes
 			})
-		}, ChannelLost, Warning, Suspect, `There was no other path, so all I/O waited`},
+		}, ChannelLost, bench.SeverityWarning, bench.ValiditySuspect, `There was no other path, so all I/O waited`},
 		"ChannelLostByTheOtherClient": {nil, func(r *runfile.Result) {
 			other := r.Clients[0]
 			other.Index = 1
@@ -50,14 +51,14 @@ func lossCases() map[string]findingCase {
 			r.Plan.Clients, r.Clients = 2, append(r.Clients, other)
 			away(2, 7000, 1)(r)
 			r.Clients[1].Load.Repetitions[1].Channels[0].DownMilliseconds = 8000
-		}, ChannelLost, Warning, Suspect, `down for 8\.0 s of 180\.0 s`},
-		"ChannelReconnected": {nil, away(2, 99, 2), ChannelReconnected, Info, Valid, first + `lost its connection 2 times in repetition 2, and connected again at once`},
+		}, ChannelLost, bench.SeverityWarning, bench.ValiditySuspect, `down for 8\.0 s of 180\.0 s`},
+		"ChannelReconnected": {nil, away(2, 99, 2), ChannelReconnected, bench.SeverityInfo, bench.ValidityValid, first + `lost its connection 2 times in repetition 2, and connected again at once`},
 		"BelowWireSpeedForALostPath": {nil, func(r *runfile.Result) {
 			slower(r, 50)
 			for rep := range 3 {
 				away(rep+1, 30_000, 1)(r)
 			}
-		}, BelowWireSpeed, Warning, Suspect, `Most likely first: path 10\.0\.1\.5 -> 10\.0\.1\.61 was down for 30\.0 s`},
+		}, BelowWireSpeed, bench.SeverityWarning, bench.ValiditySuspect, `Most likely first: path 10\.0\.1\.5 -> 10\.0\.1\.61 was down for 30\.0 s`},
 	}
 }
 

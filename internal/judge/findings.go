@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/nfsbench/nfsbench/api/bench"
 )
 
 // Code names a kind of finding. Codes are stable: people script against them.
-type Code string
+type Code = string
 
 // The codes. docs/findings.md says what each means and what to do.
 const (
@@ -77,32 +79,15 @@ const (
 	CapacityUncertain      Code = "CapacityUncertain"
 )
 
-// Severity says how much a finding matters.
-type Severity string
-
-// The severities, from least to most.
-const (
-	Info    Severity = "Info"
-	Warning Severity = "Warning"
-	Error   Severity = "Error"
-)
-
-func (s Severity) rank() int {
+func rank(s bench.Severity) int {
 	switch s {
-	case Error:
+	case bench.SeverityError:
 		return 2
-	case Warning:
+	case bench.SeverityWarning:
 		return 1
 	default:
 		return 0
 	}
-}
-
-// Finding is one thing that was seen, with its numbers, and what to do.
-type Finding struct {
-	Code     Code     `json:"code"`
-	Severity Severity `json:"severity"`
-	Message  string   `json:"message"`
 }
 
 // never is a rank that no severity reaches.
@@ -123,7 +108,7 @@ type rule struct {
 // rules is the table of all findings, in the order in which they are shown.
 // A finding that says that a correctly measured number is low leaves the run Valid.
 func rules() []rule {
-	info, warning, failure := Info.rank(), Warning.rank(), Error.rank()
+	info, warning, failure := rank(bench.SeverityInfo), rank(bench.SeverityWarning), rank(bench.SeverityError)
 	return []rule{
 		{VerificationFailed, info, info, checkEnd},
 		{ProtocolMismatch, info, failure, checkProtocol},
@@ -205,17 +190,17 @@ func Codes() []Code {
 }
 
 // ValidityOf returns the worst validity of all findings.
-func ValidityOf(findings []Finding) Validity {
+func ValidityOf(findings []bench.Finding) bench.Validity {
 	table := rules()
-	v := Valid
+	v := bench.ValidityValid
 	for _, f := range findings {
 		for _, e := range table {
-			switch rank := f.Severity.rank(); {
+			switch rank := rank(f.Severity); {
 			case e.code != f.Code:
 			case rank >= e.invalid:
-				return Invalid
+				return bench.ValidityInvalid
 			case rank >= e.suspect:
-				v = Suspect
+				v = bench.ValiditySuspect
 			}
 		}
 	}
@@ -223,15 +208,15 @@ func ValidityOf(findings []Finding) Validity {
 }
 
 // findings collects what the checks find.
-type findings []Finding
+type findings []bench.Finding
 
-func (fs *findings) add(code Code, severity Severity, format string, args ...any) {
-	*fs = append(*fs, Finding{Code: code, Severity: severity, Message: fmt.Sprintf(format, args...)})
+func (fs *findings) add(code Code, severity bench.Severity, format string, args ...any) {
+	*fs = append(*fs, bench.Finding{Code: code, Severity: severity, Message: fmt.Sprintf(format, args...)})
 }
 
 // addOnce adds a finding unless the same one is there.
-func (fs *findings) addOnce(code Code, severity Severity, format string, args ...any) {
-	f := Finding{Code: code, Severity: severity, Message: fmt.Sprintf(format, args...)}
+func (fs *findings) addOnce(code Code, severity bench.Severity, format string, args ...any) {
+	f := bench.Finding{Code: code, Severity: severity, Message: fmt.Sprintf(format, args...)}
 	if !slices.Contains(*fs, f) {
 		*fs = append(*fs, f)
 	}
@@ -276,10 +261,10 @@ func ifDatabase(run check) check {
 }
 
 // sorted puts the gravest first and keeps the order of the table among equals.
-func (fs findings) sorted() []Finding {
+func (fs findings) sorted() []bench.Finding {
 	order := Codes()
-	slices.SortStableFunc(fs, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(b.Severity.rank(), a.Severity.rank()),
+	slices.SortStableFunc(fs, func(a, b bench.Finding) int {
+		return cmp.Or(cmp.Compare(rank(b.Severity), rank(a.Severity)),
 			cmp.Compare(slices.Index(order, a.Code), slices.Index(order, b.Code)))
 	})
 	return fs

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -15,8 +16,8 @@ type findingCase struct {
 	base     func(testing.TB) runfile.Result // good when nil
 	mutate   func(*runfile.Result)
 	code     Code
-	severity Severity
-	validity Validity
+	severity bench.Severity
+	validity bench.Validity
 	text     string
 }
 
@@ -64,7 +65,7 @@ func TestAnMTUThatIsNearlyTheSameOrUnknownIsNoFinding(t *testing.T) {
 	}
 }
 
-func checkFinding(t *testing.T, c findingCase, f Finding, j Judgement) {
+func checkFinding(t *testing.T, c findingCase, f bench.Finding, j Judgement) {
 	t.Helper()
 	if f.Severity != c.severity || !regexp.MustCompile(c.text).MatchString(f.Message) {
 		t.Errorf("finding %+v, want %s with %q", f, c.severity, c.text)
@@ -76,52 +77,52 @@ func checkFinding(t *testing.T, c findingCase, f Finding, j Judgement) {
 
 func wireCases() map[string]findingCase {
 	return map[string]findingCase{
-		"BelowWireSpeedUnexplained": {nil, func(r *runfile.Result) { slower(r, 50) }, BelowWireSpeed, Warning, Valid, `1114\.\d MB/s of 247\d\.\d MB/s \(45\.0 %\).*Nothing that was measured here explains it.*negotiated speed`},
+		"BelowWireSpeedUnexplained": {nil, func(r *runfile.Result) { slower(r, 50) }, BelowWireSpeed, bench.SeverityWarning, bench.ValidityValid, `1114\.\d MB/s of 247\d\.\d MB/s \(45\.0 %\).*Nothing that was measured here explains it.*negotiated speed`},
 		"BelowWireSpeedSmallBlocksAndDepth": {nil, func(r *runfile.Result) {
 			slower(r, 50)
 			r.Plan.Workload.Raw.BlockSizeBytes, r.Plan.Workload.Raw.Jobs, r.Plan.Workload.Raw.Depth = 8192, 1, 1
-		}, BelowWireSpeed, Warning, Valid, `blocks of 8Ki are small.*; 1 outstanding I/Os for 2 paths are few`},
+		}, BelowWireSpeed, bench.SeverityWarning, bench.ValidityValid, `blocks of 8Ki are small.*; 1 outstanding I/Os for 2 paths are few`},
 		"BelowWireSpeedBusyServerComesFirst": {nil, func(r *runfile.Result) {
 			slower(r, 50)
 			r.Plan.Workload.Raw.Depth, r.Plan.Workload.Raw.Jobs = 1, 1
 			eachWindow(r, "Measure", func(w *runfile.ObservedWindow) { w.Storage[0].Nodes[0].CPUPermille = new(int32(990)) })
-		}, BelowWireSpeed, Warning, Valid, `Most likely first: the CPU of storage node n1 is at 99\.0 %; .*outstanding`},
-		"LineSaturated":       {nil, func(r *runfile.Result) { slower(r, 108) }, LineSaturated, Info, Valid, `97\.\d %\): the line is full`},
-		"AboveWireLimit":      {nil, func(r *runfile.Result) { r.Plan.Link.BitsPerSecond = 1e9 }, AboveWireLimit, Error, Suspect, `more than the declared links can carry`},
-		"AboveWireLimitFound": {nil, func(r *runfile.Result) { discover(r, 1e9) }, AboveWireLimit, Error, Suspect, `more than the discovered links`},
-		"WireLimitUnknown":    {nil, func(r *runfile.Result) { r.Plan.Link = nil }, WireLimitUnknown, Info, Valid, `no interface could be matched`},
+		}, BelowWireSpeed, bench.SeverityWarning, bench.ValidityValid, `Most likely first: the CPU of storage node n1 is at 99\.0 %; .*outstanding`},
+		"LineSaturated":       {nil, func(r *runfile.Result) { slower(r, 108) }, LineSaturated, bench.SeverityInfo, bench.ValidityValid, `97\.\d %\): the line is full`},
+		"AboveWireLimit":      {nil, func(r *runfile.Result) { r.Plan.Link.BitsPerSecond = 1e9 }, AboveWireLimit, bench.SeverityError, bench.ValiditySuspect, `more than the declared links can carry`},
+		"AboveWireLimitFound": {nil, func(r *runfile.Result) { discover(r, 1e9) }, AboveWireLimit, bench.SeverityError, bench.ValiditySuspect, `more than the discovered links`},
+		"WireLimitUnknown":    {nil, func(r *runfile.Result) { r.Plan.Link = nil }, WireLimitUnknown, bench.SeverityInfo, bench.ValidityValid, `no interface could be matched`},
 		"WireLimitUnknownVirtual": {nil, func(r *runfile.Result) {
 			discover(r, 10e9)
 			r.Clients[0].Observed.Interfaces[1].Virtual = true
-		}, WireLimitUnknown, Info, Valid, `eth1 is a virtual interface`},
+		}, WireLimitUnknown, bench.SeverityInfo, bench.ValidityValid, `eth1 is a virtual interface`},
 		"HalfDuplexCopy": {nil, func(r *runfile.Result) {
-			r.Plan.Workload.Raw.Pattern, r.Plan.Workload.Raw.Depth = runfile.PatternCopy, 1
+			r.Plan.Workload.Raw.Pattern, r.Plan.Workload.Raw.Depth = bench.PatternCopy, 1
 			halfWritten(r)
-		}, HalfDuplexCopy, Info, Valid, `serial, half duplex.*1114\.1 MB/s and write 1114\.1 MB/s make 2228\.\d MB/s together\. That is 90\.\d %`},
-		"TransferSizeBelowBlock": {nil, func(r *runfile.Result) { r.Clients[0].Load.Mount.ReadSizeBytes = 65536 }, TransferSizeReduced, Warning, Valid, `READ moves 64Ki, so each block of 1Mi`},
+		}, HalfDuplexCopy, bench.SeverityInfo, bench.ValidityValid, `serial, half duplex.*1114\.1 MB/s and write 1114\.1 MB/s make 2228\.\d MB/s together\. That is 90\.\d %`},
+		"TransferSizeBelowBlock": {nil, func(r *runfile.Result) { r.Clients[0].Load.Mount.ReadSizeBytes = 65536 }, TransferSizeReduced, bench.SeverityWarning, bench.ValidityValid, `READ moves 64Ki, so each block of 1Mi`},
 		"TransferSizeBelowWanted": {nil, func(r *runfile.Result) {
 			r.Plan.Engine.TransferSizeBytes = 262144
 			r.Clients[0].Load.Mount.ReadSizeBytes = 65536
-		}, TransferSizeReduced, Warning, Valid, `64Ki where 256Ki were asked for`},
+		}, TransferSizeReduced, bench.SeverityWarning, bench.ValidityValid, `64Ki where 256Ki were asked for`},
 		"RetransmitsTCP": {nil, func(r *runfile.Result) {
 			eachWindow(r, "Measure", func(w *runfile.ObservedWindow) { w.TCPRetransmittedSegment = new(int64(150_000)) })
-		}, Retransmits, Warning, Valid, `10\.\d of 1000 TCP segments`},
+		}, Retransmits, bench.SeverityWarning, bench.ValidityValid, `10\.\d of 1000 TCP segments`},
 		"OutOfOrder": {
-			nil, func(r *runfile.Result) { outOfOrder(r, 6) }, Retransmits, Warning, Valid,
+			nil, func(r *runfile.Result) { outOfOrder(r, 6) }, Retransmits, bench.SeverityWarning, bench.ValidityValid,
 			`^6\.0 of 1000 TCP segments arrived out of order: packets from the server were lost or overtook others\. Look for a bad cable`,
 		},
 		"OutOfOrderOfWhatWasRead": {nil, func(r *runfile.Result) {
-			r.Plan.Workload.Raw.Pattern = runfile.PatternMixed
+			r.Plan.Workload.Raw.Pattern = bench.PatternMixed
 			outOfOrder(r, 4) // of all, and 8 of the half that is read
 			halfWritten(r)
-		}, Retransmits, Warning, Valid, `^8\.0 of 1000 TCP segments arrived out of order`},
+		}, Retransmits, bench.SeverityWarning, bench.ValidityValid, `^8\.0 of 1000 TCP segments arrived out of order`},
 		"BelowWireSpeedOutOfOrder": {nil, func(r *runfile.Result) {
 			slower(r, 50)
 			outOfOrder(r, 10)
-		}, BelowWireSpeed, Warning, Valid, `Most likely first: 20\.0 of 1000 TCP segments arrived out of order: look for a bad cable`},
+		}, BelowWireSpeed, bench.SeverityWarning, bench.ValidityValid, `Most likely first: 20\.0 of 1000 TCP segments arrived out of order: look for a bad cable`},
 		"RetransmitsNFS": {nil, func(r *runfile.Result) {
 			eachRep(r, func(rep *runfile.Repetition) { rep.Channels[1].Retransmits = 2 })
-		}, Retransmits, Warning, Valid, `2 NFS calls were sent again`},
+		}, Retransmits, bench.SeverityWarning, bench.ValidityValid, `2 NFS calls were sent again`},
 	}
 }
 
@@ -185,29 +186,29 @@ func pathCases() map[string]findingCase {
 		}
 	}
 	return map[string]findingCase{
-		"PathUnused": {nil, shift(1, 0), PathUnused, Warning, Suspect, `1 of 2 paths carried nothing, or next to nothing: 10\.0\.2\.5 -> 10\.0\.2\.61 \(Up\)`},
+		"PathUnused": {nil, shift(1, 0), PathUnused, bench.SeverityWarning, bench.ValiditySuspect, `1 of 2 paths carried nothing, or next to nothing: 10\.0\.2\.5 -> 10\.0\.2\.61 \(Up\)`},
 		"PathNeverConnected": {nil, func(r *runfile.Result) {
 			eachRep(r, func(rep *runfile.Repetition) {
 				rep.Channels = rep.Channels[:1]
 				rep.Channels[0].BytesRead = goodBytes
 			})
-		}, PathUnused, Warning, Suspect, `10\.0\.2\.61 \(Missing\)`},
-		"PathImbalance":     {nil, shift(0, 680), PathImbalance, Warning, Valid, `10\.0\.1\.61 68\.0 %, .*32\.0 %`},
-		"MTUOfPaths":        {nil, mtus(1500, 9000), MTUDiffers, Warning, Valid, `path 10\.0\.1\.61 is 1500 bytes, and that of path 10\.0\.2\.61 is 9000`},
-		"MTUOfTheLink":      {nil, mtus(1500, 1500), MTUDiffers, Warning, Valid, `declared MTU is 9000 bytes, and that of path 10\.0\.1\.61 is 1500`},
-		"MismatchOfVersion": {nil, func(r *runfile.Result) { r.Clients[0].Load.Mount.NFSVersion = "NFSv4.1" }, ProtocolMismatch, Error, Invalid, `NFSv3 was declared and NFSv4\.1 carried`},
+		}, PathUnused, bench.SeverityWarning, bench.ValiditySuspect, `10\.0\.2\.61 \(Missing\)`},
+		"PathImbalance":     {nil, shift(0, 680), PathImbalance, bench.SeverityWarning, bench.ValidityValid, `10\.0\.1\.61 68\.0 %, .*32\.0 %`},
+		"MTUOfPaths":        {nil, mtus(1500, 9000), MTUDiffers, bench.SeverityWarning, bench.ValidityValid, `path 10\.0\.1\.61 is 1500 bytes, and that of path 10\.0\.2\.61 is 9000`},
+		"MTUOfTheLink":      {nil, mtus(1500, 1500), MTUDiffers, bench.SeverityWarning, bench.ValidityValid, `declared MTU is 9000 bytes, and that of path 10\.0\.1\.61 is 1500`},
+		"MismatchOfVersion": {nil, func(r *runfile.Result) { r.Clients[0].Load.Mount.NFSVersion = "NFSv4.1" }, ProtocolMismatch, bench.SeverityError, bench.ValidityInvalid, `NFSv3 was declared and NFSv4\.1 carried`},
 		"MismatchOfBytes": {nil, func(r *runfile.Result) {
 			eachRep(r, func(rep *runfile.Repetition) { rep.Channels[0].BytesRead = 0; rep.Channels[1].BytesRead = 1 << 30 })
-		}, ProtocolMismatch, Error, Invalid, `Only 0\.8 % of the load went over Direct NFS`},
-		"MismatchOfTransport": {kernelRun, overTransport("tcp"), ProtocolMismatch, Error, Invalid, `RDMA was declared and the mount uses TCP`},
-		"MismatchOfMount":     {kernelRun, func(r *runfile.Result) { r.Clients[0].Load.Mount.Options = []string{"vers=3"} }, ProtocolMismatch, Error, Invalid, `NFSv4\.1 was declared and the volume is mounted with NFSv3`},
-		"PNFSWithoutLayouts":  {kernelRun, func(r *runfile.Result) { r.Plan.Engine.NFSVersion = "pNFS" }, ProtocolMismatch, Error, Invalid, `used no layout`},
+		}, ProtocolMismatch, bench.SeverityError, bench.ValidityInvalid, `Only 0\.8 % of the load went over Direct NFS`},
+		"MismatchOfTransport": {kernelRun, overTransport("tcp"), ProtocolMismatch, bench.SeverityError, bench.ValidityInvalid, `RDMA was declared and the mount uses TCP`},
+		"MismatchOfMount":     {kernelRun, func(r *runfile.Result) { r.Clients[0].Load.Mount.Options = []string{"vers=3"} }, ProtocolMismatch, bench.SeverityError, bench.ValidityInvalid, `NFSv4\.1 was declared and the volume is mounted with NFSv3`},
+		"PNFSWithoutLayouts":  {kernelRun, func(r *runfile.Result) { r.Plan.Engine.NFSVersion = "pNFS" }, ProtocolMismatch, bench.SeverityError, bench.ValidityInvalid, `used no layout`},
 		"PNFSOverV3": {kernelRun, func(r *runfile.Result) {
 			r.Plan.Engine.NFSVersion, r.Clients[0].Load.Mount.Options = "pNFS", []string{"vers=3"}
-		}, ProtocolMismatch, Error, Invalid, `which has no layouts`},
+		}, ProtocolMismatch, bench.SeverityError, bench.ValidityInvalid, `which has no layouts`},
 		"NotNFS": {kernelRun, func(r *runfile.Result) {
 			r.Plan.Engine.NFSVersion, r.Clients[0].Load.Mount = "", &runfile.MountFacts{FilesystemType: "ext4", DirectIO: true}
-		}, NotNFS, Warning, Suspect, `/mnt/v is ext4 and not NFS`},
+		}, NotNFS, bench.SeverityWarning, bench.ValiditySuspect, `/mnt/v is ext4 and not NFS`},
 	}
 }
 
@@ -216,32 +217,32 @@ func clientCases() map[string]findingCase {
 		return func(r *runfile.Result) { eachWindow(r, "Measure", f) }
 	}
 	return map[string]findingCase{
-		"ClientNodeBusy": {nil, measure(func(w *runfile.ObservedWindow) { w.NodeCPUPermille = new(int32(930)) }), ClientCPUBound, Warning, Suspect, `machine were 93\.0 % busy`},
+		"ClientNodeBusy": {nil, measure(func(w *runfile.ObservedWindow) { w.NodeCPUPermille = new(int32(930)) }), ClientCPUBound, bench.SeverityWarning, bench.ValiditySuspect, `machine were 93\.0 % busy`},
 		"ClientBusyAtFullLine": {nil, func(r *runfile.Result) {
 			slower(r, 108)
 			measure(func(w *runfile.ObservedWindow) { w.NodeCPUPermille = new(int32(930)) })(r)
-		}, ClientCPUBound, Info, Valid, `almost at its limit`},
-		"ClientAtLimit":   {nil, measure(func(w *runfile.ObservedWindow) { w.CgroupCPUMicroseconds = new(int64(230e6)) }), ClientCPUBound, Warning, Suspect, `95\.8 % of its CPU limit`},
-		"ClientThrottled": {nil, measure(func(w *runfile.ObservedWindow) { w.CgroupThrottledMicros = new(int64(6e6)) }), ClientCPUBound, Warning, Suspect, `throttled for 10\.0 %`},
-		"PageCacheRead":   {kernelRun, measure(func(w *runfile.ObservedWindow) { w.Mount.ServerReadBytes = goodBytes / 2 }), CacheSuspected, Warning, Suspect, `read 124\.5 GiB and the server sent 62\.3 GiB`},
-		"PageCacheUsed":   {kernelRun, measure(func(w *runfile.ObservedWindow) { w.Mount.NormalReadBytes = goodBytes }), CacheSuspected, Warning, Suspect, `instead of direct I/O`},
+		}, ClientCPUBound, bench.SeverityInfo, bench.ValidityValid, `almost at its limit`},
+		"ClientAtLimit":   {nil, measure(func(w *runfile.ObservedWindow) { w.CgroupCPUMicroseconds = new(int64(230e6)) }), ClientCPUBound, bench.SeverityWarning, bench.ValiditySuspect, `95\.8 % of its CPU limit`},
+		"ClientThrottled": {nil, measure(func(w *runfile.ObservedWindow) { w.CgroupThrottledMicros = new(int64(6e6)) }), ClientCPUBound, bench.SeverityWarning, bench.ValiditySuspect, `throttled for 10\.0 %`},
+		"PageCacheRead":   {kernelRun, measure(func(w *runfile.ObservedWindow) { w.Mount.ServerReadBytes = goodBytes / 2 }), CacheSuspected, bench.SeverityWarning, bench.ValiditySuspect, `read 124\.5 GiB and the server sent 62\.3 GiB`},
+		"PageCacheUsed":   {kernelRun, measure(func(w *runfile.ObservedWindow) { w.Mount.NormalReadBytes = goodBytes }), CacheSuspected, bench.SeverityWarning, bench.ValiditySuspect, `instead of direct I/O`},
 		"PageCachePossible": {kernelRun, func(r *runfile.Result) {
 			r.Plan.Workload.Raw.FileSizeBytes = 1 << 30
 			r.Clients[0].Load.Mount.DirectIO = false
 			eachWindow(r, "Measure", func(w *runfile.ObservedWindow) { w.Mount = nil })
-		}, CacheSuspected, Warning, Suspect, `Client 0 reads 4\.0 GiB through its page cache of up to 64\.0 GiB`},
+		}, CacheSuspected, bench.SeverityWarning, bench.ValiditySuspect, `Client 0 reads 4\.0 GiB through its page cache of up to 64\.0 GiB`},
 		"ForeignTraffic": {nil, func(r *runfile.Result) {
 			eachWindow(r, "Baseline", func(w *runfile.ObservedWindow) { w.Interfaces[0].ReceivedBytes = 500e6 })
-		}, ForeignLoad, Warning, Suspect, `eth0 of client 0 carried 100\.0 MB/s while idle`},
-		"ForeignOnTheMount": {kernelRun, measure(func(w *runfile.ObservedWindow) { w.Mount.ServerWriteBytes = goodBytes * 55 / 1000 }), ForeignLoad, Warning, Suspect, `the mount moved 131\.4 GiB and the load only 124\.5 GiB`},
+		}, ForeignLoad, bench.SeverityWarning, bench.ValiditySuspect, `eth0 of client 0 carried 100\.0 MB/s while idle`},
+		"ForeignOnTheMount": {kernelRun, measure(func(w *runfile.ObservedWindow) { w.Mount.ServerWriteBytes = goodBytes * 55 / 1000 }), ForeignLoad, bench.SeverityWarning, bench.ValiditySuspect, `the mount moved 131\.4 GiB and the load only 124\.5 GiB`},
 		"ForeignCPU": {nil, func(r *runfile.Result) {
 			eachWindow(r, "Baseline", func(w *runfile.ObservedWindow) { w.NodeCPUPermille = new(int32(400)) })
-		}, ForeignLoad, Warning, Suspect, `40\.0 % busy while idle`},
-		"NotCollected": {nil, func(r *runfile.Result) { r.Clients[0].Observed = nil }, NotCollected, Info, Valid, `no counters`},
+		}, ForeignLoad, bench.SeverityWarning, bench.ValiditySuspect, `40\.0 % busy while idle`},
+		"NotCollected": {nil, func(r *runfile.Result) { r.Clients[0].Observed = nil }, NotCollected, bench.SeverityInfo, bench.ValidityValid, `no counters`},
 		"NotCollectedProblem": {nil, func(r *runfile.Result) {
 			r.Clients[0].Observed.Problems = []runfile.CollectionError{{Source: "array", Message: "refused", Count: 3}}
-		}, NotCollected, Info, Valid, `array could not be read 3 times: refused`},
-		"HistogramUnreadable": {nil, func(r *runfile.Result) { eachRep(r, func(rep *runfile.Repetition) { rep.Read.Histogram = "x" }) }, NotCollected, Info, Valid, `latency is unknown`},
+		}, NotCollected, bench.SeverityInfo, bench.ValidityValid, `array could not be read 3 times: refused`},
+		"HistogramUnreadable": {nil, func(r *runfile.Result) { eachRep(r, func(rep *runfile.Repetition) { rep.Read.Histogram = "x" }) }, NotCollected, bench.SeverityInfo, bench.ValidityValid, `latency is unknown`},
 	}
 }
 
@@ -251,43 +252,43 @@ func storageCases(t *testing.T) map[string]findingCase {
 	return map[string]findingCase{
 		"StorageCPUBound": {nil, func(r *runfile.Result) {
 			eachWindow(r, "Measure", func(w *runfile.ObservedWindow) { w.Storage[0].Nodes[0].CPUPermille = new(int32(950)) })
-		}, StorageCPUBound, Warning, Valid, `node n1 was 95\.0 % busy`},
+		}, StorageCPUBound, bench.SeverityWarning, bench.ValidityValid, `node n1 was 95\.0 % busy`},
 		"ForeignOps": {nil, func(r *runfile.Result) {
 			eachWindow(r, "Baseline", func(w *runfile.ObservedWindow) { w.Storage[0].ReadOps = new(int64(60_000)) })
-		}, ForeignLoad, Warning, Suspect, `storage array did 1000 operations/s while idle`},
+		}, ForeignLoad, bench.SeverityWarning, bench.ValiditySuspect, `storage array did 1000 operations/s while idle`},
 		"ForeignBytes": {nil, func(r *runfile.Result) {
 			eachWindow(r, "Measure", func(w *runfile.ObservedWindow) { w.Storage[0].ReadBytes = new(goodBytes * 3 / 2) })
-		}, ArrayDisagrees, Warning, Suspect, `Storage array counted 3342\.\d MB/s of reads and the clients 2228\.\d MB/s \(repetition 1, 2, 3\): somebody else`},
-		"ServerCachePossible": {nil, small, CacheSuspected, Info, Valid, `files \(4\.0 GiB\) are small enough.*93\.4 times`},
+		}, ArrayDisagrees, bench.SeverityWarning, bench.ValiditySuspect, `Storage array counted 3342\.\d MB/s of reads and the clients 2228\.\d MB/s \(repetition 1, 2, 3\): somebody else`},
+		"ServerCachePossible": {nil, small, CacheSuspected, bench.SeverityInfo, bench.ValidityValid, `files \(4\.0 GiB\) are small enough.*93\.4 times`},
 		"ServerCacheSeen": {nil, func(r *runfile.Result) {
 			small(r)
 			h := histogram(t, 100, 120)
 			eachRep(r, func(rep *runfile.Repetition) { rep.Read.Histogram = h })
-		}, CacheSuspected, Warning, Suspect, `Half of the reads took less than \d+ µs`},
+		}, CacheSuspected, bench.SeverityWarning, bench.ValiditySuspect, `Half of the reads took less than \d+ µs`},
 	}
 }
 
 func endCases() map[string]findingCase {
 	return map[string]findingCase{
-		"Partial": {nil, func(r *runfile.Result) { r.Clients[0].Load.Partial = true }, Partial, Error, Suspect, `did not reach its planned end`},
+		"Partial": {nil, func(r *runfile.Result) { r.Clients[0].Load.Partial = true }, Partial, bench.SeverityError, bench.ValiditySuspect, `did not reach its planned end`},
 		"PartialFailure": {nil, func(r *runfile.Result) {
 			r.Clients[0].Load.Failure = &runfile.Failure{Code: runfile.FailureUnreachable, Message: "no path answered."}
-		}, Partial, Error, Suspect, `ServerUnreachable: no path answered`},
-		"PartialClients":     {nil, func(r *runfile.Result) { r.Plan.Clients = 3 }, Partial, Error, Suspect, `1 of 3 clients`},
-		"PartialRepetitions": {nil, func(r *runfile.Result) { r.Plan.Schedule.Repetitions = 5 }, Partial, Error, Suspect, `3 of 5 repetitions`},
+		}, Partial, bench.SeverityError, bench.ValiditySuspect, `ServerUnreachable: no path answered`},
+		"PartialClients":     {nil, func(r *runfile.Result) { r.Plan.Clients = 3 }, Partial, bench.SeverityError, bench.ValiditySuspect, `1 of 3 clients`},
+		"PartialRepetitions": {nil, func(r *runfile.Result) { r.Plan.Schedule.Repetitions = 5 }, Partial, bench.SeverityError, bench.ValiditySuspect, `3 of 5 repetitions`},
 		"VerificationFailed": {nil, func(r *runfile.Result) {
 			r.Clients[0].Load.Verification = &runfile.Verification{BlocksChecked: 64, BlocksWrong: 2}
-		}, VerificationFailed, Error, Invalid, `2 of 64 blocks`},
+		}, VerificationFailed, bench.SeverityError, bench.ValidityInvalid, `2 of 64 blocks`},
 		"VerificationFailure": {nil, func(r *runfile.Result) {
 			r.Clients[0].Load.Failure = &runfile.Failure{Code: runfile.FailureVerify, Message: "block 7 of file 1"}
-		}, VerificationFailed, Error, Invalid, `block 7`},
-		"IOErrors": {nil, func(r *runfile.Result) { r.Clients[0].Load.Repetitions[2].Read.Errors = 4 }, IOErrors, Error, Suspect, `4 of 382504 operations failed`},
+		}, VerificationFailed, bench.SeverityError, bench.ValidityInvalid, `block 7`},
+		"IOErrors": {nil, func(r *runfile.Result) { r.Clients[0].Load.Repetitions[2].Read.Errors = 4 }, IOErrors, bench.SeverityError, bench.ValiditySuspect, `4 of 382504 operations failed`},
 		"Embedded": {nil, func(r *runfile.Result) {
 			r.Plan.Collect.Sources = []runfile.Source{{Kind: runfile.SourceEmbedded, Name: "embedded", URL: "http://10.0.0.1:8080"}}
-		}, EmbeddedServer, Info, Valid, `embedded NFS server`},
-		"Simulated": {nil, func(r *runfile.Result) { r.Simulated = true }, SimulatedStorage, Info, Valid, `stand-in`},
-		"Dropped":   {nil, func(r *runfile.Result) { r.Clients[0].Load.Repetitions[0].DroppedOps = 5 }, LateOperations, Error, Suspect, `5 operations were due and never started`},
-		"Late":      {nil, func(r *runfile.Result) { r.Clients[0].Load.Repetitions[0].LateOps = 50_000 }, LateOperations, Warning, Valid, `50000 of 382500 operations started after`},
+		}, EmbeddedServer, bench.SeverityInfo, bench.ValidityValid, `embedded NFS server`},
+		"Simulated": {nil, func(r *runfile.Result) { r.Simulated = true }, SimulatedStorage, bench.SeverityInfo, bench.ValidityValid, `stand-in`},
+		"Dropped":   {nil, func(r *runfile.Result) { r.Clients[0].Load.Repetitions[0].DroppedOps = 5 }, LateOperations, bench.SeverityError, bench.ValiditySuspect, `5 operations were due and never started`},
+		"Late":      {nil, func(r *runfile.Result) { r.Clients[0].Load.Repetitions[0].LateOps = 50_000 }, LateOperations, bench.SeverityWarning, bench.ValidityValid, `50000 of 382500 operations started after`},
 	}
 }
 
@@ -301,20 +302,20 @@ func timeCases() map[string]findingCase {
 		}
 	}
 	return map[string]findingCase{
-		"TooShort":       {nil, shorter(20), TooShort, Warning, Suspect, `Only 20 s`},
-		"TooShortToNote": {nil, shorter(45), TooShort, Info, Valid, `45 s were measured`},
+		"TooShort":       {nil, shorter(20), TooShort, bench.SeverityWarning, bench.ValiditySuspect, `Only 20 s`},
+		"TooShortToNote": {nil, shorter(45), TooShort, bench.SeverityInfo, bench.ValidityValid, `45 s were measured`},
 		"NotSteady": {nil, func(r *runfile.Result) {
 			for i := range r.Clients[0].Load.Samples[:60] {
 				s := &r.Clients[0].Load.Samples[i]
 				s.Read.Count += int64(i) * 20
 			}
-		}, NotSteady, Warning, Suspect, `Repetition 1 was not steady: .*drifted by 4\d\.\d %`},
+		}, NotSteady, bench.SeverityWarning, bench.ValiditySuspect, `Repetition 1 was not steady: .*drifted by 4\d\.\d %`},
 		"LatencyNotSteady": {nil, func(r *runfile.Result) {
 			for i := range r.Clients[0].Load.Samples[:60] {
 				r.Clients[0].Load.Samples[i].Read.MeanMicroseconds += int64(i) * 200
 			}
-		}, NotSteady, Warning, Suspect, `latency deviated`},
-		"VariationHigh": {nil, func(r *runfile.Result) { r.Clients[0].Load.Repetitions[0].Read.Bytes /= 2 }, VariationHigh, Warning, Suspect, `3 repetitions varies by 34\.\d %`},
+		}, NotSteady, bench.SeverityWarning, bench.ValiditySuspect, `latency deviated`},
+		"VariationHigh": {nil, func(r *runfile.Result) { r.Clients[0].Load.Repetitions[0].Read.Bytes /= 2 }, VariationHigh, bench.SeverityWarning, bench.ValiditySuspect, `3 repetitions varies by 34\.\d %`},
 		"ClientsNotTogether": {nil, func(r *runfile.Result) {
 			other := r.Clients[0]
 			other.Index = 1
@@ -324,7 +325,7 @@ func timeCases() map[string]findingCase {
 				other.Load.Repetitions[i].End = other.Load.Repetitions[i].End.Add(12 * time.Second)
 			}
 			r.Clients = append(r.Clients, other)
-		}, ClientsNotTogether, Warning, Suspect, `only 80 % of the time`},
+		}, ClientsNotTogether, bench.SeverityWarning, bench.ValiditySuspect, `only 80 % of the time`},
 	}
 }
 
@@ -332,7 +333,7 @@ func TestAPacedOrRandomLoadNeedNotFillTheWire(t *testing.T) {
 	t.Parallel()
 	for name, f := range map[string]func(*runfile.Raw){
 		"paced":  func(r *runfile.Raw) { r.OperationsPerSecond = 1000 },
-		"random": func(r *runfile.Raw) { r.Pattern, r.BlockSizeBytes = runfile.PatternRandomRead, 8192 },
+		"random": func(r *runfile.Raw) { r.Pattern, r.BlockSizeBytes = bench.PatternRandomRead, 8192 },
 	} {
 		r := good(t)
 		slower(&r, 30)

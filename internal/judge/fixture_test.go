@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
@@ -34,11 +35,11 @@ func good(t testing.TB) runfile.Result {
 	plan := runfile.Plan{
 		Version: runfile.PlanVersion, Run: runfile.Identity{Name: "demo"}, Clients: 1,
 		Engine: runfile.Engine{
-			Client: runfile.ClientDirectNFS, NFSVersion: "NFSv3",
+			Client: bench.ClientDirectNFS, NFSVersion: "NFSv3",
 			Server: "array1", Export: "/vol/data", Channels: []runfile.PlanChannel{{Local: "10.0.1.5", Path: "10.0.1.61"}, {Local: "10.0.2.5", Path: "10.0.2.61"}},
 		},
 		Workload: runfile.Workload{Raw: &runfile.Raw{
-			Pattern: runfile.PatternRead, BlockSizeBytes: 1 << 20, FileSizeBytes: 256 << 30, Jobs: 4, Depth: 8, Directory: "nfsbench",
+			Pattern: bench.PatternRead, BlockSizeBytes: 1 << 20, FileSizeBytes: 256 << 30, Jobs: 4, Depth: 8, Directory: "nfsbench",
 		}},
 		Schedule: runfile.Schedule{BaselineSeconds: 5, WarmupSeconds: 5, DurationSeconds: 60, Repetitions: 3},
 		Link:     &runfile.Link{BitsPerSecond: 10e9, MTUBytes: 9000},
@@ -119,7 +120,7 @@ func windows(index int32, start time.Time) []runfile.ObservedWindow {
 func kernelRun(t testing.TB) runfile.Result {
 	t.Helper()
 	r := good(t)
-	r.Plan.Engine = runfile.Engine{Client: runfile.ClientKernel, NFSVersion: "NFSv4.1", MountPath: "/mnt/v"}
+	r.Plan.Engine = runfile.Engine{Client: bench.ClientKernel, NFSVersion: "NFSv4.1", MountPath: "/mnt/v"}
 	r.Plan.Link.BitsPerSecond = 20e9
 	c := &r.Clients[0]
 	c.Load.Mount = &runfile.MountFacts{FilesystemType: "nfs4", Source: "10.0.1.61:/vol", Options: []string{"rw", "vers=4.1"}, ReadSizeBytes: 1 << 20, DirectIO: true}

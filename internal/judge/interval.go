@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
@@ -171,9 +172,10 @@ func checkStalls(c *facts, found *findings) {
 		if *share < slowTimeShare {
 			continue
 		}
-		found.add(Stalls, Warning, "%s of the time of all %s belongs to those that took more than %s, where the median is "+
-			"%s: something stops now and then. Without these stalls the numbers are better by about this share. Look at the "+
-			"longest operations over time in the report, and for pauses of the server, of the network, or of this client.",
+		found.add(Stalls, bench.SeverityWarning,
+			"%s of the time of all %s belongs to those that took more than %s, where the median is "+
+				"%s: something stops now and then. Without these stalls the numbers are better by about this share. Look at the "+
+				"longest operations over time in the report, and for pauses of the server, of the network, or of this client.",
 			permilleText(share), of.name, micros(slow), micros(median))
 	}
 }
@@ -187,8 +189,9 @@ func checkOmission(c *facts, found *findings) {
 		float64(*open)*1000 < float64(l.P99Microseconds)*omissionFactor {
 		return
 	}
-	found.add(CoordinatedOmission, Info, "For %s of the time the workers waited for operations that took more than %s, "+
-		"ten times the 99th percentile. Workers that wait start no other operations, so that p99 is only %s; under a load "+
-		"of the same mean rate that does not wait, p99 would be about %s. Set operationsPerSecond to measure it.",
+	found.add(CoordinatedOmission, bench.SeverityInfo,
+		"For %s of the time the workers waited for operations that took more than %s, "+
+			"ten times the 99th percentile. Workers that wait start no other operations, so that p99 is only %s; under a load "+
+			"of the same mean rate that does not wait, p99 would be about %s. Set operationsPerSecond to measure it.",
 		permilleText(s.StalledPermille), micros(10*l.P99Microseconds), micros(l.P99Microseconds), micros(*open))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
@@ -202,7 +203,7 @@ func TestAClosedLoopSaysHowMuchItCannotSee(t *testing.T) {
 	if got := j.Summary.OpenLoopP99Microseconds; got == nil || *got < 5_390_000 || *got > 5_410_000 || j.Summary.Total.Latency.P99Microseconds > 1001 {
 		t.Fatalf("%v, measured %+v", got, j.Summary.Total.Latency)
 	}
-	if !hasFinding(j, CoordinatedOmission, "For 9.9 % of the time") || j.Validity != Valid {
+	if !hasFinding(j, CoordinatedOmission, "For 9.9 % of the time") || j.Validity != bench.ValidityValid {
 		t.Errorf("%+v", j.Findings)
 	}
 	if !hasFinding(j, Stalls, "9.9 % of the time of all reads belongs to those that took more than 50000 µs, where the median is 1000 µs") {

@@ -15,6 +15,7 @@
 package judge
 
 import (
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
@@ -38,32 +39,11 @@ func Judge(r runfile.Result) Judgement {
 	return j
 }
 
-// Verdict says whether the numbers are good enough for what was expected.
-type Verdict string
-
-// The verdicts.
-const (
-	Pass         Verdict = "Pass"
-	Fail         Verdict = "Fail"
-	Inconclusive Verdict = "Inconclusive" // asked, but this run cannot tell
-	NotEvaluated Verdict = "NotEvaluated" // nothing was expected
-)
-
-// Validity says whether the numbers may be believed.
-type Validity string
-
-// The validities, from best to worst.
-const (
-	Valid   Validity = "Valid"
-	Suspect Validity = "Suspect"
-	Invalid Validity = "Invalid"
-)
-
 // Judgement is everything that can be said of one result. Pointers that are nil
 // are unknown, which is never the same as zero.
 type Judgement struct {
-	Verdict  Verdict  `json:"verdict"`
-	Validity Validity `json:"validity"`
+	Verdict  bench.Verdict  `json:"verdict"`
+	Validity bench.Validity `json:"validity"`
 	// Engine made the load: EngineNative or EngineOracle.
 	Engine string `json:"engine"`
 	// Summary is the median repetition by throughput: its numbers were really measured together. Nil when
@@ -81,11 +61,11 @@ type Judgement struct {
 	Database *DatabaseSummary `json:"database,omitempty"` // nil: native engine
 	// VariationPermille is the coefficient of variation between repetitions: of the throughput or, in
 	// a calibration, of the IOPS if that is larger; nil with fewer than two.
-	VariationPermille *int32        `json:"-"`              // variationPercent
-	Wire              *WireLimit    `json:"wire,omitempty"` // nil: not known
-	Protocol          Evidence      `json:"protocol"`
-	Series            []SeriesPoint `json:"series,omitempty"` // of the median repetition, all clients
-	Findings          []Finding     `json:"findings,omitempty"`
+	VariationPermille *int32          `json:"-"`              // variationPercent
+	Wire              *WireLimit      `json:"wire,omitempty"` // nil: not known
+	Protocol          Evidence        `json:"protocol"`
+	Series            []SeriesPoint   `json:"series,omitempty"` // of the median repetition, all clients
+	Findings          []bench.Finding `json:"findings,omitempty"`
 	// Indirect says in one sentence, without its full stop, which paths end on a node
 	// that does not own the volume. Empty = none is known.
 	Indirect string `json:"indirect,omitempty"`
@@ -158,9 +138,9 @@ type PathShare struct {
 	Replies          int64 `json:"replies,omitempty"` // of all kinds of calls
 	// Role is DataServer where a pNFS layout opened the path. LIF and Node are where it ends,
 	// as a survey of the array says.
-	Role string `json:"role,omitempty"`
-	LIF  string `json:"lif,omitempty"`
-	Node string `json:"node,omitempty"`
+	Role bench.PathRole `json:"role,omitempty"`
+	LIF  string         `json:"lif,omitempty"`
+	Node string         `json:"node,omitempty"`
 }
 
 // Bytes is both directions together.

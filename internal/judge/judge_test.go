@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -15,7 +16,7 @@ func TestAGoodRunHasNoFindings(t *testing.T) {
 	t.Parallel()
 	for name, r := range map[string]runfile.Result{"DirectNFS": good(t), "Kernel": kernelRun(t)} {
 		j := Judge(r)
-		if len(j.Findings) > 0 || j.Validity != Valid || j.Verdict != NotEvaluated {
+		if len(j.Findings) > 0 || j.Validity != bench.ValidityValid || j.Verdict != bench.VerdictNotEvaluated {
 			t.Errorf("%s: %s %s %+v", name, j.Validity, j.Verdict, j.Findings)
 		}
 		if j.Protocol.Verified == nil || !*j.Protocol.Verified {
@@ -100,53 +101,53 @@ func TestVerdict(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		reason string
-		expect runfile.Expect
+		expect bench.Expect
 		mutate func(*runfile.Result)
-		want   Verdict
+		want   bench.Verdict
 		code   Code
 		text   string
 	}{
-		"Pass": {reason: "all thresholds are met", want: Pass, expect: runfile.Expect{
+		"Pass": {reason: "all thresholds are met", want: bench.VerdictPass, expect: bench.Expect{
 			MinWirePercent: new(int32(85)), MinMegabytesPerSecond: new(int64(2228)), MinIOPS: new(int64(2125)),
 			MaxMeanLatencyMicroseconds: new(int64(20_000)), MaxP99LatencyMicroseconds: new(int64(20_000)), MaxVariationPercent: new(int32(1)),
 		}},
-		"Empty":      {reason: "an empty expect asks nothing", want: NotEvaluated},
-		"Wire":       {reason: "90 % is not 95 %", want: Fail, code: ExpectationMissed, text: "at least 95.0 % of the wire limit and got 90.0 %", expect: runfile.Expect{MinWirePercent: new(int32(95))}},
-		"Throughput": {reason: "megabytes are 10^6", want: Fail, code: ExpectationMissed, text: "2229.0 MB/s throughput and got 2228.2 MB/s", expect: runfile.Expect{MinMegabytesPerSecond: new(int64(2229))}},
-		"IOPS":       {reason: "one missing is missed", want: Fail, code: ExpectationMissed, text: "2126 IOPS", expect: runfile.Expect{MinIOPS: new(int64(2126))}},
-		"Mean":       {reason: "a latency above the bound fails", want: Fail, code: ExpectationMissed, text: "mean latency", expect: runfile.Expect{MaxMeanLatencyMicroseconds: new(int64(10_000))}},
-		"P99":        {reason: "a latency above the bound fails", want: Fail, code: ExpectationMissed, text: "p99 latency", expect: runfile.Expect{MaxP99LatencyMicroseconds: new(int64(10_000))}},
+		"Empty":      {reason: "an empty expect asks nothing", want: bench.VerdictNotEvaluated},
+		"Wire":       {reason: "90 % is not 95 %", want: bench.VerdictFail, code: ExpectationMissed, text: "at least 95.0 % of the wire limit and got 90.0 %", expect: bench.Expect{MinWirePercent: new(int32(95))}},
+		"Throughput": {reason: "megabytes are 10^6", want: bench.VerdictFail, code: ExpectationMissed, text: "2229.0 MB/s throughput and got 2228.2 MB/s", expect: bench.Expect{MinMegabytesPerSecond: new(int64(2229))}},
+		"IOPS":       {reason: "one missing is missed", want: bench.VerdictFail, code: ExpectationMissed, text: "2126 IOPS", expect: bench.Expect{MinIOPS: new(int64(2126))}},
+		"Mean":       {reason: "a latency above the bound fails", want: bench.VerdictFail, code: ExpectationMissed, text: "mean latency", expect: bench.Expect{MaxMeanLatencyMicroseconds: new(int64(10_000))}},
+		"P99":        {reason: "a latency above the bound fails", want: bench.VerdictFail, code: ExpectationMissed, text: "p99 latency", expect: bench.Expect{MaxP99LatencyMicroseconds: new(int64(10_000))}},
 		"NoLink": {
-			reason: "a share of an unknown limit is unknown", want: Inconclusive, code: ExpectationNotMeasured, text: "not measured",
-			expect: runfile.Expect{MinWirePercent: new(int32(1))}, mutate: func(r *runfile.Result) { r.Plan.Link = nil },
+			reason: "a share of an unknown limit is unknown", want: bench.VerdictInconclusive, code: ExpectationNotMeasured, text: "not measured",
+			expect: bench.Expect{MinWirePercent: new(int32(1))}, mutate: func(r *runfile.Result) { r.Plan.Link = nil },
 		},
 		"OneRepetition": {
-			reason: "one value has no variation", want: Inconclusive, code: ExpectationNotMeasured, text: "two repetitions",
-			expect: runfile.Expect{MaxVariationPercent: new(int32(1))}, mutate: func(r *runfile.Result) {
+			reason: "one value has no variation", want: bench.VerdictInconclusive, code: ExpectationNotMeasured, text: "two repetitions",
+			expect: bench.Expect{MaxVariationPercent: new(int32(1))}, mutate: func(r *runfile.Result) {
 				r.Plan.Schedule.Repetitions = 1
 				r.Clients[0].Load.Repetitions = r.Clients[0].Load.Repetitions[:1]
 			},
 		},
 		"MissedAndUnknown": {
-			reason: "what is unknown cannot make it better", want: Fail,
-			expect: runfile.Expect{MinWirePercent: new(int32(1)), MinIOPS: new(int64(9999))}, mutate: func(r *runfile.Result) { r.Plan.Link = nil },
+			reason: "what is unknown cannot make it better", want: bench.VerdictFail,
+			expect: bench.Expect{MinWirePercent: new(int32(1)), MinIOPS: new(int64(9999))}, mutate: func(r *runfile.Result) { r.Plan.Link = nil },
 		},
 		"Partial": {
-			reason: "half a run decides nothing", want: Inconclusive, expect: runfile.Expect{MinIOPS: new(int64(1))},
+			reason: "half a run decides nothing", want: bench.VerdictInconclusive, expect: bench.Expect{MinIOPS: new(int64(1))},
 			mutate: func(r *runfile.Result) { r.Clients[0].Load.Partial = true },
 		},
 		"Invalid": {
-			reason: "a number of another protocol decides nothing", want: Inconclusive, expect: runfile.Expect{MinIOPS: new(int64(9999))},
+			reason: "a number of another protocol decides nothing", want: bench.VerdictInconclusive, expect: bench.Expect{MinIOPS: new(int64(9999))},
 			mutate: func(r *runfile.Result) { r.Clients[0].Load.Mount.NFSVersion = "NFSv4.1" },
 		},
 		"Suspect": {
-			reason: "a suspect number keeps its verdict", want: Pass, expect: runfile.Expect{MinIOPS: new(int64(1))},
+			reason: "a suspect number keeps its verdict", want: bench.VerdictPass, expect: bench.Expect{MinIOPS: new(int64(1))},
 			mutate: func(r *runfile.Result) {
 				eachRep(r, func(rep *runfile.Repetition) { rep.Channels[0].DownMilliseconds = 5000 })
 			},
 		},
 		"NothingRan": {
-			reason: "no number, no verdict", want: Inconclusive, expect: runfile.Expect{MinIOPS: new(int64(1))},
+			reason: "no number, no verdict", want: bench.VerdictInconclusive, expect: bench.Expect{MinIOPS: new(int64(1))},
 			mutate: func(r *runfile.Result) { r.Clients[0].Load.Repetitions = nil },
 		},
 	}
@@ -181,7 +182,7 @@ func hasFinding(j Judgement, code Code, text string) bool {
 func TestJudgingIsDeterministic(t *testing.T) {
 	t.Parallel()
 	r := good(t)
-	r.Plan.Workload.Raw.Pattern = runfile.PatternCopy
+	r.Plan.Workload.Raw.Pattern = bench.PatternCopy
 	r.Clients[0].Load.Mount.ReadSizeBytes, r.Clients[0].Load.Mount.WriteSizeBytes = 65536, 65536
 	eachRep(&r, func(rep *runfile.Repetition) { rep.Write = rep.Read })
 	first := Judge(r)
@@ -194,8 +195,8 @@ func TestJudgingIsDeterministic(t *testing.T) {
 
 func TestAnEmptyResultIsJudged(t *testing.T) {
 	t.Parallel()
-	j := Judge(runfile.Result{Plan: runfile.Plan{Clients: 1, Expect: &runfile.Expect{MinIOPS: new(int64(1))}}})
-	if j.Verdict != Inconclusive || j.Validity != Suspect || j.Summary != nil || j.Wire != nil {
+	j := Judge(runfile.Result{Plan: runfile.Plan{Clients: 1, Expect: &bench.Expect{MinIOPS: new(int64(1))}}})
+	if j.Verdict != bench.VerdictInconclusive || j.Validity != bench.ValiditySuspect || j.Summary != nil || j.Wire != nil {
 		t.Errorf("%+v", j)
 	}
 }

@@ -3,12 +3,13 @@ package judge
 import (
 	"testing"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 func TestARoundedMeanNeverTakesThePlaceOfAnExactOne(t *testing.T) {
 	c := &facts{}
-	c.result.Plan.Workload.SLOB = &runfile.SLOB{Access: runfile.AccessRandomRead}
+	c.result.Plan.Workload.SLOB = &runfile.SLOB{Access: bench.SLOBRandomRead}
 	exact := []runfile.OracleEvent{{Name: eventSequentialRead, Waits: 600, Microseconds: 270000}}
 	for name, tc := range map[string]struct {
 		seconds float64

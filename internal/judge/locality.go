@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -85,11 +86,12 @@ func (c *facts) pathName(address string, windows []runfile.StorageWindow) string
 func checkLocality(c *facts, found *findings) {
 	for _, i := range c.indirect() {
 		first := i.sentence(c.volume())
-		if c.result.Plan.Engine.PathSelection == runfile.PathsRemote {
-			found.add(IndirectPath, Info, "%s. protocol.paths.select: Remote asks for that; compare with Local.", first)
+		if c.result.Plan.Engine.PathSelection == bench.PathsRemote {
+			found.add(IndirectPath, bench.SeverityInfo,
+				"%s. protocol.paths.select: Remote asks for that; compare with Local.", first)
 			continue
 		}
-		found.add(IndirectPath, Warning, "%s. %s", first, c.directly(i.owner))
+		found.add(IndirectPath, bench.SeverityWarning, "%s. %s", first, c.directly(i.owner))
 	}
 }
 
@@ -167,7 +169,7 @@ func checkHomes(c *facts, found *findings) {
 		if l.Node == l.HomeNode {
 			where = fmt.Sprintf("is on node %s, but not on its home port", cmp.Or(l.Node, "?"))
 		}
-		found.add(LIFNotHome, Warning,
+		found.add(LIFNotHome, bench.SeverityWarning,
 			"LIF %s (%s) %s: usually after a failover that was not reverted. Revert it: network interface revert -vserver "+
 				"%s -lif %s.", l.Name, l.Address, where, c.svm(), l.Name)
 	}
@@ -198,7 +200,7 @@ func checkRedirection(c *facts, found *findings) {
 		"off, and that clients reach every data LIF of the SVM."
 	m, _, known := mountCounters(c.result, c.overall.Repetition)
 	if c.kernel() && known && m.PNFSReads+m.PNFSWrites == 0 {
-		found.add(PNFSNotRedirected, Warning,
+		found.add(PNFSNotRedirected, bench.SeverityWarning,
 			"No I/O was redirected: the client did not read or write through a layout. "+todo, c.svm())
 		return
 	}
@@ -207,12 +209,12 @@ func checkRedirection(c *facts, found *findings) {
 		for _, s := range c.overall.Servers {
 			granted += s.LayoutsGranted
 		}
-		found.add(PNFSNotRedirected, Warning,
+		found.add(PNFSNotRedirected, bench.SeverityWarning,
 			"No I/O was redirected: no data server moved a byte, and the server granted %d layouts. "+todo, granted, c.svm())
 		return
 	}
 	if lif, share, ok := c.stuck(); ok {
-		found.add(PNFSNotRedirected, Warning,
+		found.add(PNFSNotRedirected, bench.SeverityWarning,
 			"pNFS did not redirect the load: %s of the bytes still went through %s, which is not on the node that owns "+
 				"%s. "+todo,
 			percent(share), lif, volumeName(c.volume()), c.svm())

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -32,27 +33,30 @@ func checkTransferSize(c *facts, found *findings) {
 		switch {
 		case !d.used || xfer >= full:
 		case limit > 0 && limit < full && xfer <= limit:
-			found.add(TransferSizeCapped, Warning,
+			found.add(TransferSizeCapped, bench.SeverityWarning,
 				"A %s moves %s, %s: the array allows %s. Raise it (vserver nfs modify -vserver %s -tcp-max-xfer-size %d, "+
 					"privilege advanced), then mount again.", d.name, size(xfer), why, size(limit), c.svm(), full)
 		case limit > 0:
 			found.add(TransferSizeReduced,
-				Warning, "A %s moves %s, %s, and the array allows %s: the limit is that of the mount. Look at its rsize and "+
+				bench.SeverityWarning,
+				"A %s moves %s, %s, and the array allows %s: the limit is that of the mount. Look at its rsize and "+
 					"wsize.", d.name, size(xfer), why, size(limit))
 		case wanted > 0:
 			found.add(TransferSizeReduced,
-				Warning, "A %s moves %s %s. Raise the server's limit (ONTAP: tcp-max-xfer-size), or the mount's rsize and wsize, "+
+				bench.SeverityWarning,
+				"A %s moves %s %s. Raise the server's limit (ONTAP: tcp-max-xfer-size), or the mount's rsize and wsize, "+
 					"then mount again.", d.name, size(xfer), why)
 		default:
-			found.add(TransferSizeReduced, Warning, "A %s moves %s, %s. Raise the server's limit (ONTAP: tcp-max-xfer-size), "+
-				"then mount again.", d.name, size(xfer), why)
+			found.add(TransferSizeReduced, bench.SeverityWarning,
+				"A %s moves %s, %s. Raise the server's limit (ONTAP: tcp-max-xfer-size), "+
+					"then mount again.", d.name, size(xfer), why)
 		}
 	}
 }
 
 func checkRetransmits(c *facts, found *findings) {
 	for _, t := range c.segmentTroubles() {
-		found.add(Retransmits, Warning, "%s%s. Look for %s.", t.what, t.why, t.look)
+		found.add(Retransmits, bench.SeverityWarning, "%s%s. Look for %s.", t.what, t.why, t.look)
 	}
 	again := int64(0)
 	for _, p := range c.overall.Paths {
@@ -62,7 +66,7 @@ func checkRetransmits(c *facts, found *findings) {
 		again += m.Retransmits
 	}
 	if again > 0 {
-		found.add(Retransmits, Warning,
+		found.add(Retransmits, bench.SeverityWarning,
 			"%d NFS calls were sent again because no reply came in time. Look at the server's log and at the network.", again)
 	}
 }
@@ -121,7 +125,7 @@ func (c *facts) segmentPermille(payload int64, count func(*runfile.ObservedWindo
 
 func checkCopy(c *facts, found *findings) {
 	s, r := c.overall, c.raw()
-	if r.Pattern != runfile.PatternCopy || r.Depth != 1 || s.Read == nil || s.Write == nil {
+	if r.Pattern != bench.PatternCopy || r.Depth != 1 || s.Read == nil || s.Write == nil {
 		return
 	}
 	both := s.Read.bytesPerSec + s.Write.bytesPerSec
@@ -129,7 +133,7 @@ func checkCopy(c *facts, found *findings) {
 	if c.wire != nil {
 		compare = fmt.Sprintf(" That is %.1f %% of what one direction carries.", both/float64(c.wire.ReadBytesPerSecond)*100)
 	}
-	found.add(HalfDuplexCopy, Info,
+	found.add(HalfDuplexCopy, bench.SeverityInfo,
 		"The copy is serial, half duplex: with depth 1 each job reads a block, then writes it. Read %s and write %s make "+
 			"%s together.%s Use depth 2 or more to fill both directions.",
 		megabytes(s.Read.BytesPerSecond), megabytes(s.Write.BytesPerSecond), megabytes(int64(both)), compare)
@@ -139,7 +143,7 @@ func checkCopy(c *facts, found *findings) {
 // the local address of a channel, or, for a mount of the kernel, those that
 // moved a tenth of its bytes.
 func carriersOf(plan runfile.Plan, c runfile.ClientResult) []runfile.Interface {
-	if plan.Engine.Client != runfile.ClientDirectNFS {
+	if plan.Engine.Client != bench.ClientDirectNFS {
 		return busyInterfaces(c)
 	}
 	var found []runfile.Interface

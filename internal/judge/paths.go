@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -21,7 +22,7 @@ func (p pathPair) String() string {
 // pathsOf are the paths of one client that carry data: the addresses of data servers, or those
 // that the plan declares, or else those that were connected. A mount of the kernel is one path.
 func pathsOf(plan runfile.Plan, c runfile.ClientResult) []pathPair {
-	if plan.Engine.Client != runfile.ClientDirectNFS {
+	if plan.Engine.Client != bench.ClientDirectNFS {
 		source := plan.Engine.MountPath
 		if m := c.Load.Mount; m != nil && m.Source != "" {
 			source = m.Source
@@ -49,7 +50,7 @@ func layoutPaths(c runfile.ClientResult) []pathPair {
 	for _, rep := range c.Load.Repetitions {
 		for _, ch := range rep.Channels {
 			p := pathPair{Local: ch.Local, Path: ch.Path}
-			if ch.Role == runfile.RoleDataServer && ch.BytesRead+ch.BytesWritten > 0 && !slices.Contains(pairs, p) {
+			if ch.Role == bench.PathDataServer && ch.BytesRead+ch.BytesWritten > 0 && !slices.Contains(pairs, p) {
 				pairs = append(pairs, p)
 			}
 		}
@@ -96,7 +97,7 @@ func checkPaths(c *facts, found *findings) {
 	idle, reasons := idlePaths(shares)
 	switch {
 	case len(idle) > 0:
-		found.add(PathUnused, Warning,
+		found.add(PathUnused, bench.SeverityWarning,
 			"%d of %d paths carried nothing, or next to nothing: %s. Check the LIF, the route and the local address; on "+
 				"Linux each path needs a subnet of its own.", len(idle), len(shares), strings.Join(reasons, ", "))
 	case !slices.ContainsFunc(shares, func(p PathShare) bool { return noticeable(p, *c.overall) }):
@@ -106,7 +107,7 @@ func checkPaths(c *facts, found *findings) {
 		if l.bytes == 0 && slices.Contains(idle, l.name) {
 			continue // said already, and better
 		}
-		checkLoss(c, found, l, len(c.overall.Paths)-len(byRole(c.overall.Paths, runfile.RoleDataServer)))
+		checkLoss(c, found, l, len(c.overall.Paths)-len(byRole(c.overall.Paths, bench.PathDataServer)))
 	}
 }
 
@@ -140,12 +141,12 @@ func checkBalance(found *findings, shares []PathShare) {
 		lines = append(lines, fmt.Sprintf("%s %s", label(p), percent(int64(p.SharePermille))))
 	}
 	switch {
-	case shares[0].Role == runfile.RoleDataServer && deviation > serverUneven:
-		found.add(PathImbalance, Warning,
+	case shares[0].Role == bench.PathDataServer && deviation > serverUneven:
+		found.add(PathImbalance, bench.SeverityWarning,
 			"The data servers carried different shares: %s. Layouts say which server has which file or stripe: more files "+
 				"(workload.raw.jobs) spread better. Otherwise one of them has a slower link or is busy.", strings.Join(lines, ", "))
-	case shares[0].Role != runfile.RoleDataServer && deviation > pathUneven:
-		found.add(PathImbalance, Warning,
+	case shares[0].Role != bench.PathDataServer && deviation > pathUneven:
+		found.add(PathImbalance, bench.SeverityWarning,
 			"The paths carried different shares: %s. The slowest path may have a slower link, a congested port, or a LIF "+
 				"that is not on its home node.", strings.Join(lines, ", "))
 	}
@@ -153,13 +154,13 @@ func checkBalance(found *findings, shares []PathShare) {
 
 func label(p PathShare) string {
 	pair := pathPair{Local: p.Local, Path: p.Path}.String()
-	if p.Role == runfile.RoleDataServer {
+	if p.Role == bench.PathDataServer {
 		return "data server " + pair
 	}
 	return pair
 }
 
-func byRole(shares []PathShare, role string) []PathShare {
+func byRole(shares []PathShare, role bench.PathRole) []PathShare {
 	var found []PathShare
 	for _, p := range shares {
 		if p.Role == role {
@@ -193,7 +194,7 @@ func (c *facts) losses() []loss {
 			if !ok {
 				i = len(all)
 				at[name] = i
-				all = append(all, loss{name: name, byLayout: p.Role == runfile.RoleDataServer})
+				all = append(all, loss{name: name, byLayout: p.Role == bench.PathDataServer})
 			}
 			all[i].add(p, s)
 		}
@@ -228,9 +229,9 @@ func noticeable(p PathShare, s Summary) bool {
 // checkLoss reports one path: either how long it was away, or that it was back
 // at once.
 func checkLoss(c *facts, found *findings, l loss, paths int) {
-	severity := Info
+	severity := bench.SeverityInfo
 	if l.noticeable {
-		severity = Warning
+		severity = bench.SeverityWarning
 	}
 	where := "repetition " + listed(l.repetitions)
 	if len(l.repetitions) > 1 {
@@ -283,7 +284,7 @@ const (
 // pathShares adds up the channels of each path over the clients. A declared
 // path that no client connected stands there too, as Missing.
 func (c *facts) pathShares(parts []clientRep) []PathShare {
-	if c.result.Plan.Engine.Client != runfile.ClientDirectNFS {
+	if c.result.Plan.Engine.Client != bench.ClientDirectNFS {
 		return nil
 	}
 	if c.result.Plan.Database != nil {
@@ -293,7 +294,7 @@ func (c *facts) pathShares(parts []clientRep) []PathShare {
 	for _, p := range parts {
 		for _, ch := range p.rep.Channels {
 			pair := pathPair{Local: ch.Local, Path: ch.Path}
-			if ch.Role == runfile.RoleDataServer {
+			if ch.Role == bench.PathDataServer {
 				t.put(PathShare{Local: ch.Local, Path: ch.Path, Role: ch.Role}).add(ch, p.seconds)
 			} else {
 				t.find(pair).add(ch, p.seconds)
@@ -449,11 +450,13 @@ func checkMTU(c *facts, found *findings) {
 	link := c.result.Plan.Link
 	switch {
 	case differs(smallest.MTUBytes, largest.MTUBytes):
-		found.add(MTUDiffers, Warning, "The MTU of path %s is %d bytes, and that of path %s is %d. Give all paths the same.",
+		found.add(MTUDiffers, bench.SeverityWarning,
+			"The MTU of path %s is %d bytes, and that of path %s is %d. Give all paths the same.",
 			smallest.Path, smallest.MTUBytes, largest.Path, largest.MTUBytes)
 	case link != nil && differs(smallest.MTUBytes, link.MTU()):
-		found.add(MTUDiffers, Warning, "The declared MTU is %d bytes, and that of path %s is %d: the wire limit is computed "+
-			"for the declared one. Raise the MTU of the path, or correct protocol.link.mtu.",
+		found.add(MTUDiffers, bench.SeverityWarning,
+			"The declared MTU is %d bytes, and that of path %s is %d: the wire limit is computed "+
+				"for the declared one. Raise the MTU of the path, or correct protocol.link.mtu.",
 			link.MTU(), smallest.Path, smallest.MTUBytes)
 	}
 }

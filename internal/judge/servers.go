@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -51,7 +52,7 @@ func mergedServers(a, b runfile.NFSServer) runfile.NFSServer {
 func metadataServers(all []runfile.NFSServer) []runfile.NFSServer {
 	var found []runfile.NFSServer
 	for _, s := range all {
-		if s.Role != runfile.RoleDataServer {
+		if s.Role != bench.PathDataServer {
 			found = append(found, s)
 		}
 	}
@@ -89,7 +90,7 @@ func trunkingWords(servers []runfile.NFSServer) string {
 func byLayout(shares []PathShare) []PathShare {
 	var found []PathShare
 	for _, p := range shares {
-		if p.Role == runfile.RoleDataServer && p.carried() {
+		if p.Role == bench.PathDataServer && p.carried() {
 			found = append(found, p)
 		}
 	}
@@ -112,7 +113,7 @@ func dataServers(s *Summary) int {
 	for _, p := range byLayout(s.Paths) {
 		name := p.Path
 		for i, server := range s.Servers {
-			if server.Role == runfile.RoleDataServer && slices.ContainsFunc(server.Addresses,
+			if server.Role == bench.PathDataServer && slices.ContainsFunc(server.Addresses,
 				func(a string) bool { return runfile.SameAddress(a, p.Path) }) {
 				name = fmt.Sprint("server ", i)
 				break
@@ -141,9 +142,9 @@ func checkFallback(c *facts, found *findings) {
 	if ios <= 0 || !c.isPNFS() || !c.native() {
 		return
 	}
-	severity := Info
+	severity := bench.SeverityInfo
 	if worst >= layoutFallbackShare {
-		severity = Warning
+		severity = bench.SeverityWarning
 	}
 	found.add(LayoutFallback, severity,
 		"%d I/Os with %s (%s) went through the metadata server although pNFS was declared, in repetition %s. A data "+
@@ -164,7 +165,7 @@ func checkLayoutType(c *facts, found *findings) {
 		}
 	}
 	if len(types) > 0 {
-		found.add(LayoutTypeUnsupported, Warning,
+		found.add(LayoutTypeUnsupported, bench.SeverityWarning,
 			"The server offers layouts of the type %s, and this client speaks files layouts only (RFC 8881, chapter 13). "+
 				"Choose a server or a file system with files layouts, or use protocol.client: Kernel.", listed(types))
 	}
@@ -196,9 +197,9 @@ func checkRecovery(c *facts, found *findings) {
 	if times == 0 {
 		return
 	}
-	severity := Info
+	severity := bench.SeverityInfo
 	if worst >= channelLostShare {
-		severity = Warning
+		severity = bench.SeverityWarning
 	}
 	found.add(StateRecovered, severity,
 		"The client had to make its state at the server (client ID, session, opens) again %d times under load, in "+
@@ -212,7 +213,7 @@ func checkServerPaths(c *facts, found *findings) {
 	var separate, byClientID []string
 	for _, s := range metadataServers(c.overall.Servers) {
 		switch {
-		case s.NFSVersion == runfile.NFSv40:
+		case s.NFSVersion == string(bench.NFSv40):
 			// NFSv4.0 has no sessions: one client ID over several connections is all there is.
 		case s.Trunking == runfile.TrunkingSeparate:
 			separate = append(separate, s.Addresses...)
@@ -221,14 +222,14 @@ func checkServerPaths(c *facts, found *findings) {
 		}
 	}
 	if len(separate) > 0 {
-		found.add(PathsNotTrunked, Warning,
+		found.add(PathsNotTrunked, bench.SeverityWarning,
 			"The paths %s lead to servers that share no state: each has a client ID, a session and opens of its own, and I/O "+
 				"of a lost path waits until the file is opened on another. Use addresses of one server, and switch session "+
 				"trunking on (ONTAP 9.14.1 or newer: vserver nfs modify -vserver %s -v4.1-trunking enabled).",
 			listed(separate), c.svm())
 	}
 	if len(byClientID) > 0 {
-		found.add(PathsNotTrunked, Info,
+		found.add(PathsNotTrunked, bench.SeverityInfo,
 			"The paths %s have one client ID and a session each (client ID trunking): the server does not let one session use "+
 				"all of them. A call whose reply is lost may be executed once more over another path.", listed(byClientID))
 	}

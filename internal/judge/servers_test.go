@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"testing"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -13,10 +14,10 @@ func over(version, trunking string) func(testing.TB) runfile.Result {
 	return func(t testing.TB) runfile.Result {
 		t.Helper()
 		r := good(t)
-		r.Plan.Engine.NFSVersion, r.Clients[0].Load.Mount.NFSVersion = version, version
+		r.Plan.Engine.NFSVersion, r.Clients[0].Load.Mount.NFSVersion = bench.NFSVersion(version), version
 		eachRep(&r, func(rep *runfile.Repetition) {
 			rep.Servers = []runfile.NFSServer{{
-				ID: 1, Role: runfile.RoleMetadata, NFSVersion: version, Addresses: []string{"10.0.1.61", "10.0.2.61"}, Owner: "array1", OwnerMinor: "0",
+				ID: 1, Role: bench.PathMetadata, NFSVersion: version, Addresses: []string{"10.0.1.61", "10.0.2.61"}, Owner: "array1", OwnerMinor: "0",
 				Scope: "array1", Trunking: trunking, Slots: 64, Sessions: 1, LeaseSeconds: 90,
 			}}
 			for i := range rep.Channels {
@@ -33,23 +34,23 @@ func nativePNFS(addresses ...string) func(testing.TB) runfile.Result {
 	return func(t testing.TB) runfile.Result {
 		t.Helper()
 		r := twoNodes("a")(t)
-		r.Plan.Engine.NFSVersion, r.Plan.Engine.Channels = runfile.PNFS, runfile.ChannelsTo("10.0.2.61")
+		r.Plan.Engine.NFSVersion, r.Plan.Engine.Channels = bench.PNFS, runfile.ChannelsTo("10.0.2.61")
 		r.Plan.Link.BitsPerSecond = 20e9 / int64(max(len(addresses), 1))
 		r.Clients[0].Load.Mount.NFSVersion = "NFSv4.1"
 		eachRep(&r, func(rep *runfile.Repetition) {
 			rep.Channels = []runfile.Channel{{Local: "10.0.9.9", Path: "10.0.2.61", State: "Up", Server: 1, Sends: 40}}
 			rep.Servers = []runfile.NFSServer{{
-				ID: 1, Role: runfile.RoleMetadata, NFSVersion: "NFSv4.1", Addresses: []string{"10.0.2.61"}, Slots: 64, Sessions: 1,
+				ID: 1, Role: bench.PathMetadata, NFSVersion: "NFSv4.1", Addresses: []string{"10.0.2.61"}, Slots: 64, Sessions: 1,
 				LayoutType: runfile.LayoutTypeFiles, LayoutsGranted: 4,
 			}}
 			for i, a := range addresses {
 				id := int32(i + 2)
 				rep.Channels = append(rep.Channels, runfile.Channel{
-					ID: id, Local: "10.0.9.9", Path: a, State: "Up", Server: id, Role: runfile.RoleDataServer,
+					ID: id, Local: "10.0.9.9", Path: a, State: "Up", Server: id, Role: bench.PathDataServer,
 					BytesRead: goodBytes / int64(len(addresses)),
 				})
 				rep.Servers = append(rep.Servers, runfile.NFSServer{
-					ID: id, Role: runfile.RoleDataServer, NFSVersion: "NFSv4.1", Addresses: []string{a}, Slots: 64, Sessions: 1,
+					ID: id, Role: bench.PathDataServer, NFSVersion: "NFSv4.1", Addresses: []string{a}, Slots: 64, Sessions: 1,
 				})
 			}
 			if len(addresses) == 0 {
@@ -106,7 +107,7 @@ func TestTheNativeEngineProvesItsVersionByWhatServersAnswer(t *testing.T) {
 			if !regexp.MustCompile(tc.message).MatchString(e.Message) {
 				t.Errorf("message %q does not match %q", e.Message, tc.message)
 			}
-			if tc.mismatch != (j.Validity == Invalid) {
+			if tc.mismatch != (j.Validity == bench.ValidityInvalid) {
 				t.Errorf("validity %s", j.Validity)
 			}
 		})
@@ -142,27 +143,27 @@ func TestFindingsOfServers(t *testing.T) {
 		}
 	}
 	cases := map[string]findingCase{
-		"fallback":            {local, fallback(2000, goodBytes/10), LayoutFallback, Warning, Suspect, `^2000 I/Os with 12\.45 GiB \(3\.3 %\) .* in repetition 2\. .*port 2049`},
-		"small fallback":      {local, fallback(1, 1<<20), LayoutFallback, Info, Valid, `^1 I/Os`},
-		"no fallback":         {local, nothing, LayoutFallback, "", Valid, ""},
-		"fallback of v4.1":    {v41, fallback(1, 1<<20), LayoutFallback, "", Valid, ""},
-		"blocks":              {nativePNFS(), server(func(s *runfile.NFSServer) { s.LayoutType = "blocks" }), LayoutTypeUnsupported, Warning, Invalid, `type blocks, and this client speaks files`},
-		"files":               {local, nothing, LayoutTypeUnsupported, "", Valid, ""},
-		"recovered":           {v41, recovered(2, 1500), StateRecovered, Warning, Suspect, `again 2 times under load, in repetition 3: .* waited 1500 ms`},
-		"recovered at once":   {v41, recovered(1, 50), StateRecovered, Info, Valid, `again 1 times`},
-		"never recovered":     {v41, nothing, StateRecovered, "", Valid, ""},
-		"separate":            {over("NFSv4.1", runfile.TrunkingSeparate), nothing, PathsNotTrunked, Warning, Valid, `10\.0\.1\.61, 10\.0\.2\.61 lead to servers that share no state.*-v4\.1-trunking enabled`},
-		"client ID":           {over("NFSv4.1", runfile.TrunkingClientID), nothing, PathsNotTrunked, Info, Valid, `one client ID and a session each`},
-		"client ID of v4.0":   {over("NFSv4.0", runfile.TrunkingClientID), nothing, PathsNotTrunked, "", Valid, ""},
-		"trunked":             {v41, nothing, PathsNotTrunked, "", Valid, ""},
-		"not redirected":      {nativePNFS(), nothing, PNFSNotRedirected, Warning, Invalid, `no data server moved a byte, and the server granted 4 layouts`},
-		"redirected":          {local, nothing, PNFSNotRedirected, "", Valid, ""},
-		"data on the owner":   {local, nothing, IndirectPath, "", Valid, ""},
-		"data elsewhere":      {nativePNFS("10.0.2.61"), nothing, IndirectPath, Warning, Valid, `Path 10\.0\.2\.61 \(lif2\) is indirect`},
-		"metadata is no path": {local, nothing, PathUnused, "", Valid, ""},
-		"uneven data servers": {nativePNFS("10.0.1.61", "10.0.3.61"), uneven, PathImbalance, Warning, Valid, `^The data servers carried different shares: data server 10\.0\.9\.9 -> 10\.0\.1\.61 75\.0 %`},
-		"even data servers":   {nativePNFS("10.0.1.61", "10.0.3.61"), nothing, PathImbalance, "", Valid, ""},
-		"data server lost":    {nativePNFS("10.0.1.61", "10.0.3.61"), func(r *runfile.Result) { r.Clients[0].Load.Repetitions[1].Channels[2].DownMilliseconds = 3000 }, ChannelLost, Warning, Suspect, `data server 10\.0\.9\.9 -> 10\.0\.3\.61 was down for 3\.0 s .*through the metadata server meanwhile`},
+		"fallback":            {local, fallback(2000, goodBytes/10), LayoutFallback, bench.SeverityWarning, bench.ValiditySuspect, `^2000 I/Os with 12\.45 GiB \(3\.3 %\) .* in repetition 2\. .*port 2049`},
+		"small fallback":      {local, fallback(1, 1<<20), LayoutFallback, bench.SeverityInfo, bench.ValidityValid, `^1 I/Os`},
+		"no fallback":         {local, nothing, LayoutFallback, "", bench.ValidityValid, ""},
+		"fallback of v4.1":    {v41, fallback(1, 1<<20), LayoutFallback, "", bench.ValidityValid, ""},
+		"blocks":              {nativePNFS(), server(func(s *runfile.NFSServer) { s.LayoutType = "blocks" }), LayoutTypeUnsupported, bench.SeverityWarning, bench.ValidityInvalid, `type blocks, and this client speaks files`},
+		"files":               {local, nothing, LayoutTypeUnsupported, "", bench.ValidityValid, ""},
+		"recovered":           {v41, recovered(2, 1500), StateRecovered, bench.SeverityWarning, bench.ValiditySuspect, `again 2 times under load, in repetition 3: .* waited 1500 ms`},
+		"recovered at once":   {v41, recovered(1, 50), StateRecovered, bench.SeverityInfo, bench.ValidityValid, `again 1 times`},
+		"never recovered":     {v41, nothing, StateRecovered, "", bench.ValidityValid, ""},
+		"separate":            {over("NFSv4.1", runfile.TrunkingSeparate), nothing, PathsNotTrunked, bench.SeverityWarning, bench.ValidityValid, `10\.0\.1\.61, 10\.0\.2\.61 lead to servers that share no state.*-v4\.1-trunking enabled`},
+		"client ID":           {over("NFSv4.1", runfile.TrunkingClientID), nothing, PathsNotTrunked, bench.SeverityInfo, bench.ValidityValid, `one client ID and a session each`},
+		"client ID of v4.0":   {over("NFSv4.0", runfile.TrunkingClientID), nothing, PathsNotTrunked, "", bench.ValidityValid, ""},
+		"trunked":             {v41, nothing, PathsNotTrunked, "", bench.ValidityValid, ""},
+		"not redirected":      {nativePNFS(), nothing, PNFSNotRedirected, bench.SeverityWarning, bench.ValidityInvalid, `no data server moved a byte, and the server granted 4 layouts`},
+		"redirected":          {local, nothing, PNFSNotRedirected, "", bench.ValidityValid, ""},
+		"data on the owner":   {local, nothing, IndirectPath, "", bench.ValidityValid, ""},
+		"data elsewhere":      {nativePNFS("10.0.2.61"), nothing, IndirectPath, bench.SeverityWarning, bench.ValidityValid, `Path 10\.0\.2\.61 \(lif2\) is indirect`},
+		"metadata is no path": {local, nothing, PathUnused, "", bench.ValidityValid, ""},
+		"uneven data servers": {nativePNFS("10.0.1.61", "10.0.3.61"), uneven, PathImbalance, bench.SeverityWarning, bench.ValidityValid, `^The data servers carried different shares: data server 10\.0\.9\.9 -> 10\.0\.1\.61 75\.0 %`},
+		"even data servers":   {nativePNFS("10.0.1.61", "10.0.3.61"), nothing, PathImbalance, "", bench.ValidityValid, ""},
+		"data server lost":    {nativePNFS("10.0.1.61", "10.0.3.61"), func(r *runfile.Result) { r.Clients[0].Load.Repetitions[1].Channels[2].DownMilliseconds = 3000 }, ChannelLost, bench.SeverityWarning, bench.ValiditySuspect, `data server 10\.0\.9\.9 -> 10\.0\.3\.61 was down for 3\.0 s .*through the metadata server meanwhile`},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -170,7 +171,7 @@ func TestFindingsOfServers(t *testing.T) {
 			r := c.base(t)
 			c.mutate(&r)
 			j := Judge(r)
-			var found []Finding
+			var found []bench.Finding
 			for _, f := range j.Findings {
 				if f.Code == c.code {
 					found = append(found, f)
@@ -200,7 +201,7 @@ func TestAGoodRunOverEachVersionHasNoFinding(t *testing.T) {
 		"v4.0": over("NFSv4.0", runfile.TrunkingClientID), "v4.1": over("NFSv4.1", runfile.TrunkingSession),
 		"pNFS": nativePNFS("10.0.1.61"), "pNFS of two": nativePNFS("10.0.1.61", "10.0.3.61"),
 	} {
-		if j := Judge(base(t)); len(j.Findings) > 0 || j.Validity != Valid {
+		if j := Judge(base(t)); len(j.Findings) > 0 || j.Validity != bench.ValidityValid {
 			t.Errorf("%s: %s %+v", name, j.Validity, j.Findings)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
@@ -170,7 +171,7 @@ func blockBytes(p runfile.Plan) int64 {
 		return largeBytes(w.Calibrate.Files)
 	case w.SLOB == nil:
 		return 0
-	case w.SLOB.Access == runfile.AccessFullTableScan:
+	case w.SLOB.Access == bench.SLOBFullTableScan:
 		return largeBytes(w.SLOB.Files)
 	case w.SLOB.Files != nil && w.SLOB.Files.BlockSizeBytes > 0:
 		return w.SLOB.Files.BlockSizeBytes
@@ -214,7 +215,7 @@ func (c *facts) workingSet() int64 {
 		return 0
 	case w.SLOB.Files != nil:
 		return filesBytes(w.SLOB.Files) * clients
-	case w.SLOB.Access == runfile.AccessFullTableScan:
+	case w.SLOB.Access == bench.SLOBFullTableScan:
 		return w.SLOB.ScanTableBytes * int64(w.SLOB.Schemas)
 	default:
 		return w.SLOB.ScaleBytes * int64(w.SLOB.Schemas)

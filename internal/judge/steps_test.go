@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/experiments"
 )
@@ -84,7 +85,7 @@ func TestANativeCalibrationTellsWhatOraclesDoes(t *testing.T) {
 	if v := j.Protocol.Verified; v == nil || !*v {
 		t.Errorf("%+v", j.Protocol)
 	}
-	if j.Validity != Valid || !hasFinding(j, CalibrationOnly, "What CALIBRATE_IO does") || hasFinding(j, LatencyResolution, "") || hasFinding(j, Partial, "") {
+	if j.Validity != bench.ValidityValid || !hasFinding(j, CalibrationOnly, "What CALIBRATE_IO does") || hasFinding(j, LatencyResolution, "") || hasFinding(j, Partial, "") {
 		t.Errorf("%s %+v", j.Validity, j.Findings)
 	}
 }
@@ -135,9 +136,9 @@ func TestACalibrationThatLacksSomething(t *testing.T) {
 	}
 	slow := ladder(t)
 	slow.Plan.Workload.Calibrate.MaxLatencyMilliseconds = 0
-	slow.Plan.Expect = &runfile.Expect{MinIOPS: new(int64(1))}
+	slow.Plan.Expect = &bench.Expect{MinIOPS: new(int64(1))}
 	j := Judge(slow)
-	if j.Calibrations[1].MaxIOPS != nil || !hasFinding(j, LatencyLimitExceeded, "Even 1 small reads at once took ") || !hasFinding(j, ExpectationNotMeasured, "IOPS") || j.Verdict != Inconclusive {
+	if j.Calibrations[1].MaxIOPS != nil || !hasFinding(j, LatencyLimitExceeded, "Even 1 small reads at once took ") || !hasFinding(j, ExpectationNotMeasured, "IOPS") || j.Verdict != bench.VerdictInconclusive {
 		t.Errorf("%s %+v", j.Verdict, j.Findings)
 	}
 	if j.Summary.Step.Users != 1 {
@@ -149,7 +150,7 @@ func TestACalibrationThatLacksSomething(t *testing.T) {
 func TestANativeRampIsJudgedByItsLargestStep(t *testing.T) {
 	t.Parallel()
 	r := good(t)
-	r.Plan.Workload = runfile.Workload{SLOB: &runfile.SLOB{Access: runfile.AccessFullTableScan, Users: []int32{1, 2, 4}, ReadAhead: 4, Files: &runfile.Files{Count: 4, SizeBytes: 256 << 30, LargeReadBytes: 1 << 20}}}
+	r.Plan.Workload = runfile.Workload{SLOB: &runfile.SLOB{Access: bench.SLOBFullTableScan, Users: []int32{1, 2, 4}, ReadAhead: 4, Files: &runfile.Files{Count: 4, SizeBytes: 256 << 30, LargeReadBytes: 1 << 20}}}
 	r.Plan.Schedule.Repetitions = 1
 	for i, users := range []int32{4, 1, 2} {
 		r.Clients[0].Load.Repetitions[i].Step = &runfile.Step{Kind: runfile.StepUsers, Users: users, Round: 1}
@@ -158,7 +159,7 @@ func TestANativeRampIsJudgedByItsLargestStep(t *testing.T) {
 	if j.Summary.Repetition != 1 || j.Summary.Step.Users != 4 || len(j.Steps) != 3 || j.Steps[0].Users != 4 || len(j.Repetitions) != 1 || j.VariationPermille != nil {
 		t.Errorf("summary %+v, %d steps", j.Summary.Step, len(j.Steps))
 	}
-	if j.Validity != Valid || hasFinding(j, ColdCache, "") {
+	if j.Validity != bench.ValidityValid || hasFinding(j, ColdCache, "") {
 		t.Errorf("%s %+v", j.Validity, j.Findings)
 	}
 	r.Clients[0].Load.Repetitions[1].Channels[0].DownMilliseconds = 5000
@@ -170,7 +171,7 @@ func TestANativeRampIsJudgedByItsLargestStep(t *testing.T) {
 func TestTheLevelsOfARoundShareItsIdleBaseline(t *testing.T) {
 	t.Parallel()
 	r := good(t)
-	r.Plan.Workload = runfile.Workload{SLOB: &runfile.SLOB{Access: runfile.AccessFullTableScan, Users: []int32{1, 2, 4}}}
+	r.Plan.Workload = runfile.Workload{SLOB: &runfile.SLOB{Access: bench.SLOBFullTableScan, Users: []int32{1, 2, 4}}}
 	r.Plan.Schedule.Repetitions = 1
 	for i, users := range []int32{1, 2, 4} {
 		r.Clients[0].Load.Repetitions[i].Step = &runfile.Step{Kind: runfile.StepUsers, Users: users, Round: 1}

@@ -3,13 +3,14 @@ package judge
 import (
 	"testing"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // overTransport declares RDMA for a mount whose counters name another transport, or none.
 func overTransport(seen string) func(*runfile.Result) {
 	return func(r *runfile.Result) {
-		r.Plan.Engine.Transport = runfile.TransportRDMA
+		r.Plan.Engine.Transport = bench.TransportRDMA
 		for i := range r.Clients[0].Observed.Windows {
 			if m := r.Clients[0].Observed.Windows[i].Mount; m != nil {
 				m.Transports = []runfile.Transport{{Protocol: seen, Sends: 1, Receives: 1}}

@@ -3,7 +3,7 @@ package judge
 import (
 	"fmt"
 
-	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
@@ -66,7 +66,7 @@ func (o *outcome) expectP99(want *int64, l *stats.Latency) {
 		atMost(o, "p99 latency", want, nil, 1, micros)
 	case l.Bucketed && l.P99Microseconds > *want && l.P99Microseconds/2 <= *want:
 		o.unmeasured = true
-		o.findings.add(ExpectationNotMeasured, Warning,
+		o.findings.add(ExpectationNotMeasured, bench.SeverityWarning,
 			"Expected at most %s p99 latency, and the database counts it between %s and %s, in powers of two, so the "+
 				"comparison is undecided. Use a power of two.",
 			micros(*want), micros(l.P99Microseconds/2), micros(l.P99Microseconds))
@@ -130,12 +130,12 @@ func (o *outcome) compare(what, bound string, unknown, ok bool, want, got string
 	switch {
 	case unknown:
 		o.unmeasured = true
-		o.findings.add(ExpectationNotMeasured, Warning,
+		o.findings.add(ExpectationNotMeasured, bench.SeverityWarning,
 			"Expected %s %s %s, but it was not measured, so there is no verdict on it. Declare protocol.link for the wire "+
 				"limit; run two repetitions or more for the variation.", bound, want, what)
 	case !ok:
 		o.missed = true
-		o.findings.add(ExpectationMissed, Error, "Expected %s %s %s and got %s.", bound, want, what, got)
+		o.findings.add(ExpectationMissed, bench.SeverityError, "Expected %s %s %s and got %s.", bound, want, what, got)
 	}
 }
 
@@ -146,23 +146,23 @@ func megabytes(v int64) string      { return fmt.Sprintf("%.1f MB/s", float64(v)
 
 // verdict decides. An invalid or partial run decides nothing, in either
 // direction; a suspect one does, and its validity stands beside it.
-func verdict(c *facts, j Judgement, o outcome) Verdict {
+func verdict(c *facts, j Judgement, o outcome) bench.Verdict {
 	partial := false
 	for _, f := range j.Findings {
 		partial = partial || f.Code == Partial
 	}
 	switch {
 	case !asked(c.result.Plan.Expect):
-		return NotEvaluated
-	case j.Validity == Invalid || partial || j.Summary == nil:
-		return Inconclusive
+		return bench.VerdictNotEvaluated
+	case j.Validity == bench.ValidityInvalid || partial || j.Summary == nil:
+		return bench.VerdictInconclusive
 	case o.missed:
-		return Fail // what was not measured cannot make it better
+		return bench.VerdictFail // what was not measured cannot make it better
 	case o.unmeasured:
-		return Inconclusive
+		return bench.VerdictInconclusive
 	default:
-		return Pass
+		return bench.VerdictPass
 	}
 }
 
-func asked(e *runfile.Expect) bool { return e != nil && *e != (runfile.Expect{}) }
+func asked(e *bench.Expect) bool { return e != nil && *e != (bench.Expect{}) }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -223,11 +224,11 @@ func isIPv6(addr string) bool {
 
 func checkWire(c *facts, found *findings) {
 	if c.wire == nil && c.result.Plan.Link != nil {
-		found.add(WireLimitUnknown, Info, "The wire limit is not known, because no path of the load is known.")
+		found.add(WireLimitUnknown, bench.SeverityInfo, "The wire limit is not known, because no path of the load is known.")
 		return
 	}
 	if c.wire == nil {
-		found.add(WireLimitUnknown, Info,
+		found.add(WireLimitUnknown, bench.SeverityInfo,
 			"The speed of the links is not known: %s. Declare it (link: bitsPerSecond and mtu of each path) to see what "+
 				"share of the wire was reached.", c.whyUnknown())
 		return
@@ -238,22 +239,25 @@ func checkWire(c *facts, found *findings) {
 	numbers := fmt.Sprintf("%s of %s (%s)", megabytes(got), megabytes(limit), percent(int64(share)))
 	switch {
 	case share > wireExceeded && c.wire.Source == Declared:
-		found.add(AboveWireLimit, Error,
+		found.add(AboveWireLimit, bench.SeverityError,
 			"%s: more than the declared links can carry. The declaration is wrong, or the load did not cross these links. "+
 				"Correct link.bitsPerSecond and link.mtu.", numbers)
 	case share > wireExceeded:
-		found.add(AboveWireLimit, Error,
+		found.add(AboveWireLimit, bench.SeverityError,
 			"%s: more than the discovered links can carry. The load did not cross them, or the interface reports a wrong "+
 				"speed. Declare the link.", numbers)
 	case share >= wireSaturated:
-		found.add(LineSaturated, Info, "%s: the line is full%s. The storage may be faster than this; add paths or faster "+
-			"links to find out.", numbers, c.fullSteps(" with "))
+		found.add(LineSaturated, bench.SeverityInfo,
+			"%s: the line is full%s. The storage may be faster than this; add paths or faster "+
+				"links to find out.", numbers, c.fullSteps(" with "))
 	case c.limitedBy(LimitWire, LineSaturated, found):
 	case c.fullSteps("") != "":
-		found.add(LineSaturated, Info, "The line is full with %s. The storage may be faster than that; add paths or "+
-			"faster links to find out.", c.fullSteps(""))
+		found.add(LineSaturated, bench.SeverityInfo,
+			"The line is full with %s. The storage may be faster than that; add paths or "+
+				"faster links to find out.", c.fullSteps(""))
 	case share < wireGood && c.shouldFillTheWire():
-		found.add(BelowWireSpeed, Warning, "%s. Oracle gets line speed over NFS unless something is ill-configured. %s",
+		found.add(BelowWireSpeed, bench.SeverityWarning,
+			"%s. Oracle gets line speed over NFS unless something is ill-configured. %s",
 			numbers, c.suspects())
 	}
 }
@@ -311,7 +315,7 @@ func (c *facts) fullSteps(before string) string {
 // shouldFillTheWire reports loads that should: sequential ones without a pace, and large random ones.
 func (c *facts) shouldFillTheWire() bool {
 	if s := c.result.Plan.Workload.SLOB; s != nil {
-		return s.Access == runfile.AccessFullTableScan && s.Think == nil && s.Capacity == nil
+		return s.Access == bench.SLOBFullTableScan && s.Think == nil && s.Capacity == nil
 	}
 	if c.result.Plan.Workload.Calibrate != nil {
 		return false // what it looks for is IOPS
@@ -321,7 +325,7 @@ func (c *facts) shouldFillTheWire() bool {
 		return false
 	}
 	switch r.Pattern {
-	case runfile.PatternRead, runfile.PatternOverwrite, runfile.PatternCopy, runfile.PatternMixed:
+	case bench.PatternRead, bench.PatternOverwrite, bench.PatternCopy, bench.PatternMixed:
 		return true
 	default:
 		return r.BlockSizeBytes >= smallBlockBytes
@@ -369,7 +373,7 @@ func (c *facts) suspects() string {
 	paths := int64(max(len(dataPaths(s.Paths)), 1))
 	suspect(outstanding < paths*fewOutstandingPerPath, "%d outstanding I/Os for %d paths are few: raise %s", outstanding,
 		paths, raise)
-	suspect(r.Pattern == runfile.PatternCopy && r.Depth == 1,
+	suspect(r.Pattern == bench.PatternCopy && r.Depth == 1,
 		"a copy of depth 1 is serial and uses one direction at a time")
 	if len(list) == 0 {
 		return "Nothing that was measured here explains it: look at the negotiated speed and the MTU along the whole " +

@@ -6,6 +6,7 @@ import (
 	"sort"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -28,7 +29,7 @@ func newArrivals(plan *runfile.Plan, client int32) arrivals {
 		return arrivals{}
 	}
 	a := arrivals{seed: plan.Seed ^ uint64(client)<<32, clients: int64(plan.Clients), client: int64(client)}
-	if c.Arrivals == runfile.ArrivalsPoisson {
+	if c.Arrivals == bench.ArrivalsPoisson {
 		a.gaps = poisson(rand.New(rand.NewPCG(plan.Seed, uint64(client)<<48|1<<47)))
 	}
 	return a

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/targettest"
 )
@@ -18,7 +19,7 @@ import (
 const calibrateLarge = 2 * slobBlock
 
 func calibratePlan(disks int32) runfile.Plan {
-	plan := testPlan(runfile.PatternRead)
+	plan := testPlan(bench.PatternRead)
 	plan.Workload = runfile.Workload{Calibrate: &runfile.Calibrate{
 		PhysicalDisks: disks, MaxLatencyMilliseconds: 20, WarmupRuns: 1,
 		Files: &runfile.Files{Count: 3, SizeBytes: 1 << 20, BlockSizeBytes: slobBlock, LargeReadBytes: calibrateLarge, Directory: "nfsbench"},
@@ -173,13 +174,13 @@ func TestWhatOneClientFindsIsNotFoundByMany(t *testing.T) {
 	if err := CheckPlan(&plan); err == nil || !strings.Contains(err.Error(), "clients") {
 		t.Errorf("a calibration by two clients gave %v", err)
 	}
-	plan = slobPlan(runfile.AccessFullTableScan, 4096)
+	plan = slobPlan(bench.SLOBFullTableScan, 4096)
 	plan.Workload.SLOB.ReadAhead = 256
 	plan.Workload.SLOB.Files.LargeReadBytes = 1 << 20
 	if err := CheckPlan(&plan); err == nil || !strings.Contains(err.Error(), "readAhead") {
 		t.Errorf("a terabyte of buffers gave %v", err)
 	}
-	plan = slobPlan(runfile.AccessRandomRead, 1)
+	plan = slobPlan(bench.SLOBRandomRead, 1)
 	plan.Workload.SLOB.Files.Directory = "a\nb"
 	if diff := cmp.Diff(true, strings.Contains(fmt.Sprint(CheckPlan(&plan)), "workload.slob.files.directory")); diff != "" {
 		t.Errorf("a directory of two lines gave %v", CheckPlan(&plan))

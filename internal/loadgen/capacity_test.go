@@ -11,15 +11,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/capacity"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/targettest"
 )
 
 // capacityPlan is a search on storage that 6 workers share.
-func capacityPlan(pattern, arrivals string, bounds ...runfile.LatencyBound) runfile.Plan {
+func capacityPlan(pattern bench.RawPattern, arrivals bench.Arrivals, bounds ...runfile.LatencyBound) runfile.Plan {
 	plan := testPlan(pattern)
-	if strings.HasSuffix(pattern, "Mixed") {
+	if strings.HasSuffix(string(pattern), "Mixed") {
 		plan.Workload.Raw.ReadPercent = 70
 	}
 	plan.Workload.Raw.Capacity = &runfile.Capacity{Bounds: bounds, Arrivals: arrivals}
@@ -51,24 +52,24 @@ func estimate(t *testing.T, plan runfile.Plan, load *runfile.Load) []capacity.Es
 
 func TestASearchFindsTheCapacityOfAStorage(t *testing.T) {
 	const each = 40 * time.Millisecond // with 6 workers: 150 I/Os a second
-	slob := func(access string, update int32) runfile.Plan {
+	slob := func(access bench.SLOBAccess, update int32) runfile.Plan {
 		p := slobPlan(access, 6)
 		p.Workload.SLOB.ReadAhead = min(p.Workload.SLOB.ReadAhead, 1)
 		p.Workload.SLOB.UpdatePercent = update
 		p.Workload.SLOB.Capacity = &runfile.Capacity{
-			Bounds: []runfile.LatencyBound{p99(60 * time.Millisecond)}, Arrivals: runfile.ArrivalsFixed,
+			Bounds: []runfile.LatencyBound{p99(60 * time.Millisecond)}, Arrivals: bench.ArrivalsFixed,
 		}
 		p.Schedule = runfile.Schedule{WarmupSeconds: 2, DurationSeconds: 20, Repetitions: 1}
 		return p
 	}
-	const fixed = runfile.ArrivalsFixed
+	const fixed = bench.ArrivalsFixed
 	cases := map[string]runfile.Plan{
-		"random reads": capacityPlan(runfile.PatternRandomRead, fixed, p99(60*time.Millisecond)),
-		"mixed":        capacityPlan(runfile.PatternRandomMixed, fixed, p99(60*time.Millisecond)),
-		"two bounds":   capacityPlan(runfile.PatternRead, fixed, p99(20*time.Millisecond), p99(60*time.Millisecond)),
-		"SLOB":         slob(runfile.AccessRandomRead, 0),
-		"SLOB updates": slob(runfile.AccessRandomRead, 50),
-		"SLOB scans":   slob(runfile.AccessFullTableScan, 0),
+		"random reads": capacityPlan(bench.PatternRandomRead, fixed, p99(60*time.Millisecond)),
+		"mixed":        capacityPlan(bench.PatternRandomMixed, fixed, p99(60*time.Millisecond)),
+		"two bounds":   capacityPlan(bench.PatternRead, fixed, p99(20*time.Millisecond), p99(60*time.Millisecond)),
+		"SLOB":         slob(bench.SLOBRandomRead, 0),
+		"SLOB updates": slob(bench.SLOBRandomRead, 50),
+		"SLOB scans":   slob(bench.SLOBFullTableScan, 0),
 	}
 	for name, plan := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -121,7 +122,7 @@ func TestTheReportOfALevelCountsWhatWasDueAndHadNotEnded(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			eachWay(t, func(t bubble) {
-				plan := capacityPlan(runfile.PatternRandomRead, runfile.ArrivalsFixed, p99(100*time.Millisecond))
+				plan := capacityPlan(bench.PatternRandomRead, bench.ArrivalsFixed, p99(100*time.Millisecond))
 				plan.Clients = 2 // these follow orders: one level
 				start := time.Now()
 				tgt := &targettest.Memory{BeforeIO: func(op, _ string, _ int64) error {
@@ -161,7 +162,7 @@ func abs(n int64) int64 { return max(n, -n) }
 
 func TestClientsShareTheRateAndFollowTheOrders(t *testing.T) {
 	eachWay(t, func(t bubble) {
-		plan := capacityPlan(runfile.PatternRandomRead, runfile.ArrivalsPoisson, p99(100*time.Millisecond))
+		plan := capacityPlan(bench.PatternRandomRead, bench.ArrivalsPoisson, p99(100*time.Millisecond))
 		plan.Clients, plan.Schedule.Repetitions, plan.Schedule.DurationSeconds = 3, 2, 40
 		levels := []runfile.CapacityLevel{
 			{Index: 1, Round: 1, OperationsPerSecond: 301, WarmupSeconds: 1, Seconds: 10},
@@ -214,7 +215,7 @@ func TestAnOrderThatThePlanDoesNotAllowEndsTheRun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachWay(t, func(t bubble) {
-				plan := capacityPlan(runfile.PatternRandomRead, runfile.ArrivalsFixed, p99(time.Millisecond))
+				plan := capacityPlan(bench.PatternRandomRead, bench.ArrivalsFixed, p99(time.Millisecond))
 				plan.Clients = 2
 				var level runfile.CapacityLevel
 				if err := json.Unmarshal([]byte(l), &level); err != nil {
@@ -236,7 +237,7 @@ func TestAnOrderThatThePlanDoesNotAllowEndsTheRun(t *testing.T) {
 
 func TestAClientWithoutOrdersGivesUp(t *testing.T) {
 	eachWay(t, func(t bubble) {
-		plan := capacityPlan(runfile.PatternRandomRead, runfile.ArrivalsFixed, p99(time.Millisecond))
+		plan := capacityPlan(bench.PatternRandomRead, bench.ArrivalsFixed, p99(time.Millisecond))
 		plan.Clients = 2
 		load, _ := t.run(t.Context(), t.T, plan, &targettest.Memory{}, func(o *Options) {
 			o.Release = func(context.Context) error { return nil }
@@ -252,9 +253,9 @@ func TestAClientWithoutOrdersGivesUp(t *testing.T) {
 }
 
 func TestMixedPatternsReadAndOverwriteWholeBlocks(t *testing.T) {
-	for _, pattern := range []string{runfile.PatternMixed, runfile.PatternRandomMixed} {
+	for _, pattern := range []bench.RawPattern{bench.PatternMixed, bench.PatternRandomMixed} {
 		for _, block := range []int64{4096, 64 << 10} {
-			t.Run(pattern, func(t *testing.T) {
+			t.Run(string(pattern), func(t *testing.T) {
 				eachWay(t, func(t bubble) {
 					plan := testPlan(pattern)
 					plan.Workload.Raw.ReadPercent, plan.Workload.Raw.BlockSizeBytes = 70, block
@@ -286,7 +287,7 @@ func TestMixedPatternsReadAndOverwriteWholeBlocks(t *testing.T) {
 
 func TestAVerificationFindsWritesThatAMixedPatternLost(t *testing.T) {
 	eachWay(t, func(t bubble) {
-		plan := testPlan(runfile.PatternRandomMixed)
+		plan := testPlan(bench.PatternRandomMixed)
 		plan.Workload.Raw.ReadPercent = 50
 		start := time.Now()
 		tgt := &targettest.Memory{Delay: 10 * time.Millisecond}

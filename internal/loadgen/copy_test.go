@@ -3,13 +3,13 @@ package loadgen
 import (
 	"testing"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
-	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // A copy that wrote to its own source would measure one file instead of two.
 func TestACopyReadsOneFileAndWritesTheSameBlockOfTheOther(t *testing.T) {
-	e := hotEngine(t, runfile.PatternCopy, 0)
+	e := hotEngine(t, bench.PatternCopy, 0)
 	d := e.drivers[0].ready()
 	job := e.workers[0].job
 	if job.Main.File == job.Copy.File {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
 	"github.com/nfsbench/nfsbench/test/targettest"
@@ -41,7 +42,7 @@ func traced(t *testing.T, run runFunc, plan runfile.Plan, delay time.Duration) m
 	return seen
 }
 
-func shortPlan(pattern string) runfile.Plan {
+func shortPlan(pattern bench.RawPattern) runfile.Plan {
 	plan := testPlan(pattern)
 	plan.Schedule = runfile.Schedule{DurationSeconds: 1, Repetitions: 1}
 	return plan
@@ -49,7 +50,7 @@ func shortPlan(pattern string) runfile.Plan {
 
 func TestSequentialJobsWalkTheirOwnFileAndGoAround(t *testing.T) {
 	eachWay(t, func(t bubble) {
-		seen := traced(t.T, t.run, shortPlan(runfile.PatternRead), 10*time.Millisecond)
+		seen := traced(t.T, t.run, shortPlan(bench.PatternRead), 10*time.Millisecond)
 		if len(seen) != 2 {
 			t.Fatalf("%d files were read, want one for each job", len(seen))
 		}
@@ -78,7 +79,7 @@ func TestSequentialJobsWalkTheirOwnFileAndGoAround(t *testing.T) {
 
 func TestARerunDrawsTheSameOffsets(t *testing.T) {
 	eachWay(t, func(t bubble) {
-		plan := shortPlan(runfile.PatternRandomRead)
+		plan := shortPlan(bench.PatternRandomRead)
 		plan.Workload.Raw.Depth = 1
 		one, two := traced(t.T, t.run, plan, 10*time.Millisecond), traced(t.T, t.run, plan, 10*time.Millisecond)
 		if diff := cmp.Diff(one["c0-j0.dat"][:90], two["c0-j0.dat"][:90]); diff != "" {
@@ -95,8 +96,8 @@ func TestARerunDrawsTheSameOffsets(t *testing.T) {
 }
 
 func TestRandomOffsetsAreSpreadOverTheWholeFile(t *testing.T) {
-	for _, pattern := range []string{runfile.PatternRandomRead, runfile.PatternRandomWrite} {
-		t.Run(pattern, func(t *testing.T) {
+	for _, pattern := range []bench.RawPattern{bench.PatternRandomRead, bench.PatternRandomWrite} {
+		t.Run(string(pattern), func(t *testing.T) {
 			eachWay(t, func(t bubble) {
 				plan := shortPlan(pattern)
 				plan.Workload.Raw.Depth = 16
@@ -144,7 +145,7 @@ func TestAnOpenLoopHidesNoOverload(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			eachWay(t, func(t bubble) {
-				plan := testPlan(runfile.PatternRandomRead) // 6 workers
+				plan := testPlan(bench.PatternRandomRead) // 6 workers
 				plan.Workload.Raw.OperationsPerSecond = tc.rate
 				plan.Schedule = runfile.Schedule{WarmupSeconds: 1, DurationSeconds: 10, Repetitions: 1}
 				load, _ := t.run(t.Context(), t.T, plan, &targettest.Memory{Delay: tc.delay})
@@ -185,7 +186,7 @@ func stopping(delay time.Duration) *targettest.Memory {
 // evenly: 99 % wait for at most 0.9 s, and 99.9 % for at most 0.99 s.
 func TestAnOpenLoopCountsWhatAServerThatStopsDelays(t *testing.T) {
 	eachWay(t, func(t bubble) {
-		plan := testPlan(runfile.PatternRandomRead) // 6 workers
+		plan := testPlan(bench.PatternRandomRead) // 6 workers
 		plan.Workload.Raw.OperationsPerSecond = 1000
 		plan.Schedule = runfile.Schedule{WarmupSeconds: 1, DurationSeconds: 100, Repetitions: 1}
 		load, _ := t.run(t.Context(), t.T, plan, stopping(0))
@@ -207,7 +208,7 @@ func TestAnOpenLoopCountsWhatAServerThatStopsDelays(t *testing.T) {
 // The 6 workers of a closed loop wait once per stop, so p99 misses the stops. The correction restores them.
 func TestAClosedLoopIsCorrectedForAServerThatStops(t *testing.T) {
 	eachWay(t, func(t bubble) {
-		plan := testPlan(runfile.PatternRandomRead)
+		plan := testPlan(bench.PatternRandomRead)
 		plan.Schedule = runfile.Schedule{WarmupSeconds: 1, DurationSeconds: 100, Repetitions: 1}
 		load, _ := t.run(t.Context(), t.T, plan, stopping(time.Millisecond))
 		ops := load.Repetitions[0].Read
@@ -229,7 +230,7 @@ func TestAClosedLoopIsCorrectedForAServerThatStops(t *testing.T) {
 
 func TestEachWindowHasBatches(t *testing.T) {
 	eachWay(t, func(t bubble) {
-		plan := testPlan(runfile.PatternCopy)
+		plan := testPlan(bench.PatternCopy)
 		plan.Schedule = runfile.Schedule{WarmupSeconds: 3, DurationSeconds: 40, Repetitions: 2}
 		load, _ := t.run(t.Context(), t.T, plan, &targettest.Memory{Delay: 10 * time.Millisecond})
 		for _, rep := range load.Repetitions {
@@ -252,7 +253,7 @@ func TestEachWindowHasBatches(t *testing.T) {
 
 func TestStonewallTellsASlowJobFromAFastOne(t *testing.T) {
 	eachWay(t, func(t bubble) {
-		plan := testPlan(runfile.PatternRead)
+		plan := testPlan(bench.PatternRead)
 		plan.Schedule = runfile.Schedule{DurationSeconds: 10, Repetitions: 1}
 		tgt := &targettest.Memory{Delay: time.Millisecond, BeforeIO: func(op, name string, _ int64) error {
 			if op == "read" && name == "c0-j1.dat" {
@@ -270,7 +271,7 @@ func TestStonewallTellsASlowJobFromAFastOne(t *testing.T) {
 
 func TestCopyCountsBothDirections(t *testing.T) {
 	eachWay(t, func(t bubble) {
-		plan := testPlan(runfile.PatternCopy)
+		plan := testPlan(bench.PatternCopy)
 		plan.Workload.Raw.Depth = 1
 		plan.Schedule = runfile.Schedule{DurationSeconds: 10, Repetitions: 1}
 		load, _ := t.run(t.Context(), t.T, plan, &targettest.Memory{Delay: 10 * time.Millisecond})

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/loadgen/fileset"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -13,15 +14,15 @@ import (
 )
 
 // hotEngine gives an engine in a round that lasts forever.
-func hotEngine(tb testing.TB, pattern string, rate int64) *engine {
+func hotEngine(tb testing.TB, pattern bench.RawPattern, rate int64) *engine {
 	tb.Helper()
 	tgt, plan := &targettest.Memory{LaneCount: 2}, testPlan(pattern)
 	plan.Workload.Raw.OperationsPerSecond = rate
-	if strings.HasSuffix(pattern, "Mixed") {
+	if strings.HasSuffix(string(pattern), "Mixed") {
 		plan.Workload.Raw.ReadPercent = 50
 	}
 	set, err := fileset.Prepare(tb.Context(), tgt, fileset.Spec{
-		Directory: "d", Jobs: 2, Copy: pattern == runfile.PatternCopy,
+		Directory: "d", Jobs: 2, Copy: pattern == bench.PatternCopy,
 		FileSizeBytes: plan.Workload.Raw.FileSizeBytes, BlockSizeBytes: plan.Workload.Raw.BlockSizeBytes,
 	})
 	if err != nil {
@@ -47,13 +48,6 @@ func hotEngine(tb testing.TB, pattern string, rate int64) *engine {
 		e.workers[i].begin(e.round)
 	}
 	return e
-}
-
-func patterns() []string {
-	return []string{
-		runfile.PatternRead, runfile.PatternOverwrite, runfile.PatternCopy, runfile.PatternRandomRead, runfile.PatternRandomWrite,
-		runfile.PatternMixed, runfile.PatternRandomMixed,
-	}
 }
 
 func checkNoFailure(t *testing.T, e *engine) {
@@ -82,9 +76,9 @@ func allocations(run func(operations int)) (each float64) {
 }
 
 func TestNoOperationAllocates(t *testing.T) {
-	for _, pattern := range patterns() {
+	for _, pattern := range bench.Patterns() {
 		for name, rate := range map[string]int64{"closed": 0, "open": 1_000_000} {
-			t.Run(pattern+"/"+name, func(t *testing.T) {
+			t.Run(string(pattern)+"/"+name, func(t *testing.T) {
 				e := hotEngine(t, pattern, rate)
 				n := allocations(func(operations int) {
 					b := &budget{Driver: e.drivers[1].ready()}
@@ -101,13 +95,13 @@ func TestNoOperationAllocates(t *testing.T) {
 }
 
 func TestNoOperationOfASearchAllocates(t *testing.T) {
-	for _, arrivals := range []string{runfile.ArrivalsFixed, runfile.ArrivalsPoisson} {
+	for _, arrivals := range []bench.Arrivals{bench.ArrivalsFixed, bench.ArrivalsPoisson} {
 		for name, load := range userLoads() {
 			plan, step := load()
 			if plan.Workload.SLOB == nil {
 				continue
 			}
-			t.Run(arrivals+"/"+name, func(t *testing.T) {
+			t.Run(string(arrivals)+"/"+name, func(t *testing.T) {
 				plan.Workload.SLOB.Capacity = &runfile.Capacity{Arrivals: arrivals}
 				step.Kind, step.OperationsPerSecond = runfile.StepRate, 1_000_000
 				e := hotUsers(t, &targettest.Memory{LaneCount: 2}, plan, step)
@@ -127,8 +121,8 @@ func TestNoOperationOfASearchAllocates(t *testing.T) {
 
 // BenchmarkEngine measures what the engine adds to each operation of a stream.
 func BenchmarkEngine(b *testing.B) {
-	for _, pattern := range patterns() {
-		b.Run(pattern, func(b *testing.B) {
+	for _, pattern := range bench.Patterns() {
+		b.Run(string(pattern), func(b *testing.B) {
 			d := hotEngine(b, pattern, 0).drivers[0].ready()
 			var io target.IO
 			b.ReportAllocs()
@@ -178,13 +172,13 @@ func hotUsersOver(tb testing.TB, tgt target.Target, channels int, plan runfile.P
 func userLoads() map[string]func() (runfile.Plan, runfile.Step) {
 	users := runfile.Step{Kind: runfile.StepUsers, Users: 4}
 	return map[string]func() (runfile.Plan, runfile.Step){
-		"random reads": func() (runfile.Plan, runfile.Step) { return slobPlan(runfile.AccessRandomRead, 4), users },
+		"random reads": func() (runfile.Plan, runfile.Step) { return slobPlan(bench.SLOBRandomRead, 4), users },
 		"updates": func() (runfile.Plan, runfile.Step) {
-			p := slobPlan(runfile.AccessRandomRead, 4)
+			p := slobPlan(bench.SLOBRandomRead, 4)
 			p.Workload.SLOB.UpdatePercent = 50
 			return p, users
 		},
-		"scans": func() (runfile.Plan, runfile.Step) { return slobPlan(runfile.AccessFullTableScan, 4), users },
+		"scans": func() (runfile.Plan, runfile.Step) { return slobPlan(bench.SLOBFullTableScan, 4), users },
 		"calibration": func() (runfile.Plan, runfile.Step) {
 			return calibratePlan(1), runfile.Step{Kind: runfile.StepSmallReads, Users: 16}
 		},

@@ -4,16 +4,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/loadgen/recorder"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
-	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // TestALatencyBeginsWhereTheSlotIs hands the only slot of a stream from lane to lane,
 // as happens when a job has fewer I/Os outstanding than there are paths. What a lane
 // remembers of the slot's last visit is then long ago.
 func TestALatencyBeginsWhereTheSlotIs(t *testing.T) {
-	e := hotEngine(t, runfile.PatternRandomRead, 0)
+	e := hotEngine(t, bench.PatternRandomRead, 0)
 	clock := e.round.base
 	e.now = func() time.Time { return clock }
 	d := e.drivers[0].ready()

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/loadgen/fileset"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target/direct"
@@ -28,7 +29,7 @@ func CheckPlan(p *runfile.Plan) error {
 		return errors.New("database: this program makes load without one; run the plan with oraload, or remove database " +
 			"and say in files what to read instead")
 	}
-	if p.Engine.Client == runfile.ClientDirectNFS {
+	if p.Engine.Client == bench.ClientDirectNFS {
 		if err := direct.Check(p.Engine); err != nil {
 			return err
 		}
@@ -59,7 +60,7 @@ func CheckPlan(p *runfile.Plan) error {
 
 // scanBufferBytes is how much memory the users of full table scans read into.
 func scanBufferBytes(w runfile.Workload) int64 {
-	if w.SLOB.Access != runfile.AccessFullTableScan {
+	if w.SLOB.Access != bench.SLOBFullTableScan {
 		return 0
 	}
 	return int64(new(users).slots(w)) * w.SLOB.Files.LargeReadBytes
@@ -71,12 +72,13 @@ func OpenTarget(ctx context.Context, e runfile.Engine, now func() time.Time,
 	logger *slog.Logger,
 ) (target.Target, error) {
 	switch e.Client {
-	case runfile.ClientDirectNFS:
+	case bench.ClientDirectNFS:
 		return direct.Open(ctx, direct.Options{Engine: e, Now: now, Logger: logger})
-	case runfile.ClientKernel:
+	case bench.ClientKernel:
 		return kernel.Open(ctx, kernel.Options{MountPath: e.MountPath, RequireNFS: e.RequireNFS, Now: now})
 	default:
-		return nil, target.Fail(runfile.FailureInvalidPlan, "engine.client is "+e.Client+"; use Kernel or DirectNFS", nil)
+		return nil, target.Fail(runfile.FailureInvalidPlan,
+			"engine.client is "+string(e.Client)+"; use Kernel or DirectNFS", nil)
 	}
 }
 
@@ -107,7 +109,7 @@ func filesetOf(p *runfile.Plan, client int32) fileset.Spec {
 	f := filesOf(p.Workload)
 	return fileset.Spec{
 		Run: p.Run, Directory: f.Directory, Client: client, Jobs: f.Count,
-		Copy:          p.Workload.Raw != nil && p.Workload.Raw.Pattern == runfile.PatternCopy,
+		Copy:          p.Workload.Raw != nil && p.Workload.Raw.Pattern == bench.PatternCopy,
 		FileSizeBytes: f.SizeBytes, BlockSizeBytes: f.BlockSizeBytes,
 		Seed: p.Seed, OverwriteExisting: f.OverwriteExisting,
 	}

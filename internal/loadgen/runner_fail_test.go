@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/targettest"
@@ -22,7 +23,7 @@ func TestAFailedIOEndsTheRunWithWhatWasMeasured(t *testing.T) {
 			}
 			return nil
 		}}
-		load, sink := t.run(t.Context(), t.T, testPlan(runfile.PatternRead), tgt)
+		load, sink := t.run(t.Context(), t.T, testPlan(bench.PatternRead), tgt)
 		if load.Failure == nil || load.Failure.Code != runfile.FailureIO {
 			t.Fatalf("failure %+v", load.Failure)
 		}
@@ -53,7 +54,7 @@ func TestACancelledRunDrainsAndKeepsWhatItHas(t *testing.T) {
 			eachWay(t, func(t bubble) {
 				ctx, cancel := context.WithCancelCause(t.Context())
 				time.AfterFunc(after, func() { cancel(errors.New("terminated")) })
-				plan := testPlan(runfile.PatternOverwrite)
+				plan := testPlan(bench.PatternOverwrite)
 				load, sink := t.run(ctx, t.T, plan, &targettest.Memory{Delay: 40 * time.Millisecond})
 				if load.Failure == nil || load.Failure.Code != runfile.FailureCancelled || !strings.Contains(load.Failure.Message, "terminated") {
 					t.Fatalf("failure %+v", load.Failure)
@@ -76,7 +77,7 @@ func TestACancelledRunDrainsAndKeepsWhatItHas(t *testing.T) {
 
 func TestARunThatTakesTooLongEndsWithTimeout(t *testing.T) {
 	eachWay(t, func(t bubble) {
-		plan := testPlan(runfile.PatternRead)
+		plan := testPlan(bench.PatternRead)
 		plan.Schedule = runfile.Schedule{DurationSeconds: 6, Repetitions: 1, TimeoutSeconds: 7}
 		plan.Workload.Raw.FileSizeBytes *= 16
 		start := time.Now()
@@ -100,7 +101,7 @@ func TestAStorageThatStopsAnsweringDoesNotHangTheRun(t *testing.T) {
 			}
 			return nil
 		}}
-		load, _ := t.run(t.Context(), t.T, testPlan(runfile.PatternRead), tgt)
+		load, _ := t.run(t.Context(), t.T, testPlan(bench.PatternRead), tgt)
 		close(hang)
 		if load.Failure == nil || load.Failure.Code != runfile.FailureTimeout || !strings.Contains(load.Failure.Message, "not answered") {
 			t.Errorf("failure %+v", load.Failure)
@@ -117,7 +118,7 @@ func TestIOsThatAreNeverAnsweredAreNotForgottenAtTheEnd(t *testing.T) {
 		tgt := &targettest.Memory{Delay: 20 * time.Millisecond, Hang: func(op, _ string, off int64) bool {
 			return op == "read" && off == 0 && time.Since(start) > 10*time.Second
 		}}
-		load, _ := t.run(t.Context(), t.T, testPlan(runfile.PatternRead), tgt)
+		load, _ := t.run(t.Context(), t.T, testPlan(bench.PatternRead), tgt)
 		if load.Failure == nil || load.Failure.Code != runfile.FailureTimeout || !strings.Contains(load.Failure.Message, "not answered") {
 			t.Errorf("failure %+v", load.Failure)
 		}
@@ -133,7 +134,7 @@ func TestACallThatNeverReturnsDoesNotHangACancelledRun(t *testing.T) {
 		time.AfterFunc(5*time.Second, cancel)
 		never := make(chan struct{})
 		start := time.Now()
-		load, _ := t.run(ctx, t.T, testPlan(runfile.PatternRead), &targettest.Memory{}, func(o *Options) {
+		load, _ := t.run(ctx, t.T, testPlan(bench.PatternRead), &targettest.Memory{}, func(o *Options) {
 			o.Open = func(context.Context) (target.Target, error) {
 				<-never // a dead hard mount
 				return &targettest.Memory{}, nil
@@ -151,7 +152,7 @@ func TestACallThatNeverReturnsDoesNotHangACancelledRun(t *testing.T) {
 
 func TestAClientThatIsNeverReleasedSaysSo(t *testing.T) {
 	eachWay(t, func(t bubble) {
-		plan := testPlan(runfile.PatternRead)
+		plan := testPlan(bench.PatternRead)
 		plan.Clients = 2
 		load, _ := t.run(t.Context(), t.T, plan, &targettest.Memory{Delay: time.Millisecond}, func(o *Options) {
 			o.Release = func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }

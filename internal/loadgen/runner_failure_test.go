@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -74,16 +75,16 @@ func TestServersOfAWindowAreDifferences(t *testing.T) {
 		LayoutFallbacks: 6, LayoutFallbackBytes: 7,
 	}}
 	now := []runfile.NFSServer{
-		{ID: 2, Role: runfile.RoleDataServer, Callbacks: 1},
+		{ID: 2, Role: bench.PathDataServer, Callbacks: 1},
 		{
-			ID: 1, Role: runfile.RoleMetadata, Slots: 64, Recoveries: 11, RecoveryMilliseconds: 22, Callbacks: 33, LayoutsGranted: 44,
+			ID: 1, Role: bench.PathMetadata, Slots: 64, Recoveries: 11, RecoveryMilliseconds: 22, Callbacks: 33, LayoutsGranted: 44,
 			LayoutsRecalled: 55, LayoutFallbacks: 66, LayoutFallbackBytes: 77,
 		},
 	}
 	want := []runfile.NFSServer{
-		{ID: 2, Role: runfile.RoleDataServer, Callbacks: 1},
+		{ID: 2, Role: bench.PathDataServer, Callbacks: 1},
 		{
-			ID: 1, Role: runfile.RoleMetadata, Slots: 64, Recoveries: 10, RecoveryMilliseconds: 20, Callbacks: 30, LayoutsGranted: 40,
+			ID: 1, Role: bench.PathMetadata, Slots: 64, Recoveries: 10, RecoveryMilliseconds: 20, Callbacks: 30, LayoutsGranted: 40,
 			LayoutsRecalled: 50, LayoutFallbacks: 60, LayoutFallbackBytes: 70,
 		},
 	}

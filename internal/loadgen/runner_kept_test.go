@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/targettest"
@@ -35,7 +36,7 @@ func (k *keeper) Event(e runfile.Event) { k.after[e.Span] = k.kept }
 func TestARepetitionIsSavedBeforeAnythingElseIsDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := &keeper{after: map[string]int{}}
-		plan := testPlan(runfile.PatternRead)
+		plan := testPlan(bench.PatternRead)
 		plan.Schedule.DurationSeconds = 4 // so short that no other save falls into it
 		runMem(t.Context(), t, plan, &targettest.Memory{Delay: 10 * time.Millisecond}, func(o *Options) { o.Sink = k })
 		if k.after[runfile.SpanCooldown] != 1 || k.after[runfile.SpanVerify] != 2 {
@@ -78,7 +79,7 @@ func TestTheResultSaysWhetherFilesAreLeft(t *testing.T) {
 						}
 						return nil
 					}
-					load, _ := runMem(t.Context(), t, testPlan(runfile.PatternRead), m, func(o *Options) {
+					load, _ := runMem(t.Context(), t, testPlan(bench.PatternRead), m, func(o *Options) {
 						o.Open = func(context.Context) (target.Target, error) { return tc.wrap(m), nil }
 					})
 					if load.FilesLeft != tc.want || (load.Failure != nil) != (fails || tc.want) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
@@ -43,13 +44,13 @@ type stateful struct {
 
 func (s *stateful) Servers() []runfile.NFSServer {
 	n := s.asked.Add(1)
-	return []runfile.NFSServer{{ID: 1, Role: runfile.RoleMetadata, NFSVersion: runfile.NFSv41, Recoveries: n}}
+	return []runfile.NFSServer{{ID: 1, Role: bench.PathMetadata, NFSVersion: string(bench.NFSv41), Recoveries: n}}
 }
 
 func TestServersOfTheMountAndOfEachWindowAreInTheLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tgt := &stateful{Memory: &targettest.Memory{Delay: time.Millisecond}}
-		load, _ := runMem(t.Context(), t, testPlan(runfile.PatternRead), tgt.Memory, func(o *Options) {
+		load, _ := runMem(t.Context(), t, testPlan(bench.PatternRead), tgt.Memory, func(o *Options) {
 			o.Open = func(context.Context) (target.Target, error) { return tgt, nil }
 		})
 		if load.Failure != nil || len(load.Mount.Servers) != 1 || load.Mount.Servers[0].Recoveries != 1 {
@@ -63,10 +64,10 @@ func TestServersOfTheMountAndOfEachWindowAreInTheLoad(t *testing.T) {
 	})
 }
 
-func testPlan(pattern string) runfile.Plan {
+func testPlan(pattern bench.RawPattern) runfile.Plan {
 	return runfile.Plan{
 		Version: runfile.PlanVersion, Clients: 1, Seed: 42, Run: runfile.Identity{Name: "test"},
-		Engine: runfile.Engine{Client: runfile.ClientKernel, MountPath: "/test"},
+		Engine: runfile.Engine{Client: bench.ClientKernel, MountPath: "/test"},
 		Workload: runfile.Workload{Raw: &runfile.Raw{
 			Pattern: pattern, BlockSizeBytes: 4096, FileSizeBytes: 64 * 4096, Jobs: 2, Depth: 3, Directory: "nfsbench",
 		}},
@@ -128,7 +129,7 @@ func eachWay(t *testing.T, test func(bubble)) {
 func TestAReadRunGoesThroughItsSpansAndCountsExactlyTheWindow(t *testing.T) {
 	eachWay(t, func(t bubble) {
 		tgt := &targettest.Memory{Delay: 10 * time.Millisecond}
-		load, sink := t.run(t.Context(), t.T, testPlan(runfile.PatternRead), tgt)
+		load, sink := t.run(t.Context(), t.T, testPlan(bench.PatternRead), tgt)
 		if load.Failure != nil || load.Partial {
 			t.Fatalf("failure %+v, partial %v", load.Failure, load.Partial)
 		}
@@ -203,7 +204,7 @@ func checkSamples(t *testing.T, load *runfile.Load) {
 
 func TestProgressNeverGoesBackAndKnowsTheTimeLeft(t *testing.T) {
 	eachWay(t, func(t bubble) {
-		_, sink := t.run(t.Context(), t.T, testPlan(runfile.PatternRead), &targettest.Memory{Delay: 300 * time.Millisecond})
+		_, sink := t.run(t.Context(), t.T, testPlan(bench.PatternRead), &targettest.Memory{Delay: 300 * time.Millisecond})
 		var before int32
 		for _, e := range sink.events {
 			if e.Percent < before {
@@ -221,8 +222,8 @@ func TestProgressNeverGoesBackAndKnowsTheTimeLeft(t *testing.T) {
 }
 
 func TestOverwritesAndCopiesAreVerifiedInPlace(t *testing.T) {
-	for _, pattern := range []string{runfile.PatternOverwrite, runfile.PatternRandomWrite, runfile.PatternCopy} {
-		t.Run(pattern, func(t *testing.T) {
+	for _, pattern := range []bench.RawPattern{bench.PatternOverwrite, bench.PatternRandomWrite, bench.PatternCopy} {
+		t.Run(string(pattern), func(t *testing.T) {
 			eachWay(t, func(t bubble) {
 				plan := testPlan(pattern)
 				plan.Workload.Raw.KeepFiles = true
@@ -237,7 +238,7 @@ func TestOverwritesAndCopiesAreVerifiedInPlace(t *testing.T) {
 						t.Errorf("run %d: verification %+v", again, load.Verification)
 					}
 					rep := load.Repetitions[0]
-					if rep.Write == nil || rep.Write.Count == 0 || (rep.Read != nil) != (pattern == runfile.PatternCopy) {
+					if rep.Write == nil || rep.Write.Count == 0 || (rep.Read != nil) != (pattern == bench.PatternCopy) {
 						t.Errorf("run %d: reads %+v, writes %+v", again, rep.Read, rep.Write)
 					}
 					if reused := load.FilledBytes == 0; reused != (again == 1) {
@@ -273,7 +274,7 @@ func TestALostOverwriteIsFound(t *testing.T) {
 		tgt.LoseWrite = func(name string, off int64) bool {
 			return name == "c0-j1.dat" && off == 8192 && writes.Add(1) > 3
 		}
-		plan := testPlan(runfile.PatternOverwrite)
+		plan := testPlan(bench.PatternOverwrite)
 		plan.Schedule = runfile.Schedule{DurationSeconds: 2, Repetitions: 1}
 		load, _ := t.run(t.Context(), t.T, plan, tgt)
 		if load.Failure == nil || load.Failure.Code != runfile.FailureVerify {
@@ -300,7 +301,7 @@ func TestTheStateIsSavedEveryFiveSecondsWithTheWindowSoFar(t *testing.T) {
 				seen[time.Since(start).Round(time.Second)] = l.Repetitions[n-1].Read.Count
 			}
 		}
-		plan := testPlan(runfile.PatternRead)
+		plan := testPlan(bench.PatternRead)
 		t.run(t.Context(), t.T, plan, &targettest.Memory{Delay: 10 * time.Millisecond}, func(o *Options) { o.Sink = sink })
 		if sink.loads < 6 {
 			t.Errorf("saved %d times in 31 s", sink.loads)
@@ -318,7 +319,7 @@ func TestTheStateIsSavedEveryFiveSecondsWithTheWindowSoFar(t *testing.T) {
 
 func TestSeveralClientsWaitForEachOther(t *testing.T) {
 	eachWay(t, func(t bubble) {
-		plan := testPlan(runfile.PatternRead)
+		plan := testPlan(bench.PatternRead)
 		plan.Clients = 2
 		start := time.Now()
 		load, sink := t.run(t.Context(), t.T, plan, &targettest.Memory{Delay: 20 * time.Millisecond}, func(o *Options) {

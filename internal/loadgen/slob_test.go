@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
 	"github.com/nfsbench/nfsbench/test/targettest"
@@ -20,13 +21,13 @@ const (
 	slobLarge = 8 * slobBlock
 )
 
-func slobPlan(access string, users ...int32) runfile.Plan {
-	plan := testPlan(runfile.PatternRead)
+func slobPlan(access bench.SLOBAccess, users ...int32) runfile.Plan {
+	plan := testPlan(bench.PatternRead)
 	plan.Workload = runfile.Workload{SLOB: &runfile.SLOB{
 		Access: access, Users: users, Schemas: 2, ScaleBytes: 1 << 20, ScanTableBytes: 1 << 20, WorkUnit: 3,
 		Files: &runfile.Files{Count: 2, SizeBytes: 1 << 20, BlockSizeBytes: slobBlock, LargeReadBytes: slobLarge, Directory: "nfsbench"},
 	}}
-	if access == runfile.AccessFullTableScan {
+	if access == bench.SLOBFullTableScan {
 		plan.Workload.SLOB.ReadAhead = 2
 	}
 	return plan
@@ -51,7 +52,7 @@ func checkMean(t *testing.T, name string, ops *runfile.Ops, want time.Duration) 
 
 func TestEachStepHasItsUsersWithOneReadOutstanding(t *testing.T) {
 	eachWay(t, func(t bubble) {
-		plan := slobPlan(runfile.AccessRandomRead, 1, 4, 2)
+		plan := slobPlan(bench.SLOBRandomRead, 1, 4, 2)
 		load, _ := t.run(t.Context(), t.T, plan, &targettest.Memory{Delay: 10 * time.Millisecond})
 		if load.Failure != nil {
 			t.Fatalf("failure %+v", load.Failure)
@@ -86,7 +87,7 @@ func TestEachStepHasItsUsersWithOneReadOutstanding(t *testing.T) {
 
 func TestTheSpansOfARampSayWhichStepTheyAreOf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		plan := slobPlan(runfile.AccessRandomRead, 1, 2)
+		plan := slobPlan(bench.SLOBRandomRead, 1, 2)
 		plan.Schedule.CooldownSeconds = 5
 		load, sink := runMem(t.Context(), t, plan, &targettest.Memory{Delay: 10 * time.Millisecond})
 		type span struct {
@@ -191,7 +192,7 @@ func TestAUserReadsItsSchemaOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for users, want := range map[int32][]string{1: {"c0-j0.dat"}, 3: {"c0-j0.dat", "c0-j1.dat"}} {
 			var tr trace
-			plan := slobPlan(runfile.AccessRandomRead, users)
+			plan := slobPlan(bench.SLOBRandomRead, users)
 			plan.Schedule = runfile.Schedule{DurationSeconds: 60, Repetitions: 1}
 			plan.Workload.SLOB.Files.SizeBytes = 64 * slobBlock
 			load, _ := runMem(t.Context(), t, plan, tr.target(10*time.Millisecond), tr.follow)
@@ -227,7 +228,7 @@ func TestUpdatesAreReadAndThenOverwritten(t *testing.T) {
 	}{"a quarter": {25, 0.25}, "all": {100, 1}} {
 		t.Run(name, func(t *testing.T) {
 			eachWay(t, func(t bubble) {
-				plan := slobPlan(runfile.AccessRandomRead, 4)
+				plan := slobPlan(bench.SLOBRandomRead, 4)
 				plan.Workload.SLOB.UpdatePercent = tc.percent
 				plan.Workload.SLOB.Files.SizeBytes = 64 * slobBlock // so few that most are written
 				plan.Schedule = runfile.Schedule{DurationSeconds: 10, Repetitions: 1}
@@ -270,7 +271,7 @@ func TestUpdatesAreReadAndThenOverwritten(t *testing.T) {
 
 func TestALostUpdateIsFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		plan := slobPlan(runfile.AccessRandomRead, 2)
+		plan := slobPlan(bench.SLOBRandomRead, 2)
 		plan.Workload.SLOB.UpdatePercent = 100
 		plan.Workload.SLOB.Files.SizeBytes = 64 * slobBlock
 		filled := map[int64]bool{}
@@ -291,9 +292,9 @@ func TestALostUpdateIsFound(t *testing.T) {
 
 func TestThinkingIsNoLatency(t *testing.T) {
 	eachWay(t, func(t bubble) {
-		plan := slobPlan(runfile.AccessRandomRead, 3)
+		plan := slobPlan(bench.SLOBRandomRead, 3)
 		// 30 blocks, which take 0.3 s, and then 0.1 to 0.7 s of nothing: 0.7 s on average.
-		plan.Workload.SLOB.Think = &runfile.Think{Frequency: 10, MinimumMilliseconds: 100, MaximumMilliseconds: 700}
+		plan.Workload.SLOB.Think = &bench.SLOBThink{Frequency: 10, MinimumMilliseconds: 100, MaximumMilliseconds: 700}
 		plan.Schedule = runfile.Schedule{DurationSeconds: 210, Repetitions: 1}
 		load, _ := t.run(t.Context(), t.T, plan, &targettest.Memory{Delay: 10 * time.Millisecond})
 		if load.Failure != nil {
@@ -315,8 +316,8 @@ func TestThinkingIsNoLatency(t *testing.T) {
 
 func TestAUserThatThinksHearsOfTheEnd(t *testing.T) {
 	eachWay(t, func(t bubble) {
-		plan := slobPlan(runfile.AccessRandomRead, 2, 2)
-		plan.Workload.SLOB.Think = &runfile.Think{Frequency: 1, MinimumMilliseconds: 3_600_000, MaximumMilliseconds: 3_600_000}
+		plan := slobPlan(bench.SLOBRandomRead, 2, 2)
+		plan.Workload.SLOB.Think = &bench.SLOBThink{Frequency: 1, MinimumMilliseconds: 3_600_000, MaximumMilliseconds: 3_600_000}
 		plan.Schedule = runfile.Schedule{DurationSeconds: 10, Repetitions: 1}
 		load, _ := t.run(t.Context(), t.T, plan, &targettest.Memory{Delay: 10 * time.Millisecond})
 		if load.Failure != nil {
@@ -336,7 +337,7 @@ func TestAUserThatThinksHearsOfTheEnd(t *testing.T) {
 func TestAScanWalksItsSchemaFromAPlaceOfItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var tr trace
-		plan := slobPlan(runfile.AccessFullTableScan, 4)
+		plan := slobPlan(bench.SLOBFullTableScan, 4)
 		plan.Schedule = runfile.Schedule{DurationSeconds: 1, Repetitions: 1}
 		load, _ := runMem(t.Context(), t, plan, tr.target(100*time.Millisecond), tr.follow)
 		if load.Failure != nil || tr.most != 8 {

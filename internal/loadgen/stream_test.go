@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/loadgen/fileset"
 	"github.com/nfsbench/nfsbench/internal/loadgen/recorder"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
@@ -59,7 +60,7 @@ func (s *watchedStream) Close() error {
 func runWatched(t *testing.T, fail error) (*runfile.Load, string) {
 	t.Helper()
 	w := &watched{fail: fail, Memory: &targettest.Memory{LaneCount: 1, Delay: 10 * time.Millisecond}}
-	load, _ := runMem(t.Context(), t, testPlan(runfile.PatternRead), w.Memory, func(o *Options) {
+	load, _ := runMem(t.Context(), t, testPlan(bench.PatternRead), w.Memory, func(o *Options) {
 		o.Open = func(context.Context) (target.Target, error) { return w, nil }
 	})
 	return load, strings.Join(w.heard, ";")
@@ -88,7 +89,7 @@ func TestAStreamThatCannotBeOpenedEndsTheRun(t *testing.T) {
 
 func TestAPacedRunThatIsStoppedDoesNotWaitForWhatIsDue(t *testing.T) {
 	eachWay(t, func(t bubble) {
-		plan := testPlan(runfile.PatternRandomRead) // 6 workers
+		plan := testPlan(bench.PatternRandomRead) // 6 workers
 		plan.Workload.Raw.OperationsPerSecond = 1
 		plan.Schedule = runfile.Schedule{DurationSeconds: 60, Repetitions: 1}
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -114,7 +115,7 @@ func TestAPacedRunThatIsStoppedDoesNotWaitForWhatIsDue(t *testing.T) {
 
 func TestAPacedStreamStartsEachIOWhenItIsDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		plan := testPlan(runfile.PatternRandomRead)
+		plan := testPlan(bench.PatternRandomRead)
 		plan.Workload.Raw.OperationsPerSecond = 7 // none is due when all look up
 		plan.Schedule = runfile.Schedule{DurationSeconds: 30, Repetitions: 1}
 		load, _ := runStreams(t.Context(), t, plan, &targettest.Memory{Delay: 10 * time.Millisecond})
@@ -141,7 +142,7 @@ func ticks(e *engine) (looks func() int) {
 }
 
 func TestTheClockIsReadOnceForAReadAndTwiceForAWrite(t *testing.T) {
-	for pattern, want := range map[string]int{runfile.PatternRandomRead: 1, runfile.PatternOverwrite: 2, runfile.PatternCopy: 3} {
+	for pattern, want := range map[bench.RawPattern]int{bench.PatternRandomRead: 1, bench.PatternOverwrite: 2, bench.PatternCopy: 3} {
 		e := hotEngine(t, pattern, 0)
 		d := e.drivers[0].ready()
 		looks := ticks(e)
@@ -153,7 +154,7 @@ func TestTheClockIsReadOnceForAReadAndTwiceForAWrite(t *testing.T) {
 			}
 		}
 		steps := 1
-		if pattern == runfile.PatternCopy {
+		if pattern == bench.PatternCopy {
 			steps = 2
 		}
 		operation(0, steps)
@@ -173,7 +174,7 @@ func TestTheClockIsReadOnceForAReadAndTwiceForAWrite(t *testing.T) {
 }
 
 func TestMakingTheDataIsNoLatency(t *testing.T) {
-	for _, pattern := range []string{runfile.PatternOverwrite, runfile.PatternRandomWrite, runfile.PatternCopy} {
+	for _, pattern := range []bench.RawPattern{bench.PatternOverwrite, bench.PatternRandomWrite, bench.PatternCopy} {
 		e := hotEngine(t, pattern, 0)
 		d := e.drivers[0].ready()
 		ticks(e)
@@ -208,7 +209,7 @@ func TestMakingTheDataIsNoLatency(t *testing.T) {
 }
 
 func TestWhatCouldNotBeReadIsNotCopied(t *testing.T) {
-	e := hotEngine(t, runfile.PatternCopy, 0)
+	e := hotEngine(t, bench.PatternCopy, 0)
 	d := e.drivers[0].ready()
 	var io target.IO
 	d.Next(&io)
@@ -223,7 +224,7 @@ func TestWhatCouldNotBeReadIsNotCopied(t *testing.T) {
 }
 
 func TestEveryLaneRecordsInAPlaceOfItsOwn(t *testing.T) {
-	e := hotEngine(t, runfile.PatternRead, 0)
+	e := hotEngine(t, bench.PatternRead, 0)
 	seen := map[*recorder.Shard]bool{}
 	for _, d := range e.drivers {
 		for i := range d.lanes {
@@ -236,7 +237,7 @@ func TestEveryLaneRecordsInAPlaceOfItsOwn(t *testing.T) {
 }
 
 func TestALaneForgetsTheTimeOverAPause(t *testing.T) {
-	e := hotEngine(t, runfile.PatternRead, 0)
+	e := hotEngine(t, bench.PatternRead, 0)
 	d := e.drivers[0].ready()
 	looks := ticks(e)
 	var io target.IO
@@ -256,12 +257,12 @@ func TestOneSetOfStreamsServesAllSteps(t *testing.T) {
 			want string
 		}{
 			// Only the streams that have users run: one, then four of which two have one.
-			"few users": {slobPlan(runfile.AccessRandomRead, 1, 3), "open 3 x 4096;run;run;run;run;open 8 x 4096;run;close;close"},
+			"few users": {slobPlan(bench.SLOBRandomRead, 1, 3), "open 3 x 4096;run;run;run;run;open 8 x 4096;run;close;close"},
 			"many users": {
-				slobPlan(runfile.AccessRandomRead, 1, 2, 200),
+				slobPlan(bench.SLOBRandomRead, 1, 2, 200),
 				"open 50 x 4096;open 50 x 4096;open 50 x 4096;open 50 x 4096;run;run;run;run;run;run;run;run;run;run;run;run;run;run;open 8 x 4096;run;close;close;close;close;close",
 			},
-			"scans": {slobPlan(runfile.AccessFullTableScan, 33), "open 33 x 32768;open 33 x 32768;run;run;run;run;open 8 x 4096;run;close;close;close"},
+			"scans": {slobPlan(bench.SLOBFullTableScan, 33), "open 33 x 32768;open 33 x 32768;run;run;run;run;open 8 x 4096;run;close;close;close"},
 		} {
 			tc.plan.Schedule = runfile.Schedule{BaselineSeconds: 1, WarmupSeconds: 1, DurationSeconds: 1, Repetitions: 2}
 			w := &watched{Memory: &targettest.Memory{LaneCount: 1, Delay: 10 * time.Millisecond}}
@@ -289,7 +290,7 @@ func TestTheFirstUsersAreSpreadOverAllChannelsAndThenOverAllStreams(t *testing.T
 		{3, 10, "[0 1 2] [0 1 2] [0 1 2] [0]"},
 	} {
 		step := runfile.Step{Kind: runfile.StepUsers, Users: tc.users}
-		e := hotUsersOver(t, &targettest.Memory{LaneCount: 1}, tc.channels, slobPlan(runfile.AccessRandomRead, 200), step)
+		e := hotUsersOver(t, &targettest.Memory{LaneCount: 1}, tc.channels, slobPlan(bench.SLOBRandomRead, 200), step)
 		var busy []string
 		for _, d := range e.drivers {
 			slots := []int{}
@@ -310,7 +311,7 @@ func TestEveryUserOfTheLargestStepHasAWorker(t *testing.T) {
 	for channels := range 6 {
 		for users := int32(1); users < 300; users += 7 {
 			step := runfile.Step{Kind: runfile.StepUsers, Users: users}
-			plan := slobPlan(runfile.AccessRandomRead, users)
+			plan := slobPlan(bench.SLOBRandomRead, users)
 			e, err := newUserEngine(&plan, 0, make([]fileset.Job, 2), channels, time.Now)
 			if err != nil {
 				t.Fatal(err)

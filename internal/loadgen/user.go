@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/loadgen/fileset"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -107,7 +108,7 @@ func newUserEngine(plan *runfile.Plan, client int32, jobs []fileset.Job, channel
 	e := &engine{now: now, users: u, draws: true, blockBytes: u.small, paces: newArrivals(plan, client)}
 	slots := u.slots(plan.Workload)
 	u.most = slots
-	if c, s := plan.Workload.Calibrate, plan.Workload.SLOB; c != nil || s.Access == runfile.AccessFullTableScan {
+	if c, s := plan.Workload.Calibrate, plan.Workload.SLOB; c != nil || s.Access == bench.SLOBFullTableScan {
 		e.blockBytes, e.draws = u.large, c != nil
 	}
 	streams := min(mostStreams, (slots+slotsPerStream-1)/slotsPerStream)
@@ -143,7 +144,7 @@ func (u *users) slots(w runfile.Workload) int {
 	for _, n := range w.SLOB.Users {
 		most = max(most, n)
 	}
-	if w.SLOB.Access == runfile.AccessFullTableScan {
+	if w.SLOB.Access == bench.SLOBFullTableScan {
 		u.perUser = int(max(w.SLOB.ReadAhead, 1))
 	}
 	return int(most) * u.perUser
@@ -169,7 +170,7 @@ func (u *users) assign(load runfile.Workload, workers []worker) {
 // scans gives each user of a scan its own place in its schema's table: users that share a table
 // start at even distances. The reads ahead of one user share its place.
 func (u *users) scans(s *runfile.SLOB, workers []worker) []*job {
-	if s == nil || s.Access != runfile.AccessFullTableScan {
+	if s == nil || s.Access != bench.SLOBFullTableScan {
 		return nil
 	}
 	count := 0

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/loadgen/fileset"
 	"github.com/nfsbench/nfsbench/internal/loadgen/recorder"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
@@ -240,13 +241,13 @@ func (w *worker) elapsed() time.Duration { return w.engine.now().Sub(w.round.bas
 // patternOf returns the kinds of operations in a pattern. In a mixed pattern they differ.
 func patternOf(raw *runfile.Raw) (overwrites, copies, draws bool) {
 	switch raw.Pattern {
-	case runfile.PatternRead, runfile.PatternMixed:
+	case bench.PatternRead, bench.PatternMixed:
 		return false, false, false
-	case runfile.PatternRandomRead, runfile.PatternRandomMixed:
+	case bench.PatternRandomRead, bench.PatternRandomMixed:
 		return false, false, true
-	case runfile.PatternCopy:
+	case bench.PatternCopy:
 		return false, true, false
-	case runfile.PatternRandomWrite:
+	case bench.PatternRandomWrite:
 		return true, false, true
 	default:
 		return true, false, false

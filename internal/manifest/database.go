@@ -11,8 +11,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/plan"
+	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // The init containers of a pod that loads a database.
@@ -63,7 +65,7 @@ func withDatabase(spec *corev1.PodSpec, b *v1alpha1.NFSBenchmark, images Images)
 	spec.Containers = []corev1.Container{oracleLoader(b, images)}
 	before := []corev1.Container{tools(images)}
 	if c := b.Spec.Database.Container; c != nil {
-		if c.SetPermissions != v1alpha1.Disabled {
+		if c.SetPermissions != bench.Disabled {
 			before = append(before, permissions(b, images))
 		}
 		spec.Hostname = DatabaseHostname
@@ -144,13 +146,13 @@ func credentialsVolume(b *v1alpha1.NFSBenchmark) corev1.Volume {
 }
 
 func kitMount() corev1.VolumeMount {
-	return corev1.VolumeMount{Name: kitVolume, MountPath: plan.KitPath, ReadOnly: true}
+	return corev1.VolumeMount{Name: kitVolume, MountPath: runfile.KitPath, ReadOnly: true}
 }
 
 // kitArgs name the user's SLOB kit where there is one.
 func kitArgs(b *v1alpha1.NFSBenchmark) []string {
 	if w := b.Spec.Workload.SLOB; w != nil && w.Kit != nil {
-		return []string{"--kit", plan.KitDirectory(w.Kit)}
+		return []string{"--kit", runfile.KitDirectory(*w.Kit)}
 	}
 	return nil
 }
@@ -216,7 +218,7 @@ func database(b *v1alpha1.NFSBenchmark, images Images) corev1.Container {
 		return out
 	}
 	out.VolumeMounts = append(out.VolumeMounts, corev1.VolumeMount{Name: planVolume, MountPath: planDir, ReadOnly: true})
-	if b.Spec.Protocol.Oranfstab != v1alpha1.Disabled {
+	if b.Spec.Protocol.Oranfstab != bench.Disabled {
 		// Below ORACLE_HOME/dbs it would be in the way: newer images move that
 		// folder onto the volume.
 		out.VolumeMounts = append(out.VolumeMounts, corev1.VolumeMount{
@@ -227,7 +229,7 @@ func database(b *v1alpha1.NFSBenchmark, images Images) corev1.Container {
 }
 
 func isDirect(b *v1alpha1.NFSBenchmark) bool {
-	return b.Spec.Protocol.Client == v1alpha1.ClientDirectNFS
+	return b.Spec.Protocol.Client == bench.ClientDirectNFS
 }
 
 // existing allows what would be done to a database of somebody else.

@@ -16,6 +16,7 @@ import (
 	"k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/plan"
@@ -43,7 +44,7 @@ func databaseInputs() map[string][]gen.Mod {
 		c.Parameters = map[string]v1alpha1.ParameterValue{"db_cache_size": "40M", "sga_target": "554M"}
 		c.Environment = map[string]string{"ORACLE_CHARACTERSET": "AL32UTF8", "INIT_SGA_SIZE": "3000"}
 		shm := resource.MustParse("1Gi")
-		c.SharedMemory, c.SetPermissions, c.ShutdownTimeoutSeconds = &shm, v1alpha1.Disabled, 300
+		c.SharedMemory, c.SetPermissions, c.ShutdownTimeoutSeconds = &shm, bench.Disabled, 300
 	}
 	own := func(c *v1alpha1.DatabaseContainer) {
 		c.Command, c.HealthCommand = []string{"/start.sh", "a b"}, []string{"/health.sh"}
@@ -51,16 +52,16 @@ func databaseInputs() map[string][]gen.Mod {
 	free := func(ref string, mods ...containerMod) gen.Mod {
 		return gen.Container(ref, v1alpha1.EditionFree, mods...)
 	}
-	scan := gen.SLOB(v1alpha1.SLOBFullTableScan, 1, 4)
+	scan := gen.SLOB(bench.SLOBFullTableScan, 1, 4)
 	return map[string][]gen.Mod{
 		"native-calibrate":   {gen.Calibrate(1)},
-		"native-slob-kernel": {gen.Kernel, gen.SLOB(v1alpha1.SLOBRandomRead, 1, 2, 4)},
+		"native-slob-kernel": {gen.Kernel, gen.SLOB(bench.SLOBRandomRead, 1, 2, 4)},
 		"ee19-direct":        {gen.Calibrate(1), gen.Container(enterprise19, v1alpha1.EditionEnterprise, memoryLimit("8Gi"))},
 		"ee19-redo":          {gen.Calibrate(1), gen.Container(enterprise19, v1alpha1.EditionEnterprise), gen.RedoPath("/vol/oraredo")},
 		"ee19-kernel":        {gen.Kernel, scan, gen.Kit("kit", "SLOB"), gen.Container(enterprise19, v1alpha1.EditionStandard, tuned)},
 		"free23-direct":      {gen.Calibrate(1), free("container-registry.oracle.com/database/free:23.7.0.0")},
 		"free26-kernel":      {gen.Kernel, scan, free("container-registry.oracle.com/database/free:latest", memoryLimit("4Gi"))},
-		"own-pnfs":           {gen.Version(v1alpha1.PNFS), gen.Calibrate(1), free("registry.example/oracle-free:23", own)},
+		"own-pnfs":           {gen.Version(bench.PNFS), gen.Calibrate(1), free("registry.example/oracle-free:23", own)},
 		"ee19-claim":         {gen.Claim("data"), gen.Calibrate(1), gen.Container(enterprise19, v1alpha1.EditionEnterprise)},
 		"external-rac":       {scan, gen.External("scan.example:1521/ORCL", "rac1.example:1521/slob1", "rac2.example:1521/slob2"), gen.MountedAt("/u02/oradata")},
 		"external-kernel":    {gen.Kernel, gen.Calibrate(1), gen.External("db1.example:1521/ORCL")},

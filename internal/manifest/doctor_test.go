@@ -11,6 +11,7 @@ import (
 	"k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/plan"
@@ -140,7 +141,7 @@ func TestADoctorsPodMountsWhatIsThere(t *testing.T) {
 	if source != nil || permissions || !strings.Contains(args, "--data  --owner") {
 		t.Errorf("a volume that the run makes: %+v, %s", source, args)
 	}
-	if _, args, _ = data(gen.Benchmark("x", gen.SLOB(v1alpha1.SLOBRandomRead, 2), gen.Kit("kit", "SLOB"), gen.External("scan:1521/ORCL", "rac1:1521/a")), true); !strings.Contains(args, "--kit /opt/slob/SLOB --examine") {
+	if _, args, _ = data(gen.Benchmark("x", gen.SLOB(bench.SLOBRandomRead, 2), gen.Kit("kit", "SLOB"), gen.External("scan:1521/ORCL", "rac1:1521/a")), true); !strings.Contains(args, "--kit /opt/slob/SLOB --examine") {
 		t.Errorf("kit: %s", args)
 	}
 	if _, args, _ = data(gen.Benchmark("x", gen.Calibrate(1), gen.External("scan:1521/ORCL", "rac1:1521/a")), true); !strings.Contains(args, "--connect scan:1521/ORCL --connect rac1:1521/a --examine") {

@@ -15,6 +15,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme" //nolint:depguard // names the kinds in the golden files
 	"sigs.k8s.io/yaml"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/plan"
@@ -137,8 +138,8 @@ func inputs(t *testing.T) map[string]*v1alpha1.NFSBenchmark {
 		"embedded-direct": {gen.Embedded("2Gi", 2), gen.Link("10G", 9000)},
 		"embedded-kernel": {gen.Embedded("2Gi", 1), gen.Kernel},
 		"export-direct":   {gen.Paths([2]string{"192.168.1.5", "10.0.1.61"}, [2]string{"192.168.2.5", "10.0.2.61"}), gen.Clients(3), resources},
-		"export-kernel":   {gen.Kernel, gen.Version(v1alpha1.NFSv41)},
-		"ontap-direct":    {gen.ONTAP("10.0.1.5", "svm1", "ontap-reader"), gen.Select(v1alpha1.PathsRemote), resources},
+		"export-kernel":   {gen.Kernel, gen.Version(bench.NFSv41)},
+		"ontap-direct":    {gen.ONTAP("10.0.1.5", "svm1", "ontap-reader"), gen.Select(bench.PathsRemote), resources},
 		"exporter-kernel": {gen.Kernel, gen.Exporter("filer", "http://10.0.1.61:9100/metrics")},
 		"trident-probed":  {gen.TridentBackend("filer1")},
 		"claim-direct":    {gen.Claim("data")},

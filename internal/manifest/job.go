@@ -31,6 +31,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -113,7 +114,7 @@ func LoadJob(b *v1alpha1.NFSBenchmark, p runfile.Plan, claim string, images Imag
 const listenerPort = 1521
 
 func hasHostNetwork(b *v1alpha1.NFSBenchmark) bool {
-	return b.Spec.Pods != nil && b.Spec.Pods.HostNetwork == v1alpha1.Enabled
+	return b.Spec.Pods != nil && b.Spec.Pods.HostNetwork == bench.Enabled
 }
 
 // onHostNetwork gives a load pod the network of its node where the user asks for it. The port of a

@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 )
 
@@ -79,7 +80,7 @@ func podSecurity(b *v1alpha1.NFSBenchmark, images Images) *corev1.PodSecurityCon
 		return security
 	}
 	user, group := unprivileged, unprivileged
-	if p := b.Spec.Protocol; p.Client == v1alpha1.ClientKernel {
+	if p := b.Spec.Protocol; p.Client == bench.ClientKernel {
 		user, group = ptr.Deref(p.UserID, unprivileged), ptr.Deref(p.GroupID, unprivileged)
 	}
 	security.RunAsUser, security.RunAsGroup = &user, &group

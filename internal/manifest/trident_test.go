@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/yaml"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/trident"
@@ -25,7 +26,7 @@ func TestObjectsOfATridentVolume(t *testing.T) {
 		ManagementLIF: "10.0.9.1", DataLIF: "10.0.1.61", SVM: "svm1", CredentialsSecretName: "ontap", ExportPolicy: "pods",
 	}
 	cases := map[string][]gen.Mod{
-		"trident-backend": {gen.TridentBackend("filer1", "aggr1", "n2.ssd"), gen.Version(v1alpha1.NFSv41), gen.Kernel, annotated},
+		"trident-backend": {gen.TridentBackend("filer1", "aggr1", "n2.ssd"), gen.Version(bench.NFSv41), gen.Kernel, annotated},
 		"trident-class":   {gen.TridentClass("gold")},
 	}
 	for name, mods := range cases {

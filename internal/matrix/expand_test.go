@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/matrix"
 )
@@ -57,7 +58,7 @@ func TestAPatchReplacesMembersAndListsAndRemovesWithNull(t *testing.T) {
 	spec := func(patch string) v1alpha1.NFSBenchmarkSpec {
 		return expand(t, templateOf+"\n  axes: [{name: a, values: [{name: x, patch: "+patch+"}]}]").Cells[0].Spec
 	}
-	if got := spec("{protocol: {client: DirectNFS}}"); got.Protocol.Client != v1alpha1.ClientDirectNFS || got.Protocol.Version != v1alpha1.NFSv3 || *got.Protocol.UserID != 54321 {
+	if got := spec("{protocol: {client: DirectNFS}}"); got.Protocol.Client != bench.ClientDirectNFS || got.Protocol.Version != bench.NFSv3 || *got.Protocol.UserID != 54321 {
 		t.Errorf("the rest of protocol is lost: %+v", got.Protocol)
 	}
 	if got := spec("{storage: {export: {servers: [10.0.9.1, 10.0.8.1]}}}"); fmt.Sprint(got.Storage.Export.Servers) != "[10.0.9.1 10.0.8.1]" || got.Storage.Export.Path != "/vol" {

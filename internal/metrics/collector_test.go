@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/metrics"
 	"github.com/nfsbench/nfsbench/test/gen"
@@ -100,7 +101,7 @@ func ended(name string, since time.Duration, mods ...gen.Mod) *v1alpha1.NFSBench
 	b := gen.Benchmark(name, mods...)
 	b.CreationTimestamp = *ago(since + time.Minute)
 	b.Status = v1alpha1.NFSBenchmarkStatus{
-		Phase: v1alpha1.PhaseSucceeded, Verdict: v1alpha1.VerdictPass, Validity: v1alpha1.ValidityValid,
+		Phase: v1alpha1.PhaseSucceeded, Verdict: bench.VerdictPass, Validity: bench.ValidityValid,
 		CompletionTime: ago(since),
 		Summary: &v1alpha1.Summary{
 			ThroughputBytesPerSecond: new(int64(117_000_000)), IOPS: new(int64(14_250)),
@@ -144,13 +145,13 @@ func ofSuite(suite, cell string) gen.Mod {
 }
 
 func slob(b *v1alpha1.NFSBenchmark) {
-	b.Spec.Workload = v1alpha1.Workload{SLOB: &v1alpha1.SLOBWorkload{Access: v1alpha1.SLOBRandomRead}}
+	b.Spec.Workload = bench.Workload{SLOB: &bench.SLOBWorkload{Access: bench.SLOBRandomRead}}
 }
 
 // world is one of each, for the golden file and for promtool.
 func world() []client.Object {
 	failed := ended("broken", 2*time.Hour)
-	failed.Status.Phase, failed.Status.Verdict, failed.Status.Validity = v1alpha1.PhaseFailed, v1alpha1.VerdictNotEvaluated, ""
+	failed.Status.Phase, failed.Status.Verdict, failed.Status.Validity = v1alpha1.PhaseFailed, bench.VerdictNotEvaluated, ""
 	failed.Status.Summary, failed.Status.StorageNodes = nil, nil
 	fresh := gen.Benchmark("fresh")
 	return []client.Object{

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/metrics"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -18,7 +19,7 @@ import (
 // suite is one with a schedule whose newest run regressed.
 func suite() *v1alpha1.NFSBenchmarkSuite {
 	worse := v1alpha1.RegressionChange{
-		Cell: "dnfs-u8", Step: "Users=8", Metric: runfile.MetricMeanLatency, ShiftBasisPoints: new(int64(-1150)), Outcome: v1alpha1.OutcomeWorse,
+		Cell: "dnfs-u8", Step: "Users=8", Metric: runfile.MetricMeanLatency, ShiftBasisPoints: new(int64(-1150)), Outcome: bench.OutcomeWorse,
 	}
 	return &v1alpha1.NFSBenchmarkSuite{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: "nightly", CreationTimestamp: *ago(90 * 24 * time.Hour)},
@@ -41,7 +42,7 @@ func suite() *v1alpha1.NFSBenchmarkSuite {
 			},
 			Comparisons: []v1alpha1.ComparisonStatus{{
 				Cell: "dnfs-u8", Baseline: "nfs-u8", Step: "Users=8", Metric: runfile.MetricMeanLatency,
-				ImpactBasisPoints: 2345, Outcome: v1alpha1.OutcomeBetter,
+				ImpactBasisPoints: 2345, Outcome: bench.OutcomeBetter,
 			}},
 			Left:       new(int32(3)),
 			Regression: &v1alpha1.RegressionStatus{NoiseFloorBasisPoints: new(int64(180)), Changes: []v1alpha1.RegressionChange{worse}},
@@ -185,7 +186,7 @@ func TestLinesAreBounded(t *testing.T) {
 	for i := range 10 {
 		cell := fmt.Sprintf("c%d", i)
 		s.Status.Cells = append(s.Status.Cells, v1alpha1.CellStatus{Cell: cell, Metric: runfile.MetricIOPS, Median: 1})
-		s.Status.Comparisons = append(s.Status.Comparisons, v1alpha1.ComparisonStatus{Cell: cell, Baseline: "b", Metric: runfile.MetricIOPS, ImpactBasisPoints: 100, Outcome: v1alpha1.OutcomeBetter})
+		s.Status.Comparisons = append(s.Status.Comparisons, v1alpha1.ComparisonStatus{Cell: cell, Baseline: "b", Metric: runfile.MetricIOPS, ImpactBasisPoints: 100, Outcome: bench.OutcomeBetter})
 	}
 	limits := metrics.DefaultLimits()
 	limits.Lines = 4

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -43,7 +44,7 @@ func NeedsVolume(b *v1alpha1.NFSBenchmark) bool {
 	if d := b.Spec.Database; d != nil {
 		return d.Container != nil
 	}
-	return b.Spec.Protocol.Client == v1alpha1.ClientKernel
+	return b.Spec.Protocol.Client == bench.ClientKernel
 }
 
 // DataDirectory is where the pods of a run see the volume, and what the oranfstab names as
@@ -124,7 +125,7 @@ func database(b *v1alpha1.NFSBenchmark) *runfile.Database {
 	if d == nil {
 		return nil
 	}
-	direct := b.Spec.Protocol.Client == v1alpha1.ClientDirectNFS
+	direct := b.Spec.Protocol.Client == bench.ClientDirectNFS
 	if x := d.External; x != nil {
 		return external(x, direct)
 	}
@@ -141,7 +142,7 @@ func database(b *v1alpha1.NFSBenchmark) *runfile.Database {
 		Role:                  roleSYSDBA,
 		DirectNFS:             direct,
 		Parameters:            parameters(b, i, direct),
-		RestartBeforeRun:      c.RestartBeforeRun != v1alpha1.Disabled,
+		RestartBeforeRun:      c.RestartBeforeRun != bench.Disabled,
 		DataDirectory:         DatabasePath,
 		StartupTimeoutSeconds: c.StartupTimeoutSeconds,
 		SID:                   i.SID,
@@ -208,7 +209,7 @@ func parameters(b *v1alpha1.NFSBenchmark, i Instance, direct bool) map[string]st
 		derive("filesystemio_options", "SETALL")
 	}
 	derive("job_queue_processes", "0")
-	if w := b.Spec.Workload.SLOB; w != nil && w.Access == v1alpha1.SLOBRandomRead {
+	if w := b.Spec.Workload.SLOB; w != nil && w.Access == bench.SLOBRandomRead {
 		for _, name := range runfile.SingleReadParameters() {
 			derive(name, "0")
 		}

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -223,14 +224,14 @@ func TestTheCPUsOfAnInstanceAreThoseOfItsContainer(t *testing.T) {
 // that it would not have changed.
 func TestHiddenParametersAreForRandomReadsAlone(t *testing.T) {
 	t.Parallel()
-	random := gen.SLOB(v1alpha1.SLOBRandomRead, 1, 16)
+	random := gen.SLOB(bench.SLOBRandomRead, 1, 16)
 	cases := map[string]struct {
 		mods []gen.Mod
 		want bool
 	}{
 		"random reads":   {[]gen.Mod{random, ee()}, true},
 		"the user's kit": {[]gen.Mod{random, ee(), gen.Kit("slob", "SLOB")}, true},
-		"scan":           {[]gen.Mod{gen.SLOB(v1alpha1.SLOBFullTableScan, 1, 16), ee()}, false},
+		"scan":           {[]gen.Mod{gen.SLOB(bench.SLOBFullTableScan, 1, 16), ee()}, false},
 		"calibration":    {[]gen.Mod{gen.Calibrate(1), ee()}, false},
 	}
 	for name, tc := range cases {
@@ -299,7 +300,7 @@ func TestAnInstanceThatWouldNotStartIsSaid(t *testing.T) {
 		},
 		"processes": {
 			"ORA-00020",
-			[]gen.Mod{gen.SLOB(v1alpha1.SLOBRandomRead, 1, 128), set(params{"processes": "200"})},
+			[]gen.Mod{gen.SLOB(bench.SLOBRandomRead, 1, 128), set(params{"processes": "200"})},
 			[]string{"processes is 200, and the load needs 228: 128 sessions", "100 for background processes"},
 		},
 	}
@@ -315,8 +316,8 @@ func TestAnInstanceThatWouldNotStartIsSaid(t *testing.T) {
 			}
 		}
 	}
-	few := build(t, target("10.0.1.61"), gen.SLOB(v1alpha1.SLOBRandomRead, 1, 16), ee()).Database.Parameters
-	many := build(t, target("10.0.1.61"), gen.SLOB(v1alpha1.SLOBRandomRead, 1, 512), ee()).Database.Parameters
+	few := build(t, target("10.0.1.61"), gen.SLOB(bench.SLOBRandomRead, 1, 16), ee()).Database.Parameters
+	many := build(t, target("10.0.1.61"), gen.SLOB(bench.SLOBRandomRead, 1, 512), ee()).Database.Parameters
 	if few["processes"] != "" || many["processes"] != "612" {
 		t.Errorf("processes of 16 users %q, of 512 users %q", few["processes"], many["processes"])
 	}
@@ -325,7 +326,7 @@ func TestAnInstanceThatWouldNotStartIsSaid(t *testing.T) {
 func TestAPlanOfAnExternalDatabase(t *testing.T) {
 	t.Parallel()
 	rac := gen.External("scan.example:1521/ORCL", "rac1:1521/slob1", "rac2:1521/slob2")
-	p := build(t, target("10.0.1.61", "10.0.2.61"), gen.SLOB(v1alpha1.SLOBFullTableScan, 8), rac)
+	p := build(t, target("10.0.1.61", "10.0.2.61"), gen.SLOB(bench.SLOBFullTableScan, 8), rac)
 	want := &runfile.Database{
 		Kind: "External", AdminConnect: "scan.example:1521/ORCL", Connects: []string{"rac1:1521/slob1", "rac2:1521/slob2"}, Role: "SYSDBA", DirectNFS: true,
 	}
@@ -346,7 +347,7 @@ func TestAPlanOfAnExternalDatabase(t *testing.T) {
 	if gen.Oranfstab(t, p) != "" {
 		t.Error("an oranfstab without the mount of the database's host would be ignored there")
 	}
-	p = build(t, target("10.0.1.61"), gen.SLOB(v1alpha1.SLOBRandomRead, 8), rac, gen.MountedAt("/u02/oradata"), func(b *v1alpha1.NFSBenchmark) {
+	p = build(t, target("10.0.1.61"), gen.SLOB(bench.SLOBRandomRead, 8), rac, gen.MountedAt("/u02/oradata"), func(b *v1alpha1.NFSBenchmark) {
 		x := b.Spec.Database.External
 		x.Role, x.TablespaceDirectory, x.LoadingWithRedo = v1alpha1.RoleNone, "/u02/oradata/bench", v1alpha1.LoadingWithRedoAllow
 		b.Spec.Workload.SLOB.WorkLoop = 500
@@ -358,7 +359,7 @@ func TestAPlanOfAnExternalDatabase(t *testing.T) {
 		t.Errorf("the oranfstab for the database's host: %q", got)
 	}
 	// What exists is not ours to judge by what servers are known to do.
-	build(t, target("10.0.1.61", "10.0.2.61"), gen.Calibrate(1), gen.Version(v1alpha1.NFSv41), gen.External("db1:1521/ORCL"))
+	build(t, target("10.0.1.61", "10.0.2.61"), gen.Calibrate(1), gen.Version(bench.NFSv41), gen.External("db1:1521/ORCL"))
 }
 
 func TestDirectNFSWithoutAnOranfstabHasTheMountAlone(t *testing.T) {
@@ -379,9 +380,9 @@ func TestTheOranfstabOfEachVersion(t *testing.T) {
 		mods []gen.Mod
 		want string
 	}{
-		"V40":      {target("10.0.1.61"), []gen.Mod{gen.Version(v1alpha1.NFSv40)}, "server: demo\npath: 10.0.1.61\nnfs_version: nfsv4\nmnt_timeout: 30\n"},
-		"V41":      {target("10.0.1.61"), []gen.Mod{gen.Version(v1alpha1.NFSv41)}, "server: demo\npath: 10.0.1.61\nnfs_version: nfsv4.1\nmnt_timeout: 30\n"},
-		"PNFS":     {target("10.0.1.61", "10.0.2.61"), []gen.Mod{gen.Version(v1alpha1.PNFS)}, "server: demo\npath: 10.0.1.61\npath: 10.0.2.61\nnfs_version: pnfs\nmnt_timeout: 30\n"},
+		"V40":      {target("10.0.1.61"), []gen.Mod{gen.Version(bench.NFSv40)}, "server: demo\npath: 10.0.1.61\nnfs_version: nfsv4\nmnt_timeout: 30\n"},
+		"V41":      {target("10.0.1.61"), []gen.Mod{gen.Version(bench.NFSv41)}, "server: demo\npath: 10.0.1.61\nnfs_version: nfsv4.1\nmnt_timeout: 30\n"},
+		"PNFS":     {target("10.0.1.61", "10.0.2.61"), []gen.Mod{gen.Version(bench.PNFS)}, "server: demo\npath: 10.0.1.61\npath: 10.0.2.61\nnfs_version: pnfs\nmnt_timeout: 30\n"},
 		"Kerberos": {full, []gen.Mod{kerberos}, "server: nas1.example.com\npath: 10.0.1.61\nnfs_version: nfsv3\nsecurity_default: krb5p\nmnt_timeout: 30\n"},
 	}
 	for name, tc := range cases {
@@ -403,8 +404,8 @@ func TestADatabaseThatCannotBePlannedIsSaid(t *testing.T) {
 		mods []gen.Mod
 		says string
 	}{
-		"TrunkingV41": {target("10.0.1.61", "10.0.2.61"), []gen.Mod{gen.Version(v1alpha1.NFSv41)}, "2 paths with NFSv4.1: "},
-		"TrunkingV40": {target("10.0.1.61", "10.0.2.61"), []gen.Mod{gen.Version(v1alpha1.NFSv40)}, "protocol.paths.explicit"},
+		"TrunkingV41": {target("10.0.1.61", "10.0.2.61"), []gen.Mod{gen.Version(bench.NFSv41)}, "2 paths with NFSv4.1: "},
+		"TrunkingV40": {target("10.0.1.61", "10.0.2.61"), []gen.Mod{gen.Version(bench.NFSv40)}, "protocol.paths.explicit"},
 		"NoName":      {target("10.0.1.61"), []gen.Mod{kerberos}, "full host name"},
 		"NoAddress":   {plan.Target{Export: "/x"}, nil, "paths"},
 		"Password":    {target("10.0.1.61"), []gen.Mod{gen.External("scott/tiger@db1:1521/ORCL")}, "into the credentials"},

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -57,7 +58,7 @@ func cpus(c *v1alpha1.DatabaseContainer) (count, mostMillis int64) {
 }
 
 // sessions are those that a load opens at most.
-func sessions(w v1alpha1.Workload) int64 {
+func sessions(w bench.Workload) int64 {
 	if w.SLOB == nil {
 		return 0
 	}

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 )
 
@@ -15,16 +16,16 @@ import (
 // version always explicit, because a negotiated one is not what was declared.
 // bg has no meaning for a volume of a pod and nointr none since Linux 2.6.25.
 // The server is its address, or empty where it is not known.
-func MountOptions(p v1alpha1.Protocol, server string) []string {
+func MountOptions(p bench.Protocol, server string) []string {
 	proto := "proto=tcp"
-	if p.Transport == v1alpha1.TransportRDMA {
+	if p.Transport == bench.TransportRDMA {
 		proto = "proto=rdma" // with port 20049, unless the mount names another
 	}
 	if a, err := netip.ParseAddr(strings.Trim(server, "[]")); err == nil && a.Is6() {
 		proto += "6" // mount.nfs takes the names without it for IPv4, and refuses the address
 	}
 	opts := []string{"rw", "hard", proto, "timeo=600", "nfsvers=" + kernelVersion(p.Version)}
-	if p.Version == v1alpha1.NFSv3 {
+	if p.Version == bench.NFSv3 {
 		// The load takes no locks; without a lock manager a mount still works.
 		opts = append(opts, "nolock")
 	}
@@ -58,13 +59,13 @@ func MountOptionsOf(b *v1alpha1.NFSBenchmark, server string) []string {
 
 // kernelVersion spells a version as mount.nfs does. pNFS is NFSv4.1 where the
 // server hands out layouts; the mount can only ask for 4.1.
-func kernelVersion(v v1alpha1.NFSVersion) string {
+func kernelVersion(v bench.NFSVersion) string {
 	switch v {
-	case v1alpha1.NFSv40:
+	case bench.NFSv40:
 		return "4.0"
-	case v1alpha1.NFSv41, v1alpha1.PNFS:
+	case bench.NFSv41, bench.PNFS:
 		return "4.1"
-	case v1alpha1.NFSv42:
+	case bench.NFSv42:
 		return "4.2"
 	default:
 		return "3"

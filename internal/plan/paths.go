@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -16,8 +17,8 @@ const maxPaths = 4
 
 // MountDecides says that the one address in use is that of the kernel's mount: for its own
 // client, and for Direct NFS without an oranfstab, which looks for the mount.
-func MountDecides(p v1alpha1.Protocol) bool {
-	return p.Client == v1alpha1.ClientKernel || p.Oranfstab == v1alpha1.Disabled
+func MountDecides(p bench.Protocol) bool {
+	return p.Client == bench.ClientKernel || p.Oranfstab == bench.Disabled
 }
 
 // ErrNoPath says that no address answers to what protocol.paths.select asks for.
@@ -45,9 +46,9 @@ func SelectPaths(spec v1alpha1.NFSBenchmarkSpec, addresses []string,
 			r.LIF, r.Node = l.Name, l.Node
 		}
 		if local, known := s.IsLocal(p.Path); known {
-			r.Locality = v1alpha1.LocalityRemote
+			r.Locality = bench.LocalityRemote
 			if local {
-				r.Locality = v1alpha1.LocalityLocal
+				r.Locality = bench.LocalityLocal
 			}
 		}
 		out = append(out, r)
@@ -77,36 +78,36 @@ func ofVersions(s *runfile.Survey, addresses []string) *runfile.Survey {
 	return &of
 }
 
-func selectPaths(spec v1alpha1.NFSBenchmarkSpec, addresses []string, s *runfile.Survey) ([]v1alpha1.Path, error) {
-	p, selection := spec.Protocol, v1alpha1.PathsAll
+func selectPaths(spec v1alpha1.NFSBenchmarkSpec, addresses []string, s *runfile.Survey) ([]bench.Path, error) {
+	p, selection := spec.Protocol, bench.PathsAll
 	if p.Paths != nil && p.Paths.Select != "" {
 		selection = p.Paths.Select
 	}
 	switch selection {
-	case v1alpha1.PathsExplicit:
+	case bench.PathsExplicit:
 		return p.Paths.Explicit, nil
-	case v1alpha1.PathsLocal, v1alpha1.PathsRemote:
-		return oneLIF(s, selection == v1alpha1.PathsLocal)
+	case bench.PathsLocal, bench.PathsRemote:
+		return oneLIF(s, selection == bench.PathsLocal)
 	default:
 		if s != nil && len(s.LIFs) > 0 {
 			return allLIFs(spec, s)
 		}
-		paths := make([]v1alpha1.Path, 0, len(addresses))
+		paths := make([]bench.Path, 0, len(addresses))
 		for _, a := range addresses {
-			paths = append(paths, v1alpha1.Path{Path: a})
+			paths = append(paths, bench.Path{Path: a})
 		}
 		return paths, nil
 	}
 }
 
-func oneLIF(s *runfile.Survey, local bool) ([]v1alpha1.Path, error) {
+func oneLIF(s *runfile.Survey, local bool) ([]bench.Path, error) {
 	if s == nil || s.Volume == nil || s.Volume.Node == "" {
 		return nil, fmt.Errorf("%w: the array does not report one owner of the volume, so Local and Remote mean "+
 			"nothing: use protocol.paths.select: All or Explicit", ErrNoPath)
 	}
 	for _, l := range byName(s.LIFs) {
 		if isUp(l) && l.Node != "" && (l.Node == s.Volume.Node) == local {
-			return []v1alpha1.Path{{Path: l.Address}}, nil
+			return []bench.Path{{Path: l.Address}}, nil
 		}
 	}
 	where := "on another node than " + s.Volume.Node + ", which owns volume " + s.Volume.Name
@@ -118,7 +119,7 @@ func oneLIF(s *runfile.Survey, local bool) ([]v1alpha1.Path, error) {
 }
 
 // allLIFs are those of every subnet, at most as many as the client can use.
-func allLIFs(spec v1alpha1.NFSBenchmarkSpec, s *runfile.Survey) ([]v1alpha1.Path, error) {
+func allLIFs(spec v1alpha1.NFSBenchmarkSpec, s *runfile.Survey) ([]bench.Path, error) {
 	lifs := byName(s.LIFs)
 	slices.SortStableFunc(lifs, func(a, b runfile.LIF) int {
 		localA, _ := s.IsLocal(a.Address)
@@ -126,7 +127,7 @@ func allLIFs(spec v1alpha1.NFSBenchmarkSpec, s *runfile.Survey) ([]v1alpha1.Path
 		return cmp.Compare(boolean(localB), boolean(localA))
 	})
 	limit := usefulPaths(spec)
-	var paths []v1alpha1.Path
+	var paths []bench.Path
 	var networks []netip.Prefix
 	for _, l := range lifs {
 		n, known := network(l)
@@ -134,7 +135,7 @@ func allLIFs(spec v1alpha1.NFSBenchmarkSpec, s *runfile.Survey) ([]v1alpha1.Path
 			continue
 		}
 		networks = append(networks, n)
-		paths = append(paths, v1alpha1.Path{Path: l.Address})
+		paths = append(paths, bench.Path{Path: l.Address})
 	}
 	if len(paths) == 0 {
 		return nil, fmt.Errorf("%w: none of the %d NFS LIFs is up: see 'network interface show -vserver SVM'",
@@ -149,9 +150,9 @@ func allLIFs(spec v1alpha1.NFSBenchmarkSpec, s *runfile.Survey) ([]v1alpha1.Path
 func usefulPaths(spec v1alpha1.NFSBenchmarkSpec) int {
 	p := spec.Protocol
 	switch {
-	case MountDecides(p), p.Version == v1alpha1.PNFS:
+	case MountDecides(p), p.Version == bench.PNFS:
 		return 1
-	case spec.Database != nil && p.Version != v1alpha1.NFSv3:
+	case spec.Database != nil && p.Version != bench.NFSv3:
 		return 1
 	default:
 		return maxPaths
@@ -187,7 +188,7 @@ func channels(paths []v1alpha1.ResolvedPath) []runfile.PlanChannel {
 	for _, p := range paths {
 		out = append(out, runfile.PlanChannel{
 			Local: p.Local, LocalInterface: p.LocalInterface, Path: p.Path,
-			LIF: p.LIF, Node: p.Node, Locality: string(p.Locality),
+			LIF: p.LIF, Node: p.Node, Locality: p.Locality,
 		})
 	}
 	return out

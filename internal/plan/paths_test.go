@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -35,9 +36,9 @@ func TestPathsAreChosenByWhatTheArraySays(t *testing.T) {
 	both := twoNodes("lif2 10.0.2.61 b", "lif1 10.0.1.61 a", "lif3 10.0.3.61 a")
 	cases := map[string]struct {
 		reason string
-		selec  v1alpha1.PathSelection
-		client v1alpha1.NFSClient
-		ver    v1alpha1.NFSVersion
+		selec  bench.PathSelection
+		client bench.NFSClient
+		ver    bench.NFSVersion
 		survey *runfile.Survey
 		want   []string
 
@@ -64,9 +65,9 @@ func TestPathsAreChosenByWhatTheArraySays(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			p := v1alpha1.Protocol{Client: tc.client, Version: tc.ver, Paths: &v1alpha1.Paths{Select: tc.selec}}
-			if tc.selec == v1alpha1.PathsExplicit {
-				p.Paths.Explicit = []v1alpha1.Path{{Path: "10.0.2.61"}}
+			p := bench.Protocol{Client: tc.client, Version: tc.ver, Paths: &bench.Paths{Select: tc.selec}}
+			if tc.selec == bench.PathsExplicit {
+				p.Paths.Explicit = []bench.Path{{Path: "10.0.2.61"}}
 			}
 			got, err := plan.SelectPaths(v1alpha1.NFSBenchmarkSpec{Protocol: p, Database: tc.database}, []string{"10.9.9.9"}, tc.survey)
 			if err != nil {
@@ -79,7 +80,7 @@ func TestPathsAreChosenByWhatTheArraySays(t *testing.T) {
 	}
 }
 
-func selects(p v1alpha1.Protocol) v1alpha1.NFSBenchmarkSpec {
+func selects(p bench.Protocol) v1alpha1.NFSBenchmarkSpec {
 	return v1alpha1.NFSBenchmarkSpec{Protocol: p}
 }
 
@@ -96,7 +97,7 @@ func TestPathsHaveTheIPVersionsOfTheExport(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		reason    string
-		selection v1alpha1.PathSelection
+		selection bench.PathSelection
 		addresses []string
 		want      []string
 	}{
@@ -108,8 +109,8 @@ func TestPathsHaveTheIPVersionsOfTheExport(t *testing.T) {
 		"Local":   {"", "Local", []string{"fd00:0:0:1::61"}, []string{"fd00:0:0:1::61"}},
 		"Remote":  {"", "Remote", []string{"fd00:0:0:1::61"}, []string{"fd00:0:0:2::61"}},
 	} {
-		spec := v1alpha1.NFSBenchmarkSpec{Protocol: v1alpha1.Protocol{
-			Client: "DirectNFS", Version: "NFSv3", Paths: &v1alpha1.Paths{Select: tc.selection},
+		spec := v1alpha1.NFSBenchmarkSpec{Protocol: bench.Protocol{
+			Client: "DirectNFS", Version: "NFSv3", Paths: &bench.Paths{Select: tc.selection},
 		}}
 		got, err := plan.SelectPaths(spec, tc.addresses, dual)
 		if diff := cmp.Diff(tc.want, paths(got)); diff != "" || err != nil {
@@ -127,7 +128,7 @@ func TestPathsHaveTheIPVersionsOfTheExport(t *testing.T) {
 
 func TestNoPathIsSaidWithWhatToDo(t *testing.T) {
 	cases := map[string]struct {
-		selec  v1alpha1.PathSelection
+		selec  bench.PathSelection
 		survey *runfile.Survey
 		says   string
 	}{
@@ -139,7 +140,7 @@ func TestNoPathIsSaidWithWhatToDo(t *testing.T) {
 		"AllDown":      {"All", twoNodes("lif1 10.0.1.61 a down"), "none of the 1 NFS LIFs is up"},
 	}
 	for name, tc := range cases {
-		_, err := plan.SelectPaths(selects(v1alpha1.Protocol{Paths: &v1alpha1.Paths{Select: tc.selec}}), []string{"10.9.9.9"}, tc.survey)
+		_, err := plan.SelectPaths(selects(bench.Protocol{Paths: &bench.Paths{Select: tc.selec}}), []string{"10.9.9.9"}, tc.survey)
 		if !errors.Is(err, plan.ErrNoPath) || !strings.Contains(err.Error(), tc.says) {
 			t.Errorf("%s: got %v, want it to say %q", name, err, tc.says)
 		}
@@ -148,12 +149,12 @@ func TestNoPathIsSaidWithWhatToDo(t *testing.T) {
 
 func TestResolvedPathsSayWhereTheyEnd(t *testing.T) {
 	s := twoNodes("lif1 10.0.1.61 a", "lif2 fd00::2 b")
-	explicit := v1alpha1.Protocol{Paths: &v1alpha1.Paths{
-		Select: v1alpha1.PathsExplicit, Explicit: []v1alpha1.Path{{Local: "10.0.1.9", Path: "10.0.1.61"}, {Path: "fd00:0::2"}, {Path: "filer"}},
+	explicit := bench.Protocol{Paths: &bench.Paths{
+		Select: bench.PathsExplicit, Explicit: []bench.Path{{Local: "10.0.1.9", Path: "10.0.1.61"}, {Path: "fd00:0::2"}, {Path: "filer"}},
 	}}
 	want := []v1alpha1.ResolvedPath{
-		{Local: "10.0.1.9", Path: "10.0.1.61", LIF: "lif1", Node: "a", Locality: v1alpha1.LocalityLocal},
-		{Path: "fd00:0::2", LIF: "lif2", Node: "b", Locality: v1alpha1.LocalityRemote},
+		{Local: "10.0.1.9", Path: "10.0.1.61", LIF: "lif1", Node: "a", Locality: bench.LocalityLocal},
+		{Path: "fd00:0::2", LIF: "lif2", Node: "b", Locality: bench.LocalityRemote},
 		{Path: "filer"},
 	}
 	got, err := plan.SelectPaths(selects(explicit), nil, s)
@@ -174,7 +175,7 @@ func TestPathsWhoseSubnetIsUnknownAreAllUsed(t *testing.T) {
 		survey := &runfile.Survey{LIFs: []runfile.LIF{
 			{Name: "a", Address: "10.0.1.1", Prefix: prefix}, {Name: "b", Address: "10.0.2.1", Prefix: prefix},
 		}}
-		paths, err := plan.SelectPaths(selects(v1alpha1.Protocol{Version: v1alpha1.NFSv3, Client: v1alpha1.ClientDirectNFS}), nil, survey)
+		paths, err := plan.SelectPaths(selects(bench.Protocol{Version: bench.NFSv3, Client: bench.ClientDirectNFS}), nil, survey)
 		if err != nil || len(paths) != want {
 			t.Errorf("/%d: %+v, %v; want %d paths", prefix, paths, err, want)
 		}

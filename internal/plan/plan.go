@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/utils/ptr"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -52,6 +53,7 @@ func Build(b *v1alpha1.NFSBenchmark, t Target) (runfile.Plan, error) {
 		Clients:  max(b.Spec.Clients, 1),
 		Engine:   engine,
 		Workload: workload(b),
+		Expect:   b.Spec.Expect,
 		Schedule: runfile.Schedule{
 			BaselineSeconds: ptr.Deref(r.BaselineSeconds, 0), WarmupSeconds: ptr.Deref(r.WarmupSeconds, 0),
 			DurationSeconds: r.DurationSeconds, CooldownSeconds: ptr.Deref(r.CooldownSeconds, 0),
@@ -64,9 +66,6 @@ func Build(b *v1alpha1.NFSBenchmark, t Target) (runfile.Plan, error) {
 	}
 	if l := b.Spec.Protocol.Link; l != nil {
 		p.Link = &runfile.Link{BitsPerSecond: l.BitsPerSecond.Value(), MTUBytes: l.MTU}
-	}
-	if e := b.Spec.Expect; e != nil {
-		p.Expect = new(runfile.Expect(*e))
 	}
 	if container(b) != nil {
 		if err := checkInstance(b, p.Database.Parameters); err != nil {
@@ -83,10 +82,10 @@ func Build(b *v1alpha1.NFSBenchmark, t Target) (runfile.Plan, error) {
 func engine(b *v1alpha1.NFSBenchmark, t Target) (runfile.Engine, error) {
 	pr := b.Spec.Protocol
 	e := runfile.Engine{
-		Client:              string(pr.Client),
-		NFSVersion:          string(pr.Version),
-		Transport:           string(pr.Transport),
-		Security:            string(pr.Security),
+		Client:              pr.Client,
+		NFSVersion:          pr.Version,
+		Transport:           pr.Transport,
+		Security:            pr.Security,
 		Export:              t.Export,
 		MountTimeoutSeconds: pr.MountTimeoutSeconds,
 		CallTimeoutSeconds:  callTimeoutSeconds,
@@ -95,7 +94,7 @@ func engine(b *v1alpha1.NFSBenchmark, t Target) (runfile.Engine, error) {
 		RequireNFS:          true,
 	}
 	if t.Survey != nil && pr.Paths != nil {
-		e.PathSelection = string(pr.Paths.Select)
+		e.PathSelection = pr.Paths.Select
 	}
 	if pr.TransferSize != nil {
 		e.TransferSizeBytes = pr.TransferSize.Value()
@@ -117,7 +116,7 @@ func engine(b *v1alpha1.NFSBenchmark, t Target) (runfile.Engine, error) {
 			"protocol.paths.explicit")
 	}
 	e.Server, e.Channels = serverName(b, t), channels(t.Paths)
-	e.DontRoute = pr.DoNotRoute == v1alpha1.Enabled
+	e.DontRoute = pr.DoNotRoute == bench.Enabled
 	return e, checkTrunking(b, t)
 }
 
@@ -151,7 +150,7 @@ func credential(id *int64) *uint32 {
 // behind the first.
 func checkTrunking(b *v1alpha1.NFSBenchmark, t Target) error {
 	v := b.Spec.Protocol.Version
-	if b.Spec.Database == nil || isExternal(b) || len(t.Paths) < 2 || v != v1alpha1.NFSv40 && v != v1alpha1.NFSv41 {
+	if b.Spec.Database == nil || isExternal(b) || len(t.Paths) < 2 || v != bench.NFSv40 && v != bench.NFSv41 {
 		return nil
 	}
 	return fmt.Errorf("%d paths with %s: Oracle's Direct NFS uses several paths with NFSv3 only; name one in "+
@@ -161,7 +160,7 @@ func checkTrunking(b *v1alpha1.NFSBenchmark, t Target) error {
 // serverName is the label of the server block: that of the benchmark, or with
 // Kerberos the server's full name, which its principal has.
 func serverName(b *v1alpha1.NFSBenchmark, t Target) string {
-	if s := b.Spec.Protocol.Security; s == "" || s == v1alpha1.SecuritySys {
+	if s := b.Spec.Protocol.Security; s == "" || s == bench.SecuritySys {
 		return b.Name
 	}
 	names := slices.Clone(t.Addresses)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -36,7 +37,7 @@ func TestAPlanOfDirectNFS(t *testing.T) {
 	p := build(t, target("10.0.1.61", "10.0.2.61"), gen.Link("10G", 9000), gen.Expect(500), gen.Clients(2), gen.Repetitions(3))
 	user := uint32(54321)
 	want := runfile.Engine{
-		Client: runfile.ClientDirectNFS, NFSVersion: "NFSv3", Security: "sys", Export: "/vol/oradata", Server: "demo",
+		Client: bench.ClientDirectNFS, NFSVersion: "NFSv3", Security: "sys", Export: "/vol/oradata", Server: "demo",
 		Channels:            runfile.ChannelsTo("10.0.1.61", "10.0.2.61"),
 		MountTimeoutSeconds: 30, CallTimeoutSeconds: 30, UserID: &user, GroupID: &user, RequireNFS: true,
 	}
@@ -64,7 +65,7 @@ func TestAPlanOfTheKernel(t *testing.T) {
 	tune := func(b *v1alpha1.NFSBenchmark) {
 		b.Spec.Protocol.NConnect, b.Spec.Protocol.TransferSize = &four, &size
 	}
-	rdma := func(b *v1alpha1.NFSBenchmark) { b.Spec.Protocol.Transport = v1alpha1.TransportRDMA }
+	rdma := func(b *v1alpha1.NFSBenchmark) { b.Spec.Protocol.Transport = bench.TransportRDMA }
 	for server, want := range map[string]string{
 		"fd00::1": "rw,hard,proto=tcp6,timeo=600,nfsvers=3,nolock,sec=sys", "nas1.example": "rw,hard,proto=tcp,timeo=600,nfsvers=3,nolock,sec=sys",
 	} {
@@ -80,11 +81,11 @@ func TestAPlanOfTheKernel(t *testing.T) {
 		want string
 	}{
 		"V3":    {nil, "rw,hard,proto=tcp,timeo=600,nfsvers=3,nolock,sec=sys"},
-		"V40":   {[]gen.Mod{gen.Version(v1alpha1.NFSv40)}, "rw,hard,proto=tcp,timeo=600,nfsvers=4.0,sec=sys"},
-		"V41":   {[]gen.Mod{gen.Version(v1alpha1.NFSv41), tune}, "rw,hard,proto=tcp,timeo=600,nfsvers=4.1,rsize=65536,wsize=65536,nconnect=4,sec=sys"},
-		"V42":   {[]gen.Mod{gen.Version(v1alpha1.NFSv42)}, "rw,hard,proto=tcp,timeo=600,nfsvers=4.2,sec=sys"},
+		"V40":   {[]gen.Mod{gen.Version(bench.NFSv40)}, "rw,hard,proto=tcp,timeo=600,nfsvers=4.0,sec=sys"},
+		"V41":   {[]gen.Mod{gen.Version(bench.NFSv41), tune}, "rw,hard,proto=tcp,timeo=600,nfsvers=4.1,rsize=65536,wsize=65536,nconnect=4,sec=sys"},
+		"V42":   {[]gen.Mod{gen.Version(bench.NFSv42)}, "rw,hard,proto=tcp,timeo=600,nfsvers=4.2,sec=sys"},
 		"RDMA":  {[]gen.Mod{rdma}, "rw,hard,proto=rdma,timeo=600,nfsvers=3,nolock,sec=sys"},
-		"PNFS":  {[]gen.Mod{gen.Version(v1alpha1.PNFS)}, "rw,hard,proto=tcp,timeo=600,nfsvers=4.1,sec=sys"},
+		"PNFS":  {[]gen.Mod{gen.Version(bench.PNFS)}, "rw,hard,proto=tcp,timeo=600,nfsvers=4.1,sec=sys"},
 		"Krb5p": {[]gen.Mod{func(b *v1alpha1.NFSBenchmark) { b.Spec.Protocol.Security = "krb5p" }}, "rw,hard,proto=tcp,timeo=600,nfsvers=3,nolock,sec=krb5p"},
 	}
 	for name, tc := range cases {
@@ -155,7 +156,7 @@ func TestHugeFilesDoNotOverflowTheTimeout(t *testing.T) {
 
 func TestACopyFillsTwice(t *testing.T) {
 	five := func(b *v1alpha1.NFSBenchmark) { b.Spec.Workload.Raw.FileSize = resource.MustParse("5000Mi") }
-	copying := func(b *v1alpha1.NFSBenchmark) { b.Spec.Workload.Raw.Pattern = v1alpha1.PatternCopy }
+	copying := func(b *v1alpha1.NFSBenchmark) { b.Spec.Workload.Raw.Pattern = bench.PatternCopy }
 	read, twice := build(t, target("a.b"), five), build(t, target("a.b"), five, copying)
 	if d := twice.Schedule.TimeoutSeconds - read.Schedule.TimeoutSeconds; d < 200 || d > 220 {
 		t.Errorf("a copy has %d s more than a read, want those of two more files", d)
@@ -188,7 +189,7 @@ func TestSelectPaths(t *testing.T) {
 	if diff := cmp.Diff([]v1alpha1.ResolvedPath{{Local: "192.168.1.5", Path: "10.0.2.61"}}, got); diff != "" {
 		t.Errorf("explicit paths (-want +got):\n%s", diff)
 	}
-	b.Spec.Protocol.Paths.Explicit = []v1alpha1.Path{{LocalInterface: "net1", Path: "10.0.2.61"}}
+	b.Spec.Protocol.Paths.Explicit = []bench.Path{{LocalInterface: "net1", Path: "10.0.2.61"}}
 	if got, err = plan.SelectPaths(b.Spec, []string{"10.0.1.61", "10.0.2.61"}, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -215,9 +216,9 @@ func TestKeepingFiles(t *testing.T) {
 
 func TestTheNativeEngineTrunksWithEveryVersion(t *testing.T) {
 	t.Parallel()
-	for _, v := range []v1alpha1.NFSVersion{v1alpha1.NFSv3, v1alpha1.NFSv40, v1alpha1.NFSv41, v1alpha1.PNFS} {
+	for _, v := range []bench.NFSVersion{bench.NFSv3, bench.NFSv40, bench.NFSv41, bench.PNFS} {
 		p := build(t, target("10.0.1.61", "10.0.2.61"), gen.Version(v))
-		if p.Engine.NFSVersion != string(v) || len(p.Engine.Channels) != 2 {
+		if p.Engine.NFSVersion != v || len(p.Engine.Channels) != 2 {
 			t.Errorf("%s: engine %+v", v, p.Engine)
 		}
 		text, err := p.Engine.Oranfstab()
@@ -225,7 +226,7 @@ func TestTheNativeEngineTrunksWithEveryVersion(t *testing.T) {
 			t.Fatal(err)
 		}
 		var back runfile.Engine
-		if err := back.UseOranfstab(text); err != nil || back.NFSVersion != string(v) {
+		if err := back.UseOranfstab(text); err != nil || back.NFSVersion != v {
 			t.Errorf("%s became %s in the oranfstab: %v\n%s", v, back.NFSVersion, err, text)
 		}
 	}

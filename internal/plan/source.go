@@ -7,6 +7,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -102,7 +103,7 @@ func SecretUses(b *v1alpha1.NFSBenchmark) []SecretUse {
 func source(kind, name string, tls v1alpha1.TLSTrust) runfile.Source {
 	return runfile.Source{
 		Kind: kind, Name: name, Credentials: ArrayCredentials, OneClient: true,
-		CABundle: tls.CABundle, InsecureSkipVerify: tls.Verification == v1alpha1.Disabled,
+		CABundle: tls.CABundle, InsecureSkipVerify: tls.Verification == bench.Disabled,
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -51,7 +52,7 @@ func TestTheSourceOfEachKindOfArray(t *testing.T) {
 			with(func(s *runfile.Source) { s.Volume, s.CABundle = "oradata", tls.CABundle }),
 		},
 		"ONTAPOfTrident": {
-			v1alpha1.ArrayAccess{ONTAP: &v1alpha1.ONTAPAccess{TLS: v1alpha1.TLSTrust{Verification: v1alpha1.Disabled}}},
+			v1alpha1.ArrayAccess{ONTAP: &v1alpha1.ONTAPAccess{TLS: v1alpha1.TLSTrust{Verification: bench.Disabled}}},
 			plan.Target{Backend: trident},
 			with(func(s *runfile.Source) {
 				s.URL, s.SVM, s.Volume, s.InsecureSkipVerify = "https://10.0.9.5", "svm9", "trident_pvc_1", true
@@ -137,7 +138,7 @@ func TestEveryQueryOfTheAPIReachesThePlan(t *testing.T) {
 func TestThePlanOfAnArrayIsValid(t *testing.T) {
 	t.Parallel()
 	survey := gen.Survey("/vol/oradata", "10.0.1.61", "10.0.2.61")
-	b := gen.Benchmark("demo", gen.ONTAP("10.0.1.5", "svm1", "s"), gen.Select(v1alpha1.PathsLocal))
+	b := gen.Benchmark("demo", gen.ONTAP("10.0.1.5", "svm1", "s"), gen.Select(bench.PathsLocal))
 	target := plan.Target{Export: "/vol/oradata", Survey: &survey}
 	paths, err := plan.SelectPaths(b.Spec, nil, &survey)
 	if err != nil {

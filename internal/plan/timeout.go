@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -45,7 +46,7 @@ func fillSeconds(p runfile.Plan) int64 {
 	switch {
 	case w.Raw != nil:
 		each, count = float64(w.Raw.FileSizeBytes), float64(w.Raw.Jobs)
-		if w.Raw.Pattern == runfile.PatternCopy {
+		if w.Raw.Pattern == bench.PatternCopy {
 			count *= 2
 		}
 	case w.Calibrate != nil && w.Calibrate.Files != nil:
@@ -55,7 +56,7 @@ func fillSeconds(p runfile.Plan) int64 {
 	// The tables of a kit are there already in a database that exists.
 	case w.SLOB != nil && (w.SLOB.Kit == nil || p.Database.Kind == runfile.DatabaseContainer):
 		each, count, rate = float64(max(w.SLOB.ScaleBytes, 0)), float64(w.SLOB.Schemas), slowLoadBytesPerSec
-		if w.SLOB.Access == runfile.AccessFullTableScan {
+		if w.SLOB.Access == bench.SLOBFullTableScan {
 			each = float64(w.SLOB.ScanTableBytes)
 		}
 	}

@@ -2,18 +2,15 @@ package plan
 
 import (
 	"cmp"
-	"path"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
-
-// KitPath is where the loader sees the claim with the user's own SLOB kit.
-const KitPath = "/opt/slob"
 
 const (
 	// nativeBlockBytes corresponds to db_block_size, and nativeLargeBytes to a multiblock read of
@@ -32,13 +29,13 @@ func raw(b *v1alpha1.NFSBenchmark) *runfile.Raw {
 		return nil
 	}
 	r := &runfile.Raw{
-		Pattern:           string(w.Pattern),
-		BlockSizeBytes:    runfile.DefaultBlockBytes(string(w.Pattern)),
+		Pattern:           w.Pattern,
+		BlockSizeBytes:    runfile.DefaultBlockBytes(w.Pattern),
 		FileSizeBytes:     w.FileSize.Value(),
 		Jobs:              w.Jobs,
 		Depth:             w.Depth,
 		Directory:         w.Directory,
-		OverwriteExisting: w.ForeignFiles == v1alpha1.ForeignFilesOverwrite,
+		OverwriteExisting: w.ForeignFiles == bench.ForeignFilesOverwrite,
 		KeepFiles:         keeps(b),
 		ReadPercent:       ptr.Deref(w.ReadPercent, 0),
 		Capacity:          capacity(w.Capacity),
@@ -53,15 +50,15 @@ func raw(b *v1alpha1.NFSBenchmark) *runfile.Raw {
 }
 
 // capacity sorts the bounds into the order in which a search handles them.
-func capacity(q *v1alpha1.Capacity) *runfile.Capacity {
+func capacity(q *bench.Capacity) *runfile.Capacity {
 	if q == nil {
 		return nil
 	}
-	out := &runfile.Capacity{Arrivals: cmp.Or(string(q.Arrivals), runfile.ArrivalsPoisson)}
-	first := v1alpha1.LatencyBound{Percentile: q.Percentile, Milliseconds: q.Milliseconds, Microseconds: q.Microseconds}
-	for _, b := range append([]v1alpha1.LatencyBound{first}, q.AlsoAt...) {
+	out := &runfile.Capacity{Arrivals: cmp.Or(q.Arrivals, bench.ArrivalsPoisson)}
+	first := bench.LatencyBound{Percentile: q.Percentile, Milliseconds: q.Milliseconds, Microseconds: q.Microseconds}
+	for _, b := range append([]bench.LatencyBound{first}, q.AlsoAt...) {
 		out.Bounds = append(out.Bounds, runfile.LatencyBound{
-			Percentile:   string(cmp.Or(b.Percentile, v1alpha1.PercentileP99)),
+			Percentile:   cmp.Or(b.Percentile, bench.PercentileP99),
 			Microseconds: ptr.Deref(b.Microseconds, 1000*ptr.Deref(b.Milliseconds, 0)),
 		})
 	}
@@ -91,14 +88,14 @@ func calibrate(b *v1alpha1.NFSBenchmark) *runfile.Calibrate {
 }
 
 // files are those that the native engine makes in place of datafiles.
-func files(b *v1alpha1.NFSBenchmark, n v1alpha1.NativeFiles, count int32, size resource.Quantity) *runfile.Files {
+func files(b *v1alpha1.NFSBenchmark, n bench.NativeFiles, count int32, size resource.Quantity) *runfile.Files {
 	return &runfile.Files{
 		Count:             count,
 		SizeBytes:         size.Value(),
 		BlockSizeBytes:    nativeBlockBytes,
 		LargeReadBytes:    nativeLargeBytes,
 		Directory:         n.Directory,
-		OverwriteExisting: n.ForeignFiles == v1alpha1.ForeignFilesOverwrite,
+		OverwriteExisting: n.ForeignFiles == bench.ForeignFilesOverwrite,
 		KeepFiles:         keeps(b),
 	}
 }
@@ -109,7 +106,7 @@ func slob(b *v1alpha1.NFSBenchmark) *runfile.SLOB {
 		return nil
 	}
 	s := &runfile.SLOB{
-		Access:           string(w.Access),
+		Access:           w.Access,
 		Users:            users(w),
 		Schemas:          max(w.Schemas, 1),
 		ScaleBytes:       w.Scale.Value(),
@@ -117,14 +114,10 @@ func slob(b *v1alpha1.NFSBenchmark) *runfile.SLOB {
 		WorkUnit:         w.WorkUnit,
 		WorkLoop:         w.WorkLoop,
 		UpdatePercent:    w.UpdatePercent,
-		RedoStress:       string(w.RedoStress),
-		ObfuscateColumns: w.ObfuscateColumns != v1alpha1.Disabled,
+		RedoStress:       w.RedoStress,
+		ObfuscateColumns: w.ObfuscateColumns != bench.Disabled,
 		Capacity:         capacity(w.Capacity),
-	}
-	if t := w.Think; t != nil {
-		s.Think = &runfile.Think{
-			Frequency: t.Frequency, MinimumMilliseconds: t.MinimumMilliseconds, MaximumMilliseconds: t.MaximumMilliseconds,
-		}
+		Think:            w.Think,
 	}
 	if b.Spec.Database == nil {
 		// A file stands for the table of a schema.
@@ -133,16 +126,13 @@ func slob(b *v1alpha1.NFSBenchmark) *runfile.SLOB {
 	}
 	s.LoadParallelDegree = w.LoadParallelDegree
 	s.Tablespace = strings.ToUpper(w.Tablespace)
-	s.AWR = w.AWR == v1alpha1.Enabled
-	s.KeepSchemas = keeps(b)
-	if k := w.Kit; k != nil {
-		s.Kit = &runfile.SLOBKit{Directory: KitDirectory(k)}
-	}
+	s.AWR = w.AWR == bench.Enabled
+	s.KeepSchemas, s.Kit = keeps(b), w.Kit
 	return s
 }
 
 // users returns the steps of the ramp, or the one step that follows from schemas and their threads.
-func users(w *v1alpha1.SLOBWorkload) []int32 {
+func users(w *bench.SLOBWorkload) []int32 {
 	if len(w.Users) > 0 {
 		return w.Users
 	}
@@ -150,8 +140,8 @@ func users(w *v1alpha1.SLOBWorkload) []int32 {
 }
 
 // tableSize is the size of the table that a load reads in each schema.
-func tableSize(w *v1alpha1.SLOBWorkload) resource.Quantity {
-	if w.Access == v1alpha1.SLOBFullTableScan {
+func tableSize(w *bench.SLOBWorkload) resource.Quantity {
+	if w.Access == bench.SLOBFullTableScan {
 		return w.ScanTableSize
 	}
 	return w.Scale
@@ -181,12 +171,4 @@ func TableBytes(b *v1alpha1.NFSBenchmark) int64 {
 	}
 	size, schemas := tableSize(w), int64(max(w.Schemas, 1))
 	return min(max(size.Value(), 0), (1<<62)/schemas) * schemas
-}
-
-// KitDirectory is where the loader sees the kit.
-func KitDirectory(k *v1alpha1.SLOBKit) string {
-	if k.ClaimName == "" {
-		return path.Clean(k.Directory)
-	}
-	return path.Join(KitPath, k.Directory)
 }

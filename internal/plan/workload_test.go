@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -24,8 +25,8 @@ func TestTheFilesOfTheNativeEngine(t *testing.T) {
 		want   *runfile.Files
 	}{
 		"Calibrate":  {"as declared", []gen.Mod{gen.Calibrate(1)}, files(4, 64<<20)},
-		"RandomRead": {"one of scale for each schema", []gen.Mod{gen.SLOB(v1alpha1.SLOBRandomRead), gen.Schemas(2)}, files(2, 80<<20)},
-		"Scan":       {"one of scanTableSize for each schema", []gen.Mod{gen.SLOB(v1alpha1.SLOBFullTableScan), gen.Schemas(2)}, files(2, 1<<30)},
+		"RandomRead": {"one of scale for each schema", []gen.Mod{gen.SLOB(bench.SLOBRandomRead), gen.Schemas(2)}, files(2, 80<<20)},
+		"Scan":       {"one of scanTableSize for each schema", []gen.Mod{gen.SLOB(bench.SLOBFullTableScan), gen.Schemas(2)}, files(2, 1<<30)},
 	}
 	for name, tc := range cases {
 		w := build(t, target("10.0.1.61"), tc.mods...).Workload
@@ -40,7 +41,7 @@ func TestTheFilesOfTheNativeEngine(t *testing.T) {
 		}
 	}
 	overwrite := func(b *v1alpha1.NFSBenchmark) {
-		b.Spec.Workload.Calibrate.NativeFiles.ForeignFiles = v1alpha1.ForeignFilesOverwrite
+		b.Spec.Workload.Calibrate.NativeFiles.ForeignFiles = bench.ForeignFilesOverwrite
 	}
 	keep := gen.Cleanup(v1alpha1.CleanupRetain, v1alpha1.CleanupDelete)
 	if f := build(t, target("a.b"), gen.Calibrate(1), overwrite, keep).Workload.Calibrate.Files; !f.KeepFiles || !f.OverwriteExisting {
@@ -52,13 +53,13 @@ func TestASearchForCapacity(t *testing.T) {
 	t.Parallel()
 	mixed := func(b *v1alpha1.NFSBenchmark) {
 		w := b.Spec.Workload.Raw
-		w.Pattern, w.ReadPercent, w.BlockSize = v1alpha1.PatternRandomMixed, new(int32(70)), nil
-		w.Capacity = &v1alpha1.Capacity{
-			Microseconds: new(int64(500)), AlsoAt: []v1alpha1.LatencyBound{
+		w.Pattern, w.ReadPercent, w.BlockSize = bench.PatternRandomMixed, new(int32(70)), nil
+		w.Capacity = &bench.Capacity{
+			Microseconds: new(int64(500)), AlsoAt: []bench.LatencyBound{
 				{Percentile: "p999", Milliseconds: new(int64(5))}, {Percentile: "p50", Milliseconds: new(int64(1))},
 			},
 		}
-		b.Spec.Expect = &v1alpha1.Expect{MinCapacity: new(int64(40_000))}
+		b.Spec.Expect = &bench.Expect{MinCapacity: new(int64(40_000))}
 	}
 	p := build(t, target("10.0.1.61"), mixed)
 	want := &runfile.Capacity{Arrivals: "Poisson", Bounds: []runfile.LatencyBound{
@@ -81,10 +82,10 @@ func TestASearchForCapacity(t *testing.T) {
 		t.Errorf("two clients time out after %d s, want %d", got, want)
 	}
 	slob := func(b *v1alpha1.NFSBenchmark) {
-		b.Spec.Workload.SLOB.Capacity = &v1alpha1.Capacity{Milliseconds: new(int64(2)), Arrivals: v1alpha1.ArrivalsFixed}
+		b.Spec.Workload.SLOB.Capacity = &bench.Capacity{Milliseconds: new(int64(2)), Arrivals: bench.ArrivalsFixed}
 	}
 	want = &runfile.Capacity{Arrivals: "Fixed", Bounds: []runfile.LatencyBound{{Percentile: "p99", Microseconds: 2000}}}
-	got := build(t, target("10.0.1.61"), gen.SLOB(v1alpha1.SLOBRandomRead, 16), slob).Workload.SLOB.Capacity
+	got := build(t, target("10.0.1.61"), gen.SLOB(bench.SLOBRandomRead, 16), slob).Workload.SLOB.Capacity
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("capacity of SLOB (-want +got):\n%s", diff)
 	}
@@ -94,13 +95,13 @@ func TestASLOBLoadInADatabase(t *testing.T) {
 	t.Parallel()
 	change := func(b *v1alpha1.NFSBenchmark) {
 		w := b.Spec.Workload.SLOB
-		w.Tablespace, w.UpdatePercent, w.RedoStress, w.AWR, w.ObfuscateColumns = "bench", 25, v1alpha1.SLOBRedoHeavy, v1alpha1.Enabled, v1alpha1.Disabled
-		w.Think = &v1alpha1.SLOBThink{Frequency: 3, MinimumMilliseconds: 100, MaximumMilliseconds: 500}
+		w.Tablespace, w.UpdatePercent, w.RedoStress, w.AWR, w.ObfuscateColumns = "bench", 25, bench.SLOBRedoHeavy, bench.Enabled, bench.Disabled
+		w.Think = &bench.SLOBThink{Frequency: 3, MinimumMilliseconds: 100, MaximumMilliseconds: 500}
 	}
-	p := build(t, target("10.0.1.61"), gen.SLOB(v1alpha1.SLOBRandomRead, 1, 2, 4), gen.Schemas(2), change, ee(), gen.Cleanup(v1alpha1.CleanupRetain, v1alpha1.CleanupDelete))
+	p := build(t, target("10.0.1.61"), gen.SLOB(bench.SLOBRandomRead, 1, 2, 4), gen.Schemas(2), change, ee(), gen.Cleanup(v1alpha1.CleanupRetain, v1alpha1.CleanupDelete))
 	want := &runfile.SLOB{
 		Access: "RandomRead", Users: []int32{1, 2, 4}, Schemas: 2, ScaleBytes: 80 << 20, ScanTableBytes: 1 << 30, WorkUnit: 64, UpdatePercent: 25,
-		RedoStress: "Heavy", Think: &runfile.Think{Frequency: 3, MinimumMilliseconds: 100, MaximumMilliseconds: 500},
+		RedoStress: "Heavy", Think: &bench.SLOBThink{Frequency: 3, MinimumMilliseconds: 100, MaximumMilliseconds: 500},
 		LoadParallelDegree: 2, Tablespace: "BENCH", AWR: true, KeepSchemas: true,
 	}
 	if diff := cmp.Diff(want, p.Workload.SLOB); diff != "" {
@@ -112,7 +113,7 @@ func TestASLOBLoadInADatabase(t *testing.T) {
 	}
 	// One step of 14 s; a table of 1 GiB at 5 MB/s. A kit loads as much, does not warm up, and writes
 	// a report; in an existing database the owner has loaded it.
-	scan := []gen.Mod{gen.SLOB(v1alpha1.SLOBFullTableScan, 1), ee()}
+	scan := []gen.Mod{gen.SLOB(bench.SLOBFullTableScan, 1), ee()}
 	if got, want := build(t, target("10.0.1.61"), scan...).Schedule.TimeoutSeconds, int32(14+214+2700+900+180+30); got != want {
 		t.Errorf("a scan times out after %d s, want %d", got, want)
 	}
@@ -123,7 +124,7 @@ func TestASLOBLoadInADatabase(t *testing.T) {
 	if got, want := build(t, target("10.0.1.61"), append(scan, gen.Kit("", "/slob"))...).Schedule.TimeoutSeconds, int32(12+runfile.KitReportSeconds+180+30); got != want {
 		t.Errorf("a kit in a database that exists times out after %d s, want %d", got, want)
 	}
-	native := build(t, target("10.0.1.61"), gen.SLOB(v1alpha1.SLOBRandomRead, 1), gen.Schemas(2), change)
+	native := build(t, target("10.0.1.61"), gen.SLOB(bench.SLOBRandomRead, 1), gen.Schemas(2), change)
 	if s := native.Workload.SLOB; s.AWR || s.Tablespace != "" || s.KeepSchemas || s.LoadParallelDegree != 0 || s.ReadAhead != 4 || s.UpdatePercent != 25 {
 		t.Errorf("the native engine is told of a database: %+v", s)
 	}
@@ -132,10 +133,10 @@ func TestASLOBLoadInADatabase(t *testing.T) {
 func TestUsersAreSchemasTimesThreadsUnlessListed(t *testing.T) {
 	t.Parallel()
 	threads := func(b *v1alpha1.NFSBenchmark) { b.Spec.Workload.SLOB.ThreadsPerSchema = 3 }
-	if got := build(t, target("a.b"), gen.SLOB(v1alpha1.SLOBRandomRead), gen.Schemas(2), threads).Workload.SLOB.Users; !slices.Equal(got, []int32{6}) {
+	if got := build(t, target("a.b"), gen.SLOB(bench.SLOBRandomRead), gen.Schemas(2), threads).Workload.SLOB.Users; !slices.Equal(got, []int32{6}) {
 		t.Errorf("users %v, want those of 2 schemas with 3 threads", got)
 	}
-	if got := build(t, target("a.b"), gen.SLOB(v1alpha1.SLOBRandomRead, 16, 1), gen.Schemas(2)).Workload.SLOB.Users; !slices.Equal(got, []int32{16, 1}) {
+	if got := build(t, target("a.b"), gen.SLOB(bench.SLOBRandomRead, 16, 1), gen.Schemas(2)).Workload.SLOB.Users; !slices.Equal(got, []int32{16, 1}) {
 		t.Errorf("users %v, want those listed, in their order", got)
 	}
 }
@@ -148,8 +149,8 @@ func TestWhereTheLoaderSeesAKit(t *testing.T) {
 		{"kit", "/SLOB/.", "/opt/slob/SLOB"},
 		{"kit", ".", "/opt/slob"},
 	} {
-		p := build(t, target("10.0.1.61"), gen.SLOB(v1alpha1.SLOBRandomRead), gen.Schemas(2), gen.Kit(tc.claim, tc.directory), ee())
-		if got := p.Workload.SLOB.Kit.Directory; got != tc.want {
+		p := build(t, target("10.0.1.61"), gen.SLOB(bench.SLOBRandomRead), gen.Schemas(2), gen.Kit(tc.claim, tc.directory), ee())
+		if got := runfile.KitDirectory(*p.Workload.SLOB.Kit); got != tc.want {
 			t.Errorf("%q of claim %q is at %s, want %s", tc.directory, tc.claim, got, tc.want)
 		}
 	}
@@ -162,7 +163,7 @@ func TestTheTimeOfNativeLoads(t *testing.T) {
 		t.Errorf("a calibrate times out after %d s, want %d", got, want)
 	}
 	// Three rounds of a baseline and two steps, two clients with two files of 1 GiB.
-	mods := []gen.Mod{gen.SLOB(v1alpha1.SLOBFullTableScan, 1, 2), gen.Schemas(2), gen.Repetitions(3), gen.Clients(2)}
+	mods := []gen.Mod{gen.SLOB(bench.SLOBFullTableScan, 1, 2), gen.Schemas(2), gen.Repetitions(3), gen.Clients(2)}
 	if got, want := build(t, target("10.0.1.61"), mods...).Schedule.TimeoutSeconds, int32(3*(2+2*12)+85+180+30); got != want {
 		t.Errorf("a scan times out after %d s, want %d", got, want)
 	}
@@ -174,7 +175,7 @@ func TestTheSizeOfADatabaseHasItsRedoLogsAndUndo(t *testing.T) {
 	sizes := func(c *v1alpha1.DatabaseContainer) {
 		c.RedoLogSize, c.UndoSize = new(resource.MustParse("1Gi")), new(resource.MustParse("4Gi"))
 	}
-	load := gen.SLOB(v1alpha1.SLOBRandomRead, 2, 4)
+	load := gen.SLOB(bench.SLOBRandomRead, 2, 4)
 	plain, large := gen.Benchmark("demo", load, ee()), gen.Benchmark("demo", load, ee(sizes))
 	if got := plan.DatabaseBytes(plain) - plan.TableBytes(plain); got != 2<<30 {
 		t.Errorf("a database alone takes %d bytes", got)

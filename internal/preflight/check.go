@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/utils/ptr"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -106,8 +107,8 @@ func (in Input) volume() runfile.SurveyVolume {
 
 func (in Input) nfs() runfile.NFSService { return ptr.Deref(in.survey().NFS, runfile.NFSService{}) }
 
-func (in Input) version() v1alpha1.NFSVersion {
-	return cmp.Or(in.Benchmark.Spec.Protocol.Version, v1alpha1.NFSv3)
+func (in Input) version() bench.NFSVersion {
+	return cmp.Or(in.Benchmark.Spec.Protocol.Version, bench.NFSv3)
 }
 
 // isOff says that something is known to be switched off.

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -108,7 +109,7 @@ func both(changes ...func(*Input)) func(*Input) {
 	}
 }
 
-func version(v v1alpha1.NFSVersion) func(*Input) {
+func version(v bench.NFSVersion) func(*Input) {
 	return func(in *Input) {
 		in.Benchmark.Spec.Protocol.Version = v
 		in.Target.Paths = in.Target.Paths[:1]
@@ -141,12 +142,12 @@ func arrayCases() map[string]checkCase {
 		"service off, other":  {ServiceDisabled, both(flash, nfs(func(n *runfile.NFSService) { n.Enabled = off })), `^the NFS service of the array is off`},
 		"service not known":   {ServiceDisabled, nfs(func(n *runfile.NFSService) { n.Enabled = nil }), ""},
 		"v3 off":              {ProtocolDisabled, nfs(func(n *runfile.NFSService) { n.V3 = off }), `vserver nfs modify -vserver svm1 -v3 enabled`},
-		"v3 off, not used":    {ProtocolDisabled, both(version(v1alpha1.NFSv41), nfs(func(n *runfile.NFSService) { n.V3 = off })), ""},
-		"v4.0 off":            {ProtocolDisabled, both(version(v1alpha1.NFSv40), nfs(func(n *runfile.NFSService) { n.V40 = off })), `-vserver svm1 -v4\.0 enabled`},
-		"v4.0 off, v4.1 used": {ProtocolDisabled, both(version(v1alpha1.NFSv41), nfs(func(n *runfile.NFSService) { n.V40, n.PNFS = off, off })), ""},
-		"v4.1 off":            {ProtocolDisabled, both(version(v1alpha1.NFSv41), nfs(func(n *runfile.NFSService) { n.V41 = off })), `protocol\.version is NFSv4\.1 .*-v4\.1 enabled, or`},
-		"pNFS off":            {ProtocolDisabled, both(version(v1alpha1.PNFS), nfs(func(n *runfile.NFSService) { n.PNFS = off })), `does not offer pNFS: .* -v4\.1-pnfs enabled`},
-		"pNFS without v4.1":   {ProtocolDisabled, both(version(v1alpha1.PNFS), nfs(func(n *runfile.NFSService) { n.V41, n.PNFS = off, off })), `-v4\.1 enabled -v4\.1-pnfs enabled`},
+		"v3 off, not used":    {ProtocolDisabled, both(version(bench.NFSv41), nfs(func(n *runfile.NFSService) { n.V3 = off })), ""},
+		"v4.0 off":            {ProtocolDisabled, both(version(bench.NFSv40), nfs(func(n *runfile.NFSService) { n.V40 = off })), `-vserver svm1 -v4\.0 enabled`},
+		"v4.0 off, v4.1 used": {ProtocolDisabled, both(version(bench.NFSv41), nfs(func(n *runfile.NFSService) { n.V40, n.PNFS = off, off })), ""},
+		"v4.1 off":            {ProtocolDisabled, both(version(bench.NFSv41), nfs(func(n *runfile.NFSService) { n.V41 = off })), `protocol\.version is NFSv4\.1 .*-v4\.1 enabled, or`},
+		"pNFS off":            {ProtocolDisabled, both(version(bench.PNFS), nfs(func(n *runfile.NFSService) { n.PNFS = off })), `does not offer pNFS: .* -v4\.1-pnfs enabled`},
+		"pNFS without v4.1":   {ProtocolDisabled, both(version(bench.PNFS), nfs(func(n *runfile.NFSService) { n.V41, n.PNFS = off, off })), `-v4\.1 enabled -v4\.1-pnfs enabled`},
 		"v3 off, other":       {ProtocolDisabled, both(flash, nfs(func(n *runfile.NFSService) { n.V3 = off })), `the array does not offer NFSv3 for this file system`},
 		"SVM of the backend":  {ProtocolDisabled, both(backend("ontap-nas"), nfs(func(n *runfile.NFSService) { n.V3 = off })), `-vserver svm9 `},
 		"SVM of the source": {ProtocolDisabled, both(func(in *Input) {
@@ -171,7 +172,7 @@ func volumeCases() map[string]checkCase {
 		return volume(func(v *runfile.SurveyVolume) { v.AvailableBytes = &bytes })
 	}
 	mod := func(m gen.Mod) func(*Input) { return func(in *Input) { m(in.Benchmark) } }
-	copies := func(in *Input) { in.Benchmark.Spec.Workload.Raw.Pattern = v1alpha1.PatternCopy }
+	copies := func(in *Input) { in.Benchmark.Spec.Workload.Raw.Pattern = bench.PatternCopy }
 	kept := mod(gen.Cleanup(v1alpha1.CleanupRetain, v1alpha1.CleanupDelete))
 	const need = 2 * 64 << 20 // of good: two jobs, one client
 	return map[string]checkCase{
@@ -216,13 +217,13 @@ func pathCases() map[string]checkCase {
 			in.Target.Survey.LIFs[0].Prefix = prefix
 		})
 	}
-	native := func(in *Input) { in.Benchmark.Spec.Protocol.Version = v1alpha1.NFSv41 }
+	native := func(in *Input) { in.Benchmark.Spec.Protocol.Version = bench.NFSv41 }
 	v4 := both(native, func(in *Input) {
 		in.Benchmark.Spec.Database = &v1alpha1.Database{Container: &v1alpha1.DatabaseContainer{}}
 	})
 	return map[string]checkCase{
 		"unknown path":       {UnknownLIF, path("10.0.2.99"), `the path 10\.0\.2\.99 is no address that the array serves NFS at: use one of 10\.0\.1\.61 lif1, 10\.0\.2\.61 lif2`},
-		"unknown explicit":   {UnknownLIF, both(path("10.0.2.99"), func(in *Input) { in.Benchmark.Spec.Protocol.Paths = &v1alpha1.Paths{Select: v1alpha1.PathsExplicit} }), `^protocol\.paths\.explicit 10\.0\.2\.99`},
+		"unknown explicit":   {UnknownLIF, both(path("10.0.2.99"), func(in *Input) { in.Benchmark.Spec.Protocol.Paths = &bench.Paths{Select: bench.PathsExplicit} }), `^protocol\.paths\.explicit 10\.0\.2\.99`},
 		"unknown server":     {UnknownLIF, server("10.0.7.7"), `^storage\.export\.servers 10\.0\.7\.7`},
 		"host name":          {UnknownLIF, server("array.example"), ""},
 		"no LIFs known":      {UnknownLIF, both(server("10.0.7.7"), func(in *Input) { in.Target.Survey.LIFs = nil }), ""},
@@ -232,7 +233,7 @@ func pathCases() map[string]checkCase {
 		"another LIF down":   {LIFDown, both(lif(func(l *runfile.LIF) { l.Up = new(false) }), func(in *Input) { in.Target.Paths = in.Target.Paths[:1] }), ""},
 		"LIF not known":      {LIFDown, lif(func(l *runfile.LIF) { l.Up = nil }), ""},
 		"two paths with 4.1": {TooManyPaths, v4, `2 paths with NFSv4\.1: .*one path`},
-		"one path with 4.1":  {TooManyPaths, version(v1alpha1.NFSv41), ""},
+		"one path with 4.1":  {TooManyPaths, version(bench.NFSv41), ""},
 		"two paths with v3":  {TooManyPaths, func(*Input) {}, ""},
 		"native with 4.1":    {TooManyPaths, native, ""},
 		"not ONTAP":          {TooManyPaths, both(flash, v4), ""},

@@ -6,7 +6,7 @@ import (
 	"net/netip"
 	"strings"
 
-	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -21,7 +21,7 @@ func unknownLIF(in Input) string {
 	type use struct{ field, address string }
 	var used []use
 	field := "the path"
-	if p := in.Benchmark.Spec.Protocol.Paths; p != nil && p.Select == v1alpha1.PathsExplicit {
+	if p := in.Benchmark.Spec.Protocol.Paths; p != nil && p.Select == bench.PathsExplicit {
 		field = "protocol.paths.explicit"
 	}
 	for _, p := range in.Target.Paths {
@@ -77,7 +77,7 @@ func lifs(in Input) []runfile.LIF {
 // NFSv4.x (NetApp's documentation). The native engine uses all of them.
 func tooManyPaths(in Input) string {
 	n := len(in.Target.Paths)
-	if n < 2 || in.Benchmark.Spec.Database == nil || in.version() == v1alpha1.NFSv3 || !in.isONTAP() {
+	if n < 2 || in.Benchmark.Spec.Database == nil || in.version() == bench.NFSv3 || !in.isONTAP() {
 		return ""
 	}
 	return fmt.Sprintf("%d paths with %s: with ONTAP, Oracle's Direct NFS uses one path for each export from NFSv4 on; "+

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -125,7 +126,7 @@ func denial(in Input, clients []netip.Addr, why string) string {
 }
 
 func security(in Input) string {
-	return string(cmp.Or(in.Benchmark.Spec.Protocol.Security, v1alpha1.SecuritySys))
+	return string(cmp.Or(in.Benchmark.Spec.Protocol.Security, bench.SecuritySys))
 }
 
 func isRoot(in Input) bool {
@@ -134,8 +135,8 @@ func isRoot(in Input) bool {
 }
 
 // ruleProtocol is the word of export rules for a version.
-func ruleProtocol(v v1alpha1.NFSVersion) string {
-	if v == v1alpha1.NFSv3 {
+func ruleProtocol(v bench.NFSVersion) string {
+	if v == bench.NFSv3 {
 		return "nfs3"
 	}
 	return "nfs4"

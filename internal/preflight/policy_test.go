@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"testing"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -39,7 +40,7 @@ func policyCases() map[string]checkCase {
 	trident := func(policy string) func(*Input) {
 		return both(rules(rule(1, "10.9.9.9")), func(in *Input) {
 			in.Target.Backend = &plan.Backend{Driver: "ontap-nas", SVM: "svm1"}
-			in.Benchmark.Spec.Protocol.Client = v1alpha1.ClientKernel
+			in.Benchmark.Spec.Protocol.Client = bench.ClientKernel
 			in.Target.Survey.Volume.ExportPolicy = policy
 		})
 	}
@@ -70,7 +71,7 @@ func policyCases() map[string]checkCase {
 		"another protocol":       {code, rules(rule(1, "0.0.0.0/0", only("nfs4"))), `no rule is for them and nfs3`},
 		"protocol cifs":          {code, rules(rule(1, "0.0.0.0/0", only("cifs"))), create},
 		"this protocol":          {code, rules(rule(1, "0.0.0.0/0", only("nfs3"))), ""},
-		"v4 of the rules":        {code, both(version(v1alpha1.NFSv41), rules(rule(1, "0.0.0.0/0", only("nfs3")))), `-protocol nfs4 `},
+		"v4 of the rules":        {code, both(version(bench.NFSv41), rules(rule(1, "0.0.0.0/0", only("nfs3")))), `-protocol nfs4 `},
 		"read only":              {code, rules(rule(1, "0.0.0.0/0", readWrite("never"))), `rule 1 does not let them write with sys \(rwrule never\)`},
 		"write without read":     {code, rules(rule(1, "0.0.0.0/0", readOnly("krb5"))), `rule 1 does not let them read with sys \(rorule krb5\)`},
 		"as nobody":              {code, rules(rule(1, "0.0.0.0/0", readWrite("krb5", "none"))), ""},
@@ -89,9 +90,9 @@ func policyCases() map[string]checkCase {
 		"not ONTAP":              {code, both(flash, rules(rule(1, "10.0.8.0/24"))), `add a rule there with rw`},
 		"Trident's own rules":    {code, trident("oradata"), ""},
 		"Trident's empty rules":  {code, trident("trident_empty"), ""},
-		"Trident's, not mounted": {code, both(trident("oradata"), func(in *Input) { in.Benchmark.Spec.Protocol.Client = v1alpha1.ClientDirectNFS }), `no rule is for them`},
+		"Trident's, not mounted": {code, both(trident("oradata"), func(in *Input) { in.Benchmark.Spec.Protocol.Client = bench.ClientDirectNFS }), `no rule is for them`},
 		"Trident's, of a database": {code, both(trident("oradata"), func(in *Input) {
-			in.Benchmark.Spec.Protocol.Client = v1alpha1.ClientDirectNFS
+			in.Benchmark.Spec.Protocol.Client = bench.ClientDirectNFS
 			in.Benchmark.Spec.Database = &v1alpha1.Database{Container: &v1alpha1.DatabaseContainer{}}
 		}), ""},
 		"IPv4 rule, IPv6 path": {code, both(dual("fd00:1::61"), rules(rule(1, "0.0.0.0/0"))), `refuses the clients fd00:244::7, fd00:9::3: no rule is for them and nfs3: .* -clientmatch fd00:244::7,fd00:9::3 `},

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -37,7 +38,7 @@ func TestASurveyThatKnowsNothingPasses(t *testing.T) {
 }
 
 func anyBenchmark(rnd *rand.Rand) *v1alpha1.NFSBenchmark {
-	b := gen.Benchmark("any", gen.Clients(rnd.Int32N(64)), gen.Version([]v1alpha1.NFSVersion{v1alpha1.NFSv3, v1alpha1.NFSv40, v1alpha1.NFSv41, v1alpha1.PNFS}[rnd.IntN(4)]))
+	b := gen.Benchmark("any", gen.Clients(rnd.Int32N(64)), gen.Version([]bench.NFSVersion{bench.NFSv3, bench.NFSv40, bench.NFSv41, bench.PNFS}[rnd.IntN(4)]))
 	b.Spec.Protocol.UserID = new(rnd.Int64N(2))
 	b.Spec.Storage.Array = []*v1alpha1.ArrayAccess{nil, {}, {ONTAP: &v1alpha1.ONTAPAccess{}}, {FlashBlade: &v1alpha1.FlashBladeAccess{}}}[rnd.IntN(4)]
 	if rnd.IntN(2) == 0 {

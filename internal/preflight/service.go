@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 )
 
@@ -54,13 +55,13 @@ func protocol(in Input) string {
 	var needs []need
 	n := in.nfs()
 	switch in.version() {
-	case v1alpha1.NFSv3:
+	case bench.NFSv3:
 		needs = []need{{"NFSv3", "-v3", n.V3}}
-	case v1alpha1.NFSv40:
+	case bench.NFSv40:
 		needs = []need{{"NFSv4.0", "-v4.0", n.V40}}
-	case v1alpha1.NFSv41, v1alpha1.NFSv42: // ONTAP serves NFSv4.2 where NFSv4.1 is on
+	case bench.NFSv41, bench.NFSv42: // ONTAP serves NFSv4.2 where NFSv4.1 is on
 		needs = []need{{"NFSv4.1", "-v4.1", n.V41}}
-	case v1alpha1.PNFS:
+	case bench.PNFS:
 		needs = []need{{"NFSv4.1", "-v4.1", n.V41}, {"pNFS", "-v4.1-pnfs", n.PNFS}}
 	}
 	var names []string
@@ -137,7 +138,7 @@ func full(in Input) string {
 	}
 	clients := max(in.Benchmark.Spec.Clients, 1)
 	files, words := int64(max(w.Jobs, 1))*int64(clients), ""
-	if w.Pattern == v1alpha1.PatternCopy {
+	if w.Pattern == bench.PatternCopy {
 		files, words = files*2, " x 2 files of a copy"
 	}
 	// More than fits into an int64 is as much as fits.

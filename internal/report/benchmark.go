@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report/doc"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -59,7 +60,7 @@ func nameOf(r runfile.Result) string {
 // the storage, which the findings name too.
 func stamps(r runfile.Result, j judge.Judgement) []doc.Stamp {
 	has := func(code judge.Code) bool {
-		return slices.ContainsFunc(j.Findings, func(f judge.Finding) bool { return f.Code == code })
+		return slices.ContainsFunc(j.Findings, func(f bench.Finding) bool { return f.Code == code })
 	}
 	var out []doc.Stamp
 	if has(judge.SimulatedDatabase) {
@@ -89,37 +90,37 @@ func oracleRan(r runfile.Result) bool {
 }
 
 func verdictCard(j judge.Judgement) doc.Card {
-	c := map[judge.Verdict]doc.Card{
-		judge.Pass:         {Text: "Everything that was expected was met.", Tone: doc.Good},
-		judge.Fail:         {Text: "Something that was expected was missed.", Tone: doc.Bad},
-		judge.Inconclusive: {Text: "This run cannot tell.", Tone: doc.Warn},
-		judge.NotEvaluated: {Word: "Not evaluated", Text: "Nothing was expected of this run.", Tone: doc.None},
+	c := map[bench.Verdict]doc.Card{
+		bench.VerdictPass:         {Text: "Everything that was expected was met.", Tone: doc.Good},
+		bench.VerdictFail:         {Text: "Something that was expected was missed.", Tone: doc.Bad},
+		bench.VerdictInconclusive: {Text: "This run cannot tell.", Tone: doc.Warn},
+		bench.VerdictNotEvaluated: {Word: "Not evaluated", Text: "Nothing was expected of this run.", Tone: doc.None},
 	}[j.Verdict]
 	c.Label, c.Word = "Verdict", cmp.Or(c.Word, string(j.Verdict))
 	return c
 }
 
 func validityCard(j judge.Judgement) doc.Card {
-	c := map[judge.Validity]doc.Card{
-		judge.Valid:   {Text: "Nothing speaks against the number.", Tone: doc.Good},
-		judge.Suspect: {Text: "Read the findings before you build on the number.", Tone: doc.Warn},
-		judge.Invalid: {Text: "Do not use the number.", Tone: doc.Bad},
+	c := map[bench.Validity]doc.Card{
+		bench.ValidityValid:   {Text: "Nothing speaks against the number.", Tone: doc.Good},
+		bench.ValiditySuspect: {Text: "Read the findings before you build on the number.", Tone: doc.Warn},
+		bench.ValidityInvalid: {Text: "Do not use the number.", Tone: doc.Bad},
 	}[j.Validity]
 	c.Label, c.Word = "Validity", string(j.Validity)
 	return c
 }
 
 // findingsCard counts the findings and names the gravest codes.
-func findingsCard(all []judge.Finding) doc.Card {
+func findingsCard(all []bench.Finding) doc.Card {
 	c := doc.Card{Label: "Findings", Word: "None", Text: "Nothing was noticed.", Tone: doc.Good}
 	if len(all) == 0 {
 		return c
 	}
-	counts := map[judge.Severity]int{}
+	counts := map[bench.Severity]int{}
 	for _, f := range all {
 		counts[f.Severity]++
-		if !slices.ContainsFunc(c.List, func(c doc.Chip) bool { return c.Text == string(f.Code) }) {
-			c.List = append(c.List, doc.Chip{Text: string(f.Code), Tone: severityTone(f.Severity)})
+		if !slices.ContainsFunc(c.List, func(c doc.Chip) bool { return c.Text == f.Code }) {
+			c.List = append(c.List, doc.Chip{Text: f.Code, Tone: severityTone(f.Severity)})
 		}
 	}
 	const shown = 4
@@ -128,9 +129,9 @@ func findingsCard(all []judge.Finding) doc.Card {
 	}
 	var parts []string
 	for _, k := range []struct {
-		severity judge.Severity
+		severity bench.Severity
 		noun     string
-	}{{judge.Error, "error"}, {judge.Warning, "warning"}, {judge.Info, "note"}} {
+	}{{bench.SeverityError, "error"}, {bench.SeverityWarning, "warning"}, {bench.SeverityInfo, "note"}} {
 		if n := counts[k.severity]; n > 0 {
 			parts = append(parts, Count(n, k.noun))
 		}
@@ -142,11 +143,11 @@ func findingsCard(all []judge.Finding) doc.Card {
 	return c
 }
 
-func severityTone(s judge.Severity) doc.Tone {
+func severityTone(s bench.Severity) doc.Tone {
 	switch s {
-	case judge.Error:
+	case bench.SeverityError:
 		return doc.Bad
-	case judge.Warning:
+	case bench.SeverityWarning:
 		return doc.Warn
 	default:
 		return doc.Note
@@ -225,11 +226,11 @@ func latencyTile(l *stats.Latency) doc.Tile {
 	return t
 }
 
-func findingBlock(all []judge.Finding) doc.Block {
+func findingBlock(all []bench.Finding) doc.Block {
 	var b doc.Block
 	for _, f := range all {
 		b.Findings = append(b.Findings, doc.Finding{
-			Code: string(f.Code), Severity: string(f.Severity), Message: f.Message, Tone: severityTone(f.Severity),
+			Code: f.Code, Severity: string(f.Severity), Message: f.Message, Tone: severityTone(f.Severity),
 		})
 	}
 	return b

@@ -194,12 +194,14 @@ func capacityOverlay(a, b compare.Side) []doc.Block {
 	if x == nil || y == nil {
 		return nil
 	}
-	percentile := "p99" // the curve has three of them
+	var percentile string
 	switch x.Bounds[0].Percentile {
 	case "p50":
 		percentile = "p50"
 	case "p999":
 		percentile = "p99.9"
+	default: // the curve has three of them
+		percentile = "p99"
 	}
 	l := chart.LoadCurves{Axis: rateUnit(*x) + " offered"}
 	for _, side := range []compare.Side{a, b} {

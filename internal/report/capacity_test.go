@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report/doc"
@@ -22,8 +23,8 @@ func searched(t testing.TB, name string, most, idleUs float64) runfile.Result {
 	r.Plan.Run.Name = name
 	bounds := []runfile.LatencyBound{{Percentile: "p99", Microseconds: 1000}, {Percentile: "p999", Microseconds: 5000}}
 	raw := r.Plan.Workload.Raw
-	raw.Pattern, raw.ReadPercent, raw.BlockSizeBytes = runfile.PatternRandomMixed, 70, 8192
-	raw.Capacity = &runfile.Capacity{Bounds: bounds, Arrivals: runfile.ArrivalsPoisson}
+	raw.Pattern, raw.ReadPercent, raw.BlockSizeBytes = bench.PatternRandomMixed, 70, 8192
+	raw.Capacity = &runfile.Capacity{Bounds: bounds, Arrivals: bench.ArrivalsPoisson}
 	r.Plan.Schedule.Repetitions = 1
 	r.Clients = []runfile.ClientResult{{Load: runfile.Load{LoopMode: "open"}}}
 	for _, share := range []float64{.0016, .0064, .0256, .1024, .4096, 1.6384, .8192, 1.1585, .9742, .8933, .8554, .837, .75, .9135, .79, .81} {

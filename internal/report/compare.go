@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report/chart"
@@ -70,15 +71,15 @@ type outcome struct {
 	class        string // in the forest plot
 }
 
-func outcomeOf(answer string) outcome {
+func outcomeOf(answer bench.Outcome) outcome {
 	switch answer {
-	case compare.Better:
+	case bench.OutcomeBetter:
 		return outcome{"better", "▲ ", "better", doc.Good, chart.MarkUp, "better"}
-	case compare.Worse:
+	case bench.OutcomeWorse:
 		return outcome{"worse", "▼ ", "worse", doc.Bad, chart.MarkDown, "worse"}
-	case compare.NoDifference:
+	case bench.OutcomeNoDifference:
 		return outcome{"no difference", "~ ", "~", doc.None, chart.MarkRing, "same"}
-	case compare.Negligible:
+	case bench.OutcomeNegligible:
 		return outcome{"negligible", "◇ ", "=", doc.None, chart.MarkHollowDiamond, "same"}
 	default:
 		return outcome{"unknown", "", "?", doc.None, chart.MarkCross, "same"}
@@ -87,12 +88,14 @@ func outcomeOf(answer string) outcome {
 
 // tallyOf counts the outcomes of lines. The chips are those that there are, worst
 // first.
-func tallyOf(lines []compare.Line) (counts map[string]int, chips []doc.Chip) {
-	counts = map[string]int{}
+func tallyOf(lines []compare.Line) (counts map[bench.Outcome]int, chips []doc.Chip) {
+	counts = map[bench.Outcome]int{}
 	for _, l := range lines {
 		counts[l.Outcome]++
 	}
-	for _, o := range []string{compare.Worse, compare.Better, compare.Negligible, compare.NoDifference, compare.Unknown} {
+	for _, o := range []bench.Outcome{
+		bench.OutcomeWorse, bench.OutcomeBetter, bench.OutcomeNegligible, bench.OutcomeNoDifference, bench.OutcomeUnknown,
+	} {
 		if n := counts[o]; n > 0 {
 			shown := outcomeOf(o)
 			chips = append(chips, doc.Chip{Text: fmt.Sprintf("%d %s", n, shown.word), Tone: shown.tone})
@@ -108,13 +111,13 @@ func answerCard(lines []compare.Line) doc.Card {
 	switch {
 	case len(lines) == 0:
 		c.Word, c.Text = "None", "Nothing was compared."
-	case t[compare.Better] > 0 && t[compare.Worse] > 0:
+	case t[bench.OutcomeBetter] > 0 && t[bench.OutcomeWorse] > 0:
 		c.Word, c.Text, c.Tone = "Mixed", "Better in some, worse in others.", doc.Warn
-	case t[compare.Better] > 0:
+	case t[bench.OutcomeBetter] > 0:
 		c.Word, c.Text, c.Tone = "Better", "Than the baseline, where it differs at all.", doc.Good
-	case t[compare.Worse] > 0:
+	case t[bench.OutcomeWorse] > 0:
 		c.Word, c.Text, c.Tone = "Worse", "Than the baseline, where it differs at all.", doc.Bad
-	case t[compare.Unknown] == len(lines):
+	case t[bench.OutcomeUnknown] == len(lines):
 		c.Word, c.Text, c.Tone = "Unknown", "Too few repetitions to tell.", doc.Warn
 	default:
 		c.Word, c.Text = "No difference", "None that is significant and large enough to matter."

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/compare"
-	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/experiments"
 )
@@ -26,17 +26,17 @@ func tables() map[string]compare.Table {
 	low, high, shift, p, deviation := -.12, -.04, -.08, .00004, .031
 	line := compare.Line{
 		Cell: "dnfs", Baseline: "nfs", Metric: runfile.MetricThroughput, Unit: "B/s", Mean: 412e6, Impact: shift, ImpactDeviation: &deviation,
-		ImpactMinimum: -.13, ImpactMaximum: .01, Shift: &shift, ShiftLow: &low, ShiftHigh: &high, P: &p, AdjustedP: &p, Outcome: compare.Worse, Saturated: true,
+		ImpactMinimum: -.13, ImpactMaximum: .01, Shift: &shift, ShiftLow: &low, ShiftHigh: &high, P: &p, AdjustedP: &p, Outcome: bench.OutcomeWorse, Saturated: true,
 	}
 	short := line
 	short.Metric, short.Unit, short.Mean, short.Step, short.Saturated = runfile.MetricMeanLatency, "us", 820, "Users=8", false
-	short.ShiftLow, short.ShiftHigh, short.P, short.AdjustedP, short.ImpactDeviation, short.Outcome = nil, nil, nil, nil, nil, compare.Unknown
+	short.ShiftLow, short.ShiftHigh, short.P, short.AdjustedP, short.ImpactDeviation, short.Outcome = nil, nil, nil, nil, nil, bench.OutcomeUnknown
 	same, small := line, line
-	same.Outcome, same.Cell, small.Outcome, small.Cell = compare.NoDifference, "same", compare.Negligible, "small"
+	same.Outcome, same.Cell, small.Outcome, small.Cell = bench.OutcomeNoDifference, "same", bench.OutcomeNegligible, "small"
 	variation := .0123
 	return map[string]compare.Table{
 		"impact":   compare.Run(compare.Request{Run: new(experiments.ImpactRun())}),
-		"outcomes": {Comparisons: []compare.Line{line, same, small, short}, Findings: []judge.Finding{{Code: "TooFewRepetitions", Severity: "Warning", Message: "Make more."}}},
+		"outcomes": {Comparisons: []compare.Line{line, same, small, short}, Findings: []bench.Finding{{Code: "TooFewRepetitions", Severity: "Warning", Message: "Make more."}}},
 		"cells":    {Cells: []compare.Cell{{Cell: "nfs", Metric: runfile.MetricIOPS, Unit: "1/s", Values: []float64{1, 2}, Mean: 1.5, Median: 1, Minimum: 1, Maximum: 2, Variation: &variation, Saturated: true}}},
 		"nothing":  {},
 	}
@@ -86,7 +86,7 @@ func TestAComparisonCannotDriveTheTerminal(t *testing.T) {
 		l := &table.Comparisons[i]
 		l.Cell, l.Baseline, l.Step, l.Metric, l.Unit = evil, strings.Repeat(evil, i+1), evil, evil, evil
 	}
-	table.Findings = []judge.Finding{{Code: judge.Code(evil), Severity: judge.Severity(evil), Message: evil}}
+	table.Findings = []bench.Finding{{Code: evil, Severity: bench.Severity(evil), Message: evil}}
 	for _, width := range []int{60, 120} {
 		if text := compared(t, table, Options{Width: width}); strings.ContainsAny(text, "\x1b\x07\r\u009b") {
 			t.Errorf("control characters came through:\n%q", text)

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	nethtml "golang.org/x/net/html"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -115,7 +116,7 @@ func TestThePageOfARunAnswersFirstAndShowsTheRest(t *testing.T) {
 		"oranfstab", "local: 192.168.4.50", "Plan", `"repetitions": 3`, "Written by nfsbench v9.9.9")
 	d.has(t, planHash(r.Plan), j.Wire.Arithmetic, j.Protocol.Message, "c1-01: CPU, %", "c1-02: MB/s", "192.168.6.50 → 192.168.6.100, MB/s", "6.1.0-37-amd64", "2026-11-20 08:00:00 UTC")
 	for _, f := range j.Findings {
-		d.has(t, string(f.Code), f.Message)
+		d.has(t, f.Code, f.Message)
 	}
 	for _, v := range []int64{j.Summary.Read.Latency.P99Microseconds, j.Summary.Write.Latency.MaxMicroseconds} {
 		d.has(t, Latency(v))
@@ -189,9 +190,9 @@ func hostile(s string) runfile.Result {
 		w.DirectNFS.Channels = []runfile.DNFSChannel{{Server: s, Path: s, Local: s}}
 		w.Files[0].AccessMethod = s
 		w.AWR = []runfile.AWRRow{{Event: s, Waits: 1}}
-		c.Load.Repetitions[i].Channels = []runfile.Channel{{ID: 1, Local: s, Path: s, State: s, Role: s}}
+		c.Load.Repetitions[i].Channels = []runfile.Channel{{ID: 1, Local: s, Path: s, State: s, Role: bench.PathRole(s)}}
 		c.Load.Repetitions[i].Servers = []runfile.NFSServer{{
-			ID: 1, Role: s, NFSVersion: s, Addresses: []string{s, s}, Owner: s, OwnerMinor: s, Scope: s, Trunking: s, LayoutType: s,
+			ID: 1, Role: bench.PathRole(s), NFSVersion: s, Addresses: []string{s, s}, Owner: s, OwnerMinor: s, Scope: s, Trunking: s, LayoutType: s,
 		}}
 	}
 	for i := range 100 {
@@ -218,7 +219,7 @@ func TestNamesInFilesAreText(t *testing.T) {
 	side := compare.Side{Result: hostile(evil), Judgement: judge.Judge(hostile(evil)), Name: evil}
 	var b bytes.Buffer
 	line := compare.Line{Cell: evil, Baseline: evil, Step: evil, Metric: evil, Unit: evil, Outcome: evil}
-	table := compare.Table{Comparisons: []compare.Line{line}, Cells: []compare.Cell{{Cell: evil, Step: evil, Metric: evil}}, Findings: []judge.Finding{{Code: judge.Code(evil), Severity: judge.Severity(evil), Message: evil}}}
+	table := compare.Table{Comparisons: []compare.Line{line}, Cells: []compare.Cell{{Cell: evil, Step: evil, Metric: evil}}, Findings: []bench.Finding{{Code: judge.Code(evil), Severity: bench.Severity(evil), Message: evil}}}
 	if err := ComparisonPage(&b, side, side, table, PageOptions{Reproduce: evil}); err != nil {
 		t.Fatal(err)
 	}

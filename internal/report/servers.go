@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"fmt"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report/doc"
-	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // shareName is the name of a path in tables: what it leads to, where pNFS makes a difference,
@@ -24,8 +24,8 @@ func shareName(p judge.PathShare) string {
 
 // channelName keeps a connection to a data server apart from one to a metadata server at the
 // same address.
-func channelName(local, path, role string) string {
-	if role == runfile.RoleDataServer {
+func channelName(local, path string, role bench.PathRole) string {
+	if role == bench.PathDataServer {
 		return pathName(local, path) + " (data server)"
 	}
 	return pathName(local, path)
@@ -66,7 +66,7 @@ func nfsServerTable(s judge.Summary) *doc.Table {
 		if owner != "" && n.OwnerMinor != "" {
 			owner += " / " + n.OwnerMinor
 		}
-		row := t.Row(cmp.Or(firstLines(n.Addresses), doc.Unknown), cmp.Or(n.Role, doc.Unknown),
+		row := t.Row(cmp.Or(firstLines(n.Addresses), doc.Unknown), cmp.Or(string(n.Role), doc.Unknown),
 			cmp.Or(n.NFSVersion, doc.Unknown), cmp.Or(n.Trunking, doc.Unknown), cmp.Or(owner, doc.Unknown),
 			cmp.Or(n.Scope, doc.Unknown), nonZero(int64(n.Sessions)), nonZero(int64(n.Slots)),
 			nonZero(int64(n.LeaseSeconds)), fmt.Sprint(n.Callbacks), nonZero(n.LayoutsGranted), fmt.Sprint(n.LayoutsRecalled),

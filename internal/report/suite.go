@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report/chart"
@@ -95,7 +96,7 @@ func runCard(run runfile.SuiteRun) doc.Card {
 	if run.Retried > 0 {
 		c.List = append(c.List, doc.Chip{Text: fmt.Sprintf("%d retried", run.Retried), Tone: doc.None})
 	}
-	for _, v := range []judge.Validity{judge.Suspect, judge.Invalid} {
+	for _, v := range []bench.Validity{bench.ValiditySuspect, bench.ValidityInvalid} {
 		if n := validity[string(v)]; n > 0 {
 			c.List = append(c.List, doc.Chip{Text: fmt.Sprintf("%d %s", n, strings.ToLower(string(v))), Tone: doc.Warn})
 		}

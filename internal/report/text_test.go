@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
@@ -25,8 +26,8 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 func result() runfile.Result {
 	return runfile.Result{Plan: runfile.Plan{
 		Run: runfile.Identity{Namespace: "bench", Name: "demo"}, Clients: 1,
-		Engine:   runfile.Engine{Client: runfile.ClientDirectNFS, NFSVersion: "NFSv3"},
-		Workload: runfile.Workload{Raw: &runfile.Raw{Pattern: runfile.PatternRead, BlockSizeBytes: 1 << 20, FileSizeBytes: 4 << 30, Jobs: 4, Depth: 8}},
+		Engine:   runfile.Engine{Client: bench.ClientDirectNFS, NFSVersion: "NFSv3"},
+		Workload: runfile.Workload{Raw: &runfile.Raw{Pattern: bench.PatternRead, BlockSizeBytes: 1 << 20, FileSizeBytes: 4 << 30, Jobs: 4, Depth: 8}},
 		Schedule: runfile.Schedule{DurationSeconds: 60, Repetitions: 3},
 	}}
 }
@@ -51,7 +52,7 @@ func judged() judge.Judgement {
 		StorageNodes: []judge.StorageNode{{Source: "array", Name: "n1", CPUPermille: new(int32(300))}, {Source: "array", Name: "n2"}},
 	}
 	j := judge.Judgement{
-		Verdict: judge.Pass, Validity: judge.Valid, Summary: &s, Repetitions: []judge.Summary{s, s, s}, VariationPermille: new(int32(4)),
+		Verdict: bench.VerdictPass, Validity: bench.ValidityValid, Summary: &s, Repetitions: []judge.Summary{s, s, s}, VariationPermille: new(int32(4)),
 		Wire:     &judge.WireLimit{Source: judge.Declared, Arithmetic: "2 x 10 Gbit/s / 8 x 8948/9038 (MTU 9000) x 1048576/1048708 (RPC) = 2474.8 MB/s per direction"},
 		Protocol: judge.Evidence{Verified: new(true), Observed: "DirectNFS NFSv3 over 2 of 2 paths", Message: "100.0 % of the load went over 2 Direct NFS channels with NFSv3."},
 	}
@@ -68,22 +69,22 @@ func judged() judge.Judgement {
 func withFindings() (runfile.Result, judge.Judgement) {
 	r, j := result(), judged()
 	r.Simulated = true
-	j.Verdict, j.Validity, j.Wire = judge.Fail, judge.Suspect, nil
+	j.Verdict, j.Validity, j.Wire = bench.VerdictFail, bench.ValiditySuspect, nil
 	j.Summary.WirePermille = nil
 	j.Summary.Paths[1] = judge.PathShare{Local: "10.0.2.5", Path: "10.0.2.61", State: "Missing"}
 	j.Protocol = judge.Evidence{Verified: new(false), Observed: "DirectNFS NFSv3 over 1 of 2 paths", Message: "1 of 2 declared paths are not connected: 10.0.2.5 -> 10.0.2.61 (Missing)."}
-	j.Findings = []judge.Finding{
-		{Code: judge.ExpectationMissed, Severity: judge.Error, Message: "Expected at least 2400.0 MB/s throughput and got 2228.2 MB/s."},
-		{Code: judge.PathUnused, Severity: judge.Warning, Message: "1 of 2 paths carried nothing, or next to nothing: 10.0.2.5 -> 10.0.2.61 (Missing). Check the LIF, the route and the local address; on Linux each path needs a subnet of its own."},
-		{Code: judge.SimulatedStorage, Severity: judge.Info, Message: "A stand-in took part."},
-		{Code: judge.CacheSuspected, Severity: judge.Info, Message: "Half of the reads took less than 120 µs."},
+	j.Findings = []bench.Finding{
+		{Code: judge.ExpectationMissed, Severity: bench.SeverityError, Message: "Expected at least 2400.0 MB/s throughput and got 2228.2 MB/s."},
+		{Code: judge.PathUnused, Severity: bench.SeverityWarning, Message: "1 of 2 paths carried nothing, or next to nothing: 10.0.2.5 -> 10.0.2.61 (Missing). Check the LIF, the route and the local address; on Linux each path needs a subnet of its own."},
+		{Code: judge.SimulatedStorage, Severity: bench.SeverityInfo, Message: "A stand-in took part."},
+		{Code: judge.CacheSuspected, Severity: bench.SeverityInfo, Message: "Half of the reads took less than 120 µs."},
 	}
 	return r, j
 }
 
 func copied() (runfile.Result, judge.Judgement) {
 	r, j := result(), judged()
-	r.Plan.Workload.Raw.Pattern = runfile.PatternCopy
+	r.Plan.Workload.Raw.Pattern = bench.PatternCopy
 	write := *j.Summary.Read
 	j.Summary.Write = &write
 	j.Summary.Total.OperationsPerSecond = 4250
@@ -92,9 +93,9 @@ func copied() (runfile.Result, judge.Judgement) {
 
 func lost() (runfile.Result, judge.Judgement) {
 	r, j := result(), judged()
-	j.Validity = judge.Suspect
+	j.Validity = bench.ValiditySuspect
 	j.Summary.Paths[0].DownMilliseconds, j.Summary.Paths[0].Reconnects = 8240, 3
-	j.Findings = []judge.Finding{{Code: judge.ChannelLost, Severity: judge.Warning, Message: "Path 10.0.1.5 -> 10.0.1.61 was down for 8.2 s of 180.0 s that were measured (4.5 %), in repetition 2."}}
+	j.Findings = []bench.Finding{{Code: judge.ChannelLost, Severity: bench.SeverityWarning, Message: "Path 10.0.1.5 -> 10.0.1.61 was down for 8.2 s of 180.0 s that were measured (4.5 %), in repetition 2."}}
 	return r, j
 }
 
@@ -114,26 +115,26 @@ func indirect() (runfile.Result, judge.Judgement) {
 	}
 	s.Storage = judge.StorageLoad{OperationsPerSecond: new(int64(2125)), BytesPerSecond: new(int64(2_228_224_000)), MeanLatencyMicroseconds: new(int64(9_000))}
 	s.CollectorCPUPermille = new(int32(5))
-	j.Findings = []judge.Finding{{Code: judge.IndirectPath, Severity: judge.Warning, Message: "Path 10.0.2.61 (lif2) is indirect: node fas-a owns volume ora1, and node fas-b is busy 35.0 % (1.0 % while idle)."}}
+	j.Findings = []bench.Finding{{Code: judge.IndirectPath, Severity: bench.SeverityWarning, Message: "Path 10.0.2.61 (lif2) is indirect: node fas-a owns volume ora1, and node fas-b is busy 35.0 % (1.0 % while idle)."}}
 	return r, j
 }
 
 // redirected is pNFS by the wrong LIF: metadata at one node, data at the other.
 func redirected() (runfile.Result, judge.Judgement) {
 	r, j := result(), judged()
-	r.Plan.Engine.NFSVersion = runfile.PNFS
+	r.Plan.Engine.NFSVersion = bench.PNFS
 	s := j.Summary
 	s.Paths = []judge.PathShare{
 		{Path: "10.0.2.61", State: "Up", Replies: 40, LIF: "lif2", Node: "fas-b"},
-		{Path: "10.0.1.61", State: "Up", Role: runfile.RoleDataServer, BytesRead: 127_500 << 20, BytesPerSecond: 2_228_224_000, SharePermille: 1000, Replies: 127_500, LIF: "lif1", Node: "fas-a"},
+		{Path: "10.0.1.61", State: "Up", Role: bench.PathDataServer, BytesRead: 127_500 << 20, BytesPerSecond: 2_228_224_000, SharePermille: 1000, Replies: 127_500, LIF: "lif1", Node: "fas-a"},
 	}
 	s.Servers = []runfile.NFSServer{
 		{
-			ID: 1, Role: runfile.RoleMetadata, NFSVersion: "NFSv4.1", Addresses: []string{"10.0.2.61"}, Owner: "svm1", OwnerMinor: "1", Scope: "c1",
+			ID: 1, Role: bench.PathMetadata, NFSVersion: "NFSv4.1", Addresses: []string{"10.0.2.61"}, Owner: "svm1", OwnerMinor: "1", Scope: "c1",
 			Slots: 180, Sessions: 1, LeaseSeconds: 30, LayoutType: runfile.LayoutTypeFiles, LayoutsGranted: 4, LayoutFallbacks: 12,
 		},
 		{
-			ID: 2, Role: runfile.RoleDataServer, NFSVersion: "NFSv4.1", Addresses: []string{"10.0.1.61", "10.0.3.61"}, Trunking: runfile.TrunkingSession,
+			ID: 2, Role: bench.PathDataServer, NFSVersion: "NFSv4.1", Addresses: []string{"10.0.1.61", "10.0.3.61"}, Trunking: runfile.TrunkingSession,
 			Slots: 180, Sessions: 1, Recoveries: 2, RecoveryMilliseconds: 1500,
 		},
 	}
@@ -143,9 +144,9 @@ func redirected() (runfile.Result, judge.Judgement) {
 
 func nothing() (runfile.Result, judge.Judgement) {
 	return result(), judge.Judgement{
-		Verdict: judge.Inconclusive, Validity: judge.Suspect,
+		Verdict: bench.VerdictInconclusive, Validity: bench.ValiditySuspect,
 		Protocol: judge.Evidence{Message: "Nothing was measured, so no protocol was seen under load."},
-		Findings: []judge.Finding{{Code: judge.Partial, Severity: judge.Error, Message: "Client 0 ended with ServerUnreachable: 10.0.1.61 port 111 did not answer within 30 s; check the LIF and the network policy."}},
+		Findings: []bench.Finding{{Code: judge.Partial, Severity: bench.SeverityError, Message: "Client 0 ended with ServerUnreachable: 10.0.1.61 port 111 did not answer within 30 s; check the LIF and the network policy."}},
 	}
 }
 
@@ -238,7 +239,7 @@ func TestAResultFileCannotDriveTheTerminal(t *testing.T) {
 	t.Parallel()
 	r, j := indirect()
 	evil := "x\x1b]0;pwned\x07\r\u009b2J"
-	r.Plan.Run.Name, r.Plan.Workload.Raw.Pattern = evil, evil
+	r.Plan.Run.Name, r.Plan.Workload.Raw.Pattern = evil, bench.RawPattern(evil)
 	j.Summary.Paths[0].Path, j.Summary.Paths[0].State = evil, evil
 	j.Summary.StorageNodes[0].Source = evil
 	sp := &j.Summary.StoragePaths[0]

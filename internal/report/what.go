@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report/doc"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -47,7 +48,7 @@ func WhatRan(r runfile.Result, j judge.Judgement) string {
 	parts = append(parts, capacityParts(w.Capacity())...)
 	on := j.Protocol.Observed
 	if on == "" {
-		on = strings.TrimSpace(r.Plan.Engine.Client + " " + r.Plan.Engine.NFSVersion)
+		on = strings.TrimSpace(string(r.Plan.Engine.Client) + " " + string(r.Plan.Engine.NFSVersion))
 	}
 	each := fmt.Sprintf("%d x %d s", r.Plan.Schedule.Repetitions, r.Plan.Schedule.DurationSeconds)
 	switch {
@@ -64,10 +65,10 @@ func slobParts(s runfile.SLOB, d *runfile.Database) []string {
 	if d != nil {
 		engine = "Oracle"
 	}
-	if s.Access == runfile.AccessFullTableScan {
+	if s.Access == bench.SLOBFullTableScan {
 		size = s.ScanTableBytes
 	}
-	parts := []string{"SLOB " + s.Access, engine, usersPart(s.Users)}
+	parts := []string{"SLOB " + string(s.Access), engine, usersPart(s.Users)}
 	if s.UpdatePercent > 0 {
 		parts = append(parts, fmt.Sprintf("%d %% updates", s.UpdatePercent))
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/nfsbench/nfsbench/api/bench"
 )
 
 // Capacity asks for the highest rate of operations that keeps a percentile of the latency within
@@ -14,7 +16,7 @@ import (
 type Capacity struct {
 	Bounds []LatencyBound `json:"bounds"` // 1 to MaxLatencyBounds, ascending by Microseconds
 	// Arrivals is when operations are due: at fixed distances, or at random ones as from many independent users.
-	Arrivals string `json:"arrivals" jsonschema:"enum=Fixed,enum=Poisson"`
+	Arrivals bench.Arrivals `json:"arrivals" jsonschema:"enum=Fixed,enum=Poisson"`
 }
 
 // Capacity returns the search of a load, or nil.
@@ -29,21 +31,12 @@ func (w Workload) Capacity() *Capacity {
 	}
 }
 
-// Values of Capacity.Arrivals.
-const (
-	ArrivalsFixed   = "Fixed"
-	ArrivalsPoisson = "Poisson"
-)
-
 // LatencyBound is a latency that a share of all operations must keep.
 type LatencyBound struct {
 	// Percentile is p50, p90, p95, p99 or p999.
-	Percentile   string `json:"percentile" jsonschema:"enum=p50,enum=p90,enum=p95,enum=p99,enum=p999"`
-	Microseconds int64  `json:"microseconds" jsonschema:"minimum=1"`
+	Percentile   bench.LatencyPercentile `json:"percentile" jsonschema:"enum=p50,enum=p90,enum=p95,enum=p99,enum=p999"`
+	Microseconds int64                   `json:"microseconds" jsonschema:"minimum=1"`
 }
-
-// Percentiles lists the percentiles of a LatencyBound.
-func Percentiles() []string { return []string{"p50", "p90", "p95", "p99", "p999"} }
 
 // SortBounds sorts bounds into the order in which a search handles them.
 func SortBounds(bounds []LatencyBound) {

@@ -1,6 +1,10 @@
 package runfile
 
-import "time"
+import (
+	"time"
+
+	"github.com/nfsbench/nfsbench/api/bench"
+)
 
 // nativeFiles are those of a native load.
 func nativeFiles() *Files {
@@ -16,10 +20,10 @@ func calibrate() *Calibrate {
 // slob is a ramp of RandomRead with every field that a load in a database has.
 func slob() *SLOB {
 	return &SLOB{
-		Access: AccessRandomRead, Users: []int32{1, 2, 4, 8, 16}, Schemas: 2, ScaleBytes: 1 << 30, ScanTableBytes: 1 << 30,
-		WorkUnit: 64, UpdatePercent: 25, RedoStress: RedoHeavy, Think: &Think{Frequency: 3, MinimumMilliseconds: 100, MaximumMilliseconds: 500},
+		Access: bench.SLOBRandomRead, Users: []int32{1, 2, 4, 8, 16}, Schemas: 2, ScaleBytes: 1 << 30, ScanTableBytes: 1 << 30,
+		WorkUnit: 64, UpdatePercent: 25, RedoStress: bench.SLOBRedoHeavy, Think: &bench.SLOBThink{Frequency: 3, MinimumMilliseconds: 100, MaximumMilliseconds: 500},
 		ReadAhead: 4, LoadParallelDegree: 2, Tablespace: "NFSBENCH", ObfuscateColumns: true, AWR: true, KeepSchemas: true,
-		Kit: &SLOBKit{Directory: "/opt/slob"},
+		Kit: &bench.SLOBKit{ClaimName: "slob", Directory: "kit"},
 	}
 }
 

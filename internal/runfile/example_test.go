@@ -1,6 +1,10 @@
 package runfile
 
-import "time"
+import (
+	"time"
+
+	"github.com/nfsbench/nfsbench/api/bench"
+)
 
 // fullPlan sets every field. Its engine and its loads therefore are no possible
 // ones: see directPlan, kernelPlan and oraclePlan for plans that can run.
@@ -13,7 +17,7 @@ func fullPlan() Plan {
 	p.Database.TablespaceDirectory, p.Database.AllowRedo = "/u02/oradata/bench", true
 	p.Database.RedoDirectory, p.Database.RedoExport = "/opt/oracle/oraredo", "/vol/redo"
 	p.Database.RedoLogBytes, p.Database.UndoBytes = 1<<30, 4<<30
-	capacity := &Capacity{Bounds: []LatencyBound{{Percentile: "p99", Microseconds: 1000}}, Arrivals: ArrivalsPoisson}
+	capacity := &Capacity{Bounds: []LatencyBound{{Percentile: "p99", Microseconds: 1000}}, Arrivals: bench.ArrivalsPoisson}
 	p.Workload.Raw.ReadPercent, p.Workload.Raw.Capacity, p.Workload.SLOB.Capacity = 70, capacity, capacity
 	p.Expect.MinCapacity = new(int64(40_000))
 	p.Workload.Calibrate.Files, p.Workload.SLOB.Files = nativeFiles(), nativeFiles()
@@ -27,16 +31,16 @@ func directPlan() Plan {
 		Run:     Identity{Namespace: "bench", Name: "demo", UID: "6a2c1f0e-0000-4000-8000-000000000001"},
 		Clients: 1,
 		Engine: Engine{
-			Client: ClientDirectNFS, NFSVersion: "NFSv3", Transport: "TCP", Server: "array1", Export: "/vol/data",
+			Client: bench.ClientDirectNFS, NFSVersion: "NFSv3", Transport: "TCP", Server: "array1", Export: "/vol/data",
 			DontRoute: true, Channels: []PlanChannel{
-				{Local: "10.0.1.5", Path: "10.0.1.61", LIF: "lif1", Node: "a", Locality: LocalityLocal},
-				{Local: "10.0.2.5", Path: "10.0.2.61", LIF: "lif2", Node: "b", Locality: LocalityRemote},
+				{Local: "10.0.1.5", Path: "10.0.1.61", LIF: "lif1", Node: "a", Locality: bench.LocalityLocal},
+				{Local: "10.0.2.5", Path: "10.0.2.61", LIF: "lif2", Node: "b", Locality: bench.LocalityRemote},
 			},
 			RequireNFS: true, Security: "sys", TransferSizeBytes: 1 << 20, MountTimeoutSeconds: 30, CallTimeoutSeconds: 60,
 			Ports: Ports{NFS: 2049, Mount: 635, Portmap: 111}, UserID: new(uint32(54321)), GroupID: new(uint32(54321)), PathSelection: "All",
 		},
 		Workload: Workload{Raw: &Raw{
-			Pattern: PatternRead, BlockSizeBytes: 1 << 20, FileSizeBytes: 4 << 30, Jobs: 4, Depth: 8, OperationsPerSecond: 5000,
+			Pattern: bench.PatternRead, BlockSizeBytes: 1 << 20, FileSizeBytes: 4 << 30, Jobs: 4, Depth: 8, OperationsPerSecond: 5000,
 			Directory: "nfsbench-demo", OverwriteExisting: true, KeepFiles: true,
 		}},
 		Schedule: Schedule{BaselineSeconds: 5, WarmupSeconds: 10, DurationSeconds: 60, CooldownSeconds: 5, Repetitions: 3, TimeoutSeconds: 600},
@@ -44,7 +48,7 @@ func directPlan() Plan {
 			{Kind: SourceEmbedded, Name: "server", URL: "http://10.0.1.61:8080"},
 		}},
 		Link: &Link{BitsPerSecond: 10_000_000_000, MTUBytes: 9000},
-		Expect: &Expect{
+		Expect: &bench.Expect{
 			MinWirePercent: new(int32(85)), MinMegabytesPerSecond: new(int64(2000)), MinIOPS: new(int64(1900)),
 			MaxMeanLatencyMicroseconds: new(int64(20_000)), MaxP99LatencyMicroseconds: new(int64(50_000)), MaxVariationPercent: new(int32(5)),
 		},
@@ -82,7 +86,7 @@ func fullSurvey() *Survey {
 
 func kernelPlan() Plan {
 	p := directPlan()
-	p.Engine = Engine{Client: ClientKernel, NFSVersion: "pNFS", MountPath: "/mnt/volume", RequireNFS: true}
+	p.Engine = Engine{Client: bench.ClientKernel, NFSVersion: "pNFS", MountPath: "/mnt/volume", RequireNFS: true}
 	return p
 }
 
@@ -104,7 +108,7 @@ func fullResult() Result {
 					Channels: []Channel{{
 						ID: 1, Local: "10.0.1.5", Path: "10.0.1.61", State: "Up", Sends: 70_000, Receives: 70_000,
 						BytesRead: 70_000 << 20, BytesWritten: 1, Reconnects: 1, Retransmits: 1, DownMilliseconds: 100,
-						Server: 1, Role: RoleDataServer,
+						Server: 1, Role: bench.PathDataServer,
 					}},
 					Servers:              []NFSServer{fullServer()},
 					FirstDoneNanoseconds: 59e9, LastDoneNanoseconds: 60e9, LateOps: 1, DroppedOps: 1, EdgeMilliseconds: 1, CPUMicroseconds: 30e6, PeakMemoryBytes: 64 << 20,
@@ -128,7 +132,7 @@ func fullResult() Result {
 
 func fullServer() NFSServer {
 	return NFSServer{
-		ID: 1, Role: RoleMetadata, NFSVersion: "NFSv4.1", Addresses: []string{"10.0.1.61", "10.0.2.61"}, Owner: "array1", OwnerMinor: "1",
+		ID: 1, Role: bench.PathMetadata, NFSVersion: "NFSv4.1", Addresses: []string{"10.0.1.61", "10.0.2.61"}, Owner: "array1", OwnerMinor: "1",
 		Scope: "array1.example.com", Trunking: TrunkingSession, Slots: 64, Sessions: 1, LeaseSeconds: 90, LayoutType: LayoutTypeFiles,
 		Recoveries: 1, RecoveryMilliseconds: 100, Callbacks: 1, LayoutsGranted: 4, LayoutsRecalled: 1, LayoutFallbacks: 8, LayoutFallbackBytes: 8 << 20,
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/oranfstab"
 )
 
@@ -39,7 +40,7 @@ func (e Engine) Oranfstab(further ...oranfstab.Export) (string, error) {
 	if e.MountTimeoutSeconds > 0 {
 		s.MountTimeoutSeconds = &e.MountTimeoutSeconds
 	}
-	if e.Security != string(oranfstab.SecuritySys) {
+	if e.Security != bench.SecuritySys {
 		s.SecurityDefault = oranfstab.Security(e.Security)
 	}
 	for _, c := range e.Channels {
@@ -70,7 +71,7 @@ func (e *Engine) UseOranfstab(text string) error {
 			e.NFSVersion = name
 		}
 	}
-	e.Security = string(server.EffectiveSecurity(export))
+	e.Security = bench.Security(server.EffectiveSecurity(export))
 	e.Channels = nil
 	for _, p := range server.Paths {
 		e.Channels = append(e.Channels, PlanChannel{Local: p.Local, Path: p.Path})
@@ -79,8 +80,9 @@ func (e *Engine) UseOranfstab(text string) error {
 }
 
 // oranfstabVersions are the versions by their names in a plan.
-func oranfstabVersions() map[string]oranfstab.Version {
-	return map[string]oranfstab.Version{
-		NFSv3: oranfstab.NFSv3, NFSv40: oranfstab.NFSv4, NFSv41: oranfstab.NFSv41, PNFS: oranfstab.PNFS,
+func oranfstabVersions() map[bench.NFSVersion]oranfstab.Version {
+	return map[bench.NFSVersion]oranfstab.Version{
+		bench.NFSv3: oranfstab.NFSv3, bench.NFSv40: oranfstab.NFSv4,
+		bench.NFSv41: oranfstab.NFSv41, bench.PNFS: oranfstab.PNFS,
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/nfsbench/nfsbench/api/bench"
 )
 
 const twoServers = `server: lab.example.com
@@ -62,7 +64,7 @@ func TestAnEngineTakesOneServerAndOneExportOfAnOranfstab(t *testing.T) {
 
 func TestTheOranfstabOfAnEngineGivesTheSameEngine(t *testing.T) {
 	t.Parallel()
-	for _, version := range []string{"NFSv3", "NFSv4.0", "NFSv4.1", "pNFS"} {
+	for _, version := range []bench.NFSVersion{"NFSv3", "NFSv4.0", "NFSv4.1", "pNFS"} {
 		want := Engine{
 			Server: "lab.example.com", Export: "/vol", DontRoute: true, NFSVersion: version, Security: "sys", MountPath: "/u01", MountTimeoutSeconds: 30,
 			Channels: []PlanChannel{{Local: "10.0.1.5", Path: "10.0.1.61"}, {Path: "10.0.2.61"}},

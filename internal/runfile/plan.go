@@ -1,62 +1,26 @@
 package runfile
 
-import "cmp"
+import (
+	"cmp"
+
+	"github.com/nfsbench/nfsbench/api/bench"
+)
 
 // PlanVersion is the version that every plan file names.
 const PlanVersion = "nfsbench.io/plan/v2"
 
-// The clients that can carry the load.
-const (
-	ClientKernel    = "Kernel"    // O_DIRECT on a volume that the operating system mounted
-	ClientDirectNFS = "DirectNFS" // the user-space client, one connection for each oranfstab channel
-)
-
-// The patterns of the raw workload.
-const (
-	PatternRead        = "Read"        // sequential reads
-	PatternOverwrite   = "Overwrite"   // sequential writes over blocks that exist
-	PatternCopy        = "Copy"        // each job reads one file and overwrites another
-	PatternRandomRead  = "RandomRead"  // reads at random aligned offsets
-	PatternRandomWrite = "RandomWrite" // overwrites at random aligned offsets
-	PatternMixed       = "Mixed"       // sequential; ReadPercent of the I/Os are reads
-	PatternRandomMixed = "RandomMixed" // random aligned offsets; ReadPercent of the I/Os are reads
-)
-
-// Patterns lists the patterns of the raw workload.
-func Patterns() []string {
-	return []string{
-		PatternRead, PatternOverwrite, PatternCopy, PatternRandomRead, PatternRandomWrite,
-		PatternMixed, PatternRandomMixed,
-	}
-}
-
-// The versions of NFS, as plans and results spell them.
-const (
-	NFSv3  = "NFSv3"
-	NFSv40 = "NFSv4.0"
-	NFSv41 = "NFSv4.1"
-	NFSv42 = "NFSv4.2"
-	PNFS   = "pNFS" // NFSv4.1 with layouts
-)
-
-// NFSVersions lists the versions of NFS. Only the kernel's client speaks NFSv4.2.
-func NFSVersions() []string { return []string{NFSv3, NFSv40, NFSv41, NFSv42, PNFS} }
-
-// TransportRDMA is the Transport of an Engine whose mount uses RDMA.
-const TransportRDMA = "RDMA"
-
 // Plan says everything that a loader and a collector must know to make one run.
 type Plan struct {
-	Version  string    `json:"version" jsonschema:"enum=nfsbench.io/plan/v2"`
-	Run      Identity  `json:"run"`
-	Clients  int32     `json:"clients" jsonschema:"minimum=1"` // load-generating processes that start together
-	Engine   Engine    `json:"engine"`
-	Workload Workload  `json:"workload"`
-	Schedule Schedule  `json:"schedule"`
-	Collect  Collect   `json:"collect"`
-	Link     *Link     `json:"link,omitempty"`     // of each path; absent = discover it
-	Expect   *Expect   `json:"expect,omitempty"`   // absent = no verdict is asked for
-	Database *Database `json:"database,omitempty"` // absent = native engine
+	Version  string        `json:"version" jsonschema:"enum=nfsbench.io/plan/v2"`
+	Run      Identity      `json:"run"`
+	Clients  int32         `json:"clients" jsonschema:"minimum=1"` // load-generating processes that start together
+	Engine   Engine        `json:"engine"`
+	Workload Workload      `json:"workload"`
+	Schedule Schedule      `json:"schedule"`
+	Collect  Collect       `json:"collect"`
+	Link     *Link         `json:"link,omitempty"`     // of each path; absent = discover it
+	Expect   *bench.Expect `json:"expect,omitempty"`   // absent = no verdict is asked for
+	Database *Database     `json:"database,omitempty"` // absent = native engine
 	// Survey is what the array reported before the run: LIFs and the owner of the volume. Absent if
 	// there is no array to ask.
 	Survey *Survey `json:"survey,omitempty"`
@@ -72,25 +36,25 @@ type Identity struct {
 
 // Engine says how the files are reached.
 type Engine struct {
-	Client              string        `json:"client" jsonschema:"enum=Kernel,enum=DirectNFS"`
-	NFSVersion          string        `json:"nfsVersion,omitempty"`                                // NFSv3, NFSv4.0, NFSv4.1, NFSv4.2, pNFS: what was declared
-	Transport           string        `json:"transport,omitempty" jsonschema:"enum=TCP,enum=RDMA"` // what was declared; empty = TCP
-	Server              string        `json:"server,omitempty"`                                    // label of the server in the oranfstab and in Oracle's views; DirectNFS
-	Channels            []PlanChannel `json:"channels,omitempty"`                                  // of each client, in the order of the oranfstab; DirectNFS
-	DontRoute           bool          `json:"dontRoute,omitempty"`                                 // SO_DONTROUTE on each channel; DirectNFS
-	Export              string        `json:"export,omitempty"`                                    // path of the export on the server; DirectNFS
-	MountPath           string        `json:"mountPath,omitempty"`                                 // where the volume is mounted; Kernel, or a database
-	MountOptions        []string      `json:"mountOptions,omitempty"`                              // what was asked of the mount; Kernel
-	RequireNFS          bool          `json:"requireNFS"`                                          // refuse a mount that is not NFS; Kernel
-	Security            string        `json:"security,omitempty"`                                  // sys, krb5, krb5i, krb5p
-	TransferSizeBytes   int64         `json:"transferSizeBytes,omitempty"`                         // 0 = what the server offers
-	MountTimeoutSeconds int32         `json:"mountTimeoutSeconds,omitempty"`                       // for reaching and mounting the export
-	CallTimeoutSeconds  int32         `json:"callTimeoutSeconds,omitempty"`                        // for one call before it has failed
-	Ports               Ports         `json:"ports,omitzero"`                                      // 0 = ask the portmapper, as everybody does
-	UserID              *uint32       `json:"userID,omitempty"`                                    // AUTH_SYS credential; absent = that of the process
-	GroupID             *uint32       `json:"groupID,omitempty"`
+	Client              bench.NFSClient  `json:"client" jsonschema:"enum=Kernel,enum=DirectNFS"`
+	NFSVersion          bench.NFSVersion `json:"nfsVersion,omitempty"`                                // NFSv3, NFSv4.0, NFSv4.1, NFSv4.2, pNFS: what was declared
+	Transport           bench.Transport  `json:"transport,omitempty" jsonschema:"enum=TCP,enum=RDMA"` // what was declared; empty = TCP
+	Server              string           `json:"server,omitempty"`                                    // label of the server in the oranfstab and in Oracle's views; DirectNFS
+	Channels            []PlanChannel    `json:"channels,omitempty"`                                  // of each client, in the order of the oranfstab; DirectNFS
+	DontRoute           bool             `json:"dontRoute,omitempty"`                                 // SO_DONTROUTE on each channel; DirectNFS
+	Export              string           `json:"export,omitempty"`                                    // path of the export on the server; DirectNFS
+	MountPath           string           `json:"mountPath,omitempty"`                                 // where the volume is mounted; Kernel, or a database
+	MountOptions        []string         `json:"mountOptions,omitempty"`                              // what was asked of the mount; Kernel
+	RequireNFS          bool             `json:"requireNFS"`                                          // refuse a mount that is not NFS; Kernel
+	Security            bench.Security   `json:"security,omitempty"`                                  // sys, krb5, krb5i, krb5p
+	TransferSizeBytes   int64            `json:"transferSizeBytes,omitempty"`                         // 0 = what the server offers
+	MountTimeoutSeconds int32            `json:"mountTimeoutSeconds,omitempty"`                       // for reaching and mounting the export
+	CallTimeoutSeconds  int32            `json:"callTimeoutSeconds,omitempty"`                        // for one call before it has failed
+	Ports               Ports            `json:"ports,omitzero"`                                      // 0 = ask the portmapper, as everybody does
+	UserID              *uint32          `json:"userID,omitempty"`                                    // AUTH_SYS credential; absent = that of the process
+	GroupID             *uint32          `json:"groupID,omitempty"`
 	// PathSelection is how the paths were selected from those of an array: All, Explicit, Local or Remote.
-	PathSelection string `json:"pathSelection,omitempty" jsonschema:"enum=All,enum=Explicit,enum=Local,enum=Remote"`
+	PathSelection bench.PathSelection `json:"pathSelection,omitempty" jsonschema:"enum=All,enum=Explicit,enum=Local,enum=Remote"`
 }
 
 // PlanChannel is one connection of a client to the server: a server address, and the
@@ -100,10 +64,10 @@ type PlanChannel struct {
 	// LocalInterface is the network interface whose address is used instead, that of each client.
 	LocalInterface string `json:"localInterface,omitempty"`
 
-	Path     string `json:"path"`           // address or host name of the server
-	LIF      string `json:"lif,omitempty"`  // name of the address on the array
-	Node     string `json:"node,omitempty"` // array node that has the LIF
-	Locality string `json:"locality,omitempty" jsonschema:"enum=Local,enum=Remote"`
+	Path     string         `json:"path"`           // address or host name of the server
+	LIF      string         `json:"lif,omitempty"`  // name of the address on the array
+	Node     string         `json:"node,omitempty"` // array node that has the LIF
+	Locality bench.Locality `json:"locality,omitempty" jsonschema:"enum=Local,enum=Remote"`
 }
 
 // String is the path, and the client address that reaches it where one is declared.
@@ -124,15 +88,6 @@ func ChannelsTo(paths ...string) []PlanChannel {
 	return out
 }
 
-// Where a channel ends on an array: on the node that owns the volume, or on another.
-const (
-	LocalityLocal  = "Local"
-	LocalityRemote = "Remote"
-)
-
-// PathsRemote is the selection that asks for the wrong address on purpose.
-const PathsRemote = "Remote"
-
 // Ports overrides what the portmapper would say. Zero means "ask".
 type Ports struct {
 	NFS     int `json:"nfs,omitempty"`
@@ -149,7 +104,7 @@ type Workload struct {
 
 // Raw is a load without a database.
 type Raw struct {
-	Pattern string `json:"pattern" jsonschema:"enum=Read,enum=Overwrite,enum=Copy,enum=RandomRead,enum=RandomWrite,enum=Mixed,enum=RandomMixed"`
+	Pattern bench.RawPattern `json:"pattern" jsonschema:"enum=Read,enum=Overwrite,enum=Copy,enum=RandomRead,enum=RandomWrite,enum=Mixed,enum=RandomMixed"`
 	// ReadPercent is the share of reads in Mixed and RandomMixed, 1 to 99.
 	ReadPercent    int32 `json:"readPercent,omitempty"`
 	BlockSizeBytes int64 `json:"blockSizeBytes" jsonschema:"minimum=512"`
@@ -244,15 +199,4 @@ type SourceNode struct {
 type Link struct {
 	BitsPerSecond int64 `json:"bitsPerSecond" jsonschema:"minimum=1"`
 	MTUBytes      int32 `json:"mtuBytes,omitempty"` // 0 = 1500
-}
-
-// Expect holds the thresholds that decide the verdict. Absent = not asked.
-type Expect struct {
-	MinWirePercent             *int32 `json:"minWirePercent,omitempty"`
-	MinMegabytesPerSecond      *int64 `json:"minMegabytesPerSecond,omitempty"` // 10^6 bytes
-	MinIOPS                    *int64 `json:"minIOPS,omitempty"`
-	MinCapacity                *int64 `json:"minCapacity,omitempty"` // operations per second at the first bound
-	MaxMeanLatencyMicroseconds *int64 `json:"maxMeanLatencyMicroseconds,omitempty"`
-	MaxP99LatencyMicroseconds  *int64 `json:"maxP99LatencyMicroseconds,omitempty"`
-	MaxVariationPercent        *int32 `json:"maxVariationPercent,omitempty"` // coefficient of variation between repetitions
 }

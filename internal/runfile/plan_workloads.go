@@ -1,6 +1,11 @@
 package runfile
 
-import "strings"
+import (
+	"path"
+	"strings"
+
+	"github.com/nfsbench/nfsbench/api/bench"
+)
 
 // Calibrate measures what Oracle's DBMS_RESOURCE_MANAGER.CALIBRATE_IO does: how
 // many random single-block reads a second the storage gives within a latency,
@@ -27,23 +32,11 @@ type Files struct {
 	KeepFiles         bool   `json:"keepFiles,omitempty"`
 }
 
-// The accesses of a SLOB load.
-const (
-	AccessFullTableScan = "FullTableScan" // multiblock reads past the buffer cache
-	AccessRandomRead    = "RandomRead"    // single-block reads through an index
-)
-
-// The redo stresses of a SLOB load.
-const (
-	RedoLite  = "Lite"
-	RedoHeavy = "Heavy"
-)
-
 // SLOB is a load of SQL statements on schemas of the SLOB model: one row in a
 // block, read by ranges of keys or scanned whole. The native engine makes the
 // same I/O without SQL.
 type SLOB struct {
-	Access string `json:"access" jsonschema:"enum=FullTableScan,enum=RandomRead"`
+	Access bench.SLOBAccess `json:"access" jsonschema:"enum=FullTableScan,enum=RandomRead"`
 	// Users are sessions at work at once; each entry is a step of its own, in
 	// this order. They are spread over the schemas.
 	Users          []int32 `json:"users"`
@@ -58,31 +51,30 @@ type SLOB struct {
 	UpdatePercent int32 `json:"updatePercent"` // share of statements; 0 to 50, or 100
 	// Capacity searches the highest rate within latency bounds, instead of going through Users. Users
 	// then has one entry: the maximum number of sessions at work.
-	Capacity   *Capacity `json:"capacity,omitempty"`
-	RedoStress string    `json:"redoStress,omitempty" jsonschema:"enum=Lite,enum=Heavy"`
-	Think      *Think    `json:"think,omitempty"`
+	Capacity   *Capacity            `json:"capacity,omitempty"`
+	RedoStress bench.SLOBRedoStress `json:"redoStress,omitempty" jsonschema:"enum=Lite,enum=Heavy"`
+	Think      *bench.SLOBThink     `json:"think,omitempty"`
 	// ReadAhead is how many multiblock reads a scanning user keeps outstanding;
 	// native engine. Oracle decides for itself.
-	ReadAhead          int32    `json:"readAhead,omitempty"`
-	LoadParallelDegree int32    `json:"loadParallelDegree,omitempty"`
-	Tablespace         string   `json:"tablespace,omitempty"`
-	ObfuscateColumns   bool     `json:"obfuscateColumns,omitempty"` // rows that storage cannot shrink
-	AWR                bool     `json:"awr,omitempty"`              // take snapshots: needs the Diagnostics Pack
-	KeepSchemas        bool     `json:"keepSchemas,omitempty"`      // for the next run, which then need not load them
-	Kit                *SLOBKit `json:"kit,omitempty"`              // run the user's own kit instead
-	Files              *Files   `json:"files,omitempty"`            // native engine; nil with a database
+	ReadAhead          int32          `json:"readAhead,omitempty"`
+	LoadParallelDegree int32          `json:"loadParallelDegree,omitempty"`
+	Tablespace         string         `json:"tablespace,omitempty"`
+	ObfuscateColumns   bool           `json:"obfuscateColumns,omitempty"` // rows that storage cannot shrink
+	AWR                bool           `json:"awr,omitempty"`              // take snapshots: needs the Diagnostics Pack
+	KeepSchemas        bool           `json:"keepSchemas,omitempty"`      // for the next run, which then need not load them
+	Kit                *bench.SLOBKit `json:"kit,omitempty"`              // run the user's own kit instead
+	Files              *Files         `json:"files,omitempty"`            // native engine; nil with a database
 }
 
-// Think is how users pause.
-type Think struct {
-	Frequency           int32 `json:"frequency"` // after each so many statements
-	MinimumMilliseconds int32 `json:"minimumMilliseconds"`
-	MaximumMilliseconds int32 `json:"maximumMilliseconds"`
-}
+// KitPath is where the loader sees the claim with the user's own SLOB kit.
+const KitPath = "/opt/slob"
 
-// SLOBKit is a SLOB kit of the user, which may not be redistributed.
-type SLOBKit struct {
-	Directory string `json:"directory"` // with runit.sh and slob.conf, as the loader sees it
+// KitDirectory is where the loader sees a kit.
+func KitDirectory(k bench.SLOBKit) string {
+	if k.ClaimName == "" {
+		return path.Clean(k.Directory)
+	}
+	return path.Join(KitPath, k.Directory)
 }
 
 // Database says how the Oracle database of a run is reached. It holds no
@@ -257,8 +249,8 @@ const (
 
 // DefaultBlockBytes is the size of one I/O of a pattern: a block of an Oracle database
 // at random, and in order what its scans read at once.
-func DefaultBlockBytes(pattern string) int64 {
-	if strings.HasPrefix(pattern, "Random") {
+func DefaultBlockBytes(pattern bench.RawPattern) int64 {
+	if strings.HasPrefix(string(pattern), "Random") {
 		return 8 << 10
 	}
 	return 1 << 20

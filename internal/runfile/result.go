@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/nfsbench/nfsbench/api/bench"
 )
 
 // ResultVersion is the version that every result file names.
@@ -190,14 +192,8 @@ type Channel struct {
 	// Server is the ID of the NFSServer that the channel leads to; NFSv4.
 	Server int32 `json:"server,omitempty"`
 	// Role is DataServer where a pNFS layout opened the channel, and not the plan.
-	Role string `json:"role,omitempty" jsonschema:"enum=DataServer"`
+	Role bench.PathRole `json:"role,omitempty" jsonschema:"enum=DataServer"`
 }
-
-// The roles of an NFSServer, and of a Channel that a layout opened.
-const (
-	RoleMetadata   = "Metadata"
-	RoleDataServer = "DataServer"
-)
 
 // How the paths of a client are joined to one server, RFC 8881 2.10.5.
 const (
@@ -219,8 +215,8 @@ const (
 // NFSServer is one NFS server as the client saw it, like Oracle's V$DNFS_SERVERS. Only NFSv4 has
 // them. The counters begin when the target is opened; in a Repetition, they cover its window.
 type NFSServer struct {
-	ID   int32  `json:"id"` // from 1
-	Role string `json:"role" jsonschema:"enum=Metadata,enum=DataServer"`
+	ID   int32          `json:"id"` // from 1
+	Role bench.PathRole `json:"role" jsonschema:"enum=Metadata,enum=DataServer"`
 	// NFSVersion is the version that the server's replies show: NFSv4.0 or NFSv4.1.
 	NFSVersion string   `json:"nfsVersion"`
 	Addresses  []string `json:"addresses,omitempty"` // of its channels

@@ -26,11 +26,14 @@ const schemaDir = "../../docs/schema"
 func schemaOf(t *testing.T, v any, name string) []byte {
 	t.Helper()
 	r := &reflector.Reflector{Anonymous: true}
-	if err := r.AddGoComments("github.com/nfsbench/nfsbench/internal/runfile", ".", reflector.WithFullComment()); err != nil {
-		t.Fatal(err)
+	for _, folder := range []string{".", "../../api/bench"} {
+		if err := r.AddGoComments("github.com/nfsbench/nfsbench/internal/runfile", folder, reflector.WithFullComment()); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for k, c := range r.CommentMap {
-		r.CommentMap[k] = strings.Join(strings.Fields(c), " ")
+		words, _, _ := strings.Cut("\n"+c, "\n+") // without the markers for the CRD
+		r.CommentMap[k] = strings.Join(strings.Fields(words), " ")
 	}
 	s := r.Reflect(v)
 	s.ID = reflector.ID("https://nfsbench.io/schema/" + name)

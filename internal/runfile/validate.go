@@ -8,6 +8,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/nfsbench/nfsbench/api/bench"
 )
 
 // Problem is one thing that is wrong in a plan.
@@ -79,12 +81,17 @@ func (c *checker) between(path string, v, lowest, highest int64) {
 	c.check(v >= lowest && v <= highest, path, "is %d; write a number from %d to %d", v, lowest, highest)
 }
 
-func (c *checker) oneOf(path, v string, allowed ...string) {
+func oneOf[T ~string](c *checker, path string, v T, allowed ...T) {
 	if slices.Contains(allowed, v) {
 		return
 	}
-	allowed = slices.DeleteFunc(slices.Clone(allowed), func(s string) bool { return s == "" })
-	c.check(false, path, "is %q; write one of %s", v, strings.Join(allowed, ", "))
+	var words []string
+	for _, a := range allowed {
+		if a != "" {
+			words = append(words, string(a))
+		}
+	}
+	c.check(false, path, "is %q; write one of %s", v, strings.Join(words, ", "))
 }
 
 // The limits of a plan. They are far outside the useful range, so that they reject a slipped digit
@@ -101,15 +108,15 @@ const (
 )
 
 func (c *checker) engine(e Engine, db *Database) {
-	c.oneOf("engine.client", e.Client, ClientKernel, ClientDirectNFS)
-	c.oneOf("engine.nfsVersion", e.NFSVersion, append(NFSVersions(), "")...)
-	c.oneOf("engine.transport", e.Transport, "", "TCP", TransportRDMA)
-	c.check(e.Client != ClientDirectNFS || e.NFSVersion != NFSv42, "engine.nfsVersion",
+	oneOf(c, "engine.client", e.Client, bench.ClientKernel, bench.ClientDirectNFS)
+	oneOf(c, "engine.nfsVersion", e.NFSVersion, append(bench.NFSVersions(), "")...)
+	oneOf(c, "engine.transport", e.Transport, "", bench.TransportTCP, bench.TransportRDMA)
+	c.check(e.Client != bench.ClientDirectNFS || e.NFSVersion != bench.NFSv42, "engine.nfsVersion",
 		"is %q; DirectNFS speaks NFSv3, NFSv4.0, NFSv4.1 and pNFS, and the client Kernel also NFSv4.2", e.NFSVersion)
-	c.check(e.Client != ClientDirectNFS || e.Transport != TransportRDMA, "engine.transport",
+	c.check(e.Client != bench.ClientDirectNFS || e.Transport != bench.TransportRDMA, "engine.transport",
 		"is %q; DirectNFS uses TCP, and the client Kernel also RDMA", e.Transport)
-	c.oneOf("engine.security", e.Security, "", "sys", "krb5", "krb5i", "krb5p")
-	c.check(e.NFSVersion != PNFS || e.Security == "" || e.Security == "sys", "engine.security",
+	oneOf(c, "engine.security", e.Security, append(bench.Securities(), "")...)
+	c.check(e.NFSVersion != bench.PNFS || e.Security == "" || e.Security == bench.SecuritySys, "engine.security",
 		"is %q; pNFS needs sys", e.Security)
 	c.engineFiles(e, db)
 	if e.TransferSizeBytes != 0 {
@@ -129,19 +136,19 @@ func (c *checker) engine(e Engine, db *Database) {
 // mount beside its own. What an existing database has mounted is not ours to say.
 func (c *checker) engineFiles(e Engine, db *Database) {
 	external := db != nil && db.Kind == DatabaseExternal
-	mounted := db != nil && !external || db == nil && e.Client == ClientKernel
+	mounted := db != nil && !external || db == nil && e.Client == bench.ClientKernel
 	switch {
 	case mounted:
 		c.check(path.IsAbs(e.MountPath), "engine.mountPath", "is %q; write the absolute path where the volume is mounted",
 			e.MountPath)
 	case external:
 		c.check(e.MountPath == "", "engine.mountPath", "is set, but a database that exists has its own mounts; remove it")
-	case e.Client == ClientDirectNFS:
+	case e.Client == bench.ClientDirectNFS:
 		c.check(e.MountPath == "", "engine.mountPath",
-			"is set, but DirectNFS mounts nothing; remove it, or set engine.client to %s", ClientKernel)
+			"is set, but DirectNFS mounts nothing; remove it, or set engine.client to %s", bench.ClientKernel)
 	}
 	switch e.Client {
-	case ClientDirectNFS:
+	case bench.ClientDirectNFS:
 		c.check(db != nil || len(e.Channels) > 0, "engine.channels", // Oracle's finds the mount without an oranfstab
 			"is empty; DirectNFS needs the address of the server in the path of at least one")
 		c.channels(e)
@@ -149,9 +156,9 @@ func (c *checker) engineFiles(e Engine, db *Database) {
 			c.check(db == nil || ch.LocalInterface == "", fmt.Sprintf("engine.channels[%d].localInterface", i),
 				"is set, but an oranfstab has addresses only; write the address into local")
 		}
-	case ClientKernel:
+	case bench.ClientKernel:
 		c.check(len(e.Channels) == 0, "engine.channels",
-			"is set, but the kernel chooses its connections; remove it, or set engine.client to %s", ClientDirectNFS)
+			"is set, but the kernel chooses its connections; remove it, or set engine.client to %s", bench.ClientDirectNFS)
 	}
 }
 
@@ -177,7 +184,7 @@ func (c *checker) channels(e Engine) {
 
 func (c *checker) raw(r Raw) {
 	const at = "workload.raw"
-	c.oneOf(at+".pattern", r.Pattern, Patterns()...)
+	oneOf(c, at+".pattern", r.Pattern, bench.Patterns()...)
 	c.blockSize(at+".blockSizeBytes", r.BlockSizeBytes)
 	c.check(r.FileSizeBytes >= r.BlockSizeBytes, at+".fileSizeBytes",
 		"is %d, less than one block; write at least %d", r.FileSizeBytes, r.BlockSizeBytes)
@@ -191,17 +198,17 @@ func (c *checker) raw(r Raw) {
 			"jobs x depth x blockSizeBytes is %d bytes of buffers; keep it at or below %d", all, int64(maxInFlightBytes))
 	} // else it is said already, and the product could overflow
 	c.between(at+".operationsPerSecond", r.OperationsPerSecond, 0, math.MaxInt32)
-	mixed := r.Pattern == PatternMixed || r.Pattern == PatternRandomMixed
+	mixed := r.Pattern == bench.PatternMixed || r.Pattern == bench.PatternRandomMixed
 	c.check(!mixed || r.ReadPercent >= 1 && r.ReadPercent <= 99, at+".readPercent",
 		"is %d; %s needs the share of reads, a number from 1 to 99", r.ReadPercent, r.Pattern)
 	c.check(mixed || r.ReadPercent == 0, at+".readPercent", "is %d, but only %s and %s have a share of reads; remove it",
-		r.ReadPercent, PatternMixed, PatternRandomMixed)
+		r.ReadPercent, bench.PatternMixed, bench.PatternRandomMixed)
 	if r.Capacity != nil {
 		c.capacity(at+".capacity", *r.Capacity)
 		c.check(r.OperationsPerSecond == 0, at+".operationsPerSecond",
 			"is set, but capacity chooses the rates itself; remove one of them")
-		c.check(r.Pattern != PatternCopy, at+".pattern", "is %s, which has no rate of its own; use %s with capacity",
-			r.Pattern, PatternMixed)
+		c.check(r.Pattern != bench.PatternCopy, at+".pattern", "is %s, which has no rate of its own; use %s with capacity",
+			r.Pattern, bench.PatternMixed)
 	}
 	c.directory(at+".directory", r.Directory)
 }
@@ -220,13 +227,13 @@ func (c *checker) capacity(at string, s Capacity) {
 		"has %d entries; give 1 to %d bounds of latency", len(s.Bounds), MaxLatencyBounds)
 	for i, b := range s.Bounds[:min(len(s.Bounds), MaxLatencyBounds)] {
 		entry := fmt.Sprintf("%s.bounds[%d]", at, i)
-		c.oneOf(entry+".percentile", b.Percentile, Percentiles()...)
+		oneOf(c, entry+".percentile", b.Percentile, bench.Percentiles()...)
 		c.between(entry+".microseconds", b.Microseconds, 1, maxBoundMicroseconds)
 		c.check(!slices.Contains(s.Bounds[:i], b), entry, "is there twice; remove one")
 		c.check(i == 0 || b.Microseconds >= s.Bounds[i-1].Microseconds, entry+".microseconds",
 			"is %d, less than that of the bound before; sort the bounds by it", b.Microseconds)
 	}
-	c.oneOf(at+".arrivals", s.Arrivals, ArrivalsFixed, ArrivalsPoisson)
+	oneOf(c, at+".arrivals", s.Arrivals, bench.ArrivalsFixed, bench.ArrivalsPoisson)
 }
 
 func (c *checker) blockSize(at string, size int64) {
@@ -293,7 +300,7 @@ func within[T int32 | int64](c *checker, path string, v *T, highest int64) {
 
 // source checks one source; at is its path in the file.
 func (c *checker) source(at string, s Source) {
-	c.oneOf(at+".kind", s.Kind, sourceKinds()...)
+	oneOf(c, at+".kind", s.Kind, sourceKinds()...)
 	if s.Kind == SourceExporter {
 		c.check(len(s.Nodes) > 0, at+".nodes", "is empty; name the servers and their metrics addresses")
 		for i, n := range s.Nodes {
@@ -337,7 +344,7 @@ func (q SurveyRequest) Validate() error {
 	c := &checker{}
 	c.check(q.Version == SurveyVersion, "version", "is %q; write %q", q.Version, SurveyVersion)
 	c.check(q.Source.Name != "", "source.name", "is empty; give the source a name")
-	c.oneOf("source.kind", q.Source.Kind, SourceONTAP, SourceFlashBlade)
+	oneOf(c, "source.kind", q.Source.Kind, SourceONTAP, SourceFlashBlade)
 	if q.Source.Kind != "" {
 		c.source("source", q.Source)
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/nfsbench/nfsbench/api/bench"
 )
 
 // wrong is one mistake in a plan that could run, and what is said of it.
@@ -70,7 +72,7 @@ func TestTheProblemsOfACalibrate(t *testing.T) {
 func TestTheProblemsOfASLOBLoad(t *testing.T) {
 	t.Parallel()
 	in := func(change func(*SLOB)) func(*Plan) { return func(p *Plan) { change(p.Workload.SLOB) } }
-	scan := in(func(s *SLOB) { s.Access, s.UpdatePercent, s.ScaleBytes = AccessFullTableScan, 0, 0 })
+	scan := in(func(s *SLOB) { s.Access, s.UpdatePercent, s.ScaleBytes = bench.SLOBFullTableScan, 0, 0 })
 	const at = "workload.slob."
 	refuses(t, func() Plan { return oraclePlan(Workload{SLOB: slob()}, inContainer) }, map[string]wrong{
 		"Access":         {in(func(s *SLOB) { s.Access = "Scan" }), at + "access", "FullTableScan, RandomRead"},
@@ -83,7 +85,7 @@ func TestTheProblemsOfASLOBLoad(t *testing.T) {
 		"WorkUnitTooBig": {in(func(s *SLOB) { s.ScaleBytes, s.WorkUnit = 1<<20, 129 }), at + "workUnit", "more than the 128 blocks"},
 		"Update51":       {in(func(s *SLOB) { s.UpdatePercent = 51 }), at + "updatePercent", "0 to 50, or 100"},
 		"UpdateNegative": {in(func(s *SLOB) { s.UpdatePercent = -1 }), at + "updatePercent", "0 to 50, or 100"},
-		"UpdateScan":     {in(func(s *SLOB) { s.Access = AccessFullTableScan }), at + "updatePercent", "only reads"},
+		"UpdateScan":     {in(func(s *SLOB) { s.Access = bench.SLOBFullTableScan }), at + "updatePercent", "only reads"},
 		"Redo":           {in(func(s *SLOB) { s.RedoStress = "LITE" }), at + "redoStress", "Lite, Heavy"},
 		"ThinkNever":     {in(func(s *SLOB) { s.Think.Frequency = 0 }), at + "think.frequency", "from 1"},
 		"ThinkMinimum":   {in(func(s *SLOB) { s.Think.MinimumMilliseconds = -1 }), at + "think.minimumMilliseconds", "from 0"},
@@ -93,14 +95,14 @@ func TestTheProblemsOfASLOBLoad(t *testing.T) {
 		"Degree":         {in(func(s *SLOB) { s.LoadParallelDegree = 0 }), at + "loadParallelDegree", "from 1"},
 		"Tablespace":     {in(func(s *SLOB) { s.Tablespace = "x; drop user sys" }), at + "tablespace", "letters, digits and _"},
 		"LongTablespace": {in(func(s *SLOB) { s.Tablespace = strings.Repeat("a", 31) }), at + "tablespace", "letters, digits and _"},
-		"Kit":            {in(func(s *SLOB) { s.Kit.Directory = "slob" }), at + "kit.directory", "absolute path"},
-		"KitOutside":     {in(func(s *SLOB) { s.Kit.Directory = "/opt/slob/../../etc" }), at + "kit.directory", "absolute path"},
+		"Kit":            {in(func(s *SLOB) { s.Kit.ClaimName = "" }), at + "kit.directory", "absolute path"},
+		"KitOutside":     {in(func(s *SLOB) { s.Kit.Directory = "../../etc" }), at + "kit.directory", "absolute path"},
 		"Files":          {in(func(s *SLOB) { s.Files = nativeFiles() }), at + "files", "a database reads its own files"},
 		"CapacityOfScans": {func(p *Plan) {
 			scan(p)
 			s := p.Workload.SLOB
 			s.Users, s.Think, s.Kit, s.WorkLoop = []int32{8}, nil, nil, 0
-			s.Capacity = &Capacity{Bounds: []LatencyBound{{"p99", 1000}}, Arrivals: ArrivalsFixed}
+			s.Capacity = &Capacity{Bounds: []LatencyBound{{"p99", 1000}}, Arrivals: bench.ArrivalsFixed}
 		}, at + "access", "takes seconds"},
 		"ScanTable": {func(p *Plan) { scan(p); p.Workload.SLOB.ScanTableBytes = 0 }, at + "scanTableBytes", "at least 1048576"},
 	})
@@ -109,7 +111,7 @@ func TestTheProblemsOfASLOBLoad(t *testing.T) {
 		"Scan":          {func(p *Plan) { scan(p); p.Workload.SLOB.ReadAhead = 0 }, at + "readAhead", "keeps outstanding"},
 		"WorkLoop":      {in(func(s *SLOB) { s.WorkLoop = 1 }), at + "workLoop", "ends by time"},
 		"AWR":           {in(func(s *SLOB) { s.AWR = true }), at + "awr", "has no AWR"},
-		"KitWithoutOne": {in(func(s *SLOB) { s.Kit = &SLOBKit{Directory: "/slob"} }), at + "kit", "runs in a database"},
+		"KitWithoutOne": {in(func(s *SLOB) { s.Kit = &bench.SLOBKit{Directory: "/slob"} }), at + "kit", "runs in a database"},
 		"ShortTimeout":  {func(p *Plan) { p.Schedule.TimeoutSeconds = 1099 - 1 }, "schedule.timeoutSeconds", "takes 1099 s"},
 	})
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/nfsbench/nfsbench/api/bench"
 )
 
 func TestPlansThatCanRunAreValid(t *testing.T) {
@@ -32,7 +34,7 @@ func TestPlansThatCanRunAreValid(t *testing.T) {
 func seeks(p *Plan) {
 	p.Workload.Raw.OperationsPerSecond = 0
 	p.Workload.Raw.Capacity = &Capacity{
-		Bounds: []LatencyBound{{Percentile: "p99", Microseconds: 1000}, {Percentile: "p999", Microseconds: 1000}}, Arrivals: ArrivalsPoisson,
+		Bounds: []LatencyBound{{Percentile: "p99", Microseconds: 1000}, {Percentile: "p999", Microseconds: 1000}}, Arrivals: bench.ArrivalsPoisson,
 	}
 }
 
@@ -57,7 +59,7 @@ func TestValidateNamesThePathAndTheFix(t *testing.T) {
 		},
 		"NoChannels":       {func(p *Plan) { p.Engine.Channels = nil }, "engine.channels", "needs the address"},
 		"MountOfDirectNFS": {func(p *Plan) { p.Engine.MountPath = "/mnt" }, "engine.mountPath", "remove it"},
-		"KernelNoMount":    {func(p *Plan) { p.Engine = Engine{Client: ClientKernel} }, "engine.mountPath", "absolute path"},
+		"KernelNoMount":    {func(p *Plan) { p.Engine = Engine{Client: bench.ClientKernel} }, "engine.mountPath", "absolute path"},
 		"TransferSize":     {func(p *Plan) { p.Engine.TransferSizeBytes = 1500 }, "engine.transferSizeBytes", "multiple of 1024"},
 		"Port":             {func(p *Plan) { p.Engine.Ports.NFS = 70000 }, "engine.ports.nfs", "65535"},
 		"NoWorkload":       {func(p *Plan) { p.Workload.Raw = nil }, "workload", "exactly one"},
@@ -70,10 +72,10 @@ func TestValidateNamesThePathAndTheFix(t *testing.T) {
 		"Depth":            {func(p *Plan) { p.Workload.Raw.Depth = 1025 }, "workload.raw.depth", "to 1024"},
 		"Buffers":          {func(p *Plan) { p.Workload.Raw.Depth, p.Workload.Raw.Jobs = 1024, 1024 }, "workload.raw.depth", "of buffers"},
 		"Rate":             {func(p *Plan) { p.Workload.Raw.OperationsPerSecond = -1 }, "workload.raw.operationsPerSecond", "from 0"},
-		"ReadPercent":      {func(p *Plan) { p.Workload.Raw.Pattern = PatternRandomMixed }, "workload.raw.readPercent", "from 1 to 99"},
+		"ReadPercent":      {func(p *Plan) { p.Workload.Raw.Pattern = bench.PatternRandomMixed }, "workload.raw.readPercent", "from 1 to 99"},
 		"ReadPercentOf":    {func(p *Plan) { p.Workload.Raw.ReadPercent = 70 }, "workload.raw.readPercent", "RandomMixed"},
 		"CapacityRate":     {func(p *Plan) { seeks(p); p.Workload.Raw.OperationsPerSecond = 5 }, "workload.raw.operationsPerSecond", "chooses the rates"},
-		"CapacityCopy":     {func(p *Plan) { seeks(p); p.Workload.Raw.Pattern = PatternCopy }, "workload.raw.pattern", "use Mixed"},
+		"CapacityCopy":     {func(p *Plan) { seeks(p); p.Workload.Raw.Pattern = bench.PatternCopy }, "workload.raw.pattern", "use Mixed"},
 		"CapacityClients":  {func(p *Plan) { seeks(p); p.Clients = 101 }, "clients", "use fewer clients"},
 		"NoBounds":         {func(p *Plan) { seeks(p); p.Workload.Raw.Capacity.Bounds = nil }, "workload.raw.capacity.bounds", "give 1 to 4"},
 		"BoundTwice":       {func(p *Plan) { seeks(p); p.Workload.Raw.Capacity.Bounds[1] = p.Workload.Raw.Capacity.Bounds[0] }, "workload.raw.capacity.bounds[1]", "twice"},

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/nfsbench/nfsbench/api/bench"
 )
 
 const (
@@ -66,7 +68,7 @@ func (c *checker) files(at string, f *Files, db *Database) {
 
 func (c *checker) slob(w SLOB, db *Database) {
 	const at = "workload.slob"
-	c.oneOf(at+".access", w.Access, AccessFullTableScan, AccessRandomRead)
+	oneOf(c, at+".access", w.Access, bench.SLOBFullTableScan, bench.SLOBRandomRead)
 	c.check(len(w.Users) > 0, at+".users",
 		"is empty; say how many sessions are at work, such as [1] or [1, 2, 4, 8]")
 	c.check(len(w.Users) <= maxSteps, at+".users", "has %d steps; list at most %d", len(w.Users), maxSteps)
@@ -74,7 +76,7 @@ func (c *checker) slob(w SLOB, db *Database) {
 		c.between(fmt.Sprintf("%s.users[%d]", at, i), int64(u), 1, 4096)
 	}
 	c.between(at+".schemas", int64(w.Schemas), 1, 4096)
-	if w.Access == AccessFullTableScan { // the other table does not matter
+	if w.Access == bench.SLOBFullTableScan { // the other table does not matter
 		c.check(w.ScanTableBytes >= minTableBytes, at+".scanTableBytes", "is %d; write at least %d", w.ScanTableBytes,
 			minTableBytes)
 	} else {
@@ -87,9 +89,10 @@ func (c *checker) slob(w SLOB, db *Database) {
 	c.between(at+".workLoop", int64(w.WorkLoop), 0, 1_000_000_000)
 	c.check(w.UpdatePercent >= 0 && w.UpdatePercent <= 50 || w.UpdatePercent == 100, at+".updatePercent",
 		"is %d; write 0 to 50, or 100", w.UpdatePercent)
-	c.check(w.Access != AccessFullTableScan || w.UpdatePercent == 0, at+".updatePercent",
-		"is %d, but %s only reads; write 0, or set access to %s", w.UpdatePercent, AccessFullTableScan, AccessRandomRead)
-	c.oneOf(at+".redoStress", w.RedoStress, "", RedoLite, RedoHeavy)
+	c.check(w.Access != bench.SLOBFullTableScan || w.UpdatePercent == 0, at+".updatePercent",
+		"is %d, but %s only reads; write 0, or set access to %s", w.UpdatePercent,
+		bench.SLOBFullTableScan, bench.SLOBRandomRead)
+	oneOf(c, at+".redoStress", w.RedoStress, "", bench.SLOBRedoLite, bench.SLOBRedoHeavy)
 	if t := w.Think; t != nil {
 		const at = at + ".think"
 		c.between(at+".frequency", int64(t.Frequency), 1, 1_000_000)
@@ -108,7 +111,7 @@ func (c *checker) slob(w SLOB, db *Database) {
 		c.check(w.Kit == nil, at+".kit", "is set, but a kit does not keep a rate; remove it, or remove capacity")
 	}
 	c.between(at+".readAhead", int64(w.ReadAhead), 0, 256)
-	c.check(db != nil || w.Access != AccessFullTableScan || w.ReadAhead > 0, at+".readAhead",
+	c.check(db != nil || w.Access != bench.SLOBFullTableScan || w.ReadAhead > 0, at+".readAhead",
 		"is 0; say how many large reads a scanning user keeps outstanding")
 	c.files(at+".files", w.Files, db)
 	c.slobDatabase(at, w, db)
@@ -122,15 +125,15 @@ func (c *checker) slobDatabase(at string, w SLOB, db *Database) {
 		c.check(w.WorkLoop == 0, at+".workLoop", "is set, but the native engine ends by time; remove it, or give a database")
 		return
 	}
-	c.check(w.Capacity == nil || w.Access != AccessFullTableScan, at+".access",
+	c.check(w.Capacity == nil || w.Access != bench.SLOBFullTableScan, at+".access",
 		"is %s, but each of its statements takes seconds, too long for a rate; set access to %s, or remove capacity",
-		AccessFullTableScan, AccessRandomRead)
+		bench.SLOBFullTableScan, bench.SLOBRandomRead)
 	c.check(identifier.MatchString(w.Tablespace), at+".tablespace",
 		"is %q; write a name of letters, digits and _, such as NFSBENCH", w.Tablespace)
 	c.between(at+".loadParallelDegree", int64(w.LoadParallelDegree), 1, 256)
 	if w.Kit != nil {
-		dir := w.Kit.Directory
-		c.check(path.IsAbs(dir) && !strings.Contains(dir, "..") && !strings.ContainsAny(dir, "\x00\n"), at+".kit.directory",
+		dir, to := w.Kit.Directory, KitDirectory(*w.Kit)
+		c.check(path.IsAbs(to) && !strings.Contains(dir, "..") && !strings.ContainsAny(dir, "\x00\n"), at+".kit.directory",
 			"is %q; write the absolute path of the folder with runit.sh, as the loader sees it", dir)
 	}
 }
@@ -147,7 +150,7 @@ var (
 
 func (c *checker) database(d Database, p Plan) {
 	const at = "database"
-	c.oneOf(at+".kind", d.Kind, DatabaseContainer, DatabaseExternal)
+	oneOf(c, at+".kind", d.Kind, DatabaseContainer, DatabaseExternal)
 	c.connect(at+".adminConnect", d.AdminConnect)
 	c.check(len(d.Connects) > 0 && len(d.Connects) <= 64, at+".connects",
 		"has %d entries; say where the sessions of the load go: 1 to 64 services", len(d.Connects))
@@ -156,10 +159,10 @@ func (c *checker) database(d Database, p Plan) {
 	}
 	c.check(d.User == "" || userName.MatchString(d.User), at+".user",
 		"is not a user name of letters, digits, _, $ and #; a password does not belong here")
-	c.oneOf(at+".role", d.Role, "", "SYSDBA")
+	oneOf(c, at+".role", d.Role, "", "SYSDBA")
 	c.check(d.Role != "" || p.Workload.Calibrate == nil, at+".role",
 		"is empty, but CALIBRATE_IO needs SYSDBA; write SYSDBA")
-	c.check(d.DirectNFS == (p.Engine.Client == ClientDirectNFS), at+".directNFS",
+	c.check(d.DirectNFS == (p.Engine.Client == bench.ClientDirectNFS), at+".directNFS",
 		"is %t, but engine.client is %q; write the same of both", d.DirectNFS, p.Engine.Client)
 	c.parameters(at+".parameters", d.Parameters)
 	c.check(p.Clients == 1, "clients", "is %d, but a database is loaded by one client; write 1", p.Clients)

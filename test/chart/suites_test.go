@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/crdcheck"
 	"github.com/nfsbench/nfsbench/internal/matrix"
@@ -116,7 +117,7 @@ func TestCellsOfTheSamplesDifferInWhatTheirSuiteIsAbout(t *testing.T) {
 		t.Errorf("of the copy is expected %+v", e)
 	}
 	// The four tests of the throughput of Direct NFS, in one suite.
-	for name, o := range map[string]v1alpha1.Toggle{"off": "", "on": v1alpha1.Disabled, "multipath": "", "rac": ""} {
+	for name, o := range map[string]bench.Toggle{"off": "", "on": bench.Disabled, "multipath": "", "rac": ""} {
 		if got := cell("dnfs-throughput-oracle", name).Protocol.Oranfstab; got != o {
 			t.Errorf("%s: oranfstab is %q; want %q", name, got, o)
 		}
@@ -130,22 +131,22 @@ func TestCellsOfTheSamplesDifferInWhatTheirSuiteIsAbout(t *testing.T) {
 	}
 	// The volume moves, so the path must not follow it.
 	for _, name := range []string{"nfsv3", "nfsv4", "pnfs"} {
-		if p := cell("dnfs-vs-pnfs-moved", name).Protocol.Paths; p.Select != v1alpha1.PathsExplicit || len(p.Explicit) != 1 {
+		if p := cell("dnfs-vs-pnfs-moved", name).Protocol.Paths; p.Select != bench.PathsExplicit || len(p.Explicit) != 1 {
 			t.Errorf("moved: %s is over %+v", name, p)
 		}
 	}
 	for _, engine := range []string{"native", "oracle"} {
 		remote := cell("dnfs-vs-pnfs-"+engine, "pnfs-remote").Protocol
-		if remote.Version != v1alpha1.PNFS || remote.Paths.Select != v1alpha1.PathsRemote {
+		if remote.Version != bench.PNFS || remote.Paths.Select != bench.PathsRemote {
 			t.Errorf("%s: pnfs-remote is %+v", engine, remote)
 		}
 		for _, name := range six {
-			if c := cell("dnfs-vs-pnfs-"+engine, name).Protocol.Client; c != v1alpha1.ClientDirectNFS {
+			if c := cell("dnfs-vs-pnfs-"+engine, name).Protocol.Client; c != bench.ClientDirectNFS {
 				t.Errorf("%s: %s compares the client %s with another", engine, name, c)
 			}
 		}
 		off, on := cell("dnfs-throughput-"+engine, "off").Protocol, cell("dnfs-throughput-"+engine, "on").Protocol
-		if off.Client != v1alpha1.ClientKernel || on.Client != v1alpha1.ClientDirectNFS || !cmp.Equal(off.Paths, on.Paths) {
+		if off.Client != bench.ClientKernel || on.Client != bench.ClientDirectNFS || !cmp.Equal(off.Paths, on.Paths) {
 			t.Errorf("%s: off %+v, on %+v", engine, off, on)
 		}
 		if s := all["nfs-vs-dnfs-"+engine]; s.Spec.Compare.ImpactOf != v1alpha1.DenominatorCandidate || s.Spec.Blocks != v1alpha1.BlocksABBA {

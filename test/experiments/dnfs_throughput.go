@@ -1,6 +1,9 @@
 package experiments
 
-import "github.com/nfsbench/nfsbench/internal/runfile"
+import (
+	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
 
 const oranfstabDNFSThroughput = `server: flashblade
 local: 192.168.4.50
@@ -25,7 +28,7 @@ const (
 // are the paths that V$DNFS_CHANNELS has.
 func Scan(channels ...string) runfile.Result {
 	plan := basePlan("dnfs-throughput")
-	plan.Workload.SLOB = &runfile.SLOB{Access: runfile.AccessFullTableScan, Users: []int32{32}, Schemas: 8, ScanTableBytes: 64 << 30}
+	plan.Workload.SLOB = &runfile.SLOB{Access: bench.SLOBFullTableScan, Users: []int32{32}, Schemas: 8, ScanTableBytes: 64 << 30}
 	plan.Engine = engine(oranfstabDNFSThroughput, "nfsv3")
 	plan.Link = &runfile.Link{BitsPerSecond: 10_000_000_000, MTUBytes: 1500}
 	load := runfile.Load{Oracle: database("Oracle Database 12c Enterprise Edition Release 12.2.0.1.0 - 64bit Production", "fb1")}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -24,7 +25,7 @@ func basePlan(name string) runfile.Plan {
 
 // engine is Direct NFS over what an oranfstab says, with keyword as its nfs_version.
 func engine(format, keyword string) runfile.Engine {
-	e := runfile.Engine{Client: runfile.ClientDirectNFS, MountPath: "/opt/oracle/oradata"}
+	e := runfile.Engine{Client: bench.ClientDirectNFS, MountPath: "/opt/oracle/oradata"}
 	if err := e.UseOranfstab(fmt.Sprintf(format, keyword)); err != nil {
 		panic(err) // the text is in this package
 	}

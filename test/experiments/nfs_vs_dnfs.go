@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -58,7 +59,7 @@ export: /oradata mount: /opt/oracle/oradata
 
 func rampPlan(steps int) runfile.Plan {
 	plan := basePlan("nfs-vs-dnfs")
-	plan.Workload.SLOB = &runfile.SLOB{Access: runfile.AccessRandomRead, Schemas: 16, ScaleBytes: 80 << 20}
+	plan.Workload.SLOB = &runfile.SLOB{Access: bench.SLOBRandomRead, Schemas: 16, ScaleBytes: 80 << 20}
 	for users := range steps {
 		plan.Workload.SLOB.Users = append(plan.Workload.SLOB.Users, int32(users+1)) //nolint:gosec // a few
 	}
@@ -70,7 +71,7 @@ func rampPlan(steps int) runfile.Plan {
 // Kit is the run of the user's own SLOB kit with one client (DNFS or NFS).
 func Kit(client string) runfile.Result {
 	plan := rampPlan(10)
-	plan.Workload.SLOB.Kit = &runfile.SLOBKit{Directory: "/slob"}
+	plan.Workload.SLOB.Kit = &bench.SLOBKit{Directory: "/slob"}
 	load := runfile.Load{Oracle: database(banner11, "orcl")}
 	for _, w := range Waits() {
 		if w.Client != client {

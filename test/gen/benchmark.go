@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/policy"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -27,16 +28,16 @@ func Benchmark(name string, mods ...Mod) *v1alpha1.NFSBenchmark {
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "bench"},
 		Spec: v1alpha1.NFSBenchmarkSpec{
 			Storage: v1alpha1.Storage{Export: &v1alpha1.ExportStorage{Servers: []string{"10.0.1.61", "10.0.2.61"}, Path: "/vol/oradata"}},
-			Protocol: v1alpha1.Protocol{
-				Version: v1alpha1.NFSv3, Client: v1alpha1.ClientDirectNFS, Security: v1alpha1.SecuritySys,
+			Protocol: bench.Protocol{
+				Version: bench.NFSv3, Client: bench.ClientDirectNFS, Security: bench.SecuritySys,
 				MountTimeoutSeconds: 30, UserID: &user, GroupID: &user,
 			},
-			Workload: v1alpha1.Workload{Raw: &v1alpha1.RawWorkload{
-				Pattern: v1alpha1.PatternRead, BlockSize: new(resource.MustParse("1Mi")), FileSize: resource.MustParse("64Mi"),
-				Jobs: 2, Depth: 4, Directory: "nfsbench", ForeignFiles: v1alpha1.ForeignFilesRefuse,
+			Workload: bench.Workload{Raw: &bench.RawWorkload{
+				Pattern: bench.PatternRead, BlockSize: new(resource.MustParse("1Mi")), FileSize: resource.MustParse("64Mi"),
+				Jobs: 2, Depth: 4, Directory: "nfsbench", ForeignFiles: bench.ForeignFilesRefuse,
 			}},
 			Clients: 1,
-			Run:     v1alpha1.Run{DurationSeconds: 10, WarmupSeconds: &two, BaselineSeconds: &two, CooldownSeconds: &zero, Repetitions: 1},
+			Run:     bench.Run{DurationSeconds: 10, WarmupSeconds: &two, BaselineSeconds: &two, CooldownSeconds: &zero, Repetitions: 1},
 			Cleanup: v1alpha1.Cleanup{OnSuccess: v1alpha1.CleanupDelete, OnFailure: v1alpha1.CleanupDelete},
 		},
 	}
@@ -81,23 +82,23 @@ func Claim(name string) Mod {
 // Kernel lets the operating system's client carry the load. Of several servers
 // of an export it keeps the first.
 func Kernel(b *v1alpha1.NFSBenchmark) {
-	b.Spec.Protocol.Client = v1alpha1.ClientKernel
+	b.Spec.Protocol.Client = bench.ClientKernel
 	if e := b.Spec.Storage.Export; e != nil {
 		e.Servers = e.Servers[:1]
 	}
 }
 
 // Version sets the version of NFS.
-func Version(v v1alpha1.NFSVersion) Mod {
+func Version(v bench.NFSVersion) Mod {
 	return func(b *v1alpha1.NFSBenchmark) { b.Spec.Protocol.Version = v }
 }
 
 // Paths chooses paths explicitly, each as local and server address.
 func Paths(pairs ...[2]string) Mod {
 	return func(b *v1alpha1.NFSBenchmark) {
-		p := &v1alpha1.Paths{Select: v1alpha1.PathsExplicit}
+		p := &bench.Paths{Select: bench.PathsExplicit}
 		for _, pair := range pairs {
-			p.Explicit = append(p.Explicit, v1alpha1.Path{Local: pair[0], Path: pair[1]})
+			p.Explicit = append(p.Explicit, bench.Path{Local: pair[0], Path: pair[1]})
 		}
 		b.Spec.Protocol.Paths = p
 	}
@@ -106,7 +107,7 @@ func Paths(pairs ...[2]string) Mod {
 // Link declares the link of each path.
 func Link(bitsPerSecond string, mtu int32) Mod {
 	return func(b *v1alpha1.NFSBenchmark) {
-		b.Spec.Protocol.Link = &v1alpha1.Link{BitsPerSecond: resource.MustParse(bitsPerSecond), MTU: mtu}
+		b.Spec.Protocol.Link = &bench.Link{BitsPerSecond: resource.MustParse(bitsPerSecond), MTU: mtu}
 	}
 }
 
@@ -131,7 +132,7 @@ func TTL(seconds int32) Mod {
 // Expect asks for a throughput of 10^6 bytes per second.
 func Expect(megabytesPerSecond int64) Mod {
 	return func(b *v1alpha1.NFSBenchmark) {
-		b.Spec.Expect = &v1alpha1.Expect{MinMegabytesPerSecond: &megabytesPerSecond}
+		b.Spec.Expect = &bench.Expect{MinMegabytesPerSecond: &megabytesPerSecond}
 	}
 }
 
@@ -143,7 +144,7 @@ func ONTAP(managementLIF, svm, secret string) Mod {
 	return func(b *v1alpha1.NFSBenchmark) {
 		b.Spec.Storage.Array = &v1alpha1.ArrayAccess{ONTAP: &v1alpha1.ONTAPAccess{
 			ManagementLIF: managementLIF, SVM: svm, CredentialsSecretRef: v1alpha1.SecretReference{Name: secret},
-			TLS: v1alpha1.TLSTrust{Verification: v1alpha1.Enabled},
+			TLS: v1alpha1.TLSTrust{Verification: bench.Enabled},
 		}}
 	}
 }
@@ -156,8 +157,8 @@ func Exporter(name, url string) Mod {
 }
 
 // Select chooses the paths by where they end on the array.
-func Select(s v1alpha1.PathSelection) Mod {
-	return func(b *v1alpha1.NFSBenchmark) { b.Spec.Protocol.Paths = &v1alpha1.Paths{Select: s} }
+func Select(s bench.PathSelection) Mod {
+	return func(b *v1alpha1.NFSBenchmark) { b.Spec.Protocol.Paths = &bench.Paths{Select: s} }
 }
 
 // Survey is what an array of two nodes, a and b, reports about itself: the volume of
@@ -187,7 +188,7 @@ func Survey(export, lifA, lifB string) runfile.Survey {
 // Calibrate asks for the figures of CALIBRATE_IO, after so many warm-up runs.
 func Calibrate(warmups int32) Mod {
 	return func(b *v1alpha1.NFSBenchmark) {
-		b.Spec.Workload = v1alpha1.Workload{Calibrate: &v1alpha1.CalibrateWorkload{
+		b.Spec.Workload = bench.Workload{Calibrate: &bench.CalibrateWorkload{
 			PhysicalDisks: 100, MaxLatencyMilliseconds: 20, WarmupRuns: &warmups, NativeFiles: nativeFiles(),
 		}}
 	}
@@ -195,18 +196,18 @@ func Calibrate(warmups int32) Mod {
 
 // SLOB loads schemas of the SLOB model, with so many users at once, one step
 // after the other.
-func SLOB(access v1alpha1.SLOBAccess, users ...int32) Mod {
+func SLOB(access bench.SLOBAccess, users ...int32) Mod {
 	return func(b *v1alpha1.NFSBenchmark) {
-		b.Spec.Workload = v1alpha1.Workload{SLOB: &v1alpha1.SLOBWorkload{
+		b.Spec.Workload = bench.Workload{SLOB: &bench.SLOBWorkload{
 			Access: access, Users: users, Schemas: 1, ThreadsPerSchema: 1, Scale: resource.MustParse("80Mi"), ScanTableSize: resource.MustParse("1Gi"),
-			WorkUnit: 64, RedoStress: v1alpha1.SLOBRedoLite, ReadAhead: 4, LoadParallelDegree: 2, Tablespace: "NFSBENCH",
-			ObfuscateColumns: v1alpha1.Enabled, AWR: v1alpha1.Disabled, NativeFiles: nativeFiles(),
+			WorkUnit: 64, RedoStress: bench.SLOBRedoLite, ReadAhead: 4, LoadParallelDegree: 2, Tablespace: "NFSBENCH",
+			ObfuscateColumns: bench.Enabled, AWR: bench.Disabled, NativeFiles: nativeFiles(),
 		}}
 	}
 }
 
-func nativeFiles() v1alpha1.NativeFiles {
-	return v1alpha1.NativeFiles{Count: 4, Size: resource.MustParse("64Mi"), Directory: "nfsbench", ForeignFiles: v1alpha1.ForeignFilesRefuse}
+func nativeFiles() bench.NativeFiles {
+	return bench.NativeFiles{Count: 4, Size: resource.MustParse("64Mi"), Directory: "nfsbench", ForeignFiles: bench.ForeignFilesRefuse}
 }
 
 // Oracle runs the load in a database of its own, with the password in Secret
@@ -215,7 +216,7 @@ func Oracle(b *v1alpha1.NFSBenchmark) {
 	b.Spec.Database = &v1alpha1.Database{Container: &v1alpha1.DatabaseContainer{
 		Image: "registry.example/oracle:19.3.0.0", Edition: v1alpha1.EditionEnterprise,
 		PasswordSecretRef: v1alpha1.SecretKeyReference{Name: "oracle", Key: "password"},
-		SetPermissions:    v1alpha1.Enabled, RestartBeforeRun: v1alpha1.Enabled,
+		SetPermissions:    bench.Enabled, RestartBeforeRun: bench.Enabled,
 		StartupTimeoutSeconds: 2700, ShutdownTimeoutSeconds: 120,
 	}}
 }
@@ -259,11 +260,11 @@ func MountedAt(path string) Mod {
 }
 
 // NoOranfstab leaves Oracle's Direct NFS with the mount.
-func NoOranfstab(b *v1alpha1.NFSBenchmark) { b.Spec.Protocol.Oranfstab = v1alpha1.Disabled }
+func NoOranfstab(b *v1alpha1.NFSBenchmark) { b.Spec.Protocol.Oranfstab = bench.Disabled }
 
 // HostNetwork puts the load pods into the network of their node.
 func HostNetwork(b *v1alpha1.NFSBenchmark) {
-	b.Spec.Pods = &v1alpha1.Pods{HostNetwork: v1alpha1.Enabled}
+	b.Spec.Pods = &v1alpha1.Pods{HostNetwork: bench.Enabled}
 }
 
 // Schemas spreads the users of a SLOB load over so many.
@@ -272,7 +273,7 @@ func Schemas(n int32) Mod { return func(b *v1alpha1.NFSBenchmark) { b.Spec.Workl
 // Kit runs the user's own SLOB kit, of a claim if one is named.
 func Kit(claim, directory string) Mod {
 	return func(b *v1alpha1.NFSBenchmark) {
-		b.Spec.Workload.SLOB.Kit = &v1alpha1.SLOBKit{ClaimName: claim, Directory: directory}
+		b.Spec.Workload.SLOB.Kit = &bench.SLOBKit{ClaimName: claim, Directory: directory}
 	}
 }
 

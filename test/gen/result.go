@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
@@ -23,12 +24,12 @@ func Client(t testing.TB, p runfile.Plan, index int32, start time.Time) runfile.
 		Host:  runfile.Host{Name: fmt.Sprintf("client-%d", index), Node: fmt.Sprintf("node-%d", index), CPUs: 16, MemoryBytes: 64 << 30},
 		Load: runfile.Load{
 			LoopMode: "closed", SampleSeconds: 1,
-			Mount:        &runfile.MountFacts{NFSVersion: p.Engine.NFSVersion, ReadSizeBytes: 1 << 20, WriteSizeBytes: 1 << 20, DirectIO: true},
+			Mount:        &runfile.MountFacts{NFSVersion: string(p.Engine.NFSVersion), ReadSizeBytes: 1 << 20, WriteSizeBytes: 1 << 20, DirectIO: true},
 			Verification: &runfile.Verification{BlocksChecked: 16},
 		},
 		Observed: &runfile.Observed{IntervalMilliseconds: 1000},
 	}
-	if p.Engine.Client == runfile.ClientKernel {
+	if p.Engine.Client == bench.ClientKernel {
 		c.Load.Mount.FilesystemType = "nfs"
 		c.Load.Mount.Options = []string{"rw", "vers=3"}
 	}
@@ -41,7 +42,7 @@ func Client(t testing.TB, p runfile.Plan, index int32, start time.Time) runfile.
 		if p.Database != nil && p.Database.DirectNFS {
 			w.Mount = &runfile.MountCounters{} // it is there, and carries nothing
 		}
-		if p.Engine.Client == runfile.ClientKernel {
+		if p.Engine.Client == bench.ClientKernel {
 			total := bytesOf(p, step)
 			w.Mount = &runfile.MountCounters{ServerReadBytes: total, DirectReadBytes: total}
 		}
@@ -103,12 +104,12 @@ func repetition(t testing.TB, p runfile.Plan, index int32, step *runfile.Step, b
 // from NFSv4.1 on, and with pNFS a data server at the address of each path.
 func ofServers(r *runfile.Repetition, p runfile.Plan) {
 	version := p.Engine.NFSVersion
-	if len(r.Channels) == 0 || version == "" || version == runfile.NFSv3 {
+	if len(r.Channels) == 0 || version == "" || version == bench.NFSv3 {
 		return
 	}
-	s := runfile.NFSServer{ID: 1, Role: runfile.RoleMetadata, NFSVersion: version, Addresses: pathsOf(p), LeaseSeconds: 90}
-	if version != runfile.NFSv40 {
-		s.NFSVersion, s.Owner, s.Scope, s.Slots, s.Sessions = runfile.NFSv41, "array1", "array1", 1024, 1
+	s := runfile.NFSServer{ID: 1, Role: bench.PathMetadata, NFSVersion: string(version), Addresses: pathsOf(p), LeaseSeconds: 90}
+	if version != bench.NFSv40 {
+		s.NFSVersion, s.Owner, s.Scope, s.Slots, s.Sessions = string(bench.NFSv41), "array1", "array1", 1024, 1
 		if len(r.Channels) > 1 {
 			s.Trunking = runfile.TrunkingSession
 		}
@@ -117,17 +118,17 @@ func ofServers(r *runfile.Repetition, p runfile.Plan) {
 	declared := len(r.Channels)
 	for i, ch := range r.Channels {
 		r.Channels[i].Server = 1
-		if version != runfile.PNFS {
+		if version != bench.PNFS {
 			continue
 		}
 		r.Channels[i].BytesRead = 0
-		ch.Role, ch.ID, ch.Server = runfile.RoleDataServer, int32(declared+i), int32(i+2) //nolint:gosec // a handful
+		ch.Role, ch.ID, ch.Server = bench.PathDataServer, int32(declared+i), int32(i+2) //nolint:gosec // a handful
 		r.Channels = append(r.Channels, ch)
 		r.Servers = append(r.Servers, runfile.NFSServer{
-			ID: ch.Server, Role: runfile.RoleDataServer, NFSVersion: runfile.NFSv41, Addresses: []string{ch.Path}, Slots: 1024, Sessions: 1,
+			ID: ch.Server, Role: bench.PathDataServer, NFSVersion: string(bench.NFSv41), Addresses: []string{ch.Path}, Slots: 1024, Sessions: 1,
 		})
 	}
-	if version == runfile.PNFS {
+	if version == bench.PNFS {
 		r.Servers[0].LayoutType, r.Servers[0].LayoutsGranted = runfile.LayoutTypeFiles, 4
 	}
 }
@@ -244,7 +245,7 @@ func ofOracle(r *runfile.Repetition, p runfile.Plan, step *runfile.Step) {
 // directNFS is what Oracle's client reports about the paths of the plan, all of which
 // it uses alike.
 func directNFS(p runfile.Plan, bytes, ops int64) runfile.DirectNFS {
-	version := map[string]string{"NFSv3": "NFSv3.0", "NFSv4.0": "NFSv4.0", "NFSv4.1": "NFSv4.1", "pNFS": "Parallel NFS"}[p.Engine.NFSVersion]
+	version := map[bench.NFSVersion]string{"NFSv3": "NFSv3.0", "NFSv4.0": "NFSv4.0", "NFSv4.1": "NFSv4.1", "pNFS": "Parallel NFS"}[p.Engine.NFSVersion]
 	none := int64(0)
 	d := runfile.DirectNFS{
 		Servers: []runfile.DNFSServer{{Instance: 1, Server: p.Engine.Server, Export: p.Engine.Export, Version: version}},

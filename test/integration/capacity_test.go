@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/gen"
@@ -13,7 +14,7 @@ import (
 // withinAMillisecond asks for the capacity with two clients.
 func withinAMillisecond(b *v1alpha1.NFSBenchmark) {
 	b.Spec.Clients = 2
-	b.Spec.Workload.Raw.Capacity = &v1alpha1.Capacity{Percentile: "p99", Milliseconds: new(int64(1))}
+	b.Spec.Workload.Raw.Capacity = &bench.Capacity{Percentile: "p99", Milliseconds: new(int64(1))}
 }
 
 // searching creates a benchmark whose clients were released to search for a capacity.

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -22,7 +23,7 @@ func TestADatabaseThatExistsIsLoadedWithoutAVolume(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			w.create("demo", gen.External("scan.example:1521/"+w.ns), gen.SLOB(v1alpha1.SLOBRandomRead, 4), mod)
+			w.create("demo", gen.External("scan.example:1521/"+w.ns), gen.SLOB(bench.SLOBRandomRead, 4), mod)
 			b := w.until("demo", v1alpha1.PhaseRunning)
 			w.wantCondition(b, v1alpha1.ConditionDatabaseReady, "True", v1alpha1.ReasonDatabaseReady)
 			if w.find(manifest.NamesOf(b).Claim, &corev1.PersistentVolumeClaim{}) {
@@ -62,7 +63,7 @@ func TestSchemasThatALoaderCouldNotDropAreTold(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			b, _ := w.started(gen.External("scan.example:1521/"+w.ns), gen.SLOB(v1alpha1.SLOBRandomRead, 4))
+			b, _ := w.started(gen.External("scan.example:1521/"+w.ns), gen.SLOB(bench.SLOBRandomRead, 4))
 			w.progress(b, 0, at(runfile.SpanFill, 10))
 			w.settle("demo")
 			w.final(b, tc.client)
@@ -84,9 +85,9 @@ func TestTwoRunsDoNotLoadOneDatabaseAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	connect := "scan.example:1521/" + strings.ToUpper(w.ns)
-	w.create("first", gen.External(connect), gen.SLOB(v1alpha1.SLOBRandomRead, 4))
+	w.create("first", gen.External(connect), gen.SLOB(bench.SLOBRandomRead, 4))
 	w.until("first", v1alpha1.PhaseRunning)
-	w.create("demo", gen.External(strings.ToLower(connect)+"?connect_timeout=15"), gen.SLOB(v1alpha1.SLOBRandomRead, 4))
+	w.create("demo", gen.External(strings.ToLower(connect)+"?connect_timeout=15"), gen.SLOB(bench.SLOBRandomRead, 4))
 	w.wantPhase(w.settle("demo"), v1alpha1.PhaseQueued, w.ns+"/first")
 	w.finish("first")
 	w.wantPhase(w.finish("demo"), v1alpha1.PhaseSucceeded)
@@ -180,7 +181,7 @@ func TestASecretOfADatabaseThatIsMissing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			mods := []gen.Mod{gen.SLOB(v1alpha1.SLOBRandomRead, 4), tc.mod}
+			mods := []gen.Mod{gen.SLOB(bench.SLOBRandomRead, 4), tc.mod}
 			if name == "External" {
 				mods = append(mods, gen.External("db.example:1521/"+w.ns))
 			}

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/diagnose"
 	"github.com/nfsbench/nfsbench/internal/manifest"
@@ -14,7 +15,7 @@ import (
 
 // onOracle is a ramp in a database of its own, over two paths of Direct NFS.
 func onOracle(mods ...gen.Mod) []gen.Mod {
-	return append([]gen.Mod{gen.Oracle, gen.SLOB(v1alpha1.SLOBRandomRead, 1, 4)}, mods...)
+	return append([]gen.Mod{gen.Oracle, gen.SLOB(bench.SLOBRandomRead, 1, 4)}, mods...)
 }
 
 // databaseStarted is the status of a load pod whose database runs since then; the

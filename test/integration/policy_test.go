@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/benchmark"
 	"github.com/nfsbench/nfsbench/internal/manifest"
@@ -64,7 +65,7 @@ func TestABenchmarkUsesNoSecretWithoutItsLabel(t *testing.T) {
 	}{
 		"Array":    {"reader", []gen.Mod{gen.ONTAP("192.0.2.1", "svm1", "reader")}},
 		"Database": {"oracle", []gen.Mod{gen.Oracle, gen.Calibrate(1)}},
-		"External": {"oracle", []gen.Mod{gen.External("db.example:1521/x"), gen.SLOB(v1alpha1.SLOBRandomRead, 4)}},
+		"External": {"oracle", []gen.Mod{gen.External("db.example:1521/x"), gen.SLOB(bench.SLOBRandomRead, 4)}},
 		"Pull":     {"reader", []gen.Mod{pull}},
 	} {
 		t.Run(name, func(t *testing.T) {

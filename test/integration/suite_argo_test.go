@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -25,7 +26,7 @@ type suiteEnding struct {
 	fails   string // reason; empty = it succeeds
 	kind    v1alpha1.FailureKind
 	speed   int64 // bytes per second
-	verdict v1alpha1.Verdict
+	verdict bench.Verdict
 }
 
 // argo does the next thing that Argo, the garbage collector or the operator of
@@ -81,7 +82,7 @@ func (w *suiteWorld) benchmark(b *v1alpha1.NFSBenchmark) string {
 		w.tell(b)
 		return b.Name + " runs"
 	case b.Spec.Suspend:
-		b.Status.Phase, b.Status.Verdict, b.Status.CompletionTime = v1alpha1.PhaseCancelled, v1alpha1.VerdictInconclusive, &now
+		b.Status.Phase, b.Status.Verdict, b.Status.CompletionTime = v1alpha1.PhaseCancelled, bench.VerdictInconclusive, &now
 		w.succeeded(b, metav1.ConditionFalse, v1alpha1.ReasonCancelled)
 		return b.Name + " is cancelled"
 	}
@@ -93,7 +94,7 @@ func (w *suiteWorld) benchmark(b *v1alpha1.NFSBenchmark) string {
 	}
 	b.Status.CompletionTime = &now
 	if e.fails != "" {
-		b.Status.Phase, b.Status.Verdict, b.Status.Message = v1alpha1.PhaseFailed, v1alpha1.VerdictInconclusive, e.fails+" it is"
+		b.Status.Phase, b.Status.Verdict, b.Status.Message = v1alpha1.PhaseFailed, bench.VerdictInconclusive, e.fails+" it is"
 		b.Status.Failure = e.kind
 		w.succeeded(b, metav1.ConditionFalse, e.fails)
 		return b.Name + " fails"
@@ -101,11 +102,11 @@ func (w *suiteWorld) benchmark(b *v1alpha1.NFSBenchmark) string {
 	if e.speed == 0 {
 		e.speed = 100e6
 	}
-	b.Status.Phase, b.Status.Verdict = v1alpha1.PhaseSucceeded, v1alpha1.VerdictNotEvaluated
+	b.Status.Phase, b.Status.Verdict = v1alpha1.PhaseSucceeded, bench.VerdictNotEvaluated
 	if e.verdict != "" {
 		b.Status.Verdict = e.verdict
 	}
-	b.Status.Validity = v1alpha1.ValidityValid
+	b.Status.Validity = bench.ValidityValid
 	w.publish(b, runfile.SuitePoint{Metrics: map[string]float64{
 		runfile.MetricThroughput: float64(e.speed), runfile.MetricMeanLatency: 1e12 / float64(e.speed),
 	}})

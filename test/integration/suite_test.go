@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -74,7 +75,7 @@ func TestASuiteRunsOnceAndAnswersItsQuestion(t *testing.T) {
 	w.says(s, "of 8 benchmarks finished")
 	s = w.phase(v1alpha1.SuiteSucceeded)
 	w.says(s, "% better than low in Throughput", "high", "p = 0.029")
-	if c := s.Status.Comparisons; len(c) != 1 || c[0].Outcome != v1alpha1.OutcomeBetter || c[0].ImpactBasisPoints < 4900 || c[0].P != "0.028571" {
+	if c := s.Status.Comparisons; len(c) != 1 || c[0].Outcome != bench.OutcomeBetter || c[0].ImpactBasisPoints < 4900 || c[0].P != "0.028571" {
 		t.Errorf("comparisons: %+v", c)
 	}
 	if r := s.Status.Run; r.Percent != 100 || r.Succeeded != 8 || r.CompletionTime == nil || s.Status.Verdict != v1alpha1.SuiteNotEvaluated {
@@ -258,7 +259,7 @@ func TestADeletedWorkflowFailsTheSuiteAndItsResultsStay(t *testing.T) {
 		t.Errorf("%d more benchmarks, %+v", n, s.Status.Run)
 	}
 	table := compare.Run(compare.Request{Run: new(w.record(s.Status.Run.Name))})
-	if c := s.Status.Comparisons; len(c) != 1 || len(table.Comparisons[0].Impacts) != 4 || c[0].Outcome != v1alpha1.OutcomeBetter {
+	if c := s.Status.Comparisons; len(c) != 1 || len(table.Comparisons[0].Impacts) != 4 || c[0].Outcome != bench.OutcomeBetter {
 		t.Errorf("comparisons: %+v", c)
 	}
 }

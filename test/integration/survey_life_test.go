@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -132,7 +133,7 @@ func TestThePasswordOfAnArrayIsNowhere(t *testing.T) {
 	}
 	var said strings.Builder
 	logger := funcr.New(func(prefix, args string) { fmt.Fprintln(&said, prefix, args) }, funcr.Options{Verbosity: 10})
-	w.create("demo", ontap(v1alpha1.PathsAll))
+	w.create("demo", ontap(bench.PathsAll))
 	objects := 0
 	for range 60 {
 		if b := w.get("demo"); b == nil {

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -22,7 +23,7 @@ const otherLIF = "10.99.99.61"
 
 // ontap is an array beside an export, with the paths that are asked for. It is
 // one of its own, because those of one array wait for each other.
-func ontap(paths v1alpha1.PathSelection) gen.Mod {
+func ontap(paths bench.PathSelection) gen.Mod {
 	lif := newAddress()
 	return func(b *v1alpha1.NFSBenchmark) {
 		gen.ONTAP(lif, "svm1", "ontap-reader")(b)
@@ -99,12 +100,12 @@ func (w *world) asking(mods ...gen.Mod) (*v1alpha1.NFSBenchmark, *corev1.Pod) {
 func TestThePathsAreThoseThatTheArrayTells(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
-		paths v1alpha1.PathSelection
+		paths bench.PathSelection
 		want  []int // of the two servers
 	}{
-		"Local":  {v1alpha1.PathsLocal, []int{0}},
-		"Remote": {v1alpha1.PathsRemote, []int{1}},
-		"All":    {v1alpha1.PathsAll, []int{0, 1}},
+		"Local":  {bench.PathsLocal, []int{0}},
+		"Remote": {bench.PathsRemote, []int{1}},
+		"All":    {bench.PathsAll, []int{0, 1}},
 		"None":   {"", []int{0, 1}},
 	}
 	for name, tc := range cases {
@@ -131,7 +132,7 @@ func TestThePathsAreThoseThatTheArrayTells(t *testing.T) {
 			if !strings.HasSuffix(rs.Array, " of node a") || strings.HasPrefix(rs.Array, "volume ") || len(rs.Paths) != len(tc.want) {
 				t.Fatalf("resolved: %+v", rs)
 			}
-			locality := []v1alpha1.Locality{v1alpha1.LocalityLocal, v1alpha1.LocalityRemote}
+			locality := []bench.Locality{bench.LocalityLocal, bench.LocalityRemote}
 			for i, path := range rs.Paths {
 				if path.Locality != locality[tc.want[i]] {
 					t.Errorf("path %+v, want %s", path, locality[tc.want[i]])
@@ -150,7 +151,7 @@ func TestThePathsAreThoseThatTheArrayTells(t *testing.T) {
 func TestAKernelMountOfAnExportWaitsForTheArray(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	b, _ := w.asking(gen.Kernel, ontap(v1alpha1.PathsRemote))
+	b, _ := w.asking(gen.Kernel, ontap(bench.PathsRemote))
 	w.wantPhase(b, v1alpha1.PhaseProvisioning, "asking the array at https://"+b.Spec.Storage.Array.ONTAP.ManagementLIF)
 	w.wantCondition(b, v1alpha1.ConditionPreflightPassed, "Unknown", v1alpha1.ReasonSurveying)
 	w.wantCondition(b, v1alpha1.ConditionSucceeded, "Unknown", v1alpha1.ReasonSurveying)
@@ -169,7 +170,7 @@ func TestAKernelMountOfAnExportWaitsForTheArray(t *testing.T) {
 	}
 	b = w.finish("demo")
 	w.wantPhase(b, v1alpha1.PhaseSucceeded)
-	if b.Status.Resolved.Paths[0].Locality != v1alpha1.LocalityRemote {
+	if b.Status.Resolved.Paths[0].Locality != bench.LocalityRemote {
 		t.Errorf("resolved %+v", b.Status.Resolved.Paths)
 	}
 }
@@ -205,15 +206,15 @@ func TestWhyThereIsNoSurveyEndsTheRun(t *testing.T) {
 func TestWhatTheArraySaysMayStandAgainstTheRun(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
-		paths  v1alpha1.PathSelection
+		paths  bench.PathSelection
 		change func(*runfile.Survey)
 		reason string
 		words  string
 	}{
 		"ProtocolOff": {"", func(s *runfile.Survey) { s.NFS.V3 = new(false) }, "ProtocolDisabled", "v3"},
 		"Moving":      {"", func(s *runfile.Survey) { s.Volume.Moving = true }, "VolumeMoving", "moved"},
-		"NoRemoteLIF": {v1alpha1.PathsRemote, func(s *runfile.Survey) { s.LIFs = s.LIFs[:1] }, v1alpha1.ReasonNoPath, "create one"},
-		"NoOwner":     {v1alpha1.PathsLocal, func(s *runfile.Survey) { s.Volume.Node = "" }, v1alpha1.ReasonNoPath, "does not report one owner of the volume"},
+		"NoRemoteLIF": {bench.PathsRemote, func(s *runfile.Survey) { s.LIFs = s.LIFs[:1] }, v1alpha1.ReasonNoPath, "create one"},
+		"NoOwner":     {bench.PathsLocal, func(s *runfile.Survey) { s.Volume.Node = "" }, v1alpha1.ReasonNoPath, "does not report one owner of the volume"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -300,7 +301,7 @@ func TestASurveyThatWasPublishedLateInTheJobsLifeCounts(t *testing.T) {
 func TestTheArrayIsAskedOnceWhateverHappens(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	b, _ := w.asking(ontap(v1alpha1.PathsRemote))
+	b, _ := w.asking(ontap(bench.PathsRemote))
 	job := w.surveyJob(b)
 	w.restart()
 	w.settle("demo")

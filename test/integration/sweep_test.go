@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/test/gen"
 )
@@ -81,7 +82,7 @@ func (s shape) create(t *testing.T) *world {
 func TestAManagerThatIsKilledAtAnyWriteLosesNothing(t *testing.T) {
 	t.Parallel()
 	known := killAtEveryWrite(t, "Raw", plain(gen.Embedded("1Gi", 1), gen.Kernel, gen.Clients(2), gen.Expect(100)), nil)
-	known = killAtEveryWrite(t, "Oracle", plain(gen.Oracle, gen.SLOB(v1alpha1.SLOBRandomRead, 1, 4), gen.Repetitions(2), gen.Expect(100)), known)
+	known = killAtEveryWrite(t, "Oracle", plain(gen.Oracle, gen.SLOB(bench.SLOBRandomRead, 1, 4), gen.Repetitions(2), gen.Expect(100)), known)
 	killAtEveryWrite(t, "Trident", shape{world: withTrident, mods: func(w *world) []gen.Mod { return []gen.Mod{w.backend()} }}, known)
 }
 
@@ -183,7 +184,7 @@ func TestDeletionInEveryPhaseLeavesNothing(t *testing.T) {
 	shapes := map[string]shape{
 		"Embedded":     plain(gen.Embedded("1Gi", 2), gen.Clients(2)),
 		"ExportKernel": plain(gen.Kernel),
-		"Database":     plain(gen.Oracle, gen.SLOB(v1alpha1.SLOBRandomRead, 4)),
+		"Database":     plain(gen.Oracle, gen.SLOB(bench.SLOBRandomRead, 4)),
 		"OwnBackend":   {withTrident, func(w *world) []gen.Mod { return []gen.Mod{w.backend(), gen.Clients(2)} }},
 		"ClassKernel":  {withTrident, func(w *world) []gen.Mod { return []gen.Mod{gen.TridentClass(w.class(nil)), gen.Kernel} }},
 	}

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/trident"
@@ -32,7 +33,7 @@ func TestAVolumeOfTridentIsProvisionedUsedAndRemoved(t *testing.T) {
 		"OwnBackendKernel": {own, []gen.Mod{gen.Kernel}, nil},
 		"OwnBackendThree":  {own, []gen.Mod{gen.Clients(3)}, nil},
 		"OwnBackendOracle": {own, []gen.Mod{gen.Oracle, gen.Calibrate(1)}, nil},
-		"ClassOracle":      {existing, []gen.Mod{gen.Oracle, gen.SLOB(v1alpha1.SLOBRandomRead, 4)}, []string{"TridentBackendConfig", "TridentBackend"}},
+		"ClassOracle":      {existing, []gen.Mod{gen.Oracle, gen.SLOB(bench.SLOBRandomRead, 4)}, []string{"TridentBackendConfig", "TridentBackend"}},
 		"ClassDirect":      {existing, nil, []string{"TridentBackendConfig", "TridentBackend"}},
 		"ClassKernel":      {existing, []gen.Mod{gen.Kernel}, []string{"TridentBackendConfig", "TridentBackend"}},
 	}
@@ -82,7 +83,7 @@ func (w *world) wantTridentPlan(b *v1alpha1.NFSBenchmark) {
 	for _, v := range w.loadJob(b).Spec.Template.Spec.Volumes {
 		mounted = mounted || v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == claim.Name
 	}
-	kernel := b.Spec.Protocol.Client == v1alpha1.ClientKernel
+	kernel := b.Spec.Protocol.Client == bench.ClientKernel
 	if mounted != (kernel || b.Spec.Database != nil) {
 		w.Errorf("the claim is mounted: %t, client is %s, database %+v", mounted, b.Spec.Protocol.Client, b.Spec.Database)
 	}

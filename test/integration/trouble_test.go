@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -232,7 +233,7 @@ func TestWhatTheLoaderSaysBecomesTheReason(t *testing.T) {
 			w.settle("demo")
 			w.final(b, gen.FailedClient(0, code, "the server said "+code+": do something"))
 			b = w.wantFailed(code, "do something")
-			if b.Status.Verdict != v1alpha1.VerdictInconclusive {
+			if b.Status.Verdict != bench.VerdictInconclusive {
 				t.Errorf("verdict is %s", b.Status.Verdict)
 			}
 			w.wantCondition(b, v1alpha1.ConditionResultsCollected, "False", v1alpha1.ReasonPartial)

@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/oracle/run"
 	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
@@ -297,9 +298,9 @@ func (deaf) Load(*runfile.Load) error { return nil }
 
 func (s *suite) load(t *testing.T, w runfile.Workload) (runfile.Load, runfile.Repetition) {
 	t.Helper()
-	client := runfile.ClientKernel
+	client := bench.ClientKernel
 	if s.o.DirectNFS {
-		client = runfile.ClientDirectNFS
+		client = bench.ClientDirectNFS
 	}
 	load, err := run.Run(t.Context(), run.Options{
 		Now: time.Now, Open: s.open, User: s.o.User, Password: s.o.Password, Sink: deaf{},
@@ -325,10 +326,10 @@ func (s *suite) load(t *testing.T, w runfile.Workload) (runfile.Load, runfile.Re
 	return *load, load.Repetitions[len(load.Repetitions)-1]
 }
 
-func (s *suite) slob(access string, updates int32) runfile.Workload {
+func (s *suite) slob(access bench.SLOBAccess, updates int32) runfile.Workload {
 	return runfile.Workload{SLOB: &runfile.SLOB{
 		Access: access, Users: []int32{2}, Schemas: 1, ScaleBytes: 32 << 20, ScanTableBytes: 32 << 20, WorkUnit: 16, LoadParallelDegree: 1,
-		UpdatePercent: updates, RedoStress: runfile.RedoLite, Tablespace: s.o.Tablespace,
+		UpdatePercent: updates, RedoStress: bench.SLOBRedoLite, Tablespace: s.o.Tablespace,
 	}}
 }
 
@@ -353,7 +354,7 @@ func sum[T any](all []T, of func(T) int64) (n int64) {
 }
 
 func (s *suite) randomRead(t *testing.T) {
-	load, rep := s.load(t, s.slob(runfile.AccessRandomRead, 0))
+	load, rep := s.load(t, s.slob(bench.SLOBRandomRead, 0))
 	if load.Oracle.LoadedBytes == 0 || load.Oracle.SchemasReused {
 		t.Errorf("%d bytes loaded, reused: %t", load.Oracle.LoadedBytes, load.Oracle.SchemasReused)
 	}
@@ -405,7 +406,7 @@ func (s *suite) evidence(t *testing.T, w *runfile.OracleWindow) {
 }
 
 func (s *suite) scan(t *testing.T) {
-	_, rep := s.load(t, s.slob(runfile.AccessFullTableScan, 0))
+	_, rep := s.load(t, s.slob(bench.SLOBFullTableScan, 0))
 	st := rep.Oracle.Statistics
 	if st["physical reads direct"] == 0 || st["physical reads direct"] < st["physical reads"]*9/10 {
 		t.Errorf("%d of %d blocks were read past the cache", st["physical reads direct"], st["physical reads"])
@@ -423,7 +424,7 @@ func (s *suite) scan(t *testing.T) {
 }
 
 func (s *suite) update(t *testing.T) {
-	_, rep := s.load(t, s.slob(runfile.AccessRandomRead, 50))
+	_, rep := s.load(t, s.slob(bench.SLOBRandomRead, 50))
 	for _, name := range []string{"redo size", "user commits", "redo writes"} {
 		if rep.Oracle.Statistics[name] == 0 {
 			t.Errorf("%s is 0", name)

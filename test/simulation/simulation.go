@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/collect"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
@@ -49,17 +50,17 @@ func hourPlan(name string, seed uint64) runfile.Plan {
 	p := runfile.Plan{
 		Version: runfile.PlanVersion, Run: runfile.Identity{Namespace: "benchmarks", Name: name, UID: "6e7a"}, Clients: 2, Seed: seed,
 		Engine: runfile.Engine{
-			Client: runfile.ClientDirectNFS, NFSVersion: "NFSv3", Server: "filer", Export: "/vol/oradata",
+			Client: bench.ClientDirectNFS, NFSVersion: "NFSv3", Server: "filer", Export: "/vol/oradata",
 			Channels: channels,
 		},
 		Workload: runfile.Workload{SLOB: &runfile.SLOB{
-			Access: runfile.AccessRandomRead, Users: []int32{64}, Schemas: 8, ScaleBytes: 16 << 30, WorkUnit: 64, UpdatePercent: 20,
+			Access: bench.SLOBRandomRead, Users: []int32{64}, Schemas: 8, ScaleBytes: 16 << 30, WorkUnit: 64, UpdatePercent: 20,
 			Files: &runfile.Files{Count: 8, SizeBytes: 16 << 30, BlockSizeBytes: blockBytes, LargeReadBytes: 1 << 20, Directory: "nfsbench"},
 		}},
 		Schedule: runfile.Schedule{BaselineSeconds: pauseSeconds, WarmupSeconds: warmupSeconds, DurationSeconds: 1200, Repetitions: 3},
 		Collect:  runfile.Collect{IntervalMilliseconds: 1000, Sources: []runfile.Source{{Kind: runfile.SourceONTAP, Name: "ontap", Volume: "oradata"}}},
 		Link:     &runfile.Link{BitsPerSecond: 1_000_000_000, MTUBytes: 9000},
-		Expect:   &runfile.Expect{MinMegabytesPerSecond: new(int64(300))},
+		Expect:   &bench.Expect{MinMegabytesPerSecond: new(int64(300))},
 	}
 	p.Survey = &runfile.Survey{
 		Version: runfile.SurveyVersion, Source: "ontap", Array: "ONTAP stand-in 9.14.1, cluster c1, SVM svm1", Time: Start(),

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 )
 
@@ -103,7 +104,7 @@ func (l *list) succeeded(b *v1alpha1.NFSBenchmark) {
 		want = metav1.ConditionTrue
 	case v1alpha1.PhaseFailed, v1alpha1.PhaseCancelled:
 		want = metav1.ConditionFalse
-		l.check(b.Status.Verdict == v1alpha1.VerdictInconclusive, "the verdict of a run that did not end is %s", b.Status.Verdict)
+		l.check(b.Status.Verdict == bench.VerdictInconclusive, "the verdict of a run that did not end is %s", b.Status.Verdict)
 	default:
 		l.check(find(b, v1alpha1.ConditionCleanedUp) == nil, "CleanedUp is set in phase %s", b.Status.Phase)
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -485,7 +486,7 @@ func streamsAreCounted(t *testing.T, tgt target.Target) {
 	}
 	before = append(before, make([]runfile.Channel, len(after)-len(before))...)
 	// With layouts the I/O goes to the data servers, and to as few of them as have files.
-	byLayout := slices.ContainsFunc(after, func(c runfile.Channel) bool { return c.Role == runfile.RoleDataServer })
+	byLayout := slices.ContainsFunc(after, func(c runfile.Channel) bool { return c.Role == bench.PathDataServer })
 	var read, written int64
 	for i := range after {
 		read += after[i].BytesRead - before[i].BytesRead

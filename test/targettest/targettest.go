@@ -11,8 +11,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
-	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 const block = 4096
@@ -313,7 +313,7 @@ func factsAndChannels(t *testing.T, tgt target.Target) {
 		switch {
 		case after[i].Path == "" || after[i].State != "Up":
 			t.Errorf("channel %+v", after[i])
-		case i >= len(before) && after[i].Role != runfile.RoleDataServer:
+		case i >= len(before) && after[i].Role != bench.PathDataServer:
 			t.Errorf("channel %+v came later, and no layout opened it", after[i])
 		case i < len(before) && after[i].ID != before[i].ID:
 			t.Errorf("channel %+v, before %+v", after[i], before[i])

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -31,7 +32,7 @@ func searched(clients, rounds int32) runfile.Result {
 		rates = append(rates, 960+i/3*16)
 	}
 	plan := runfile.Plan{Clients: clients, Schedule: runfile.Schedule{Repetitions: rounds}, Workload: runfile.Workload{Raw: &runfile.Raw{Capacity: &runfile.Capacity{
-		Bounds: []runfile.LatencyBound{{Percentile: "p99", Microseconds: 1000}}, Arrivals: runfile.ArrivalsFixed,
+		Bounds: []runfile.LatencyBound{{Percentile: "p99", Microseconds: 1000}}, Arrivals: bench.ArrivalsFixed,
 	}}}}
 	var load runfile.Load
 	for round := range rounds {

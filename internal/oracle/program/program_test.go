@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/collect"
 	"github.com/nfsbench/nfsbench/internal/oracle/run"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -74,7 +75,7 @@ func (p place) load() runfile.Load {
 func calibratePlan() runfile.Plan {
 	return runfile.Plan{
 		Version: runfile.PlanVersion, Run: runfile.Identity{Name: "x"}, Clients: 1,
-		Engine:   runfile.Engine{Client: runfile.ClientKernel, NFSVersion: "NFSv3"},
+		Engine:   runfile.Engine{Client: bench.ClientKernel, NFSVersion: "NFSv3"},
 		Workload: runfile.Workload{Calibrate: &runfile.Calibrate{PhysicalDisks: 100, MaxLatencyMilliseconds: 20, WarmupRuns: 1}},
 		Schedule: runfile.Schedule{DurationSeconds: 60, Repetitions: 1, TimeoutSeconds: 7200},
 		Collect:  runfile.Collect{IntervalMilliseconds: 1000},

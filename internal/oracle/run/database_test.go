@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -188,7 +189,7 @@ func TestAPlanThatIsNotForADatabaseIsRefused(t *testing.T) {
 	for name, change := range map[string]func(*runfile.Plan){
 		"no database": func(p *runfile.Plan) { p.Database = nil },
 		"raw": func(p *runfile.Plan) {
-			p.Workload = runfile.Workload{Raw: &runfile.Raw{Pattern: runfile.PatternRead, BlockSizeBytes: 4096, FileSizeBytes: 4096, Jobs: 1, Depth: 1, Directory: "x"}}
+			p.Workload = runfile.Workload{Raw: &runfile.Raw{Pattern: bench.PatternRead, BlockSizeBytes: 4096, FileSizeBytes: 4096, Jobs: 1, Depth: 1, Directory: "x"}}
 		},
 		"no users": func(p *runfile.Plan) { p.Workload.SLOB.Users = nil },
 	} {

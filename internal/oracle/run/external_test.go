@@ -6,6 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/oracle/slob"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -128,7 +129,7 @@ func TestTheKitReadsFromTheExportUnderTest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir, _ := kit(t, report)
 			d, plan := kitDatabase(), externalPlan()
-			plan.Workload.SLOB.Kit, plan.Workload.SLOB.Users, plan.Schedule.DurationSeconds = &runfile.SLOBKit{Directory: dir}, []int32{2}, 60
+			plan.Workload.SLOB.Kit, plan.Workload.SLOB.Users, plan.Schedule.DurationSeconds = &bench.SLOBKit{Directory: dir}, []int32{2}, 60
 			c.change(d, &plan)
 			load, _ := runOn(t.Context(), t, d, plan, withoutContainer)
 			if c.want == "" {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	allocations "github.com/nfsbench/nfsbench/test/kit/memory" // there is a type memory here
 )
@@ -39,7 +40,7 @@ func hostRoot() fstest.MapFS {
 func TestConnectionsToServersAreThoseOfThePathsAndThePort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plan := keepPlan()
-		plan.Engine.Client, plan.Database.DirectNFS = runfile.ClientDirectNFS, true
+		plan.Engine.Client, plan.Database.DirectNFS = bench.ClientDirectNFS, true
 		plan.Engine.Server, plan.Engine.Export = "nas", "/vol"
 		plan.Engine.Channels = runfile.ChannelsTo("192.168.1.1", "192.168.2.1")
 		load, _ := runOn(t.Context(), t, newDatabase(), plan, func(o *Options) { o.Root = hostRoot() })
@@ -73,7 +74,7 @@ func TestTheMountOfTheDataIsWrittenDown(t *testing.T) {
 				load, _ := runOn(t.Context(), t, d, plan, func(o *Options) {
 					o.Root = hostRoot()
 					if o.Plan.Database.DirectNFS {
-						o.Plan.Engine.Client, o.Plan.Engine.Server, o.Plan.Engine.Export = runfile.ClientDirectNFS, "nas", "/vol"
+						o.Plan.Engine.Client, o.Plan.Engine.Server, o.Plan.Engine.Export = bench.ClientDirectNFS, "nas", "/vol"
 						o.Plan.Engine.Channels = runfile.ChannelsTo("192.168.1.1")
 					}
 				})

@@ -203,14 +203,14 @@ func (r *runner) checkKit() error {
 	if w == nil || w.Kit == nil {
 		return nil
 	}
-	if err := slobconf.CheckKit(os.DirFS(w.Kit.Directory), len(r.plan.Database.Connects)); err != nil {
+	if err := slobconf.CheckKit(os.DirFS(runfile.KitDirectory(*w.Kit)), len(r.plan.Database.Connects)); err != nil {
 		return oracle.Failf(runfile.FailureInvalidPlan, "the SLOB kit cannot be used: %w", err)
 	}
 	return nil
 }
 
 func (r *runner) copyKitTo(k *kitCopy) error {
-	if err := os.CopyFS(k.dir(), os.DirFS(r.plan.Workload.SLOB.Kit.Directory)); err != nil {
+	if err := os.CopyFS(k.dir(), os.DirFS(runfile.KitDirectory(*r.plan.Workload.SLOB.Kit))); err != nil {
 		return fmt.Errorf("copy it: %w", err)
 	}
 	file := filepath.Join(k.dir(), "slob.conf")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/oracle/slobconf"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -64,7 +65,7 @@ func markedUser(blocks int64) *user {
 
 func kitPlan(dir string) runfile.Plan {
 	p := testPlan()
-	p.Workload.SLOB.Kit = &runfile.SLOBKit{Directory: dir}
+	p.Workload.SLOB.Kit = &bench.SLOBKit{Directory: dir}
 	p.Schedule = runfile.Schedule{DurationSeconds: 60, Repetitions: 1}
 	p.Database.RestartBeforeRun = false
 	return p
@@ -131,7 +132,7 @@ func TestAKitThatCannotBeUsedIsRefused(t *testing.T) {
 	wantFailure(t, load, runfile.FailureInvalidPlan, "durationSeconds is 29", "at least 30")
 
 	plan = externalPlan()
-	plan.Workload.SLOB.Kit, plan.Workload.SLOB.Users, plan.Schedule.DurationSeconds = &runfile.SLOBKit{Directory: dir}, []int32{2}, 60
+	plan.Workload.SLOB.Kit, plan.Workload.SLOB.Users, plan.Schedule.DurationSeconds = &bench.SLOBKit{Directory: dir}, []int32{2}, 60
 	plan.Database.Connects = []string{"rac1:1521/pdb", "rac2:1521/pdb"}
 	load, _ = runOn(t.Context(), t, kitDatabase(), plan, withoutContainer)
 	wantFailure(t, load, runfile.FailureInvalidPlan, "services has 2 entries", "SQLNET_SERVICE_MAX")
@@ -301,7 +302,7 @@ func TestTheKitOfADatabaseOfOthersIsLoadedByThem(t *testing.T) {
 echo "$SYSDBA_PASSWD $ADMIN_SQLNET_SERVICE" > $notes
 `+report)
 	plan := externalPlan()
-	plan.Workload.SLOB.Kit, plan.Workload.SLOB.Users = &runfile.SLOBKit{Directory: dir}, []int32{2}
+	plan.Workload.SLOB.Kit, plan.Workload.SLOB.Users = &bench.SLOBKit{Directory: dir}, []int32{2}
 	plan.Schedule.DurationSeconds = 60
 	plan.Database.Connects = []string{"(DESCRIPTION=(ADDRESS=(PROTOCOL=tcps)(HOST=db1)(PORT=2484))(CONNECT_DATA=(SERVICE_NAME=pdb$1)))"}
 	load, _ := runOn(t.Context(), t, kitDatabase(), plan, withoutContainer)
@@ -333,7 +334,7 @@ echo "sqlplus -L system/$SYSDBA_PASSWD@x"
 	}
 	dir, _ := kit(t, prints+"exit 1\n")
 	plan := externalPlan()
-	plan.Workload.SLOB.Kit, plan.Workload.SLOB.Users, plan.Schedule.DurationSeconds = &runfile.SLOBKit{Directory: dir}, []int32{2}, 60
+	plan.Workload.SLOB.Kit, plan.Workload.SLOB.Users, plan.Schedule.DurationSeconds = &bench.SLOBKit{Directory: dir}, []int32{2}, 60
 	load, _ := runOn(t.Context(), t, kitDatabase(), plan, withoutContainer)
 	wantFailure(t, load, runfile.FailureSQL, "its last line: sqlplus -L system/***@x")
 }

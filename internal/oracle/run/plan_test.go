@@ -4,11 +4,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 func TestARunIsAsLongAsItsPlanSays(t *testing.T) {
-	kit := &runfile.SLOB{Users: []int32{2, 4}, Schemas: 1, Kit: &runfile.SLOBKit{Directory: "/kit"}}
+	kit := &runfile.SLOB{Users: []int32{2, 4}, Schemas: 1, Kit: &bench.SLOBKit{Directory: "/kit"}}
 	for name, w := range map[string]runfile.Workload{
 		"ramp":      {SLOB: &runfile.SLOB{Users: []int32{1, 4, 2}, Schemas: 1}},
 		"kit":       {SLOB: kit},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -38,9 +39,9 @@ const windowSeconds = 10
 func testPlan() runfile.Plan {
 	return runfile.Plan{
 		Version: runfile.PlanVersion, Clients: 1, Seed: 42, Run: runfile.Identity{Name: "test"},
-		Engine: runfile.Engine{Client: runfile.ClientKernel, MountPath: "/opt/oracle/oradata"},
+		Engine: runfile.Engine{Client: bench.ClientKernel, MountPath: "/opt/oracle/oradata"},
 		Workload: runfile.Workload{SLOB: &runfile.SLOB{
-			Access: runfile.AccessRandomRead, Users: []int32{2, 4}, Schemas: 2, ScaleBytes: 80 << 20, ScanTableBytes: 1 << 20,
+			Access: bench.SLOBRandomRead, Users: []int32{2, 4}, Schemas: 2, ScaleBytes: 80 << 20, ScanTableBytes: 1 << 20,
 			WorkUnit: 64, LoadParallelDegree: 2, Tablespace: "NFSBENCH", ObfuscateColumns: true,
 		}},
 		Schedule: runfile.Schedule{BaselineSeconds: 2, WarmupSeconds: 3, DurationSeconds: windowSeconds, CooldownSeconds: 1, Repetitions: 2},

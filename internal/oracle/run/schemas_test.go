@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -29,7 +30,7 @@ func TestSchemasOfAnEarlierRunAreUsedAgain(t *testing.T) {
 		"scale":     {"tables of another size are made again", func(s *runfile.SLOB) { s.ScaleBytes = 16 << 20 }, 32},
 		"columns":   {"so are those with other rows", func(s *runfile.SLOB) { s.ObfuscateColumns = false }, 160},
 		"schemas":   {"one more is loaded alone", func(s *runfile.SLOB) { s.Schemas = 3 }, 80},
-		"access":    {"the table to scan is loaded beside the other", func(s *runfile.SLOB) { s.Access, s.ReadAhead = runfile.AccessFullTableScan, 0 }, 2},
+		"access":    {"the table to scan is loaded beside the other", func(s *runfile.SLOB) { s.Access, s.ReadAhead = bench.SLOBFullTableScan, 0 }, 2},
 		"elsewhere": {"another tablespace has nothing yet", func(s *runfile.SLOB) { s.Tablespace = "OTHER" }, 160},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -56,7 +57,7 @@ func TestSchemasOfAnEarlierRunAreUsedAgain(t *testing.T) {
 func checkTables(t *testing.T, d *database, plan runfile.Plan) {
 	t.Helper()
 	table, bytes := "NFSBENCH_RANGES", plan.Workload.SLOB.ScaleBytes
-	if plan.Workload.SLOB.Access == runfile.AccessFullTableScan {
+	if plan.Workload.SLOB.Access == bench.SLOBFullTableScan {
 		table, bytes = "NFSBENCH_SCAN", plan.Workload.SLOB.ScanTableBytes
 	}
 	if len(d.users) != int(plan.Workload.SLOB.Schemas) {

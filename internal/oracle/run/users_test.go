@@ -12,12 +12,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 func scanPlan() runfile.Plan {
 	p := testPlan()
-	p.Workload.SLOB.Access, p.Workload.SLOB.ScanTableBytes, p.Workload.SLOB.Users = runfile.AccessFullTableScan, 64<<20, []int32{3}
+	p.Workload.SLOB.Access, p.Workload.SLOB.ScanTableBytes, p.Workload.SLOB.Users = bench.SLOBFullTableScan, 64<<20, []int32{3}
 	p.Schedule.Repetitions = 1
 	return p
 }
@@ -97,7 +98,7 @@ func TestUsersAreSpreadOverServices(t *testing.T) {
 }
 
 func TestUpdatesAreAsManyAsAskedFor(t *testing.T) {
-	for stress, name := range map[string]string{runfile.RedoLite: "slob_update_lite", runfile.RedoHeavy: "slob_update_heavy"} {
+	for stress, name := range map[bench.SLOBRedoStress]string{bench.SLOBRedoLite: "slob_update_lite", bench.SLOBRedoHeavy: "slob_update_heavy"} {
 		synctest.Test(t, func(t *testing.T) {
 			d, plan := newDatabase(), keepPlan()
 			plan.Workload.SLOB.UpdatePercent, plan.Workload.SLOB.RedoStress = 25, stress
@@ -118,7 +119,7 @@ func TestUpdatesAreAsManyAsAskedFor(t *testing.T) {
 func TestUsersThink(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, plan := newDatabase(), keepPlan()
-		plan.Workload.SLOB.Think = &runfile.Think{Frequency: 5, MinimumMilliseconds: 400, MaximumMilliseconds: 600}
+		plan.Workload.SLOB.Think = &bench.SLOBThink{Frequency: 5, MinimumMilliseconds: 400, MaximumMilliseconds: 600}
 		plan.Schedule.DurationSeconds = 60
 		wantSuccessOf(t, d, plan)
 		// Five statements take 500 ms and are followed by about 500 ms: half the rate.
@@ -222,7 +223,7 @@ func TestFixedWorkEndsWhenAllUsersHaveDoneIt(t *testing.T) {
 				d, plan := newDatabase(), testPlan()
 				w := plan.Workload.SLOB
 				w.WorkLoop, w.Users = c.loops, []int32{4}
-				w.Think = &runfile.Think{Frequency: 10, MinimumMilliseconds: 200, MaximumMilliseconds: 200}
+				w.Think = &bench.SLOBThink{Frequency: 10, MinimumMilliseconds: 200, MaximumMilliseconds: 200}
 				plan.Schedule.Repetitions = 1
 				load, _ := runOn(t.Context(), t, d, plan)
 				if c.code != "" {

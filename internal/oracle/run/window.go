@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
@@ -254,7 +255,7 @@ func (w *window) putOps(rep *runfile.Repetition) {
 // read. What scans wait for is not: their reads are asynchronous, and the wait is
 // only for what is not there yet.
 func (r *runner) putLatency(rep *runfile.Repetition) {
-	if r.plan.Workload.SLOB.Access != runfile.AccessRandomRead || rep.Oracle == nil || rep.Read == nil {
+	if r.plan.Workload.SLOB.Access != bench.SLOBRandomRead || rep.Oracle == nil || rep.Read == nil {
 		return
 	}
 	for _, e := range rep.Oracle.Events {

@@ -3,6 +3,7 @@ package slob
 import (
 	"testing"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -28,11 +29,11 @@ func TestPiecesHaveEveryKeyOnce(t *testing.T) {
 }
 
 func TestRowsAreBlocks(t *testing.T) {
-	s := Spec{SLOB: runfile.SLOB{Access: runfile.AccessRandomRead, ScaleBytes: 80 << 20, ScanTableBytes: 1 << 20}, BlockBytes: 16384}
+	s := Spec{SLOB: runfile.SLOB{Access: bench.SLOBRandomRead, ScaleBytes: 80 << 20, ScanTableBytes: 1 << 20}, BlockBytes: 16384}
 	if got := s.table(); got.rows != 5120 || got.kind != kindRanges {
 		t.Errorf("%+v", got)
 	}
-	s.SLOB.Access = runfile.AccessFullTableScan
+	s.SLOB.Access = bench.SLOBFullTableScan
 	if got := s.table(); got.rows != 64 || got.kind != kindScan {
 		t.Errorf("%+v", got)
 	}

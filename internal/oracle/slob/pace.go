@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/loadgen/recorder"
 	"github.com/nfsbench/nfsbench/internal/nanosleep"
@@ -41,7 +42,7 @@ func NewPace(c runfile.Capacity, perSecond int64, seed uint64, now func() time.T
 		now: now, nap: nanosleep.For, gap: float64(time.Second) / float64(max(perSecond, 1)), from: endOfTime, to: endOfTime,
 		latency: recorder.New(1),
 	}
-	if c.Arrivals == runfile.ArrivalsPoisson {
+	if c.Arrivals == bench.ArrivalsPoisson {
 		p.random = rand.New(rand.NewPCG(seed, uint64(perSecond))) //nolint:gosec // distances, not secrets
 	}
 	for _, b := range c.Bounds {

@@ -8,13 +8,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/nanosleep"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // level lets sessions keep a rate for a warm-up of 1 s and a window of 4 s. Their statements take
 // 10 ms each, so each can execute 100 a second. The sessions are ready after a minute.
-func level(t *testing.T, users int, perSecond int64, arrivals string) runfile.LevelReport {
+func level(t *testing.T, users int, perSecond int64, arrivals bench.Arrivals) runfile.LevelReport {
 	t.Helper()
 	var report *runfile.LevelReport
 	synctest.Test(t, func(t *testing.T) {
@@ -64,13 +65,13 @@ func sum(of []int64) (n int64) {
 func TestStatementsAreDueAtTheRateWhateverTheSessionsDo(t *testing.T) {
 	cases := map[string]struct {
 		perSecond int64
-		arrivals  string
+		arrivals  bench.Arrivals
 		done      [2]int64 // in 4 s
 		slow      [2]int64
 	}{
-		"half of what the sessions can do":      {200, runfile.ArrivalsFixed, [2]int64{796, 800}, [2]int64{0, 0}},
-		"the same, as from independent users":   {200, runfile.ArrivalsPoisson, [2]int64{740, 860}, [2]int64{0, 4}},
-		"twice what they can do: a queue grows": {800, runfile.ArrivalsFixed, [2]int64{1590, 1600}, [2]int64{3540, 3570}},
+		"half of what the sessions can do":      {200, bench.ArrivalsFixed, [2]int64{796, 800}, [2]int64{0, 0}},
+		"the same, as from independent users":   {200, bench.ArrivalsPoisson, [2]int64{740, 860}, [2]int64{0, 4}},
+		"twice what they can do: a queue grows": {800, bench.ArrivalsFixed, [2]int64{1590, 1600}, [2]int64{3540, 3570}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -79,7 +80,7 @@ func TestStatementsAreDueAtTheRateWhateverTheSessionsDo(t *testing.T) {
 				t.Fatalf("got %+v, want 4 seconds and one bound", r)
 			}
 			due, done, slow := sum(r.Due), sum(r.Done), sum(r.Slow[0])
-			if tc.arrivals == runfile.ArrivalsFixed && due != 4*tc.perSecond {
+			if tc.arrivals == bench.ArrivalsFixed && due != 4*tc.perSecond {
 				t.Errorf("%d statements were due, want %d", due, 4*tc.perSecond)
 			}
 			if done < tc.done[0] || done > tc.done[1] || slow < tc.slow[0] || slow > tc.slow[1] {
@@ -94,9 +95,9 @@ func TestStatementsAreDueAtTheRateWhateverTheSessionsDo(t *testing.T) {
 
 // When the window begins, idle sessions already wait for statements that are due long after it.
 func TestManySessionsWaitForAFewStatements(t *testing.T) {
-	for name, arrivals := range map[string]string{"fixed": runfile.ArrivalsFixed, "Poisson": runfile.ArrivalsPoisson} {
+	for name, arrivals := range map[string]bench.Arrivals{"fixed": bench.ArrivalsFixed, "Poisson": bench.ArrivalsPoisson} {
 		t.Run(name, func(t *testing.T) {
-			if r := level(t, 64, 4, arrivals); arrivals == runfile.ArrivalsFixed && sum(r.Due) != 16 {
+			if r := level(t, 64, 4, arrivals); arrivals == bench.ArrivalsFixed && sum(r.Due) != 16 {
 				t.Errorf("%d statements were due in 4 s, want 16", sum(r.Due))
 			}
 		})
@@ -105,7 +106,7 @@ func TestManySessionsWaitForAFewStatements(t *testing.T) {
 
 // The plan allows any rate. The report of an impossible rate must not take for ever.
 func TestARateThatNobodyCanKeepIsReported(t *testing.T) {
-	r := level(t, 1, math.MaxInt32, runfile.ArrivalsFixed)
+	r := level(t, 1, math.MaxInt32, bench.ArrivalsFixed)
 	if due := sum(r.Due); due < 4*math.MaxInt32-4 || due > 4*math.MaxInt32+4 {
 		t.Errorf("%d statements were due in 4 s at %d/s", due, math.MaxInt32)
 	}
@@ -114,7 +115,7 @@ func TestARateThatNobodyCanKeepIsReported(t *testing.T) {
 // Go timers are too coarse for latencies that count from the due time.
 func TestASessionNapsBeforeItsStatementIsDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := NewPace(runfile.Capacity{Arrivals: runfile.ArrivalsFixed}, 100, 7, time.Now)
+		p := NewPace(runfile.Capacity{Arrivals: bench.ArrivalsFixed}, 100, 7, time.Now)
 		var naps []time.Duration
 		p.nap = func(d time.Duration) {
 			naps = append(naps, d)

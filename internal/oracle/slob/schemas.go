@@ -23,6 +23,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
@@ -66,7 +67,7 @@ type table struct {
 
 func (s Spec) table() table {
 	t := table{kind: kindRanges, name: "nfsbench_ranges", bytes: s.SLOB.ScaleBytes}
-	if s.SLOB.Access == runfile.AccessFullTableScan {
+	if s.SLOB.Access == bench.SLOBFullTableScan {
 		t = table{kind: kindScan, name: "nfsbench_scan", bytes: s.SLOB.ScanTableBytes}
 	}
 	t.rows = max(1, t.bytes/s.BlockBytes)

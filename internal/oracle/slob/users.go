@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
@@ -148,7 +149,7 @@ func (s *session) open(ctx context.Context, db *sql.DB) (err error) {
 	if s.conn, err = db.Conn(ctx); err != nil {
 		return err
 	}
-	if s.slob.Access == runfile.AccessFullTableScan {
+	if s.slob.Access == bench.SLOBFullTableScan {
 		s.readDirectly(ctx)
 		s.read, err = s.conn.PrepareContext(ctx, sqltext.Text("slob_full_scan"))
 		return err
@@ -160,7 +161,7 @@ func (s *session) open(ctx context.Context, db *sql.DB) (err error) {
 		return nil
 	}
 	name := "slob_update_lite"
-	if s.slob.RedoStress == runfile.RedoHeavy {
+	if s.slob.RedoStress == bench.SLOBRedoHeavy {
 		name = "slob_update_heavy"
 	}
 	s.update, err = s.conn.PrepareContext(ctx, sqltext.Text(name))
@@ -228,7 +229,7 @@ func (s *session) keepPace(ctx context.Context) error {
 }
 
 func (s *session) statement(ctx context.Context) error {
-	if s.slob.Access == runfile.AccessFullTableScan {
+	if s.slob.Access == bench.SLOBFullTableScan {
 		return s.count(ctx, s.rows)
 	}
 	keys := min(int64(s.slob.WorkUnit), s.rows)
@@ -238,7 +239,7 @@ func (s *session) statement(ctx context.Context) error {
 		return s.count(ctx, keys, first, last)
 	}
 	args := []any{s.text(), s.text(), first, last}
-	if s.slob.RedoStress == runfile.RedoHeavy {
+	if s.slob.RedoStress == bench.SLOBRedoHeavy {
 		args = args[1:]
 	}
 	_, err := s.update.ExecContext(ctx, args...)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/faulty"
 	"github.com/nfsbench/nfsbench/test/kit/repository"
@@ -43,7 +44,7 @@ func TestAnExaminationStartsNothing(t *testing.T) {
 	i := newImage(t)
 	v3 := &faulty.Server{}
 	v3.Start(t, "127.0.0.1")
-	i.direct(runfile.NFSv3, "/export", v3.Port(), "127.0.0.1")
+	i.direct(bench.NFSv3, "/export", v3.Port(), "127.0.0.1")
 	i.proc("self/limits", limitsOfPod)
 	i.proc("sys/fs/aio-max-nr", "65536\n")
 	checks := Examine(t.Context(), i.o)
@@ -116,11 +117,11 @@ func TestADatabaseOnTheVolumeMayHoldTheTables(t *testing.T) {
 func TestServersThatRefuseThePodFail(t *testing.T) {
 	t.Parallel()
 	i := newImage(t)
-	i.direct(runfile.NFSv41, "/export", refusing(t), "127.0.0.1")
+	i.direct(bench.NFSv41, "/export", refusing(t), "127.0.0.1")
 	expect(t, Examine(t.Context(), i.o), checkServer, runfile.CheckFail, "127.0.0.1", "-nfs-rootonly disabled")
 	v3 := &faulty.Server{}
 	v3.Start(t, "127.0.0.1")
-	i.direct(runfile.NFSv3, "/denied", v3.Port(), "127.0.0.1")
+	i.direct(bench.NFSv3, "/denied", v3.Port(), "127.0.0.1")
 	expect(t, Examine(t.Context(), i.o), checkServer, runfile.CheckWarn, "-nfs-rootonly disabled")
 	i.o.Engine, i.o.DataDirectory = nil, ""
 	for _, c := range Examine(t.Context(), i.o) {

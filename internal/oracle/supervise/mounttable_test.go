@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/faulty"
 )
@@ -54,7 +55,7 @@ func TestTransfersThatOracleRefusesFail(t *testing.T) {
 		i := newImage(t)
 		s := &faulty.Server{MaxTransfer: int(size)}
 		s.Start(t, "127.0.0.1")
-		i.direct(runfile.NFSv3, "/export", s.Port(), "127.0.0.1")
+		i.direct(bench.NFSv3, "/export", s.Port(), "127.0.0.1")
 		if good {
 			expect(t, Examine(t.Context(), i.o), checkServer, runfile.CheckOK)
 			continue

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target/direct"
@@ -58,7 +59,7 @@ func (o Options) probeExport(ctx context.Context) (probes []runfile.ServerProbe,
 		return nil, "", nil
 	}
 	if s := o.Engine.Security; s != "" && s != "sys" {
-		return nil, "the client of the probe speaks security sys only, and the benchmark uses " + s, nil
+		return nil, "the client of the probe speaks security sys only, and the benchmark uses " + string(s), nil
 	}
 	if len(o.Engine.Channels) == 0 {
 		e, err := o.engineOfMount()
@@ -119,7 +120,7 @@ func (o Options) probeOnce(ctx context.Context) ([]runfile.ServerProbe, error) {
 	}
 	code := target.CodeOf(errs[0])
 	refused := code == runfile.FailureAccessDenied || code == runfile.FailureUnreachable
-	if !refused || o.Engine.NFSVersion == "" || o.Engine.NFSVersion == runfile.NFSv3 {
+	if !refused || o.Engine.NFSVersion == "" || o.Engine.NFSVersion == bench.NFSv3 {
 		return probes, nil
 	}
 	return probes, oracle.Failf(code, "Direct NFS of the database would hang at its start: %w; %s", errs[0], probeAdvice)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -15,7 +16,7 @@ import (
 )
 
 // direct makes the image one with Direct NFS over paths of a server on this machine.
-func (i *image) direct(version, export string, port int, paths ...string) {
+func (i *image) direct(version bench.NFSVersion, export string, port int, paths ...string) {
 	i.o.DirectNFS = true
 	i.o.Engine = &runfile.Engine{
 		Server: "lab", Export: export, NFSVersion: version, Channels: runfile.ChannelsTo(paths...), Ports: runfile.Ports{NFS: port, Mount: port},
@@ -59,7 +60,7 @@ func refuse(c net.Conn) {
 func TestDirectNFSThatTheServerRefusesDoesNotStart(t *testing.T) {
 	t.Parallel()
 	i := newImage(t)
-	i.direct(runfile.NFSv41, "/export", refusing(t), "127.0.0.1")
+	i.direct(bench.NFSv41, "/export", refusing(t), "127.0.0.1")
 	f := i.fails(runfile.FailureAccessDenied)
 	for _, want := range []string{"127.0.0.1", "would hang", "-nfs-rootonly disabled", "insecure in /etc/exports"} {
 		if !strings.Contains(f.Message, want) {
@@ -79,14 +80,15 @@ func TestAProbeThatDecidesNothingIsAWarning(t *testing.T) {
 	v3 := &faulty.Server{}
 	v3.Start(t, "127.0.0.1")
 	cases := map[string]struct {
-		reason          string
-		version, export string
-		port            int
-		paths           []string
-		problems        []bool
+		reason   string
+		version  bench.NFSVersion
+		export   string
+		port     int
+		paths    []string
+		problems []bool
 	}{
-		"NFSv3 that refuses": {"oradism may have a port that the server takes", runfile.NFSv3, "/denied", v3.Port(), []string{"127.0.0.1"}, []bool{true}},
-		"NFSv3":              {"nothing is wrong", runfile.NFSv3, "/export", v3.Port(), []string{"127.0.0.1"}, []bool{false}},
+		"NFSv3 that refuses": {"oradism may have a port that the server takes", bench.NFSv3, "/denied", v3.Port(), []string{"127.0.0.1"}, []bool{true}},
+		"NFSv3":              {"nothing is wrong", bench.NFSv3, "/export", v3.Port(), []string{"127.0.0.1"}, []bool{false}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -132,7 +134,7 @@ func TestWithoutAnOranfstabTheServerOfTheMountIsProbed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			i := newImage(t)
-			i.direct(runfile.NFSv3, "/plan", v3.Port())
+			i.direct(bench.NFSv3, "/plan", v3.Port())
 			i.o.HealthInterval = time.Second // so a busy machine may be silent for 24 s
 			i.mounted(tc.kind, tc.source)
 			host := i.start().ready(1).Host
@@ -169,7 +171,7 @@ func TestTheMountTableNamesServerAndExport(t *testing.T) {
 func TestWithKerberosTheResultSaysThatNoServerWasProbed(t *testing.T) {
 	t.Parallel()
 	i := newImage(t)
-	i.direct(runfile.NFSv41, "/export", 0, "127.0.0.1")
+	i.direct(bench.NFSv41, "/export", 0, "127.0.0.1")
 	i.o.Engine.Security = "krb5p"
 	if s := i.start().ready(1); !strings.Contains(s.Host.ServersNotProbed, "krb5p") || s.Host.Servers != nil {
 		t.Errorf("host: %+v", s.Host)
@@ -186,7 +188,7 @@ func TestAStartThatHangsEndsWithWhatTheProbeFound(t *testing.T) {
 	v3 := &faulty.Server{}
 	v3.Start(t, "127.0.0.1")
 	i := newImage(t)
-	i.direct(runfile.NFSv3, "/denied", v3.Port(), "127.0.0.1")
+	i.direct(bench.NFSv3, "/denied", v3.Port(), "127.0.0.1")
 	i.netFiles(filepath.Join(i.data, "dbconfig", "ORCLCDB"), "", "") // a database that exists
 	i.write(filepath.Join(i.data, MarkerFile), 0o640, "")
 	i.write(i.base+"/runOracle.sh", 0o755, "#!/bin/sh\ntrap 'exit 0' TERM\necho ORACLE instance started.\nwhile :; do sleep 0.02; done\n")
@@ -233,7 +235,7 @@ func TestARefusalThatAStartHasOutlivedMeansNothing(t *testing.T) {
 	v3 := &faulty.Server{}
 	v3.Start(t, "127.0.0.1")
 	i := newImage(t)
-	i.direct(runfile.NFSv3, "/denied", v3.Port(), "127.0.0.1")
+	i.direct(bench.NFSv3, "/denied", v3.Port(), "127.0.0.1")
 	i.o.HealthInterval = time.Second // so a busy machine may be silent for 24 s
 	i.o.StartupTimeout = 100 * 365 * 24 * time.Hour
 	var hours atomic.Int64 // 0 = the clock does not hurry

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/faulty"
 )
@@ -191,7 +192,7 @@ func TestTheExportOfTheRedoLogsIsAskedForToo(t *testing.T) {
 	i := newImage(t)
 	v3 := &faulty.Server{}
 	v3.Start(t, "127.0.0.1")
-	i.direct(runfile.NFSv3, "/export", v3.Port(), "127.0.0.1")
+	i.direct(bench.NFSv3, "/export", v3.Port(), "127.0.0.1")
 	i.redo("/denied")
 	probes, _, err := i.o.withDefaults().probeServers(t.Context())
 	if err != nil || len(probes) != 2 || probes[0].Problem != "" || probes[1].Problem == "" {
@@ -207,7 +208,7 @@ func TestTheExportOfTheRedoLogsIsAskedForToo(t *testing.T) {
 func TestTheExportOfTheRedoLogsIsNotAskedForWhereThatOfTheDataIsRefused(t *testing.T) {
 	t.Parallel()
 	i := newImage(t)
-	i.direct(runfile.NFSv41, "/export", refusing(t), "127.0.0.1")
+	i.direct(bench.NFSv41, "/export", refusing(t), "127.0.0.1")
 	i.redo("/denied")
 	if probes, _, err := i.o.withDefaults().probeServers(t.Context()); err == nil || len(probes) != 1 {
 		t.Errorf("%+v, %v", probes, err)

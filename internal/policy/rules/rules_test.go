@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/policy"
 	"github.com/nfsbench/nfsbench/internal/policy/rules"
@@ -51,7 +52,7 @@ func export(path string, servers ...string) gen.Mod {
 	}
 }
 
-func client(c v1alpha1.NFSClient) gen.Mod {
+func client(c bench.NFSClient) gen.Mod {
 	return func(b *v1alpha1.NFSBenchmark) { b.Spec.Protocol.Client = c }
 }
 
@@ -61,7 +62,7 @@ func TestABenchmarkMayUseWhatThePolicyListsAndNoMore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kernel, direct := client(v1alpha1.ClientKernel), client(v1alpha1.ClientDirectNFS)
+	kernel, direct := client(bench.ClientKernel), client(bench.ClientDirectNFS)
 	embedded := func(size string) gen.Mod {
 		return func(b *v1alpha1.NFSBenchmark) {
 			b.Spec.Storage = v1alpha1.Storage{Embedded: &v1alpha1.EmbeddedStorage{Size: resource.MustParse(size)}}
@@ -152,7 +153,7 @@ func TestTheDefaultAllowsNoNodeToMountAnything(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := gen.Benchmark("b", client(v1alpha1.ClientKernel), export("/vol/bench", "192.0.2.11"))
+	b := gen.Benchmark("b", client(bench.ClientKernel), export("/vol/bench", "192.0.2.11"))
 	b.Spec.Clients = 1
 	err = checker.Check(read(t, ""), b)
 	if err == nil || !strings.Contains(err.Error(), "namespace "+b.Namespace+" mount") || !strings.Contains(err.Error(), "policy.exports") {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/storage"
 	"github.com/nfsbench/nfsbench/internal/storage/connect"
@@ -191,7 +192,7 @@ func (s source) plannedRun(ctx context.Context, rig *Rig, paths ...string) (runf
 			p.Engine.Channels[i].LIF, p.Engine.Channels[i].Node = l.Name, l.Node
 		}
 		if local, known := survey.IsLocal(c.Path); known {
-			p.Engine.Channels[i].Locality = map[bool]string{true: runfile.LocalityLocal, false: runfile.LocalityRemote}[local]
+			p.Engine.Channels[i].Locality = map[bool]bench.Locality{true: bench.LocalityLocal, false: bench.LocalityRemote}[local]
 		}
 	}
 	return p, nil
@@ -202,11 +203,11 @@ func reads(export string, s runfile.Schedule, paths ...string) runfile.Plan {
 	return runfile.Plan{
 		Version: runfile.PlanVersion, Run: runfile.Identity{Name: "believe"}, Clients: 1, Seed: 7,
 		Engine: runfile.Engine{
-			Client: runfile.ClientDirectNFS, NFSVersion: runfile.NFSv3, Server: "array", Export: export,
+			Client: bench.ClientDirectNFS, NFSVersion: bench.NFSv3, Server: "array", Export: export,
 			Channels: runfile.ChannelsTo(paths...), MountTimeoutSeconds: 20, CallTimeoutSeconds: 30,
 		},
 		Workload: runfile.Workload{Raw: &runfile.Raw{
-			Pattern: runfile.PatternRandomRead, BlockSizeBytes: arrayBlock, FileSizeBytes: 1024 * arrayBlock, Jobs: 4, Depth: 4,
+			Pattern: bench.PatternRandomRead, BlockSizeBytes: arrayBlock, FileSizeBytes: 1024 * arrayBlock, Jobs: 4, Depth: 4,
 			Directory: "believe", KeepFiles: true,
 		}},
 		Schedule: s,
@@ -216,11 +217,11 @@ func reads(export string, s runfile.Schedule, paths ...string) runfile.Plan {
 // others acts as another client: it reads ops a second from a volume over the third LIF, for the
 // given seconds or until the context ends.
 func (w *arrayWorld) others(ctx context.Context, volume string, ops int64, seconds int32) error {
-	return readBeside(ctx, w.rig, runfile.NFSv3, "/export/"+volume, w.path(3), ops, seconds)
+	return readBeside(ctx, w.rig, bench.NFSv3, "/export/"+volume, w.path(3), ops, seconds)
 }
 
 // readBeside acts as another client: it reads ops a second, for the given seconds or until the context ends.
-func readBeside(ctx context.Context, rig *Rig, version, export, path string, ops int64, seconds int32) error {
+func readBeside(ctx context.Context, rig *Rig, version bench.NFSVersion, export, path string, ops int64, seconds int32) error {
 	p := reads(export, runfile.Schedule{DurationSeconds: seconds, Repetitions: 1}, path)
 	p.Engine.NFSVersion = version
 	raw := p.Workload.Raw

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/lab/array/control"
@@ -318,9 +319,9 @@ func flap(ctx context.Context, share float64, cut func(context.Context) error, h
 
 func (w *arrayWorld) noLayouts(ctx context.Context, s Strength) (runfile.Result, error) {
 	return w.run(ctx, []string{w.path(1)}, nil, func(p *runfile.Plan) {
-		p.Engine.NFSVersion = runfile.NFSv41
+		p.Engine.NFSVersion = bench.NFSv41
 		if !s.None() {
-			p.Engine.NFSVersion = runfile.PNFS
+			p.Engine.NFSVersion = bench.PNFS
 		}
 	})
 }

@@ -24,6 +24,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/gen"
@@ -113,10 +114,10 @@ func TestTheTableCountsTrialsByEffectAndFalseAlarms(t *testing.T) {
 	in := injections()[0]
 	trial := func(effect float64, by ...judge.Code) Record {
 		tr := Trial{Injection: in.Name, Kind: in.Kind, Place: in.Place, Strength: in.Strengths[0].Name, Effect: &effect, By: by, Noticed: len(by) > 0}
-		tr.Injected.Codes, tr.Honest.Validity = by, judge.Valid
+		tr.Injected.Codes, tr.Honest.Validity = by, bench.ValidityValid
 		return Record{Trial: &tr}
 	}
-	aa := func(v judge.Validity, codes ...judge.Code) Record {
+	aa := func(v bench.Validity, codes ...judge.Code) Record {
 		return Record{AA: &AARun{Load: "random read", Place: placeGanesha, Outcome: Outcome{Validity: v, Codes: codes}}}
 	}
 	of := func(n int, r Record) Record { // with the n-th strength
@@ -126,9 +127,9 @@ func TestTheTableCountsTrialsByEffectAndFalseAlarms(t *testing.T) {
 	warned, blind := of(1, trial(0.01)), of(1, trial(0.02))
 	warned.Trial.Injected.Warnings = []judge.Code{judge.NotSteady}
 	again := of(2, trial(0.06))
-	again.Trial.Again, again.Trial.Honest.Validity = true, judge.Suspect
+	again.Trial.Again, again.Trial.Honest.Validity = true, bench.ValiditySuspect
 	suspect := of(2, trial(0.08, judge.NotSteady))
-	suspect.Trial.Honest.Validity, suspect.Trial.Honest.Codes = judge.Suspect, []judge.Code{judge.NotSteady}
+	suspect.Trial.Honest.Validity, suspect.Trial.Honest.Codes = bench.ValiditySuspect, []judge.Code{judge.NotSteady}
 	named := trial(-0.2)
 	named.Trial.Named = []judge.Code{judge.PathImbalance}
 	short := trial(0.5, judge.TooShort)
@@ -136,7 +137,7 @@ func TestTheTableCountsTrialsByEffectAndFalseAlarms(t *testing.T) {
 	text := table([]Record{
 		// Two of three effects exceed 10 %, and so does their median.
 		trial(-0.3, judge.NotSteady), named, trial(-0.01, judge.NotSteady), warned, blind, suspect, again, short,
-		aa(judge.Valid), aa(judge.Suspect, judge.NotSteady),
+		aa(bench.ValidityValid), aa(bench.ValiditySuspect, judge.NotSteady),
 		{Error: "x"},
 	})
 	for _, want := range []string{
@@ -198,7 +199,7 @@ func TestOnlyAWholeRunIsPublished(t *testing.T) {
 		if err := os.WriteFile(findings, []byte(page), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		records := []Record{{AA: &AARun{Load: "random read", Outcome: Outcome{Validity: judge.Valid}}}}
+		records := []Record{{AA: &AARun{Load: "random read", Outcome: Outcome{Validity: bench.ValidityValid}}}}
 		if whole {
 			records = append(records, Record{Whole: true})
 		}
@@ -588,10 +589,10 @@ func record(t *testing.T, r Record) {
 		t.Error(r.Error)
 	case r.AA != nil:
 		t.Logf("%s: %+v", r.AA.Load, r.AA.Outcome)
-		measure.Outcome(t, "an honest run, "+r.AA.Load, string(r.AA.Outcome.Validity), string(judge.Valid), string(judge.Suspect))
-	case r.Trial.Honest.Validity != judge.Valid:
+		measure.Outcome(t, "an honest run, "+r.AA.Load, string(r.AA.Outcome.Validity), string(bench.ValidityValid), string(bench.ValiditySuspect))
+	case r.Trial.Honest.Validity != bench.ValidityValid:
 		// Nothing can be said of a pair whose honest run was disturbed.
-		measure.Outcome(t, "the honest run of "+r.Trial.Injection, string(r.Trial.Honest.Validity), string(judge.Valid), string(judge.Suspect))
+		measure.Outcome(t, "the honest run of "+r.Trial.Injection, string(r.Trial.Honest.Validity), string(bench.ValidityValid), string(bench.ValiditySuspect))
 	default:
 		noticed := map[bool]string{true: "noticed", false: "not noticed"}[r.Trial.Noticed]
 		t.Logf("%s, %s: by %v; honest %+v, injected %+v", r.Trial.Injection, r.Trial.Strength, r.Trial.By, r.Trial.Honest, r.Trial.Injected)

@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -205,10 +206,10 @@ func (g *guestWorld) plan() runfile.Plan {
 	return runfile.Plan{
 		Version: runfile.PlanVersion, Run: runfile.Identity{Name: "believe"}, Clients: 1, Seed: 1, Schedule: g.rig.Schedule(),
 		Workload: runfile.Workload{Raw: &runfile.Raw{
-			Pattern: runfile.PatternRandomRead, BlockSizeBytes: 32 << 10, FileSizeBytes: 32 << 20, Jobs: 2, Depth: 2, Directory: "believe",
+			Pattern: bench.PatternRandomRead, BlockSizeBytes: 32 << 10, FileSizeBytes: 32 << 20, Jobs: 2, Depth: 2, Directory: "believe",
 		}},
 		Engine: runfile.Engine{
-			Client: runfile.ClientKernel, NFSVersion: "NFSv4.1", MountPath: "/mnt/nfs", RequireNFS: true,
+			Client: bench.ClientKernel, NFSVersion: "NFSv4.1", MountPath: "/mnt/nfs", RequireNFS: true,
 		},
 		Collect: runfile.Collect{IntervalMilliseconds: 500},
 	}
@@ -239,7 +240,7 @@ func (i guestInjection) run(w *guestWorld, s Strength) guestRun {
 // ourClient makes our own client carry the load.
 func ourClient(p *runfile.Plan, _ Strength) {
 	p.Engine = runfile.Engine{
-		Client: runfile.ClientDirectNFS, NFSVersion: "NFSv4.1", Server: "server", Export: "/export/data",
+		Client: bench.ClientDirectNFS, NFSVersion: "NFSv4.1", Server: "server", Export: "/export/data",
 		Channels: runfile.ChannelsTo("127.0.0.1", "127.0.0.2"), RequireNFS: true,
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -218,14 +219,14 @@ func remembers() func(context.Context, World, Strength) (runfile.Result, error) 
 
 // otherVersion makes a run over one version and declares another, like a silent fallback.
 func otherVersion(ctx context.Context, l *Lane, s Strength) (runfile.Result, error) {
-	declared, used := runfile.NFSv41, runfile.NFSv41
+	declared, used := bench.NFSv41, bench.NFSv41
 	switch s.Value {
 	case 3:
-		used = runfile.NFSv3
+		used = bench.NFSv3
 	case 4:
-		used = runfile.NFSv40
+		used = bench.NFSv40
 	case 41:
-		declared = runfile.PNFS
+		declared = bench.PNFS
 	}
 	p := l.plan(randomRead())
 	p.Engine.NFSVersion = used

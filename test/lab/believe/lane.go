@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/lab/cpulimit"
 	"github.com/nfsbench/nfsbench/test/lab/ganesha"
@@ -261,13 +262,13 @@ const (
 
 func sequentialRead() shape {
 	return shape{name: "sequential read", paths: 1, workload: runfile.Workload{Raw: &runfile.Raw{
-		Pattern: runfile.PatternRead, BlockSizeBytes: 256 << 10, FileSizeBytes: fileBytes, Jobs: 4, Depth: 2, Directory: "files", KeepFiles: true,
+		Pattern: bench.PatternRead, BlockSizeBytes: 256 << 10, FileSizeBytes: fileBytes, Jobs: 4, Depth: 2, Directory: "files", KeepFiles: true,
 	}}}
 }
 
 func randomRead() shape {
 	return shape{name: "random read", paths: 1, workload: runfile.Workload{Raw: &runfile.Raw{
-		Pattern: runfile.PatternRandomRead, BlockSizeBytes: blockBytes, FileSizeBytes: fileBytes, Jobs: 4, Depth: 4, Directory: "files", KeepFiles: true,
+		Pattern: bench.PatternRandomRead, BlockSizeBytes: blockBytes, FileSizeBytes: fileBytes, Jobs: 4, Depth: 4, Directory: "files", KeepFiles: true,
 	}}}
 }
 
@@ -279,13 +280,13 @@ func openRead() shape {
 
 func randomWrite() shape {
 	s := randomRead()
-	s.name, s.workload.Raw.Pattern = "random write", runfile.PatternRandomWrite
+	s.name, s.workload.Raw.Pattern = "random write", bench.PatternRandomWrite
 	return s
 }
 
 func slobUsers() shape {
 	return shape{name: "SLOB users who update", paths: 2, workload: runfile.Workload{SLOB: &runfile.SLOB{
-		Access: runfile.AccessRandomRead, Users: []int32{8}, Schemas: 4, ScaleBytes: fileBytes, ScanTableBytes: fileBytes, WorkUnit: 64,
+		Access: bench.SLOBRandomRead, Users: []int32{8}, Schemas: 4, ScaleBytes: fileBytes, ScanTableBytes: fileBytes, WorkUnit: 64,
 		UpdatePercent: 25, ReadAhead: 2,
 		Files: &runfile.Files{
 			Count: 4, SizeBytes: fileBytes, BlockSizeBytes: blockBytes, LargeReadBytes: 1 << 20, Directory: "slob", KeepFiles: true,
@@ -309,7 +310,7 @@ func (l *Lane) plan(s shape) runfile.Plan {
 	p := runfile.Plan{
 		Version: runfile.PlanVersion, Clients: 1, Seed: 1, Run: runfile.Identity{Name: "believe"}, Workload: s.workload, Schedule: l.rig.Schedule(),
 		Engine: runfile.Engine{
-			Client: runfile.ClientDirectNFS, NFSVersion: runfile.NFSv3, RequireNFS: true, Server: "lane", Export: l.export,
+			Client: bench.ClientDirectNFS, NFSVersion: bench.NFSv3, RequireNFS: true, Server: "lane", Export: l.export,
 			Channels: runfile.ChannelsTo(l.paths[:s.paths]...),
 		},
 		Collect: runfile.Collect{IntervalMilliseconds: 1000},

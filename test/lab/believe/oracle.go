@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	standin "github.com/nfsbench/nfsbench/test/lab/oracle"
@@ -24,10 +25,10 @@ func oraclePlaces() []Place { return []Place{{Name: oraclePlace, Seconds: 24, Op
 func honestDatabases() []Honest {
 	var all []Honest
 	for name, load := range map[string]databaseRun{
-		"SLOB, random reads":             {access: runfile.AccessRandomRead},
-		"SLOB, random reads and updates": {access: runfile.AccessRandomRead, updates: 20},
-		"SLOB, full scans":               {access: runfile.AccessFullTableScan},
-		"SLOB, kernel's client":          {access: runfile.AccessRandomRead, kernel: true},
+		"SLOB, random reads":             {access: bench.SLOBRandomRead},
+		"SLOB, random reads and updates": {access: bench.SLOBRandomRead, updates: 20},
+		"SLOB, full scans":               {access: bench.SLOBFullTableScan},
+		"SLOB, kernel's client":          {access: bench.SLOBRandomRead, kernel: true},
 	} {
 		all = append(all, Honest{Name: name, Place: oraclePlace, Run: func(ctx context.Context, w World, noise bool) (runfile.Result, error) {
 			o, err := as[*oracleWorld](w)
@@ -49,7 +50,7 @@ func oracleInjections() []Injection {
 		i := d.Injection
 		i.Kind, i.Place = "database", oraclePlace
 		i.Run = in(func(ctx context.Context, w *oracleWorld, s Strength) (runfile.Result, error) {
-			r := databaseRun{access: runfile.AccessRandomRead}
+			r := databaseRun{access: bench.SLOBRandomRead}
 			if d.load != nil {
 				d.load(&r)
 			}
@@ -85,7 +86,7 @@ func faults(set func(f *standin.Faults, s Strength)) func(*oracleWorld, *databas
 	}
 }
 
-func scans(r *databaseRun)         { r.access = runfile.AccessFullTableScan }
+func scans(r *databaseRun)         { r.access = bench.SLOBFullTableScan }
 func updates(r *databaseRun)       { r.updates = 20 }
 func throughKernel(r *databaseRun) { r.kernel = true }
 
@@ -126,7 +127,7 @@ func directInjections() []databaseInjection {
 			Name: "Direct NFS uses another version", Strengths: []Strength{{"NFSv3 for NFSv4.1", 41}, {"NFSv3 for pNFS", 42}},
 			Gross: "NFSv3 for NFSv4.1", Expect: []judge.Code{judge.ProtocolMismatch},
 		}, inject: func(_ *oracleWorld, r *databaseRun, s Strength) {
-			version := map[float64]string{41: "NFSv4.1", 42: runfile.PNFS}[s.Value]
+			version := map[float64]bench.NFSVersion{41: bench.NFSv41, 42: bench.PNFS}[s.Value]
 			if version != "" {
 				r.declare = func(p *runfile.Plan) { p.Engine.NFSVersion = version }
 			}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/oracle/run"
 	planner "github.com/nfsbench/nfsbench/internal/plan"
@@ -41,7 +42,7 @@ func (w *oracleWorld) Close() error { return nil }
 
 // databaseRun is one run against a stand-in, with its declaration and its actual setup.
 type databaseRun struct {
-	access  string
+	access  bench.SLOBAccess
 	users   int32
 	updates int32 // percent
 	kernel  bool  // declared: the client of the kernel
@@ -122,12 +123,12 @@ func (w *oracleWorld) plan(s *standin.World, d databaseRun) (runfile.Plan, error
 	p := runfile.Plan{
 		Version: runfile.PlanVersion, Run: runfile.Identity{Name: "believe"}, Clients: 1, Seed: 7, Schedule: w.rig.Schedule(),
 		Engine: runfile.Engine{
-			Client: runfile.ClientDirectNFS, NFSVersion: "NFSv3", Server: "flashblade", Export: "/export",
+			Client: bench.ClientDirectNFS, NFSVersion: "NFSv3", Server: "flashblade", Export: "/export",
 			Channels: runfile.ChannelsTo(w.paths...), MountPath: s.Config().Data,
 		},
 		Workload: runfile.Workload{SLOB: &runfile.SLOB{
 			Access: d.access, Users: []int32{max(d.users, 4)}, Schemas: 2, ScaleBytes: 16 << 20, ScanTableBytes: 40 << 20, WorkUnit: 16,
-			LoadParallelDegree: 2, Tablespace: "NFSBENCH", RedoStress: runfile.RedoLite, UpdatePercent: d.updates,
+			LoadParallelDegree: 2, Tablespace: "NFSBENCH", RedoStress: bench.SLOBRedoLite, UpdatePercent: d.updates,
 		}},
 		Database: &runfile.Database{
 			Kind: runfile.DatabaseContainer, DirectNFS: true, User: "sys", Role: "SYSDBA", RestartBeforeRun: true,
@@ -138,7 +139,7 @@ func (w *oracleWorld) plan(s *standin.World, d databaseRun) (runfile.Plan, error
 	if d.kernel {
 		p.Database.DirectNFS = false
 		p.Database.Parameters["filesystemio_options"] = "SETALL"
-		p.Engine = runfile.Engine{Client: runfile.ClientKernel, NFSVersion: "NFSv3", MountPath: s.Config().Data}
+		p.Engine = runfile.Engine{Client: bench.ClientKernel, NFSVersion: "NFSv3", MountPath: s.Config().Data}
 	}
 	if d.change != nil {
 		d.change(&p)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/lab/ontap"
@@ -91,7 +92,7 @@ func (w *pnfsWorld) run(ctx context.Context, during func(context.Context, *Proce
 	if err != nil {
 		return runfile.Result{}, err
 	}
-	p.Engine.NFSVersion = runfile.PNFS
+	p.Engine.NFSVersion = bench.PNFS
 	raw := p.Workload.Raw
 	raw.BlockSizeBytes, raw.FileSizeBytes = pnfsBlock, 64*pnfsBlock
 	for _, c := range change {
@@ -219,5 +220,5 @@ func (w *pnfsWorld) others(ctx context.Context, s Strength) (runfile.Result, err
 
 // readBeside acts as another client, which gets layouts from the second data server.
 func (w *pnfsWorld) readBeside(ctx context.Context, ops int64, seconds int32) error {
-	return readBeside(ctx, w.rig, runfile.PNFS, w.array.Export, w.array.Nodes[1].Address, ops, seconds)
+	return readBeside(ctx, w.rig, bench.PNFS, w.array.Export, w.array.Nodes[1].Address, ops, seconds)
 }

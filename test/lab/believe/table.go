@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/stats"
 	"github.com/nfsbench/nfsbench/test/lab/bench/score"
@@ -216,13 +217,13 @@ func writeSummary(b *strings.Builder, all []*row, records []Record) {
 		case r.Error != "":
 			failed++
 		case r.AA != nil:
-			aa.count(r.AA.Outcome.Validity != judge.Valid)
-			invalid.count(r.AA.Outcome.Validity == judge.Invalid)
+			aa.count(r.AA.Outcome.Validity != bench.ValidityValid)
+			invalid.count(r.AA.Outcome.Validity == bench.ValidityInvalid)
 		}
 	}
 	honest(records, func(t Trial) {
-		halves.count(t.Honest.Validity != judge.Valid)
-		invalidHalves.count(t.Honest.Validity == judge.Invalid)
+		halves.count(t.Honest.Validity != bench.ValidityValid)
+		invalidHalves.count(t.Honest.Validity == bench.ValidityInvalid)
 	})
 	fmt.Fprintf(b, "| what | runs (95 %% interval) | goal |\n|---|---|---|\n")
 	fmt.Fprintf(b, "| the injection moves the result by more than 10 %%: flagged | %s | 99 %% |\n", tenth)
@@ -340,7 +341,7 @@ func writeAlarms(b *strings.Builder, records []Record) {
 			i = len(groups) - 1
 		}
 		g := groups[i]
-		g.alarms.count(run.Outcome.Validity != judge.Valid)
+		g.alarms.count(run.Outcome.Validity != bench.ValidityValid)
 		for _, c := range run.Outcome.Codes {
 			g.by[c]++
 		}

@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // Outcome is what is kept of one run.
 type Outcome struct {
-	Validity judge.Validity `json:"validity"`
+	Validity bench.Validity `json:"validity"`
 	// Codes are the findings behind Validity, without repetition. They omit TooShort: the windows of
 	// the rig are short on purpose, so that there can be many.
 	Codes []judge.Code `json:"codes,omitempty"`
@@ -37,7 +38,7 @@ func (o Outcome) says(c judge.Code) bool {
 func outcomeOf(r runfile.Result, short bool) Outcome {
 	j := judge.Judge(r)
 	var o Outcome
-	var counted []judge.Finding
+	var counted []bench.Finding
 	for _, f := range j.Findings {
 		if f.Code == judge.TooShort && !short {
 			continue
@@ -45,9 +46,9 @@ func outcomeOf(r runfile.Result, short bool) Outcome {
 		counted = append(counted, f)
 		into := &o.Notes
 		switch {
-		case judge.ValidityOf([]judge.Finding{f}) != judge.Valid:
+		case judge.ValidityOf([]bench.Finding{f}) != bench.ValidityValid:
 			into = &o.Codes
-		case f.Severity != judge.Info:
+		case f.Severity != bench.SeverityInfo:
 			into = &o.Warnings
 		}
 		if !slices.Contains(*into, f.Code) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/lab/bench/score"
 )
@@ -142,7 +143,7 @@ func TestTheLevelsOfAResultGiveTheCapacity(t *testing.T) {
 			Level: &runfile.LevelReport{Index: index, Due: second(rate), Done: second(rate), Slow: [][]int64{second(slow)}},
 		}
 	}
-	wanted := &runfile.Capacity{Bounds: []runfile.LatencyBound{{Percentile: "p99", Microseconds: 5000}}, Arrivals: runfile.ArrivalsFixed}
+	wanted := &runfile.Capacity{Bounds: []runfile.LatencyBound{{Percentile: "p99", Microseconds: 5000}}, Arrivals: bench.ArrivalsFixed}
 	output := func(levels ...runfile.Repetition) []byte {
 		var result runfile.Result
 		if err := json.Unmarshal(ourResult(t, func(l *runfile.Load) { l.Repetitions = levels }), &result); err != nil {

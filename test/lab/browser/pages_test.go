@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report"
@@ -87,7 +88,7 @@ func failed() runfile.Result {
 	return runfile.Result{
 		Plan: runfile.Plan{
 			Version: runfile.PlanVersion, Run: runfile.Identity{Name: evil}, Clients: 1,
-			Engine:   runfile.Engine{Client: runfile.ClientDirectNFS, NFSVersion: "NFSv3", Server: evil, Export: evil, Channels: runfile.ChannelsTo(evil)},
+			Engine:   runfile.Engine{Client: bench.ClientDirectNFS, NFSVersion: "NFSv3", Server: evil, Export: evil, Channels: runfile.ChannelsTo(evil)},
 			Workload: runfile.Workload{Raw: &runfile.Raw{Pattern: evil, Jobs: 1, Depth: 1, Directory: evil}},
 			Schedule: runfile.Schedule{DurationSeconds: 60, Repetitions: 3},
 		},

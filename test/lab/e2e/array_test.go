@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/oranfstab"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -111,7 +112,7 @@ func TestFilesOfOthersAreNeverTouched(t *testing.T) {
 func TestDirectoryThatAnAdministratorMadeIsUsed(t *testing.T) {
 	p := newPlot(t, 1)
 	name, path := p.directory(t, 0o777)
-	done := p.succeeded(t, p.run(t, directory(name), raw(func(w *v1alpha1.RawWorkload) { w.Pattern = v1alpha1.PatternCopy })))
+	done := p.succeeded(t, p.run(t, directory(name), raw(func(w *bench.RawWorkload) { w.Pattern = bench.PatternCopy })))
 	verified(t, done)
 	directions(t, done, true, true)
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
@@ -140,7 +141,7 @@ func wantFailure(t *testing.T, b *v1alpha1.NFSBenchmark, reason string, words ..
 	if b.Status.Phase != v1alpha1.PhaseFailed || reasonOf(b) != reason {
 		t.Errorf("want Failed/%s, got %s", reason, state(b))
 	}
-	if b.Status.Verdict != v1alpha1.VerdictInconclusive {
+	if b.Status.Verdict != bench.VerdictInconclusive {
 		t.Errorf("verdict %s of a run that failed", b.Status.Verdict)
 	}
 	mustSay(t, b.Status.Message, words...)

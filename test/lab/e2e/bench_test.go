@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/archive"
 	"github.com/nfsbench/nfsbench/internal/judge"
@@ -33,23 +34,23 @@ func quick(b *v1alpha1.NFSBenchmark) { seconds(5)(b) }
 func seconds(duration int32) gen.Mod {
 	return func(b *v1alpha1.NFSBenchmark) {
 		baseline, warmup := int32(1), int32(1)
-		b.Spec.Run = v1alpha1.Run{DurationSeconds: duration, WarmupSeconds: &warmup, BaselineSeconds: &baseline, CooldownSeconds: new(int32), Repetitions: 1}
+		b.Spec.Run = bench.Run{DurationSeconds: duration, WarmupSeconds: &warmup, BaselineSeconds: &baseline, CooldownSeconds: new(int32), Repetitions: 1}
 	}
 }
 
 // raw changes the load.
-func raw(change func(*v1alpha1.RawWorkload)) gen.Mod {
+func raw(change func(*bench.RawWorkload)) gen.Mod {
 	return func(b *v1alpha1.NFSBenchmark) { change(b.Spec.Workload.Raw) }
 }
 
 // directory sets where the files are.
 func directory(name string) gen.Mod {
-	return raw(func(w *v1alpha1.RawWorkload) { w.Directory = name })
+	return raw(func(w *bench.RawWorkload) { w.Directory = name })
 }
 
 // fileSize sets the size of each job's file.
 func fileSize(size string) gen.Mod {
-	return raw(func(w *v1alpha1.RawWorkload) { w.FileSize = resource.MustParse(size) })
+	return raw(func(w *bench.RawWorkload) { w.FileSize = resource.MustParse(size) })
 }
 
 // create makes the benchmark and dumps all about it should the test fail.
@@ -292,7 +293,7 @@ func (c *cluster) eventReasons(t *testing.T, b *v1alpha1.NFSBenchmark) []string 
 func about(e eventsv1.Event, b *v1alpha1.NFSBenchmark) bool { return e.Regarding.UID == b.UID }
 
 // finding is the finding of that code, or nil.
-func finding(b *v1alpha1.NFSBenchmark, code string) *v1alpha1.Finding {
+func finding(b *v1alpha1.NFSBenchmark, code string) *bench.Finding {
 	for i, f := range b.Status.Findings {
 		if f.Code == code {
 			return &b.Status.Findings[i]

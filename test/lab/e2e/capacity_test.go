@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -21,8 +22,8 @@ const eightKiOfALink = 1430
 // to delay them beyond the bound.
 func within50ms(b *v1alpha1.NFSBenchmark) {
 	w := b.Spec.Workload.Raw
-	w.Pattern, w.BlockSize, w.Jobs, w.Depth = v1alpha1.PatternRandomRead, new(resource.MustParse("8Ki")), 2, 64
-	w.Capacity = &v1alpha1.Capacity{Percentile: "p99", Milliseconds: new(int64(50)), Arrivals: v1alpha1.ArrivalsPoisson}
+	w.Pattern, w.BlockSize, w.Jobs, w.Depth = bench.PatternRandomRead, new(resource.MustParse("8Ki")), 2, 64
+	w.Capacity = &bench.Capacity{Percentile: "p99", Milliseconds: new(int64(50)), Arrivals: bench.ArrivalsPoisson}
 }
 
 // capacityOf returns the capacity in the status, which the columns must show too.

@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -168,9 +169,9 @@ func honest(t *testing.T, b *v1alpha1.NFSBenchmark, bitsPerSecond float64) {
 		t.Errorf("%d %% of the wire: the links are shaped, so no more than 102 are possible", p)
 	}
 	measure.Record(t, "share of the wire", "%", float64(*sum.WirePercent))
-	wantVerdict := v1alpha1.VerdictFail
+	wantVerdict := bench.VerdictFail
 	if *sum.WirePercent >= *b.Spec.Expect.MinWirePercent {
-		wantVerdict = v1alpha1.VerdictPass
+		wantVerdict = bench.VerdictPass
 	}
 	if st.Verdict != wantVerdict {
 		t.Errorf("verdict %s with %d %% of the wire and %d expected", st.Verdict, *sum.WirePercent, *b.Spec.Expect.MinWirePercent)
@@ -189,7 +190,7 @@ func honest(t *testing.T, b *v1alpha1.NFSBenchmark, bitsPerSecond float64) {
 	if !meta.IsStatusConditionTrue(st.Conditions, v1alpha1.ConditionProtocolVerified) {
 		t.Error("ProtocolVerified is not True")
 	}
-	if st.Validity == v1alpha1.ValidityInvalid {
+	if st.Validity == bench.ValidityInvalid {
 		t.Errorf("Invalid: %+v", st.Findings)
 	}
 	measure.Expect(t, "window of 5 s", "ms", measure.Between(4000, 7000), float64(j.Summary.DurationMilliseconds))

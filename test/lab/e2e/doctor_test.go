@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 )
 
@@ -62,7 +63,7 @@ func TestOracleDoctorStartsNothing(t *testing.T) {
 		}
 		b := w.database("faulty", "faulty", w.over(w.unreachable), func(b *v1alpha1.NFSBenchmark) {
 			c := b.Spec.Database.Container
-			c.PasswordSecretRef.Name, c.SetPermissions, c.Command = "absent", v1alpha1.Disabled, []string{"/none"}
+			c.PasswordSecretRef.Name, c.SetPermissions, c.Command = "absent", bench.Disabled, []string{"/none"}
 		})
 		out, code := w.doctor(t, plugin, b)
 		if code != 1 {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -45,7 +46,7 @@ func TestWhatCannotWorkFailsAndSaysWhy(t *testing.T) {
 			[]string{"registry.invalid/nfsbench:nowhere", "image name", "registry"},
 		},
 		"the embedded server is too small": {
-			name("no-space", gen.Embedded("100Mi", 1), fileSize("64Mi"), raw(func(w *v1alpha1.RawWorkload) { w.Jobs = 2 })), runfile.FailureNoSpace, []string{"134217728", "free", "fileSize"},
+			name("no-space", gen.Embedded("100Mi", 1), fileSize("64Mi"), raw(func(w *bench.RawWorkload) { w.Jobs = 2 })), runfile.FailureNoSpace, []string{"134217728", "free", "fileSize"},
 		},
 		// What to check depends on whether the node can speak NFS at all.
 		"a kernel mount does not come about": {
@@ -86,7 +87,7 @@ func TestOneSilentLIFOfTwoIsNamed(t *testing.T) {
 		t.Fatalf("no finding %s: %+v", judge.PathUnused, done.Status.Findings)
 	}
 	mustSay(t, f.Message, a.silent)
-	if done.Status.Validity != v1alpha1.ValiditySuspect {
+	if done.Status.Validity != bench.ValiditySuspect {
 		t.Errorf("validity is %s", done.Status.Validity)
 	}
 	for _, p := range done.Status.Paths {
@@ -118,7 +119,7 @@ func TestVolumeThatIsNotNFS(t *testing.T) {
 
 	wantFailure(t, c.finished(t, refused), runfile.FailureNotNFS, "nonNFS")
 	done := c.succeeded(t, measured)
-	if f := finding(done, string(judge.NotNFS)); f == nil || done.Status.Validity != v1alpha1.ValiditySuspect {
+	if f := finding(done, string(judge.NotNFS)); f == nil || done.Status.Validity != bench.ValiditySuspect {
 		t.Errorf("validity %s, findings %+v", done.Status.Validity, done.Status.Findings)
 	}
 	if got := files(t, folder); len(got) != 0 {

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/gen"
@@ -24,7 +25,7 @@ func TestGateRawBenchmarkOverTwoLIFs(t *testing.T) {
 		// What is under way at both ends of the window is little of what it carries.
 		w := b.Spec.Workload.Raw
 		w.Jobs, w.Depth, w.BlockSize = 4, 1, new(resource.MustParse("256Ki"))
-		b.Spec.Expect = &v1alpha1.Expect{MinWirePercent: &least}
+		b.Spec.Expect = &bench.Expect{MinWirePercent: &least}
 	}))
 	running := p.phase(t, b, v1alpha1.PhaseRunning)
 	t.Run("the collector may touch one object only", func(t *testing.T) { oneObjectOnly(t, p.cluster, running) })
@@ -90,7 +91,7 @@ func TestGateManagerKilledInMidRunLosesNothing(t *testing.T) {
 func TestGateOracleOverFourPaths(t *testing.T) {
 	w := newOracleWorld(t, 4)
 	w.volume(t, "wide", w.lifs[0])
-	b := w.ran(t, w.database("ramp", "wide", w.over(w.lifs...), slob(func(s *v1alpha1.SLOBWorkload) { s.Users = []int32{1, 4} })))
+	b := w.ran(t, w.database("ramp", "wide", w.over(w.lifs...), slob(func(s *bench.SLOBWorkload) { s.Users = []int32{1, 4} })))
 	proven(t, b, w.lifs...)
 	if len(b.Status.Steps) != 2 || b.Status.Steps[0].Users != 1 || b.Status.Steps[1].Users != 4 {
 		t.Errorf("steps %+v; want one user, then four", b.Status.Steps)
@@ -145,7 +146,7 @@ func TestGateSuiteComparesTwoLinks(t *testing.T) {
 	if done.Status.Phase != v1alpha1.SuiteSucceeded || !meta.IsStatusConditionTrue(done.Status.Conditions, v1alpha1.ConditionReady) {
 		t.Errorf("the suite is %s", suiteState(done))
 	}
-	w.sameAsComputed(t, done, map[string][]v1alpha1.Outcome{"half": {v1alpha1.OutcomeWorse}})
+	w.sameAsComputed(t, done, map[string][]bench.Outcome{"half": {bench.OutcomeWorse}})
 	if pairs := len(w.table(t, done).Comparisons[0].Impacts); pairs != 3 {
 		t.Errorf("%d pairs were compared, not 3", pairs)
 	}

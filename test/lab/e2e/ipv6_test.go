@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/test/gen"
 )
 
@@ -35,8 +35,8 @@ func TestABenchmarkOverIPv6UsesBothLIFs(t *testing.T) {
 	if len(p.lifs6) == 0 {
 		t.Skip("needs a machine with IPv6")
 	}
-	for name, version := range map[string]v1alpha1.NFSVersion{
-		"v3": v1alpha1.NFSv3, "v40": v1alpha1.NFSv40, "v41": v1alpha1.NFSv41,
+	for name, version := range map[string]bench.NFSVersion{
+		"v3": bench.NFSv3, "v40": bench.NFSv40, "v41": bench.NFSv41,
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := p.create(t, p.benchmark("six-"+name, gen.Export(p.export, p.lifs6...), gen.Version(version)))

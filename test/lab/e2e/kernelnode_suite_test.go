@@ -3,6 +3,7 @@ package e2e
 import (
 	"testing"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/test/kit/measure"
 	"github.com/nfsbench/nfsbench/test/lab/ganesha"
@@ -52,7 +53,7 @@ func TestKernelNodeSuiteComparesNFSAndDirectNFS(t *testing.T) {
 	ranOnce(t, all, 2, 2)
 	oneAtATime(t, all)
 	for _, b := range all {
-		if want := b.Labels[v1alpha1.LabelCell] == "dnfs"; (b.Spec.Protocol.Client == v1alpha1.ClientDirectNFS) != want {
+		if want := b.Labels[v1alpha1.LabelCell] == "dnfs"; (b.Spec.Protocol.Client == bench.ClientDirectNFS) != want {
 			t.Errorf("%s of cell %s has client %s", b.Name, b.Labels[v1alpha1.LabelCell], b.Spec.Protocol.Client)
 		}
 		verified(t, &b)

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -43,7 +44,7 @@ func onKernelNode(b *v1alpha1.NFSBenchmark) {
 	seconds(10)(b)
 	onKernelLabel(b)
 	w := b.Spec.Workload.Raw
-	w.Pattern, w.BlockSize, w.FileSize = v1alpha1.PatternRandomRead, new(resource.MustParse("64Ki")), resource.MustParse("16Mi")
+	w.Pattern, w.BlockSize, w.FileSize = bench.PatternRandomRead, new(resource.MustParse("64Ki")), resource.MustParse("16Mi")
 	w.Jobs, w.Depth, w.Directory = 2, 2, "e2e-"+b.Name
 }
 
@@ -62,12 +63,12 @@ func TestKernelNodeMountsAnExportAsDeclared(t *testing.T) {
 	node, a, ns := newKernelNode(t, c), newArray(t), c.namespace(t)
 	size, two, four := resource.MustParse("64Ki"), int32(2), int32(4)
 	cases := map[string]struct {
-		protocol v1alpha1.Protocol
+		protocol bench.Protocol
 		options  []string // of the kernel
 		xfer     int64
 	}{
-		"v3":  {v1alpha1.Protocol{Version: v1alpha1.NFSv3, NConnect: &two}, []string{"vers=3", "nolock", "nconnect=2"}, 1 << 20},
-		"v41": {v1alpha1.Protocol{Version: v1alpha1.NFSv41, NConnect: &four, TransferSize: &size}, []string{"vers=4.1", "nconnect=4"}, 64 << 10},
+		"v3":  {bench.Protocol{Version: bench.NFSv3, NConnect: &two}, []string{"vers=3", "nolock", "nconnect=2"}, 1 << 20},
+		"v41": {bench.Protocol{Version: bench.NFSv41, NConnect: &four, TransferSize: &size}, []string{"vers=4.1", "nconnect=4"}, 64 << 10},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -138,8 +139,8 @@ func TestKernelNodeMeasuresAClaimAsItIsMounted(t *testing.T) {
 	newKernelNode(t, c)
 	a, ns := newArray(t), c.namespace(t)
 	c.bind(t, ns, "oradata", a.lifs[0], a.export, "nfsvers=4.1", "rsize=65536", "wsize=65536")
-	right := c.create(t, gen.Benchmark("right", gen.In(ns), gen.Claim("oradata"), onKernelNode, gen.Version(v1alpha1.NFSv41)))
-	wrong := c.create(t, gen.Benchmark("wrong", gen.In(ns), gen.Claim("oradata"), onKernelNode, gen.Version(v1alpha1.NFSv3)))
+	right := c.create(t, gen.Benchmark("right", gen.In(ns), gen.Claim("oradata"), onKernelNode, gen.Version(bench.NFSv41)))
+	wrong := c.create(t, gen.Benchmark("wrong", gen.In(ns), gen.Claim("oradata"), onKernelNode, gen.Version(bench.NFSv3)))
 
 	done := c.phase(t, right, v1alpha1.PhaseSucceeded)
 	verified(t, done)
@@ -153,7 +154,7 @@ func TestKernelNodeMeasuresAClaimAsItIsMounted(t *testing.T) {
 		t.Fatalf("NFSv3 was declared, NFSv4.1 mounted, and ProtocolVerified is %+v", cond)
 	}
 	mustSay(t, cond.Message, "NFSv3 was declared", "mounted with NFSv4.1")
-	if done.Status.Validity != v1alpha1.ValidityInvalid || finding(done, "ProtocolMismatch") == nil {
+	if done.Status.Validity != bench.ValidityInvalid || finding(done, "ProtocolMismatch") == nil {
 		t.Errorf("validity %s, findings %+v", done.Status.Validity, done.Status.Findings)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -110,7 +111,7 @@ func TestOracleThatIsNotAsDeclared(t *testing.T) {
 				notReady(t, done, tc.reason)
 				return
 			}
-			if done.Status.Phase != v1alpha1.PhaseSucceeded || done.Status.Validity != v1alpha1.ValidityInvalid {
+			if done.Status.Phase != v1alpha1.PhaseSucceeded || done.Status.Validity != bench.ValidityInvalid {
 				t.Errorf("%s, validity %q", state(done), done.Status.Validity)
 			}
 			f := finding(done, string(tc.finding))
@@ -128,7 +129,7 @@ func TestOracleWhoseVolumeIsFull(t *testing.T) {
 	full := ganesha.Start(t, "orafull", []string{"10.224.1.0/24"}, "--rate", "100mbit", "--data", smallDisk(t))
 	w := c.oracleWorld(t, array{lifs: full.LIFs, export: full.Export, folder: full.Data})
 	w.volume(t, "full", w.lifs[0])
-	b := w.create(t, w.database("full", "full", w.over(w.lifs[0]), slob(func(s *v1alpha1.SLOBWorkload) { s.Scale = resource.MustParse("256Mi") })))
+	b := w.create(t, w.database("full", "full", w.over(w.lifs[0]), slob(func(s *bench.SLOBWorkload) { s.Scale = resource.MustParse("256Mi") })))
 	wantFailure(t, w.finished(t, b), runfile.FailureNoSpace, "space")
 }
 
@@ -198,6 +199,6 @@ func notReady(t *testing.T, b *v1alpha1.NFSBenchmark, reason string) {
 }
 
 func calibrates(b *v1alpha1.NFSBenchmark) {
-	b.Spec.Workload = v1alpha1.Workload{Calibrate: &v1alpha1.CalibrateWorkload{}}
+	b.Spec.Workload = bench.Workload{Calibrate: &bench.CalibrateWorkload{}}
 	withFaults(map[string]string{"STANDIN_CALIBRATE_SECONDS": "4"})(b)
 }

@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/test/gen"
 	"github.com/nfsbench/nfsbench/test/lab/csi"
@@ -231,7 +232,7 @@ func (w *oracleWorld) volume(t *testing.T, name, lif string) {
 func (w *oracleWorld) database(name, claim string, mods ...gen.Mod) *v1alpha1.NFSBenchmark {
 	base := []gen.Mod{gen.In(w.ns), gen.Claim(claim), seconds(4), func(b *v1alpha1.NFSBenchmark) {
 		b.Spec.Storage.Claim.NonNFS = v1alpha1.NonNFSMeasure
-		b.Spec.Workload = v1alpha1.Workload{SLOB: &v1alpha1.SLOBWorkload{Access: v1alpha1.SLOBRandomRead, Users: []int32{2}, Schemas: 2, Scale: resource.MustParse("8Mi")}}
+		b.Spec.Workload = bench.Workload{SLOB: &bench.SLOBWorkload{Access: bench.SLOBRandomRead, Users: []int32{2}, Schemas: 2, Scale: resource.MustParse("8Mi")}}
 		b.Spec.Database = &v1alpha1.Database{Container: &v1alpha1.DatabaseContainer{
 			Image: standinImage, Edition: v1alpha1.EditionFree,
 			PasswordSecretRef: v1alpha1.SecretKeyReference{Name: databaseSecret, Key: "password"}, StartupTimeoutSeconds: 90,
@@ -247,9 +248,9 @@ func (w *oracleWorld) database(name, claim string, mods ...gen.Mod) *v1alpha1.NF
 // over chooses the LIFs of Direct NFS.
 func (w *oracleWorld) over(lifs ...string) gen.Mod {
 	return func(b *v1alpha1.NFSBenchmark) {
-		b.Spec.Protocol.Paths = &v1alpha1.Paths{Select: v1alpha1.PathsExplicit}
+		b.Spec.Protocol.Paths = &bench.Paths{Select: bench.PathsExplicit}
 		for _, l := range lifs {
-			b.Spec.Protocol.Paths.Explicit = append(b.Spec.Protocol.Paths.Explicit, v1alpha1.Path{Path: l})
+			b.Spec.Protocol.Paths.Explicit = append(b.Spec.Protocol.Paths.Explicit, bench.Path{Path: l})
 		}
 	}
 }
@@ -267,6 +268,6 @@ func withFaults(env map[string]string) gen.Mod {
 }
 
 // slob changes the load of a database.
-func slob(change func(*v1alpha1.SLOBWorkload)) gen.Mod {
+func slob(change func(*bench.SLOBWorkload)) gen.Mod {
 	return func(b *v1alpha1.NFSBenchmark) { change(b.Spec.Workload.SLOB) }
 }

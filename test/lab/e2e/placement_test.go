@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/test/gen"
 )
@@ -73,8 +74,8 @@ func TestLoadPodsArePlacedAsTheUserAndTheAdministratorSay(t *testing.T) {
 	p := newPlot(t, 1)
 	p.makePriorityClass(t)
 	b := p.run(t, placed, lasting(10), gen.Clients(2), func(b *v1alpha1.NFSBenchmark) {
-		b.Spec.Protocol.Paths = &v1alpha1.Paths{
-			Select: v1alpha1.PathsExplicit, Explicit: []v1alpha1.Path{{LocalInterface: "eth0", Path: p.lifs[0]}},
+		b.Spec.Protocol.Paths = &bench.Paths{
+			Select: bench.PathsExplicit, Explicit: []bench.Path{{LocalInterface: "eth0", Path: p.lifs[0]}},
 		}
 	})
 	p.phase(t, b, v1alpha1.PhaseRunning)

@@ -13,9 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/judge"
-	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/kit/measure"
 	"github.com/nfsbench/nfsbench/test/lab/pnfs"
 )
@@ -92,7 +92,7 @@ func (w sixTests) isTest(t *testing.T, b *v1alpha1.NFSBenchmark) {
 	t.Helper()
 	right, wrong := w.array.Nodes[0], w.array.Nodes[1]
 	entry := right
-	if b.Spec.Protocol.Paths.Select == v1alpha1.PathsRemote {
+	if b.Spec.Protocol.Paths.Select == bench.PathsRemote {
 		entry = wrong
 	}
 	if !meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionProtocolVerified) {
@@ -108,7 +108,7 @@ func (w sixTests) isTest(t *testing.T, b *v1alpha1.NFSBenchmark) {
 		cpuOf(t, b, n.Name)
 	}
 	data := entry
-	if b.Spec.Protocol.Version == v1alpha1.PNFS {
+	if b.Spec.Protocol.Version == bench.PNFS {
 		data = right
 		w.redirected(t, b)
 	}
@@ -122,7 +122,7 @@ func (w sixTests) isTest(t *testing.T, b *v1alpha1.NFSBenchmark) {
 // and the machine.
 func (w sixTests) honest(t *testing.T, b *v1alpha1.NFSBenchmark) {
 	t.Helper()
-	if b.Status.Validity == v1alpha1.ValidityInvalid {
+	if b.Status.Validity == bench.ValidityInvalid {
 		t.Errorf("the run is %s", b.Status.Validity)
 	}
 	expected := []judge.Code{
@@ -133,7 +133,7 @@ func (w sixTests) honest(t *testing.T, b *v1alpha1.NFSBenchmark) {
 	}
 	doubts := 0.0
 	for _, f := range b.Status.Findings {
-		if f.Severity != v1alpha1.SeverityInfo && !slices.Contains(expected, judge.Code(f.Code)) {
+		if f.Severity != bench.SeverityInfo && !slices.Contains(expected, judge.Code(f.Code)) {
 			t.Logf("%s %s: %s", f.Severity, f.Code, f.Message)
 			doubts++
 		}
@@ -147,9 +147,9 @@ func (w sixTests) redirected(t *testing.T, b *v1alpha1.NFSBenchmark) {
 	t.Helper()
 	_, j := judged(t, b)
 	right := w.array.Nodes[0]
-	found := slices.ContainsFunc(j.Summary.Paths, func(p judge.PathShare) bool { return p.Role == runfile.RoleDataServer })
+	found := slices.ContainsFunc(j.Summary.Paths, func(p judge.PathShare) bool { return p.Role == bench.PathDataServer })
 	for _, p := range j.Summary.Paths {
-		if p.Role == runfile.RoleDataServer && (p.Path != right.Address || p.Node != right.Name || p.LIF != right.LIF || p.Bytes() == 0) {
+		if p.Role == bench.PathDataServer && (p.Path != right.Address || p.Node != right.Name || p.LIF != right.LIF || p.Bytes() == 0) {
 			t.Errorf("a data server is %s (%s of node %s) with %d bytes", p.Path, p.LIF, p.Node, p.Bytes())
 		}
 	}
@@ -157,7 +157,7 @@ func (w sixTests) redirected(t *testing.T, b *v1alpha1.NFSBenchmark) {
 		t.Errorf("no data server among %+v", j.Summary.Paths)
 	}
 	for _, p := range b.Status.Paths {
-		if data := p.Role == v1alpha1.PathDataServer; data != (*p.ReadBytes > 0) || data && p.Node != right.Name {
+		if data := p.Role == bench.PathDataServer; data != (*p.ReadBytes > 0) || data && p.Node != right.Name {
 			t.Errorf("path %s of node %s with the role %q carried %d bytes", p.Path, p.Node, p.Role, *p.ReadBytes)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/test/gen"
 	"github.com/nfsbench/nfsbench/test/lab/ganesha"
@@ -108,7 +109,7 @@ func (c *cluster) plot(t *testing.T, lifs int) *plot {
 
 // benchmark reads one small file over the LIFs of the plot for 5 s.
 func (p *plot) benchmark(name string, mods ...gen.Mod) *v1alpha1.NFSBenchmark {
-	small := raw(func(w *v1alpha1.RawWorkload) { w.Jobs, w.Depth, w.Directory = 1, 2, p.ns })
+	small := raw(func(w *bench.RawWorkload) { w.Jobs, w.Depth, w.Directory = 1, 2, p.ns })
 	all := append([]gen.Mod{gen.In(p.ns), gen.Export(p.export, p.lifs...), seconds(5), small, fileSize("16Mi"), baseline(3), modest}, mods...)
 	return gen.Benchmark(name, all...)
 }

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/test/gen"
@@ -23,15 +24,15 @@ func TestWrongLIFShowsOnTheSecondNode(t *testing.T) {
 	password := w.password(t, "nfsbench")
 	c.secret(t, ns, arraySecret, "nfsbench", password)
 	owner, other := w.Volumes()[0].Node, w.Nodes()[1]
-	runs := map[v1alpha1.PathSelection]*v1alpha1.NFSBenchmark{}
-	for _, s := range []v1alpha1.PathSelection{v1alpha1.PathsLocal, v1alpha1.PathsRemote, v1alpha1.PathsAll} {
+	runs := map[bench.PathSelection]*v1alpha1.NFSBenchmark{}
+	for _, s := range []bench.PathSelection{bench.PathsLocal, bench.PathsRemote, bench.PathsAll} {
 		name := "paths-" + strings.ToLower(string(s))
 		b := c.create(t, gen.Benchmark(name, gen.In(ns), w.export(), w.asked(arraySecret), gen.Select(s), blocks(6), directory(name)))
 		runs[s] = c.succeeded(t, b)
 		verified(t, runs[s])
 		surveyed(t, runs[s], owner)
 	}
-	local, remote, all := runs[v1alpha1.PathsLocal], runs[v1alpha1.PathsRemote], runs[v1alpha1.PathsAll]
+	local, remote, all := runs[bench.PathsLocal], runs[bench.PathsRemote], runs[bench.PathsAll]
 	uses(t, w, local, owner)
 	uses(t, w, remote, other)
 	uses(t, w, all, owner, other)
@@ -141,7 +142,7 @@ func TestVolumeThatMovesUnderLoadIsNoticed(t *testing.T) {
 	ns := c.namespace(t)
 	c.secret(t, ns, arraySecret, "nfsbench", w.password(t, "nfsbench"))
 	first, second := w.Nodes()[0], w.Nodes()[1]
-	b := c.create(t, gen.Benchmark("moved", gen.In(ns), w.export(), w.asked(arraySecret), gen.Select(v1alpha1.PathsLocal), blocks(12)))
+	b := c.create(t, gen.Benchmark("moved", gen.In(ns), w.export(), w.asked(arraySecret), gen.Select(bench.PathsLocal), blocks(12)))
 	pod := c.running(t, b, 1)[0]
 	pod.measured(t) // some samples before the move, some after
 	if err := w.Move(t.Context(), w.Volumes()[0].Name, second); err != nil {

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/test/gen"
@@ -117,7 +118,7 @@ func TestTridentVolumeIsMadeMovedMeasuredAndRemoved(t *testing.T) {
 	c.secret(t, ns, arraySecret, "admin", admin) // a move is a job of the administrator
 	first, second := w.Nodes()[0], w.Nodes()[1]
 
-	moved := gen.Benchmark("moved", gen.In(ns), w.backend(standin.AggregateOf(second)), gen.Select(v1alpha1.PathsLocal), blocks(5))
+	moved := gen.Benchmark("moved", gen.In(ns), w.backend(standin.AggregateOf(second)), gen.Select(bench.PathsLocal), blocks(5))
 	moved.Spec.Storage.Trident.MoveTo = standin.AggregateOf(first)
 	moved = c.succeeded(t, c.create(t, moved))
 	verified(t, moved)

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/test/gen"
 	standin "github.com/nfsbench/nfsbench/test/lab/array"
@@ -106,7 +107,7 @@ func blocks(measured int32) gen.Mod {
 	return func(b *v1alpha1.NFSBenchmark) {
 		seconds(measured)(b)
 		*b.Spec.Run.BaselineSeconds, *b.Spec.Run.WarmupSeconds = 4, 2
-		raw(func(w *v1alpha1.RawWorkload) { w.Pattern, w.Jobs, w.Depth = v1alpha1.PatternRandomRead, 1, 2 })(b)
+		raw(func(w *bench.RawWorkload) { w.Pattern, w.Jobs, w.Depth = bench.PatternRandomRead, 1, 2 })(b)
 		b.Spec.Workload.Raw.BlockSize.Set(8 << 10)
 		fileSize("16Mi")(b)
 	}

@@ -3,7 +3,7 @@ package e2e
 import (
 	"testing"
 
-	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/api/bench"
 )
 
 // slower has three clients of one server: two that are alike, and one whose link
@@ -46,8 +46,8 @@ func TestMeasureSuiteFindsTheSlowerLink(t *testing.T) {
 	w := newSuiteWorld(t)
 	s := w.apply(t, slower, w.array(t, "slower", 227, "50mbit", "45mbit"))
 	done := w.ends(t, s)
-	w.sameAsComputed(t, done, map[string][]v1alpha1.Outcome{
-		"same":  {v1alpha1.OutcomeNoDifference, v1alpha1.OutcomeNegligible},
-		"tenth": {v1alpha1.OutcomeWorse},
+	w.sameAsComputed(t, done, map[string][]bench.Outcome{
+		"same":  {bench.OutcomeNoDifference, bench.OutcomeNegligible},
+		"tenth": {bench.OutcomeWorse},
 	})
 }

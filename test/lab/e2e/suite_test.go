@@ -8,8 +8,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
-	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/test/kit/measure"
 )
 
@@ -156,7 +156,7 @@ func (w *suiteWorld) seedTable(t *testing.T, s *v1alpha1.NFSBenchmarkSuite) {
 			t.Errorf("line is not whole: %+v", line)
 		}
 		if line.Cell == "two-paths-8" {
-			measure.Outcome(t, line.Metric+" of eight users over two paths", line.Outcome, compare.Better)
+			measure.Outcome(t, line.Metric+" of eight users over two paths", string(line.Outcome), string(bench.OutcomeBetter))
 		}
 	}
 	if s.Status.ResultRef == nil || s.Status.Message == "" {

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/archive"
 	"github.com/nfsbench/nfsbench/internal/compare"
@@ -180,7 +181,7 @@ func (w *suiteWorld) table(t *testing.T, s *v1alpha1.NFSBenchmarkSuite) compare.
 // sameAsComputed demands a comparison in the status for each of these cells, equal to what the
 // results of the runs give when it is computed again. What is called better or worse depends
 // on the machine, so the outcome is recorded, with those that are wanted.
-func (w *suiteWorld) sameAsComputed(t *testing.T, s *v1alpha1.NFSBenchmarkSuite, wanted map[string][]v1alpha1.Outcome) {
+func (w *suiteWorld) sameAsComputed(t *testing.T, s *v1alpha1.NFSBenchmarkSuite, wanted map[string][]bench.Outcome) {
 	t.Helper()
 	computed := w.table(t, s).Comparisons
 	if len(s.Status.Comparisons) != len(wanted) || len(computed) != len(wanted) {
@@ -190,7 +191,7 @@ func (w *suiteWorld) sameAsComputed(t *testing.T, s *v1alpha1.NFSBenchmarkSuite,
 		c := computed[i]
 		outcomes, ok := wanted[line.Cell]
 		impact := int64(math.Round(1e4 * c.Impact))
-		if !ok || line.Cell != c.Cell || string(line.Metric) != c.Metric || string(line.Outcome) != c.Outcome || line.ImpactBasisPoints != impact {
+		if !ok || line.Cell != c.Cell || string(line.Metric) != c.Metric || line.Outcome != c.Outcome || line.ImpactBasisPoints != impact {
 			t.Errorf("the status compares %+v, and the results give %+v", line, c)
 		}
 		var words []string

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/loadgen/content"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/faulty"
@@ -67,9 +68,9 @@ func TestNothingIsLostInChaos(t *testing.T) {
 		change []func(*runfile.Plan)
 	}{
 		"depth 1024 on one channel": {1, four[:1], []func(*runfile.Plan){load(4096, 1024, 1)}},
-		"depth 1024 on four":        {2, four, []func(*runfile.Plan){load(4096, 1024, 1), pattern(runfile.PatternCopy)}},
+		"depth 1024 on four":        {2, four, []func(*runfile.Plan){load(4096, 1024, 1), pattern(bench.PatternCopy)}},
 		"four channels, four jobs":  {3, four, []func(*runfile.Plan){load(64<<10, 16, 4)}},
-		"reads on four channels":    {4, four, []func(*runfile.Plan){load(16<<10, 64, 2), pattern(runfile.PatternRandomRead)}},
+		"reads on four channels":    {4, four, []func(*runfile.Plan){load(16<<10, 64, 2), pattern(bench.PatternRandomRead)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/lab/ganesha"
 )
@@ -17,7 +18,7 @@ func array(t *testing.T, name string) (ganesha.Array, site) {
 }
 
 func TestAPathThatFallsSilentCostsNothing(t *testing.T) {
-	for name, kind := range map[string]string{"reads": runfile.PatternRandomRead, "writes": runfile.PatternRandomWrite} {
+	for name, kind := range map[string]bench.RawPattern{"reads": bench.PatternRandomRead, "writes": bench.PatternRandomWrite} {
 		t.Run(name, func(t *testing.T) {
 			a, at := array(t, "silent")
 			r := start(t, plan(at, 3, pattern(kind)))

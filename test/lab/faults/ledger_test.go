@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/loadgen/content"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target/direct"
@@ -54,7 +55,7 @@ func open(t *testing.T, at site, version nfs.Version) target.Target {
 	t.Helper()
 	logger := slog.New(slog.NewTextHandler(t.Output(), nil))
 	tgt, err := direct.Open(t.Context(), direct.Options{Now: time.Now, Logger: logger, Engine: runfile.Engine{
-		Client: runfile.ClientDirectNFS, NFSVersion: string(version), Server: "lab", Export: at.export,
+		Client: bench.ClientDirectNFS, NFSVersion: bench.NFSVersion(version), Server: "lab", Export: at.export,
 		Channels: runfile.ChannelsTo(at.paths...), MountTimeoutSeconds: 10, CallTimeoutSeconds: 30,
 	}})
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/faulty"
 )
@@ -15,7 +16,7 @@ func twoPaths(s *faulty.Server) site {
 }
 
 func TestAPathThatIsResetInMidRunCostsNothing(t *testing.T) {
-	for name, p := range map[string]string{"reads": runfile.PatternRandomRead, "writes": runfile.PatternRandomWrite, "copies": runfile.PatternCopy} {
+	for name, p := range map[string]bench.RawPattern{"reads": bench.PatternRandomRead, "writes": bench.PatternRandomWrite, "copies": bench.PatternCopy} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := &faulty.Server{}

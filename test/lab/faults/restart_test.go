@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/test/faulty"
 )
 
@@ -68,7 +68,7 @@ func TestWhatACrashInTheFillLostIsWrittenAgain(t *testing.T) {
 	// 128 WRITEs of 1 MiB fill the files of two jobs.
 	s, crashes := crashAt(t, 20, 50, 90, 120)
 	s.Start(t, "127.0.0.2", "127.0.0.3")
-	l := run(t, plan(twoPaths(s), 1, load(1<<20, 4, 2), pattern(runfile.PatternRandomRead), keepFiles))
+	l := run(t, plan(twoPaths(s), 1, load(1<<20, 4, 2), pattern(bench.PatternRandomRead), keepFiles))
 	wantClean(t, l)
 	if crashes.Load() != 4 || s.Forgotten() < 4<<20 {
 		t.Errorf("%d crashes undid %d bytes: the test proves nothing", crashes.Load(), s.Forgotten())

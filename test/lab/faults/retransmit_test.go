@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/faulty"
@@ -132,7 +133,7 @@ func TestAReplyThatComesAfterTheCallWasMadeElsewhereHarmsNothing(t *testing.T) {
 		return 0
 	}}
 	s.Start(t, "127.0.0.2", "127.0.0.3")
-	r := start(t, plan(twoPaths(s), 8, callTimeout(timeout), pattern(runfile.PatternCopy)))
+	r := start(t, plan(twoPaths(s), 8, callTimeout(timeout), pattern(bench.PatternCopy)))
 	r.underLoad()
 	on.Store(true)
 	r.watch.until(t, 1, "the path is given up", func(c runfile.Channel) bool { return c.State == "Down" || c.Reconnects > 0 })

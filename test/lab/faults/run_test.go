@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/loadgen"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -33,12 +34,12 @@ func plan(at site, seconds int32, change ...func(*runfile.Plan)) runfile.Plan {
 	p := runfile.Plan{
 		Version: runfile.PlanVersion, Clients: 1, Seed: 7, Run: runfile.Identity{Name: "fault"},
 		Engine: runfile.Engine{
-			Client: runfile.ClientDirectNFS, MountTimeoutSeconds: 60, CallTimeoutSeconds: 120,
+			Client: bench.ClientDirectNFS, MountTimeoutSeconds: 60, CallTimeoutSeconds: 120,
 			Server: "lab", Export: at.export, Channels: runfile.ChannelsTo(at.paths...),
 			Ports: runfile.Ports{NFS: at.port, Mount: at.port},
 		},
 		Workload: runfile.Workload{Raw: &runfile.Raw{
-			Pattern: runfile.PatternRandomWrite, BlockSizeBytes: 8192, FileSizeBytes: blocks * 8192, Jobs: 2, Depth: 8,
+			Pattern: bench.PatternRandomWrite, BlockSizeBytes: 8192, FileSizeBytes: blocks * 8192, Jobs: 2, Depth: 8,
 			Directory: "faults",
 		}},
 		Schedule: runfile.Schedule{DurationSeconds: seconds, Repetitions: 1},
@@ -50,7 +51,7 @@ func plan(at site, seconds int32, change ...func(*runfile.Plan)) runfile.Plan {
 	return p
 }
 
-func pattern(name string) func(*runfile.Plan) {
+func pattern(name bench.RawPattern) func(*runfile.Plan) {
 	return func(p *runfile.Plan) { p.Workload.Raw.Pattern = name }
 }
 

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -80,7 +81,7 @@ func TestAServerThatIsKilledAndComesBackLosesNothing(t *testing.T) {
 		span   string
 		change []func(*runfile.Plan)
 	}{
-		"in the fill":          {runfile.SpanFill, []func(*runfile.Plan){load(2<<20, 4, 2), pattern(runfile.PatternRandomRead)}},
+		"in the fill":          {runfile.SpanFill, []func(*runfile.Plan){load(2<<20, 4, 2), pattern(bench.PatternRandomRead)}},
 		"while it is measured": {runfile.SpanMeasure, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/faulty"
 )
@@ -22,7 +23,7 @@ func wantUntouched(t *testing.T, l *runfile.Load) {
 func isData(c faulty.Call) bool { return c.IsRead() || c.IsWrite() }
 
 func TestAServerThatTakesTwoSecondsForEachIOIsSlowAndNotLost(t *testing.T) {
-	for name, kind := range map[string]string{"reads": runfile.PatternRandomRead, "writes": runfile.PatternRandomWrite} {
+	for name, kind := range map[string]bench.RawPattern{"reads": bench.PatternRandomRead, "writes": bench.PatternRandomWrite} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var slow atomic.Bool
@@ -75,7 +76,7 @@ func TestIOsOutstandingAtASlowServerOverlap(t *testing.T) {
 		return latency
 	}}
 	s.Start(t, "127.0.0.2", "127.0.0.3")
-	r := start(t, plan(twoPaths(s), 1, load(8192, depth, jobs), pattern(runfile.PatternRandomRead)))
+	r := start(t, plan(twoPaths(s), 1, load(8192, depth, jobs), pattern(bench.PatternRandomRead)))
 	r.await(runfile.SpanMeasure)
 	slow.Store(true)
 	waitFor(t, "all I/Os are outstanding at once", all.Load)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/nfs"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -101,7 +102,7 @@ func dataServer(l *ledger, address string) int {
 	at := -1
 	l.until("the data server "+address+" carries I/O", func() bool {
 		at = slices.IndexFunc(l.tgt.Channels(), func(c runfile.Channel) bool {
-			return c.Path == address && c.Role == runfile.RoleDataServer && c.BytesRead > 0 && c.BytesWritten > 0
+			return c.Path == address && c.Role == bench.PathDataServer && c.BytesRead > 0 && c.BytesWritten > 0
 		})
 		return at >= 0
 	})
@@ -131,10 +132,10 @@ func TestAGaneshaDataServerThatDiesIsReplacedByTheMetadataServer(t *testing.T) {
 	a.Nodes[1].Revive(t)
 	moves(l, ds, moved)
 	for _, s := range l.balance(at) {
-		if s.Role == runfile.RoleMetadata && (s.Recoveries != 0 || s.LayoutFallbackBytes == 0 || s.LayoutType != runfile.LayoutTypeFiles) {
+		if s.Role == bench.PathMetadata && (s.Recoveries != 0 || s.LayoutFallbackBytes == 0 || s.LayoutType != runfile.LayoutTypeFiles) {
 			t.Errorf("metadata server %+v, want fallbacks, and nothing recovered", s)
 		}
-		if s.Role == runfile.RoleDataServer && slices.Contains(s.Addresses, a.Nodes[1].Address) && s.Recoveries == 0 {
+		if s.Role == bench.PathDataServer && slices.Contains(s.Addresses, a.Nodes[1].Address) && s.Recoveries == 0 {
 			t.Errorf("data server %+v, want a recovery", s)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/faulty"
@@ -41,9 +42,9 @@ func TestWhatTheServerRefusesInMidRunIsToldInItsOwnWords(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			procedure, kind := uint32(v3.ProcWrite), runfile.PatternRandomWrite
+			procedure, kind := uint32(v3.ProcWrite), bench.PatternRandomWrite
 			if tc.read {
-				procedure, kind = v3.ProcRead, runfile.PatternRandomRead
+				procedure, kind = v3.ProcRead, bench.PatternRandomRead
 			}
 			s, on := refusing(procedure, tc.status)
 			s.Start(t, "127.0.0.2", "127.0.0.3")
@@ -89,7 +90,7 @@ func TestAFullDiskInTheFillIsToldBeforeAnythingIsMeasured(t *testing.T) {
 }
 
 func TestAServerThatAsksToTryLaterIsWaitedFor(t *testing.T) {
-	for name, kind := range map[string]string{"reads": runfile.PatternRandomRead, "writes": runfile.PatternRandomWrite} {
+	for name, kind := range map[string]bench.RawPattern{"reads": bench.PatternRandomRead, "writes": bench.PatternRandomWrite} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var on atomic.Bool

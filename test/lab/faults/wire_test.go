@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/faulty"
@@ -60,7 +61,7 @@ func TestRepliesInAnyLegalShapeAreUnderstood(t *testing.T) {
 			t.Parallel()
 			s := &faulty.Server{Rewrite: func(_ faulty.Call, r []byte) ([]byte, bool) { return rewrite(r) }}
 			s.Start(t, "127.0.0.2", "127.0.0.3")
-			l := run(t, plan(twoPaths(s), 2, pattern(runfile.PatternCopy)))
+			l := run(t, plan(twoPaths(s), 2, pattern(bench.PatternCopy)))
 			wantClean(t, l)
 			wantUntouched(t, l)
 		})
@@ -74,7 +75,7 @@ func TestRepliesThatTrickleInOneByOneAreUnderstood(t *testing.T) {
 	for _, p := range through(t, "127.0.0.1", s.Port(), "127.0.0.2", "127.0.0.3") {
 		p.trickle.Store(true)
 	}
-	l := run(t, plan(twoPaths(s), 3, load(512, 4, 1), pattern(runfile.PatternCopy)))
+	l := run(t, plan(twoPaths(s), 3, load(512, 4, 1), pattern(bench.PatternCopy)))
 	wantClean(t, l)
 	wantUntouched(t, l)
 }
@@ -84,7 +85,7 @@ func TestRepliesInAnyOrderFindTheirCalls(t *testing.T) {
 	d := newDice(11)
 	s := &faulty.Server{Delay: func(faulty.Call) time.Duration { return time.Duration(d.below(10_000)) * time.Microsecond }}
 	s.Start(t, "127.0.0.2", "127.0.0.3")
-	l := run(t, plan(twoPaths(s), 3, load(4096, 32, 2), pattern(runfile.PatternCopy)))
+	l := run(t, plan(twoPaths(s), 3, load(4096, 32, 2), pattern(bench.PatternCopy)))
 	wantClean(t, l)
 	wantUntouched(t, l)
 }
@@ -93,7 +94,7 @@ func TestAServerThatTakesOrGivesLessIsAskedForTheRest(t *testing.T) {
 	t.Parallel()
 	s := &faulty.Server{Short: func(faulty.Call) uint32 { return 1000 }}
 	s.Start(t, "127.0.0.2", "127.0.0.3")
-	l := run(t, plan(twoPaths(s), 3, pattern(runfile.PatternCopy)))
+	l := run(t, plan(twoPaths(s), 3, pattern(bench.PatternCopy)))
 	wantClean(t, l)
 	wantUntouched(t, l)
 }
@@ -174,9 +175,9 @@ func liar(l lie, times int64) (s *faulty.Server, on *atomic.Bool, told *atomic.I
 
 func (l lie) kind() func(*runfile.Plan) {
 	if l.writes {
-		return pattern(runfile.PatternRandomWrite)
+		return pattern(bench.PatternRandomWrite)
 	}
-	return pattern(runfile.PatternRandomRead)
+	return pattern(bench.PatternRandomRead)
 }
 
 // TestAServerThatLiesOnceCostsAConnectionAndNoMore has lies that concern the
@@ -261,7 +262,7 @@ func TestARefusalByRPCIsFinalAndQuoted(t *testing.T) {
 				return record(h.Append(make([]byte, markBytes))), true
 			}}
 			s.Start(t, "127.0.0.2", "127.0.0.3")
-			r := start(t, plan(twoPaths(s), 60, pattern(runfile.PatternRandomRead)))
+			r := start(t, plan(twoPaths(s), 60, pattern(bench.PatternRandomRead)))
 			r.await(runfile.SpanMeasure)
 			on.Store(true)
 			r.awaitEnd()

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/nfs/server"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/lab/ganesha"
@@ -18,15 +19,15 @@ func TestALoadOverIPv6UsesBothLinks(t *testing.T) {
 	if len(a.LIFs6) == 0 {
 		t.Skip("this machine has no IPv6")
 	}
-	for _, version := range []string{runfile.NFSv3, runfile.NFSv40, runfile.NFSv41} {
-		t.Run(version, func(t *testing.T) {
+	for _, version := range []bench.NFSVersion{bench.NFSv3, bench.NFSv40, bench.NFSv41} {
+		t.Run(string(version), func(t *testing.T) {
 			overIPv6(t, runfile.Engine{NFSVersion: version, Export: a.Export, Channels: runfile.ChannelsTo(a.LIFs6...)})
 		})
 	}
 	t.Run("the embedded server", func(t *testing.T) {
 		port, hosts := serve(t, a.LIFs6)
 		overIPv6(t, runfile.Engine{
-			NFSVersion: runfile.NFSv3, Export: "/export", Channels: runfile.ChannelsTo(hosts...), Ports: runfile.Ports{Portmap: port},
+			NFSVersion: bench.NFSv3, Export: "/export", Channels: runfile.ChannelsTo(hosts...), Ports: runfile.Ports{Portmap: port},
 		})
 	})
 }
@@ -35,9 +36,9 @@ func TestALoadOverIPv6UsesBothLinks(t *testing.T) {
 func overIPv6(t *testing.T, e runfile.Engine) {
 	t.Helper()
 	l := loadOver(t, e, runfile.Workload{Raw: &runfile.Raw{
-		Pattern: runfile.PatternRandomRead, BlockSizeBytes: blockBytes, FileSizeBytes: fileBytes, Jobs: 2, Depth: 8, Directory: "six",
+		Pattern: bench.PatternRandomRead, BlockSizeBytes: blockBytes, FileSizeBytes: fileBytes, Jobs: 2, Depth: 8, Directory: "six",
 	}}, runfile.Schedule{DurationSeconds: 2, Repetitions: 1})
-	if l.Mount.NFSVersion != e.NFSVersion || l.Mount.Source != "["+e.Channels[0].Path+"]:"+e.Export {
+	if l.Mount.NFSVersion != string(e.NFSVersion) || l.Mount.Source != "["+e.Channels[0].Path+"]:"+e.Export {
 		t.Errorf("mounted %s with %s", l.Mount.Source, l.Mount.NFSVersion)
 	}
 	channels := l.Repetitions[0].Channels

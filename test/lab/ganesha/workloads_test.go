@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/loadgen"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
@@ -46,7 +47,7 @@ func load(t *testing.T, a ganesha.Array, paths int, w runfile.Workload, s runfil
 // loadOver runs a workload over the channels of an engine.
 func loadOver(t *testing.T, e runfile.Engine, w runfile.Workload, s runfile.Schedule) *runfile.Load {
 	t.Helper()
-	e.Client, e.RequireNFS, e.Server = runfile.ClientDirectNFS, true, "lab"
+	e.Client, e.RequireNFS, e.Server = bench.ClientDirectNFS, true, "lab"
 	plan := runfile.Plan{
 		Version: runfile.PlanVersion, Clients: 1, Seed: 1, Run: runfile.Identity{Name: "lab"}, Workload: w, Schedule: s, Engine: e,
 	}
@@ -73,7 +74,7 @@ func files(count int32) *runfile.Files {
 	return &runfile.Files{Count: count, SizeBytes: fileBytes, BlockSizeBytes: blockBytes, LargeReadBytes: largeBytes, Directory: "workloads"}
 }
 
-func slob(access string, users ...int32) runfile.Workload {
+func slob(access bench.SLOBAccess, users ...int32) runfile.Workload {
 	return runfile.Workload{SLOB: &runfile.SLOB{
 		Access: access, Users: users, Schemas: 2, ScaleBytes: fileBytes, ScanTableBytes: fileBytes, WorkUnit: 64, ReadAhead: 2, Files: files(2),
 	}}
@@ -125,10 +126,10 @@ func best(t *testing.T, l *runfile.Load, kind string) map[int32]level {
 // same load whatever else this machine does.
 func TestMeasureRampShowsTheKnee(t *testing.T) {
 	a := ganesha.Start(t, "native", fourSubnets(), "--rate", rate)
-	ramp := slob(runfile.AccessRandomRead, 1, 2, 4, 8, 16)
+	ramp := slob(bench.SLOBRandomRead, 1, 2, 4, 8, 16)
 	schedule := runfile.Schedule{WarmupSeconds: 1, DurationSeconds: 2, Repetitions: 2}
 	t.Run("one path", func(t *testing.T) {
-		at := best(t, load(t, a, 1, slob(runfile.AccessRandomRead, 1, 2, 8), schedule), runfile.StepUsers)
+		at := best(t, load(t, a, 1, slob(bench.SLOBRandomRead, 1, 2, 8), schedule), runfile.StepUsers)
 		// One user nearly fills the line, which knows nothing but waiting beyond.
 		for _, n := range []int32{2, 8} {
 			measure.Expect(t, fmt.Sprintf("IOPS of %d users", n), "of the line", measure.Between(0.75, 1.03), at[n].iops/lineIOPS)
@@ -180,13 +181,13 @@ func TestMeasureCalibration(t *testing.T) {
 func TestGaneshaScansAndUpdates(t *testing.T) {
 	a := ganesha.Start(t, "native", fourSubnets(), "--rate", rate)
 	schedule := runfile.Schedule{WarmupSeconds: 1, DurationSeconds: 2, Repetitions: 1}
-	scan := best(t, load(t, a, 4, slob(runfile.AccessFullTableScan, 4), schedule), runfile.StepUsers)[4]
+	scan := best(t, load(t, a, 4, slob(bench.SLOBFullTableScan, 4), schedule), runfile.StepUsers)[4]
 	if scan.mb == 0 {
 		t.Error("no table was scanned")
 	}
 	measure.Expect(t, "MB/s of scans", "of the lines", measure.Between(0.7, 1.15), scan.mb*1e6/bytesPerSecond/4)
 
-	updates := slob(runfile.AccessRandomRead, 8)
+	updates := slob(bench.SLOBRandomRead, 8)
 	updates.SLOB.UpdatePercent = 50
 	rep := load(t, a, 4, updates, schedule).Repetitions[0]
 	if rep.Read == nil || rep.Write == nil || rep.Read.Count == 0 || rep.Write.Count == 0 {
@@ -201,10 +202,10 @@ func TestMeasureUserAgainstARawReadAtDepthOne(t *testing.T) {
 	a := ganesha.Start(t, "native", fourSubnets()[:1])
 	schedule := runfile.Schedule{DurationSeconds: 1, Repetitions: 1}
 	raw := runfile.Workload{Raw: &runfile.Raw{
-		Pattern: runfile.PatternRandomRead, BlockSizeBytes: blockBytes, FileSizeBytes: fileBytes, Jobs: 1, Depth: 1, Directory: "workloads",
+		Pattern: bench.PatternRandomRead, BlockSizeBytes: blockBytes, FileSizeBytes: fileBytes, Jobs: 1, Depth: 1, Directory: "workloads",
 		KeepFiles: true, // which a user finds filled
 	}}
-	user := slob(runfile.AccessRandomRead, 1)
+	user := slob(bench.SLOBRandomRead, 1)
 	user.SLOB.Schemas, user.SLOB.Files = 1, files(1)
 	user.SLOB.Files.KeepFiles = true
 	of := map[string][]float64{}

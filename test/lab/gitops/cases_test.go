@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 )
 
@@ -81,7 +82,7 @@ func benchmark(phase v1alpha1.Phase, state status.Status, reason, message string
 	return b
 }
 
-func judged(verdict v1alpha1.Verdict, validity v1alpha1.Validity) func(*v1alpha1.NFSBenchmark) {
+func judged(verdict bench.Verdict, validity bench.Validity) func(*v1alpha1.NFSBenchmark) {
 	return func(b *v1alpha1.NFSBenchmark) { b.Status.Verdict, b.Status.Validity = verdict, validity }
 }
 
@@ -120,7 +121,7 @@ func benchmarksUnderWay() []testCase {
 
 func benchmarksAtTheirEnd() []testCase {
 	const numbers = "228 MB/s, 97 % of the wire limit"
-	row := func(name, file string, verdict v1alpha1.Verdict, validity v1alpha1.Validity, prefix string) testCase {
+	row := func(name, file string, verdict bench.Verdict, validity bench.Validity, prefix string) testCase {
 		c := testCase{
 			name: name, file: file, argo: health.HealthStatusHealthy, message: prefix + numbers, flux: status.CurrentStatus, plain: status.CurrentStatus,
 			object: benchmark(v1alpha1.PhaseSucceeded, status.CurrentStatus, v1alpha1.ReasonCompleted, numbers, judged(verdict, validity)),
@@ -137,13 +138,13 @@ func benchmarksAtTheirEnd() []testCase {
 		}
 	}
 	return []testCase{
-		row("passed", "passed", v1alpha1.VerdictPass, v1alpha1.ValidityValid, ""),
-		row("passed, with numbers that are suspect", "", v1alpha1.VerdictPass, v1alpha1.ValiditySuspect, ""),
-		row("no thresholds", "", v1alpha1.VerdictNotEvaluated, v1alpha1.ValidityValid, ""),
+		row("passed", "passed", bench.VerdictPass, bench.ValidityValid, ""),
+		row("passed, with numbers that are suspect", "", bench.VerdictPass, bench.ValiditySuspect, ""),
+		row("no thresholds", "", bench.VerdictNotEvaluated, bench.ValidityValid, ""),
 		row("neither verdict nor validity", "", "", "", ""),
-		row("thresholds missed", "missed", v1alpha1.VerdictFail, v1alpha1.ValidityValid, "The thresholds were not met: "),
-		row("no verdict", "inconclusive", v1alpha1.VerdictInconclusive, v1alpha1.ValiditySuspect, "No verdict could be reached: "),
-		row("numbers that may not be believed", "invalid", v1alpha1.VerdictNotEvaluated, v1alpha1.ValidityInvalid, "The numbers may not be believed: "),
+		row("thresholds missed", "missed", bench.VerdictFail, bench.ValidityValid, "The thresholds were not met: "),
+		row("no verdict", "inconclusive", bench.VerdictInconclusive, bench.ValiditySuspect, "No verdict could be reached: "),
+		row("numbers that may not be believed", "invalid", bench.VerdictNotEvaluated, bench.ValidityInvalid, "The numbers may not be believed: "),
 		broken("failed", "failed", v1alpha1.PhaseFailed, v1alpha1.ReasonMountFailed, "192.0.2.20:/oradata refuses the mount"),
 		broken("stopped", "stopped", v1alpha1.PhaseCancelled, v1alpha1.ReasonCancelled, "stopped by spec.suspend"),
 	}
@@ -174,7 +175,7 @@ func benchmarksOutOfStep() []testCase {
 		},
 		wait("a status of no generation", "", "The operator has not looked at the benchmark yet", unobserved, status.CurrentStatus),
 		wait("passed, then changed", "changed", unseen,
-			benchmark(v1alpha1.PhaseSucceeded, status.CurrentStatus, v1alpha1.ReasonCompleted, "228 MB/s", judged(v1alpha1.VerdictPass, v1alpha1.ValidityValid), stale), status.InProgressStatus),
+			benchmark(v1alpha1.PhaseSucceeded, status.CurrentStatus, v1alpha1.ReasonCompleted, "228 MB/s", judged(bench.VerdictPass, bench.ValidityValid), stale), status.InProgressStatus),
 		wait("failed, then changed", "", unseen,
 			benchmark(v1alpha1.PhaseFailed, status.FailedStatus, v1alpha1.ReasonTimeout, "too late", stale), status.InProgressStatus),
 		wait("held back, then changed", "", unseen,

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/util/jsonpath"
 	"sigs.k8s.io/yaml"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 )
 
@@ -109,7 +110,7 @@ func readmeStep(t *testing.T) map[string]any {
 func TestStepsEndWithTheirBenchmarks(t *testing.T) {
 	infrastructure := benchmark(v1alpha1.PhaseFailed, "", v1alpha1.ReasonPodLost, "")
 	infrastructure.Status.Failure = v1alpha1.FailureInfrastructure
-	unbelievable := benchmark(v1alpha1.PhaseSucceeded, "", "", "", judged(v1alpha1.VerdictNotEvaluated, v1alpha1.ValidityInvalid))
+	unbelievable := benchmark(v1alpha1.PhaseSucceeded, "", "", "", judged(bench.VerdictNotEvaluated, bench.ValidityInvalid))
 	for name, c := range map[string]struct {
 		object       runtime.Object
 		waits, judge string
@@ -117,10 +118,10 @@ func TestStepsEndWithTheirBenchmarks(t *testing.T) {
 	}{
 		"new":              {benchmark("", "", "", ""), "waits", "waits", ""},
 		"running":          {benchmark(v1alpha1.PhaseRunning, "", "", ""), "waits", "waits", ""},
-		"passed":           {benchmark(v1alpha1.PhaseSucceeded, "", "", "", judged(v1alpha1.VerdictPass, v1alpha1.ValidityValid)), "succeeded", "succeeded", ""},
-		"no thresholds":    {benchmark(v1alpha1.PhaseSucceeded, "", "", "", judged(v1alpha1.VerdictNotEvaluated, v1alpha1.ValiditySuspect)), "succeeded", "succeeded", ""},
-		"missed":           {benchmark(v1alpha1.PhaseSucceeded, "", "", "", judged(v1alpha1.VerdictFail, "")), "succeeded", "failed: status.verdict", "failed: status.verdict"},
-		"no verdict":       {benchmark(v1alpha1.PhaseSucceeded, "", "", "", judged(v1alpha1.VerdictInconclusive, "")), "succeeded", "failed: status.verdict", ""},
+		"passed":           {benchmark(v1alpha1.PhaseSucceeded, "", "", "", judged(bench.VerdictPass, bench.ValidityValid)), "succeeded", "succeeded", ""},
+		"no thresholds":    {benchmark(v1alpha1.PhaseSucceeded, "", "", "", judged(bench.VerdictNotEvaluated, bench.ValiditySuspect)), "succeeded", "succeeded", ""},
+		"missed":           {benchmark(v1alpha1.PhaseSucceeded, "", "", "", judged(bench.VerdictFail, "")), "succeeded", "failed: status.verdict", "failed: status.verdict"},
+		"no verdict":       {benchmark(v1alpha1.PhaseSucceeded, "", "", "", judged(bench.VerdictInconclusive, "")), "succeeded", "failed: status.verdict", ""},
 		"not to believe":   {unbelievable, "succeeded", "failed: status.validity", ""},
 		"failed by itself": {benchmark(v1alpha1.PhaseFailed, "", "", ""), "failed: status.phase", "waits", ""},
 		"stopped":          {benchmark(v1alpha1.PhaseCancelled, "", "", ""), "failed: status.phase", "waits", ""},
@@ -142,7 +143,7 @@ func TestStepsEndWithTheirBenchmarks(t *testing.T) {
 // Each output is a member that a benchmark has: kubectl prints nothing for others.
 func TestOutputsAreMembersOfABenchmark(t *testing.T) {
 	n, p := int64(7), int32(7)
-	b := benchmark(v1alpha1.PhaseSucceeded, "", "", "words", judged(v1alpha1.VerdictPass, v1alpha1.ValidityValid))
+	b := benchmark(v1alpha1.PhaseSucceeded, "", "", "words", judged(bench.VerdictPass, bench.ValidityValid))
 	b.Status.ResultRef = &v1alpha1.ResultReference{Name: "oltp-result"}
 	b.Status.Summary = &v1alpha1.Summary{
 		ThroughputBytesPerSecond: &n, IOPS: &n, MeanLatencyMicroseconds: &n, P99LatencyMicroseconds: &n, WirePercent: &p,

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/workflow"
 	"github.com/nfsbench/nfsbench/test/gen"
@@ -39,7 +40,7 @@ func levels() []int32 {
 func ramp(name string) *v1alpha1.NFSBenchmark {
 	array := targetOf(name) + ".growth.example"
 	return gen.Benchmark(name, gen.In(namespace), gen.Export("/vol/oradata", "a."+array, "b."+array),
-		gen.SLOB(v1alpha1.SLOBRandomRead, levels()...), gen.Repetitions(2))
+		gen.SLOB(bench.SLOBRandomRead, levels()...), gen.Repetitions(2))
 }
 
 // suiteOf makes five cells out of such a benchmark.

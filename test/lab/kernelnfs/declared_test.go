@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	planner "github.com/nfsbench/nfsbench/internal/plan"
@@ -22,18 +23,18 @@ import (
 // on a mount with the operator's own options.
 func declared() map[string]declaration {
 	return map[string]declaration{
-		"declared-v3":       {version: v1alpha1.NFSv3, nconnect: 2, transfer: "128Ki", options: []string{"vers=3", "nolock"}, size: 128 << 10, verified: true},
-		"declared-v3-ipv6":  {server: "::1", version: v1alpha1.NFSv3, nconnect: 2, transfer: "128Ki", options: []string{"vers=3", "nolock", "addr=::1"}, size: 128 << 10, verified: true},
-		"declared-v41-ipv6": {server: "::1", version: v1alpha1.NFSv41, nconnect: 2, transfer: "128Ki", options: []string{"vers=4.1", "addr=::1"}, size: 128 << 10, verified: true},
-		"declared-v41":      {version: v1alpha1.NFSv41, nconnect: 2, transfer: "128Ki", options: []string{"vers=4.1"}, size: 128 << 10, verified: true},
-		"declared-pnfs":     {version: v1alpha1.PNFS, nconnect: 1, transfer: "128Ki", options: []string{"vers=4.1"}, size: 128 << 10, says: "used no layout", code: judge.ProtocolMismatch},
-		"declared-capped":   {version: v1alpha1.NFSv41, nconnect: 1, transfer: "1Mi", options: []string{"vers=4.1"}, size: 64 << 10, verified: true, code: judge.TransferSizeReduced},
+		"declared-v3":       {version: bench.NFSv3, nconnect: 2, transfer: "128Ki", options: []string{"vers=3", "nolock"}, size: 128 << 10, verified: true},
+		"declared-v3-ipv6":  {server: "::1", version: bench.NFSv3, nconnect: 2, transfer: "128Ki", options: []string{"vers=3", "nolock", "addr=::1"}, size: 128 << 10, verified: true},
+		"declared-v41-ipv6": {server: "::1", version: bench.NFSv41, nconnect: 2, transfer: "128Ki", options: []string{"vers=4.1", "addr=::1"}, size: 128 << 10, verified: true},
+		"declared-v41":      {version: bench.NFSv41, nconnect: 2, transfer: "128Ki", options: []string{"vers=4.1"}, size: 128 << 10, verified: true},
+		"declared-pnfs":     {version: bench.PNFS, nconnect: 1, transfer: "128Ki", options: []string{"vers=4.1"}, size: 128 << 10, says: "used no layout", code: judge.ProtocolMismatch},
+		"declared-capped":   {version: bench.NFSv41, nconnect: 1, transfer: "1Mi", options: []string{"vers=4.1"}, size: 64 << 10, verified: true, code: judge.TransferSizeReduced},
 	}
 }
 
 type declaration struct {
 	server   string // empty: 127.0.0.1
-	version  v1alpha1.NFSVersion
+	version  bench.NFSVersion
 	nconnect int32
 	transfer string
 	options  []string   // what the kernel reports about the mount, beside those of all
@@ -52,9 +53,9 @@ func writeDeclared(t *testing.T, dir string) {
 		b := gen.Benchmark(name, gen.Export("/export/data", server), gen.Kernel, gen.Version(d.version), func(b *v1alpha1.NFSBenchmark) {
 			b.Spec.Protocol.NConnect, b.Spec.Protocol.TransferSize = &d.nconnect, &size
 			w := b.Spec.Workload.Raw
-			w.Pattern, w.Jobs, w.Depth, w.Directory = v1alpha1.PatternRandomRead, jobs, depth, name
+			w.Pattern, w.Jobs, w.Depth, w.Directory = bench.PatternRandomRead, jobs, depth, name
 			w.BlockSize, w.FileSize = &size, resource.MustParse("16Mi")
-			b.Spec.Run = v1alpha1.Run{DurationSeconds: 3, BaselineSeconds: &zero, WarmupSeconds: &zero, CooldownSeconds: &zero, Repetitions: 1}
+			b.Spec.Run = bench.Run{DurationSeconds: 3, BaselineSeconds: &zero, WarmupSeconds: &zero, CooldownSeconds: &zero, Repetitions: 1}
 		})
 		p, err := planner.Build(b, planner.Target{Export: "/export/data", Paths: []v1alpha1.ResolvedPath{{Path: server}}})
 		if err != nil {
@@ -109,7 +110,7 @@ func checkDeclared(t *testing.T, g guest, name string, d declaration) {
 		t.Errorf("protocol: %+v", j.Protocol)
 	}
 	for _, code := range []judge.Code{judge.ProtocolMismatch, judge.TransferSizeReduced} {
-		if has := slices.ContainsFunc(j.Findings, func(f judge.Finding) bool { return f.Code == code }); has != (code == d.code) {
+		if has := slices.ContainsFunc(j.Findings, func(f bench.Finding) bool { return f.Code == code }); has != (code == d.code) {
 			t.Errorf("finding %s: %v; all: %+v", code, has, j.Findings)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -176,7 +177,7 @@ func checkJudgement(t *testing.T, g guest, name string, r runfile.Result, mounte
 		t.Errorf("the protocol was not verified: %s", j.Protocol.Message)
 	}
 	for _, f := range j.Findings {
-		if f.Code == judge.ProtocolMismatch || f.Severity == judge.Error {
+		if f.Code == judge.ProtocolMismatch || f.Severity == bench.SeverityError {
 			t.Errorf("finding %+v", f)
 		}
 	}
@@ -184,7 +185,7 @@ func checkJudgement(t *testing.T, g guest, name string, r runfile.Result, mounte
 		if declared == mounted {
 			continue
 		}
-		r.Plan.Engine.NFSVersion = declared
+		r.Plan.Engine.NFSVersion = bench.NFSVersion(declared)
 		if p := judge.Judge(r).Protocol; !p.Mismatch {
 			t.Errorf("%s declared on a mount of %s gave %+v", declared, mounted, p)
 		}

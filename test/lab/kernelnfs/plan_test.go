@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -31,21 +32,21 @@ func writePlans(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	for mounted, declared := range mountedVersions() {
-		for _, pattern := range []string{runfile.PatternOverwrite, runfile.PatternRandomRead, runfile.PatternRandomWrite} {
-			p := plan(mounted+"-"+pattern, pattern)
+		for _, pattern := range []bench.RawPattern{bench.PatternOverwrite, bench.PatternRandomRead, bench.PatternRandomWrite} {
+			p := plan(mounted+"-"+string(pattern), pattern)
 			p.Workload.Raw.Directory, p.Workload.Raw.KeepFiles = mounted, true
 			p.Engine = runfile.Engine{
-				Client: runfile.ClientKernel, NFSVersion: declared, MountPath: "/mnt/" + mounted, RequireNFS: true,
+				Client: bench.ClientKernel, NFSVersion: bench.NFSVersion(declared), MountPath: "/mnt/" + mounted, RequireNFS: true,
 			}
 			writePlan(t, dir, p)
 		}
 	}
 	writeDeclared(t, dir)
-	for name, pattern := range map[string]string{"restart-fill": runfile.PatternRandomRead, "restart-overwrite": runfile.PatternOverwrite} {
+	for name, pattern := range map[string]bench.RawPattern{"restart-fill": bench.PatternRandomRead, "restart-overwrite": bench.PatternOverwrite} {
 		p := plan(name, pattern)
 		p.Engine = direct(t)
 		p.Workload.Raw.KeepFiles = true
-		if pattern == runfile.PatternOverwrite {
+		if pattern == bench.PatternOverwrite {
 			p.Schedule.DurationSeconds = 6
 		} else {
 			p.Workload.Raw.FileSizeBytes = bigFile
@@ -54,9 +55,9 @@ func writePlans(t *testing.T, dir string) {
 	}
 }
 
-func plan(name, pattern string) runfile.Plan {
+func plan(name string, pattern bench.RawPattern) runfile.Plan {
 	block := int64(8 << 10)
-	if pattern == runfile.PatternOverwrite {
+	if pattern == bench.PatternOverwrite {
 		block = 128 << 10
 	}
 	return runfile.Plan{
@@ -73,7 +74,7 @@ func plan(name, pattern string) runfile.Plan {
 func direct(t *testing.T) runfile.Engine {
 	t.Helper()
 	return runfile.Engine{
-		Client: runfile.ClientDirectNFS, NFSVersion: "NFSv3", Server: "server", Export: "/export/data", Channels: runfile.ChannelsTo("127.0.0.1", "127.0.0.2"), RequireNFS: true,
+		Client: bench.ClientDirectNFS, NFSVersion: "NFSv3", Server: "server", Export: "/export/data", Channels: runfile.ChannelsTo("127.0.0.1", "127.0.0.2"), RequireNFS: true,
 	}
 }
 

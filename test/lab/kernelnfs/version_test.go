@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/nfs"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -42,7 +43,7 @@ func checkBlocks(t *testing.T, g guest) {
 	}
 	checkKnown(t, g, "direct-blocks", nfs.PNFS)
 	j := checkMismatch(t, g, "direct-blocks")
-	if !slices.ContainsFunc(j.Findings, func(f judge.Finding) bool { return f.Code == judge.LayoutTypeUnsupported }) {
+	if !slices.ContainsFunc(j.Findings, func(f bench.Finding) bool { return f.Code == judge.LayoutTypeUnsupported }) {
 		t.Errorf("no finding tells that the layout type is not spoken: %+v", j.Findings)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/nfs/layout"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -109,7 +110,7 @@ func TestLoadSpeaksEveryVersionOfNFSv4AndProvesIt(t *testing.T) {
 			if e.Verified == nil || *e.Verified != tc.verified || !strings.HasPrefix(e.Observed, tc.observed) {
 				t.Errorf("observed %q: %s", e.Observed, e.Message)
 			}
-			if invalid := j.Validity == judge.Invalid; invalid == tc.verified {
+			if invalid := j.Validity == bench.ValidityInvalid; invalid == tc.verified {
 				t.Errorf("validity %s: %+v", j.Validity, j.Findings)
 			}
 			if v := r.Clients[0].Load.Verification; v == nil || v.BlocksChecked == 0 || v.BlocksWrong > 0 {

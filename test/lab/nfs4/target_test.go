@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target/direct"
 	"github.com/nfsbench/nfsbench/internal/nfs/v4"
@@ -17,7 +18,7 @@ import (
 // engineOf mounts /export of a server with NFSv4.1 over paths.
 func engineOf(s *nfs4test.Server, paths ...string) runfile.Engine {
 	return runfile.Engine{
-		Client: runfile.ClientDirectNFS, Server: "lab", Export: "/export", NFSVersion: runfile.NFSv41,
+		Client: bench.ClientDirectNFS, Server: "lab", Export: "/export", NFSVersion: bench.NFSv41,
 		Channels: runfile.ChannelsTo(paths...), Ports: runfile.Ports{NFS: s.Port()}, MountTimeoutSeconds: 60,
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/oracle/run"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -159,7 +160,7 @@ func checkJudgement(t *testing.T, c experiments.Calibration, j judge.Judgement) 
 	if diff := cmp.Diff(want, j.Database.Files); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
-	suspect := slices.ContainsFunc(j.Findings, func(f judge.Finding) bool { return f.Code == judge.SuspectLatency })
+	suspect := slices.ContainsFunc(j.Findings, func(f bench.Finding) bool { return f.Code == judge.SuspectLatency })
 	if suspect != (c.Version == "pNFS") {
 		t.Errorf("%s: latency suspected: %t\n%+v", c.Version, suspect, j.Findings)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/oracle/run"
@@ -19,7 +20,7 @@ import (
 // SYSDBA.
 func loadExternal(t *testing.T, w *standin.World, change func(*runfile.Plan)) *runfile.Load {
 	t.Helper()
-	plan := withSLOB(planFor(w, fourPaths()[0]), runfile.AccessRandomRead, 1)
+	plan := withSLOB(planFor(w, fourPaths()[0]), bench.SLOBRandomRead, 1)
 	plan.Engine.MountPath = ""
 	plan.Database = &runfile.Database{
 		Kind: runfile.DatabaseExternal, DirectNFS: true, AdminConnect: w.Admin(), Connects: []string{w.Load()},
@@ -104,7 +105,7 @@ func TestMissingPrivilegesAreNamedBeforeAnythingIsMade(t *testing.T) {
 func TestDirectNFSWithoutAnOranfstabIsProven(t *testing.T) {
 	t.Parallel()
 	w := standin.NewWorld(t, standin.Options{Paths: fourPaths(), NoOranfstab: true})
-	plan := withSLOB(planFor(w), runfile.AccessRandomRead, 2)
+	plan := withSLOB(planFor(w), bench.SLOBRandomRead, 2)
 	plan.Engine.Server = ""
 	result := execute(t, w, plan)
 	succeeded(t, result)
@@ -112,7 +113,7 @@ func TestDirectNFSWithoutAnOranfstabIsProven(t *testing.T) {
 	if v := j.Protocol.Verified; v == nil || !*v || !strings.Contains(j.Protocol.Message, "V$DNFS_CHANNELS (1 of 1 paths") {
 		t.Errorf("protocol %+v", j.Protocol)
 	}
-	if j.Validity == judge.Invalid || slices.Contains(codes(j), judge.OranfstabNotUsed) || slices.Contains(codes(j), judge.PathUnused) {
+	if j.Validity == bench.ValidityInvalid || slices.Contains(codes(j), judge.OranfstabNotUsed) || slices.Contains(codes(j), judge.PathUnused) {
 		t.Errorf("validity %s, findings %+v", j.Validity, j.Findings)
 	}
 	if c := j.Database.Channels; len(c) != 1 || c[0].Server != fourPaths()[0] {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/capacity"
 	"github.com/nfsbench/nfsbench/internal/judge"
@@ -23,17 +24,17 @@ func planFor(w *standin.World, paths ...string) runfile.Plan {
 		Version: runfile.PlanVersion, Run: runfile.Identity{Name: "r"}, Clients: 1, Seed: 7,
 		Schedule: runfile.Schedule{DurationSeconds: 2, Repetitions: 1},
 		Engine: runfile.Engine{
-			Client: runfile.ClientDirectNFS, NFSVersion: "NFSv3", Server: "flashblade", Export: "/export",
+			Client: bench.ClientDirectNFS, NFSVersion: "NFSv3", Server: "flashblade", Export: "/export",
 			Channels: runfile.ChannelsTo(paths...), MountPath: w.Config().Data,
 		},
 		Database: &runfile.Database{Kind: runfile.DatabaseContainer, DirectNFS: true, User: "sys", Role: "SYSDBA", RestartBeforeRun: true},
 	}
 }
 
-func withSLOB(p runfile.Plan, access string, users ...int32) runfile.Plan {
+func withSLOB(p runfile.Plan, access bench.SLOBAccess, users ...int32) runfile.Plan {
 	p.Workload.SLOB = &runfile.SLOB{
 		Access: access, Users: users, Schemas: 2, ScaleBytes: 8 << 20, ScanTableBytes: 8 << 20, WorkUnit: 16, LoadParallelDegree: 2,
-		Tablespace: "NFSBENCH", RedoStress: runfile.RedoLite,
+		Tablespace: "NFSBENCH", RedoStress: bench.SLOBRedoLite,
 	}
 	return p
 }
@@ -89,12 +90,12 @@ func TestCalibrateThroughThePipeline(t *testing.T) {
 func TestRandomReadsAndScansThroughThePipeline(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		access string
+		access bench.SLOBAccess
 		event  string
 		users  []int32
 	}{
-		"random read": {runfile.AccessRandomRead, "db file sequential read", []int32{1, 4}},
-		"scan":        {runfile.AccessFullTableScan, "direct path read", []int32{2}},
+		"random read": {bench.SLOBRandomRead, "db file sequential read", []int32{1, 4}},
+		"scan":        {bench.SLOBFullTableScan, "direct path read", []int32{2}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -141,11 +142,11 @@ func TestRandomReadsAndScansThroughThePipeline(t *testing.T) {
 func TestTheCapacityOfADatabaseIsARateOfStatements(t *testing.T) {
 	t.Parallel()
 	w := standin.NewWorld(t, standin.Options{Config: standin.Config{Faults: standin.Faults{CheckpointWait: 100 * time.Millisecond}}})
-	p := withSLOB(planFor(w), runfile.AccessRandomRead, 2)
+	p := withSLOB(planFor(w), bench.SLOBRandomRead, 2)
 	p.Schedule.DurationSeconds = 1
 	p.Workload.SLOB.UpdatePercent = 100
 	bounds := []runfile.LatencyBound{{Percentile: "p90", Microseconds: 500_000}}
-	p.Workload.SLOB.Capacity = &runfile.Capacity{Bounds: bounds, Arrivals: runfile.ArrivalsFixed}
+	p.Workload.SLOB.Capacity = &runfile.Capacity{Bounds: bounds, Arrivals: bench.ArrivalsFixed}
 	load := succeeded(t, execute(t, w, p))
 	if load.LoopMode != "open" {
 		t.Fatalf("loop %s", load.LoopMode)
@@ -175,13 +176,13 @@ func TestUpdatesThatWaitForCheckpointsSayNothingOfTheStorage(t *testing.T) {
 	w := standin.NewWorld(t, standin.Options{Paths: fourPaths()[:1], Config: standin.Config{
 		Faults: standin.Faults{CheckpointWait: 50 * time.Millisecond},
 	}})
-	plan := withSLOB(planFor(w, fourPaths()[:1]...), runfile.AccessRandomRead, 2)
+	plan := withSLOB(planFor(w, fourPaths()[:1]...), bench.SLOBRandomRead, 2)
 	plan.Workload.SLOB.UpdatePercent = 50
 	result := execute(t, w, plan)
 	succeeded(t, result)
 	j := judge.Judge(result)
-	i := slices.IndexFunc(j.Findings, func(f judge.Finding) bool { return f.Code == judge.WaitsNotStorage })
-	if i < 0 || !strings.Contains(j.Findings[i].Message, "log file switch (checkpoint incomplete)") || j.Validity != judge.Suspect {
+	i := slices.IndexFunc(j.Findings, func(f bench.Finding) bool { return f.Code == judge.WaitsNotStorage })
+	if i < 0 || !strings.Contains(j.Findings[i].Message, "log file switch (checkpoint incomplete)") || j.Validity != bench.ValiditySuspect {
 		t.Errorf("validity %s, waits %+v, findings %+v", j.Validity, j.Database.Waits, j.Findings)
 	}
 }
@@ -219,7 +220,7 @@ func TestANodeWithoutAsynchronousIOIsExplained(t *testing.T) {
 				return
 			}
 			plan.Database.DirectNFS = false
-			plan.Engine = runfile.Engine{Client: runfile.ClientKernel, NFSVersion: "NFSv3", MountPath: w.Config().Data}
+			plan.Engine = runfile.Engine{Client: bench.ClientKernel, NFSVersion: "NFSv3", MountPath: w.Config().Data}
 			f := execute(t, w, plan).Clients[0].Load.Failure
 			if f == nil || f.Code != runfile.FailureAsyncIO || !strings.Contains(f.Message, "fs.aio-max-nr=3145728") {
 				t.Errorf("failure %+v", f)
@@ -231,7 +232,7 @@ func TestANodeWithoutAsynchronousIOIsExplained(t *testing.T) {
 func TestSchemasAreReused(t *testing.T) {
 	t.Parallel()
 	w := standin.NewWorld(t, standin.Options{Paths: fourPaths()[:1]})
-	plan := withSLOB(planFor(w, fourPaths()[:1]...), runfile.AccessRandomRead, 1)
+	plan := withSLOB(planFor(w, fourPaths()[:1]...), bench.SLOBRandomRead, 1)
 	plan.Workload.SLOB.KeepSchemas = true
 	if first := succeeded(t, execute(t, w, plan)); first.Oracle.SchemasReused {
 		t.Error("the first run finds schemas")
@@ -244,9 +245,9 @@ func TestSchemasAreReused(t *testing.T) {
 func TestASilentFallbackIsSeen(t *testing.T) {
 	t.Parallel()
 	w := standin.NewWorld(t, standin.Options{Paths: fourPaths(), Config: standin.Config{Faults: standin.Faults{Fallback: true}}})
-	plan := withSLOB(planFor(w, fourPaths()...), runfile.AccessRandomRead, 2)
+	plan := withSLOB(planFor(w, fourPaths()...), bench.SLOBRandomRead, 2)
 	j := judge.Judge(execute(t, w, plan))
-	if v := j.Protocol.Verified; v == nil || *v || !j.Protocol.Mismatch || j.Validity != judge.Invalid {
+	if v := j.Protocol.Verified; v == nil || *v || !j.Protocol.Mismatch || j.Validity != bench.ValidityInvalid {
 		t.Errorf("validity %s, protocol %+v, findings %+v", j.Validity, j.Protocol, j.Findings)
 	}
 }
@@ -265,7 +266,7 @@ func TestWhatEndsARun(t *testing.T) {
 		"a parameter of nowhere": {change: func(p *runfile.Plan) { p.Database.Parameters = map[string]string{"nowhere": "1"} }, want: runfile.FailureParameter},
 		"the volume is full": {config: standin.Config{Faults: standin.Faults{FullAfter: 6 << 20}}, want: runfile.FailureNoSpace, change: func(p *runfile.Plan) {
 			p.Workload.Calibrate = nil
-			*p = withSLOB(*p, runfile.AccessRandomRead, 1)
+			*p = withSLOB(*p, bench.SLOBRandomRead, 1)
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

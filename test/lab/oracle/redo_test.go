@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -19,7 +20,7 @@ import (
 func TestRedoLogsAndUndoGetTheirSizes(t *testing.T) {
 	t.Parallel()
 	w := standin.NewWorld(t, standin.Options{Paths: fourPaths()[:1]})
-	plan := withSLOB(planFor(w, fourPaths()[0]), runfile.AccessRandomRead, 1)
+	plan := withSLOB(planFor(w, fourPaths()[0]), bench.SLOBRandomRead, 1)
 	plan.Database.RedoLogBytes, plan.Database.UndoBytes = 96<<20, 128<<20
 	// The second run finds all as it is wanted.
 	for range 2 {
@@ -44,12 +45,12 @@ func TestRedoLogsAndUndoGetTheirSizes(t *testing.T) {
 }
 
 // withRedo is a plan whose redo logs are on the second export, with updates that write redo.
-func withRedo(w *standin.World, client string) runfile.Plan {
-	plan := withSLOB(planFor(w, fourPaths()[0]), runfile.AccessRandomRead, 1)
+func withRedo(w *standin.World, client bench.NFSClient) runfile.Plan {
+	plan := withSLOB(planFor(w, fourPaths()[0]), bench.SLOBRandomRead, 1)
 	plan.Workload.SLOB.UpdatePercent = 50
 	plan.Database.RedoExport, plan.Database.RedoDirectory = "/export/redo", w.Redo
 	plan.Engine.Client, plan.Engine.Export = client, "/export/data"
-	if client == runfile.ClientKernel {
+	if client == bench.ClientKernel {
 		plan.Database.DirectNFS, plan.Engine.Channels, plan.Engine.Server = false, nil, ""
 	}
 	return plan
@@ -57,8 +58,8 @@ func withRedo(w *standin.World, client string) runfile.Plan {
 
 func TestRedoLogsMoveToAnExportOfTheirOwn(t *testing.T) {
 	t.Parallel()
-	for client, paths := range map[string][]string{runfile.ClientDirectNFS: fourPaths()[:1], runfile.ClientKernel: nil} {
-		t.Run(client, func(t *testing.T) {
+	for client, paths := range map[bench.NFSClient][]string{bench.ClientDirectNFS: fourPaths()[:1], bench.ClientKernel: nil} {
+		t.Run(string(client), func(t *testing.T) {
 			t.Parallel()
 			w := standin.NewWorld(t, standin.Options{Paths: paths, Redo: true})
 			plan := withRedo(w, client)
@@ -66,7 +67,7 @@ func TestRedoLogsMoveToAnExportOfTheirOwn(t *testing.T) {
 			for range 2 {
 				result := execute(t, w, plan)
 				succeeded(t, result)
-				if e := judge.Judge(result).Protocol; client == runfile.ClientDirectNFS && (e.Verified == nil || !*e.Verified) {
+				if e := judge.Judge(result).Protocol; client == bench.ClientDirectNFS && (e.Verified == nil || !*e.Verified) {
 					t.Errorf("the protocol is not verified: %+v", e)
 				}
 				rows := query(t, sysdba(t, w), "redo_logs")
@@ -83,7 +84,7 @@ func TestRedoLogsMoveToAnExportOfTheirOwn(t *testing.T) {
 			if n := written(t, w.Redo); n == 0 {
 				t.Error("no redo was written to the export of the redo logs")
 			}
-			if servers := query(t, sysdba(t, w), "dnfs_servers"); client == runfile.ClientDirectNFS && len(servers) != 2 {
+			if servers := query(t, sysdba(t, w), "dnfs_servers"); client == bench.ClientDirectNFS && len(servers) != 2 {
 				t.Errorf("V$DNFS_SERVERS: %v", servers)
 			}
 			moved := filepath.Join(t.TempDir(), "elsewhere")
@@ -119,7 +120,7 @@ func written(t *testing.T, dir string) (all int64) {
 func TestARedoLogIsMadeWhereOracleMakesOne(t *testing.T) {
 	t.Parallel()
 	w := standin.NewWorld(t, standin.Options{Redo: true})
-	plan := withRedo(w, runfile.ClientKernel)
+	plan := withRedo(w, bench.ClientKernel)
 	plan.Database.RedoDirectory = filepath.Join(w.Redo, "none")
 	load := execute(t, w, plan).Clients[0].Load
 	if f := load.Failure; f == nil || !strings.Contains(f.Message, "ORA-00301") || !strings.Contains(f.Message, "ORA-27040") {

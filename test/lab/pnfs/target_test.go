@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target/direct"
 	"github.com/nfsbench/nfsbench/internal/nfs"
@@ -18,7 +19,7 @@ import (
 func mount(tb testing.TB, a *Array, node int, version nfs.Version) target.Target {
 	tb.Helper()
 	tgt, err := direct.Open(tb.Context(), direct.Options{Now: time.Now, Engine: runfile.Engine{
-		Client: runfile.ClientDirectNFS, NFSVersion: string(version), Server: a.Name, Export: a.Export,
+		Client: bench.ClientDirectNFS, NFSVersion: bench.NFSVersion(version), Server: a.Name, Export: a.Export,
 		Channels: runfile.ChannelsTo(a.Nodes[node].Address), MountTimeoutSeconds: 60,
 	}})
 	if err != nil {
@@ -167,7 +168,7 @@ func checkPlaces(t *testing.T, a *Array, tgt target.Target, version nfs.Version)
 	}
 	carried := map[string]bool{}
 	for _, c := range tgt.Channels() {
-		if c.Role == runfile.RoleDataServer {
+		if c.Role == bench.PathDataServer {
 			carried[c.Path] = c.BytesRead == sweepBytes && c.BytesWritten == sweepBytes
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target/direct"
 	"github.com/nfsbench/nfsbench/internal/nfs"
@@ -26,7 +27,7 @@ func realServer(tb testing.TB, version nfs.Version) direct.Options {
 		tb.Fatalf("%s=%q is not addr[,addr]:/export", testServer, spec)
 	}
 	return direct.Options{Now: time.Now, Engine: runfile.Engine{
-		Client: runfile.ClientDirectNFS, NFSVersion: string(version), Server: "real", Export: "/" + export,
+		Client: bench.ClientDirectNFS, NFSVersion: bench.NFSVersion(version), Server: "real", Export: "/" + export,
 		Channels: runfile.ChannelsTo(strings.Split(addresses, ",")...), MountTimeoutSeconds: 60,
 	}}
 }
@@ -74,7 +75,7 @@ func checkServers(t *testing.T, servers []runfile.NFSServer, version nfs.Version
 	}
 	s := servers[0]
 	t.Logf("%+v", s)
-	if s.Role != runfile.RoleMetadata || s.NFSVersion != speaks || !slices.Equal(s.Addresses, addresses) || s.LeaseSeconds == 0 {
+	if s.Role != bench.PathMetadata || s.NFSVersion != speaks || !slices.Equal(s.Addresses, addresses) || s.LeaseSeconds == 0 {
 		t.Errorf("server %+v, want %s over %v", s, speaks, addresses)
 	}
 	if s.Recoveries != 0 || s.LayoutType == runfile.LayoutTypeFiles {

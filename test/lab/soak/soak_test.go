@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/loadgen"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
@@ -66,12 +67,12 @@ func plan(s served) runfile.Plan {
 	return runfile.Plan{
 		Version: runfile.PlanVersion, Clients: 1, Seed: 3, Run: runfile.Identity{Name: "soak"},
 		Engine: runfile.Engine{
-			Client: runfile.ClientDirectNFS, MountTimeoutSeconds: 10, CallTimeoutSeconds: 30,
+			Client: bench.ClientDirectNFS, MountTimeoutSeconds: 10, CallTimeoutSeconds: 30,
 			Server: "soak", Export: "/export", Channels: runfile.ChannelsTo(s.host),
 			Ports: runfile.Ports{NFS: s.port, Mount: s.port},
 		},
 		Workload: runfile.Workload{Raw: &runfile.Raw{
-			Pattern: runfile.PatternRandomRead, BlockSizeBytes: blockBytes, FileSizeBytes: 64 << 20, Jobs: 1, Depth: depth, Directory: "soak",
+			Pattern: bench.PatternRandomRead, BlockSizeBytes: blockBytes, FileSizeBytes: 64 << 20, Jobs: 1, Depth: depth, Directory: "soak",
 		}},
 		// The window ends when the operations are done, not with its time.
 		Schedule: runfile.Schedule{WarmupSeconds: 2, DurationSeconds: 24 * 3600, Repetitions: 1},

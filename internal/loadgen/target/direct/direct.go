@@ -30,6 +30,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/nfs"
@@ -193,7 +194,7 @@ func (t *Target) Channels() []runfile.Channel {
 			out[i].Server = int32(c.Server) + 1
 		}
 		if c.DataServer {
-			out[i].Role = runfile.RoleDataServer
+			out[i].Role = bench.PathDataServer
 		}
 	}
 	return out
@@ -204,7 +205,7 @@ func (t *Target) Servers() []runfile.NFSServer {
 	var out []runfile.NFSServer
 	for i, s := range t.client.Servers() {
 		r := runfile.NFSServer{
-			ID: int32(i) + 1, Role: runfile.RoleMetadata, NFSVersion: string(s.Version), Addresses: s.Addresses,
+			ID: int32(i) + 1, Role: bench.PathMetadata, NFSVersion: string(s.Version), Addresses: s.Addresses,
 			Owner: serverName(s.Owner), Scope: serverName(s.Scope), Trunking: string(s.Trunking),
 			Slots: int32(s.Slots), Sessions: int32(s.Sessions), LeaseSeconds: int32(s.Lease.Seconds()),
 			LayoutType: s.Layouts.Type, Recoveries: s.Recoveries, RecoveryMilliseconds: s.RecoveryTime.Milliseconds(),
@@ -218,7 +219,7 @@ func (t *Target) Servers() []runfile.NFSServer {
 			r.LayoutType = runfile.LayoutTypeFiles
 		}
 		if s.DataServer {
-			r.Role = runfile.RoleDataServer
+			r.Role = bench.PathDataServer
 		}
 		out = append(out, r)
 	}

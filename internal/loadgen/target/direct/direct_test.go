@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/loadgen/fileset"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target/direct"
@@ -62,7 +63,7 @@ func serveAt(tb testing.TB, address string) (port int, dir string) {
 // options mount over two channels to the same address.
 func options(port int, change ...func(*runfile.Engine)) direct.Options {
 	e := runfile.Engine{
-		Client: runfile.ClientDirectNFS, Server: "lab", Export: "/export",
+		Client: bench.ClientDirectNFS, Server: "lab", Export: "/export",
 		Channels: []runfile.PlanChannel{{Local: "127.0.0.1", Path: "127.0.0.1"}, {Local: "127.0.0.2", Path: "127.0.0.1"}},
 		Ports:    runfile.Ports{NFS: port, Mount: port}, MountTimeoutSeconds: 60,
 	}

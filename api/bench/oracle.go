@@ -1,4 +1,4 @@
-package v1alpha1
+package bench
 
 import "k8s.io/apimachinery/pkg/api/resource"
 

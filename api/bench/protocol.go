@@ -1,4 +1,4 @@
-package v1alpha1
+package bench
 
 import "k8s.io/apimachinery/pkg/api/resource"
 
@@ -95,16 +95,22 @@ const (
 	NFSv40 NFSVersion = "NFSv4.0"
 	NFSv41 NFSVersion = "NFSv4.1"
 	NFSv42 NFSVersion = "NFSv4.2"
-	PNFS   NFSVersion = "pNFS"
+	PNFS   NFSVersion = "pNFS" // NFSv4.1 with layouts
 )
+
+// NFSVersions lists the versions of NFS. Only the kernel's client speaks NFSv4.2.
+func NFSVersions() []NFSVersion { return []NFSVersion{NFSv3, NFSv40, NFSv41, NFSv42, PNFS} }
 
 // Transport carries NFS.
 //
 // +kubebuilder:validation:Enum=TCP;RDMA
 type Transport string
 
-// TransportRDMA is NFS over RDMA.
-const TransportRDMA Transport = "RDMA"
+// The transports.
+const (
+	TransportTCP  Transport = "TCP"
+	TransportRDMA Transport = "RDMA"
+)
 
 // NFSClient is who speaks NFS.
 //
@@ -113,8 +119,8 @@ type NFSClient string
 
 // The clients.
 const (
-	ClientKernel    NFSClient = "Kernel"
-	ClientDirectNFS NFSClient = "DirectNFS"
+	ClientKernel    NFSClient = "Kernel"    // O_DIRECT on a volume that the operating system mounted
+	ClientDirectNFS NFSClient = "DirectNFS" // the user-space client, one connection for each path
 )
 
 // Security is an RPC security flavor.
@@ -124,6 +130,9 @@ type Security string
 
 // SecuritySys is AUTH_SYS, the one flavor that the native engine speaks.
 const SecuritySys Security = "sys"
+
+// Securities lists the flavors.
+func Securities() []Security { return []Security{SecuritySys, "krb5", "krb5i", "krb5p"} }
 
 // Toggle switches something on or off.
 //
