@@ -127,8 +127,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, b *v1alpha1.NFSBenchmark) (c
 		before := b.DeepCopy()
 		controllerutil.AddFinalizer(b, Finalizer)
 		err := r.Client.Patch(ctx, b, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
-		if err != nil {
-			err = fmt.Errorf("add finalizer: %w", client.IgnoreNotFound(err))
+		if err = client.IgnoreNotFound(err); err != nil {
+			err = fmt.Errorf("add finalizer: %w", err)
 		}
 		return ctrl.Result{}, err
 	}

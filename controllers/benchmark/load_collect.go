@@ -248,7 +248,8 @@ func (r *Reconciler) explainCrash(ctx context.Context, s *scope, f *runfile.Fail
 	if err != nil {
 		return next{}, err
 	}
-	if t := diagnose.Pods(pods, nil, s.now, r.graceFor(s.b)); t != nil && t.Fatal {
+	// A pod that was told to stop ended because of the one that crashed.
+	if t := diagnose.Pods(pods, nil, s.now, r.graceFor(s.b)); t != nil && t.Fatal && t.Reason != runfile.FailureCancelled {
 		reason := f.Code
 		if isOfDatabase(t.Reason) {
 			reason = t.Reason // without it no load could begin

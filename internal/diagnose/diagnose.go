@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // Grace is how long each kind of trouble may last.
@@ -56,11 +57,26 @@ func Pods(pods []corev1.Pod, events []corev1.Event, now time.Time, grace Grace) 
 	var worst *Trouble
 	for i := range pods {
 		t := onePod(&pods[i], events, now, grace)
-		if t != nil && (worst == nil || (t.Fatal && !worst.Fatal)) {
+		if t.weight() > worst.weight() {
 			worst = t
 		}
 	}
 	return worst
+}
+
+// weight orders troubles by how well they explain the end of a run. Kubernetes stops all pods of a
+// Job of which one failed: a pod that was told to stop does not explain why.
+func (t *Trouble) weight() int {
+	switch {
+	case t == nil:
+		return 0
+	case !t.Fatal:
+		return 1
+	case t.Reason == runfile.FailureCancelled:
+		return 2
+	default:
+		return 3
+	}
 }
 
 // NoPods explains a Job that has no pods although it should. Events are the

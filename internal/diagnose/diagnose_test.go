@@ -153,6 +153,13 @@ func TestPods(t *testing.T) {
 		"OOM":            {"What to do about it", []corev1.Pod{pod(exited(137, "OOMKilled", ""))}, nil, 0, v1alpha1.ReasonContainerFailed, true, []string{"out of memory", "limits.memory"}},
 		"Evicted":        {"Kubernetes ended it", []corev1.Pod{pod(evicted)}, nil, 0, v1alpha1.ReasonPodLost, true, []string{"Evicted", "low on disk"}},
 		"FailedMute":     {"Nothing says why", []corev1.Pod{pod(phase(corev1.PodFailed))}, nil, 0, v1alpha1.ReasonContainerFailed, true, []string{"no container says why"}},
+		"ToldToStop": {
+			"Kubernetes stops all pods of a Job of which one failed: the one that failed says why",
+			[]corev1.Pod{pod(exited(1, "Error", "nfsbench: Cancelled: the run was stopped before its end")), pod(exited(137, "Error", ""))},
+			nil, 0,
+			v1alpha1.ReasonContainerFailed, true,
+			[]string{"killed by signal 9"},
+		},
 		"WorstFirst":     {"The fatal trouble of the second pod hides that of the first", []corev1.Pod{pod(unschedulable), pod(exited(1, "Error", ""))}, nil, time.Second, v1alpha1.ReasonContainerFailed, true, nil},
 	}
 	for name, tc := range cases {

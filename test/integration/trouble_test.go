@@ -2,6 +2,7 @@ package integration
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -214,6 +215,27 @@ func TestALoaderThatIsKilledForItsMemory(t *testing.T) {
 				w.step(36 * time.Second)
 			}
 			w.wantFailed(tc.want, "out of memory", "limits.memory")
+		})
+	}
+}
+
+// The Job stops the pods that did not crash, and their order in the list says nothing.
+func TestACrashOfOneOfTwoClientsIsTheReason(t *testing.T) {
+	for _, crashed := range []int32{0, 1} {
+		t.Run(fmt.Sprintf("client %d crashed", crashed), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			b, pods := w.started(gen.Clients(2))
+			for i := range pods {
+				w.podStatus(&pods[i], running)
+			}
+			w.final(b, gen.FailedClient(crashed, runfile.FailureLoaderCrashed, "the loader ended without a final event"))
+			w.final(b, gen.FailedClient(1-crashed, runfile.FailureCancelled, "the run was stopped before its end"))
+			end := metav1.NewTime(w.clock.Now())
+			w.podStatus(&pods[1-crashed], exited(1, "Error", "nfsbench: Cancelled: the run was stopped before its end", end))
+			w.wantPhase(w.settle("demo"), v1alpha1.PhaseCollecting, "to end")
+			w.podStatus(&pods[crashed], exited(137, "Error", "", end))
+			w.wantFailed(runfile.FailureLoaderCrashed, "killed by signal 9")
 		})
 	}
 }
