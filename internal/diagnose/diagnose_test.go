@@ -160,7 +160,7 @@ func TestPods(t *testing.T) {
 			v1alpha1.ReasonContainerFailed, true,
 			[]string{"killed by signal 9"},
 		},
-		"WorstFirst":     {"The fatal trouble of the second pod hides that of the first", []corev1.Pod{pod(unschedulable), pod(exited(1, "Error", ""))}, nil, time.Second, v1alpha1.ReasonContainerFailed, true, nil},
+		"WorstFirst": {"The fatal trouble of the second pod hides that of the first", []corev1.Pod{pod(unschedulable), pod(exited(1, "Error", ""))}, nil, time.Second, v1alpha1.ReasonContainerFailed, true, nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
