@@ -82,7 +82,7 @@ func image(name string) gen.Mod {
 func TestOneSilentLIFOfTwoIsNamed(t *testing.T) {
 	a := newPlot(t, 2)
 	done := a.succeeded(t, a.run(t, gen.Export(a.export, a.silent, a.lifs[1]), mountTimeout(10)))
-	f := finding(done, string(judge.PathUnused))
+	f := finding(done, judge.PathUnused)
 	if f == nil {
 		t.Fatalf("no finding %s: %+v", judge.PathUnused, done.Status.Findings)
 	}
@@ -119,7 +119,7 @@ func TestVolumeThatIsNotNFS(t *testing.T) {
 
 	wantFailure(t, c.finished(t, refused), runfile.FailureNotNFS, "nonNFS")
 	done := c.succeeded(t, measured)
-	if f := finding(done, string(judge.NotNFS)); f == nil || done.Status.Validity != bench.ValiditySuspect {
+	if f := finding(done, judge.NotNFS); f == nil || done.Status.Validity != bench.ValiditySuspect {
 		t.Errorf("validity %s, findings %+v", done.Status.Validity, done.Status.Findings)
 	}
 	if got := files(t, folder); len(got) != 0 {

@@ -17,7 +17,7 @@ func TestClientWhoseClockIsAMinuteOffMeasuresRightAndIsNamed(t *testing.T) {
 	b := p.create(t, p.benchmark("skewed", gen.Clients(2), lasting(15)))
 	done := p.undisturbed(t, b)
 
-	found := finding(done, string(judge.ClockSkew))
+	found := finding(done, judge.ClockSkew)
 	if found == nil {
 		t.Fatalf("no finding %s: %+v", judge.ClockSkew, done.Status.Findings)
 	}
@@ -27,10 +27,10 @@ func TestClientWhoseClockIsAMinuteOffMeasuresRightAndIsNamed(t *testing.T) {
 		t.Errorf("by their own clocks the clients ran together, from %v and from %v: nothing was tested", x.Start, y.Start)
 	}
 	// By the corrected clocks they did. How much of the time depends on when each began.
-	if apart := finding(done, string(judge.ClientsNotTogether)); apart == nil {
-		measure.Outcome(t, "finding "+string(judge.ClientsNotTogether), "none", "none")
+	if apart := finding(done, judge.ClientsNotTogether); apart == nil {
+		measure.Outcome(t, "finding "+judge.ClientsNotTogether, "none", "none")
 	} else {
-		measure.Outcome(t, "finding "+string(judge.ClientsNotTogether), apart.Message, "none")
+		measure.Outcome(t, "finding "+judge.ClientsNotTogether, apart.Message, "none")
 		if strings.Contains(apart.Message, " 0 % of the time") {
 			t.Errorf("clients that ran together are told apart: %s", apart.Message)
 		}

@@ -127,7 +127,7 @@ func collectorKilled() map[string]func(*plot) {
 // namesRestart demands that the status says what the restart has cost.
 func namesRestart(t *testing.T, b *v1alpha1.NFSBenchmark) {
 	t.Helper()
-	f := finding(b, string(judge.NotCollected))
+	f := finding(b, judge.NotCollected)
 	if f == nil {
 		t.Fatalf("no finding names the restart: %+v", b.Status.Findings)
 	}

@@ -34,7 +34,7 @@ func TestOracleCalibratesAndKeepsItsFirstPassword(t *testing.T) {
 	if got := calibrated.Status.Summary.IOPS; got == nil || *got != *found[1].MaxIOPS {
 		t.Errorf("the summary says %v IOPS, the calibration %d", got, *found[1].MaxIOPS)
 	}
-	if finding(calibrated, string(judge.CalibrationOnly)) == nil {
+	if finding(calibrated, judge.CalibrationOnly) == nil {
 		t.Errorf("no finding %s: %+v", judge.CalibrationOnly, calibrated.Status.Findings)
 	}
 	if f := j.Database.Files; len(f) == 0 || f[0].SmallReadNanoseconds == nil || f[0].AccessMethod != "DNFS_LIB" {
@@ -70,7 +70,7 @@ func TestOracleOverTheKernel(t *testing.T) {
 			t.Errorf("file %d is reached by %s", f.Number, f.AccessMethod)
 		}
 	}
-	if finding(b, string(judge.NotNFS)) == nil {
+	if finding(b, judge.NotNFS) == nil {
 		t.Errorf("this kernel has no NFS, which nothing says: %+v", b.Status.Findings)
 	}
 	if o.Banner == "" {
@@ -114,7 +114,7 @@ func TestOracleThatIsNotAsDeclared(t *testing.T) {
 			if done.Status.Phase != v1alpha1.PhaseSucceeded || done.Status.Validity != bench.ValidityInvalid {
 				t.Errorf("%s, validity %q", state(done), done.Status.Validity)
 			}
-			f := finding(done, string(tc.finding))
+			f := finding(done, tc.finding)
 			if f == nil {
 				t.Fatalf("no finding %s: %+v", tc.finding, done.Status.Findings)
 			}
@@ -147,7 +147,7 @@ func (w *oracleWorld) ran(t *testing.T, b *v1alpha1.NFSBenchmark) *v1alpha1.NFSB
 	if _, j := judged(t, done); j.Engine != judge.EngineOracle || j.Database == nil {
 		t.Fatalf("engine %q, database %+v", j.Engine, j.Database)
 	}
-	if finding(done, string(judge.SimulatedDatabase)) == nil {
+	if finding(done, judge.SimulatedDatabase) == nil {
 		t.Errorf("nothing says that this is a stand-in: %+v", done.Status.Findings)
 	}
 	if result := w.results(t, done); len(result) != 1 || !result[0].Simulated {

@@ -47,12 +47,12 @@ func TestWrongLIFShowsOnTheSecondNode(t *testing.T) {
 	wantRoles(t, local, owner, v1alpha1.StorageNodeOwner, v1alpha1.StorageNodeEntry)
 	wantRoles(t, remote, owner, v1alpha1.StorageNodeOwner)
 	wantRoles(t, remote, other, v1alpha1.StorageNodeEntry)
-	if f := finding(remote, string(judge.IndirectPath)); f == nil {
+	if f := finding(remote, judge.IndirectPath); f == nil {
 		t.Errorf("nothing says that the path is indirect: %+v", remote.Status.Findings)
 	} else {
 		mustSay(t, f.Message, other)
 	}
-	if f := finding(local, string(judge.IndirectPath)); f != nil {
+	if f := finding(local, judge.IndirectPath); f != nil {
 		t.Errorf("the right LIF is called indirect: %s", f.Message)
 	}
 	table, err := kubectl(t, "", "-n", ns, "get", "nfsb", "-o", "wide")
@@ -74,7 +74,7 @@ func surveyed(t *testing.T, b *v1alpha1.NFSBenchmark, owner string) {
 	if rs == nil || !strings.HasSuffix(rs.Array, " of node "+owner) || !strings.Contains(rs.Array, "stand-in") {
 		t.Fatalf("%s: resolved is %+v, want the owner %s", b.Name, rs, owner)
 	}
-	if finding(b, string(judge.SimulatedStorage)) == nil {
+	if finding(b, judge.SimulatedStorage) == nil {
 		t.Errorf("%s: nothing says that a stand-in was measured", b.Name)
 	}
 	_, j := judged(t, b)
@@ -150,12 +150,12 @@ func TestVolumeThatMovesUnderLoadIsNoticed(t *testing.T) {
 	}
 	done := c.succeeded(t, b)
 	verified(t, done)
-	if f := finding(done, string(judge.VolumeMoved)); f == nil {
+	if f := finding(done, judge.VolumeMoved); f == nil {
 		t.Errorf("nothing says that the volume moved: %+v", done.Status.Findings)
 	} else {
 		mustSay(t, f.Message, first, second)
 	}
-	if f := finding(done, string(judge.IOErrors)); f != nil {
+	if f := finding(done, judge.IOErrors); f != nil {
 		t.Errorf("an online move cost I/O: %s", f.Message)
 	}
 }
