@@ -20,7 +20,8 @@ import (
 // Namespace is the namespace of all renderings.
 const Namespace = "nfsbench-system"
 
-const kubeVersion = "v1.34.0"
+// kubeVersion is the oldest version of Kubernetes that the tests run on: hack/platforms.tsv.
+const kubeVersion = "v1.35.4"
 
 // Path gives the absolute name of a file of the repository.
 func Path(tb testing.TB, name string) string {

@@ -79,7 +79,7 @@ func isPart(text string) bool {
 
 func render(t *testing.T, values string) (string, error) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "../../hack/tool.sh", "helm", "template", "x", "../../charts/nfsbench", "--kube-version", "v1.34.0", "--values", "-")
+	cmd := exec.CommandContext(t.Context(), "../../hack/tool.sh", "helm", "template", "x", "../../charts/nfsbench", "--values", "-")
 	cmd.Stdin = strings.NewReader(values)
 	out, err := cmd.CombinedOutput()
 	return string(out), err
