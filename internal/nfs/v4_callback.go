@@ -30,7 +30,7 @@ func (s *serverV4) serve(message []byte) []byte {
 		return reply.Append(room)
 	}
 	var call v4.CBCompound
-	if err := call.DecodeCall(&d, v4.New); err != nil {
+	if err := call.DecodeCall(&d); err != nil {
 		reply.Accept = rpc.AcceptGarbageArgs
 		return reply.Append(room)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/v4"
+	"github.com/nfsbench/nfsbench/test/nfs4wire"
 )
 
 func TestAnsweredLateRepliesOfALostClientIDLoseNothing(t *testing.T) {
@@ -28,7 +29,7 @@ func TestServeAnswersNonsense(t *testing.T) {
 	call := func(program, procedure uint32, p *v4.CBCompound) []byte {
 		b := rpc.AppendCall(nil, program, v4.CallbackVersion, procedure, rpc.AuthSys{}.Auth())
 		if p != nil {
-			b = p.Append(b)
+			b = nfs4wire.AppendCallback(b, p)
 		}
 		return b[rpc.RecordMarkBytes:]
 	}

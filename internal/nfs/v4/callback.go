@@ -2,30 +2,6 @@ package v4
 
 import "github.com/nfsbench/nfsbench/internal/nfs/xdr"
 
-// CBGetAttr is CB_GETATTR.
-type CBGetAttr struct {
-	Handle  []byte
-	Request Bitmap
-
-	Attrs Attrs // result
-}
-
-// Op returns OpCBGetAttr.
-func (o *CBGetAttr) Op() Op { return OpCBGetAttr }
-
-// Args codes the arguments.
-func (o *CBGetAttr) Args(c *xdr.Coder) {
-	c.Opaque(&o.Handle, MaxHandleBytes)
-	o.Request.Code(c)
-}
-
-// Results codes the results.
-func (o *CBGetAttr) Results(c *xdr.Coder, s Status) {
-	if s == OK {
-		o.Attrs.Code(c)
-	}
-}
-
 // CBRecall is CB_RECALL: the server wants a delegation back.
 type CBRecall struct {
 	StateID  StateID
@@ -79,16 +55,11 @@ func (o *CBLayoutRecall) Args(c *xdr.Coder) {
 // Results codes nothing.
 func (o *CBLayoutRecall) Results(*xdr.Coder, Status) {}
 
-// Bits of CBRecallAny.Types (RFC 8881 section 20.6).
-const (
-	RecallFileLayouts = 3
-)
-
 // CBRecallAny is CB_RECALL_ANY: the server wants the client to keep no more than Keep of its
 // delegations and layouts.
 type CBRecallAny struct {
 	Keep  uint32
-	Types Bitmap // Recall bits
+	Types Bitmap // RFC 8881 section 20.6
 }
 
 // Op returns OpCBRecallAny.

@@ -67,7 +67,13 @@ type Compound struct {
 func (p *Compound) Append(b []byte) []byte {
 	b = xdr.AppendString(b, p.Tag)
 	b = xdr.AppendUint32(b, p.Minor)
-	return appendOps(b, p.Ops)
+	c := xdr.NewEncoder(xdr.AppendUint32(b, uint32(len(p.Ops))))
+	for _, o := range p.Ops {
+		number := o.Op().Number()
+		c.Uint32(&number)
+		o.Args(&c)
+	}
+	return c.Bytes()
 }
 
 // DecodeReply decodes the results of the call into its operations. It returns how many
@@ -76,25 +82,33 @@ func (p *Compound) Append(b []byte) []byte {
 // undefined, but for those that SETCLIENTID, LAYOUTGET and GETDEVICEINFO have with certain
 // statuses.
 func (p *Compound) DecodeReply(d *xdr.Decoder) (done int, err error) {
-	return decodeReply(d, p.Ops, OpCompound)
-}
-
-// DecodeCall decodes the call. An operation that factory does not make ends Ops as
-// *Unsupported, because its arguments cannot be skipped: the reply is its Status. With a
-// Minor above 1 Ops stay empty: the reply is ErrMinorVersMismatch without results. The error
-// is a *ProtocolError.
-func (p *Compound) DecodeCall(d *xdr.Decoder, factory Factory) error {
-	p.Tag = d.String(MaxTagBytes)
-	p.Minor = d.Uint32()
-	ops, err := decodeOps(d, p.Minor, OpCompound, factory)
-	p.Ops = ops
-	return err
-}
-
-// AppendReply appends the results of the first done operations, which are OK, and unless
-// status is OK status as the result of the one behind them.
-func (p *Compound) AppendReply(b []byte, status Status, done int) []byte {
-	return appendReply(b, p.Tag, p.Ops, status, done)
+	failed := OpCompound
+	var h replyHead
+	if h.decode(d, len(p.Ops)); d.Err() != nil {
+		return 0, &ProtocolError{"reply of " + failed.String(), d.Err()}
+	}
+	for done = 0; done < h.results; done++ {
+		o := p.Ops[done]
+		s := h.result(d, done, o.Op())
+		c := d.Coder()
+		if !c.Failed() {
+			o.Results(&c, s)
+		}
+		if *d = c.Decoder(); d.Err() != nil {
+			return done, &ProtocolError{"results of " + o.Op().String(), d.Err()}
+		}
+		if s != OK {
+			failed = o.Op()
+			break
+		}
+	}
+	if d.Len() > 0 {
+		return done, &ProtocolError{"reply of " + failed.String(), ErrTrailing}
+	}
+	if h.status != OK {
+		return done, &OpError{failed, h.status}
+	}
+	return done, nil
 }
 
 // CBCompound is CB_COMPOUND: operations that a server asks of a client. Ident is
@@ -106,117 +120,54 @@ type CBCompound struct {
 	Ops   []Operation
 }
 
-// Append appends the arguments of the call to b.
-func (p *CBCompound) Append(b []byte) []byte {
-	b = xdr.AppendString(b, p.Tag)
-	b = xdr.AppendUint32(b, p.Minor)
-	b = xdr.AppendUint32(b, p.Ident)
-	return appendOps(b, p.Ops)
-}
-
-// DecodeReply is as that of Compound.
-func (p *CBCompound) DecodeReply(d *xdr.Decoder) (done int, err error) {
-	return decodeReply(d, p.Ops, OpCBCompound)
-}
-
-// DecodeCall is as that of Compound.
-func (p *CBCompound) DecodeCall(d *xdr.Decoder, factory Factory) error {
-	p.Tag = d.String(MaxTagBytes)
-	p.Minor = d.Uint32()
-	p.Ident = d.Uint32()
-	ops, err := decodeOps(d, p.Minor, OpCBCompound, factory)
-	p.Ops = ops
-	return err
-}
-
-// AppendReply is as that of Compound.
-func (p *CBCompound) AppendReply(b []byte, status Status, done int) []byte {
-	return appendReply(b, p.Tag, p.Ops, status, done)
-}
-
-// Unsupported stands for an operation that is not implemented here.
-type Unsupported struct {
-	Number Op
-	// Status is the answer: ErrNotSupp for an operation of the protocol, ErrOpIllegal for
-	// a number that the minor version does not have.
-	Status Status
-}
-
-// Op returns what the result must name: OpIllegal for a number that does not exist
-// (RFC 8881 section 16.2.3).
-func (u *Unsupported) Op() Op {
-	if u.Status == ErrOpIllegal {
-		return u.Number.illegal()
-	}
-	return u.Number
-}
-
-// Args codes nothing: the arguments are not known.
-func (u *Unsupported) Args(*xdr.Coder) {}
-
-// Results codes nothing.
-func (u *Unsupported) Results(*xdr.Coder, Status) {}
-
-func appendOps(b []byte, ops []Operation) []byte {
-	c := xdr.NewEncoder(xdr.AppendUint32(b, uint32(len(ops))))
-	for _, o := range ops {
-		number := o.Op().Number()
-		c.Uint32(&number)
-		o.Args(&c)
-	}
-	return c.Bytes()
-}
-
-func decodeOps(d *xdr.Decoder, minor uint32, channel Op, factory Factory) ([]Operation, error) {
+// DecodeCall decodes the call. An operation that is not implemented here ends Ops as
+// *Unsupported, because its arguments cannot be skipped: the reply is its Status. With a
+// Minor other than 1 Ops stay empty: the reply is ErrMinorVersMismatch without results. The
+// error is a *ProtocolError.
+func (p *CBCompound) DecodeCall(d *xdr.Decoder) error {
+	p.Tag, p.Minor, p.Ident = d.String(MaxTagBytes), d.Uint32(), d.Uint32()
 	n := d.Uint32()
 	if d.Err() == nil && n > MaxOperations {
 		d.Fail(xdr.ErrTooLong)
 	}
 	if d.Err() != nil {
-		return nil, &ProtocolError{"head of " + channel.String(), d.Err()}
+		return &ProtocolError{"head of CB_COMPOUND", d.Err()}
 	}
-	if minor > 1 {
-		return nil, nil
+	if p.Minor != 1 {
+		return nil
 	}
-	var ops []Operation
 	for range n {
-		number := channel | Op(d.Uint32()&^uint32(callback))
+		o := newCallback(callback | Op(d.Uint32()&^uint32(callback)))
+		if d.Err() == nil {
+			c := d.Coder()
+			o.Args(&c)
+			*d = c.Decoder()
+		}
 		if d.Err() != nil {
-			return ops, &ProtocolError{"operations of " + channel.String(), d.Err()}
+			return &ProtocolError{"operations of CB_COMPOUND", d.Err()}
 		}
-		o := factory(minor, number)
-		if o == nil {
-			return append(ops, unsupported(minor, number)), nil
+		p.Ops = append(p.Ops, o)
+		if _, unknown := o.(*Unsupported); unknown {
+			return nil
 		}
-		c := d.Coder()
-		o.Args(&c)
-		if *d = c.Decoder(); d.Err() != nil {
-			return ops, &ProtocolError{"arguments of " + number.String(), d.Err()}
-		}
-		ops = append(ops, o)
 	}
 	if d.Len() > 0 {
-		return ops, &ProtocolError{"call of " + channel.String(), ErrTrailing}
+		return &ProtocolError{"call of CB_COMPOUND", ErrTrailing}
 	}
-	return ops, nil
+	return nil
 }
 
-func unsupported(minor uint32, number Op) *Unsupported {
-	if number.known(minor) {
-		return &Unsupported{number, ErrNotSupp}
-	}
-	return &Unsupported{number, ErrOpIllegal}
-}
-
-func appendReply(b []byte, tag string, ops []Operation, status Status, done int) []byte {
+// AppendReply appends the results of the first done operations, which are OK, and unless
+// status is OK status as the result of the one behind them.
+func (p *CBCompound) AppendReply(b []byte, status Status, done int) []byte {
 	results := done
-	if status != OK && done < len(ops) {
+	if status != OK && done < len(p.Ops) {
 		results++
 	}
 	b = xdr.AppendUint32(b, uint32(status))
-	b = xdr.AppendString(b, tag)
+	b = xdr.AppendString(b, p.Tag)
 	c := xdr.NewEncoder(xdr.AppendUint32(b, uint32(results)))
-	for i, o := range ops[:results] {
+	for i, o := range p.Ops[:results] {
 		number, s := o.Op().Number(), OK
 		if i == done {
 			s = status
@@ -227,33 +178,50 @@ func appendReply(b []byte, tag string, ops []Operation, status Status, done int)
 	return c.Bytes()
 }
 
-func decodeReply(d *xdr.Decoder, ops []Operation, channel Op) (done int, err error) {
-	var h replyHead
-	if h.decode(d, len(ops)); d.Err() != nil {
-		return 0, &ProtocolError{"reply of " + channel.String(), d.Err()}
+// Unsupported stands for a callback that is not implemented here.
+type Unsupported struct {
+	Number Op
+	// Status is the answer: ErrNotSupp for an operation of the protocol, ErrOpIllegal for
+	// a number that NFSv4.1 does not have.
+	Status Status
+}
+
+// Op returns what the result must name: OpCBIllegal for a number that does not exist
+// (RFC 8881 section 16.2.3).
+func (u *Unsupported) Op() Op {
+	if u.Status == ErrOpIllegal {
+		return OpCBIllegal
 	}
-	for done = 0; done < h.results; done++ {
-		o := ops[done]
-		s := h.result(d, done, o.Op())
-		c := d.Coder()
-		if !c.Failed() {
-			o.Results(&c, s)
+	return u.Number
+}
+
+// Args codes nothing: the arguments are not known.
+func (u *Unsupported) Args(*xdr.Coder) {}
+
+// Results codes nothing.
+func (u *Unsupported) Results(*xdr.Coder, Status) {}
+
+// newCallback makes an empty operation of the callback channel for decoding.
+func newCallback(op Op) Operation {
+	switch op {
+	case OpCBRecall:
+		return &CBRecall{}
+	case OpCBLayoutRecall:
+		return &CBLayoutRecall{}
+	case OpCBRecallAny:
+		return &CBRecallAny{}
+	case OpCBRecallSlot:
+		return &CBRecallSlot{}
+	case OpCBSequence:
+		return &CBSequence{}
+	case OpCBNotifyDeviceID:
+		return &CBNotifyDeviceID{}
+	default:
+		if first, last := callback|3, OpCBNotifyDeviceID; op >= first && op <= last { // CB_GETATTR is 3
+			return &Unsupported{op, ErrNotSupp}
 		}
-		if *d = c.Decoder(); d.Err() != nil {
-			return done, &ProtocolError{"results of " + o.Op().String(), d.Err()}
-		}
-		if s != OK {
-			channel = o.Op()
-			break
-		}
+		return &Unsupported{op, ErrOpIllegal}
 	}
-	if d.Len() > 0 {
-		return done, &ProtocolError{"reply of " + channel.String(), ErrTrailing}
-	}
-	if h.status != OK {
-		return done, &OpError{channel, h.status}
-	}
-	return done, nil
 }
 
 // replyHead is what a reply begins with. Its decoding fails unless the results can belong to

@@ -2,37 +2,6 @@ package v4
 
 import "github.com/nfsbench/nfsbench/internal/nfs/xdr"
 
-// Bits of ACCESS.
-const (
-	AccessRead    = 0x01
-	AccessLookup  = 0x02
-	AccessModify  = 0x04
-	AccessExtend  = 0x08
-	AccessDelete  = 0x10
-	AccessExecute = 0x20
-)
-
-// Access is ACCESS.
-type Access struct {
-	Access uint32 // the Access bits asked for
-
-	Supported uint32 // result: the bits that the server can tell
-	Granted   uint32 // result: of these, the bits that the caller has
-}
-
-// Op returns OpAccess.
-func (o *Access) Op() Op { return OpAccess }
-
-// Args codes the arguments.
-func (o *Access) Args(c *xdr.Coder) { c.Uint32(&o.Access) }
-
-// Results codes the results.
-func (o *Access) Results(c *xdr.Coder, s Status) {
-	if s == OK {
-		c.Uint32(&o.Supported, &o.Granted)
-	}
-}
-
 // Close is CLOSE.
 type Close struct {
 	Seq     uint32 // of the open owner; NFSv4.0 only
@@ -121,7 +90,7 @@ func (o *DelegReturn) Args(c *xdr.Coder) { o.StateID.Code(c) }
 // Results codes nothing.
 func (o *DelegReturn) Results(*xdr.Coder, Status) {}
 
-// GetAttr is GETATTR. Ask only for attributes that KnownAttrs has: others cannot be decoded.
+// GetAttr is GETATTR. Ask only for attributes that Attrs has: others cannot be decoded.
 type GetAttr struct {
 	Request Bitmap
 
@@ -194,34 +163,6 @@ func (o *PutRootFH) Args(*xdr.Coder) {}
 
 // Results codes nothing.
 func (o *PutRootFH) Results(*xdr.Coder, Status) {}
-
-// Read is READ. Offset and Count are bytes.
-type Read struct {
-	StateID StateID
-	Offset  uint64
-	Count   uint32
-
-	EOF  bool   // result
-	Data []byte // result
-}
-
-// Op returns OpRead.
-func (o *Read) Op() Op { return OpRead }
-
-// Args codes the arguments.
-func (o *Read) Args(c *xdr.Coder) {
-	o.StateID.Code(c)
-	c.Uint64(&o.Offset)
-	c.Uint32(&o.Count)
-}
-
-// Results codes the results.
-func (o *Read) Results(c *xdr.Coder, s Status) {
-	if s == OK {
-		c.Bool(&o.EOF)
-		c.Opaque(&o.Data, MaxDataBytes)
-	}
-}
 
 // DirEntry is one name of a directory. Its attributes stay encoded.
 type DirEntry struct {
@@ -378,35 +319,3 @@ func (o *SetClientIDConfirm) Args(c *xdr.Coder) {
 
 // Results codes nothing.
 func (o *SetClientIDConfirm) Results(*xdr.Coder, Status) {}
-
-// Write is WRITE. Offset is bytes.
-type Write struct {
-	StateID StateID
-	Offset  uint64
-	Stable  Stable
-	Data    []byte
-
-	Count     uint32   // result: the bytes that were written
-	Committed Stable   // result
-	Verifier  Verifier // result
-}
-
-// Op returns OpWrite.
-func (o *Write) Op() Op { return OpWrite }
-
-// Args codes the arguments.
-func (o *Write) Args(c *xdr.Coder) {
-	o.StateID.Code(c)
-	c.Uint64(&o.Offset)
-	enum(c, &o.Stable, Unstable, FileSync)
-	c.Opaque(&o.Data, MaxDataBytes)
-}
-
-// Results codes the results.
-func (o *Write) Results(c *xdr.Coder, s Status) {
-	if s == OK {
-		c.Uint32(&o.Count)
-		enum(c, &o.Committed, Unstable, FileSync)
-		o.Verifier.Code(c)
-	}
-}

@@ -6,7 +6,6 @@ import "github.com/nfsbench/nfsbench/internal/nfs/xdr"
 // DirBack, or DirBoth, which has the number of DirForeOrBoth.
 const (
 	DirFore       = 1
-	DirBack       = 2
 	DirForeOrBoth = 3
 	DirBoth       = 3
 )
@@ -43,7 +42,6 @@ func (o *BindConnToSession) Results(c *xdr.Coder, s Status) {
 
 // Bits of ExchangeID.Flags and ExchangeID.Granted (RFC 8881 section 18.35).
 const (
-	ExchangeMovedRefer = 0x00000001
 	ExchangeUseNonPNFS = 0x00010000
 	ExchangeUsePNFSMDS = 0x00020000
 	ExchangeUsePNFSDS  = 0x00040000
@@ -130,36 +128,13 @@ func (a *ChannelAttrs) Code(c *xdr.Coder) {
 	xdr.Bounded(c, &a.RDMA, 1, 4, func(v *uint32) { c.Uint32(v) })
 }
 
-// Security flavours of callbacks.
-const (
-	FlavourNone = 0
-	FlavourSys  = 1
-)
+// FlavourNone is AUTH_NONE.
+const FlavourNone = 0
 
-// CallbackSecurity is callback_sec_parms4 for AUTH_NONE and AUTH_SYS. RPCSEC_GSS is refused.
-type CallbackSecurity struct {
-	Flavour  uint32
-	Stamp    uint32 // with FlavourSys, as all that follows
-	Machine  string
-	UID, GID uint32
-	GIDs     []uint32
-}
+// CallbackSecurity is callback_sec_parms4 for AUTH_NONE. AUTH_SYS and RPCSEC_GSS are refused.
+type CallbackSecurity struct{ Flavour uint32 }
 
-// Limits of authsys_parms (RFC 5531 appendix A).
-const (
-	maxMachineBytes = 255
-	maxGIDs         = 16
-)
-
-func (s *CallbackSecurity) code(c *xdr.Coder) {
-	if enum(c, &s.Flavour, FlavourNone, FlavourSys); s.Flavour != FlavourSys {
-		return
-	}
-	c.Uint32(&s.Stamp)
-	c.String(&s.Machine, maxMachineBytes)
-	c.Uint32(&s.UID, &s.GID)
-	xdr.Bounded(c, &s.GIDs, maxGIDs, 4, func(g *uint32) { c.Uint32(g) })
-}
+func (s *CallbackSecurity) code(c *xdr.Coder) { enum(c, &s.Flavour, FlavourNone, FlavourNone) }
 
 // Bits of CreateSession.Flags.
 const (
@@ -283,7 +258,6 @@ const (
 	SeqExpiredSomeStateRevoked = 0x0010
 	SeqAdminStateRevoked       = 0x0020
 	SeqRecallableStateRevoked  = 0x0040
-	SeqLeaseMoved              = 0x0080
 	SeqRestartReclaimNeeded    = 0x0100
 	SeqCBPathDownSession       = 0x0200
 )

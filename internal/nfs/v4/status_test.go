@@ -1,9 +1,11 @@
-package v4
+package v4_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/nfsbench/nfsbench/internal/nfs/v4"
 )
 
 // RFC 7531 gives the numbers up to 10048, RFC 5662 those above.
@@ -38,19 +40,19 @@ func TestStatusesHaveTheNamesAndNumbersOfTheRFC(t *testing.T) {
 		if number == 0 {
 			want = "NFS4_OK"
 		}
-		if got, _, _ := strings.Cut(Status(number).Error(), ": "); got != want {
+		if got, _, _ := strings.Cut(v4.Status(number).Error(), ": "); got != want {
 			t.Errorf("status %d is called %q, want %q", number, got, want)
 		}
 	}
-	for s := range statusTexts {
-		if names[uint32(s)] == "" {
-			t.Errorf("%s is not in the RFC", s)
+	for number := range uint32(11_000) {
+		if text := v4.Status(number).Error(); names[number] == "" && !strings.HasPrefix(text, "unknown") {
+			t.Errorf("%d, %s, is not in the RFC", number, text)
 		}
 	}
 }
 
 func TestAnUnknownStatusIsToldByItsNumber(t *testing.T) {
-	for _, s := range []Status{3, 10002, 10073, 10088, 1 << 31} {
+	for _, s := range []v4.Status{3, 10002, 10073, 10088, 1 << 31} {
 		if got := s.Error(); got != fmt.Sprintf("unknown NFSv4 status %d", uint32(s)) {
 			t.Errorf("status %d is called %q", uint32(s), got)
 		}

@@ -1,9 +1,10 @@
 // Package v4 encodes and decodes NFS version 4.0 (RFC 7530, XDR in RFC 7531) and version
-// 4.1 (RFC 8881, XDR in RFC 5662), both directions.
+// 4.1 (RFC 8881, XDR in RFC 5662), as a client needs them.
 //
-// Every operation is a structure that holds its arguments and its results. A Compound (or,
-// on the callback channel, a CBCompound) is a list of operations and codes the call and the
-// reply. READ and WRITE of the data path have functions of their own, which allocate nothing.
+// Every operation is a structure that holds its arguments and its results, and codes both in
+// either direction. A Compound is a list of operations that the client calls, a CBCompound
+// one that it is called with on the callback channel. The server's half is in test/nfs4wire.
+// READ and WRITE of the data path have functions of their own, which allocate nothing.
 // Byte slices and file handles that were decoded alias the decoder's input: copy what must
 // live longer. The package does no I/O.
 package v4
@@ -102,20 +103,6 @@ func (s *StateID) Code(c *xdr.Coder) {
 	c.Fixed(s.Other[:])
 }
 
-// Bypass returns the special state ID of all ones, with which a READ bypasses locks
-// (RFC 8881 section 8.2.3).
-func Bypass() StateID {
-	s := StateID{Seq: ^uint32(0)}
-	for i := range s.Other {
-		s.Other[i] = 0xFF
-	}
-	return s
-}
-
-// Current returns the special state ID that stands for the one that the operations before
-// in the same compound left (RFC 8881 section 16.2.3.1.2); NFSv4.1 only.
-func Current() StateID { return StateID{Seq: 1} }
-
 // Time is nfstime4: seconds, which may be negative, and nanoseconds since 1970.
 type Time struct {
 	Seconds     int64
@@ -184,15 +171,6 @@ func (b *Bitmap) Set(bit uint32) {
 // Has reports whether bit is set.
 func (b Bitmap) Has(bit uint32) bool {
 	return int(bit/32) < len(b) && b[bit/32]&(1<<(bit%32)) != 0
-}
-
-// And returns the bits that both have.
-func (b Bitmap) And(o Bitmap) Bitmap {
-	var both Bitmap
-	for i := range min(len(b), len(o)) {
-		both = append(both, b[i]&o[i])
-	}
-	return both
 }
 
 // Code codes the words of b.

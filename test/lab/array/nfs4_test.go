@@ -18,6 +18,7 @@ import (
 	"github.com/nfsbench/nfsbench/test/kit/measure"
 	"github.com/nfsbench/nfsbench/test/lab/array/control"
 	"github.com/nfsbench/nfsbench/test/lab/ontap"
+	"github.com/nfsbench/nfsbench/test/nfs4wire"
 )
 
 // client4 is a client of NFSv4 with a connection over each LIF, and one file that is open.
@@ -157,7 +158,7 @@ func (c *client4) open(v Volume, file string) {
 // writeAll writes all blocks of the file over the LIF of a node, and returns the verifier.
 func (c *client4) writeAll(lif int) v4.Verifier {
 	c.t.Helper()
-	w := &v4.Write{StateID: c.stateID, Data: make([]byte, blockBytes)}
+	w := &nfs4wire.Write{StateID: c.stateID, Data: make([]byte, blockBytes)}
 	for i := range fileBlocks {
 		w.Offset = uint64(i) * blockBytes
 		block(w.Data, int64(w.Offset), 1)
@@ -172,7 +173,7 @@ func (c *client4) writeAll(lif int) v4.Verifier {
 func (c *client4) readAll(lif, times int) {
 	c.t.Helper()
 	readBlocks(c.t, times, func(g int, p []byte, off int64) error {
-		r := &v4.Read{StateID: c.stateID, Offset: uint64(off), Count: uint32(len(p))}
+		r := &nfs4wire.Read{StateID: c.stateID, Offset: uint64(off), Count: uint32(len(p))}
 		if err := c.do(c.t.Context(), lif, g, &v4.PutFH{Handle: c.handle}, r); err != nil {
 			return err
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/stream"
 	"github.com/nfsbench/nfsbench/internal/nfs/v4"
 	"github.com/nfsbench/nfsbench/test/lab/nfs4test"
+	"github.com/nfsbench/nfsbench/test/nfs4wire"
 )
 
 // Addresses of the servers of pNFS tests. Data server n has two addresses.
@@ -503,11 +504,11 @@ func TestIOGoesWhereTheLayoutSays(t *testing.T) {
 					op := c.Ops[2]
 					var n int
 					at := place{address: c.Address, handle: handle}
-					w, write := op.(*v4.Write)
+					w, write := op.(*nfs4wire.Write)
 					if write {
 						n, at.offset = len(w.Data), int64(w.Offset)
 					} else {
-						n, at.offset = int(op.(*v4.Read).Count), int64(op.(*v4.Read).Offset)
+						n, at.offset = int(op.(*nfs4wire.Read).Count), int64(op.(*nfs4wire.Read).Offset)
 					}
 					for done := 0; done < n; {
 						o, left := find(stripes, at)

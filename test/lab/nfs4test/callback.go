@@ -8,6 +8,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/v4"
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
+	"github.com/nfsbench/nfsbench/test/nfs4wire"
 )
 
 // Callback is what a client answered to a callback.
@@ -134,7 +135,7 @@ func (s *Server) exchange(c *client, o v4.Operation) error {
 	s.mu.Unlock()
 
 	h := rpc.CallHeader{XID: xid, Program: program, Version: v4.CallbackVersion, Procedure: v4.CallbackProcCompound}
-	over.write(call.Append(xdr.Append(make([]byte, rpc.RecordMarkBytes), &h)))
+	over.write(nfs4wire.AppendCallback(xdr.Append(make([]byte, rpc.RecordMarkBytes), &h), &call))
 	timer := time.NewTimer(time.Minute)
 	defer timer.Stop()
 	select {
@@ -155,7 +156,7 @@ func decodeCallback(in []byte, call *v4.CBCompound) error {
 	if err := errors.Join(d.Err(), h.Err()); err != nil {
 		return err
 	}
-	_, err := call.DecodeReply(&d)
+	_, err := nfs4wire.DecodeCallbackReply(&d, call)
 	return err
 }
 

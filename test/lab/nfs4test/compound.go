@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nfsbench/nfsbench/internal/nfs/v4"
+	"github.com/nfsbench/nfsbench/test/nfs4wire"
 )
 
 // replyHeaderBytes is the size of an RPC reply without its results.
@@ -39,24 +40,24 @@ func (x *compound) run(action Action) (reply []byte, ok bool) {
 	x.id, x.d = s.identity(x.c.address), s.domain(x.c.address)
 	s.counters[x.c.address].Compounds++
 	if status := x.refused(action); status != v4.OK {
-		return (&v4.Compound{Tag: x.Tag}).AppendReply(nil, status, 0), true
+		return nfs4wire.AppendReply(nil, &v4.Compound{Tag: x.Tag}, status, 0), true
 	}
 	if !x.sequenced() {
 		status, done := x.runOps(action, 0)
-		return x.AppendReply(nil, status, done), true
+		return nfs4wire.AppendReply(nil, &x.Compound, status, done), true
 	}
 	q := x.Ops[0].(*v4.Sequence)
 	status, replay := x.sequence(q, action)
 	switch {
 	case status != v4.OK:
-		return x.AppendReply(nil, status, 0), true
+		return nfs4wire.AppendReply(nil, &x.Compound, status, 0), true
 	case replay && x.slot.reply == nil:
-		return (&v4.Compound{Tag: x.Tag, Ops: x.Ops[:min(2, len(x.Ops))]}).AppendReply(nil, v4.ErrRetryUncachedRep, 1), true
+		return nfs4wire.AppendReply(nil, &v4.Compound{Tag: x.Tag, Ops: x.Ops[:min(2, len(x.Ops))]}, v4.ErrRetryUncachedRep, 1), true
 	case replay:
 		return x.slot.reply, true
 	}
 	status, done := x.runOps(action, 1)
-	reply = x.AppendReply(nil, status, done)
+	reply = nfs4wire.AppendReply(nil, &x.Compound, status, done)
 	x.slot.reply, x.slot.unanswered = nil, true
 	if q.CacheThis || len(x.Ops) == 1 {
 		x.slot.reply = reply
@@ -220,8 +221,6 @@ func (x *compound) run1(o v4.Operation) v4.Status {
 	case *v4.GetAttr:
 		x.s.counters[x.c.address].GetAttrs++
 		o.Attrs = x.attrs(x.file, o.Request)
-	case *v4.Access:
-		o.Supported, o.Granted = o.Access, o.Access
 	case *v4.ReadDir:
 		return x.readDir(o)
 	case *v4.Create:
@@ -274,9 +273,9 @@ func (x *compound) runState(o v4.Operation) (v4.Status, bool) {
 		return x.openConfirm(o), true
 	case *v4.Close:
 		return x.close(o), true
-	case *v4.Read:
+	case *nfs4wire.Read:
 		return x.read(o), true
-	case *v4.Write:
+	case *nfs4wire.Write:
 		return x.write(o), true
 	case *v4.Commit:
 		x.commit(o)
@@ -303,7 +302,7 @@ func (x *compound) runState(o v4.Operation) (v4.Status, bool) {
 
 func needsFile(op v4.Op) bool {
 	switch op {
-	case v4.OpLookup, v4.OpGetFH, v4.OpGetAttr, v4.OpAccess, v4.OpReadDir, v4.OpCreate, v4.OpRemove, v4.OpOpen,
+	case v4.OpLookup, v4.OpGetFH, v4.OpGetAttr, v4.OpReadDir, v4.OpCreate, v4.OpRemove, v4.OpOpen,
 		v4.OpOpenConfirm, v4.OpClose, v4.OpRead, v4.OpWrite, v4.OpCommit, v4.OpSetAttr, v4.OpDelegReturn,
 		v4.OpLayoutGet, v4.OpLayoutCommit:
 		return true

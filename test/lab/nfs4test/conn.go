@@ -10,6 +10,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/v4"
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
+	"github.com/nfsbench/nfsbench/test/nfs4wire"
 )
 
 // Call is what a Hook sees.
@@ -131,7 +132,7 @@ func (s *Server) take(c *conn, in []byte) bool {
 	}
 	args := in[d.Offset():]
 	x := &compound{s: s, c: c, bytes: len(in), args: args}
-	if err := x.DecodeCall(&d, v4.New); err != nil {
+	if err := nfs4wire.DecodeCall(&d, &x.Compound); err != nil {
 		var perr *v4.ProtocolError
 		s.record("a compound that cannot be decoded: %v (%v)", err, errors.As(err, &perr))
 		return false

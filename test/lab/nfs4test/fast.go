@@ -7,6 +7,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/v4"
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
+	"github.com/nfsbench/nfsbench/test/nfs4wire"
 )
 
 // fast is the memory of a connection for READ and WRITE, so that tests can count what the
@@ -15,8 +16,8 @@ type fast struct {
 	x        compound
 	sequence v4.Sequence
 	put      v4.PutFH
-	read     v4.Read
-	write    v4.Write
+	read     nfs4wire.Read
+	write    nfs4wire.Write
 	out      []byte
 }
 

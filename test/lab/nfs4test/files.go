@@ -192,23 +192,25 @@ func (s *Server) writeFile(f *file, off uint64, p []byte, stable bool) {
 	f.change++
 }
 
+// lastAttrOf40 is the highest attribute of NFSv4.0, mounted_on_fileid.
+const lastAttrOf40 = 55
+
 func (x *compound) attrs(f *file, request v4.Bitmap) v4.Attrs {
 	s := x.s
 	a := v4.Attrs{
-		Type: v4.TypeRegular, Change: f.change, Size: f.size, FSID: v4.FSID{Major: f.fs}, LeaseSeconds: s.LeaseSeconds,
-		Handle: f.handle(), FileID: f.id, MaxFileSize: 1 << 60, MaxName: 255,
-		MaxRead: uint64(s.MaxTransfer), MaxWrite: uint64(s.MaxTransfer), Mode: f.mode, NumLinks: 1,
-		Owner: "1000", OwnerGroup: "1000", SpaceAvail: 1 << 40, SpaceFree: 1 << 40, SpaceTotal: 1 << 40,
-		SpaceUsed: f.size, MountedOnFileID: f.id, FSLayoutTypes: s.layoutTypes(), FSLocations: s.FSLocations,
-		Supported: v4.KnownAttrs(),
+		Mask: request, Type: v4.TypeRegular, Size: f.size, FSID: v4.FSID{Major: f.fs}, LeaseSeconds: s.LeaseSeconds,
+		MaxRead: uint64(s.MaxTransfer), MaxWrite: uint64(s.MaxTransfer), Mode: f.mode, Owner: "1000", OwnerGroup: "1000",
+		SpaceAvail: 1 << 40, SpaceTotal: 1 << 40, FSLayoutTypes: s.layoutTypes(), FSLocations: s.FSLocations,
 	}
 	if f.dir {
-		a.Type, a.NumLinks = v4.TypeDirectory, 2
+		a.Type = v4.TypeDirectory
 	}
 	if x.Minor == 0 {
-		a.Supported = a.Supported.And(v4.Bitmap{^uint32(0), 1<<(v4.AttrMountedOnFileID-31) - 1})
+		a.Mask = slices.Clone(request[:min(len(request), 2)])
+		if len(a.Mask) == 2 {
+			a.Mask[1] &= 1<<(lastAttrOf40-31) - 1
+		}
 	}
-	a.Mask = request.And(a.Supported)
 	return a
 }
 

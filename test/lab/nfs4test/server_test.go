@@ -17,6 +17,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/v4"
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 	"github.com/nfsbench/nfsbench/test/lab/nfs4test"
+	"github.com/nfsbench/nfsbench/test/nfs4wire"
 )
 
 const (
@@ -150,8 +151,8 @@ func TestASessionOpensWritesReadsAndLeavesNothing(t *testing.T) {
 	w.login(0)
 	w.do(v4.OK, &v4.ReclaimComplete{})
 	h, id := w.opened("f")
-	w.do(v4.OK, &v4.PutFH{Handle: h}, &v4.Write{StateID: id, Offset: 2, Data: []byte("data")})
-	r := &v4.Read{StateID: id, Count: 100}
+	w.do(v4.OK, &v4.PutFH{Handle: h}, &nfs4wire.Write{StateID: id, Offset: 2, Data: []byte("data")})
+	r := &nfs4wire.Read{StateID: id, Count: 100}
 	w.do(v4.OK, &v4.PutFH{Handle: h}, r)
 	if !bytes.Equal(r.Data, []byte("\x00\x00data")) || !r.EOF {
 		t.Errorf("read %q, EOF %v", r.Data, r.EOF)
@@ -183,7 +184,7 @@ func TestSlotsRememberReplies(t *testing.T) {
 	cached, root := w.sequence(0, true), &v4.PutRootFH{}
 	w.wants(v4.OK, w.call(cached, root))
 	w.wants(v4.OK, w.call(cached, root))
-	read := []v4.Operation{w.sequence(1, true), &v4.PutFH{Handle: []byte("none")}, &v4.Read{}}
+	read := []v4.Operation{w.sequence(1, true), &v4.PutFH{Handle: []byte("none")}, &nfs4wire.Read{}}
 	w.wants(v4.ErrBadHandle, w.call(read...))
 	w.wants(v4.ErrBadHandle, w.call(read...))
 	uncached := w.sequence(1, false)
@@ -213,7 +214,9 @@ func TestTheLimitsOfASession(t *testing.T) {
 	w.wants(v4.OK, w.call(create))
 	w.session, w.seqs = create.Session, map[uint32]uint32{}
 	root := &v4.PutRootFH{}
-	w.do(v4.OK, root, &v4.GetAttr{Request: v4.KnownAttrs()})
+	many := v4.Bits(v4.AttrType, v4.AttrSize, v4.AttrFSID, v4.AttrMaxRead, v4.AttrMaxWrite, v4.AttrOwner, v4.AttrOwnerGroup,
+		v4.AttrSpaceAvail, v4.AttrSpaceTotal)
+	w.do(v4.OK, root, &v4.GetAttr{Request: many}, &v4.GetAttr{Request: many})
 	violated(t, s, "ca_maxresponsesize 256")
 	w.do(v4.ErrReqTooBig, root, &v4.Lookup{Name: strings.Repeat("x", 512)})
 	violated(t, s, "ca_maxrequestsize 512")
@@ -238,7 +241,7 @@ func TestALostReplyIsGivenAgainOnAnotherConnection(t *testing.T) {
 	w.login(0)
 	w.do(v4.OK, &v4.ReclaimComplete{})
 	h, id := w.opened("f")
-	put, write := &v4.PutFH{Handle: h}, &v4.Write{StateID: id, Data: []byte("once")}
+	put, write := &v4.PutFH{Handle: h}, &nfs4wire.Write{StateID: id, Data: []byte("once")}
 	q := w.sequence(0, true)
 	if err := w.call(q, put, write); err == nil {
 		t.Fatal("the reply was not lost")
@@ -273,16 +276,16 @@ func TestWhatClientsDoAgainstTheProtocolIsNoticed(t *testing.T) {
 	violated(t, s, "before RECLAIM_COMPLETE")
 	w.do(v4.OK, &v4.ReclaimComplete{})
 	h, id := w.opened("f")
-	w.do(v4.ErrBadStateID, &v4.PutFH{Handle: h}, &v4.Read{Count: 1})
+	w.do(v4.ErrBadStateID, &v4.PutFH{Handle: h}, &nfs4wire.Read{Count: 1})
 	violated(t, s, "special state ID")
 	g, _ := w.opened("g")
-	w.do(v4.ErrBadStateID, &v4.PutFH{Handle: g}, &v4.Read{StateID: id, Count: 1})
+	w.do(v4.ErrBadStateID, &v4.PutFH{Handle: g}, &nfs4wire.Read{StateID: id, Count: 1})
 	violated(t, s, "another file")
 	w.do(v4.ErrCompleteAlready, &v4.ReclaimComplete{})
 	violated(t, s, "twice")
 	reading := &v4.Open{Access: v4.ShareRead, Owner: []byte("reader"), Name: "g"}
 	w.do(v4.OK, export(reading)...)
-	w.do(v4.ErrOpenMode, &v4.PutFH{Handle: g}, &v4.Write{StateID: reading.StateID, Data: []byte("x")})
+	w.do(v4.ErrOpenMode, &v4.PutFH{Handle: g}, &nfs4wire.Write{StateID: reading.StateID, Data: []byte("x")})
 	violated(t, s, "open for access 1")
 	w.wants(v4.OK, w.call(&v4.DestroySession{Session: w.session}))
 	w.wants(v4.ErrClientIDBusy, w.call(&v4.DestroyClientID{ClientID: w.client}))
@@ -363,7 +366,7 @@ func TestARestartForgetsAndLetsReclaim(t *testing.T) {
 	w.login(0)
 	w.do(v4.OK, &v4.ReclaimComplete{})
 	h, id := w.opened("f")
-	before := &v4.Write{StateID: id, Data: []byte("gone")}
+	before := &nfs4wire.Write{StateID: id, Data: []byte("gone")}
 	w.do(v4.OK, &v4.PutFH{Handle: h}, before)
 	s.Restart()
 	w.redial()
@@ -379,8 +382,8 @@ func TestARestartForgetsAndLetsReclaim(t *testing.T) {
 	if got := s.Content("f"); len(got) != 0 {
 		t.Errorf("%q survived without COMMIT", got)
 	}
-	w.do(v4.ErrStaleStateID, &v4.PutFH{Handle: h}, &v4.Read{StateID: id, Count: 1})
-	after := &v4.Write{StateID: again.StateID, Data: []byte("stay"), Stable: v4.FileSync}
+	w.do(v4.ErrStaleStateID, &v4.PutFH{Handle: h}, &nfs4wire.Read{StateID: id, Count: 1})
+	after := &nfs4wire.Write{StateID: again.StateID, Data: []byte("stay"), Stable: v4.FileSync}
 	w.do(v4.OK, &v4.PutFH{Handle: h}, after)
 	if before.Verifier == after.Verifier {
 		t.Error("the write verifier is the same after a restart")
@@ -397,7 +400,7 @@ func TestStateThatIsTakenAway(t *testing.T) {
 	h, open := w.opened("f")
 	s.RevokeState()
 	q := w.sequence(0, true)
-	w.wants(v4.ErrAdminRevoked, w.call(q, &v4.PutFH{Handle: h}, &v4.Read{StateID: open, Count: 1}))
+	w.wants(v4.ErrAdminRevoked, w.call(q, &v4.PutFH{Handle: h}, &nfs4wire.Read{StateID: open, Count: 1}))
 	if q.Reply.Flags != v4.SeqAdminStateRevoked {
 		t.Errorf("flags of SEQUENCE %#x", q.Reply.Flags)
 	}
@@ -428,12 +431,12 @@ func TestALeaseExpiresByTheClock(t *testing.T) {
 	h, id := zero.opened0("f")
 	for range 3 {
 		passed.Add(9)
-		zero.do(v4.OK, &v4.PutFH{Handle: h}, &v4.Read{StateID: id, Count: 1})
+		zero.do(v4.OK, &v4.PutFH{Handle: h}, &nfs4wire.Read{StateID: id, Count: 1})
 		passed.Add(9)
 		zero.do(v4.OK, &v4.Renew{ClientID: zero.client})
 	}
 	passed.Add(11)
-	zero.do(v4.ErrExpired, export(&v4.Lookup{Name: "f"}, &v4.Read{StateID: id, Count: 1})...)
+	zero.do(v4.ErrExpired, export(&v4.Lookup{Name: "f"}, &nfs4wire.Read{StateID: id, Count: 1})...)
 }
 
 func TestCallbacksGoOverTheBackChannel(t *testing.T) {
@@ -516,7 +519,7 @@ func answering(t *testing.T, nc net.Conn) net.Conn {
 			var h rpc.CallHeader
 			if xdr.Decode(&d, &h); d.Err() == nil {
 				var call v4.CBCompound
-				_ = call.DecodeCall(&d, v4.New)
+				_ = call.DecodeCall(&d)
 				q := call.Ops[0].(*v4.CBSequence)
 				q.Reply.Session, q.Reply.Seq = q.Session, q.Seq
 				head := (&rpc.ReplyHeader{XID: h.XID}).Append(make([]byte, rpc.RecordMarkBytes))
@@ -560,7 +563,7 @@ func TestAReadOrWriteAllocatesNothing(t *testing.T) {
 				h, id = w.opened0("f")
 			}
 			data := make([]byte, 4096)
-			w.do(v4.OK, &v4.PutFH{Handle: h}, &v4.Write{StateID: id, Data: data, Stable: v4.FileSync})
+			w.do(v4.OK, &v4.PutFH{Handle: h}, &nfs4wire.Write{StateID: id, Data: data, Stable: v4.FileSync})
 			write := false
 			round := func() {
 				call.Reset()
@@ -631,19 +634,19 @@ func TestMinorVersionZero(t *testing.T) {
 		t.Fatal("OPEN asks for no OPEN_CONFIRM")
 	}
 	put := &v4.PutFH{Handle: h.Handle}
-	w.do(v4.ErrBadStateID, put, &v4.Read{StateID: o.StateID, Count: 1})
+	w.do(v4.ErrBadStateID, put, &nfs4wire.Read{StateID: o.StateID, Count: 1})
 	violated(t, s, "before OPEN_CONFIRM")
 	confirm := &v4.OpenConfirm{StateID: o.StateID, Seq: 42}
 	w.do(v4.OK, put, confirm)
 	id := confirm.Confirmed
-	w.do(v4.OK, put, &v4.Write{StateID: id, Data: []byte("zero")})
-	w.do(v4.ErrOldStateID, put, &v4.Read{StateID: o.StateID, Count: 1})
+	w.do(v4.OK, put, &nfs4wire.Write{StateID: id, Data: []byte("zero")})
+	w.do(v4.ErrOldStateID, put, &nfs4wire.Read{StateID: o.StateID, Count: 1})
 	w.do(v4.ErrBadSeqID, export(open(45))...)
 	violated(t, s, "sequence ID 45 after 42")
 	closing := &v4.Close{Seq: 43, StateID: id}
 	w.do(v4.OK, put, closing)
 	w.do(v4.OK, put, closing) // a retry
-	w.do(v4.ErrBadStateID, put, &v4.Read{StateID: id, Count: 1})
+	w.do(v4.ErrBadStateID, put, &nfs4wire.Read{StateID: id, Count: 1})
 	violated(t, s, "was closed")
 	if got := s.Content("f"); string(got) != "zero" {
 		t.Errorf("content %q", got)
@@ -724,7 +727,7 @@ func TestDataServersHoldTheBytesOfAFile(t *testing.T) {
 				at = uint64(unit)
 			}
 			id.Seq = 0
-			write := &v4.Write{StateID: id, Offset: at, Data: bytes.Repeat([]byte("d"), int(unit))}
+			write := &nfs4wire.Write{StateID: id, Offset: at, Data: bytes.Repeat([]byte("d"), int(unit))}
 			ds.do(v4.ErrPNFSNoLayout, &v4.PutFH{Handle: []byte("f0")}, write)
 
 			get := &v4.LayoutGet{Type: v4.LayoutFiles, IOMode: v4.IOModeReadWrite, Length: v4.ToEnd, StateID: id, MaxCount: 65536}
@@ -740,7 +743,7 @@ func TestDataServersHoldTheBytesOfAFile(t *testing.T) {
 			ds.do(v4.OK, &v4.PutFH{Handle: []byte("f0")}, write)
 			ds.do(v4.OK, &v4.PutFH{Handle: []byte("f0")}, &v4.Commit{})
 			if !dense {
-				ds.do(v4.ErrPNFSIOHole, &v4.PutFH{Handle: []byte("f0")}, &v4.Read{StateID: id, Offset: uint64(unit), Count: 1})
+				ds.do(v4.ErrPNFSIOHole, &v4.PutFH{Handle: []byte("f0")}, &nfs4wire.Read{StateID: id, Offset: uint64(unit), Count: 1})
 				violated(t, s, "where it has a hole")
 			}
 			ds.do(v4.ErrNotSupp, &v4.PutFH{Handle: []byte("f0")}, &v4.GetAttr{})

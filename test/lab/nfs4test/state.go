@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/nfsbench/nfsbench/internal/nfs/v4"
+	"github.com/nfsbench/nfsbench/test/nfs4wire"
 )
 
 // stateKind is what a state ID stands for.
@@ -63,10 +64,10 @@ func (d *domain) take(st *state) {
 
 // stateOf returns what a state ID stands for. Its file must be the current one.
 func (x *compound) stateOf(id v4.StateID, op v4.Op, kinds ...stateKind) (*state, v4.Status) {
-	if x.Minor > 0 && id == v4.Current() {
+	if x.Minor > 0 && id == nfs4wire.Current() {
 		id = x.current
 	}
-	if id.Other == (v4.StateID{}).Other || id == v4.Bypass() {
+	if id.Other == (v4.StateID{}).Other || id == nfs4wire.Bypass() {
 		x.s.violate("%s with a special state ID", op)
 		return nil, v4.ErrBadStateID
 	}
@@ -338,7 +339,7 @@ func (x *compound) io(id v4.StateID, op v4.Op, access uint32) v4.Status {
 	return v4.OK
 }
 
-func (x *compound) read(o *v4.Read) v4.Status {
+func (x *compound) read(o *nfs4wire.Read) v4.Status {
 	n := &x.s.counters[x.c.address].BytesRead
 	x.s.counters[x.c.address].Reads++
 	count := min(uint64(o.Count), uint64(x.s.MaxTransfer))
@@ -362,7 +363,7 @@ func (x *compound) read(o *v4.Read) v4.Status {
 	return v4.OK
 }
 
-func (x *compound) write(o *v4.Write) v4.Status {
+func (x *compound) write(o *nfs4wire.Write) v4.Status {
 	x.s.counters[x.c.address].Writes++
 	p := o.Data[:min(len(o.Data), int(x.s.MaxTransfer))]
 	if x.store != nil {

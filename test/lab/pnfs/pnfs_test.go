@@ -13,6 +13,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/v4"
 	"github.com/nfsbench/nfsbench/test/kit/repository"
 	"github.com/nfsbench/nfsbench/test/lab/ganesha"
+	"github.com/nfsbench/nfsbench/test/nfs4wire"
 )
 
 // shared is one array for all tests that need nothing special of it.
@@ -135,7 +136,7 @@ func stateSurvivesARestart(t *testing.T, n *Node, grace int) {
 	}
 	again.do(t, &v4.PutFH{Handle: f.handle}, &reclaim)
 	again.do(t, &v4.ReclaimComplete{})
-	w := v4.Write{StateID: reclaim.StateID, Stable: v4.FileSync, Data: []byte("kept")}
+	w := nfs4wire.Write{StateID: reclaim.StateID, Stable: v4.FileSync, Data: []byte("kept")}
 	again.do(t, &v4.PutFH{Handle: f.handle}, &w)
 }
 
@@ -244,7 +245,7 @@ func TestDataServersTakeAndGiveTheBytesOfTheirFiles(t *testing.T) {
 		content := bytes.Repeat([]byte(f.name), mib/len(f.name)+1)[:mib]
 		const blocks = 8
 		for i := range uint64(blocks) {
-			w := v4.Write{StateID: f.state, Offset: i * mib, Stable: v4.Unstable, Data: content}
+			w := nfs4wire.Write{StateID: f.state, Offset: i * mib, Stable: v4.Unstable, Data: content}
 			ds.do(t, &v4.PutFH{Handle: l.handle}, &w)
 			if w.Count != mib {
 				t.Fatalf("WRITE of %d bytes at a data server took %d", mib, w.Count)
@@ -262,7 +263,7 @@ func TestDataServersTakeAndGiveTheBytesOfTheirFiles(t *testing.T) {
 		state := f.state
 		state.Seq = 0
 		for i := range uint64(blocks) {
-			r := v4.Read{StateID: state, Offset: i * mib, Count: mib}
+			r := nfs4wire.Read{StateID: state, Offset: i * mib, Count: mib}
 			if ds.do(t, &v4.PutFH{Handle: l.handle}, &r); !bytes.Equal(r.Data, content) {
 				t.Fatalf("READ at a data server returned %d bytes that are not what was written", len(r.Data))
 			}
@@ -276,7 +277,7 @@ func TestDataServersTakeAndGiveTheBytesOfTheirFiles(t *testing.T) {
 		// node takes the way over the cluster link.
 		before = count(t, a)
 		size := v4.GetAttr{Request: v4.Bits(v4.AttrSize)}
-		r := v4.Read{StateID: f.state, Offset: (blocks - 1) * mib, Count: mib}
+		r := nfs4wire.Read{StateID: f.state, Offset: (blocks - 1) * mib, Count: mib}
 		mds.do(t, &v4.PutFH{Handle: f.handle}, &size, &r)
 		if size.Attrs.Size != blocks*mib || !bytes.Equal(r.Data, content) {
 			t.Errorf("the metadata server says %d bytes, and READ returned %d bytes", size.Attrs.Size, len(r.Data))

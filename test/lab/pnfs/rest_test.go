@@ -9,6 +9,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/nfs/v4"
 	"github.com/nfsbench/nfsbench/test/lab/ontap"
+	"github.com/nfsbench/nfsbench/test/nfs4wire"
 )
 
 // TestADetourCostsBothNodesAndIsCounted reads a file of node a through node b.
@@ -22,7 +23,7 @@ func TestADetourCostsBothNodesAndIsCounted(t *testing.T) {
 	if owner := a.Owner(t, f.name); owner != 0 {
 		t.Errorf("the file lies on node %d", owner)
 	}
-	wrong.do(t, &v4.PutFH{Handle: f.handle}, &v4.Write{StateID: f.state, Stable: v4.FileSync, Data: bytes.Repeat([]byte("detour"), mib/6)})
+	wrong.do(t, &v4.PutFH{Handle: f.handle}, &nfs4wire.Write{StateID: f.state, Stable: v4.FileSync, Data: bytes.Repeat([]byte("detour"), mib/6)})
 
 	lifs := func() [2]uint64 {
 		return [2]uint64{truth.LIF(a.Nodes[0].Address).SentBytes, truth.LIF(a.Nodes[1].Address).SentBytes}
@@ -30,7 +31,7 @@ func TestADetourCostsBothNodesAndIsCounted(t *testing.T) {
 	sent, busy := lifs(), [2]ontap.NodeCounters{truth.Node(a.Nodes[0].Name), truth.Node(a.Nodes[1].Name)}
 	const blocks = 64
 	for range blocks {
-		r := v4.Read{StateID: f.state, Count: mib}
+		r := nfs4wire.Read{StateID: f.state, Count: mib}
 		if wrong.do(t, &v4.PutFH{Handle: f.handle}, &r); len(r.Data) < mib-6 {
 			t.Fatalf("READ returned %d bytes", len(r.Data))
 		}

@@ -30,6 +30,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/nfsbench/nfsbench/internal/collect/procfs"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -114,15 +115,13 @@ func inspect(path string) (facts runfile.MountFacts, isNFS bool, err error) {
 	if err != nil {
 		return facts, isNFS, fmt.Errorf("absolute path of %q: %w", path, err)
 	}
-	entry := mountEntry{fstype: fmt.Sprintf("a file system of type %#x", fsys.Type), source: "an unknown source"}
-	table, err := os.Open("/proc/self/mountinfo")
-	if err == nil {
-		defer func() { _ = table.Close() }()
-		if e, ok := findMount(table, abs, deviceName(st.Dev)); ok {
-			entry = e
+	entry := procfs.Mount{Type: fmt.Sprintf("a file system of type %#x", fsys.Type), Source: "an unknown source"}
+	if mounts, err := procfs.Host().Mounts(); err == nil {
+		if m, ok := findMount(mounts, abs, st.Dev); ok {
+			entry = m
 		}
 	}
-	return entry.facts(&fsys), isNFS, nil
+	return factsOf(entry, &fsys), isNFS, nil
 }
 
 // Directory implements target.Target.

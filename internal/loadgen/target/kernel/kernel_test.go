@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"github.com/nfsbench/nfsbench/internal/collect/procfs"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/targettest"
@@ -85,29 +86,28 @@ func TestAMountThatIsNotNFSIsRefusedByItsName(t *testing.T) {
 		t.Fatalf("got %v, want %s", err, runfile.FailureNotNFS)
 	}
 	entry := ownMount(t, dir)
-	for _, part := range []string{dir, entry.fstype, entry.source, "--allow-non-nfs"} {
+	for _, part := range []string{dir, entry.Type, entry.Source, "--allow-non-nfs"} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("the message lacks %q: %v", part, err)
 		}
 	}
 }
 
-func ownMount(t *testing.T, dir string) mountEntry {
+func ownMount(t *testing.T, dir string) procfs.Mount {
 	t.Helper()
-	table, err := os.Open("/proc/self/mountinfo")
+	mounts, err := procfs.Host().Mounts()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = table.Close() }()
 	var st unix.Stat_t
 	if err := unix.Stat(dir, &st); err != nil {
 		t.Fatal(err)
 	}
-	e, ok := findMount(table, dir, deviceName(st.Dev))
+	m, ok := findMount(mounts, dir, st.Dev)
 	if !ok {
 		t.Fatalf("%s has no mount", dir)
 	}
-	return e
+	return m
 }
 
 func TestWhatIsMissingOrInTheWayIsNamed(t *testing.T) {
@@ -173,45 +173,48 @@ const mountinfo = `22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
 40 22 0:52 / /data rw,relatime shared:20 - nfs 10.0.0.1:/vol/old rw,vers=3,rsize=65536,wsize=65536
 41 40 0:53 / /data rw,relatime shared:21 - nfs4 10.0.0.2:/vol/ora\040data rw,vers=4.1,rsize=1048576,wsize=524288,hard,proto=tcp,nconnect=4
 42 22 0:53 /sub /elsewhere rw - nfs4 10.0.0.2:/vol/ora\040data rw,vers=4.1
-garbage
-43 22 0:54 / /x rw -
 `
 
 func TestTheMountIsFoundAndRead(t *testing.T) {
 	cases := map[string]struct {
-		reason, path, device string
-		found                bool
-		want                 runfile.MountFacts
+		reason, path string
+		minor        uint32 // of the device
+		found        bool
+		want         runfile.MountFacts
 	}{
 		"mounted over": {
-			"the device tells two mounts on one point apart", "/data", "0:53", true,
+			"the device tells two mounts on one point apart", "/data", 53, true,
 			runfile.MountFacts{
 				FilesystemType: "nfs4", Source: "10.0.0.2:/vol/ora data", NFSVersion: "NFSv4.1",
 				ReadSizeBytes: 1 << 20, WriteSizeBytes: 1 << 19, TotalBytes: 4096 * 100, FreeBytes: 4096 * 40, DirectIO: true,
-				Options: strings.Split("rw,relatime,rw,vers=4.1,rsize=1048576,wsize=524288,hard,proto=tcp,nconnect=4", ","),
+				Options: strings.Split("rw,relatime,vers=4.1,rsize=1048576,wsize=524288,hard,proto=tcp,nconnect=4", ","),
 			},
 		},
 		"below the point": {
-			"a directory of the volume", "/data/a/b", "0:52", true,
+			"a directory of the volume", "/data/a/b", 52, true,
 			runfile.MountFacts{
 				FilesystemType: "nfs", Source: "10.0.0.1:/vol/old", NFSVersion: "NFSv3",
 				ReadSizeBytes: 1 << 16, WriteSizeBytes: 1 << 16, TotalBytes: 4096 * 100, FreeBytes: 4096 * 40, DirectIO: true,
-				Options: strings.Split("rw,relatime,rw,vers=3,rsize=65536,wsize=65536", ","),
+				Options: strings.Split("rw,relatime,vers=3,rsize=65536,wsize=65536", ","),
 			},
 		},
-		"beside the point": {"a name that only begins alike is not below", "/database", "0:53", false, runfile.MountFacts{}},
-		"unknown device":   {"nothing is guessed", "/data", "0:99", false, runfile.MountFacts{}},
+		"beside the point": {"a name that only begins alike is not below", "/database", 53, false, runfile.MountFacts{}},
+		"unknown device":   {"nothing is guessed", "/data", 99, false, runfile.MountFacts{}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			e, ok := findMount(strings.NewReader(mountinfo), tc.path, tc.device)
+			mounts, err := procfs.ParseMountInfo(strings.NewReader(mountinfo))
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, ok := findMount(mounts, tc.path, unix.Mkdev(0, tc.minor))
 			if ok != tc.found {
 				t.Fatalf("%s: found %v", tc.reason, ok)
 			}
 			if !ok {
 				return
 			}
-			got := e.facts(&unix.Statfs_t{Bsize: 4096, Blocks: 100, Bavail: 40})
+			got := factsOf(m, &unix.Statfs_t{Bsize: 4096, Blocks: 100, Bavail: 40})
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}

@@ -1,89 +1,31 @@
 package kernel
 
 import (
-	"bufio"
 	"fmt"
-	"io"
+	"slices"
 	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/nfsbench/nfsbench/internal/collect/procfs"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// mountEntry is one line of /proc/self/mountinfo; see proc_pid_mountinfo(5).
-type mountEntry struct {
-	device  string // major:minor
-	point   string
-	fstype  string
-	source  string
-	options []string // of the mount and of the file system
+// findMount returns the mount that the path with this device number lies on. The device tells
+// mounts over each other apart.
+func findMount(mounts []procfs.Mount, path string, device uint64) (procfs.Mount, bool) {
+	name := fmt.Sprintf("%d:%d", unix.Major(device), unix.Minor(device))
+	return procfs.MountOf(slices.DeleteFunc(mounts, func(m procfs.Mount) bool { return m.Device != name }), path)
 }
 
-// findMount returns the mount that the path with this device number lies on: of
-// all with the device the one with the longest mount point above the path, and
-// of equal ones the last, which covers the others.
-func findMount(r io.Reader, path, device string) (mountEntry, bool) {
-	var best mountEntry
-	found := false
-	lines := bufio.NewScanner(r)
-	for lines.Scan() {
-		e, ok := parseMount(lines.Text())
-		if !ok || e.device != device || !isBelow(path, e.point) {
-			continue
-		}
-		if !found || len(e.point) >= len(best.point) {
-			best, found = e, true
-		}
-	}
-	return best, found
-}
-
-func isBelow(path, point string) bool {
-	return path == point || point == "/" || strings.HasPrefix(path, point+"/")
-}
-
-func parseMount(line string) (mountEntry, bool) {
-	before, after, ok := strings.Cut(line, " - ")
-	left, right := strings.Fields(before), strings.Fields(after)
-	if !ok || len(left) < 6 || len(right) < 2 {
-		return mountEntry{}, false
-	}
-	e := mountEntry{device: left[2], point: unescape(left[4]), fstype: right[0], source: unescape(right[1])}
-	e.options = strings.Split(left[5], ",")
-	if len(right) > 2 {
-		e.options = append(e.options, strings.Split(right[2], ",")...)
-	}
-	return e, true
-}
-
-// unescape undoes the octal escapes of blanks and backslashes.
-func unescape(s string) string {
-	if !strings.Contains(s, `\`) {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+3 < len(s) {
-			if c, err := strconv.ParseUint(s[i+1:i+4], 8, 8); err == nil {
-				b.WriteByte(byte(c))
-				i += 3
-				continue
-			}
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
-}
-
-// facts turns a mount and the space of its file system into what is reported.
-func (e mountEntry) facts(st *unix.Statfs_t) runfile.MountFacts {
+// factsOf turns a mount and the space of its file system into what is reported.
+func factsOf(m procfs.Mount, st *unix.Statfs_t) runfile.MountFacts {
 	f := runfile.MountFacts{
-		FilesystemType: e.fstype, Source: e.source, Options: e.options, DirectIO: true,
+		FilesystemType: m.Type, Source: m.Source, Options: m.Options, DirectIO: true,
 		TotalBytes: int64(st.Blocks) * st.Bsize, FreeBytes: int64(st.Bavail) * st.Bsize,
 	}
-	for _, o := range e.options {
+	for _, o := range m.Options {
 		key, value, _ := strings.Cut(o, "=")
 		switch key {
 		case "vers":
@@ -99,5 +41,3 @@ func (e mountEntry) facts(st *unix.Statfs_t) runfile.MountFacts {
 	}
 	return f
 }
-
-func deviceName(dev uint64) string { return fmt.Sprintf("%d:%d", unix.Major(dev), unix.Minor(dev)) }
