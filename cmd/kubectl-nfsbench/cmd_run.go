@@ -182,7 +182,7 @@ func (a *app) run(cmd *cobra.Command, objects []*unstructured.Unstructured, o ru
 	if objects[0].GetKind() == suiteKind {
 		ref = "suite/" + objects[0].GetName()
 	}
-	return a.watch(cmd, c, ref, watchOptions{progress: "auto"})
+	return a.watch(cmd, c, ref, 0)
 }
 
 // create sends one object. The cluster refuses fields that it does not know: a

@@ -139,10 +139,6 @@ func (c *cluster) sample(cmd *cobra.Command, b *v1alpha1.NFSBenchmark, side *com
 func (a *app) measure(
 	cmd *cobra.Command, c *cluster, u *unstructured.Unstructured, use func(*v1alpha1.NFSBenchmark) error,
 ) (err error) {
-	view, err := newView(cmd.ErrOrStderr(), "auto", a.now)
-	if err != nil {
-		return err
-	}
 	if err := c.create(cmd.Context(), u, runOptions{dryRun: "none"}); err != nil {
 		return err
 	}
@@ -152,7 +148,7 @@ func (a *app) measure(
 	b.SetName(u.GetName())
 	b.SetUID(u.GetUID())
 	defer func() { err = errors.Join(err, a.removeAll(cmd, c, b)) }()
-	last, err := a.follow(cmd.Context(), c, found{benchmark: b}, view)
+	last, err := a.follow(cmd.Context(), c, found{benchmark: b}, newProgress(cmd.ErrOrStderr(), a.now))
 	switch {
 	case cmd.Context().Err() != nil:
 		return cli.Coded(cli.ExitLeft, errors.New("left"))

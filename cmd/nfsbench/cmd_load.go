@@ -321,7 +321,7 @@ func newProgress(w io.Writer, mode string) (func(runfile.Event), error) {
 	switch mode {
 	case "bar":
 		bar := cli.NewBar(w)
-		return func(e runfile.Event) { bar.Show(cli.BarLine{Percent: e.Percent, Words: barText(e)}) }, nil
+		return func(e runfile.Event) { bar.Show(e.Percent, barText(e)) }, nil
 	case "json":
 		return func(e runfile.Event) { _ = course.WriteEvent(w, e) }, nil
 	case "none":
