@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -182,20 +181,6 @@ func (c *cluster) find(ctx context.Context, arg string) (found, error) {
 		}
 	}
 	return found{}, c.notFound(ctx, ref)
-}
-
-// findBenchmark is find for commands that know nothing of suites.
-func (c *cluster) findBenchmark(ctx context.Context, arg, why string) (*v1alpha1.NFSBenchmark, error) {
-	f, err := c.find(ctx, arg)
-	if err != nil {
-		return nil, err
-	}
-	if f.benchmark == nil {
-		return nil, cli.BadInput(fmt.Errorf("%q is a suite, %s: name one of its benchmarks; 'kubectl get nfsb -n %s -l "+
-			"%s=%s' lists them",
-			f.suite.Name, why, c.namespace, v1alpha1.LabelSuite, f.suite.Name))
-	}
-	return f.benchmark, nil
 }
 
 // findSuite is find for commands that know nothing of benchmarks.

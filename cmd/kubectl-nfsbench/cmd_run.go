@@ -103,16 +103,17 @@ func (o runOptions) objects(cmd *cobra.Command, args []string, f *loadFlags) ([]
 	var objects []*unstructured.Unstructured
 	var err error
 	if o.file != "" {
-		if err = f.checkUnused(cmd.Flags()); err == nil {
-			objects, err = readObjects(cmd.Context(), cmd.InOrStdin(), o.file)
+		if given := cli.Given(cmd.Flags(), new(loadFlags).register); len(given) > 0 {
+			return nil, fmt.Errorf("%s does not go with -f: change the file instead", strings.Join(given, ", "))
 		}
+		objects, err = readObjects(cmd.Context(), cmd.InOrStdin(), o.file)
 	} else {
 		objects = make([]*unstructured.Unstructured, 1)
 		name := "class-" + f.storageClass
 		if len(args) > 0 {
 			name = args[0]
 		}
-		objects[0], err = f.benchmark(cmd.Flags(), name)
+		objects[0], err = f.benchmark(name)
 	}
 	if err != nil {
 		return nil, err
@@ -181,7 +182,7 @@ func (a *app) run(cmd *cobra.Command, objects []*unstructured.Unstructured, o ru
 	if objects[0].GetKind() == suiteKind {
 		ref = "suite/" + objects[0].GetName()
 	}
-	return a.watch(cmd, c, ref, watchOptions{progress: "auto"})
+	return a.watch(cmd, c, ref, 0)
 }
 
 // create sends one object. The cluster refuses fields that it does not know: a

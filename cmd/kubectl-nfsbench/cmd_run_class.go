@@ -52,7 +52,7 @@ func (a *app) runClass(cmd *cobra.Command, f *loadFlags) error {
 	if f.compare != "" {
 		return a.compareClasses(cmd, f)
 	}
-	u, err := f.ofClass(cmd, f.storageClass)
+	u, err := f.ofClass(f.storageClass, 0)
 	if err != nil {
 		return cli.BadInput(err)
 	}
@@ -65,22 +65,23 @@ func (a *app) runClass(cmd *cobra.Command, f *loadFlags) error {
 	})
 }
 
-// ofClass is the benchmark of one measurement.
-func (f *loadFlags) ofClass(cmd *cobra.Command, class string) (*unstructured.Unstructured, error) {
+// ofClass is the benchmark of one measurement. Its window has so many seconds, or those of --duration for 0.
+func (f *loadFlags) ofClass(class string, seconds int64) (*unstructured.Unstructured, error) {
 	one := *f
 	one.storageClass = class
-	u, err := one.benchmark(cmd.Flags(), "")
+	u, err := one.benchmark("")
 	if err != nil {
 		return nil, err
 	}
 	u.SetName("")
 	u.SetGenerateName("class-" + class + "-")
-	if f.compare == "" {
+	if seconds == 0 {
 		return u, nil
 	}
 	// Many short runs: what is before the measurement takes no longer than it.
-	around := min(max(int64(f.load.DurationSeconds)/int64(f.rounds)/3, leastAround), mostAround)
+	around := min(max(seconds/3, leastAround), mostAround)
 	return u, errors.Join(
+		unstructured.SetNestedField(u.Object, seconds, "spec", "run", "durationSeconds"),
 		unstructured.SetNestedField(u.Object, around, "spec", "run", "warmupSeconds"),
 		unstructured.SetNestedField(u.Object, around, "spec", "run", "baselineSeconds"))
 }
@@ -98,13 +99,7 @@ func (a *app) compareClasses(cmd *cobra.Command, f *loadFlags) error {
 	if err := compare.CheckRepetitions(f.rounds, 2, significance); err != nil { // of mean latency and throughput
 		return cli.BadInputf("--rounds: %v", err)
 	}
-	if err := f.load.Parse(); err != nil {
-		return cli.BadInput(err)
-	}
-	each := max(int(f.load.DurationSeconds)/f.rounds, leastRoundSeconds)
-	if err := cmd.Flags().Set("duration", fmt.Sprintf("%ds", each)); err != nil {
-		return err
-	}
+	each := max(f.load.Seconds()/int64(f.rounds), leastRoundSeconds)
 	c, err := a.connect(a)
 	if err != nil {
 		return err
@@ -113,7 +108,7 @@ func (a *app) compareClasses(cmd *cobra.Command, f *loadFlags) error {
 	for n := range 2 * f.rounds {
 		side := &samples[(n+n/2)%2]
 		fmt.Fprintf(cmd.ErrOrStderr(), "Round %d of %d: %s, %d s\n", n/2+1, f.rounds, side.Name, each)
-		u, err := f.ofClass(cmd, side.Name)
+		u, err := f.ofClass(side.Name, each)
 		if err != nil {
 			return cli.BadInput(err)
 		}
@@ -144,10 +139,6 @@ func (c *cluster) sample(cmd *cobra.Command, b *v1alpha1.NFSBenchmark, side *com
 func (a *app) measure(
 	cmd *cobra.Command, c *cluster, u *unstructured.Unstructured, use func(*v1alpha1.NFSBenchmark) error,
 ) (err error) {
-	view, err := newView(cmd.ErrOrStderr(), "auto", a.now)
-	if err != nil {
-		return err
-	}
 	if err := c.create(cmd.Context(), u, runOptions{dryRun: "none"}); err != nil {
 		return err
 	}
@@ -157,7 +148,7 @@ func (a *app) measure(
 	b.SetName(u.GetName())
 	b.SetUID(u.GetUID())
 	defer func() { err = errors.Join(err, a.removeAll(cmd, c, b)) }()
-	last, err := a.follow(cmd.Context(), c, found{benchmark: b}, view)
+	last, err := a.follow(cmd.Context(), c, found{benchmark: b}, newProgress(cmd.ErrOrStderr(), a.now))
 	switch {
 	case cmd.Context().Err() != nil:
 		return cli.Coded(cli.ExitLeft, errors.New("left"))

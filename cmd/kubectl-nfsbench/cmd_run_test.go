@@ -123,7 +123,7 @@ func TestRunRefusesWhatItDoesNotUnderstand(t *testing.T) {
 		"paths a number": {[]string{"x", "--claim", "a", "--paths", "2"}, "", "All, Local, Remote, or the addresses"},
 		"embedded paths": {[]string{"x", "--embedded", "1Gi", "--paths", "local"}, "", "how many addresses"},
 		"bad workload":   {[]string{"x", "--claim", "a", "--workload", "slob"}, "", "use raw, calibrate, slob-read, slob-scan"},
-		"no pattern":     {[]string{"x", "--claim", "a", "--workload", "slob-read", "--pattern", "Read"}, "", "--pattern does nothing"},
+		"no pattern":     {[]string{"x", "--claim", "a", "--workload", "slob-read", "--pattern", "Read"}, "", "--pattern is of --workload raw and does nothing with slob-read"},
 		"half seconds":   {[]string{"x", "--claim", "a", "--duration", "1500ms"}, "", "use whole seconds"},
 		"bad dry run":    {[]string{"x", "--claim", "a", "--dry-run=yes"}, "", "use none, client or server"},
 		"bad output":     {[]string{"x", "--claim", "a", "-o", "wide"}, "", "use yaml, json or name"},

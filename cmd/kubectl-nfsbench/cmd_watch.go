@@ -21,19 +21,14 @@ import (
 // changes its network, an API server restarts.
 const maxMisses = 60
 
-type watchOptions struct {
-	progress string
-	timeout  time.Duration
-}
-
 func newWatchCommand(a *app) *cobra.Command {
-	var o watchOptions
+	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "watch NAME|suite/NAME",
 		Short: "Show the progress of a run until its end",
 		Long: `Show the phase, the progress, the speed and the time left of a run, and its
-result at the end. A suite has a bar of its own above that of the benchmark
-under way. Where the output is no terminal, a line is written for each change.
+result at the end, of a suite also those of the benchmark under way. Where the
+output is no terminal, a line is written for each change.
 
 Ctrl-C stops the display, not the run.
 
@@ -49,33 +44,27 @@ Exit codes: 0 the run succeeded, and its verdict is neither Fail nor Regressed;
 			if err != nil {
 				return err
 			}
-			return a.watch(cmd, c, args[0], o)
+			return a.watch(cmd, c, args[0], timeout)
 		},
 	}
-	cmd.Flags().StringVar(&o.progress, "progress", "auto", "auto, bar, plain or none")
-	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "longest time to watch (default: until the end)")
-	cli.CompleteValues(cmd, "progress", "auto", "bar", "plain", "none")
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "longest time to watch (default: until the end)")
 	return cmd
 }
 
 // watch follows a run to its end and prints its result. The error carries the
 // exit code.
-func (a *app) watch(cmd *cobra.Command, c *cluster, name string, o watchOptions) error {
-	view, err := newView(cmd.ErrOrStderr(), o.progress, a.now)
-	if err != nil {
-		return cli.BadInput(err)
-	}
+func (a *app) watch(cmd *cobra.Command, c *cluster, name string, timeout time.Duration) error {
 	first, err := c.find(cmd.Context(), name)
 	if err != nil {
 		return err
 	}
 	ctx := cmd.Context()
-	if o.timeout > 0 {
+	if timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, o.timeout)
+		ctx, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
 	}
-	last, err := a.follow(ctx, c, first, view)
+	last, err := a.follow(ctx, c, first, newProgress(cmd.ErrOrStderr(), a.now))
 	switch {
 	case cmd.Context().Err() != nil:
 		fmt.Fprintf(cmd.ErrOrStderr(), "Left. The run goes on: 'kubectl nfsbench watch %s' looks at it again, 'kubectl "+
@@ -83,7 +72,7 @@ func (a *app) watch(cmd *cobra.Command, c *cluster, name string, o watchOptions)
 		return cli.Coded(cli.ExitLeft, errors.New("left"))
 	case ctx.Err() != nil:
 		return fmt.Errorf("%s is not done after %s, and goes on: 'kubectl nfsbench watch %s' looks at it again", last.ref(),
-			o.timeout, last.ref())
+			timeout, last.ref())
 	case err != nil:
 		return err
 	}
@@ -92,7 +81,7 @@ func (a *app) watch(cmd *cobra.Command, c *cluster, name string, o watchOptions)
 
 // follow looks at a run until it is over or the context ends. What it returns is
 // the last that was seen.
-func (a *app) follow(ctx context.Context, c *cluster, f found, view view) (found, error) {
+func (a *app) follow(ctx context.Context, c *cluster, f found, show func(sight)) (found, error) {
 	tick := time.NewTicker(a.every)
 	defer tick.Stop()
 	for misses := 0; ; {
@@ -103,7 +92,7 @@ func (a *app) follow(ctx context.Context, c *cluster, f found, view view) (found
 				s.current = new(found{benchmark: &b}.sight())
 			}
 		}
-		view.show(s)
+		show(s)
 		if s.over {
 			return f, nil
 		}

@@ -200,7 +200,7 @@ func TestCtrlCLeavesTheRunAlone(t *testing.T) {
 	if b.Spec.Suspend {
 		t.Error("the run was stopped")
 	}
-	o := newShell(t, gen.Benchmark("demo")).run("watch", "demo", "--timeout", "20ms", "--progress", "none").mustEnd(t, cli.ExitFailed)
+	o := newShell(t, gen.Benchmark("demo")).run("watch", "demo", "--timeout", "20ms").mustEnd(t, cli.ExitFailed)
 	o.mustSay(t, "demo is not done after 20ms, and goes on")
 }
 
@@ -214,40 +214,15 @@ func TestAWatchOfWhatIsDeletedEnds(t *testing.T) {
 		}
 	}
 	s.run("watch", "demo").mustEnd(t, cli.ExitFailed).mustSay(t, "demo was deleted while it was watched")
-	s.run("watch", "demo", "--progress", "dots").mustEnd(t, cli.ExitBadInput).mustSay(t, "use auto, bar, plain or none")
 }
 
-func TestBarsStayWhereTheyAre(t *testing.T) {
-	t.Parallel()
-	var b bytes.Buffer
-	v := barView{cli.NewBar(&b)}
-	v.show(sight{name: "suite/s", phase: "Running 1/4", percent: 25, current: &sight{name: "s-1-a-r1-0", phase: "Running Measure 1", percent: 50, speed: "99 MB/s"}})
-	v.show(sight{name: "suite/s", phase: "Succeeded", percent: 100})
-	want := "\r\x1b[2K[=====>                  ]  25%  suite/s   Running 1/4\n" +
-		"\r\x1b[2K[===========>            ]  50%  s-1-a-r1-0  Running Measure 1  99 MB/s\n" +
-		"\x1b[2A\r\x1b[2K[========================] 100%  suite/s   Succeeded\n" +
-		"\r\x1b[2K\n"
-	if diff := cmp.Diff(want, b.String()); diff != "" {
-		t.Error(diff)
-	}
-	b.Reset()
-	barView{cli.NewBar(&b)}.show(sight{name: strings.Repeat("n", 90), phase: strings.Repeat("p", 90)})
-	got := strings.Trim(strings.TrimPrefix(b.String(), "\r\x1b[2K"), "\n")
-	if len([]rune(got)) != 79 {
-		t.Errorf("a line of %d columns wraps and the bars move: %q", len([]rune(got)), got)
-	}
-	if !strings.HasPrefix(got, "["+strings.Repeat(" ", 24)+"]   0%") {
-		t.Errorf("the bar of nothing is %q", got)
-	}
-}
-
-func TestPlainLinesComeEverySoOftenWhileOnlyNumbersChange(t *testing.T) {
+func TestLinesComeEverySoOftenWhileOnlyNumbersChange(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
-	v := &plainView{w: &b, now: func() time.Time { return now }}
+	show := newProgress(&b, func() time.Time { return now })
 	for i := range int32(100) {
-		v.show(sight{name: "x", phase: "Running", percent: i})
+		show(sight{name: "x", phase: "Running", percent: i})
 		now = now.Add(time.Second)
 	}
 	if n := strings.Count(b.String(), "\n"); n != 4 {

@@ -17,18 +17,88 @@ import (
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/cli"
+	"github.com/nfsbench/nfsbench/internal/crdcheck"
+	"github.com/nfsbench/nfsbench/internal/plan"
+	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/gen"
 )
+
+// builtNFSBench is the other program, in a folder of the test.
+func builtNFSBench(t *testing.T) (dir, program string) {
+	t.Helper()
+	dir = t.TempDir()
+	program = filepath.Join(dir, "nfsbench")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../nfsbench").CombinedOutput(); err != nil {
+		t.Fatalf("build nfsbench: %v\n%s", err, out)
+	}
+	return dir, program
+}
+
+// TestBothProgramsPlanTheSame gives the same flags to nfsbench load and to kubectl nfsbench run, and the
+// manifest of the second to nfsbench load -f. The plans differ in what only a cluster has.
+func TestBothProgramsPlanTheSame(t *testing.T) {
+	t.Parallel()
+	dir, program := builtNFSBench(t)
+	check, err := crdcheck.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	common := func(p runfile.Plan) runfile.Plan {
+		p.Run, p.Seed, p.Schedule.TimeoutSeconds = runfile.Identity{}, 0, 0
+		p.Engine.UserID, p.Engine.GroupID, p.Engine.Security, p.Engine.MountTimeoutSeconds = nil, nil, "", 0
+		if s := p.Workload.SLOB; s != nil { // what its access does not use
+			s.RedoStress, s.ScaleBytes, s.ScanTableBytes, s.ReadAhead = "", 0, 0, 0
+		}
+		return p
+	}
+	for name, flags := range map[string][]string{
+		"defaults":  nil,
+		"raw":       {"--pattern=randmixed", "--read-percent=70", "--block-size=16Ki", "--file-size=2Gi", "--jobs=3", "--depth=5", "--dir=d"},
+		"run":       {"--duration=7s", "--warmup=1s", "--baseline=2s", "--cooldown=3s", "--repetitions=4", "--keep-files", "--overwrite-existing"},
+		"protocol":  {"--nfs-version=4.1", "--transfer-size=64Ki", "--link=25Gbit:9000"},
+		"capacity":  {"--capacity=p999=5ms,p99=1ms", "--arrivals=fixed", "--expect=minCapacity=5"},
+		"paced":     {"--ops-per-second=500", "--expect=minWirePercent=90,maxP99LatencyMicroseconds=2000"},
+		"calibrate": {"--workload=calibrate", "--disks=4", "--max-latency=30ms", "--warmup-runs=0", "--files=2", "--file-size=2Gi"},
+		"read":      {"--workload=slob-read", "--users=1,2", "--schemas=3", "--scale=160Mi", "--work-unit=32", "--update-percent=20", "--think=10:5ms-20ms"},
+		"scan":      {"--workload=slob-scan", "--schemas=3", "--scan-size=2Gi", "--read-ahead=2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			manifest := newShell(t).run(append([]string{"run", "x", "--export=10.0.1.1,10.0.2.1:/e", "--dry-run=client", "-o=yaml"}, flags...)...).mustEnd(t, cli.ExitOK).out
+			b := complete(t, check, manifest)
+			want, err := plan.Build(b, plan.Target{Export: "/e", Paths: pathsTo("10.0.1.1", "10.0.2.1")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for from, args := range map[string][]string{
+				"flags": append([]string{"--server=10.0.1.1,10.0.2.1", "--export=/e", "--name=x"}, flags...),
+				"file":  {"-f", "-"},
+			} {
+				cmd := exec.CommandContext(t.Context(), program, append([]string{"load", "--print-plan"}, args...)...)
+				cmd.Dir, cmd.Stdin = dir, strings.NewReader(manifest)
+				var errs bytes.Buffer
+				cmd.Stderr = &errs
+				out, err := cmd.Output()
+				if err != nil {
+					t.Fatalf("%s: %v: %s", from, err, errs.String())
+				}
+				got, err := runfile.ReadPlan(bytes.NewReader(out))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(common(want), common(got)); diff != "" {
+					t.Errorf("%s (-cluster +nfsbench load):\n%s", from, diff)
+				}
+			}
+		})
+	}
+}
 
 // TestBothProgramsSayTheSame runs the verbs of nfsbench over files with the results that
 // kubectl nfsbench reads from a cluster.
 func TestBothProgramsSayTheSame(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	program := filepath.Join(dir, "nfsbench")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../nfsbench").CombinedOutput(); err != nil {
-		t.Fatalf("build nfsbench: %v\n%s", err, out)
-	}
+	dir, program := builtNFSBench(t)
 	begun := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 	a, ma := finished(t, "a", 1)
 	b, mb := finished(t, "b", 1, gen.Kernel, func(b *v1alpha1.NFSBenchmark) {

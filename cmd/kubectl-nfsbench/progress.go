@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,77 +11,24 @@ import (
 	"github.com/nfsbench/nfsbench/internal/cli"
 )
 
-// view shows how far a run is.
-type view interface {
-	show(s sight)
-}
-
-// newView makes the view that --progress asks for.
-func newView(w io.Writer, mode string, now func() time.Time) (view, error) {
-	switch mode {
-	case "auto":
-		if cli.TerminalWidth(w) > 0 {
-			return barView{cli.NewBar(w)}, nil
-		}
-		return &plainView{w: w, now: now}, nil
-	case "bar":
-		return barView{cli.NewBar(w)}, nil
-	case "plain":
-		return &plainView{w: w, now: now}, nil
-	case "none":
-		return noView{}, nil
-	default:
-		return nil, fmt.Errorf("--progress is %q; use auto, bar, plain or none", mode)
-	}
-}
-
-type noView struct{}
-
-func (noView) show(sight) {}
-
-// quiet is how long a plain view is silent while only numbers change.
+// quiet is how long lines are silent while only numbers change.
 const quiet = 30 * time.Second
 
-// plainView writes a line for each change of phase, and now and then how far it
-// is: for logs.
-type plainView struct {
-	w     io.Writer
-	now   func() time.Time
-	state string
-	last  time.Time
-}
-
-func (v *plainView) show(s sight) {
-	state := s.name + s.phase + s.detail
-	if s.current != nil {
-		state += s.current.name + s.current.phase + s.current.detail
+// newProgress shows looks at a run: on a terminal as a bar that stays where it is, and elsewhere as a line
+// for each change of state, and now and then one with the numbers.
+func newProgress(w io.Writer, now func() time.Time) func(sight) {
+	if cli.TerminalWidth(w) > 0 {
+		bar := cli.NewBar(w)
+		return func(s sight) { bar.Show(s.percent, s.name+"  "+s.words()) }
 	}
-	now := v.now()
-	if state == v.state && now.Sub(v.last) < quiet {
-		return
+	state, last := "", time.Time{}
+	return func(s sight) {
+		if s.state() == state && now().Sub(last) < quiet {
+			return
+		}
+		state, last = s.state(), now()
+		fmt.Fprintf(w, "%s  %s  %3d %%  %s\n", last.Format(time.TimeOnly), s.name, s.percent, s.words())
 	}
-	v.state, v.last = state, now
-	line := fmt.Sprintf("%s  %s  %3d %%  %s", now.Format(time.TimeOnly), s.name, s.percent, s.words())
-	if c := s.current; c != nil {
-		line += fmt.Sprintf("  |  %s  %3d %%  %s", c.name, c.percent, c.words())
-	}
-	fmt.Fprintln(v.w, line)
-}
-
-// barView draws a bar, and below that of a suite the one of its benchmark.
-type barView struct{ bar *cli.Bar }
-
-func (v barView) show(s sight) {
-	lines := []cli.BarLine{s.line()}
-	if s.current != nil {
-		lines = append(lines, s.current.line())
-	}
-	v.bar.Show(lines...)
-}
-
-func (s sight) line() cli.BarLine {
-	const least, most = 8, 30 // columns of names
-	return cli.BarLine{Percent: s.percent, Words: fmt.Sprintf("%-*s  %s", least, cli.Clip(s.name, most), s.words())}
 }
 
 // sight is one look at a run.
@@ -93,6 +41,27 @@ type sight struct {
 	eta     *int64 // seconds
 	over    bool
 	current *sight // the benchmark under way of a suite
+}
+
+// state is what is worth a line when it changes.
+func (s sight) state() string {
+	state := s.phase + s.detail
+	if s.current != nil {
+		state += s.current.name + s.current.state()
+	}
+	return state
+}
+
+// words is a sight without its name and its percentage.
+func (s sight) words() string {
+	parts := []string{s.phase, s.speed, "", s.detail}
+	if s.eta != nil && *s.eta > 0 {
+		parts[2] = (time.Duration(*s.eta) * time.Second).String() + " left"
+	}
+	if c := s.current; c != nil {
+		parts = append(parts, "|", c.name, fmt.Sprintf("%3d %%", c.percent), c.words())
+	}
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "  ")
 }
 
 // ref is what the user types for it.
@@ -198,19 +167,4 @@ func asks(x *v1alpha1.NFSBenchmarkSuite) bool {
 	}
 	rerun, resubmit := x.Annotations[v1alpha1.AnnotationRerun], x.Annotations[v1alpha1.AnnotationResubmit]
 	return x.Spec.Schedule == nil && rerun != handled.Rerun || resubmit != handled.Resubmit
-}
-
-// words is a sight without its percentage.
-func (s sight) words() string {
-	parts := []string{s.phase}
-	if s.speed != "" {
-		parts = append(parts, s.speed)
-	}
-	if s.eta != nil && *s.eta > 0 {
-		parts = append(parts, (time.Duration(*s.eta)*time.Second).String()+" left")
-	}
-	if s.detail != "" {
-		parts = append(parts, s.detail)
-	}
-	return strings.Join(parts, "  ")
 }

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"math/bits"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -21,13 +19,13 @@ import (
 // loadFlags declare a benchmark of one line. What is not given is left to the defaults
 // of the API; what has no flag is for a file.
 type loadFlags struct {
-	export, claim, embedded   string
-	storageClass, size        string
-	compare                   string // another class
-	rounds                    int    // of a comparison
-	client, nfsVersion, paths string
-	load                      cli.Load
-	clients                   int32
+	export, claim, embedded string
+	storageClass, size      string
+	compare                 string // another class
+	rounds                  int    // of a comparison
+	client, paths           string
+	load                    cli.Load
+	clients                 int32
 }
 
 func (f *loadFlags) register(cmd *cobra.Command) {
@@ -43,36 +41,20 @@ func (f *loadFlags) register(cmd *cobra.Command) {
 		"with --storage-class and without NAME, another class to measure in turns with it")
 	fs.IntVar(&f.rounds, "rounds", classRounds, "with --compare, how often each class is measured")
 	fs.StringVar(&f.client, "client", "", "who speaks NFS: DirectNFS or Kernel (default DirectNFS)")
-	fs.StringVar(&f.nfsVersion, "nfs-version", "",
-		"version of NFS: NFSv3, NFSv4.0, NFSv4.1, NFSv4.2 with the client Kernel, or pNFS (default NFSv3)")
 	fs.StringVar(&f.paths, "paths", "", "All, Local, Remote or addresses of the export to use, such as "+
 		"192.0.2.11,198.51.100.11; with --embedded how many (default all)")
-	f.load.Register(cmd)
 	fs.Int32Var(&f.clients, "clients", 0, "pods that load together (default 1)")
+	f.load.Register(cmd)
 	cli.CompleteValues(cmd, "client", clients()...)
-	cli.CompleteValues(cmd, "nfs-version", bench.NFSVersions()...)
 }
 
 func clients() []string {
 	return []string{string(bench.ClientDirectNFS), string(bench.ClientKernel)}
 }
 
-// checkUnused refuses these flags beside a file.
-func (*loadFlags) checkUnused(fs *pflag.FlagSet) error {
-	for _, flag := range []string{
-		"export", "claim", "embedded", "storage-class", "size", "compare", "rounds", "client", "nfs-version", "paths",
-		"workload", "pattern", "duration", "clients",
-	} {
-		if fs.Changed(flag) {
-			return fmt.Errorf("--%s does not go with -f: change the file instead", flag)
-		}
-	}
-	return nil
-}
-
 // benchmark builds the manifest with nothing in it but what was given, so that
 // the defaults stay those of the cluster.
-func (f *loadFlags) benchmark(fs *pflag.FlagSet, name string) (*unstructured.Unstructured, error) {
+func (f *loadFlags) benchmark(name string) (*unstructured.Unstructured, error) {
 	storage, err := f.storage()
 	if err != nil {
 		return nil, err
@@ -81,19 +63,14 @@ func (f *loadFlags) benchmark(fs *pflag.FlagSet, name string) (*unstructured.Uns
 	if err != nil {
 		return nil, err
 	}
-	if err := f.load.Parse(); err != nil {
-		return nil, err
-	}
-	if fs.Changed("pattern") && f.load.Workload != cli.WorkloadRaw {
-		return nil, fmt.Errorf("--pattern does nothing with --workload %s; leave it out", f.load.Workload)
-	}
-	spec := map[string]any{"storage": storage, "protocol": protocol, "workload": f.workload()}
+	spec := map[string]any{"storage": storage, "protocol": protocol}
 	if f.clients != 0 {
 		spec["clients"] = int64(f.clients)
 	}
-	if fs.Changed("duration") {
-		spec["run"] = map[string]any{"durationSeconds": int64(f.load.DurationSeconds)}
+	if err := f.load.Fill(spec, false); err != nil {
+		return nil, err
 	}
+	f.fit(spec)
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": v1alpha1.GroupVersion.String(), "kind": benchmarkKind,
 		"metadata": map[string]any{"name": name}, "spec": spec,
@@ -135,19 +112,15 @@ func (f *loadFlags) storage() (map[string]any, error) {
 // into storage.
 func (f *loadFlags) protocol(storage map[string]any) (map[string]any, error) {
 	protocol := map[string]any{}
-	var errs [2]error
 	if f.client != "" {
-		protocol["client"], errs[0] = cli.OneOf("client", f.client, clients(), map[string]string{
-			"dnfs": string(bench.ClientDirectNFS),
-		})
+		client, err := cli.OneOf("client", f.client, clients())
+		if err != nil {
+			return nil, err
+		}
+		protocol["client"] = client
 	}
-	if f.nfsVersion != "" {
-		var version bench.NFSVersion
-		version, errs[1] = cli.NFSVersion("nfs-version", f.nfsVersion)
-		protocol["version"] = string(version)
-	}
-	if err := errors.Join(errs[:]...); err != nil || f.paths == "" {
-		return protocol, err
+	if f.paths == "" {
+		return protocol, nil
 	}
 	if embedded, ok := storage["embedded"].(map[string]any); ok {
 		n, err := strconv.ParseInt(f.paths, 10, 32)
@@ -175,31 +148,28 @@ func (f *loadFlags) protocol(storage map[string]any) (map[string]any, error) {
 	return protocol, nil
 }
 
-// workload builds spec.workload. Files of a raw load are made small enough for an
-// embedded server and for a volume of a class, whose size is all that the flags say of it:
-// together three quarters of it at most. An invalid size is for the cluster to refuse.
-func (f *loadFlags) workload() map[string]any {
-	switch f.load.Workload {
-	case cli.WorkloadCalibrate:
-		return map[string]any{"calibrate": map[string]any{}}
-	case cli.WorkloadSLOBRead:
-		return map[string]any{"slob": map[string]any{"access": string(bench.SLOBRandomRead)}}
-	case cli.WorkloadSLOBScan:
-		return map[string]any{"slob": map[string]any{"access": string(bench.SLOBFullTableScan)}}
-	}
-	raw := map[string]any{"pattern": string(f.load.Pattern)}
+// fit makes the files of a raw load small enough for an embedded server and for a volume of a class, whose
+// size is all that the flags say of it: together three quarters of it at most. An invalid size is for the
+// cluster to refuse.
+func (f *loadFlags) fit(spec map[string]any) {
+	raw, is, _ := unstructured.NestedMap(spec, "workload", "raw")
 	own := f.embedded
 	if f.storageClass != "" {
 		own = f.size
 	}
-	if size, err := resource.ParseQuantity(own); err == nil {
-		files := runfile.DefaultJobs * int64(max(f.clients, 1))
-		if f.load.Pattern == bench.PatternCopy {
-			files *= 2
-		}
-		if room := size.Value() / 4 * 3 / files; room >= 1<<20 && room < runfile.DefaultFileBytes {
-			raw["fileSize"] = strconv.Itoa(1<<(bits.Len64(uint64(room))-1-20)) + "Mi"
-		}
+	size, err := resource.ParseQuantity(own)
+	if !is || raw["fileSize"] != nil || err != nil {
+		return
 	}
-	return map[string]any{"raw": raw}
+	files := int64(max(f.clients, 1)) * runfile.DefaultJobs
+	if jobs, given := raw["jobs"].(int64); given {
+		files = files / runfile.DefaultJobs * max(jobs, 1)
+	}
+	if raw["pattern"] == string(bench.PatternCopy) {
+		files *= 2
+	}
+	if room := size.Value() / 4 * 3 / files; room >= 1<<20 && room < runfile.DefaultFileBytes {
+		raw["fileSize"] = strconv.Itoa(1<<(bits.Len64(uint64(room))-1-20)) + "Mi"
+		spec["workload"] = map[string]any{"raw": raw}
+	}
 }

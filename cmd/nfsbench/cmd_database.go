@@ -24,7 +24,7 @@ type databaseFlags struct {
 	startCommand string
 	healthCheck  string
 	plan         string
-	minFree      byteSize
+	minFree      cli.Size
 	check        bool
 	examine      string
 	connects     []string

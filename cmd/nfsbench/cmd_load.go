@@ -12,10 +12,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/collect"
 	"github.com/nfsbench/nfsbench/internal/collect/procfs"
 	"github.com/nfsbench/nfsbench/internal/course"
+	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/loadgen"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -63,6 +65,9 @@ const loadExamples = `  # How fast is one path? Compare with what 1GbE can carry
   nfsbench load --server 10.0.1.100,10.0.2.100 --export /vol/oradata \
     --pattern randmixed --read-percent 70 --jobs 8 --depth 32 --capacity p99=1ms
 
+  # The load of a manifest, here and without a cluster; the exit code says whether it is good enough
+  nfsbench load -f benchmark.yaml --expect minWirePercent=90
+
   # Latency at a fixed rate, and the plan that would run it elsewhere
   nfsbench load --mount /u02/oradata --pattern randread --ops-per-second 2000 --print-plan`
 
@@ -70,7 +75,7 @@ const loadExamples = `  # How fast is one path? Compare with what 1GbE can carry
 func newLoadCommand(a *app) *cobra.Command {
 	c := &loadCommand{app: a}
 	cmd := &cobra.Command{
-		Use:   "load (--server ADDRESS[,ADDRESS...] --export PATH | --oranfstab FILE | --mount DIR | --plan FILE)",
+		Use:   "load (--server ADDRESS[,ADDRESS...] --export PATH | --oranfstab FILE | --mount DIR | -f FILE | --plan FILE)",
 		Short: "Generate load on NFS storage and measure it",
 		Long: `Generate load on NFS storage and measure it.
 
@@ -82,6 +87,10 @@ the operating system, with O_DIRECT. Every job has its own file. Before the meas
 window, nfsbench fills the files with data that no storage can compress or deduplicate;
 later it only overwrites them in place. At the end it reads a sample of blocks back and
 compares them.
+
+With -f it runs the load of an NFSBenchmark, as a cluster would: protocol, workload,
+run and expect of its spec, over its storage.export or the storage that flags name.
+Without protocol.userID, the server sees the user of this process.
 
 Without further flags: 4 jobs read files of 1Gi in blocks of 1Mi, each with 8
 I/Os outstanding; 5 s idle, 10 s of warm-up, 60 s measured. These are the defaults
@@ -109,7 +118,6 @@ and its write. Each repetition is a whole search.`,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	fs := cmd.Flags()
-	fs.SortFlags = false
 	fs.StringVar(&c.planFile, "plan", "", "run this plan file; the flags that describe a plan are then not allowed")
 	c.flags.register(cmd)
 	c.to.Register(cmd)
@@ -153,27 +161,18 @@ func (c *loadCommand) run(cmd *cobra.Command) error {
 	if f := result.Clients[0].Load.Failure; f != nil {
 		return fmt.Errorf("%s: %s", f.Code, f.Message)
 	}
+	if plan.Expect != nil && c.runDir == "" && judge.Judge(result).Verdict == bench.VerdictFail {
+		return cli.Coded(cli.ExitVerdict, errors.New("the load missed what --expect or the file expects (verdict Fail)"))
+	}
 	return nil
 }
 
 // plan reads the plan file, or makes a plan of the flags.
 func (c *loadCommand) plan(fs *pflag.FlagSet) (runfile.Plan, error) {
 	if c.planFile == "" {
-		p, err := c.flags.plan()
-		if err != nil {
-			return p, err
-		}
-		return p, flagError(loadgen.CheckPlan(&p), c.flags.Workload)
+		return c.flags.plan()
 	}
-	described := &cobra.Command{}
-	new(loadFlags).register(described)
-	var extra []string
-	fs.Visit(func(f *pflag.Flag) {
-		if described.Flags().Lookup(f.Name) != nil {
-			extra = append(extra, "--"+f.Name)
-		}
-	})
-	if len(extra) > 0 {
+	if extra := cli.Given(fs, new(loadFlags).register); len(extra) > 0 {
 		return runfile.Plan{}, fmt.Errorf("%s cannot be given with --plan; change the plan file instead",
 			strings.Join(extra, ", "))
 	}
@@ -196,25 +195,6 @@ func readFlagFile[T any](flag, path string, read func(io.Reader) (T, error)) (T,
 		err = fmt.Errorf("%s %s: %w", flag, path, err)
 	}
 	return value, err
-}
-
-// flagError names the flags behind the fields of a plan of such a workload.
-func flagError(err error, workload string) error {
-	var problems runfile.Problems
-	if !errors.As(err, &problems) {
-		return err
-	}
-	flags := planFlags(workload)
-	var lines []string
-	for _, p := range problems {
-		where := p.Path
-		field, _, _ := strings.Cut(p.Path, "[")
-		if flag := flags[field]; flag != "" {
-			where = "--" + flag
-		}
-		lines = append(lines, where+" "+p.Fix)
-	}
-	return errors.New(strings.Join(lines, "\n"))
 }
 
 // writeReason leaves the reason in the run directory, where the collector looks.
@@ -341,7 +321,7 @@ func newProgress(w io.Writer, mode string) (func(runfile.Event), error) {
 	switch mode {
 	case "bar":
 		bar := cli.NewBar(w)
-		return func(e runfile.Event) { bar.Show(cli.BarLine{Percent: e.Percent, Words: barText(e)}) }, nil
+		return func(e runfile.Event) { bar.Show(e.Percent, barText(e)) }, nil
 	case "json":
 		return func(e runfile.Event) { _ = course.WriteEvent(w, e) }, nil
 	case "none":

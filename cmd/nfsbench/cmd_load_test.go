@@ -275,6 +275,37 @@ func TestLoadFailsWithTheCodeAndASentence(t *testing.T) {
 	}
 }
 
+func TestTheExitCodeOfALoadIsItsVerdict(t *testing.T) {
+	t.Parallel()
+	storage, _ := serveLoopback(t)
+	args := append([]string{"load", "--output=json"}, append(storage, smallLoad()...)...)
+	runLoad(t, cli.ExitOK, append(args, "--expect=minIOPS=1")...)
+	_, errOut := runLoad(t, cli.ExitVerdict, append(args, "--expect", "minIOPS=1000000000,maxMeanLatencyMicroseconds=60000000")...)
+	if !strings.Contains(errOut, "verdict Fail") {
+		t.Errorf("it says %s", errOut)
+	}
+}
+
+func TestLoadOfAFileThatIsNoBenchmark(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"kind: NFSBenchmarkSuite\nspec: {}\n": `kind "NFSBenchmarkSuite"`,
+		"kind: NFSBenchmark\n":                "no spec",
+		"kind: NFSBenchmark\nspec: {storage: {claim: {name: a}}, workload: {raw: {pattern: Read}}}\n":                        "storage.export",
+		"kind: NFSBenchmark\nspec: {storage: {export: {servers: [a], path: /x}}, workload: {raw: {patern: Read}}}\n":         `unknown field "patern"`,
+		"kind: NFSBenchmark\nspec: {storage: {export: {servers: [a], path: /x}}, workload: {raw: {blockSize: 1MB}}}\n":       "read the spec",
+		"kind: NFSBenchmark\nspec: {storage: {export: {servers: [a], path: /x}}, workload: {calibrate: {}}, database: {}}\n": "spec.database",
+	} {
+		file := filepath.Join(t.TempDir(), "b.yaml")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, errOut := runLoad(t, cli.ExitBadInput, "load", "--print-plan", "-f", file); !strings.Contains(errOut, want) {
+			t.Errorf("%s: %s\nwant %q in it", text, errOut, want)
+		}
+	}
+}
+
 func TestLoadRefusesBadInputByTheFlag(t *testing.T) {
 	t.Parallel()
 	server := []string{"load", "--server", "10.0.0.1", "--export", "/e"}
@@ -294,21 +325,21 @@ func TestLoadRefusesBadInputByTheFlag(t *testing.T) {
 		"export in server":      {[]string{"load", "--server", "10.0.0.1:/vol", "--export", "/e"}, []string{`--server is "10.0.0.1:/vol"`}},
 		"two ports":             {[]string{"load", "--server", "10.0.0.1:1,10.0.0.2:2", "--export", "/e"}, []string{"--server", "same port"}},
 		"five paths":            {[]string{"load", "--server", "10.0.0.1,10.0.1.2,10.0.2.3,10.0.3.4,10.0.4.5", "--export", "/e"}, []string{"--server"}},
-		"pattern":               {with("--pattern", "reed"), []string{`--pattern is "reed"`, "RandomRead"}},
+		"pattern":               {with("--pattern", "reed"), []string{`"reed" for "--pattern"`, "RandomRead"}},
 		"block size":            {with("--block-size", "100"), []string{"--block-size is 100"}},
 		"file below block":      {with("--file-size", "4Ki"), []string{"--file-size is 4096"}},
 		"no jobs":               {with("--jobs", "0"), []string{"--jobs is 0"}},
-		"split second":          {with("--duration", "1500ms"), []string{"--duration is 1.5s", "whole seconds"}},
+		"split second":          {with("--duration", "1500ms"), []string{`"1500ms" for "--duration"`, "whole seconds"}},
 		"no duration":           {with("--duration", "0s"), []string{"--duration is 0"}},
-		"link":                  {with("--link", "fast"), []string{`--link is "fast"`, "1Gbit"}},
+		"link":                  {with("--link", "fast"), []string{`"fast" for "--link"`, "1Gbit"}},
 		"directory":             {with("--dir", "a/b"), []string{`"a/b"`, "one directory"}},
-		"uid":                   {with("--uid", "-7"), []string{"--uid is -7"}},
+		"uid":                   {with("--uid", "-7"), []string{`"-7" for "--uid"`}},
 		"output":                {with("--output", "xml"), []string{`--output is "xml"`}},
 		"progress":              {with("--progress", "dots"), []string{`--progress is "dots"`}},
 		"missing plan":          {[]string{"load", "--plan", "/no/such"}, []string{"--plan", "/no/such"}},
 		"plan and a flag":       {[]string{"load", "--plan", plan, "--depth", "3"}, []string{"--depth", "--plan"}},
 		"missing oranfstab":     {[]string{"load", "--oranfstab", "/no/such"}, []string{"--oranfstab", "/no/such"}},
-		"version":               {with("--nfs-version", "4.3"), []string{`--nfs-version is "4.3"`, "NFSv4.2, pNFS"}},
+		"version":               {with("--nfs-version", "4.3"), []string{`"4.3" for "--nfs-version"`, "NFSv4.2, pNFS"}},
 		"version of the kernel": {with("--nfs-version", "4.2"), []string{"DirectNFS speaks NFSv3, NFSv4.0, NFSv4.1 and pNFS"}},
 		"two versions":          {[]string{"load", "--oranfstab", plan, "--nfs-version", "4.1"}, []string{"--nfs-version", "nfs_version"}},
 		"portmapper of v4":      {with("--nfs-version", "4.1", "--portmap-port", "1111"), []string{"--portmap-port does nothing with NFSv4.1", "--nfs-port"}},
@@ -416,7 +447,7 @@ func TestFlagsBecomeAPlan(t *testing.T) {
 		Version: runfile.PlanVersion, Run: runfile.Identity{Name: "load"}, Clients: 1, Seed: 1,
 		Engine: runfile.Engine{
 			Client: bench.ClientDirectNFS, RequireNFS: true, Export: "/vol/ora", UserID: new(uint32(54321)),
-			NFSVersion: "NFSv3", Server: "server", Channels: runfile.ChannelsTo("10.0.1.1", "10.0.2.1"),
+			NFSVersion: "NFSv3", Server: "load", CallTimeoutSeconds: 30, Channels: runfile.ChannelsTo("10.0.1.1", "10.0.2.1"),
 		},
 		Workload: runfile.Workload{Raw: &runfile.Raw{
 			Pattern: bench.PatternRandomWrite, BlockSizeBytes: 8192, FileSizeBytes: 1 << 30, Jobs: 8, Depth: 8,

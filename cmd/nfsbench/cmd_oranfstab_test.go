@@ -65,14 +65,11 @@ func TestOranfstabTranscripts(t *testing.T) {
 		stdin  string
 		args   []string
 	}{
-		"lint-mistakes": {"errors are shown under their line and fail", "", []string{"lint", mistakes}},
+		"lint-mistakes": {"errors fail", "", []string{"lint", mistakes}},
 		"lint-warnings": {"warnings pass", "", []string{"lint", warnings, clean}},
-		"lint-strict":   {"warnings fail on request", "", []string{"lint", "--strict", warnings}},
-		"lint-json":     {"scripts read JSON, with an empty list for a clean file", "", []string{"lint", "--output", "json", clean, warnings}},
 		"lint-stdin":    {"a pipe has no name, and control characters do not reach the terminal", "\ufeffserver:\t\x1b[31mnas\r\n", []string{"lint", "-"}},
 		"lint-no-file":  {"bad usage", "", []string{"lint"}},
 		"lint-missing":  {"nothing is done if one file cannot be read", "", []string{"lint", mistakes, "testdata/none"}},
-		"lint-output":   {"an unknown format is bad usage", "", []string{"lint", "--output", "xml", clean}},
 		"help-lint":     {"the help has examples", "", []string{"lint", "--help"}},
 	}
 	for name, tc := range cases {
@@ -98,30 +95,5 @@ func TestReadingATerminalEndsWithTheContext(t *testing.T) {
 	cancel()
 	if _, err := cli.ReadInput(ctx, in, "-", "oranfstab", maxOranfstabBytes); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want the context's error", err)
-	}
-}
-
-func TestMarksStandUnderWhatIsMeant(t *testing.T) {
-	long := strings.Repeat("x", 300)
-	cases := map[string]struct {
-		line            string
-		column, length  int
-		source, marking string
-	}{
-		"a word":              {"path: 10.0.0.1", 7, 8, "path: 10.0.0.1", "      ^~~~~~~~"},
-		"behind the end":      {"ab\r", 3, 1, "ab", "  ^"},
-		"an empty line":       {"", 1, 1, "", "^"},
-		"tabs count as one":   {"a\tb", 3, 1, "a b", "  ^"},
-		"letters, not bytes":  {"ä b", 3, 1, "ä b", "  ^"},
-		"longer than shown":   {long, 1, 300, long[:160], "^" + strings.Repeat("~", 159)},
-		"beyond what is seen": {long[:250] + "y" + long[:49], 251, 1, long[:79] + "y" + long[:49], strings.Repeat(" ", 79) + "^"},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			source, marking := underline(tc.line, tc.column, tc.length)
-			if source != tc.source || marking != tc.marking {
-				t.Errorf("got\n%s\n%s\nwant\n%s\n%s", source, marking, tc.source, tc.marking)
-			}
-		})
 	}
 }

@@ -20,8 +20,8 @@ import (
 type serveFlags struct {
 	opt         server.Options
 	http        string
-	size        byteSize
-	maxTransfer byteSize
+	size        cli.Size
+	maxTransfer cli.Size
 }
 
 // newServeCommand serves a directory over NFSv3, for the demo and the self-test.

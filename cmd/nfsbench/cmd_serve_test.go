@@ -60,7 +60,7 @@ func TestServeRefusesBadInput(t *testing.T) {
 	}{
 		"no directory":      {"nothing is served by accident", nil, `required flag(s) "dir" not set`},
 		"missing directory": {"it is not made", []string{"--dir", filepath.Join(dir, "no")}, "no such file"},
-		"bad size":          {"a unit is no guess", []string{"--dir", dir, "--size", "10GiB"}, `"10GiB" is no size`},
+		"bad size":          {"a unit is no guess", []string{"--dir", dir, "--size", "10GiB"}, `"10GiB" for "--size" flag: it is no size`},
 		"bad transfer":      {"clients would not understand it", []string{"--dir", dir, "--max-transfer", "1000"}, "must be from 4096"},
 		"bad port":          {"no such port", []string{"--dir", dir, "--advertise-port", "70000"}, "from 0 to 65535"},
 		"bad address":       {"the reason names it", []string{"--dir", dir, "--listen", "256.0.0.1:1"}, `listen on "256.0.0.1:1"`},

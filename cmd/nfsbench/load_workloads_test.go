@@ -42,22 +42,22 @@ func TestFlagsBecomeTheLoadOfADatabase(t *testing.T) {
 		"random reads": {
 			[]string{
 				"--workload=slob-read", "--users=1,2,4,8,16", "--schemas=4", "--scale=80Mi", "--update-percent=20",
-				"--think=10:5ms-20ms", "--work-unit=3", "--db-block-size=16Ki", "--dir=slob", "--overwrite-existing", "--duration=20s",
+				"--think=10:5ms-20ms", "--work-unit=3", "--dir=slob", "--overwrite-existing", "--duration=20s",
 			},
 			runfile.Workload{SLOB: &runfile.SLOB{
-				Access: bench.SLOBRandomRead, Users: []int32{1, 2, 4, 8, 16}, Schemas: 4, ScaleBytes: 80 << 20, ScanTableBytes: 1 << 30,
+				Access: bench.SLOBRandomRead, Users: []int32{1, 2, 4, 8, 16}, Schemas: 4, ScaleBytes: 80 << 20, ObfuscateColumns: true,
 				WorkUnit: 3, UpdatePercent: 20, Think: &bench.SLOBThink{Frequency: 10, MinimumMilliseconds: 5, MaximumMilliseconds: 20},
 				Files: &runfile.Files{
-					Count: 4, SizeBytes: 80 << 20, BlockSizeBytes: 16384, LargeReadBytes: 16384, Directory: "slob", OverwriteExisting: true,
+					Count: 4, SizeBytes: 80 << 20, BlockSizeBytes: 8192, LargeReadBytes: 1 << 20, Directory: "slob", OverwriteExisting: true,
 				},
 			}},
 			20,
 		},
 		"scans": {
-			[]string{"--workload=slob-scan", "--users=4", "--schemas=2", "--scan-size=4Gi", "--read-ahead=8", "--large-read=256Ki"},
+			[]string{"--workload=slob-scan", "--users=4", "--schemas=2", "--scan-size=4Gi", "--read-ahead=8"},
 			runfile.Workload{SLOB: &runfile.SLOB{
-				Access: bench.SLOBFullTableScan, Users: []int32{4}, Schemas: 2, ScaleBytes: 80 << 20, ScanTableBytes: 4 << 30, WorkUnit: 64, ReadAhead: 8,
-				Files: &runfile.Files{Count: 2, SizeBytes: 4 << 30, BlockSizeBytes: 8192, LargeReadBytes: 256 << 10, Directory: "nfsbench"},
+				Access: bench.SLOBFullTableScan, Users: []int32{4}, Schemas: 2, ObfuscateColumns: true, ScanTableBytes: 4 << 30, WorkUnit: 64, ReadAhead: 8,
+				Files: &runfile.Files{Count: 2, SizeBytes: 4 << 30, BlockSizeBytes: 8192, LargeReadBytes: 1 << 20, Directory: "nfsbench"},
 			}},
 			60,
 		},
@@ -117,7 +117,7 @@ func TestLoadRefusesASearchThatCannotBe(t *testing.T) {
 		"no latency":  {[]string{"--capacity=p99"}, "PERCENTILE=LATENCY"},
 		"nanoseconds": {[]string{"--capacity=p99=1500ns"}, "PERCENTILE=LATENCY"},
 		"percentile":  {[]string{"--capacity=p98=1ms"}, "p50, p90"},
-		"negative":    {[]string{"--capacity=p99=-1ms"}, "--capacity is -1000"},
+		"negative":    {[]string{"--capacity=p99=-1ms"}, "PERCENTILE=LATENCY"},
 		"too many":    {[]string{"--capacity=p99=1ms,p99=2ms,p99=3ms,p99=4ms,p99=5ms"}, "1 to 4"},
 		"twice":       {[]string{"--capacity=p99=1ms,p99=1ms"}, "twice"},
 		"arrivals":    {[]string{"--capacity=p99=1ms", "--arrivals=often"}, "Poisson, Fixed"},
@@ -144,7 +144,7 @@ func TestLoadRefusesWhatIsOfAnotherWorkload(t *testing.T) {
 		args []string
 		says []string
 	}{
-		"unknown":        {[]string{"--workload=slob"}, []string{`--workload is "slob"`, "slob-read"}},
+		"unknown":        {[]string{"--workload=slob"}, []string{`"slob" for "--workload"`, "slob-read"}},
 		"pattern":        {[]string{"--workload=slob-read", "--pattern=read"}, []string{"--pattern is of --workload raw", "slob-read"}},
 		"users of raw":   {[]string{"--users=4"}, []string{"--users", "slob-read and slob-scan", "raw"}},
 		"disks":          {[]string{"--workload=slob-scan", "--disks=4"}, []string{"--disks", "calibrate"}},
@@ -155,9 +155,9 @@ func TestLoadRefusesWhatIsOfAnotherWorkload(t *testing.T) {
 		"no user":        {[]string{"--workload=slob-read", "--users=1,0"}, []string{"--users is 0"}},
 		"updates":        {[]string{"--workload=slob-read", "--update-percent=60"}, []string{"--update-percent is 60", "100"}},
 		"latency":        {[]string{"--workload=calibrate", "--max-latency=5ms"}, []string{"--max-latency is 5"}},
-		"split latency":  {[]string{"--workload=calibrate", "--max-latency=10500us"}, []string{"--max-latency is 10.5ms", "whole"}},
+		"split latency":  {[]string{"--workload=calibrate", "--max-latency=10500us"}, []string{`"10500us" for "--max-latency"`, "whole"}},
 		"no disk":        {[]string{"--workload=calibrate", "--disks=0"}, []string{"--disks is 0"}},
-		"think":          {[]string{"--workload=slob-read", "--think=5ms"}, []string{`--think is "5ms"`, "10:5ms-20ms"}},
+		"think":          {[]string{"--workload=slob-read", "--think=5ms"}, []string{`"5ms" for "--think"`, "10:5ms-20ms"}},
 		"think fast":     {[]string{"--workload=slob-read", "--think=5:1us-2us"}, []string{"--think", "whole"}},
 		"think backward": {[]string{"--workload=slob-read", "--think=5:9ms-2ms"}, []string{"--think is 2", "less"}},
 		"uneven table":   {[]string{"--workload=slob-scan", "--scan-size=1025Ki"}, []string{"--scan-size is 1049600", "multiple"}},

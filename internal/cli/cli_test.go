@@ -71,3 +71,21 @@ func TestFlagsOfCompareWinOverTheSuite(t *testing.T) {
 		}
 	}
 }
+
+func TestABarStaysWhereItIs(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	v := NewBar(&b)
+	v.Show(25, "Running")
+	v.Show(100, "Succeeded")
+	want := "\r\x1b[2K[===>            ]  25%  Running\n" + "\x1b[1A\r\x1b[2K[================] 100%  Succeeded\n"
+	if got := b.String(); got != want {
+		t.Errorf("drew %q\nwant %q", got, want)
+	}
+	b.Reset()
+	NewBar(&b).Show(0, strings.Repeat("n", 90))
+	got := strings.Trim(strings.TrimPrefix(b.String(), "\r\x1b[2K"), "\n")
+	if n := len([]rune(got)); n != 79 || !strings.HasPrefix(got, "["+strings.Repeat(" ", 16)+"]   0%") {
+		t.Errorf("a line of %d columns wraps and the bar moves: %q", n, got)
+	}
+}

@@ -59,7 +59,7 @@ func (c *Compare) Parse() error {
 		return BadInput(err)
 	}
 	for i, v := range c.vary {
-		name, err := OneOf("vary", v, compare.Groups(), nil)
+		name, err := OneOf("vary", v, compare.Groups())
 		if err != nil {
 			return BadInput(err)
 		}

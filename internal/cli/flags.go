@@ -1,76 +1,16 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
-
-// The loads that --workload names.
-const (
-	WorkloadRaw       = "raw"
-	WorkloadCalibrate = "calibrate"
-	WorkloadSLOBRead  = "slob-read"
-	WorkloadSLOBScan  = "slob-scan"
-)
-
-// Load is what both nfsbench load and kubectl nfsbench run take from flags about a load.
-// Parse converts them; fields have the words of plan and spec then.
-type Load struct {
-	Workload        string
-	Pattern         bench.RawPattern
-	DurationSeconds int32
-
-	duration time.Duration
-}
-
-// Register adds the flags, with the defaults that the API has too.
-func (l *Load) Register(cmd *cobra.Command) {
-	fs := cmd.Flags()
-	fs.StringVar(&l.Workload, "workload", WorkloadRaw,
-		"raw, calibrate, slob-read or slob-scan; the last three are the I/O of a database, without one")
-	fs.StringVar((*string)(&l.Pattern), "pattern", string(bench.PatternRead),
-		Listed(bench.Patterns())+", in any case; also randread, randwrite and randmixed")
-	fs.DurationVar(&l.duration, "duration", runfile.DefaultDurationSeconds*time.Second, "measured window")
-	CompleteValues(cmd, "workload", workloads()...)
-	CompleteValues(cmd, "pattern", bench.Patterns()...)
-}
-
-func workloads() []string {
-	return []string{WorkloadRaw, WorkloadCalibrate, WorkloadSLOBRead, WorkloadSLOBScan}
-}
-
-// Parse converts the flags. Its errors name the flag and the fix.
-func (l *Load) Parse() (err error) {
-	if l.Workload, err = OneOf("workload", l.Workload, workloads(), nil); err != nil {
-		return err
-	}
-	also := map[string]bench.RawPattern{
-		"randread": bench.PatternRandomRead, "randwrite": bench.PatternRandomWrite,
-		"randmixed": bench.PatternRandomMixed,
-	}
-	if l.Pattern, err = OneOf("pattern", l.Pattern, bench.Patterns(), also); err != nil {
-		return err
-	}
-	l.DurationSeconds, err = Seconds("--duration", l.duration)
-	return err
-}
-
-// Seconds converts the value of a flag.
-func Seconds(flag string, d time.Duration) (int32, error) {
-	if d < 0 || d%time.Second != 0 || d/time.Second > math.MaxInt32 {
-		return 0, fmt.Errorf("%s is %v; use whole seconds, such as 30s or 2m", flag, d)
-	}
-	return int32(d / time.Second), nil
-}
 
 // Significance is when a difference counts, as the flags of both compare commands say.
 type Significance struct {
@@ -98,11 +38,11 @@ func (s *Significance) Register(cmd *cobra.Command) {
 // Parse checks the flags, and puts the names in the case that results have.
 func (s *Significance) Parse() (err error) {
 	for i, m := range s.Metrics {
-		if s.Metrics[i], err = OneOf("metric", m, judge.MetricNames(), nil); err != nil {
+		if s.Metrics[i], err = OneOf("metric", m, judge.MetricNames()); err != nil {
 			return err
 		}
 	}
-	if s.Correction, err = OneOf("correction", s.Correction, []string{"Holm", "None"}, nil); err != nil {
+	if s.Correction, err = OneOf("correction", s.Correction, []string{"Holm", "None"}); err != nil {
 		return err
 	}
 	switch {
@@ -136,25 +76,25 @@ func (s *Significance) Over(declared *runfile.SuiteSignificance) runfile.SuiteSi
 	return out
 }
 
-// OneOf finds the value of a flag whatever its case, or by another name in lower case.
-func OneOf[T ~string](flag string, value T, values []T, also map[string]T) (T, error) {
+// OneOf finds the value of a flag whatever its case.
+func OneOf[T ~string](flag string, value T, values []T) (T, error) {
+	v, err := oneOf(value, values, nil)
+	if err != nil {
+		err = fmt.Errorf("--%s is %q; %w", flag, value, err)
+	}
+	return v, err
+}
+
+// oneOf finds a value whatever its case, or by another name in lower case.
+func oneOf[T ~string](value T, values []T, also map[string]T) (T, error) {
 	if other, ok := also[strings.ToLower(string(value))]; ok {
 		return other, nil
 	}
 	i := slices.IndexFunc(values, func(v T) bool { return strings.EqualFold(string(v), string(value)) })
 	if i < 0 {
-		return "", fmt.Errorf("--%s is %q; use %s", flag, value, Listed(values))
+		return "", errors.New("use " + Listed(values))
 	}
 	return values[i], nil
-}
-
-// NFSVersion finds the version of NFS that a flag names: as plans spell it, by its number, or
-// as the nfs_version of an oranfstab.
-func NFSVersion(flag, value string) (bench.NFSVersion, error) {
-	return OneOf(flag, bench.NFSVersion(value), bench.NFSVersions(), map[string]bench.NFSVersion{
-		"3": bench.NFSv3, "4": bench.NFSv40, "4.0": bench.NFSv40, "nfsv4": bench.NFSv40,
-		"4.1": bench.NFSv41, "4.2": bench.NFSv42,
-	})
 }
 
 // CompleteValues completes a flag with fixed values.

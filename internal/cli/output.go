@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -110,47 +111,30 @@ func TerminalWidth(w io.Writer) int {
 	return width
 }
 
-// Bar draws how far something is, in one line or several, which stay where they are.
+// Bar draws how far something is, in one line that stays where it is.
 type Bar struct {
-	w            io.Writer
-	width, lines int // of the terminal, and drawn last time
+	w     io.Writer
+	width int // of the terminal
+	drawn bool
 }
 
 // NewBar draws on w, which is a terminal or shown on one.
-func NewBar(w io.Writer) *Bar {
-	width := TerminalWidth(w)
-	if width == 0 {
-		width = 80
-	}
-	return &Bar{w: w, width: width}
-}
+func NewBar(w io.Writer) *Bar { return &Bar{w: w, width: cmp.Or(TerminalWidth(w), 80)} }
 
-// BarLine is a bar and the words after it.
-type BarLine struct {
-	Percent int32
-	Words   string
-}
-
-// Show draws the lines in place of those before.
-func (v *Bar) Show(lines ...BarLine) {
-	const full = 24
-	var b strings.Builder
-	if v.lines > 0 {
-		fmt.Fprintf(&b, "\x1b[%dA", v.lines)
+// Show draws the bar and the words after it in place of those before.
+func (v *Bar) Show(percent int32, words string) {
+	const full = 16
+	done := strings.Repeat("=", int(min(max(percent, 0), 100))*full/100)
+	if done != "" && len(done) < full {
+		done = done[1:] + ">"
 	}
-	for _, l := range lines {
-		done := strings.Repeat("=", int(min(max(l.Percent, 0), 100))*full/100)
-		if done != "" && len(done) < full {
-			done = done[1:] + ">"
-		}
-		text := fmt.Sprintf("[%-*s] %3d%%  %s", full, done, l.Percent, l.Words)
-		b.WriteString("\r\x1b[2K" + Clip(text, v.width-1) + "\n")
+	up := ""
+	if v.drawn {
+		up = "\x1b[1A"
 	}
-	for range v.lines - len(lines) {
-		b.WriteString("\r\x1b[2K\n") // what stood there is wiped out
-	}
-	v.lines = max(v.lines, len(lines))
-	_, _ = io.WriteString(v.w, b.String()) // progress that cannot be shown ends nothing
+	v.drawn = true
+	// Progress that cannot be shown ends nothing.
+	_, _ = io.WriteString(v.w, up+"\r\x1b[2K"+Clip(fmt.Sprintf("[%-*s] %3d%%  %s", full, done, percent, words), v.width-1)+"\n")
 }
 
 // Clip bounds s to so many columns.

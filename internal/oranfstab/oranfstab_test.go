@@ -289,7 +289,7 @@ func parseHostile(t *testing.T, src []byte) {
 	problems := Lint(src)
 	lines := strings.Count(string(src), "\n") + 1
 	for _, p := range problems {
-		if p.Line < 1 || p.Line > lines || p.Column < 1 || p.Length < 1 {
+		if p.Line < 1 || p.Line > lines || p.Column < 1 {
 			t.Errorf("problem is outside the file: %+v", p)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 )
 
 // Severity says whether a file with the problem can be relied on.
@@ -19,13 +18,12 @@ const (
 
 // Problem is one thing that is wrong with a file.
 type Problem struct {
-	Line     int      `json:"line"`   // from 1
-	Column   int      `json:"column"` // from 1, in characters
-	Length   int      `json:"length"` // how many characters are meant, at least 1
-	Severity Severity `json:"severity"`
-	Code     Code     `json:"code"`
-	Message  string   `json:"message"` // what is wrong and what to write instead
-	Effect   string   `json:"effect"`  // what Oracle does with it, as far as is known
+	Line     int // from 1
+	Column   int // from 1, in characters
+	Severity Severity
+	Code     Code
+	Message  string // what is wrong and what to write instead
+	Effect   string // what Oracle does with it, as far as is known
 }
 
 // String returns the problem in the form that editors jump to, without a file
@@ -217,7 +215,7 @@ func (l *log) add(c Code, w word, format string, args ...any) {
 		return '?'
 	}
 	l.problems = append(l.problems, Problem{
-		Line: w.line, Column: w.column, Length: max(1, utf8.RuneCountInString(w.text)), Severity: severity(c), Code: c,
+		Line: w.line, Column: w.column, Severity: severity(c), Code: c,
 		Message: strings.Map(printable, fmt.Sprintf(format, args...)), Effect: effect(c),
 	})
 }
