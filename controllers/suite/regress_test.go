@@ -87,7 +87,7 @@ func TestWhatWasWorseIsNoHistory(t *testing.T) {
 	var objects []client.Object
 	for _, one := range append(runs, newest) {
 		var packed bytes.Buffer
-		if err := runfile.WriteSuiteRun(&packed, runfile.SuiteRun{Version: runfile.SuiteRunVersion, Run: one.name}); err != nil {
+		if err := runfile.WriteSuiteRunGzip(&packed, runfile.SuiteRun{Version: runfile.SuiteRunVersion, Run: one.name}); err != nil {
 			t.Fatal(err)
 		}
 		objects = append(objects, &corev1.ConfigMap{ObjectMeta: one.record.ObjectMeta, BinaryData: map[string][]byte{runfile.KeySuiteRun: packed.Bytes()}})

@@ -102,20 +102,6 @@ func (s *StateID) Code(c *xdr.Coder) {
 	c.Fixed(s.Other[:])
 }
 
-// Bypass returns the special state ID of all ones, with which a READ bypasses locks
-// (RFC 8881 section 8.2.3).
-func Bypass() StateID {
-	s := StateID{Seq: ^uint32(0)}
-	for i := range s.Other {
-		s.Other[i] = 0xFF
-	}
-	return s
-}
-
-// Current returns the special state ID that stands for the one that the operations before
-// in the same compound left (RFC 8881 section 16.2.3.1.2); NFSv4.1 only.
-func Current() StateID { return StateID{Seq: 1} }
-
 // Time is nfstime4: seconds, which may be negative, and nanoseconds since 1970.
 type Time struct {
 	Seconds     int64

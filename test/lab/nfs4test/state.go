@@ -8,6 +8,20 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/v4"
 )
 
+// bypass returns the special state ID of all ones, with which a READ bypasses locks
+// (RFC 8881 section 8.2.3).
+func bypass() v4.StateID {
+	s := v4.StateID{Seq: ^uint32(0)}
+	for i := range s.Other {
+		s.Other[i] = 0xFF
+	}
+	return s
+}
+
+// current returns the special state ID that stands for the one that the operations before
+// in the same compound left (RFC 8881 section 16.2.3.1.2); NFSv4.1 only.
+func current() v4.StateID { return v4.StateID{Seq: 1} }
+
 // stateKind is what a state ID stands for.
 type stateKind string
 
@@ -63,10 +77,10 @@ func (d *domain) take(st *state) {
 
 // stateOf returns what a state ID stands for. Its file must be the current one.
 func (x *compound) stateOf(id v4.StateID, op v4.Op, kinds ...stateKind) (*state, v4.Status) {
-	if x.Minor > 0 && id == v4.Current() {
+	if x.Minor > 0 && id == current() {
 		id = x.current
 	}
-	if id.Other == (v4.StateID{}).Other || id == v4.Bypass() {
+	if id.Other == (v4.StateID{}).Other || id == bypass() {
 		x.s.violate("%s with a special state ID", op)
 		return nil, v4.ErrBadStateID
 	}
