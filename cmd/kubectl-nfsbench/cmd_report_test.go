@@ -83,7 +83,7 @@ func TestWithoutAResultAReportSaysWhy(t *testing.T) {
 		"failed":  "ended as Failed without a result: the image could not be pulled",
 		"gone":    `ConfigMap "nfsb-gone-result" with the result is gone`,
 		"changed": `has no key "client-1.result.json.gz": it was changed`,
-		"broken":  `key "client-0.result.json.gz" of ConfigMap "nfsb-broken-result": read result: it names no version`,
+		"broken":  `ConfigMap "nfsb-broken-result": key "client-0.result.json.gz": read result: it names no version`,
 		"new":     "suite/new has not run yet: Pending Argo Workflows is not installed",
 	} {
 		s.run("report", name).mustEnd(t, cli.ExitFailed).mustSay(t, want)

@@ -32,7 +32,7 @@ func recordedFiles(t *testing.T) (a, b, before, after string) {
 	a = save("kernel.json.gz", func(w *bytes.Buffer) error { return runfile.WriteResultGzip(w, experiments.Kit("NFS")) })
 	b = save("direct.json", func(w *bytes.Buffer) error { return runfile.WriteResult(w, experiments.Kit("DNFS")) })
 	before = save("before.json.gz", func(w *bytes.Buffer) error { return runfile.WriteSuiteRunGzip(w, simulation.Suite("before", 1, 0)) })
-	after = save("after.json", func(w *bytes.Buffer) error { return runfile.WriteSuiteRun(w, simulation.Suite("after", 2, .1)) })
+	after = save("after.json", func(w *bytes.Buffer) error { return runfile.WriteSuiteRunGzip(w, simulation.Suite("after", 2, .1)) })
 	return a, b, before, after
 }
 

@@ -215,6 +215,7 @@ type scope struct {
 	released      bool                   // the clients may start their load
 	levels        []byte                 // published levels of a search with several clients; nil = none
 	result        *runfile.Result
+	damaged       error // names the clients whose results cannot be used
 	kept          int64 // bytes of the ConfigMap with the result; 0 = not looked at
 	judgement     *judge.Judgement
 	outcome       *outcome

@@ -35,21 +35,13 @@ func (r *Reconciler) readResult(ctx context.Context, s *scope) error {
 	if err != nil || cm == nil {
 		return err
 	}
-	s.result = &runfile.Result{Version: runfile.ResultVersion, Plan: *s.plan}
-	// A pod wrote it, perhaps with an image of a stranger: one benchmark at a time, within
-	// one budget for all of its clients.
-	r.decoding.Lock()
+	r.decoding.Lock() // one benchmark at a time, because a result can take much memory
 	defer r.decoding.Unlock()
-	left := runfile.BenchmarkBudget()
-	for i := range s.plan.Clients {
-		c, err := clientResult(cm, i, s.plan.ScheduledSteps().Count, &left)
-		if err != nil {
-			return err
-		}
-		if c != nil {
-			s.result.Clients = append(s.result.Clients, *c)
-		}
+	res, err := runfile.ReadPublished(cm.BinaryData, s.plan.Clients, s.plan)
+	if other := (*runfile.VersionError)(nil); errors.As(err, &other) {
+		return other
 	}
+	s.result, s.damaged = &res, err
 	s.result.Simulated = isSimulated(s.result)
 	s.kept = bytesOf(cm)
 	return nil
@@ -100,54 +92,6 @@ func progressOf(cm *corev1.ConfigMap, index int32) *runfile.Progress {
 		return nil
 	}
 	return p
-}
-
-// clientResult reads one client's result. One that is damaged counts as none, and so does one with more
-// windows than its plan or with other long lists, because judging takes the square of their length. One
-// of another release is a *runfile.VersionError.
-func clientResult(
-	cm *corev1.ConfigMap, index int32, windows int64, left *runfile.Budget,
-) (*runfile.ClientResult, error) {
-	packed, ok := cm.BinaryData[runfile.ResultKey(index)]
-	if !ok {
-		return nil, nil //nolint:nilnil // nothing is known yet
-	}
-	res, err := runfile.ReadResultWithin(bytes.NewReader(packed), left)
-	other := (*runfile.VersionError)(nil)
-	switch {
-	case errors.As(err, &other):
-		return nil, other
-	case err == nil && len(res.Clients) == 1 && int64(len(res.Clients[0].Load.Repetitions)) <= windows &&
-		longestList(res.Clients[0]) <= mostInList:
-		res.Clients[0].Index = index // a client has the number of its key
-		return &res.Clients[0], nil
-	default:
-		return nil, nil //nolint:nilnil // as above
-	}
-}
-
-// mostInList is more than any storage or client has of anything.
-const mostInList = 4096
-
-// longestList returns the length of the longest list that judging compares with itself or with another.
-func longestList(c runfile.ClientResult) (n int) {
-	for _, r := range c.Load.Repetitions {
-		n = max(n, len(r.Channels), len(r.Servers))
-	}
-	if o := c.Load.Oracle; o != nil {
-		n = max(n, len(o.Instances))
-	}
-	if c.Observed == nil {
-		return n
-	}
-	n = max(n, len(c.Observed.Problems), len(c.Observed.Interfaces))
-	for _, w := range c.Observed.Windows {
-		n = max(n, len(w.Storage))
-		for _, s := range w.Storage {
-			n = max(n, len(s.Nodes), len(s.Paths), len(s.VolumeNodes))
-		}
-	}
-	return n
 }
 
 // finals is how many clients have published their final progress.

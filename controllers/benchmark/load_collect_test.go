@@ -1,8 +1,8 @@
 package benchmark
 
 import (
-	"bytes"
 	"errors"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -37,41 +37,31 @@ func TestOnlyResultsOfOurPodsAreRead(t *testing.T) {
 	}
 }
 
-func TestAResultOfMoreWindowsThanThePlanIsNone(t *testing.T) {
+// TestADamagedResultIsNamed: the run cannot end as one that succeeded, and says which client is to blame.
+func TestADamagedResultIsNamed(t *testing.T) {
 	t.Parallel()
-	var packed bytes.Buffer
-	load := runfile.Load{Repetitions: make([]runfile.Repetition, 3)}
-	if err := runfile.WriteResultGzip(&packed, runfile.Result{Version: runfile.ResultVersion, Clients: []runfile.ClientResult{{Load: load}}}); err != nil {
+	cm := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "result", OwnerReferences: []metav1.OwnerReference{
+			{APIVersion: "nfsbench.io/v1alpha1", Kind: "NFSBenchmark", Name: "demo", UID: "1"},
+		}},
+		BinaryData: map[string][]byte{runfile.ResultKey(1): []byte("{}")},
+	}
+	s := &scope{
+		b:    &v1alpha1.NFSBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "demo", UID: "1"}},
+		plan: &runfile.Plan{Clients: 2},
+	}
+	s.names.Result = "result"
+	o := outcome{phase: v1alpha1.PhaseFailed, reason: v1alpha1.ReasonPodLost, message: "a pod was lost"}
+	if _, err := reconcilerWith(t, cm).salvage(t.Context(), s, o); err == nil {
+		t.Error("a file without a version is one of another release")
+	}
+	cm.BinaryData[runfile.ResultKey(1)] = []byte(`{"version": "` + runfile.ResultVersion + `", "clients": 3}`)
+	s.configMaps = nil
+	if _, err := reconcilerWith(t, cm).salvage(t.Context(), s, o); err != nil {
 		t.Fatal(err)
 	}
-	cm := &corev1.ConfigMap{BinaryData: map[string][]byte{runfile.ResultKey(0): packed.Bytes()}}
-	for windows, want := range map[int64]bool{2: false, 3: true} {
-		left := runfile.BenchmarkBudget()
-		if got, err := clientResult(cm, 0, windows, &left); err != nil || (got != nil) != want {
-			t.Errorf("%d windows: read %v, want %v; %v", windows, got != nil, want, err)
-		}
-	}
-}
-
-func TestAResultWithALongListIsNone(t *testing.T) {
-	t.Parallel()
-	for length, want := range map[int]bool{mostInList: true, mostInList + 1: false} {
-		client := runfile.ClientResult{Index: -1, Observed: &runfile.Observed{
-			Windows: []runfile.ObservedWindow{{Storage: make([]runfile.StorageWindow, length)}},
-		}}
-		var packed bytes.Buffer
-		if err := runfile.WriteResultGzip(&packed, runfile.Result{Version: runfile.ResultVersion, Clients: []runfile.ClientResult{client}}); err != nil {
-			t.Fatal(err)
-		}
-		left := runfile.BenchmarkBudget()
-		cm := &corev1.ConfigMap{BinaryData: map[string][]byte{runfile.ResultKey(2): packed.Bytes()}}
-		got, err := clientResult(cm, 2, 1, &left)
-		if err != nil || (got != nil) != want {
-			t.Errorf("%d windows of storage: read %v, want %v; %v", length, got != nil, want, err)
-		}
-		if got != nil && got.Index != 2 {
-			t.Errorf("the client of key 2 has number %d", got.Index)
-		}
+	if got := s.outcome.message; !strings.HasPrefix(got, o.message) || !strings.Contains(got, runfile.ResultKey(1)) {
+		t.Errorf("the message is %q", got)
 	}
 }
 

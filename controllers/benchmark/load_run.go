@@ -266,6 +266,9 @@ func (r *Reconciler) salvage(ctx context.Context, s *scope, o outcome) (next, er
 			o.reason, o.message = reasonOf(f), f.Message
 		}
 	}
+	if s.damaged != nil {
+		o.message += fmt.Sprintf("; results that cannot be used: %v", s.damaged)
+	}
 	s.outcome = &o
 	return waitFor(0), nil
 }

@@ -50,7 +50,6 @@ func setStatus(s *scope, err error) {
 		if s.judgement != nil && s.judgement.Summary != nil { // else there are no numbers to believe or not
 			st.Validity = s.judgement.Validity
 		}
-		fit(st)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -16,10 +15,11 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// The longest lists that a status holds. The result object has all.
+// The longest lists that a status holds, because every watcher of the objects receives it. The
+// result object has all.
 const (
-	maxPaths    = 64
-	maxFindings = 64
+	maxPaths    = 32
+	maxFindings = 32
 	maxNodes    = 64
 	maxSteps    = 64
 )
@@ -129,7 +129,7 @@ func paths(r *runfile.Result) []v1alpha1.PathStatus {
 	slices.SortStableFunc(out, func(a, b v1alpha1.PathStatus) int {
 		return cmp.Compare(*b.DownMilliseconds, *a.DownMilliseconds)
 	})
-	return out[:min(len(out), maxPaths)]
+	return pass.Head(out, maxPaths)
 }
 
 func nodeOf(s *runfile.Survey, address string) string {
@@ -141,7 +141,7 @@ func nodeOf(s *runfile.Survey, address string) string {
 
 func findings(all []bench.Finding) []bench.Finding {
 	var out []bench.Finding
-	for _, f := range all[:min(len(all), maxFindings)] {
+	for _, f := range pass.Head(all, maxFindings) {
 		f.Message = pass.Clip(f.Message)
 		out = append(out, f)
 	}
@@ -188,25 +188,7 @@ func steps(all []judge.StepSummary) []v1alpha1.StepStatus {
 		}
 		out = append(out, st)
 	}
-	return thin(out, maxSteps)
-}
-
-// thin removes levels of load until as many as most are left: between the first and the last, and
-// not the knee, the level with the nearest neighbours, so that the curve keeps its shape.
-func thin(all []v1alpha1.StepStatus, most int) []v1alpha1.StepStatus {
-	for len(all) > most {
-		at, nearest := len(all)-1, math.Inf(1)
-		for i := 1; i < len(all)-1; i++ {
-			if all[i].Knee || all[i-1].Kind != all[i].Kind || all[i+1].Kind != all[i].Kind {
-				continue
-			}
-			if distance := float64(all[i+1].Users) / float64(max(all[i-1].Users, 1)); distance < nearest {
-				at, nearest = i, distance
-			}
-		}
-		all = slices.Delete(slices.Clone(all), at, at+1)
-	}
-	return all
+	return pass.Head(out, maxSteps)
 }
 
 // storageCPUWords lists the nodes in one line, the owner of the volume first, such as "fas-a 32%, fas-b 35%". A
@@ -348,15 +330,4 @@ func progressMessage(p *runfile.Plan, all []runfile.Progress) string {
 		msg += ": " + slow.Message
 	}
 	return msg
-}
-
-// fit shortens the lists of a status until all of it fits. The result object has all.
-func fit(st *v1alpha1.NFSBenchmarkStatus) {
-	if pass.SizeOf(st) > pass.MaxStatusBytes {
-		st.Curve = nil // a part of it would mislead
-	}
-	pass.Fit(st, func(most int) {
-		st.Paths, st.Findings = pass.Head(st.Paths, most), pass.Head(st.Findings, most)
-		st.StorageNodes, st.Steps = pass.Head(st.StorageNodes, most), thin(st.Steps, most)
-	})
 }

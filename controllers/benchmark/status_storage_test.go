@@ -9,7 +9,6 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
-	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -155,7 +154,7 @@ func TestTheLargestStorageTableFits(t *testing.T) {
 	}
 	setStatus(s, nil)
 	st := s.b.Status
-	if n := pass.SizeOf(st); n > 32<<10 || len(st.StorageNodes) == 0 {
+	if n := sizeOf(t, st); n > 32<<10 || len(st.StorageNodes) == 0 {
 		t.Errorf("%d bytes, %d nodes are left", n, len(st.StorageNodes))
 	}
 	if len(st.Summary.StorageCPU) > 256 {

@@ -1,39 +1,9 @@
 package pass
 
-import (
-	"encoding/json"
-	"strings"
-)
-
-// MaxStatusBytes is what a status may take as JSON: every watcher of the objects
-// receives it.
-const MaxStatusBytes = 30 << 10
-
-// Fit makes a status fit. It halves the most items that its lists may have until it does; cut
-// shortens them to that.
-func Fit(status any, cut func(most int)) {
-	for most := 64; SizeOf(status) > MaxStatusBytes && most > 0; {
-		most /= 2
-		cut(most)
-	}
-}
+import "strings"
 
 // Head returns the first items of a list, in which what matters most comes first.
-func Head[T any](list []T, most int) []T {
-	if most == 0 {
-		return nil
-	}
-	return list[:min(len(list), most)]
-}
-
-// SizeOf is what v takes as JSON, in bytes.
-func SizeOf(v any) int {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return 0 // types of the API always have JSON
-	}
-	return len(raw)
-}
+func Head[T any](list []T, most int) []T { return list[:min(len(list), most)] }
 
 // Clip makes one line of a message, which API servers may break into several, and
 // bounds it to what the CRDs allow.

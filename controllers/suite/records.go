@@ -314,11 +314,7 @@ func newFile(s *scope, one *run) runfile.SuiteRun {
 		f.Settings.Regression = new(significanceOf(s.suite))
 	}
 	for _, c := range s.matrix.Cells {
-		cell := runfile.SuiteCell{Name: c.Name}
-		for _, v := range c.Values {
-			cell.Values = append(cell.Values, runfile.SuiteAxis{Axis: v.Axis, Value: v.Value})
-		}
-		f.Cells = append(f.Cells, cell)
+		f.Cells = append(f.Cells, c.SuiteCell)
 	}
 	return f
 }

@@ -87,7 +87,7 @@ func TestWhatWasWorseIsNoHistory(t *testing.T) {
 	var objects []client.Object
 	for _, one := range append(runs, newest) {
 		var packed bytes.Buffer
-		if err := runfile.WriteSuiteRun(&packed, runfile.SuiteRun{Version: runfile.SuiteRunVersion, Run: one.name}); err != nil {
+		if err := runfile.WriteSuiteRunGzip(&packed, runfile.SuiteRun{Version: runfile.SuiteRunVersion, Run: one.name}); err != nil {
 			t.Fatal(err)
 		}
 		objects = append(objects, &corev1.ConfigMap{ObjectMeta: one.record.ObjectMeta, BinaryData: map[string][]byte{runfile.KeySuiteRun: packed.Bytes()}})
@@ -115,7 +115,7 @@ func TestBenchmarksOfAResubmissionHaveNewNames(t *testing.T) {
 	suite := &v1alpha1.NFSBenchmarkSuite{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: "s", UID: "1"}}
 	suite.Spec.Repetitions = 1
 	s := &scope{suite: suite, matrix: &matrix.Matrix{
-		Cells: []matrix.Cell{{Name: "x"}, {Name: "y"}}, Sequence: []matrix.Slot{{Cell: 0, Repetition: 1}, {Cell: 1, Repetition: 1}},
+		Cells: []matrix.Cell{{SuiteCell: runfile.SuiteCell{Name: "x"}}, {SuiteCell: runfile.SuiteCell{Name: "y"}}}, Sequence: []matrix.Slot{{Cell: 0, Repetition: 1}, {Cell: 1, Repetition: 1}},
 	}}
 	one := recorded("s-1", v1alpha1.SuiteFailed, "")
 	one.loaded, one.file.Results = true, []runfile.SuiteResult{

@@ -2,6 +2,7 @@ package suite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,7 +29,7 @@ func (r *Reconciler) validate(_ context.Context, s *scope) (next, error) {
 	if known.matrix == nil && known.invalid == nil {
 		m, err := matrix.Expand(s.suite)
 		if err == nil {
-			err = matrix.Check(m, s.suite, r.Checker)
+			err = errors.Join(matrix.Check(m, s.suite, r.Checker), workflow.CheckSize(s.suite, m))
 		}
 		known.matrix, known.invalid = &m, err
 	}

@@ -46,7 +46,6 @@ func setStatus(s *scope, err error) {
 	}
 	st.Message = messageOf(s, v, err)
 	pass.SetConditions(conditions(), s, err, &st.Conditions, s.suite.Generation, s.now)
-	fit(st)
 }
 
 // seen is what the status says in several places.

@@ -132,9 +132,9 @@ func progressMessage(s *scope, cur *run) string {
 	return msg
 }
 
-// What the lists of the status hold at most.
+// What the lists of the status hold at most, because every watcher of the suites receives it.
 const (
-	maxLines    = 128
+	maxLines    = 64
 	maxChanges  = 32
 	maxFindings = 32
 )
@@ -155,21 +155,17 @@ func setTable(s *scope, v seen) {
 	}
 	st.Cells, st.Comparisons, st.Findings, st.Left = nil, nil, nil, nil
 	cells, lines := v.table.Cells, v.table.Comparisons
-	for _, c := range cells[:min(len(cells), maxLines)] {
+	for _, c := range pass.Head(cells, maxLines) {
 		st.Cells = append(st.Cells, cellStatus(c))
 	}
-	for _, l := range lines[:min(len(lines), maxLines)] {
+	for _, l := range pass.Head(lines, maxLines) {
 		st.Comparisons = append(st.Comparisons, comparisonStatus(l))
 	}
-	addLeft(st, len(cells)-len(st.Cells)+len(lines)-len(st.Comparisons))
+	if n := len(cells) - len(st.Cells) + len(lines) - len(st.Comparisons); n > 0 {
+		st.Left = new(int32(n)) //nolint:gosec // lines of a table
+	}
 	addFindings(st, v.table.Findings)
 	setRegression(s)
-}
-
-func addLeft(st *v1alpha1.NFSBenchmarkSuiteStatus, n int) {
-	if n > 0 {
-		st.Left = new(ptr.Deref(st.Left, 0) + int32(n)) //nolint:gosec // lines of a table
-	}
 }
 
 func addFindings(st *v1alpha1.NFSBenchmarkSuiteStatus, all []bench.Finding) {
@@ -275,18 +271,4 @@ func setHistory(s *scope, v seen) {
 		}
 		st.History = append(st.History, e)
 	}
-}
-
-// fit shortens the lists of a status until all of it fits. The record has all; left counts
-// the lines of the table that went.
-func fit(st *v1alpha1.NFSBenchmarkSuiteStatus) {
-	pass.Fit(st, func(most int) {
-		lines := len(st.Cells) + len(st.Comparisons)
-		st.Cells, st.Comparisons = pass.Head(st.Cells, most), pass.Head(st.Comparisons, most)
-		addLeft(st, lines-len(st.Cells)-len(st.Comparisons))
-		st.Findings, st.History = pass.Head(st.Findings, most), pass.Head(st.History, most)
-		if st.Regression != nil {
-			st.Regression.Changes = pass.Head(st.Regression.Changes, most)
-		}
-	})
 }

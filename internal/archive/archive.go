@@ -33,26 +33,18 @@ func Result(ctx context.Context, c client.Reader, b *v1alpha1.NFSBenchmark) (run
 	case err != nil:
 		return runfile.Result{}, err
 	}
-	var parts []runfile.Result
-	left := runfile.BenchmarkBudget() // a pod wrote them, perhaps with an image of a stranger
-	missing := ""
+	res, err := runfile.ReadPublished(m.BinaryData, b.Spec.Clients, nil)
+	if err != nil {
+		return runfile.Result{}, fmt.Errorf("ConfigMap %q: %w", m.Name, err)
+	}
 	for i := range max(b.Spec.Clients, 1) {
-		key := runfile.ResultKey(i)
-		data, ok := m.BinaryData[key]
-		if !ok {
-			missing = cmp.Or(missing, key)
-			continue
+		_, ok := m.BinaryData[runfile.ResultKey(i)]
+		if !ok && (len(res.Clients) == 0 || b.Status.Phase == v1alpha1.PhaseSucceeded) {
+			return runfile.Result{}, fmt.Errorf("ConfigMap %q has no key %q: it was changed after the run", m.Name,
+				runfile.ResultKey(i))
 		}
-		part, err := runfile.ReadResultWithin(bytes.NewReader(data), &left)
-		if err != nil {
-			return runfile.Result{}, fmt.Errorf("key %q of ConfigMap %q: %w", key, m.Name, err)
-		}
-		parts = append(parts, part)
 	}
-	if missing != "" && (len(parts) == 0 || b.Status.Phase == v1alpha1.PhaseSucceeded) {
-		return runfile.Result{}, fmt.Errorf("ConfigMap %q has no key %q: it was changed after the run", m.Name, missing)
-	}
-	return runfile.Join(parts...)
+	return res, nil
 }
 
 // noResult says why there is none, and when there will be.

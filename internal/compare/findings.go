@@ -25,14 +25,6 @@ const (
 	SingleRuns         judge.Code = "SingleRuns"
 )
 
-// Codes are all of them.
-func Codes() []judge.Code {
-	return []judge.Code{
-		InvalidLeftOut, SuspectIncluded, MixedSteps, NoBaseline, UnequalRepetitions, MetricNotMeasured,
-		TooFewRepetitions, NoiseFloorUnknown, Saturated, SimulatedResults, SingleRuns,
-	}
-}
-
 // finder collects what there is to say of a table.
 type finder struct{ findings []bench.Finding }
 

@@ -71,7 +71,7 @@ func (f *finder) comparisons(
 	run runfile.SuiteRun, all []*series, byName map[string]*series, c runfile.SuiteCompare,
 ) []Line {
 	var pairs []pairing
-	baselines, alone := baselinesOf(run.Cells, c.Baseline)
+	baselines, alone := Baselines(run.Cells, c.Baseline)
 	for _, s := range all {
 		if base, ok := byName[baselines[s.name]]; ok {
 			pairs = append(pairs, pairing{base, s, c.ImpactOf, c.SuiteSignificance})
@@ -87,10 +87,10 @@ func (f *finder) comparisons(
 	return lines
 }
 
-// baselinesOf names the baseline of each cell that has one, and the cells that
+// Baselines names the baseline of each cell that has one, and the cells that
 // should have one and have none: a baseline has the same value on all axes but
 // those of the baseline, and on these the baseline's.
-func baselinesOf(cells []runfile.SuiteCell, baseline map[string]string) (names map[string]string, alone []string) {
+func Baselines[S ~string](cells []runfile.SuiteCell, baseline map[string]S) (names map[string]string, alone []string) {
 	at := map[string]string{}
 	for _, c := range cells {
 		// The first one: an extra cell with the values of a combination is none.
@@ -114,13 +114,13 @@ func baselinesOf(cells []runfile.SuiteCell, baseline map[string]string) (names m
 }
 
 // isBaseline also returns the values of a cell on the other axes, as one string.
-func isBaseline(c runfile.SuiteCell, baseline map[string]string) (is bool, others string) {
+func isBaseline[S ~string](c runfile.SuiteCell, baseline map[string]S) (is bool, others string) {
 	found := 0
 	for _, v := range c.Values {
 		switch want, ok := baseline[v.Axis]; {
 		case !ok:
 			others += v.Axis + "=" + v.Value + "\x00"
-		case v.Value == want:
+		case v.Value == string(want):
 			found++
 		}
 	}

@@ -3,12 +3,13 @@ package matrix
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/compare"
+	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // cells patches the template for each combination.
@@ -25,7 +26,7 @@ func cells(s *v1alpha1.NFSBenchmarkSuite, combos []combo) ([]Cell, error) {
 	}
 	out := make([]Cell, 0, len(combos))
 	for _, c := range combos {
-		cell := Cell{Name: c.name, Values: c.values, Written: template}
+		cell := Cell{SuiteCell: runfile.SuiteCell{Name: c.name, Values: c.values}, Written: template}
 		list := make([]*runtime.RawExtension, 0, len(c.values)+1)
 		for _, v := range c.values {
 			list = append(list, patches[v])
@@ -45,56 +46,23 @@ func cells(s *v1alpha1.NFSBenchmarkSuite, combos []combo) ([]Cell, error) {
 	return out, nil
 }
 
-// pair sets the baseline of each cell, by the rule of package compare: the first
-// one that has the values of spec.compare.baseline, and the same on all other
-// axes. A cell that has the baseline's values itself is compared with nothing.
+// pair sets the baseline of each cell, by the rule of package compare.
 func pair(s *v1alpha1.NFSBenchmarkSuite, cells []Cell) error {
 	if s.Spec.Compare == nil {
 		return nil
 	}
-	baseline, first := s.Spec.Compare.Baseline, map[string]string{}
+	list := make([]runfile.SuiteCell, 0, len(cells))
 	for _, c := range cells {
-		if key := others(c.Values, baseline); isBaseline(c.Values, baseline) && first[key] == "" {
-			first[key] = c.Name
-		}
+		list = append(list, c.SuiteCell)
 	}
-	pairs := 0
-	for i, c := range cells {
-		if isBaseline(c.Values, baseline) {
-			continue
-		}
-		if cells[i].Baseline = first[others(c.Values, baseline)]; cells[i].Baseline != "" {
-			pairs++
-		}
+	baselines, _ := compare.Baselines(list, s.Spec.Compare.Baseline)
+	for i := range cells {
+		cells[i].Baseline = baselines[cells[i].Name]
 	}
-	if pairs == 0 {
+	if len(baselines) == 0 {
 		return fmt.Errorf("spec.compare.baseline (%s): no cell differs from another in these axes only, so there is "+
-			"nothing to compare: name a value that other cells vary, or leave out spec.compare", selector(baseline))
+			"nothing to compare: name a value that other cells vary, or leave out spec.compare",
+			selector(s.Spec.Compare.Baseline))
 	}
 	return nil
-}
-
-func isBaseline(values []Value, baseline map[string]v1alpha1.ShortName) bool {
-	found := 0
-	for _, v := range values {
-		want, ok := baseline[v.Axis]
-		if ok && v.Value != string(want) {
-			return false
-		}
-		if ok {
-			found++
-		}
-	}
-	return found == len(baseline)
-}
-
-// others are the values on the axes that the baseline does not name.
-func others(values []Value, baseline map[string]v1alpha1.ShortName) string {
-	var b strings.Builder
-	for _, v := range values {
-		if _, ok := baseline[v.Axis]; !ok {
-			b.WriteString(v.Axis + "=" + v.Value + "\n")
-		}
-	}
-	return b.String()
 }

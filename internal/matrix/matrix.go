@@ -24,7 +24,7 @@ import (
 	"hash/fnv"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
-	"github.com/nfsbench/nfsbench/internal/compare"
+	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // Matrix is what a suite runs.
@@ -33,14 +33,12 @@ type Matrix struct {
 	// Sequence is the order of a run: each cell and repetition once.
 	Sequence []Slot
 	Seed     int64
-	// Comparisons is how many lines Compare will have (steps not counted).
-	Comparisons int
 }
 
-// Cell is one benchmark of the matrix.
+// Cell is one benchmark of the matrix. Its name is unique and fit for a label.
 type Cell struct {
-	Name     string // fit for a label, unique
-	Values   []Value
+	runfile.SuiteCell
+
 	Baseline string // name of the cell that it is compared with; empty = none, or it is one
 	// Spec is what the patches made of the template. A patch that adds an object,
 	// for example workload.slob, leaves out its defaults: Check fills them in.
@@ -51,7 +49,7 @@ type Cell struct {
 }
 
 // Value is the value of an axis.
-type Value struct{ Axis, Value string }
+type Value = runfile.SuiteAxis
 
 // Slot is one benchmark of a run.
 type Slot struct {
@@ -87,21 +85,7 @@ func Expand(s *v1alpha1.NFSBenchmarkSuite) (Matrix, error) {
 		return Matrix{}, err
 	}
 	m.Sequence = sequence(s, m)
-	if c := s.Spec.Compare; c != nil {
-		m.Comparisons = compared(m) * len(compare.Metrics(c.Metrics))
-	}
 	return m, nil
-}
-
-// compared counts the cells that have a baseline.
-func compared(m Matrix) int {
-	n := 0
-	for _, c := range m.Cells {
-		if c.Baseline != "" {
-			n++
-		}
-	}
-	return n
 }
 
 // seed is the user's, or one that the experiment gives: the same for the same

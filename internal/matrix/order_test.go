@@ -158,38 +158,6 @@ func TestTheShuffleFavoursNoPlace(t *testing.T) {
 	}
 }
 
-// TestBaselinesAreThoseOfTheComparison: the matrix counts comparisons before a run
-// that package compare makes after it.
-func TestBaselinesAreThoseOfTheComparison(t *testing.T) {
-	r := rand.New(rand.NewPCG(3, 4))
-	compared := 0
-	for range 60 {
-		s := randomSuite(t, r)
-		m, err := matrix.Expand(s)
-		if s.Spec.Compare == nil || err != nil {
-			continue
-		}
-		compared++
-		want := map[string]string{}
-		for _, c := range m.Cells {
-			if c.Baseline != "" {
-				want[c.Name] = c.Baseline
-			}
-		}
-		lines := compare.Run(compare.Request{Run: new(recordOf(s, m))}).Comparisons
-		got := map[string]string{}
-		for _, l := range lines {
-			got[l.Cell] = l.Baseline
-		}
-		if diff := cmp.Diff(want, got); diff != "" || len(lines) != m.Comparisons {
-			t.Fatalf("%d lines, and %d comparisons (-matrix +compare):\n%s", len(lines), m.Comparisons, diff)
-		}
-	}
-	if compared < 30 {
-		t.Errorf("only %d suites had a comparison", compared)
-	}
-}
-
 func recordOf(s *v1alpha1.NFSBenchmarkSuite, m matrix.Matrix) runfile.SuiteRun {
 	run := runfile.SuiteRun{Settings: runfile.SuiteSettings{Compare: &runfile.SuiteCompare{
 		SuiteSignificance: runfile.SuiteSignificance{Metrics: []string{runfile.MetricMeanLatency, runfile.MetricThroughput}, Alpha: 0.5, Correction: "Holm"},
@@ -199,11 +167,7 @@ func recordOf(s *v1alpha1.NFSBenchmarkSuite, m matrix.Matrix) runfile.SuiteRun {
 		run.Settings.Compare.Baseline[axis] = string(v)
 	}
 	for _, c := range m.Cells {
-		cell := runfile.SuiteCell{Name: c.Name}
-		for _, v := range c.Values {
-			cell.Values = append(cell.Values, runfile.SuiteAxis{Axis: v.Axis, Value: v.Value})
-		}
-		run.Cells = append(run.Cells, cell)
+		run.Cells = append(run.Cells, c.SuiteCell)
 	}
 	for i, slot := range m.Sequence {
 		run.Results = append(run.Results, runfile.SuiteResult{

@@ -57,13 +57,17 @@ func ReadKeptPlan(r io.Reader) (Plan, error) {
 }
 
 func readPlan(r io.Reader, unknown unknownFields) (Plan, error) {
-	return read[Plan](r, Budget{MaxPlanBytes, maxPlanElements}, "plan", PlanVersion, unknown)
+	return read[Plan](r, &Budget{MaxPlanBytes, maxPlanElements}, "plan", PlanVersion, unknown)
 }
 
 // ReadResult reads one result file, plain or gzip. The version of the plan inside is checked
 // too.
 func ReadResult(r io.Reader) (Result, error) {
-	res, err := readPacked[Result](r, Budget{MaxResultBytes, maxResultElements}, "result", ResultVersion)
+	return readResult(r, &Budget{MaxResultBytes, maxResultElements})
+}
+
+func readResult(r io.Reader, left *Budget) (Result, error) {
+	res, err := readPacked[Result](r, left, "result", ResultVersion)
 	if err != nil {
 		return Result{}, err
 	}
@@ -73,34 +77,34 @@ func ReadResult(r io.Reader) (Result, error) {
 // ReadLoad reads the loader's LoadFile. It has no version of its own: loader
 // and collector of one run come from one image.
 func ReadLoad(r io.Reader) (Load, error) {
-	return read[Load](r, Budget{MaxResultBytes, maxResultElements}, "load", "", ignoreUnknown)
+	return read[Load](r, &Budget{MaxResultBytes, maxResultElements}, "load", "", ignoreUnknown)
 }
 
 // ReadSuiteRun reads the record of a suite's run, plain or gzip.
 func ReadSuiteRun(r io.Reader) (SuiteRun, error) {
-	return readPacked[SuiteRun](r, Budget{MaxSuiteRunBytes, maxSuiteRunElements}, "suite run", SuiteRunVersion)
+	return readPacked[SuiteRun](r, &Budget{MaxSuiteRunBytes, maxSuiteRunElements}, "suite run", SuiteRunVersion)
 }
 
 // ReadStoredSuiteRun reads the record of a suite's run like ReadSuiteRun, from a ConfigMap: anybody
 // who may write a ConfigMap may have written it.
 func ReadStoredSuiteRun(r io.Reader) (SuiteRun, error) {
-	return readPacked[SuiteRun](r, Budget{MaxStoredRunBytes, maxSuiteRunElements}, "suite run", SuiteRunVersion)
+	return readPacked[SuiteRun](r, &Budget{MaxStoredRunBytes, maxSuiteRunElements}, "suite run", SuiteRunVersion)
 }
 
 // ReadSuitePoints reads the numbers of a benchmark, plain or gzip.
 func ReadSuitePoints(r io.Reader) (SuitePoints, error) {
-	return readPacked[SuitePoints](r, Budget{MaxSuitePointsBytes, maxSuitePointsElements}, "points", SuitePointsVersion)
+	return readPacked[SuitePoints](r, &Budget{MaxSuitePointsBytes, maxSuitePointsElements}, "points", SuitePointsVersion)
 }
 
 // ReadSurvey reads one survey.
 func ReadSurvey(r io.Reader) (Survey, error) {
-	return read[Survey](r, Budget{MaxSurveyBytes, maxSurveyElements}, "survey", SurveyVersion, ignoreUnknown)
+	return read[Survey](r, &Budget{MaxSurveyBytes, maxSurveyElements}, "survey", SurveyVersion, ignoreUnknown)
 }
 
 // ReadSurveyRequest reads one request. It does not validate: see SurveyRequest.Validate.
 func ReadSurveyRequest(r io.Reader) (SurveyRequest, error) {
 	return read[SurveyRequest](
-		r, Budget{MaxSurveyBytes, maxSurveyElements}, "survey request", SurveyVersion, ignoreUnknown)
+		r, &Budget{MaxSurveyBytes, maxSurveyElements}, "survey request", SurveyVersion, ignoreUnknown)
 }
 
 // WritePlan writes a plan file, indented for people. It sets the version.
@@ -128,13 +132,6 @@ func WriteResultCounted(w io.Writer, r Result) (Budget, error) {
 	r.Version, r.Plan.Version = ResultVersion, PlanVersion
 	text, err := writePacked(w, "result", r)
 	return Budget{Bytes: len(text), Elements: ElementsOf(text)}, err
-}
-
-// WriteSuiteRun writes the record of a run, indented for people. It sets the
-// version.
-func WriteSuiteRun(w io.Writer, run SuiteRun) error {
-	run.Version = SuiteRunVersion
-	return write(w, "suite run", run)
 }
 
 // WriteSuiteRunGzip writes the record of a run as it is kept in a ConfigMap:
@@ -206,17 +203,16 @@ func writePacked(w io.Writer, what string, v any) (text []byte, err error) {
 }
 
 // readPacked reads a file that may be compressed.
-func readPacked[File any](r io.Reader, limit Budget, what, version string) (File, error) {
+func readPacked[File any](r io.Reader, left *Budget, what, version string) (File, error) {
 	plain, err := decompressed(r, what)
 	if err != nil {
 		var none File
 		return none, err
 	}
-	return read[File](plain, limit, what, version, ignoreUnknown)
+	return read[File](plain, left, what, version, ignoreUnknown)
 }
 
-// Budget is the cost of files for their reader. A reader of the results of one benchmark subtracts
-// what it has used.
+// Budget is the cost of files for their reader, which subtracts what it has used.
 type Budget struct {
 	Bytes int // decompressed
 	// Elements of lists, at all depths: two bytes of JSON can make a whole struct.
@@ -226,27 +222,6 @@ type Budget struct {
 // BenchmarkBudget is enough for the results of all clients of a benchmark: collectors thin
 // their samples to it (see package publish).
 func BenchmarkBudget() Budget { return Budget{Bytes: 8 << 20, Elements: 200_000} }
-
-// ReadResultWithin is ReadResult within a budget. It fails, without decoding, when the file
-// exceeds it.
-func ReadResultWithin(r io.Reader, left *Budget) (Result, error) {
-	plain, err := decompressed(r, "result")
-	if err != nil {
-		return Result{}, err
-	}
-	data, err := io.ReadAll(io.LimitReader(plain, int64(left.Bytes)+1))
-	if err != nil {
-		return Result{}, fmt.Errorf("read result: %w", err)
-	}
-	elements := ElementsOf(data)
-	if len(data) > left.Bytes || elements > left.Elements {
-		return Result{}, fmt.Errorf("read result: larger than the %d bytes and %d list elements that are left for this "+
-			"benchmark", left.Bytes, left.Elements)
-	}
-	left.Bytes -= len(data)
-	left.Elements -= elements
-	return ReadResult(bytes.NewReader(data))
-}
 
 // ElementsOf counts the elements of all lists in a JSON text, without decoding it.
 func ElementsOf(text []byte) int {
@@ -290,18 +265,16 @@ const (
 	refuseUnknown
 )
 
-// read reads a file of one version, or one that has no version, unless it exceeds the limit. It
+// read reads a file of one version, or one that has no version, unless it exceeds what is left. It
 // reads the version first and separately: otherwise a file of another version would be refused for
 // a field that is valid there.
-func read[File any](r io.Reader, limit Budget, what, version string, unknown unknownFields) (File, error) {
+func read[File any](r io.Reader, left *Budget, what, version string, unknown unknownFields) (File, error) {
 	var file, none File
-	data, err := io.ReadAll(io.LimitReader(r, int64(limit.Bytes)+1))
-	switch {
-	case err != nil:
-	case len(data) > limit.Bytes:
-		err = fmt.Errorf("larger than %d bytes; this is not a %s file", limit.Bytes, what)
-	case ElementsOf(data) > limit.Elements:
-		err = fmt.Errorf("more than %d list elements; this is not a %s file", limit.Elements, what)
+	data, err := io.ReadAll(io.LimitReader(r, int64(left.Bytes)+1))
+	if elements := ElementsOf(data); err == nil && (len(data) > left.Bytes || elements > left.Elements) {
+		err = fmt.Errorf("larger than the %d bytes and %d list elements that a %s may have", left.Bytes, left.Elements, what)
+	} else {
+		left.Bytes, left.Elements = left.Bytes-len(data), left.Elements-elements
 	}
 	var head struct {
 		Version string `json:"version"`

@@ -37,7 +37,7 @@ func TestTheRecordOfARunIsReadBack(t *testing.T) {
 		t.Errorf("%s is not set: no test reads it back", path)
 	}
 	var plain, compact bytes.Buffer
-	if err := WriteSuiteRun(&plain, fullSuiteRun()); err != nil {
+	if err := write(&plain, "suite run", fullSuiteRun()); err != nil {
 		t.Fatal(err)
 	}
 	if err := WriteSuiteRunGzip(&compact, fullSuiteRun()); err != nil {
@@ -60,7 +60,7 @@ func TestTheRecordOfARunIsReadBack(t *testing.T) {
 func TestARecordThatIsNoneIsRefused(t *testing.T) {
 	t.Parallel()
 	var good bytes.Buffer
-	if err := WriteSuiteRun(&good, fullSuiteRun()); err != nil {
+	if err := write(&good, "suite run", fullSuiteRun()); err != nil {
 		t.Fatal(err)
 	}
 	cases := map[string]struct{ doc, says string }{

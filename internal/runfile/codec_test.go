@@ -146,10 +146,9 @@ func TestAResultBeyondItsBudgetIsNotDecoded(t *testing.T) {
 		"lists":   strings.Repeat("[", 300_000),
 		"below":   head + `{"load":{"samples":[` + strings.Repeat("{},", 300_000) + `{}]}}]}`,
 	} {
-		budget := BenchmarkBudget()
-		packed := gzipped(t, text)
+		packed := map[string][]byte{ResultKey(0): gzipped(t, text)}
 		memory.Bound(t, 40<<20, func() {
-			if _, err := ReadResultWithin(bytes.NewReader(packed), &budget); err == nil || !strings.Contains(err.Error(), "left for this benchmark") {
+			if _, err := ReadPublished(packed, 1, nil); err == nil || !strings.Contains(err.Error(), "that a result may have") {
 				t.Errorf("%s: %v", name, err)
 			}
 		})
@@ -160,12 +159,55 @@ func TestAResultBeyondItsBudgetIsNotDecoded(t *testing.T) {
 	}
 	budget := BenchmarkBudget()
 	for n := range 2 {
-		if _, err := ReadResultWithin(bytes.NewReader(out.Bytes()), &budget); err != nil {
+		if _, err := readResult(bytes.NewReader(out.Bytes()), &budget); err != nil {
 			t.Fatalf("client %d: %v", n, err)
 		}
 	}
 	if used := BenchmarkBudget().Bytes - budget.Bytes; used < 2*out.Len() || budget.Elements >= BenchmarkBudget().Elements {
 		t.Errorf("two clients used %d bytes, and left %d elements", used, budget.Elements)
+	}
+}
+
+func TestWhatCannotBeJudgedIsLeftOutAndNamed(t *testing.T) {
+	packed := func(run string, clients ...ClientResult) []byte {
+		var out bytes.Buffer
+		if err := WriteResultGzip(&out, Result{Plan: Plan{Run: Identity{Name: run}}, Clients: clients}); err != nil {
+			t.Fatal(err)
+		}
+		return out.Bytes()
+	}
+	windows := func(n int) ClientResult {
+		return ClientResult{Index: -1, Load: Load{Repetitions: make([]Repetition, n)}}
+	}
+	storage := func(n int) ClientResult {
+		return ClientResult{Observed: &Observed{Windows: []ObservedWindow{{Storage: make([]StorageWindow, n)}}}}
+	}
+	plan := &Plan{Run: Identity{Name: "a"}, Schedule: Schedule{Repetitions: 3}}
+	for name, c := range map[string]struct {
+		part []byte
+		why  string // empty: it counts
+	}{
+		"as planned":         {packed("a", windows(3)), ""},
+		"more windows":       {packed("a", windows(4)), "4 windows"},
+		"long list":          {packed("a", storage(mostInList)), ""},
+		"too long a list":    {packed("a", storage(mostInList+1)), "a list of more than"},
+		"another run":        {packed("b", windows(3)), "of another run"},
+		"two clients":        {packed("a", windows(1), windows(1)), "2 clients"},
+		"no client":          {packed("a"), "0 clients"},
+		"half a file":        {packed("a", windows(3))[:30], "unexpected EOF"},
+		"of another release": {[]byte(`{"version": "nfsbench.io/result/v9"}`), "version"},
+	} {
+		data := map[string][]byte{ResultKey(0): packed("a", windows(1)), ResultKey(2): c.part}
+		got, err := ReadPublished(data, 3, plan)
+		if c.why == "" && (err != nil || len(got.Clients) != 2 || got.Clients[1].Index != 2) {
+			t.Errorf("%s: %d clients, %v", name, len(got.Clients), err)
+		}
+		if c.why != "" && (err == nil || len(got.Clients) != 1 || !strings.Contains(err.Error(), ResultKey(2)) || !strings.Contains(err.Error(), c.why)) {
+			t.Errorf("%s: %d clients, %v", name, len(got.Clients), err)
+		}
+		if other := (*VersionError)(nil); errors.As(err, &other) != (name == "of another release") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

@@ -99,7 +99,7 @@ func FuzzReadLoad(f *testing.F) {
 
 func FuzzReadSuiteRun(f *testing.F) {
 	var plain, packed, points bytes.Buffer
-	if err := errors.Join(WriteSuiteRun(&plain, fullSuiteRun()), WriteSuiteRunGzip(&packed, fullSuiteRun()),
+	if err := errors.Join(write(&plain, "run", fullSuiteRun()), WriteSuiteRunGzip(&packed, fullSuiteRun()),
 		WriteSuitePoints(&points, SuitePoints{Points: fullSuiteRun().Results[0].Points})); err != nil {
 		f.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func FuzzReadSuiteRun(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		memory.Bound(t, mostOf(t, data, MaxSuiteRunBytes), func() {
 			if run, err := ReadSuiteRun(bytes.NewReader(data)); err == nil {
-				if err := WriteSuiteRun(io.Discard, run); err != nil {
+				if err := write(io.Discard, "suite run", run); err != nil {
 					t.Fatal(err)
 				}
 			}

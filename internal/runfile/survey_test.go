@@ -54,7 +54,7 @@ func TestWhatIsNoSurveyIsRefused(t *testing.T) {
 	cases := map[string]struct{ text, want string }{
 		"version":  {`{"version":"nfsbench.io/survey/v0"}`, `version "nfsbench.io/survey/v0" and this program reads "nfsbench.io/survey/v1"`},
 		"trailing": {`{"version":"nfsbench.io/survey/v1"} {}`, "after top-level value"},
-		"large":    {`{"version":"nfsbench.io/survey/v1","array":"` + strings.Repeat("x", MaxSurveyBytes) + `"}`, "larger than 65536 bytes"},
+		"large":    {`{"version":"nfsbench.io/survey/v1","array":"` + strings.Repeat("x", MaxSurveyBytes) + `"}`, "larger than the 65536 bytes"},
 	}
 	for name, tc := range cases {
 		if _, err := ReadSurvey(strings.NewReader(tc.text)); err == nil || !strings.Contains(err.Error(), tc.want) {

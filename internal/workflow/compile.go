@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
@@ -45,60 +46,77 @@ const (
 	position     = "position"
 )
 
+// object is a part of an object of Argo Workflows v3.6 or later, with the fields that its types name
+// (pkg/apis/workflow/v1alpha1).
+type object = map[string]any
+
+// put sets a field that has a value.
+func put[T comparable](o object, field string, value T) {
+	if value != *new(T) {
+		o[field] = value
+	}
+}
+
 // spec is the workflow of one run: workflow is its name, and run that of the run,
 // either of which may be a variable of Argo's.
-func (in Input) spec(workflow, run string) spec {
+func (in Input) spec(workflow, run string) object {
 	s := in.Suite
-	out := spec{
-		Entrypoint:         entrypoint,
-		ServiceAccountName: serviceAccount(s),
+	out := object{
+		"entrypoint":         entrypoint,
+		"serviceAccountName": serviceAccount(s),
+		"archiveLogs":        false,
 		// No parallelism: steps are one after the other as it is, and with it Argo
 		// counts pods that have just ended, too.
 		//
 		// A pod that succeeded says no more than its benchmark does. Those that
 		// failed stay with their logs, until the Workflow goes.
-		PodGC:        podGC{Strategy: "OnPodSuccess"},
-		PodSpecPatch: podSpecPatch(),
-		PodMetadata:  &metadata{Labels: labels(s)},
-		SecurityContext: &corev1.PodSecurityContext{
-			RunAsNonRoot:   new(true),
-			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+		"podGC":        object{"strategy": "OnPodSuccess"},
+		"podSpecPatch": podSpecPatch(),
+		"podMetadata":  object{"labels": labels(s)},
+		"securityContext": object{
+			"runAsNonRoot":   true,
+			"seccompProfile": object{"type": corev1.SeccompProfileTypeRuntimeDefault},
 		},
 	}
 	if seconds := s.Spec.TTLSecondsAfterFinished; seconds != nil {
-		out.TTLStrategy = &ttlStrategy{SecondsAfterCompletion: *seconds}
+		out["ttlStrategy"] = object{"secondsAfterCompletion": *seconds}
 	}
-	main := template{Name: entrypoint}
+	var steps [][]object // one after the other
 	used := map[int]bool{}
 	for i, slot := range in.Matrix.Sequence {
 		if in.Done[Key{Cell: in.Matrix.Cells[slot.Cell].Name, Repetition: slot.Repetition}] {
 			continue
 		}
 		used[slot.Cell] = true
-		main.Steps = append(main.Steps, []step{in.step(i, slot)})
+		steps = append(steps, []object{in.step(i, slot)})
 	}
-	out.Templates = []template{main}
+	main := object{"name": entrypoint}
+	if len(steps) > 0 {
+		main["steps"] = steps
+	}
+	templates := []object{main}
 	for i := range in.Matrix.Cells {
 		if used[i] {
-			out.Templates = append(out.Templates, in.cell(i, workflow, run))
+			templates = append(templates, in.cell(i, workflow, run))
 		}
 	}
+	out["templates"] = templates
 	return out
 }
 
 // step is the i-th benchmark of the order.
-func (in Input) step(i int, slot matrix.Slot) step {
+func (in Input) step(i int, slot matrix.Slot) object {
 	r := strconv.Itoa(int(slot.Repetition))
-	out := step{
-		Name:     in.Matrix.Cells[slot.Cell].Name + "-r" + r,
-		Template: templateName(slot.Cell),
-		Arguments: parameters{Parameters: []parameter{
-			{Name: repetition, Value: r},
-			{Name: position, Value: strconv.Itoa(i + 1)},
+	out := object{
+		"name":     in.Matrix.Cells[slot.Cell].Name + "-r" + r,
+		"template": templateName(slot.Cell),
+		"arguments": object{"parameters": []object{
+			{"name": repetition, "value": r},
+			{"name": position, "value": strconv.Itoa(i + 1)},
 		}},
 	}
 	if !in.Suite.Spec.FailFast {
-		out.ContinueOn = &continueOn{Error: true, Failed: true}
+		out["continueOn"] = object{"error": true, "failed": true}
 	}
 	return out
 }
@@ -107,25 +125,25 @@ func (in Input) step(i int, slot matrix.Slot) step {
 func templateName(cell int) string { return fmt.Sprintf("cell-%03d", cell) }
 
 // cell is the template of the benchmarks of one cell.
-func (in Input) cell(i int, workflow, run string) template {
+func (in Input) cell(i int, workflow, run string) object {
 	c := in.Matrix.Cells[i]
 	_, timeout := c.Durations()
-	return template{
-		Name:                  templateName(i),
-		Inputs:                &parameters{Parameters: []parameter{{Name: repetition}, {Name: position}}},
-		ActiveDeadlineSeconds: timeout + queueSeconds,
-		RetryStrategy: &retryStrategy{
-			Limit:       ptr.Deref(in.Suite.Spec.Retries, 1),
-			RetryPolicy: "Always",
-			Expression:  retryable,
-			Backoff:     backoff{Duration: retryAfter, Factor: 2, Cap: retryAfterMax},
+	return object{
+		"name":                  templateName(i),
+		"inputs":                object{"parameters": []object{{"name": repetition}, {"name": position}}},
+		"activeDeadlineSeconds": timeout + queueSeconds,
+		"retryStrategy": object{
+			"limit":       ptr.Deref(in.Suite.Spec.Retries, 1),
+			"retryPolicy": "Always",
+			"expression":  retryable,
+			"backoff":     object{"duration": retryAfter, "factor": 2, "cap": retryAfterMax},
 		},
-		Resource: &resource{
-			Action:            "create",
-			SetOwnerReference: true,
-			SuccessCondition:  succeeded,
-			FailureCondition:  failed,
-			Manifest:          in.manifest(c, workflow, run),
+		"resource": object{
+			"action":            "create",
+			"setOwnerReference": true,
+			"successCondition":  succeeded,
+			"failureCondition":  failed,
+			"manifest":          in.manifest(c, workflow, run),
 		},
 	}
 }
@@ -153,10 +171,10 @@ func (in Input) manifest(c matrix.Cell, workflow, run string) string {
 	if written == nil {
 		written, _ = json.Marshal(c.Spec)
 	}
-	out, _ := yaml.Marshal(map[string]any{
+	out, _ := yaml.Marshal(object{
 		"apiVersion": v1alpha1.GroupVersion.String(),
 		"kind":       "NFSBenchmark",
-		"metadata": metadata{
+		"metadata": metav1.ObjectMeta{
 			Name:        workflow + "-" + c.Name + "-r" + r + "-" + attempt,
 			Namespace:   s.Namespace,
 			Labels:      all,
@@ -175,24 +193,24 @@ const lookEvery = "2s"
 // workflow, to the restricted Pod Security Standard, whatever its configuration says, and to
 // what creating and polling one object takes. They have two containers: init and main.
 func podSpecPatch() string {
-	container := func(name string) map[string]any {
-		return map[string]any{
+	container := func(name string) object {
+		return object{
 			"name": name,
-			"resources": map[string]any{
+			"resources": object{
 				"requests": map[string]string{"cpu": "10m", "memory": "64Mi"},
 				"limits":   map[string]string{"cpu": "500m", "memory": "256Mi"},
 			},
-			"securityContext": map[string]any{
+			"securityContext": object{
 				"allowPrivilegeEscalation": false,
-				"capabilities":             map[string]any{"drop": []string{"ALL"}},
+				"capabilities":             object{"drop": []string{"ALL"}},
 				"runAsNonRoot":             true,
-				"seccompProfile":           map[string]any{"type": "RuntimeDefault"},
+				"seccompProfile":           object{"type": "RuntimeDefault"},
 			},
 		}
 	}
 	waits := container("main")
 	waits["env"] = []any{map[string]string{"name": "RESOURCE_STATE_CHECK_INTERVAL", "value": lookEvery}}
-	out, _ := json.Marshal(map[string]any{ // literals
+	out, _ := json.Marshal(object{ // literals
 		"initContainers": []any{container("init")},
 		"containers":     []any{waits},
 	})

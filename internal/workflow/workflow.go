@@ -18,6 +18,7 @@ package workflow
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -78,13 +79,13 @@ func (in Input) Name() string {
 // NewWorkflow compiles one run.
 func NewWorkflow(in Input) *unstructured.Unstructured {
 	spec := in.spec(in.Name(), in.Run)
-	spec.Suspend = in.Suite.Spec.Suspend
-	spec.Shutdown = string(in.Suite.Spec.Shutdown)
-	meta := in.metadata(in.Name())
-	meta.Labels[v1alpha1.LabelSuiteRun] = in.Run
-	return toUnstructured(object{
-		APIVersion: Workflow.GroupVersion().String(), Kind: Workflow.Kind, Metadata: meta, Spec: spec,
-	})
+	put(spec, "suspend", in.Suite.Spec.Suspend)
+	put(spec, "shutdown", in.Suite.Spec.Shutdown)
+	u := in.object(Workflow, in.Name(), spec)
+	all := u.GetLabels()
+	all[v1alpha1.LabelSuiteRun] = in.Run
+	u.SetLabels(all)
+	return u
 }
 
 // NewCronWorkflow compiles a suite with a schedule. Its workflows get their names
@@ -93,36 +94,57 @@ func NewCronWorkflow(in Input) *unstructured.Unstructured {
 	s, c := in.Suite, in.Suite.Spec.Schedule
 	limit := max(c.HistoryLimit, 1)
 	spec := in.spec(variableName, variableName)
-	spec.WorkflowMetadata = &workflowMetadata{
-		Annotations: in.annotations(),
-		LabelsFrom:  map[string]expression{v1alpha1.LabelSuiteRun: {Expression: "workflow.name"}},
+	spec["workflowMetadata"] = object{
+		"annotations": in.annotations(),
+		"labelsFrom":  object{v1alpha1.LabelSuiteRun: object{"expression": "workflow.name"}},
 	}
-	return toUnstructured(object{
-		APIVersion: CronWorkflow.GroupVersion().String(), Kind: CronWorkflow.Kind,
-		Metadata: in.metadata(s.Name),
-		Spec: cronSpec{
-			Schedules:                  []string{c.Cron},
-			Timezone:                   c.TimeZone,
-			ConcurrencyPolicy:          c.ConcurrencyPolicy,
-			StartingDeadlineSeconds:    c.StartingDeadlineSeconds,
-			Suspend:                    c.Suspend || s.Spec.Suspend,
-			SuccessfulJobsHistoryLimit: limit,
-			FailedJobsHistoryLimit:     limit,
-			WorkflowMetadata:           &metadata{Labels: labels(s)},
-			WorkflowSpec:               spec,
-		},
-	})
+	cron := object{
+		"schedules":                  []string{c.Cron},
+		"suspend":                    c.Suspend || s.Spec.Suspend,
+		"successfulJobsHistoryLimit": limit,
+		"failedJobsHistoryLimit":     limit,
+		"workflowMetadata":           object{"labels": labels(s)},
+		"workflowSpec":               spec,
+	}
+	put(cron, "timezone", c.TimeZone)
+	put(cron, "concurrencyPolicy", c.ConcurrencyPolicy)
+	put(cron, "startingDeadlineSeconds", c.StartingDeadlineSeconds)
+	return in.object(CronWorkflow, s.Name, cron)
 }
 
-func (in Input) metadata(name string) metadata {
-	s := in.Suite
-	return metadata{
-		Name:            name,
-		Namespace:       s.Namespace,
-		Labels:          labels(s),
-		Annotations:     in.annotations(),
-		OwnerReferences: []metav1.OwnerReference{Owner(s)},
+// object makes an object of the suite. It cannot fail: what is written here is JSON.
+func (in Input) object(kind schema.GroupVersionKind, name string, spec object) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	data, _ := json.Marshal(object{"apiVersion": kind.GroupVersion().String(), "kind": kind.Kind, "spec": spec})
+	_ = u.UnmarshalJSON(data)
+	u.SetName(name)
+	u.SetNamespace(in.Suite.Namespace)
+	u.SetLabels(labels(in.Suite))
+	u.SetAnnotations(in.annotations())
+	u.SetOwnerReferences([]metav1.OwnerReference{Owner(in.Suite)})
+	return u
+}
+
+// Argo Workflows keeps a Workflow with its status in one object of at most 1 MiB
+// (MAX_WORKFLOW_SIZE), and ends the run when it grows beyond that.
+const (
+	maxStoredBytes = 960_000 // of 1 048 576: the rest is for retries and messages
+	// statusBytes is a benchmark in the status: three packed nodes, and an entry in
+	// taskResultsCompletionStatus.
+	statusBytes = 215
+)
+
+// CheckSize says, as an error, when Argo Workflows could not hold a run of the suite.
+func CheckSize(s *v1alpha1.NFSBenchmarkSuite, m matrix.Matrix) error {
+	// The longest names: those of a run that is resubmitted for the tenth time.
+	wf := NewWorkflow(Input{Suite: s, Matrix: m, Run: s.Name + "-00000000", Attempt: 9, FirstAttempt: 100})
+	data, _ := json.Marshal(wf.Object) // it was made of JSON
+	if n := len(data) + statusBytes*len(m.Sequence); n > maxStoredBytes {
+		return fmt.Errorf("%d cells x %d repetitions come to a Workflow of about %d kB with its status, and Argo "+
+			"Workflows keeps less than %d kB: lower spec.repetitions, take values out, or make several suites",
+			len(m.Cells), max(s.Spec.Repetitions, 1), n/1000, maxStoredBytes/1000)
 	}
+	return nil
 }
 
 // labels are those of everything that belongs to a suite.
@@ -148,14 +170,6 @@ func (in Input) annotations() map[string]string {
 // Owner makes everything of a suite go when the suite goes.
 func Owner(s *v1alpha1.NFSBenchmarkSuite) metav1.OwnerReference {
 	return *metav1.NewControllerRef(s, v1alpha1.GroupVersion.WithKind("NFSBenchmarkSuite"))
-}
-
-// toUnstructured cannot fail: what is written here is JSON.
-func toUnstructured(v object) *unstructured.Unstructured {
-	data, _ := json.Marshal(v)
-	u := &unstructured.Unstructured{}
-	_ = u.UnmarshalJSON(data)
-	return u
 }
 
 // Access is the ServiceAccount, the Role and the RoleBinding of the workflow's
