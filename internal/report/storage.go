@@ -231,8 +231,8 @@ func storageLoadText(s judge.Summary) string {
 	}
 	text := "The storage measured a mean latency of " + Latency(*v) + " " + latencyLayer(s.Storage) + "."
 	if s.Storage.LatencyLayer == judge.LayerVolume {
-		text += " That leaves out its NFS service, the network of the cluster and limits of QoS policies, and its operations " +
-			"have at most 64 KiB."
+		text += " That leaves out its NFS service, the network of the cluster and limits of QoS policies, and its " +
+			"operations have at most 64 KiB."
 	}
 	return text
 }
