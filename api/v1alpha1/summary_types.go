@@ -51,8 +51,8 @@ type Summary struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	StorageCPU string `json:"storageCPU,omitempty"`
-	// storageMeanLatencyMicroseconds of one I/O, as the storage measured it:
-	// what is missing to meanLatencyMicroseconds was spent on the way.
+	// storageMeanLatencyMicroseconds is the mean latency of one operation in the layer where the storage
+	// measures: an ONTAP in its volume layer, in operations of at most 64 KiB.
 	// +optional
 	StorageMeanLatencyMicroseconds *int64 `json:"storageMeanLatencyMicroseconds,omitempty"`
 	// p50LatencyMicroseconds is the median latency.

@@ -417,17 +417,18 @@ func cacheSuspected(c *facts) bool {
 	return slices.ContainsFunc(found, func(f bench.Finding) bool { return f.Severity == bench.SeverityWarning })
 }
 
-// checkQoS compares the measured load with the ceiling of the volume: the clients' measurement, or
-// that of the array, which counts in the units of the ceiling.
+// checkQoS compares the load with the ceiling of the volume. The ceiling counts operations of NFS, as the
+// clients do; the counters of a volume have others (LayerVolume), of the same bytes.
 func checkQoS(c *facts, found *findings) {
 	v := c.volume()
 	if v.QoS == nil {
 		return
 	}
-	ops, bytes := c.overall.Total.iopsSec, c.overall.Total.bytesPerSec
-	if l := c.overall.Storage; l.OperationsPerSecond != nil {
-		ops = max(ops, float64(*l.OperationsPerSecond))
+	ops, bytes := 0.0, c.overall.Total.bytesPerSec
+	for _, p := range c.overall.Paths { // an I/O may take several operations
+		ops += float64(p.Replies) * 1000 / float64(max(c.overall.DurationMilliseconds, 1))
 	}
+	ops = max(ops, c.overall.Total.iopsSec)
 	if l := c.overall.Storage; l.BytesPerSecond != nil {
 		bytes = max(bytes, float64(*l.BytesPerSecond))
 	}

@@ -166,7 +166,10 @@ func settingCases() map[string]findingCase {
 		}, TransferSizeReduced, bench.SeverityWarning, bench.ValidityValid, `tcp-max-xfer-size\), then mount again`},
 		"QoSThrottledIOPS":  {nil, qos(runfile.QoS{MaxIOPS: new(int64(2230))}), QoSThrottled, bench.SeverityWarning, bench.ValidityValid, `policy gold of volume ora1 was reached: 2125 of 2230 IOPS\..*-policy-group gold`},
 		"QoSThrottledBytes": {nil, qos(runfile.QoS{MaxBytesPerSecond: new(rate)}), QoSThrottled, bench.SeverityWarning, bench.ValidityValid, `2228\.2 MB/s of 2228\.2 MB/s`},
-		"QoSThrottledArray": {nil, qos(runfile.QoS{MaxIOPS: new(int64(8500))}, measured(func(w *runfile.StorageWindow) { w.ReadOps = new(int64(goodOps * 4)) })), QoSThrottled, bench.SeverityWarning, bench.ValidityValid, `8500 of 8500 IOPS`},
+		"QoSOfAnotherLayer": {nil, qos(runfile.QoS{MaxIOPS: new(int64(8500))}, measured(func(w *runfile.StorageWindow) { w.ReadOps = new(int64(goodOps * 16)) })), QoSThrottled, "", bench.ValidityValid, ""},
+		"QoSThrottledParts": {nil, qos(runfile.QoS{MaxIOPS: new(int64(8500))}, func(r *runfile.Result) {
+			eachRep(r, func(rep *runfile.Repetition) { rep.Channels[0].Receives = goodOps * 4 })
+		}), QoSThrottled, bench.SeverityWarning, bench.ValidityValid, `8500 of 8500 IOPS`},
 		"QoSNotReached":     {nil, qos(runfile.QoS{MaxIOPS: new(int64(2240)), MaxBytesPerSecond: new(rate * 11 / 10)}), QoSThrottled, "", bench.ValidityValid, ""},
 		"QoSWithoutCeiling": {nil, qos(runfile.QoS{MaxIOPS: new(int64(0))}), QoSThrottled, "", bench.ValidityValid, ""},
 		"ArrayClockAhead":   {nil, offset(7000), ClockSkew, bench.SeverityWarning, bench.ValidityValid, `clock of the array is 7 s ahead of that of the machine that surveyed it`},

@@ -181,7 +181,7 @@ func TestTheSummaryHasTheStorageSide(t *testing.T) {
 		{Source: "array", Address: "10.0.1.61", LIF: "lif1", Node: "a", Local: new(true), ReadBytes: new(int64(0)), WriteBytes: new(int64(0))},
 		{Source: "array", Address: "10.0.2.61", LIF: "lif2", Node: "b", Local: new(false), ReadBytes: new(goodBytes), WriteBytes: new(int64(0))},
 	}
-	wantLoad := StorageLoad{OperationsPerSecond: new(int64(2125)), BytesPerSecond: new(goodBytes / 60), MeanLatencyMicroseconds: new(int64(9_000))}
+	wantLoad := StorageLoad{OperationsPerSecond: new(int64(2125)), BytesPerSecond: new(goodBytes / 60), MeanLatencyMicroseconds: new(int64(9_000)), LatencyLayer: LayerVolume}
 	for name, diff := range map[string]string{
 		"nodes": cmp.Diff(wantNodes, s.StorageNodes), "paths": cmp.Diff(wantPaths, s.StoragePaths),
 		"load": cmp.Diff(wantLoad, s.Storage), "collector": cmp.Diff(new(int32(5)), s.CollectorCPUPermille),
@@ -251,9 +251,26 @@ func TestTheArraysLatencyIsThatOfAllItsOperationsOrNotKnown(t *testing.T) {
 	}
 	for name, tc := range cases {
 		tc.w.Seconds = 10
-		if diff := cmp.Diff(tc.want, storageLoad([]runfile.StorageWindow{tc.w}).MeanLatencyMicroseconds); diff != "" {
+		if diff := cmp.Diff(tc.want, storageLoad(nil, []runfile.StorageWindow{tc.w}).MeanLatencyMicroseconds); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
+	}
+}
+
+func TestASourceMeasuresLatencyInItsLayer(t *testing.T) {
+	t.Parallel()
+	sources := []runfile.Source{
+		{Name: "o", Kind: runfile.SourceONTAP},
+		{Name: "h", Kind: runfile.SourcePrometheus},
+		{Name: "q", Kind: runfile.SourcePrometheus, Queries: map[string]string{"readLatencyMicroseconds": "x"}},
+		{Name: "f", Kind: runfile.SourceFlashBlade},
+	}
+	var got []string
+	for _, name := range []string{"o", "h", "q", "f"} {
+		got = append(got, latencyLayer(sources, name))
+	}
+	if diff := cmp.Diff([]string{LayerVolume, LayerVolume, "", LayerProtocol}, got); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -236,6 +236,12 @@ func TestFindingsOfDatabases(t *testing.T) {
 		"OthersInTheDatabase": {random, func(r *runfile.Result) {
 			forEach(r, func(rep *runfile.Repetition) { timed(rep, 1037) })
 		}, ForeignLoad, bench.SeverityWarning, bench.ValiditySuspect, `others use the database`},
+		"OthersReadInTheDatabase": {random, func(r *runfile.Result) {
+			forEach(r, func(rep *runfile.Repetition) {
+				rep.Oracle.Statistics[statReadBytes] = 100e9
+				rep.Oracle.OwnReadBytes = new(int64(97.9e9))
+			})
+		}, ForeignLoad, bench.SeverityWarning, bench.ValiditySuspect, `the sessions of the load read 97\.9 % of the bytes that the database read\. Others read \d+\.\d MB/s`},
 		"ViewsSayTooLittle": {random, func(r *runfile.Result) {
 			forEach(r, func(rep *runfile.Repetition) { timed(rep, 490) })
 		}, SuspectLatency, bench.SeverityWarning, bench.ValiditySuspect, `16 users the views have only 49\.6 % as waits or CPU time: a read took 1210\.0 µs`},
@@ -400,6 +406,9 @@ func TestWhatIsAsItShouldBeIsNoFinding(t *testing.T) {
 	refused := experiments.Ramp()
 	refused.Clients[0].Load.Oracle.Parameters = []runfile.OracleParameter{{Name: "_db_block_prefetch_limit", Requested: "0"}}
 	quiet("a hidden parameter that the release does not know", refused, ParameterDiffers, BatchedReads)
+	hardly := experiments.Ramp()
+	windowOf1(&hardly).Statistics[statReadBytes], windowOf1(&hardly).OwnReadBytes = 100e9, new(int64(98.1e9))
+	quiet("others who read 1.9 %", hardly, ForeignLoad)
 	half := scanRun(t)
 	windowOf1(&half).Statistics[statReads], windowOf1(&half).Statistics[statReadsDirect] = 1000, 900
 	quiet("nine of ten blocks past the cache", half, BufferedScan)

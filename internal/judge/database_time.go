@@ -39,6 +39,27 @@ func (c *facts) sessionTimeOf(s Summary) (t sessionTime, known bool) {
 	return t, t.all > 0
 }
 
+// checkForeignReads holds what the sessions of the load read against what the database did.
+func checkForeignReads(c *facts, found *findings) {
+	for _, s := range c.repetitions {
+		for _, w := range databaseWindows(c.result, s.Repetition) {
+			all, known := w.Statistics[statReadBytes]
+			if !known || w.OwnReadBytes == nil {
+				continue
+			}
+			others := float64(all - *w.OwnReadBytes)
+			rate := others * 1000 / float64(max(s.DurationMilliseconds, 1))
+			if others*1000 > float64(all)*othersRead && rate > foreignBytesPerSecond {
+				found.add(ForeignLoad, bench.SeverityWarning,
+					"In repetition %s the sessions of the load read %.1f %% of the bytes that the database read. Others read %s, "+
+						"which are not counted as load. Look for jobs, backups and other sessions (V$SESSION), and run again when "+
+						"nobody else uses it.", s.name(), float64(*w.OwnReadBytes)/float64(all)*100, megabytes(int64(rate)))
+				return
+			}
+		}
+	}
+}
+
 // checkForeignSessions looks for more wait time than the users of the load can have.
 func checkForeignSessions(c *facts, found *findings) {
 	for _, s := range c.repetitions {
@@ -48,7 +69,7 @@ func checkForeignSessions(c *facts, found *findings) {
 		}
 		found.add(ForeignLoad, bench.SeverityWarning,
 			"In repetition %s the sessions of the database waited for %.1f s, and %d users have only %.1f s in that time: "+
-				"others use the database, and what they read is counted as load. Look for jobs and other sessions "+
+				"others use the database. Look for jobs and other sessions "+
 				"(V$SESSION), and run again when nobody else uses it.",
 			s.name(), t.waited.Seconds(), s.Step.Users, t.all.Seconds())
 		return

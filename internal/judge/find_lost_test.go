@@ -16,11 +16,29 @@ func away(repetition int, milliseconds, reconnects int64) func(*runfile.Result) 
 	}
 }
 
+// still says that for 8 s of repetition 2 no path carried anything but the second, which carried others.
+func still(others int64) func(*runfile.Result) {
+	return func(r *runfile.Result) {
+		for i := range r.Clients[0].Load.Samples {
+			s := &r.Clients[0].Load.Samples[i]
+			s.Channels = []runfile.PathBytes{{ID: 0, BytesRead: 1}, {ID: 1, BytesRead: 1}}
+			if second := i % 60; s.Repetition == 2 && second >= 10 && second < 18 {
+				s.Channels = []runfile.PathBytes{{ID: 0}, {ID: 1, BytesRead: others}, {ID: 3}}
+			}
+		}
+	}
+}
+
 func lossCases() map[string]findingCase {
 	const first = `Path 10\.0\.1\.5 -> 10\.0\.1\.61 `
 	return map[string]findingCase{
-		"ChannelLost": {nil, away(2, 8200, 3), ChannelLost, bench.SeverityWarning, bench.ValiditySuspect, first +
+		"ChannelLost": {nil, both(away(2, 8200, 3), still(5)), ChannelLost, bench.SeverityWarning, bench.ValiditySuspect, first +
 			`was down for 8\.2 s of 180\.0 s that were measured \(4\.5 %\), in repetition 2\. New connections: 3\. The other paths carried its I/O`},
+		"ChannelLostByAStandstill": {
+			nil, both(away(2, 8200, 3), still(0)), ChannelLost, bench.SeverityWarning, bench.ValiditySuspect,
+			`In 8 of the 8 seconds in which it carried nothing, no other path did either: I/O stood still`,
+		},
+		"ChannelLostAndNoSamples":  {nil, away(2, 8200, 3), ChannelLost, bench.SeverityWarning, bench.ValiditySuspect, `New connections: 3\. Look at`},
 		"ChannelLostAsLongAsShows": {nil, away(1, 600, 1), ChannelLost, bench.SeverityWarning, bench.ValiditySuspect, `down for 0\.6 s`},
 		"ChannelLostForAMoment":    {nil, away(1, 590, 1), ChannelLost, bench.SeverityInfo, bench.ValidityValid, `down for 0\.6 s`},
 		"ChannelLostForLeast":      {nil, away(1, 100, 1), ChannelLost, bench.SeverityInfo, bench.ValidityValid, `down for 0\.1 s`},

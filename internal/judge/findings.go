@@ -132,7 +132,7 @@ func rules() []rule {
 		{AsyncIOExhausted, warning, never, ifDatabase(checkAsyncLimit)},
 		{ClientCPUBound, warning, never, ifMeasured(checkClientCPU)},
 		{ForeignLoad, warning, never, all(ifMeasured(checkForeignLoad), ifMeasured(checkForeignMount),
-			ifDatabase(checkForeignSessions))},
+			ifDatabase(checkForeignReads), ifDatabase(checkForeignSessions))},
 		{ArrayDisagrees, warning, never, ifMeasured(checkArray)},
 		{VolumeMoved, warning, never, ifMeasured(checkMoves)},
 		{NotSteady, warning, never, ifMeasured(checkTime)},

@@ -185,10 +185,18 @@ type StoragePath struct {
 type StorageLoad struct {
 	OperationsPerSecond *int64 `json:"operationsPerSecond,omitempty"` // reads and writes
 	BytesPerSecond      *int64 `json:"bytesPerSecond,omitempty"`
-	// MeanLatencyMicroseconds is the latency of one read or write. The client's additional latency was
-	// spent in the network, in queues and in the client.
+	// MeanLatencyMicroseconds is the latency of one operation of LatencyLayer.
 	MeanLatencyMicroseconds *int64 `json:"meanLatencyMicroseconds,omitempty"`
+	LatencyLayer            string `json:"latencyLayer,omitempty"` // LayerVolume, LayerProtocol; empty = not known
 }
+
+// The layers that storage measures latency in.
+const (
+	// LayerVolume is ONTAP's file system. It divides an operation of NFS into parallel ones of at most 64 KiB,
+	// and does not see the NFS service, the network of the cluster, or the limits of QoS policies.
+	LayerVolume   = "Volume"
+	LayerProtocol = "Protocol" // the NFS service
+)
 
 // SteadinessFact says how much throughput and latency moved in a repetition.
 // Known is false when the samples do not suffice.

@@ -247,22 +247,63 @@ func checkLoss(c *facts, found *findings, l loss, paths int) {
 	for _, s := range c.repetitions {
 		measured += s.DurationMilliseconds
 	}
-	meanwhile := "The other paths carried its I/O meanwhile, so this is less than all paths give together"
-	switch {
+	meanwhile := ""
+	switch quiet, carried := c.meanwhile(l.name); {
+	case paths < 2 && !l.byLayout:
+		meanwhile = " There was no other path, so all I/O waited meanwhile."
+	case quiet == 0: // not known
+	case 2*carried < quiet:
+		meanwhile = fmt.Sprintf(" In %d of the %d seconds in which it carried nothing, no other path did either: I/O stood "+
+			"still, and this is not the loss of one path.", quiet-carried, quiet)
 	case l.byLayout:
-		meanwhile = "Its I/O went through the metadata server meanwhile, or to another address of the data server"
-	case paths < 2:
-		meanwhile = "There was no other path, so all I/O waited meanwhile"
+		meanwhile = " Its I/O went through the metadata server meanwhile, or to another address of the data server."
+	default:
+		meanwhile = " The other paths carried its I/O meanwhile, so this is less than all paths give together."
 	}
 	end := ""
 	if l.stillDown {
 		end = "; it was still down at the end"
 	}
 	found.add(ChannelLost, severity,
-		"Path %s was down for %s of %s that were measured (%s), in %s%s. New connections: %d. %s. Look at the LIF, the "+
+		"Path %s was down for %s of %s that were measured (%s), in %s%s. New connections: %d.%s Look at the LIF, the "+
 			"switch and the server's log for that time, and measure again.",
 		l.name, seconds(l.downMilliseconds), seconds(measured), percent(l.downMilliseconds*1000/max(measured,
 			1)), where, end, l.reconnects, meanwhile)
+}
+
+// meanwhile counts the seconds of the measured windows in which a path carried nothing, and those of them in which
+// another path of the client did.
+func (c *facts) meanwhile(name string) (quiet, carried int) {
+	for _, cl := range c.result.Clients {
+		for _, s := range cl.Load.Samples {
+			ids, bytes := c.channelsOf(cl, s, name), map[bool]int64{}
+			for _, ch := range s.Channels {
+				bytes[slices.Contains(ids, ch.ID)] += ch.BytesRead + ch.BytesWritten
+			}
+			if own, seen := bytes[true]; seen && own == 0 {
+				quiet++
+				carried += int(min(bytes[false], 1))
+			}
+		}
+	}
+	return quiet, carried
+}
+
+// channelsOf are the channels of a path in the window of a sample; empty outside of one.
+func (c *facts) channelsOf(cl runfile.ClientResult, s runfile.LoadSample, name string) (ids []int32) {
+	declared := declaredPaths(c.result.Plan)
+	for _, rep := range cl.Load.Repetitions {
+		if s.Span != runfile.SpanMeasure || s.Repetition != rep.Index {
+			continue
+		}
+		for _, ch := range rep.Channels {
+			p := declaredAs(declared, pathPair{Local: ch.Local, Path: ch.Path})
+			if label(PathShare{Local: p.Local, Path: p.Path, Role: ch.Role}) == name {
+				ids = append(ids, ch.ID)
+			}
+		}
+	}
+	return ids
 }
 
 // listed joins the first of the names.

@@ -21,7 +21,7 @@ func (c *facts) storageSide(s *Summary, parts []clientRep) {
 	}
 	s.StorageNodes = c.storageNodes(windows, baselineWindows(parts), owner, entries)
 	s.StoragePaths = c.storagePaths(windows, owner)
-	s.Storage = storageLoad(windows)
+	s.Storage = storageLoad(c.result.Plan.Collect.Sources, windows)
 }
 
 // storageWindows are the windows of each storage source, once: every client's
@@ -226,7 +226,7 @@ func (c *facts) storagePaths(windows []runfile.StorageWindow, owner string) []St
 
 // storageLoad is that of the first source that knows each number: two sources
 // of one array count the same.
-func storageLoad(windows []runfile.StorageWindow) StorageLoad {
+func storageLoad(sources []runfile.Source, windows []runfile.StorageWindow) StorageLoad {
 	var l StorageLoad
 	for _, w := range windows {
 		if ops, known := opsRate(w); known && l.OperationsPerSecond == nil {
@@ -237,9 +237,24 @@ func storageLoad(windows []runfile.StorageWindow) StorageLoad {
 		}
 		if us, known := meanLatency(w); known && l.MeanLatencyMicroseconds == nil {
 			l.MeanLatencyMicroseconds = rounded(us)
+			l.LatencyLayer = latencyLayer(sources, w.Source)
 		}
 	}
 	return l
+}
+
+// latencyLayer is where a source measures; a user's own queries may do so anywhere.
+func latencyLayer(sources []runfile.Source, name string) string {
+	for _, s := range sources {
+		switch {
+		case s.Name != name:
+		case s.Kind == runfile.SourceONTAP, s.Kind == runfile.SourcePrometheus && len(s.Queries) == 0: // Harvest
+			return LayerVolume
+		case s.Kind != runfile.SourcePrometheus:
+			return LayerProtocol
+		}
+	}
+	return ""
 }
 
 // rounded is nil for what is no count of anything.

@@ -105,6 +105,7 @@ const (
 	// The users alone reach at most 1000, plus the waits in progress at the ends of the window.
 	usersWait      = 1030
 	othersWait     = 10  // 1/othersWait of the window: the database's own sessions
+	othersRead     = 20  // share of the bytes read that sessions of the load did not read
 	instanceUneven = 200 // deviation from an equal share of RAC instances, relative to it
 	// No read over a network with TCP is faster. Oracle 12.2 reports 19 to 24 µs for pNFS.
 	roundTripMicros = 30

@@ -50,6 +50,7 @@ type job struct {
 type round struct {
 	base     time.Time      // when load started; the times below count from it
 	from, to time.Duration  // of the measured window
+	until    atomic.Int64   // to, or when it was broken off
 	stopping atomic.Bool    // no further I/O may start
 	failed   chan error     // the first failure
 	running  sync.WaitGroup // streams
@@ -59,7 +60,9 @@ type round struct {
 }
 
 func newRound(base time.Time, warmup, window time.Duration) *round {
-	return &round{base: base, from: warmup, to: warmup + window, failed: make(chan error, 1)}
+	r := &round{base: base, from: warmup, to: warmup + window, failed: make(chan error, 1)}
+	r.until.Store(int64(r.to))
+	return r
 }
 
 func (r *round) stop() { r.stopping.Store(true) }

@@ -32,11 +32,11 @@ func (r *Runner) newLevelReport(rep int32, l course.Level) *levelReport {
 	return out
 }
 
-// read counts the operations of a phase, and those slower than each bound.
-func (l *levelReport) read(rec *recorder.Recorder, phase recorder.Phase) (done, failed int64, slow []int64) {
+// read counts the operations of phases, and those slower than each bound.
+func (l *levelReport) read(rec *recorder.Recorder, phases ...recorder.Phase) (done, failed int64, slow []int64) {
 	slow = make([]int64, len(l.bounds))
 	for _, d := range []recorder.Direction{recorder.Read, recorder.Write} {
-		rec.Read(&l.snapshot, d, phase)
+		rec.Read(&l.snapshot, d, phases...)
 		done, failed = done+l.snapshot.Count, failed+l.snapshot.Errors
 		for i, b := range l.bounds {
 			slow[i] += l.snapshot.SlowerThan(b)
@@ -56,7 +56,7 @@ func (l *levelReport) second(rec *recorder.Recorder) {
 
 // update adds what was counted since the last call to the last second.
 func (l *levelReport) update(rec *recorder.Recorder) {
-	done, failed, slow := l.read(rec, recorder.Measure)
+	done, failed, slow := l.read(rec, recorder.Measure, recorder.Failed)
 	last := len(l.Done) - 1
 	l.Done[last] += done - l.done
 	for i, n := range slow {
@@ -81,6 +81,22 @@ func (l *levelReport) finish(e *engine, r *round, parts int) *runfile.LevelRepor
 	}
 	l.LevelReport = l.InParts(parts)
 	return &l.LevelReport
+}
+
+// waitInVain records the operations that were due in the window and that no worker started before its end.
+func (e *engine) waitInVain(r *round, end time.Duration) {
+	d := recorder.Read
+	if e.overwrites {
+		d = recorder.Write
+	}
+	for i := max(r.ticket.Load(), e.rate.countBefore(r.from)); i < e.rate.countBefore(end); i++ {
+		e.rec.Shard(0).Record(recorder.Unended, d, end-e.rate.due(i), int(e.blockBytes))
+	}
+	for i := range e.workers {
+		if w := &e.workers[i]; !w.idle && w.waiting && w.due >= r.from && w.due < end {
+			e.rec.Shard(0).Record(recorder.Unended, d, end-w.due, int(e.blockBytes))
+		}
+	}
 }
 
 // notStarted counts the operations that were due in the window before a time and that no worker

@@ -52,6 +52,7 @@ func (r *Runner) Measure(ctx context.Context, rep int32, l course.Level) (course
 	err := r.watch(ctx, m)
 	m.round.stop()
 	end := min(r.opt.Now().Sub(m.round.base), m.round.to)
+	m.round.until.Store(int64(end))
 	if m.inside {
 		r.putRepetition(m, end)
 		r.course.CloseSpan(m.round.base.Add(end))
@@ -60,11 +61,12 @@ func (r *Runner) Measure(ctx context.Context, rep int32, l course.Level) (course
 		r.course.Save()
 	}
 	patience := max(leastDrain, time.Duration(r.opt.Plan.Engine.CallTimeoutSeconds)*time.Second)
-	if drained := r.engine.drain(m.round, cancel, patience); drained != nil {
-		return course.Outcome{}, errors.Join(err, drained)
-	}
-	if m.inside {
+	drained := r.engine.drain(m.round, cancel, patience)
+	if m.inside && !errors.Is(drained, course.ErrStuck) {
 		r.putStonewall(m)
+	}
+	if drained != nil {
+		return course.Outcome{}, errors.Join(err, drained)
 	}
 	select {
 	case failed := <-m.round.failed: // while draining
@@ -125,8 +127,8 @@ func (r *Runner) sample(m *measuring, at time.Time) {
 	rec := r.engine.rec
 	m.read[0], m.read[1] = m.read[1], m.read[0]
 	m.write[0], m.write[1] = m.write[1], m.write[0]
-	rec.Read(&m.read[0], recorder.Read, recorder.Warmup, recorder.Measure)
-	rec.Read(&m.write[0], recorder.Write, recorder.Warmup, recorder.Measure)
+	rec.Read(&m.read[0], recorder.Read, recorder.Warmup, recorder.Measure, recorder.Failed)
+	rec.Read(&m.write[0], recorder.Write, recorder.Warmup, recorder.Measure, recorder.Failed)
 	s := runfile.LoadSample{
 		Time: at, Span: r.course.Span(), Repetition: m.index,
 		Read: m.read[0].Since(&m.read[1]), Write: m.write[0].Since(&m.write[1]),
@@ -157,8 +159,7 @@ func (r *Runner) sample(m *measuring, at time.Time) {
 // putRepetition writes into the load what the window has given until end.
 func (r *Runner) putRepetition(m *measuring, end time.Duration) {
 	out := &r.load.Repetitions[len(r.load.Repetitions)-1]
-	out.Read = r.measured(recorder.Read, &m.batches.read)
-	out.Write = r.measured(recorder.Write, &m.batches.write)
+	r.putOps(m, out)
 	now := r.reading()
 	out.End = m.round.base.Add(end)
 	out.EdgeMilliseconds = max(0, m.late+r.opt.Now().Sub(out.End)).Milliseconds()
@@ -168,9 +169,14 @@ func (r *Runner) putRepetition(m *measuring, end time.Duration) {
 	_, out.PeakMemoryBytes = r.opt.Usage()
 }
 
+func (r *Runner) putOps(m *measuring, out *runfile.Repetition) {
+	out.Read = r.measured(recorder.Read, &m.batches.read)
+	out.Write = r.measured(recorder.Write, &m.batches.write)
+}
+
 func (r *Runner) measured(d recorder.Direction, batches *recorder.Batches) *runfile.Ops {
 	var s recorder.Snapshot
-	r.engine.rec.Read(&s, d, recorder.Measure)
+	r.engine.rec.ReadWindow(&s, d, r.engine.rate != nil)
 	ops, err := s.Ops()
 	if err != nil {
 		r.course.Tell("the latencies of the window cannot be written: " + err.Error())
@@ -204,7 +210,11 @@ func (r *Runner) putStonewall(m *measuring) {
 	if rate := r.engine.rate; rate != nil {
 		due := int64(rate.countBefore(end) - rate.countBefore(m.round.from))
 		out.DroppedOps = max(0, due-started)
+		if m.level == nil {
+			r.engine.waitInVain(m.round, end)
+		}
 	}
+	r.putOps(m, out)
 }
 
 // channelsSince subtracts the counters of two moments. A channel that layouts opened in

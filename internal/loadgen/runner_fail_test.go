@@ -10,6 +10,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/stats"
 	"github.com/nfsbench/nfsbench/test/targettest"
 )
 
@@ -44,6 +45,68 @@ func TestAFailedIOEndsTheRunWithWhatWasMeasured(t *testing.T) {
 		}
 		if _, err := tgt.Directory(t.Context(), "nfsbench", false); !target.IsNotExist(err) {
 			t.Errorf("the files were left behind (%v)", err)
+		}
+	})
+}
+
+// A storage that stands still, and then fails what it owes: the run that breaks off must not look faster than
+// one that waits.
+func TestAStandstillCountsInTheLatencyOfARunThatBreaksOff(t *testing.T) {
+	for name, stands := range map[string]struct {
+		rate int64
+		p99  time.Duration
+	}{"closed loop": {0, 10 * time.Millisecond}, "open loop": {200, 2 * time.Second}} {
+		t.Run(name, func(t *testing.T) {
+			eachWay(t, func(t bubble) {
+				start := time.Now()
+				tgt := &targettest.Memory{Delay: 10 * time.Millisecond, BeforeIO: func(string, string, int64) error {
+					at := time.Since(start)
+					if at <= 8*time.Second {
+						return nil
+					}
+					time.Sleep(11*time.Second - at)
+					return errors.New("NFS3ERR_IO")
+				}}
+				plan := testPlan(bench.PatternRandomRead)
+				plan.Workload.Raw.OperationsPerSecond = stands.rate
+				load, _ := t.run(t.Context(), t.T, plan, tgt)
+				if load.Failure == nil || len(load.Repetitions) != 1 {
+					t.Fatalf("%+v", load)
+				}
+				ops := load.Repetitions[0].Read
+				h, err := stats.DecodeHistogram(ops.Histogram)
+				if err != nil || ops.Errors == 0 {
+					t.Fatalf("%+v: %v", ops, err)
+				}
+				if l := h.Latency(); l.MaxMicroseconds < 2_900_000 || l.P99Microseconds < stands.p99.Microseconds() {
+					t.Errorf("after 3 s without an answer p99 is %d us and the longest %d", l.P99Microseconds, l.MaxMicroseconds)
+				}
+			})
+		})
+	}
+}
+
+// The window ends before the answers come.
+func TestAStandstillAtTheEndOfTheWindowCounts(t *testing.T) {
+	eachWay(t, func(t bubble) {
+		start := time.Now()
+		tgt := &targettest.Memory{Delay: 10 * time.Millisecond, BeforeIO: func(string, string, int64) error {
+			if at := time.Since(start); at > 8*time.Second && at < 20*time.Second {
+				time.Sleep(20*time.Second - at)
+			}
+			return nil
+		}}
+		plan := testPlan(bench.PatternRead)
+		plan.Schedule.Repetitions = 1
+		load, _ := t.run(t.Context(), t.T, plan, tgt)
+		if load.Failure != nil {
+			t.Fatalf("%+v", load.Failure)
+		}
+		ops := load.Repetitions[0].Read
+		h, err := stats.DecodeHistogram(ops.Histogram)
+		if err != nil || h.Count() != ops.Count+6 || h.Percentile(100) < 5_000_000 {
+			t.Errorf("%d of %d latencies, the longest %d us (%v); want those of 6 workers that wait for 7 s",
+				h.Count(), ops.Count, h.Percentile(100), err)
 		}
 	})
 }

@@ -206,10 +206,10 @@ func (w *worker) fail(io *target.IO) {
 // when that was after the last one.
 func (w *worker) record(to *recorder.Shard, d recorder.Direction, end time.Duration, err error) {
 	phase := recorder.Measure
-	switch {
-	case end >= w.round.to && err == nil:
-		if w.engine.rate != nil && w.at >= w.round.from {
-			to.Record(recorder.Unended, d, w.round.to-w.at, len(w.buf))
+	switch until := time.Duration(w.round.until.Load()); {
+	case end >= until && err == nil:
+		if w.engine.rate == nil || w.at >= w.round.from {
+			to.Record(recorder.Unended, d, until-w.at, len(w.buf))
 		}
 		return
 	case end < w.round.from:
@@ -218,7 +218,7 @@ func (w *worker) record(to *recorder.Shard, d recorder.Direction, end time.Durat
 		w.lastDone = end
 	}
 	if err != nil {
-		to.RecordError(phase, d)
+		to.RecordError(d, end-w.at)
 		return
 	}
 	to.Record(phase, d, end-w.at, len(w.buf))

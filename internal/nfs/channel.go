@@ -141,6 +141,7 @@ func (ch *channel) run(ctx context.Context, up func()) {
 		if !ch.reconnect(ctx) {
 			return
 		}
+		ch.counters.NoteReconnect()
 		ch.counters.NoteReturn(ch.now().UnixNano())
 		ch.logger.Info("Channel is connected again", "path", ch.addr.Path, "local", *ch.local.Load())
 		up()

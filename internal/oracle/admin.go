@@ -123,8 +123,28 @@ func (a *Admin) Describe(ctx context.Context) (runfile.Oracle, error) {
 		return runfile.Oracle{}, err
 	}
 	o.StandIn = strings.Contains(strings.ToLower(o.Banner), "stand-in")
+	if o.Container, err = a.container(ctx); err != nil {
+		return runfile.Oracle{}, err
+	}
 	o.Parameters, err = a.notable(ctx)
 	return o, err
+}
+
+// container returns where we are. Elsewhere than in the root of a container database, V$SYSSTAT and other views
+// count a part that nobody defines.
+func (a *Admin) container(ctx context.Context) (name string, err error) {
+	err = a.each(ctx, "container_name", func(r *sql.Rows) error {
+		var container, dba, cdb sql.NullString
+		if err := r.Scan(&container, &dba, &cdb); err != nil {
+			return err
+		}
+		if name = container.String; cdb.String == "YES" && name != "CDB$ROOT" {
+			return Failf(runfile.FailureUnsupported, "the connection of the administrator is to %s, and only in CDB$ROOT do "+
+				"the views count the whole instance: connect to a service of the root container", name)
+		}
+		return nil
+	})
+	return name, err
 }
 
 // banner returns the line that names the database; older releases have more

@@ -52,7 +52,7 @@ func TestDescribeSaysWhatADatabaseIs(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"instances", "version_full", "parameters"}, f.asked); diff != "" {
+	if diff := cmp.Diff([]string{"instances", "version_full", "container_name", "parameters"}, f.asked); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -64,6 +64,23 @@ func TestTheBannerOfAnOlderReleaseIsTheLineOfTheDatabase(t *testing.T) {
 	got, err := a.Describe(t.Context())
 	if err != nil || got.Banner != "Oracle Database 12c, nfsbench stand-in" || !got.StandIn {
 		t.Errorf("got %q, stand-in %v, %v", got.Banner, got.StandIn, err)
+	}
+}
+
+func TestOutsideOfTheRootViewsDoNotCountAll(t *testing.T) {
+	for name, c := range map[string]struct{ container, cdb, refused string }{
+		"root":      {"CDB$ROOT", "YES", ""},
+		"no CDB":    {"ORCL", "NO", ""},
+		"pluggable": {"ORCLPDB1", "YES", "is to ORCLPDB1"},
+	} {
+		a, _ := admin(t, sqltext.Release19, map[string][]row{"container_name": {{"CON_NAME": c.container, "IS_DBA": "TRUE", "CDB": c.cdb}}})
+		got, err := a.Describe(t.Context())
+		switch {
+		case c.refused == "" && (err != nil || got.Container != c.container):
+			t.Errorf("%s: container %q, %v", name, got.Container, err)
+		case c.refused != "" && (CodeOf(err) != runfile.FailureUnsupported || !strings.Contains(err.Error(), c.refused)):
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

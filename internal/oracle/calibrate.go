@@ -37,22 +37,16 @@ func (a *Admin) CheckCalibration(ctx context.Context) error {
 	return Fail(first, strings.Join(sentences, "; "), nil)
 }
 
-// checkSession asks who and where we are.
+// checkSession asks who we are.
 func (a *Admin) checkSession(ctx context.Context, note lack) error {
 	return a.each(ctx, "container_name", func(r *sql.Rows) error {
 		var container, dba, cdb sql.NullString
-		if err := r.Scan(&container, &dba, &cdb); err != nil {
-			return err
-		}
+		err := r.Scan(&container, &dba, &cdb)
 		if dba.String != "TRUE" {
 			note(runfile.FailurePrivilege,
 				"CALIBRATE_IO must be called AS SYSDBA: use sys, or another user of the password file")
 		}
-		if cdb.String == "YES" && container.String != "CDB$ROOT" {
-			note(runfile.FailureUnsupported, "CALIBRATE_IO runs in CDB$ROOT, and the connection is to %s: connect to a service "+
-				"of the root container", container.String)
-		}
-		return nil
+		return err
 	})
 }
 

@@ -46,7 +46,6 @@ func TestWhatACalibrationLacksIsSaid(t *testing.T) {
 		want string
 	}{
 		"no SYSDBA":   {"container_name", []row{{"CON_NAME": "CDB$ROOT", "IS_DBA": "FALSE", "CDB": "YES"}}, runfile.FailurePrivilege, "AS SYSDBA"},
-		"in a PDB":    {"container_name", []row{{"CON_NAME": "ORCLPDB1", "IS_DBA": "TRUE", "CDB": "YES"}}, runfile.FailureUnsupported, "is to ORCLPDB1"},
 		"no timing":   {"parameters", []row{parameterRow(1, "timed_statistics", "FALSE", "FALSE")}, runfile.FailureTimedStatistics, "timed_statistics is FALSE"},
 		"on one only": {"parameters", []row{parameterRow(1, "timed_statistics", "TRUE", "TRUE"), parameterRow(2, "timed_statistics", "FALSE", "FALSE")}, runfile.FailureTimedStatistics, "FALSE (instance 2)"},
 		"no async":    {"parameters", []row{parameterRow(1, "disk_asynch_io", "FALSE", "FALSE")}, runfile.FailureAsyncIO, "disk_asynch_io is FALSE"},

@@ -16,6 +16,7 @@ type Snapshot struct {
 	At         time.Time
 	instances  map[int32]instance
 	statistics map[counter]int64 // V$SYSSTAT and V$SYS_TIME_MODEL
+	own        map[counter]int64 // V$SESSTAT of the sessions of our schemas
 	waits      map[counter]int64 // V$SYSTEM_EVENT, by event
 	waited     map[counter]int64 // and how long, in microseconds
 	buckets    map[bucket]int64
@@ -47,11 +48,12 @@ type file struct {
 	number   int64
 }
 
-// Snapshot reads the cumulative views of all instances: nine queries, which the
+// Snapshot reads the cumulative views of all instances: ten queries, which the
 // database answers from memory but for the names of files.
 func (a *Admin) Snapshot(ctx context.Context) (*Snapshot, error) {
 	s := &Snapshot{
 		At: a.now(), instances: map[int32]instance{}, statistics: map[counter]int64{}, waits: map[counter]int64{},
+		own:    map[counter]int64{},
 		waited: map[counter]int64{}, buckets: map[bucket]int64{}, files: map[file]runfile.OracleFile{},
 		cpu: map[counter]int64{}, foreground: map[counter]int64{}, foregroundTime: map[counter]int64{},
 		classes: map[string]string{},
@@ -70,6 +72,7 @@ func (a *Admin) Snapshot(ctx context.Context) (*Snapshot, error) {
 	}{
 		{"sysstat", scanCounters(s.statistics)},
 		{"time_model", scanCounters(s.statistics)},
+		{"own_reads", scanCounters(s.own)},
 		{"osstat", scanCounters(s.cpu)},
 		{"system_event", func(r *sql.Rows) error {
 			var c counter
@@ -200,6 +203,8 @@ func Window(before, after *Snapshot) runfile.OracleWindow {
 	w := runfile.OracleWindow{Files: d.files(), InstanceBytes: d.instanceBytes()}
 	if complete {
 		w.Statistics = d.sums(before.statistics, after.statistics)
+		own := d.sums(before.own, after.own)
+		w.OwnReads, w.OwnReadBytes = known(own, "physical read total IO requests"), known(own, "physical read total bytes")
 		w.Events = d.events()
 		w.TopWaits, w.ForegroundWaitMicroseconds = d.topWaits()
 		cpu := d.sums(before.cpu, after.cpu)

@@ -207,8 +207,8 @@ func lifTable(paths []judge.StoragePath) *doc.Table {
 	return t
 }
 
-// storageParts are the load as the storage counted it. The difference of the
-// latencies is the way between storage and client, and the client itself.
+// storageParts are the load as the storage counted it. Nothing is subtracted from the client's latency: that is
+// of another layer, of operations of another size, and of another window.
 func storageParts(s judge.Summary) []string {
 	var parts []string
 	if v := s.Storage.OperationsPerSecond; v != nil {
@@ -218,12 +218,7 @@ func storageParts(s judge.Summary) []string {
 		parts = append(parts, Rate(*v)+" MB/s")
 	}
 	if v := s.Storage.MeanLatencyMicroseconds; v != nil {
-		mean := "mean " + Latency(*v)
-		if l := s.Total.Latency; l != nil && l.MeanMicroseconds >= *v {
-			mean += " of the client's " + Latency(l.MeanMicroseconds)
-			return append(parts, mean, Latency(l.MeanMicroseconds-*v)+" on the way")
-		}
-		parts = append(parts, mean)
+		parts = append(parts, "mean "+Latency(*v)+" "+latencyLayer(s.Storage))
 	}
 	return parts
 }
@@ -234,10 +229,21 @@ func storageLoadText(s judge.Summary) string {
 	if v == nil {
 		return ""
 	}
-	text := "The storage itself measured a mean latency of " + Latency(*v)
-	if l := s.Total.Latency; l != nil && l.MeanMicroseconds >= *v {
-		text += fmt.Sprintf(" of the client's %s: %s were spent on the way, in queues and in the client",
-			Latency(l.MeanMicroseconds), Latency(l.MeanMicroseconds-*v))
+	text := "The storage measured a mean latency of " + Latency(*v) + " " + latencyLayer(s.Storage) + "."
+	if s.Storage.LatencyLayer == judge.LayerVolume {
+		text += " That leaves out its NFS service, the network of the cluster and limits of QoS policies, and its " +
+			"operations have at most 64 KiB."
 	}
-	return text + "."
+	return text
+}
+
+func latencyLayer(l judge.StorageLoad) string {
+	switch l.LatencyLayer {
+	case judge.LayerVolume:
+		return "in its volume layer"
+	case judge.LayerProtocol:
+		return "in its NFS service"
+	default:
+		return "in an unknown layer"
+	}
 }

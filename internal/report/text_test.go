@@ -113,7 +113,7 @@ func indirect() (runfile.Result, judge.Judgement) {
 		{Source: "array", Address: "10.0.2.61", LIF: "lif2", Node: "fas-b", Local: new(false), ReadBytes: new(int64(127_500 << 20)), WriteBytes: new(int64(0))},
 		{Source: "array", Address: "10.0.3.61"},
 	}
-	s.Storage = judge.StorageLoad{OperationsPerSecond: new(int64(2125)), BytesPerSecond: new(int64(2_228_224_000)), MeanLatencyMicroseconds: new(int64(9_000))}
+	s.Storage = judge.StorageLoad{OperationsPerSecond: new(int64(2125)), BytesPerSecond: new(int64(2_228_224_000)), MeanLatencyMicroseconds: new(int64(9_000)), LatencyLayer: judge.LayerVolume}
 	s.CollectorCPUPermille = new(int32(5))
 	j.Findings = []bench.Finding{{Code: judge.IndirectPath, Severity: bench.SeverityWarning, Message: "Path 10.0.2.61 (lif2) is indirect: node fas-a owns volume ora1, and node fas-b is busy 35.0 % (1.0 % while idle)."}}
 	return r, j

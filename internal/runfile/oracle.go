@@ -11,6 +11,8 @@ import (
 type Oracle struct {
 	Banner  string `json:"banner,omitempty"`  // V$VERSION.BANNER_FULL, or BANNER
 	Version string `json:"version,omitempty"` // V$INSTANCE.VERSION
+	// Container that the administrator is connected to; outside of CDB$ROOT views do not count all.
+	Container string `json:"container,omitempty"`
 	// StandIn says that this is no Oracle: the banner calls itself a stand-in.
 	StandIn    bool              `json:"standIn,omitempty"`
 	Instances  []OracleInstance  `json:"instances,omitempty"`
@@ -160,7 +162,11 @@ type OracleWindow struct {
 	// Statistics are from GV$SYSSTAT, and the times of GV$SYS_TIME_MODEL in microseconds, by name, over all
 	// instances.
 	Statistics map[string]int64 `json:"statistics,omitempty"`
-	Events     []OracleEvent    `json:"events,omitempty"`
+	// OwnReads and OwnReadBytes are those of the sessions of the load, from GV$SESSTAT; absent = not known, as
+	// with a calibration and with the user's own kit. Statistics has the reads of all sessions.
+	OwnReads     *int64        `json:"ownReads,omitempty"`
+	OwnReadBytes *int64        `json:"ownReadBytes,omitempty"`
+	Events       []OracleEvent `json:"events,omitempty"`
 	// TopWaits are those that foreground sessions waited for longest, without idle
 	// ones, the longest first. ForegroundWaitMicroseconds is the time of all of
 	// them, also of those that are not listed; absent = unknown.

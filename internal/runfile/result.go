@@ -151,7 +151,9 @@ type Ops struct {
 	Errors int64 `json:"errors"`
 	// Histogram is an HdrHistogram V2 compressed encoding, base64, of
 	// latencies in microseconds. Histograms are merged, percentiles are not.
-	// Empty where latencies come in Buckets.
+	// Empty where latencies come in Buckets. It includes operations that failed, and
+	// those not answered at the end: of an open loop all, of a closed one those that
+	// had waited for longer than all others took.
 	Histogram string `json:"histogram,omitempty"`
 	// Buckets are latencies as the database counts them, and TotalMicroseconds
 	// all of them added up.

@@ -10,6 +10,7 @@ package recorder
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -31,13 +32,14 @@ const (
 // Phase distinguishes measured operations from others.
 type Phase int
 
-// The phases. An operation belongs to the phase in which it ended. Unended has operations of an
-// open loop that were due in the window and ended after it. It records the time from when they were
-// due to the end of the window.
+// The phases. An operation belongs to the phase in which it ended. Unended has operations that were not
+// answered at the end of the window; in an open loop, those that were due in it. It records how long
+// they had waited until then. Failed has those that failed, of all shards together.
 const (
 	Warmup Phase = iota
 	Measure
 	Unended
+	Failed
 	phases
 )
 
@@ -84,7 +86,9 @@ func New(workers int) *Recorder {
 		s := &Shard{}
 		for p := range s.counters {
 			for d := range s.counters[p] {
-				s.counters[p][d] = &counters{}
+				if s.counters[p][d] = (&counters{}); p == int(Failed) && i > 0 {
+					s.counters[p][d] = r.shards[0].counters[p][d]
+				}
 			}
 		}
 		r.shards[i] = s
@@ -103,8 +107,12 @@ func (s *Shard) Record(p Phase, d Direction, latency time.Duration, bytes int) {
 	c.nanoseconds.Add(uint64(max(latency, 0)))
 }
 
-// RecordError counts one operation that failed. It has no latency.
-func (s *Shard) RecordError(p Phase, d Direction) { s.counters[p][d].errors.Add(1) }
+// RecordError counts one operation that failed. How long it was waited for is a latency, too: without it, a
+// load that breaks off looks faster than one that waits.
+func (s *Shard) RecordError(d Direction, latency time.Duration) {
+	s.Record(Failed, d, latency, 0)
+	s.counters[Failed][d].errors.Add(1)
+}
 
 // Reset forgets everything. No worker may be recording.
 func (r *Recorder) Reset() {
@@ -149,7 +157,7 @@ func highestIn(i int) int64 { return valueOf(i+1) - 1 }
 
 // Snapshot holds the counts of one direction up to some moment. The zero value is empty.
 type Snapshot struct {
-	Count       int64
+	Count       int64 // that succeeded
 	Bytes       int64
 	Errors      int64
 	nanoseconds int64
@@ -164,34 +172,56 @@ func (r *Recorder) Read(s *Snapshot, d Direction, of ...Phase) {
 	}
 	clear(s.buckets)
 	s.Count, s.Bytes, s.Errors, s.nanoseconds = 0, 0, 0, 0
-	for _, shard := range r.shards {
+	for i, shard := range r.shards {
 		for _, p := range of {
-			s.add(shard.counters[p][d])
+			if p != Failed || i == 0 {
+				s.add(shard.counters[p][d], p != Failed)
+			}
 		}
 	}
 }
 
-func (s *Snapshot) add(c *counters) {
-	bytes := int64(c.bytes.Load())
+// ReadWindow is Read of the whole window. Operations that were not answered at its end count in the latencies,
+// or a standstill there would be missing. In an open loop these are all that were due. In a closed loop they are
+// those that had waited for longer than all others took: those that end in a window are already as long
+// as all are.
+func (r *Recorder) ReadWindow(s *Snapshot, d Direction, openLoop bool) {
+	r.Read(s, d, Measure)
+	longest := buckets - 1
+	for longest >= 0 && (openLoop || s.buckets[longest] == 0) {
+		longest--
+	}
+	s.add(r.shards[0].counters[Failed][d], false)
+	for _, shard := range r.shards {
+		for i := longest + 1; i < buckets; i++ {
+			s.buckets[i] += shard.counters[Unended][d].buckets[i].Load()
+		}
+	}
+}
+
+func (s *Snapshot) add(c *counters, succeeded bool) {
+	bytes, errors := int64(c.bytes.Load()), int64(c.errors.Load())
 	s.Bytes += bytes
-	s.Errors += int64(c.errors.Load())
-	if bytes == 0 {
+	s.Errors += errors
+	if bytes == 0 && errors == 0 {
 		return // most combinations of phase and direction are never used
 	}
 	s.nanoseconds += int64(c.nanoseconds.Load())
 	for i := range c.buckets {
 		n := c.buckets[i].Load()
 		s.buckets[i] += n
-		s.Count += int64(n)
+		if succeeded {
+			s.Count += int64(n)
+		}
 	}
 }
 
 // Mean gives the mean latency, or 0 when nothing was counted.
 func (s *Snapshot) Mean() time.Duration {
-	if s.Count == 0 {
+	if s.Count+s.Errors == 0 {
 		return 0
 	}
-	return time.Duration(s.nanoseconds / s.Count)
+	return time.Duration(s.nanoseconds / (s.Count + s.Errors))
 }
 
 // SlowerThan counts the operations that took longer than d, as exactly as the histogram allows.
@@ -204,7 +234,7 @@ func (s *Snapshot) SlowerThan(d time.Duration) (n int64) {
 
 // Ops gives the form of the result file, or nil when nothing was counted.
 func (s *Snapshot) Ops() (*runfile.Ops, error) {
-	if s.Count == 0 && s.Errors == 0 {
+	if !slices.ContainsFunc(s.buckets, func(n uint64) bool { return n > 0 }) {
 		return nil, nil //nolint:nilnil // nothing counted is no failure, and absent in the file
 	}
 	h := hdr.New(lowestMicroseconds, highestMicroseconds, significantDigits)
@@ -231,14 +261,12 @@ func (s *Snapshot) Since(before *Snapshot) *runfile.SampleOps {
 		Bytes:  s.Bytes - before.Bytes,
 		Errors: s.Errors - before.Errors,
 	}
-	if out.Count <= 0 {
-		if out.Errors == 0 {
-			return nil
-		}
-		return &out
+	all := out.Count + out.Errors
+	if all <= 0 {
+		return nil
 	}
-	out.MeanMicroseconds = (s.nanoseconds - before.nanoseconds) / out.Count / 1000
-	half, most := (out.Count+1)/2, out.Count-out.Count/100
+	out.MeanMicroseconds = (s.nanoseconds - before.nanoseconds) / all / 1000
+	half, most := (all+1)/2, all-all/100
 	var seen int64
 	for i, n := range s.buckets {
 		if before.buckets != nil {

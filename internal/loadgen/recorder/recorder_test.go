@@ -44,13 +44,13 @@ func TestTheResultHasEveryOperationOfEveryWorker(t *testing.T) {
 				r.Shard(w).Record(Measure, Write, time.Duration(i+1)*time.Millisecond, 8192)
 			}
 			r.Shard(w).Record(Warmup, Write, time.Hour, 8192)
-			r.Shard(w).RecordError(Measure, Write)
+			r.Shard(w).RecordError(Write, 2*time.Second)
 		})
 	}
 	wg.Wait()
 
 	var s Snapshot
-	r.Read(&s, Write, Measure)
+	r.ReadWindow(&s, Write, false)
 	ops, err := s.Ops()
 	if err != nil {
 		t.Fatal(err)
@@ -62,10 +62,11 @@ func TestTheResultHasEveryOperationOfEveryWorker(t *testing.T) {
 	if err != nil {
 		t.Fatalf("package stats cannot read it: %v", err)
 	}
-	if h.Count() != ops.Count {
-		t.Errorf("the histogram has %d latencies, want %d", h.Count(), ops.Count)
+	if h.Count() != ops.Count+ops.Errors || h.Percentile(100) < 1_999_000 {
+		t.Errorf("the histogram has %d latencies up to %d us, want %d and those of the errors, 2 s",
+			h.Count(), h.Percentile(100), ops.Count)
 	}
-	if p := h.Percentile(50); p < 499_500 || p > 500_500 {
+	if p := h.Percentile(50); p < 498_500 || p > 501_500 {
 		t.Errorf("median %d us, want 500 ms within 0.1 %%", p)
 	}
 
@@ -84,6 +85,28 @@ func TestTheResultHasEveryOperationOfEveryWorker(t *testing.T) {
 	}
 }
 
+func TestAWaitThatTheEndCutsOffCountsIfItIsLongerThanAllAnswers(t *testing.T) {
+	r := New(1)
+	r.Shard(0).Record(Measure, Read, time.Second, 10)
+	for _, wait := range []time.Duration{time.Millisecond, 3 * time.Second} {
+		r.Shard(0).Record(Unended, Read, wait, 10)
+	}
+	var s Snapshot
+	r.ReadWindow(&s, Read, true)
+	if all := s.SlowerThan(0); all != 3 {
+		t.Errorf("an open loop has %d latencies, want 3", all)
+	}
+	r.ReadWindow(&s, Read, false)
+	ops, err := s.Ops()
+	if err != nil || ops.Count != 1 || ops.Bytes != 10 {
+		t.Fatalf("%+v, %v", ops, err)
+	}
+	h, err := stats.DecodeHistogram(ops.Histogram)
+	if err != nil || h.Count() != 2 || h.Percentile(100) < 2_990_000 {
+		t.Errorf("%d latencies up to %d us (%v), want 2 up to 3 s", h.Count(), h.Percentile(100), err)
+	}
+}
+
 func TestASampleIsTheDifferenceOfTwoMoments(t *testing.T) {
 	r := New(2)
 	var before, after Snapshot
@@ -92,8 +115,8 @@ func TestASampleIsTheDifferenceOfTwoMoments(t *testing.T) {
 	for i := range 100 {
 		r.Shard(i).Record(Measure, Read, time.Duration(i+1)*time.Microsecond, 10)
 	}
-	r.Shard(0).RecordError(Measure, Read)
-	r.Read(&after, Read, Warmup, Measure)
+	r.Shard(0).RecordError(Read, 200*time.Microsecond)
+	r.Read(&after, Read, Warmup, Measure, Failed)
 
 	got := after.Since(&before)
 	if got == nil {
@@ -102,8 +125,8 @@ func TestASampleIsTheDifferenceOfTwoMoments(t *testing.T) {
 	if got.Count != 100 || got.Bytes != 1000 || got.Errors != 1 {
 		t.Errorf("sample has %d operations, %d bytes, %d errors; want 100, 1000, 1", got.Count, got.Bytes, got.Errors)
 	}
-	if got.P50Microseconds != 50 || got.P99Microseconds != 99 || got.MaxMicroseconds != 100 || got.MeanMicroseconds != 50 {
-		t.Errorf("latencies %+v; want p50 50, p99 99, max 100, mean 50", got)
+	if got.P50Microseconds != 51 || got.P99Microseconds != 100 || got.MaxMicroseconds != 200 || got.MeanMicroseconds != 51 {
+		t.Errorf("latencies %+v; want p50 51, p99 100, max 200, mean 51", got)
 	}
 	if nothing := after.Since(&after); nothing != nil {
 		t.Errorf("no time passed, but there is a sample %+v", nothing)
@@ -185,7 +208,7 @@ func TestRecordingDoesNotAllocate(t *testing.T) {
 
 func TestMemoryStaysSmallWithAThousandWorkers(t *testing.T) {
 	r := New(1024)
-	bytes := len(r.shards) * int(phases) * int(directions) * int(unsafe.Sizeof(counters{}))
+	bytes := (len(r.shards)*int(Failed) + 1) * int(directions) * int(unsafe.Sizeof(counters{}))
 	if bytes > 32<<20 {
 		t.Errorf("%d MiB of buckets", bytes>>20)
 	}

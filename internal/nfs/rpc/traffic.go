@@ -83,16 +83,21 @@ func (c *Counters) LastError() string {
 	return ""
 }
 
-// NoteLoss begins the time without a connection.
-func (c *Counters) NoteLoss(since int64) { c.downSince.Store(max(since, 1)) }
+// NoteLoss begins the time without an answer, unless it lasts already.
+func (c *Counters) NoteLoss(since int64) { c.downSince.CompareAndSwap(0, max(since, 1)) }
 
-// NoteReturn ends that time and counts the new connection, if one was lost.
-func (c *Counters) NoteReturn(now int64) bool {
-	since := c.downSince.Swap(0)
-	if since == 0 {
-		return false
+// NoteReconnect counts a new connection, if one was lost.
+func (c *Counters) NoteReconnect() bool {
+	lost := c.downSince.Load() != 0
+	if lost {
+		c.reconnects.Add(1)
 	}
-	c.downFor.Add(now - since)
-	c.reconnects.Add(1)
-	return true
+	return lost
+}
+
+// NoteReturn ends the time that NoteLoss began.
+func (c *Counters) NoteReturn(now int64) {
+	if since := c.downSince.Swap(0); since != 0 {
+		c.downFor.Add(now - since)
+	}
 }

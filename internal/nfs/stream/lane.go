@@ -57,6 +57,7 @@ type lane struct {
 	heard     int64 // when something was received last
 	answered  int64 // when an I/O was answered last, or began while none was under way
 	connected int64
+	away      bool // connected after a loss, and not yet answered
 	nextLook  int64
 	nextTry   int64 // to connect
 	backoff   time.Duration
@@ -116,6 +117,7 @@ func (l *lane) run(ctx context.Context) {
 			l.cancel()
 			return
 		case l.s.active.Load() == 0:
+			l.returned()
 			return
 		}
 		for len(l.inbox) > 0 {

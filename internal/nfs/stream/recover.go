@@ -44,6 +44,9 @@ func (l *lane) forgive(gap int64) {
 // check looks at the health of the path, every tick.
 func (l *lane) check() error {
 	l.nextLook = l.now + int64(tick)
+	if l.inFlight == 0 {
+		l.returned()
+	}
 	if l.now-l.heard > int64(quiet) && PathSilent(l.sock.fd) {
 		return ErrSilent
 	}
@@ -105,12 +108,12 @@ func (l *lane) lose(err error) {
 	l.tryLater()
 }
 
-// lost notes the loss of the connection.
+// lost notes the loss of the connection, since the last answer if one is owed.
 func (l *lane) lost(err error) {
 	l.NoteError(err)
 	since := l.now
 	if l.inFlight > 0 {
-		since = l.heard
+		since = l.answered
 	}
 	l.NoteLoss(since)
 	l.s.cfg.Logger.Warn("Channel is lost", "channel", l.s.cfg.Describe(l.index), "error", err)
@@ -159,12 +162,24 @@ func (l *lane) recover(ctx context.Context) {
 	err := l.connect(ctx)
 	l.look()
 	if err == nil {
-		if l.NoteReturn(l.now) { // else it was never lost, or between two runs
+		if l.away = l.NoteReconnect(); l.away { // else it was never lost, or between two runs
 			l.s.cfg.Logger.Info("Channel is connected again", "channel", l.s.cfg.Describe(l.index))
+		}
+		if len(l.owned) == 0 {
+			l.returned()
 		}
 		return
 	}
 	l.tryLater()
+}
+
+// returned ends the time of a loss: with the first answer on the new connection, or at once if none is owed. A
+// server that stands still accepts connections, too.
+func (l *lane) returned() {
+	if l.away {
+		l.away = false
+		l.NoteReturn(l.now)
+	}
 }
 
 // tryLater sets the time of the next try to connect, each time further away.

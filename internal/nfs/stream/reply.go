@@ -96,6 +96,7 @@ func (l *lane) replied(f *fragment) {
 	l.mine[f.ID], l.past[f.ID] = 0, l.mine[f.ID]
 	l.inFlight--
 	l.garbage, l.answered = 0, l.now
+	l.returned()
 	l.Receives.Add(1)
 }
 

@@ -25,6 +25,30 @@ func externalPlan() runfile.Plan {
 
 func withoutContainer(o *Options) { o.Database = nil }
 
+func TestTheReadsOfOurSessionsAreReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDatabase()
+		d.foreign = 30
+		load, _ := runOn(t.Context(), t, d, externalPlan(), withoutContainer)
+		wantSuccess(t, load)
+		for _, rep := range load.Repetitions {
+			all := rep.Oracle.Statistics["physical read total bytes"]
+			if own := rep.Read.Bytes; own*100 > all*71 || own*100 < all*69 || rep.Oracle.OwnReadBytes == nil {
+				t.Errorf("%d of %d bytes are reported, want 70 %%", own, all)
+			}
+		}
+	})
+}
+
+func TestADatabaseOfOthersMustBeIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDatabase()
+		d.busy = []string{"app"}
+		load, _ := runOn(t.Context(), t, d, externalPlan(), withoutContainer)
+		wantFailure(t, load, runfile.FailureBusy, "others use the database")
+	})
+}
+
 func TestLoadingThatWritesRedoNeedsConsent(t *testing.T) {
 	forced := [][]any{{"V$DATABASE", "NO", "ARCHIVELOG"}, {"DBA_PDBS", "YES", nil}}
 	for name, c := range map[string]struct {

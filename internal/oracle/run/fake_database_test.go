@@ -40,10 +40,11 @@ type database struct {
 	waits, micros                            map[string]int64
 
 	// fail is asked before each statement, with how many of that name there were.
-	fail   func(name, text string, nth int) error
-	counts map[string]int
-	busy   []string // programs of others at work
-	ranges []string // of keys that were read
+	fail    func(name, text string, nth int) error
+	foreign int // percent of what is read
+	counts  map[string]int
+	busy    []string // programs of others at work
+	ranges  []string // of keys that were read
 
 	rights  []string       // of the user bench, who has no role
 	logging [][]any        // rows of slob_logging
@@ -269,6 +270,17 @@ func (d *database) answerView(name string) (rows [][]any, known bool) {
 			rows = append(rows, []any{int64(1), k, v})
 		}
 		return rows, true
+	case "own_reads":
+		for session, n := range d.sessions {
+			if n > 0 && strings.HasPrefix(session, "NFSBENCH") {
+				own := int64(100 - d.foreign)
+				return [][]any{
+					{int64(1), "physical read total IO requests", d.readOps * own / 100},
+					{int64(1), "physical read total bytes", d.readBytes * own / 100},
+				}, true
+			}
+		}
+		return nil, true
 	case "slob_sample":
 		for k, v := range d.statistics() {
 			rows = append(rows, []any{k, v})

@@ -65,7 +65,7 @@ func (r *runner) Prepare(ctx context.Context) error {
 	if err := r.readBack(ctx); err != nil {
 		return err
 	}
-	return r.checkCalibration(ctx)
+	return r.checkUse(ctx)
 }
 
 // loadSchemas loads what the load will read, or lets the user's kit do so.
@@ -80,15 +80,17 @@ func (r *runner) loadSchemas(ctx context.Context) error {
 	}
 }
 
-// checkCalibration finds out what would make CALIBRATE_IO fail, or its result
-// wrong.
-func (r *runner) checkCalibration(ctx context.Context) error {
-	if r.plan.Workload.Calibrate == nil {
+// checkUse finds out what would make CALIBRATE_IO fail, and who else uses the database.
+func (r *runner) checkUse(ctx context.Context) error {
+	calibrates := r.plan.Workload.Calibrate != nil
+	if !calibrates && r.plan.Database.Kind != runfile.DatabaseExternal {
 		return nil
 	}
 	return r.course.Do(ctx, func(ctx context.Context) error {
-		if err := r.admin.CheckCalibration(ctx); err != nil {
-			return err
+		if calibrates {
+			if err := r.admin.CheckCalibration(ctx); err != nil {
+				return err
+			}
 		}
 		return r.admin.CheckIdle(ctx)
 	})
@@ -323,7 +325,7 @@ func (r *runner) describe(ctx context.Context) error {
 		return fmt.Errorf("ask the database what it is: %w", err)
 	}
 	o := r.load.Oracle
-	o.Banner, o.Version, o.StandIn = found.Banner, found.Version, found.StandIn
+	o.Banner, o.Version, o.StandIn, o.Container = found.Banner, found.Version, found.StandIn, found.Container
 	o.Instances, o.Parameters = found.Instances, found.Parameters
 	return nil
 }

@@ -235,7 +235,7 @@ func (w *window) end(ctx context.Context, failed error) error {
 	return nil
 }
 
-// putOps takes the requests and bytes that the instances counted. Where one of
+// putOps takes the requests and bytes that the instances counted, and of the reads those of our sessions. Where one of
 // them did not live through the window there is no such sum, and the samples
 // must do.
 func (w *window) putOps(rep *runfile.Repetition) {
@@ -246,6 +246,9 @@ func (w *window) putOps(rep *runfile.Repetition) {
 		return
 	}
 	rep.Read, rep.Write = &runfile.Ops{Count: reads, Bytes: s["physical read total bytes"]}, nil
+	if o := rep.Oracle; o.OwnReads != nil && o.OwnReadBytes != nil {
+		rep.Read.Count, rep.Read.Bytes = *o.OwnReads, *o.OwnReadBytes
+	}
 	if n := s["physical write total IO requests"]; n > 0 {
 		rep.Write = &runfile.Ops{Count: n, Bytes: s["physical write total bytes"]}
 	}

@@ -280,6 +280,7 @@ func (i *Instance) entry(name string) entry {
 		"instances":           {simple(i.instanceRows), rightViews},
 		"iostat_file":         {simple(i.fileRows), rightViews},
 		"osstat":              {simple(i.osRows), rightViews},
+		"own_reads":           {simple(i.ownReads), rightViews},
 		"parameters":          {simple(i.params.rows), rightViews},
 		"set_parameter":       {i.setParameter, rightViews},
 		"sysstat":             {simple(i.stats.systemRows), rightViews},

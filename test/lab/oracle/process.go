@@ -35,6 +35,7 @@ type process struct {
 	session  bool // belongs to a user
 	ahead    int  // reads that a scan keeps in flight; a session waits for one at a time
 	ops      dnfsOps
+	reads    dnfsOps            // V$SESSTAT: read and readBytes
 	last     []nfs.ChannelStats // as V$DNFS_CHANNELS returned them last; guarded by Instance.mu
 
 	mu    sync.Mutex
@@ -113,6 +114,8 @@ func (p *process) read(ctx context.Context, d *datafile, buf []byte, block int64
 		waited = took / time.Duration(max(p.ahead, 1))
 	}
 	p.i.stats.readDone(d.No, p.instance, len(buf), took, waited, event)
+	p.reads.read.Add(1)
+	p.reads.readBytes.Add(int64(len(buf)))
 	if buffered {
 		p.i.cacheBlock(d.No, block, buf)
 	}

@@ -229,6 +229,18 @@ func (i *Instance) dnfsStatRows() []row {
 	return rows
 }
 
+// ownReads are V$SESSTAT of the sessions of the load.
+func (i *Instance) ownReads() (rows []row) {
+	for _, p := range i.eachProcess() {
+		if p.session {
+			rows = append(rows,
+				row{"inst_id": int64(p.instance + 1), "name": "physical read total IO requests", "value": p.reads.read.Load()},
+				row{"inst_id": int64(p.instance + 1), "name": "physical read total bytes", "value": p.reads.readBytes.Load()})
+		}
+	}
+	return rows
+}
+
 func splitPort(address string) (host string, port int64) {
 	host, text, err := net.SplitHostPort(address)
 	if err != nil {
