@@ -24,7 +24,7 @@ import (
 // admit the client, and passes.
 func exportPolicy(in Input) string {
 	s := in.survey()
-	if len(s.Rules) == 0 || automatic(in) {
+	if s.Rules == nil || automatic(in) {
 		return ""
 	}
 	rules := slices.SortedStableFunc(slices.Values(s.Rules),

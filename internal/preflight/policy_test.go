@@ -87,6 +87,7 @@ func policyCases() map[string]checkCase {
 		"no clients known":       {code, both(rules(rule(1, "10.0.8.0/24")), func(in *Input) { in.Target.Survey.Clients = nil }), ""},
 		"clients of names only":  {code, both(rules(rule(1, "10.0.8.0/24")), func(in *Input) { in.Target.Survey.Clients = []string{"pod"} }), ""},
 		"no rules known":         {code, rules(), ""},
+		"known to have none":     {code, rules([]runfile.ExportRule{}...), create},
 		"not ONTAP":              {code, both(flash, rules(rule(1, "10.0.8.0/24"))), `add a rule there with rw`},
 		"Trident's own rules":    {code, trident("oradata"), ""},
 		"Trident's empty rules":  {code, trident("trident_empty"), ""},

@@ -26,6 +26,13 @@ func TestTheSchemaOfSurveysIsThatOfTheTypes(t *testing.T) {
 func TestASurveyIsReadBackAsItWasWritten(t *testing.T) {
 	t.Parallel()
 	want, q := *fullSurvey(), fullRequest()
+	for _, want.Rules = range [][]ExportRule{want.Rules, {}, nil} { // some, none, and not known
+		isReadBack(t, want, q)
+	}
+}
+
+func isReadBack(t *testing.T, want Survey, q SurveyRequest) {
+	t.Helper()
 	var survey, request bytes.Buffer
 	if err := errors.Join(WriteSurvey(&survey, want), WriteSurveyRequest(&request, q)); err != nil {
 		t.Fatal(err)

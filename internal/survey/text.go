@@ -47,8 +47,11 @@ func Text(w io.Writer, s runfile.Survey) error {
 	for _, n := range s.Nodes {
 		p.row(n.Name, known(n.Model), toggle(n.Up, "up", "down"))
 	}
-	if len(s.Rules) > 0 {
+	if s.Rules != nil {
 		p.table("RULE", "CLIENTS", "PROTOCOLS", "READ", "WRITE", "SUPERUSER")
+		if len(s.Rules) == 0 {
+			p.row("none", "nobody")
+		}
 	}
 	words := func(list []string) string { return known(strings.Join(list, ",")) }
 	for _, r := range s.Rules {

@@ -62,6 +62,11 @@ CPU of the nodes  403  security login rest-role create
 		t.Errorf("text (-want +got):\n%s", diff)
 	}
 	out.Reset()
+	s.Rules = []runfile.ExportRule{}
+	if err := Text(&out, s); err != nil || !strings.Contains(out.String(), "\nnone  nobody") {
+		t.Errorf("a policy without rules is shown as %q, %v", out.String(), err)
+	}
+	out.Reset()
 	if err := Text(&out, runfile.Survey{Problem: &runfile.SurveyProblem{Reason: "ArrayRefused", Message: "wrong password"}}); err != nil || out.String() != "no survey  ArrayRefused: wrong password\n" {
 		t.Errorf("a problem is shown as %q, %v", out.String(), err)
 	}

@@ -233,6 +233,9 @@ func (v *survey) rules(ctx context.Context) error {
 		return nil
 	}
 	rules, err := list[policyRule](ctx, v.Source, path, url.Values{"policy_names": {policy}})
+	if err == nil {
+		v.out.Rules = []runfile.ExportRule{}
+	}
 	for _, r := range rules {
 		v.out.Rules = append(v.out.Rules, exportRule(r))
 	}

@@ -88,6 +88,9 @@ func TestFileSystemsAsTheyAre(t *testing.T) {
 				{Index: 2, Clients: []string{"0.0.0.0/0", "::/0"}, Protocols: []string{"nfs"}, ReadOnly: []string{"sys"}, ReadWrite: []string{"never"}, SuperUser: []string{"none"}},
 			}) == ""
 		}},
+		"no rules": {"its policy admits nobody", with(func(_, n map[string]any) { n["export_policy"] = map[string]any{"name": "closed"} }), func(s runfile.Survey) bool {
+			return s.Rules != nil && len(s.Rules) == 0
+		}},
 		"odd rules": {"nothing is guessed", with(func(_, n map[string]any) { n["export_policy"], n["rules"] = nil, "10.0.1.5 (rw)" }), func(s runfile.Survey) bool {
 			return s.Rules == nil && s.Missing[len(s.Missing)-1].What == "export rules"
 		}},

@@ -52,11 +52,14 @@ func newArray(t *testing.T) *array {
 	a.say("/api/storage/volumes/"+uuid, 200, volumeJSON("aggr_a", "2026-01-01T00:00:15Z", "ok", 1000))
 	a.say("/api/protocols/nfs/services", 200, records(`{"enabled":true,"state":"online","protocol":{"v3_enabled":true,"v40_enabled":false,
 		"v41_enabled":true,"v41_features":{"pnfs_enabled":false}},"transport":{"tcp_max_transfer_size":65536}}`))
-	a.say("/api/protocols/nfs/export-policies", 200, records(`{"name":"default","rules":[
-		{"index":2,"clients":[{"match":"10.0.0.0/8"},{"match":"@hosts"}],"protocols":["nfs"],"ro_rule":["any"],"rw_rule":["sys"],"superuser":["none"]},
-		{"index":1,"clients":[{"match":"10.9.9.9"}],"protocols":["any"],"ro_rule":["never"],"rw_rule":["never"],"superuser":["never"]}]}`))
+	a.say(rulesPath, 200, records(
+		`{"index":2,"clients":[{"match":"10.0.0.0/8"},{"match":"@hosts"}],"protocols":["nfs"],"ro_rule":["any"],"rw_rule":["sys"],"superuser":["none"]}`,
+		`{"index":1,"clients":[{"match":"10.9.9.9"}],"protocols":["any"],"ro_rule":["never"],"rw_rule":["never"],"superuser":["never"]}`))
 	return a
 }
+
+// rulesPath has the rules of the export policy of the volume.
+const rulesPath = "/api/protocols/nfs/export-policies/12884901889/rules"
 
 func records(all ...string) string {
 	return fmt.Sprintf(`{"records":[%s],"num_records":%d}`, strings.Join(all, ","), len(all))
@@ -76,7 +79,7 @@ func lifJSON(name, address, node, home string) string {
 
 func volumeJSON(aggr, at, status string, ops int64) string {
 	return fmt.Sprintf(`{"uuid":%q,"name":"vol1","svm":{"name":"svm1"},"style":"flexvol","state":"online","size":1073741824,
-		"space":{"available":536870912},"aggregates":[{"name":%q}],"nas":{"path":"/vol1","export_policy":{"name":"default"}},
+		"space":{"available":536870912},"aggregates":[{"name":%q}],"nas":{"path":"/vol1","export_policy":{"name":"default","id":12884901889}},
 		"statistics":{"timestamp":%q,"status":%q,"iops_raw":{"read":%d,"write":%d,"other":7,"total":%d},
 		"latency_raw":{"read":11,"write":12,"other":13,"total":36},"throughput_raw":{"read":21,"write":22,"other":0,"total":43}}}`,
 		uuid, aggr, at, status, ops, ops+1, 2*ops+8)

@@ -109,7 +109,10 @@ type volume struct {
 	} `json:"space"`
 	NAS struct {
 		Path         string `json:"path"`
-		ExportPolicy named  `json:"export_policy"`
+		ExportPolicy struct {
+			named
+			ID count `json:"id"`
+		} `json:"export_policy"`
 	} `json:"nas"`
 	Movement movement `json:"movement"`
 	QoS      struct {
@@ -219,18 +222,15 @@ type nfsService struct {
 	} `json:"transport"`
 }
 
-type exportPolicy struct {
-	named
-	Rules []struct {
-		Index   int32 `json:"index"`
-		Clients []struct {
-			Match string `json:"match"`
-		} `json:"clients"`
-		Protocols []string `json:"protocols"`
-		ReadOnly  []string `json:"ro_rule"`
-		ReadWrite []string `json:"rw_rule"`
-		SuperUser []string `json:"superuser"`
-	} `json:"rules"`
+type exportRule struct {
+	Index   int32 `json:"index"`
+	Clients []struct {
+		Match string `json:"match"`
+	} `json:"clients"`
+	Protocols []string `json:"protocols"`
+	ReadOnly  []string `json:"ro_rule"`
+	ReadWrite []string `json:"rw_rule"`
+	SuperUser []string `json:"superuser"`
 }
 
 type cluster struct {

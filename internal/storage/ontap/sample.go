@@ -97,7 +97,7 @@ func (s *Source) sample(ctx context.Context) (storage.Snapshot, error) {
 	if r.owners, err = s.owners(ctx, r.volume); err != nil {
 		return storage.Snapshot{}, err
 	}
-	if owner(r.volume, r.owners) == "" && len(r.volume.Aggregates) > 0 && len(r.owners) == 0 {
+	if owner(r.volume, r.owners) == "" && r.volume.Style != "flexgroup" {
 		if r.volume.Nodes, err = s.volumeNodes(ctx, uuid); err != nil {
 			return storage.Snapshot{}, err
 		}

@@ -268,6 +268,25 @@ func TestANewSecretMayBeAllowedMore(t *testing.T) {
 	}
 }
 
+// TestAVolumeWithoutAnAggregateHasAnOwner: on AFX it has none, and moves between nodes at no cost.
+func TestAVolumeWithoutAnAggregateHasAnOwner(t *testing.T) {
+	t.Parallel()
+	a := newArray(t)
+	s, owner := a.source(), "a"
+	a.answer("/api/storage/volumes/"+uuid, func(w http.ResponseWriter, r *http.Request) {
+		body := strings.Replace(volumeJSON("aggr_a", "2026-01-01T00:00:15Z", "ok", 1), `"aggregates":[{"name":"aggr_a"}],`, "", 1)
+		if r.URL.Query().Get("fields") == "nodes.name" {
+			body = fmt.Sprintf(`{"uuid":%q,"nodes":[{"name":%q}]}`, uuid, owner)
+		}
+		_, _ = w.Write([]byte(body))
+	})
+	for _, owner = range []string{"a", "b"} {
+		if got, err := s.Sample(t.Context()); err != nil || got.VolumeNode != owner {
+			t.Errorf("got %q, %v, want %s", got.VolumeNode, err, owner)
+		}
+	}
+}
+
 func TestAnAccountOfAnSVMLearnsTheOwnerFromTheVolume(t *testing.T) {
 	t.Parallel()
 	a := newArray(t)

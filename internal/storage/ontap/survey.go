@@ -85,7 +85,7 @@ func (v *survey) volume(ctx context.Context, export string) error {
 	asked := v.now()
 	found, header, err := v.find(ctx, export,
 		"uuid", "name", "svm.name", "style", "state", "size", "space.available", "aggregates.name",
-		"nas.path", "nas.export_policy.name", "qos.policy", "movement") // nas.path, qos and movement must be named
+		"nas.path", "nas.export_policy", "qos.policy", "movement") // nas.path, qos and movement must be named
 	if err != nil {
 		return err
 	}
@@ -207,23 +207,19 @@ func (v *survey) service(ctx context.Context) error {
 	return nil
 }
 
+// rules asks for those of the policy and not for the policy, whose own list may be cut or left out.
 func (v *survey) rules(ctx context.Context) error {
-	name := v.vol.NAS.ExportPolicy.Name
-	if name == "" {
+	policy := v.vol.NAS.ExportPolicy
+	if policy.Name == "" {
 		return nil
 	}
-	p := part{what: "rules of export policy " + name, api: apiNFS}
-	all, _, err := list[exportPolicy](ctx, v.Source, apiExportPolicy,
-		v.ofSVM(url.Values{"name": {name}, "fields": fields("name", "rules")}))
+	all, _, err := list[exportRule](ctx, v.Source, fmt.Sprintf("%s/%d/rules", apiExportPolicy, policy.ID.n),
+		url.Values{"fields": fields("index", "clients", "protocols", "ro_rule", "rw_rule", "superuser")})
 	if err != nil {
-		return v.try(p, err)
+		return v.try(part{what: "rules of export policy " + policy.Name, api: apiNFS}, err)
 	}
-	all = slices.DeleteFunc(all, func(e exportPolicy) bool { return e.Name != name })
-	if len(all) == 0 {
-		v.miss(p.what, "the account sees no export policy of that name", "")
-		return nil
-	}
-	for _, r := range all[0].Rules {
+	v.out.Rules = []runfile.ExportRule{}
+	for _, r := range all {
 		o := runfile.ExportRule{
 			Index: r.Index, Clients: []string{}, Protocols: r.Protocols, ReadOnly: r.ReadOnly,
 			ReadWrite: r.ReadWrite, SuperUser: r.SuperUser,

@@ -49,7 +49,7 @@ func TestASurveySaysEverything(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
 	}
-	for _, path := range []string{"/api/network/ip/interfaces", "/api/storage/volumes", "/api/protocols/nfs/services", "/api/protocols/nfs/export-policies"} {
+	for _, path := range []string{"/api/network/ip/interfaces", "/api/storage/volumes", "/api/protocols/nfs/services"} {
 		for _, r := range a.requests(path) {
 			if !strings.Contains(r, "svm.name=svm1") {
 				t.Errorf("another SVM's would be read too: %s", r)
@@ -151,7 +151,7 @@ func TestWhatTheRoleForbidsIsMissingWithTheCommandThatAllowsIt(t *testing.T) {
 		"LIFs":          {"/api/network/ip/interfaces", "LIFs and their nodes", "/api/network/ip/interfaces", false},
 		"aggregates":    {"/api/storage/aggregates", "node that owns the volume", "/api/storage/aggregates", true},
 		"service":       {"/api/protocols/nfs/services", "settings of the NFS service", "/api/protocols/nfs", false},
-		"export policy": {"/api/protocols/nfs/export-policies", "rules of export policy default", "/api/protocols/nfs", false},
+		"export policy": {rulesPath, "rules of export policy default", "/api/protocols/nfs", false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -168,6 +168,23 @@ func TestWhatTheRoleForbidsIsMissingWithTheCommandThatAllowsIt(t *testing.T) {
 				t.Errorf("got %+v", m)
 			}
 		})
+	}
+}
+
+// TestAPolicyWithoutRulesIsNotOneThatIsNotKnown: it admits nobody.
+func TestAPolicyWithoutRulesIsNotOneThatIsNotKnown(t *testing.T) {
+	t.Parallel()
+	for body, known := range map[string]bool{records(): true, `{"error":{}}`: false} {
+		a := newArray(t)
+		status := 200
+		if !known {
+			status = 404
+		}
+		a.say(rulesPath, status, body)
+		got, err := a.source().Survey(t.Context(), "/vol1")
+		if err != nil || len(got.Rules) != 0 || (got.Rules != nil) != known || (len(got.Missing) == 0) != known {
+			t.Errorf("%s: rules %#v, missing %+v, %v", body, got.Rules, got.Missing, err)
+		}
 	}
 }
 

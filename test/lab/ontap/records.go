@@ -88,19 +88,6 @@ func collections() []*collection {
 			return []record{r}
 		},
 	}, {
-		path: "/protocols/nfs/export-policies", one: "id", keys: []string{"name", "id"},
-		fields: []string{
-			"svm.name", "svm.uuid", "rules.index", "rules.clients.match", "rules.protocols", "rules.ro_rule", "rules.rw_rule",
-			"rules.superuser", "rules.anonymous_user",
-		},
-		list: func(q query) []record {
-			var all []record
-			for _, p := range q.model.Policies {
-				all = append(all, q.ofSVM("", record{"name": p.Name, "id": policyID(q.model, p.Name), "rules": rules(p)}))
-			}
-			return all
-		},
-	}, {
 		path: "/protocols/nfs/connected-clients", keys: []string{"client_ip", "svm.name", "node.name", "server_ip"},
 		fields: []string{
 			"svm.uuid", "node.uuid", "protocol", "volume.name", "idle_duration", "local_request_count", "remote_request_count", "export_policy.name", "volume.uuid",
@@ -272,17 +259,29 @@ func policyID(m Model, name string) int64 {
 	return 12884901889 + int64(i)
 }
 
-func rules(p ExportPolicy) []any {
-	var all []any
-	for _, r := range p.Rules {
-		var clients []any
-		for _, c := range r.Clients {
-			clients = append(clients, map[string]any{"match": c})
-		}
-		all = append(all, map[string]any{
-			"index": r.Index, "clients": clients, "protocols": anys(r.Protocols), "ro_rule": anys(r.ReadOnly), "rw_rule": anys(r.ReadWrite),
-			"superuser": anys(r.SuperUser), "anonymous_user": "65534",
-		})
+// rulesOf are those of the export policy with an ID.
+func rulesOf(id string) *collection {
+	return &collection{
+		keys:   []string{"index", "policy.id"},
+		fields: []string{"svm.name", "svm.uuid", "clients", "protocols", "ro_rule", "rw_rule", "superuser", "anonymous_user"},
+		list: func(q query) []record {
+			var all []record
+			for _, p := range q.model.Policies {
+				if fmt.Sprint(policyID(q.model, p.Name)) != id {
+					continue
+				}
+				for _, r := range p.Rules {
+					var clients []any
+					for _, c := range r.Clients {
+						clients = append(clients, map[string]any{"match": c})
+					}
+					all = append(all, q.ofSVM("", record{
+						"index": r.Index, "policy.id": policyID(q.model, p.Name), "clients": clients, "protocols": anys(r.Protocols),
+						"ro_rule": anys(r.ReadOnly), "rw_rule": anys(r.ReadWrite), "superuser": anys(r.SuperUser), "anonymous_user": "65534",
+					}))
+				}
+			}
+			return all
+		},
 	}
-	return all
 }

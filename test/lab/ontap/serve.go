@@ -156,6 +156,9 @@ func (s *Standin) fail(w http.ResponseWriter, e *apiError) {
 // find returns the collection of a path below /api, and the key of the one record
 // that is asked for.
 func (s *Standin) find(path string) (c *collection, one string) {
+	if id, is := strings.CutPrefix(path, "/protocols/nfs/export-policies/"); is && strings.HasSuffix(id, "/rules") {
+		return rulesOf(strings.TrimSuffix(id, "/rules")), ""
+	}
 	for _, c := range collections() {
 		rest, ok := strings.CutPrefix(path, c.path)
 		one, nested := strings.CutPrefix(rest, "/")
