@@ -16,7 +16,8 @@
 # enough) on LD_LIBRARY_PATH or below $ORACLE_HOME/lib.
 #
 # It makes schemas NFSBENCH..., loads some megabytes, reads them, and drops them again. It
-# sets no parameter and takes no AWR snapshot, so it needs no Diagnostics Pack.
+# sets no parameter and takes no AWR snapshot, so it needs no Diagnostics Pack. It empties the
+# buffer cache while it reads at random: use no database that others work with.
 # Publishing figures of an Oracle database may need Oracle's consent: read your licence.
 # The report has none, and no address, name or password of yours.
 #
