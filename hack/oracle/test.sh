@@ -63,7 +63,7 @@ if [[ -z ${IMAGE:-} ]]; then
 	fi
 	export ORACLE_REPORT=$report ORACLE_PROGRAM
 	code=0
-	CGO_ENABLED=1 go test -tags oracledb -count=1 -timeout 3h -v -run TestAgainstADatabase ./cmd/oraload || code=$?
+	CGO_ENABLED=1 go test -C test/lab -tags oracledb -count=1 -timeout 3h -v -run TestAgainstADatabase ./oraclesuite || code=$?
 	told "$code"
 fi
 
@@ -96,7 +96,7 @@ if [[ -n ${SUITE:-} ]]; then
 else
 	suite=bin/oracle.test
 	say "building the suite ..."
-	CC=$(hack/oracle/zig.sh) CGO_ENABLED=1 CGO_CFLAGS='-O2 -g0' go test -c -tags oracledb,netgo,osusergo -trimpath -ldflags='-s -w' -o "$suite" ./cmd/oraload
+	CC=$(hack/oracle/zig.sh) CGO_ENABLED=1 CGO_CFLAGS='-O2 -g0' go test -C test/lab -c -tags oracledb,netgo,osusergo -trimpath -ldflags='-s -w' -o "$(realpath -m "$suite")" ./oraclesuite
 fi
 
 # inside COMMAND... runs a program in the container, with our standard input.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	standin "github.com/nfsbench/nfsbench/test/lab/oracle"
-	"github.com/nfsbench/nfsbench/test/oraclesuite"
+	"github.com/nfsbench/nfsbench/test/lab/oraclesuite"
 )
 
 func TestTheStandInPassesTheSuite(t *testing.T) {
