@@ -67,19 +67,7 @@ if [[ -z ${IMAGE:-} ]]; then
 	told "$code"
 fi
 
-engine=${ENGINE:-}
-if [[ -z $engine ]]; then
-	if docker info >/dev/null 2>&1; then
-		engine=docker
-	elif podman info >/dev/null 2>&1; then
-		engine=podman
-	elif kubectl get --raw /readyz >/dev/null 2>&1; then
-		engine=kubectl
-	else
-		die "neither docker nor podman nor a cluster of kubectl answers: start one, or use ORACLE_DSN"
-	fi
-fi
-case $engine in docker | podman | kubectl) ;; *) die "ENGINE is $engine; use docker, podman or kubectl" ;; esac
+engine=$(container_engine docker podman kubectl)
 
 case ${IMAGE##*/} in
 *free*) sid=FREE ;;

@@ -128,14 +128,16 @@ func differences(r sqltext.Release, columns func(view string) ([]string, error))
 	return out
 }
 
+const nothingOfYours = `It has no address, no name, no password and no performance figure of yours. Read it before you
+send it.
+`
+
 // write makes the file.
 func (r *report) write(path string) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# Report of make test-oracle
 
-It has no address, no name, no password and no performance figure of yours. Read it before you
-send it.
-
+%s
 | what | value |
 |---|---|
 | nfsbench | %s |
@@ -143,7 +145,7 @@ send it.
 | banner | %s |
 | version | %s |
 | instances | %d |
-`, plain(r.program), publicImage(r.image), plain(r.banner), plain(r.version), r.instances)
+`, nothingOfYours, plain(r.program), publicImage(r.image), plain(r.banner), plain(r.version), r.instances)
 	for _, f := range r.facts {
 		fmt.Fprintf(&b, "| %s | %s |\n", f.name, f.result)
 	}

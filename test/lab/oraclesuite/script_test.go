@@ -18,8 +18,10 @@ echo "$*" >>"$FAKE/calls"
 case $1 in
 info) exit 0 ;;
 run) [ "$FAKE_RUN" = no ] && exit 125; echo "$ORACLE_PWD" >"$FAKE/password"; touch "$FAKE/running" ;;
-inspect) [ -e "$FAKE/ended" ] && echo false || echo true ;;
+inspect) if [ -e "$FAKE/image.tar" ]; then printf '%s\n' ORACLE_BASE=/u01 RUN_FILE=run.sh ORACLE_HOME=/u01/product/19c/dbhome_1 PATH=/usr/bin; exit; fi; [ -e "$FAKE/ended" ] && echo false || echo true ;;
 logs) echo "ORA-01034 of the image" ;;
+create) echo container1 ;;
+export) cat "$FAKE/image.tar" ;;
 rm) rm -f "$FAKE/running" ;;
 exec)
 	[ -e "$FAKE/running" ] || exit 1
@@ -61,9 +63,11 @@ func newBench(t *testing.T) bench {
 	return b
 }
 
-func (b bench) run(env ...string) (string, error) {
+func (b bench) run(env ...string) (string, error) { b.t.Helper(); return b.script("test.sh", env...) }
+
+func (b bench) script(name string, env ...string) (string, error) {
 	b.t.Helper()
-	script, err := repository.Path("hack/oracle/test.sh")
+	script, err := repository.Path("hack/oracle/" + name)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -119,7 +123,7 @@ func TestAContainerThatCannotBeTestedIsExplainedAndRemoved(t *testing.T) {
 		"tests fail":      {[]string{"FAKE_CODE=1"}, "read it, and send it", true},
 		"the image ends":  {[]string{"FAKE_NEVER=yes"}, "the container ended: ORA-01034 of the image", false},
 		"never ready":     {[]string{"READY_MINUTES=0"}, "was not ready within 0 minutes", false},
-		"no such engine":  {[]string{"ENGINE=lxc"}, "ENGINE is lxc; use docker, podman or kubectl", false},
+		"no such engine":  {[]string{"ENGINE=lxc"}, "ENGINE is lxc; use one of docker podman kubectl", false},
 		"nothing to test": {[]string{"IMAGE="}, "set IMAGE=... or ORACLE_DSN=", false},
 	} {
 		t.Run(name, func(t *testing.T) {

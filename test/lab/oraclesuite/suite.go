@@ -361,6 +361,7 @@ const FlushCache = "/* nfsbench flush_buffer_cache */ ALTER SYSTEM FLUSH BUFFER_
 
 // flushing empties the buffer cache until the end of the test.
 func (s *suite) flushing(t *testing.T) {
+	t.Helper()
 	db := s.connect(t, s.sysdba())
 	ctx, stop := context.WithCancel(t.Context())
 	var done sync.WaitGroup
@@ -414,13 +415,23 @@ func (s *suite) randomRead(t *testing.T) {
 	s.evidence(t, rep.Oracle)
 }
 
+// accessOf keeps what the views say of how the files are reached.
+func (r *report) accessOf(w *runfile.OracleWindow) {
+	for _, f := range w.Files {
+		if f.Type == "Data File" {
+			r.fact("datafiles are reached by", f.AccessMethod)
+		}
+	}
+	for _, server := range w.DirectNFS.Servers {
+		r.fact("NFSVERSION", server.Version)
+	}
+}
+
 // evidence checks that the views say how the files are reached.
 func (s *suite) evidence(t *testing.T, w *runfile.OracleWindow) {
 	t.Helper()
+	s.report.accessOf(w)
 	for _, f := range w.Files {
-		if f.Type == "Data File" {
-			s.report.fact("datafiles are reached by", f.AccessMethod)
-		}
 		if f.Type == "Data File" && f.SmallReads+f.LargeReads > 0 && (f.AccessMethod == "DNFS_LIB") != s.o.DirectNFS {
 			t.Errorf("file %d is reached by %s", f.Number, f.AccessMethod)
 		}
@@ -431,9 +442,6 @@ func (s *suite) evidence(t *testing.T, w *runfile.OracleWindow) {
 			t.Errorf("Direct NFS is not in use, and there are %+v", d)
 		}
 		return
-	}
-	for _, server := range d.Servers {
-		s.report.fact("NFSVERSION", server.Version)
 	}
 	sends := sum(d.Channels, func(c runfile.DNFSChannel) int64 { return c.Sends })
 	// Of a calibration, V$DNFS_STATS counts the processes that began before the first look.
