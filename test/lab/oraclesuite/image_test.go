@@ -60,7 +60,7 @@ func TestTheFilesOfAnImageAreReported(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t)
+			b := newMachine(t)
 			image := imageTar(t, tc.base, tc.start)
 			if tc.image != "" {
 				if err := os.Rename(image, b.dir+"/image.tar"); err != nil {
@@ -91,7 +91,7 @@ func TestTheFilesOfAnImageAreReported(t *testing.T) {
 
 func TestWhatIsNoImageIsRefused(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newMachine(t)
 	out, err := b.script("image.sh", "IMAGE="+t.TempDir())
 	if err == nil || !strings.Contains(out, "no tar archive of the file system of an image") {
 		t.Errorf("%v\n%s", err, out)

@@ -43,14 +43,14 @@ exit "${FAKE_CODE:-0}"
 `
 )
 
-type bench struct {
+type machine struct {
 	t   *testing.T
 	dir string
 }
 
-func newBench(t *testing.T) bench {
+func newMachine(t *testing.T) machine {
 	t.Helper()
-	b := bench{t, t.TempDir()}
+	b := machine{t, t.TempDir()}
 	for name, text := range map[string]string{"bin/docker": fakeEngine, "checkDBStatus.sh": fakeHealth, "suite": fakeSuite} {
 		path := filepath.Join(b.dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -63,9 +63,9 @@ func newBench(t *testing.T) bench {
 	return b
 }
 
-func (b bench) run(env ...string) (string, error) { b.t.Helper(); return b.script("test.sh", env...) }
+func (b machine) run(env ...string) (string, error) { b.t.Helper(); return b.script("test.sh", env...) }
 
-func (b bench) script(name string, env ...string) (string, error) {
+func (b machine) script(name string, env ...string) (string, error) {
 	b.t.Helper()
 	script, err := repository.Path("hack/oracle/" + name)
 	if err != nil {
@@ -79,7 +79,7 @@ func (b bench) script(name string, env ...string) (string, error) {
 	return string(out), err
 }
 
-func (b bench) read(name string) string {
+func (b machine) read(name string) string {
 	b.t.Helper()
 	raw, err := os.ReadFile(filepath.Join(b.dir, name))
 	if err != nil {
@@ -91,7 +91,7 @@ func (b bench) read(name string) string {
 // TestTheSuiteRunsInsideAContainer of the image, which is removed; its report is kept.
 func TestTheSuiteRunsInsideAContainer(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newMachine(t)
 	out, err := b.run("IMAGE=container-registry.oracle.com/database/free:latest", "WORDS=seconds=2")
 	if err != nil || !strings.Contains(out, "read it, and send it") {
 		t.Fatalf("%v\n%s", err, out)
@@ -128,7 +128,7 @@ func TestAContainerThatCannotBeTestedIsExplainedAndRemoved(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t)
+			b := newMachine(t)
 			out, err := b.run(append([]string{"IMAGE=container-registry.oracle.com/database/enterprise:19.3.0.0"}, tc.env...)...)
 			if err == nil || !strings.Contains(out, tc.want) {
 				t.Errorf("%v\n%s", err, out)

@@ -1,5 +1,10 @@
-// Command facts writes the report of an image, whose files it reads as a tar archive; see
-// hack/oracle/image.sh.
+// Command facts writes the report of an image, whose files it reads as a tar archive, or that of
+// benchmarks in a directory:
+//
+//	facts <IMAGE.tar
+//	facts DIRECTORY BENCHMARK...
+//
+// See hack/oracle/image.sh and hack/oracle/pod.sh.
 package main
 
 import (
@@ -11,8 +16,15 @@ import (
 )
 
 func main() {
-	env := strings.FieldsFunc(os.Getenv("ORACLE_ENV"), func(r rune) bool { return r == '\n' })
-	if err := oraclesuite.ImageReport(os.Stdout, os.Stdin, env, os.Getenv("ORACLE_PROGRAM"), os.Getenv("ORACLE_IMAGE")); err != nil {
+	var err error
+	program, image := os.Getenv("ORACLE_PROGRAM"), os.Getenv("ORACLE_IMAGE")
+	if args := os.Args[1:]; len(args) > 1 {
+		err = oraclesuite.PodReport(os.Stdout, args[0], program, image, args[1:])
+	} else {
+		env := strings.FieldsFunc(os.Getenv("ORACLE_ENV"), func(r rune) bool { return r == '\n' })
+		err = oraclesuite.ImageReport(os.Stdout, os.Stdin, env, program, image)
+	}
+	if err != nil {
 		fmt.Fprintf(os.Stderr, "facts: %v\n", err)
 		os.Exit(1)
 	}
