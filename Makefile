@@ -92,6 +92,14 @@ test-%: ## One part: make test-unit; hack/test.sh --list names them
 test-oracle: ## The suite of the stand-in against a real database: make test-oracle IMAGE=... or ORACLE_DSN=...
 	@hack/oracle/test.sh
 
+.PHONY: test-oracle-image
+test-oracle-image: ## What an image is like, from its files alone: make test-oracle-image IMAGE=...
+	@hack/oracle/image.sh
+
+.PHONY: test-oracle-pod
+test-oracle-pod: ## An image as the operator runs it, on its own NFS server: make test-oracle-pod IMAGE=...
+	@hack/oracle/pod.sh
+
 .PHONY: soak
 soak: ## 10 million random reads at depth 256 (NFSBENCH_SOAK): memory, goroutines and descriptors stay flat
 	NFSBENCH_SOAK=$${NFSBENCH_SOAK:-10000000} go test -C test/lab -count=1 -timeout 2h -v -run Grows ./soak

@@ -40,7 +40,7 @@ mapfile -t go < <(grep '\.go$' <<<"$files" || true)
 if ((${#go[@]})); then
 	unformatted=$(hack/tool.sh golangci-lint fmt --diff "${go[@]}" || true)
 	[[ -z $unformatted ]] || { printf '%s\n' "$unformatted"; die "unformatted code: make fmt"; }
-	mapfile -t folders < <(printf '%s\n' "${go[@]}" | xargs -n 1 dirname | sort -u | grep -vx cmd/oraload)
+	mapfile -t folders < <(printf '%s\n' "${go[@]}" | xargs -n 1 dirname | sort -u | grep -vx internal/oracle/driver)
 	while read -r module packages; do
 		case $module in
 		. | hack | test/lab)

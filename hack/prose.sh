@@ -13,7 +13,7 @@ case ${1:-} in
 -h | --help) help_of hack/prose.sh; exit 0 ;;
 esac
 
-generated='^(api/v1alpha1/REFERENCE|charts/nfsbench/README|test/.*\.golden|test/oraclesql/references|test/lab/records/.*)\.md$'
+generated='^(api/v1alpha1/REFERENCE|charts/nfsbench/README|test/.*\.golden|test/lab/oraclesql/references|test/lab/records/.*)\.md$'
 mapfile -t files < <(git ls-files --cached --others --exclude-standard -- "${@:-*.md}" | grep -vE "$generated" | sort -u |
 	while read -r file; do [[ ! -e $file ]] || echo "$file"; done)
 if ((${#files[@]})); then hack/tool.sh vale --config hack/docs/vale.ini --output line "${files[@]}"; fi

@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/nfsbench/nfsbench/internal/oracle/driver"
 	"github.com/nfsbench/nfsbench/internal/oracle/program"
 )
 
@@ -36,7 +37,7 @@ func run(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
-	return program.Main(ctx, args, open, os.Stdout, os.Stderr)
+	return program.Main(ctx, args, driver.Open, os.Stdout, os.Stderr)
 }
 
 // execAgain replaces this process by one with the environment env. It returns

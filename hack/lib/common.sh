@@ -37,5 +37,23 @@ versions_file() {
 	die "$1=$wanted: use one of ${minors[*]}, or leave it out for the newest"
 }
 
+# container_engine ENGINE... prints the first that works of docker, podman and kubectl; $ENGINE if it is set.
+container_engine() {
+	local engine working=(info)
+	if [[ -n ${ENGINE:-} ]]; then
+		[[ " $* " == *" $ENGINE "* ]] || die "ENGINE is $ENGINE; use one of $*"
+		echo "$ENGINE"
+		return
+	fi
+	for engine in "$@"; do
+		[[ $engine != kubectl ]] || working=(get --raw /readyz)
+		if "$engine" "${working[@]}" >/dev/null 2>&1; then
+			echo "$engine"
+			return
+		fi
+	done
+	die "none of $* answers: start one, or see --help"
+}
+
 # have_ipv6 succeeds where this machine has IPv6.
 have_ipv6() { [[ $(cat /proc/sys/net/ipv6/conf/all/disable_ipv6 2>/dev/null) == 0 ]]; }

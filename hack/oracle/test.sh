@@ -16,7 +16,8 @@
 # enough) on LD_LIBRARY_PATH or below $ORACLE_HOME/lib.
 #
 # It makes schemas NFSBENCH..., loads some megabytes, reads them, and drops them again. It
-# sets no parameter and takes no AWR snapshot, so it needs no Diagnostics Pack.
+# sets no parameter and takes no AWR snapshot, so it needs no Diagnostics Pack. It empties the
+# buffer cache while it reads at random: use no database that others work with.
 # Publishing figures of an Oracle database may need Oracle's consent: read your licence.
 # The report has none, and no address, name or password of yours.
 #
@@ -62,23 +63,11 @@ if [[ -z ${IMAGE:-} ]]; then
 	fi
 	export ORACLE_REPORT=$report ORACLE_PROGRAM
 	code=0
-	CGO_ENABLED=1 go test -tags oracledb -count=1 -timeout 3h -v -run TestAgainstADatabase ./cmd/oraload || code=$?
+	CGO_ENABLED=1 go test -C test/lab -tags oracledb -count=1 -timeout 3h -v -run TestAgainstADatabase ./oraclesuite || code=$?
 	told "$code"
 fi
 
-engine=${ENGINE:-}
-if [[ -z $engine ]]; then
-	if docker info >/dev/null 2>&1; then
-		engine=docker
-	elif podman info >/dev/null 2>&1; then
-		engine=podman
-	elif kubectl get --raw /readyz >/dev/null 2>&1; then
-		engine=kubectl
-	else
-		die "neither docker nor podman nor a cluster of kubectl answers: start one, or use ORACLE_DSN"
-	fi
-fi
-case $engine in docker | podman | kubectl) ;; *) die "ENGINE is $engine; use docker, podman or kubectl" ;; esac
+engine=$(container_engine docker podman kubectl)
 
 case ${IMAGE##*/} in
 *free*) sid=FREE ;;
@@ -95,7 +84,7 @@ if [[ -n ${SUITE:-} ]]; then
 else
 	suite=bin/oracle.test
 	say "building the suite ..."
-	CC=$(hack/oracle/zig.sh) CGO_ENABLED=1 CGO_CFLAGS='-O2 -g0' go test -c -tags oracledb,netgo,osusergo -trimpath -ldflags='-s -w' -o "$suite" ./cmd/oraload
+	CC=$(hack/oracle/zig.sh) CGO_ENABLED=1 CGO_CFLAGS='-O2 -g0' go test -C test/lab -c -tags oracledb,netgo,osusergo -trimpath -ldflags='-s -w' -o "$(realpath -m "$suite")" ./oraclesuite
 fi
 
 # inside COMMAND... runs a program in the container, with our standard input.

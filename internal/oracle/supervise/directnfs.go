@@ -43,9 +43,7 @@ func (o Options) prepareDirectNFS(ctx context.Context, home string) (runfile.Dir
 		}
 		return l, err
 	case o.DirectNFS:
-		return l, oracle.Failf(runfile.FailureDirectNFSMissing,
-			"the image sets no ORACLE_HOME and has no Oracle home below %s, so Direct NFS cannot be switched on: use an "+
-				"image of the database, or set protocol.client to Kernel", o.ProductRoot)
+		return l, o.noHome()
 	default:
 		o.Log.Warn("No Oracle home was found: whether Direct NFS is off is unknown", "looked", o.ProductRoot)
 		return l, nil
@@ -65,9 +63,7 @@ func (o Options) switchDirectNFS(ctx context.Context, home string) (runfile.Dire
 	}
 	source := first(libraries(filepath.Join(home, "lib")))
 	if o.DirectNFS && source == "" {
-		return l, oracle.Failf(runfile.FailureDirectNFSMissing,
-			"the image has no libnfsodm*.so in %s/lib, which Direct NFS needs: use an image with the whole Oracle home, such "+
-				"as container-registry.oracle.com/database/enterprise, or set protocol.client to Kernel", home)
+		return l, noLibrary(home)
 	}
 	if o.make(ctx, home) && (len(libraries(odm)) > 0) == o.DirectNFS {
 		l.Method, l.Path = methodMake, first(libraries(odm))
@@ -88,6 +84,18 @@ func (o Options) switchDirectNFS(ctx context.Context, home string) (runfile.Dire
 	}
 	l.Method, l.Path = methodCopy, first(libraries(odm))
 	return l, nil
+}
+
+func (o Options) noHome() error {
+	return oracle.Failf(runfile.FailureDirectNFSMissing,
+		"the image sets no ORACLE_HOME and has no Oracle home below %s, so Direct NFS cannot be switched on: use an "+
+			"image of the database, or set protocol.client to Kernel", o.ProductRoot)
+}
+
+func noLibrary(home string) error {
+	return oracle.Failf(runfile.FailureDirectNFSMissing,
+		"the image has no libnfsodm*.so in %s/lib, which Direct NFS needs: use an image with the whole Oracle home, such "+
+			"as container-registry.oracle.com/database/enterprise, or set protocol.client to Kernel", home)
 }
 
 func first(paths []string) string {
@@ -176,6 +184,9 @@ func (o Options) checkOradism(home string, l *runfile.DirectNFSLibrary) error {
 		return fmt.Errorf("stat %s: no owner", path)
 	}
 	owner := int64(sys.Uid)
+	if told, ok := o.Owners[path]; ok {
+		owner = told
+	}
 	l.OradismOwner = &owner
 	switch {
 	case owner != 0 || info.Mode()&fs.ModeSetuid == 0:

@@ -23,6 +23,7 @@ const (
 	checkAIO       = "kernel AIO"
 	checkSlots     = "TCP slots"
 	checkDirectNFS = "Direct NFS"
+	checkImage     = "image"
 	checkStart     = "start command"
 	checkHealth    = "health script"
 	checkVolume    = "volume"
@@ -77,9 +78,7 @@ func Examine(ctx context.Context, o Options) []runfile.Check {
 	home := o.findHome()
 	library, err := o.prepareDirectNFS(ctx, home)
 	e.judge(checkDirectNFS, err, "%s", o.describe(home, library))
-	start, health := o.startCommand(), o.healthCommand()
-	e.judge(checkStart, o.checkStart(), "%s", start[0])
-	e.judge(checkHealth, o.checkCommand(checkHealth, "healthCommand", health), "%s", health[0])
+	o.examineImage(e, home)
 	o.examineKit(e, 1)
 	if o.DataDirectory != "" {
 		for _, v := range o.volumes() {

@@ -52,6 +52,10 @@ type Options struct {
 	Env     []string // of the container; the database gets it as it is
 	Secrets []string // words that must not come out
 	ProcDir string   // empty = /proc
+	// Root is where the files of an image lie that is looked at and not run; empty = /. Owners are the
+	// owners of its files, by path, where Root has others.
+	Root   string
+	Owners map[string]int64
 	// MountTable is where Oracle looks for its mounts; empty = /etc/mtab.
 	MountTable string
 	// Reap says that this process inherits orphans and buries them: it is the
@@ -80,8 +84,8 @@ const (
 )
 
 func (o Options) withDefaults() Options {
-	o.ProductRoot, o.ProcDir = cmp.Or(o.ProductRoot, "/opt/oracle/product"), cmp.Or(o.ProcDir, "/proc")
-	o.MountTable = cmp.Or(o.MountTable, "/etc/mtab")
+	o.ProductRoot, o.ProcDir = cmp.Or(o.ProductRoot, o.Root+"/opt/oracle/product"), cmp.Or(o.ProcDir, o.Root+"/proc")
+	o.MountTable = cmp.Or(o.MountTable, o.Root+"/etc/mtab")
 	o.HealthInterval = cmp.Or(max(0, o.HealthInterval), healthInterval)
 	return o
 }
@@ -98,7 +102,7 @@ func (o Options) lookup(name string) string {
 }
 
 // base is ORACLE_BASE, which all images have at the same place.
-func (o Options) base() string { return cmp.Or(o.lookup("ORACLE_BASE"), "/opt/oracle") }
+func (o Options) base() string { return o.Root + cmp.Or(o.lookup("ORACLE_BASE"), "/opt/oracle") }
 
 // startCommand is what the image itself would run.
 func (o Options) startCommand() []string {
@@ -121,8 +125,8 @@ func (o Options) command(given []string, variable, file string) []string {
 // program looks for a file in the PATH of the container, and in ORACLE_BASE,
 // where the images keep what they link there.
 func (o Options) program(name string) string {
-	for _, dir := range append(filepath.SplitList(o.lookup("PATH")), o.base()) {
-		path := filepath.Join(dir, name)
+	for _, dir := range append(filepath.SplitList(o.lookup("PATH")), strings.TrimPrefix(o.base(), o.Root)) {
+		path := o.Root + filepath.Join(dir, name)
 		if info, err := os.Stat(path); err == nil && !info.IsDir() && info.Mode()&0o111 != 0 {
 			return path
 		}
@@ -134,7 +138,7 @@ func (o Options) program(name string) string {
 // which images install.
 func (o Options) findHome() string {
 	if home := o.lookup("ORACLE_HOME"); home != "" {
-		return home
+		return o.Root + home
 	}
 	homes, _ := filepath.Glob(filepath.Join(o.ProductRoot, "*", "*", "bin", "oracle"))
 	if len(homes) == 0 {
@@ -158,7 +162,7 @@ func (o Options) argv(command []string) []string {
 		return command
 	}
 	shell := "/bin/sh"
-	if _, err := os.Stat(bash); err == nil {
+	if _, err := os.Stat(o.Root + bash); err == nil {
 		shell = bash
 	}
 	return append([]string{shell, path}, command[1:]...)
@@ -220,8 +224,8 @@ func (o Options) checkCommand(what, field string, command []string) error {
 			"the %s %q of the image is no program that can be run: set database.container.%s", what, command[0], field)
 	}
 	interpreter, _ := interpreterOf(path)
-	for _, program := range []string{interpreter, o.argv(command)[0]} {
-		if _, err := os.Stat(program); strings.HasPrefix(program, "/") && err != nil {
+	for _, program := range []string{interpreter, strings.TrimPrefix(o.argv(command)[0], o.Root)} {
+		if _, err := os.Stat(o.Root + program); strings.HasPrefix(program, "/") && err != nil {
 			return oracle.Failf(runfile.FailureDatabaseNotReady, "the %s %q needs %q, which the image does not have: use an "+
 				"image of Oracle, or set database.container.%s", what, command[0], program, field)
 		}

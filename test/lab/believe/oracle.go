@@ -162,7 +162,7 @@ func insideInjections() []databaseInjection {
 		{Injection: Injection{
 			Name: "the buffer cache answers random reads", Strengths: wholePercents(10, 50, 90), Gross: "90 %",
 			Expect: []judge.Code{judge.CacheSuspected},
-		}, inject: faults(func(f *standin.Faults, s Strength) { f.CachedBlocks = int(s.Value) })},
+		}, inject: faults(func(f *standin.Faults, s Strength) { f.Uncached = 100 - int(s.Value) })},
 		{Injection: Injection{
 			Name: "full scans go through the buffer cache", Gross: "and 90 % are in it",
 			Strengths: []Strength{{"and nothing is in it", 1}, {"and 50 % are in it", 50}, {"and 90 % are in it", 90}},
@@ -170,7 +170,7 @@ func insideInjections() []databaseInjection {
 		}, load: scans, inject: faults(func(f *standin.Faults, s Strength) {
 			f.BufferedScans = !s.None()
 			if s.Value > 1 {
-				f.CachedBlocks = int(s.Value)
+				f.Uncached = 100 - int(s.Value)
 			}
 		})},
 		{Injection: Injection{

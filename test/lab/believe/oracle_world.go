@@ -74,7 +74,7 @@ func (w *oracleWorld) run(ctx context.Context, d databaseRun) (result runfile.Re
 	}
 	tb := &holder{ctx: ctx, dir: dir}
 	defer func() { err = errors.Join(err, tb.close(recover())) }()
-	o := standin.Options{Paths: w.paths, Config: standin.Config{Disk: disk}}
+	o := standin.Options{Paths: w.paths, Config: standin.Config{Disk: disk, Faults: standin.Faults{Uncached: 100}}}
 	if d.kernel {
 		o.Paths = nil
 	}

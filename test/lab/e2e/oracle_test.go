@@ -1,7 +1,11 @@
 package e2e
 
 import (
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -201,4 +205,36 @@ func notReady(t *testing.T, b *v1alpha1.NFSBenchmark, reason string) {
 func calibrates(b *v1alpha1.NFSBenchmark) {
 	b.Spec.Workload = bench.Workload{Calibrate: &bench.CalibrateWorkload{}}
 	withFaults(map[string]string{"STANDIN_CALIBRATE_SECONDS": "4"})(b)
+}
+
+// TestOracleImageIsReportedAsItRuns is `make test-oracle-pod` with the stand-in. This kernel has no NFS, so
+// that all three benchmarks share a volume.
+func TestOracleImageIsReportedAsItRuns(t *testing.T) {
+	w := newOracleWorld(t, 1)
+	w.volume(t, "image", w.lifs[0])
+	const patch = `{"spec": {"storage": {"embedded": null, "claim": {"name": "image", "nonNFS": "Measure"}},
+		"database": {"container": {"environment": {"STANDIN_ANY_MOUNT": "true", "STANDIN_NO_CACHE": "true", "STANDIN_CALIBRATE_SECONDS": "4"},
+			"resources": {"requests": {"memory": "256Mi", "cpu": "50m"}}}}}}`
+	report := filepath.Join(t.TempDir(), "report.md")
+	cmd := exec.CommandContext(t.Context(), "../../../hack/oracle/pod.sh")
+	cmd.Env = append(os.Environ(), "IMAGE="+standinImage, "NAMESPACE="+w.ns, "REPORT="+report, "PATCH="+patch, "SCALE=8Mi", "OPERATOR_NAMESPACE="+systemNamespace)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	raw, err := os.ReadFile(report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(raw)
+	t.Log(text)
+	if n := strings.Count(text, "| phase | Succeeded |"); n != 3 {
+		t.Errorf("%d of 3 succeeded", n)
+	}
+	mustSay(t, text, "the start command names no interpreter", "| restarted | true |", "| datafiles are reached by | DNFS_LIB |",
+		"| datafiles are reached by | OS_LIB |", "Direct NFS ODM Library", "| DatabaseReady | True, ", "| image | one of the user |")
+	for _, never := range []string{w.lifs[0], w.ns, w.export} {
+		if strings.Contains(text, never) {
+			t.Errorf("%q is in the report", never)
+		}
+	}
 }

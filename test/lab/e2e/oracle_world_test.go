@@ -236,7 +236,8 @@ func (w *oracleWorld) database(name, claim string, mods ...gen.Mod) *v1alpha1.NF
 		b.Spec.Database = &v1alpha1.Database{Container: &v1alpha1.DatabaseContainer{
 			Image: standinImage, Edition: v1alpha1.EditionFree,
 			PasswordSecretRef: v1alpha1.SecretKeyReference{Name: databaseSecret, Key: "password"}, StartupTimeoutSeconds: 90,
-			Environment: map[string]string{"STANDIN_ANY_MOUNT": "true"},
+			// A table of some megabytes is in the cache of a database after a second.
+			Environment: map[string]string{"STANDIN_ANY_MOUNT": "true", "STANDIN_NO_CACHE": "true"},
 			Resources: &corev1.ResourceRequirements{Requests: corev1.ResourceList{
 				corev1.ResourceMemory: resource.MustParse("256Mi"), corev1.ResourceCPU: resource.MustParse("50m"),
 			}, Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("2Gi")}},

@@ -276,6 +276,7 @@ func (i *Instance) entry(name string) entry {
 		"dnfs_servers":        {simple(i.serverRows), rightViews},
 		"dnfs_stats":          {simple(i.dnfsStatRows), rightViews},
 		"event_histogram":     {simple(i.stats.histogramRows), rightViews},
+		"flush_buffer_cache":  {i.flushCache, rightSysdba}, // of the conformance suite
 		"foreground_waits":    {simple(i.stats.eventRows), rightViews},
 		"instances":           {simple(i.instanceRows), rightViews},
 		"iostat_file":         {simple(i.fileRows), rightViews},

@@ -26,8 +26,9 @@ type Faults struct {
 	// KernelSessions is the percentage of sessions that Direct NFS cannot serve: they read through the
 	// kernel's mount.
 	KernelSessions int
-	// CachedBlocks is the percentage of blocks that the buffer cache keeps after they are read.
-	CachedBlocks int
+	// Uncached is the percentage of blocks that the buffer cache does not keep after they are read. A
+	// database keeps all that fit, and here all fit.
+	Uncached int
 	// BufferedScans reads large tables through the buffer cache, whatever a session requests.
 	BufferedScans bool
 	// Batches is the percentage of range scans that are read in batches, whatever the statement and
@@ -115,11 +116,8 @@ func (i *Instance) cached(no, block int64, buf []byte) bool {
 	return ok
 }
 
-// cacheBlock keeps a block that was read or written.
+// cacheBlock keeps blocks that were read. Those that are loaded go past the cache.
 func (i *Instance) cacheBlock(no, block int64, buf []byte) {
-	if i.cfg.Faults.CachedBlocks == 0 {
-		return
-	}
 	i.cache.mu.Lock()
 	defer i.cache.mu.Unlock()
 	if i.cache.blocks == nil {
@@ -134,7 +132,24 @@ func (i *Instance) cacheBlock(no, block int64, buf []byte) {
 
 // caches reports whether the cache keeps a block. A multiplication spreads groups of 16 blocks.
 func (i *Instance) caches(block int64) bool {
-	return int(uint64(block/16)*0x9e3779b97f4a7c15>>32%100) < i.cfg.Faults.CachedBlocks
+	return int(uint64(block/16)*0x9e3779b97f4a7c15>>32%100) >= i.cfg.Faults.Uncached
+}
+
+// uncache forgets blocks that are written past the cache.
+func (i *Instance) uncache(no, first, count int64) {
+	i.cache.mu.Lock()
+	defer i.cache.mu.Unlock()
+	for at := range count {
+		delete(i.cache.blocks, cachedBlock{no, first + at})
+	}
+}
+
+// flushCache is ALTER SYSTEM FLUSH BUFFER_CACHE.
+func (i *Instance) flushCache(context.Context, *session, statement) ([]row, error) {
+	i.cache.mu.Lock()
+	defer i.cache.mu.Unlock()
+	clear(i.cache.blocks)
+	return nil, nil
 }
 
 // missing returns the blocks of a range that the cache does not hold, as runs of neighbours. A scan

@@ -229,6 +229,7 @@ func (i *Instance) fill(ctx context.Context, p *process, d *datafile, first, cou
 	buf := aligned(most * blockBytes)
 	for at := int64(0); at < count; at += most {
 		n := min(most, count-at)
+		p.i.uncache(d.No, first+at, n)
 		if err := p.write(ctx, d, buf[:n*blockBytes], first+at, generation); err != nil {
 			return err
 		}

@@ -61,7 +61,8 @@ func codes(j judge.Judgement) []judge.Code {
 
 func TestCalibrateThroughThePipeline(t *testing.T) {
 	t.Parallel()
-	w := standin.NewWorld(t, standin.Options{Paths: fourPaths()})
+	// The unit of V$IOSTAT_FILE comes from reads of the dictionary.
+	w := standin.NewWorld(t, standin.Options{Paths: fourPaths(), Config: standin.Config{Faults: standin.Faults{Uncached: 100}}})
 	plan := planFor(w, fourPaths()...)
 	plan.Workload.Calibrate = &runfile.Calibrate{PhysicalDisks: 100, MaxLatencyMilliseconds: 20, WarmupRuns: 1}
 	plan.Database.Parameters = map[string]string{"filesystemio_options": "SETALL", "sga_target": "1G"}
@@ -99,7 +100,7 @@ func TestRandomReadsAndScansThroughThePipeline(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := standin.NewWorld(t, standin.Options{Paths: fourPaths()})
+			w := standin.NewWorld(t, standin.Options{Paths: fourPaths(), Config: standin.Config{Faults: standin.Faults{Uncached: 100}}})
 			result := execute(t, w, withSLOB(planFor(w, fourPaths()...), c.access, c.users...))
 			load := succeeded(t, result)
 			if len(load.Repetitions) != len(c.users) || load.Oracle.LoadedBytes < 16<<20 {

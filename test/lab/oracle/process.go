@@ -175,7 +175,6 @@ func (p *process) write(ctx context.Context, d *datafile, buf []byte, block int6
 	if err := f.writeAt(ctx, buf, block*blockBytes); err != nil {
 		return err
 	}
-	p.i.cacheBlock(d.No, block, buf)
 	p.i.stats.writeDone(d.No, len(buf), p.i.now().Sub(began))
 	return nil
 }

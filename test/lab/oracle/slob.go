@@ -276,7 +276,7 @@ func multiblocks(pieces []piece) (parts []scanned, rows int64) {
 // scanPart reads a part of a table, or only the blocks that the cache lacks.
 func (i *Instance) scanPart(ctx context.Context, s *session, d *datafile, buf []byte, p scanned, event string) error {
 	runs := []struct{ at, count int64 }{{0, p.count}}
-	if event != eventDirect && i.cfg.Faults.CachedBlocks > 0 {
+	if event != eventDirect {
 		runs = i.missing(d.No, p.block, p.count)
 	}
 	for _, r := range runs {

@@ -257,7 +257,7 @@ func doubts(view string, names []string) []string {
 
 const reportHead = `# What Oracle's documentation says about the names in our SQL
 
-Written by ` + "`go test ./test/oraclesql -update`" + ` from the pages in catalog/pages.go and the texts in
+Written by ` + "`go test -C test/lab ./oraclesql -update`" + ` from the pages in catalog/pages.go and the texts in
 internal/oracle/sqltext. A name is confirmed for a release if a page of that release lists it, or
 if pages of an older and of a newer release do. What is *not confirmed* is on older pages only,
 or on no page that was read; it is not known to be wrong. INST_ID of the GV$ views is not

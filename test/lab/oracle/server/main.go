@@ -14,6 +14,7 @@
 //	STANDIN_DATAFILE_PERCENT=N     size of the first datafiles; 100 = 152 MiB
 //	STANDIN_CREATE_SECONDS=N       how long a creation takes beyond its files (0)
 //	STANDIN_CALIBRATE_SECONDS=N    how long CALIBRATE_IO loads (4)
+//	STANDIN_NO_CACHE=true          the buffer cache keeps nothing
 //	STANDIN_FALLBACK=true          Direct NFS is set up, and silently not used
 //	STANDIN_NEVER_READY=true       the start never ends
 //	STANDIN_LISTEN=ADDRESS         of the listener (:1521)

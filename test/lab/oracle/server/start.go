@@ -243,6 +243,9 @@ func (e environment) config(out io.Writer) (standin.Config, error) {
 			c.Parameters[parameter[0]] = v + parameter[1]
 		}
 	}
+	if is("STANDIN_NO_CACHE") {
+		c.Faults.Uncached = 100
+	}
 	percent, err1 := e.number("STANDIN_DATAFILE_PERCENT")
 	seconds, err2 := e.number("STANDIN_CALIBRATE_SECONDS")
 	cpus, err3 := e.number("STANDIN_NODE_CPUS")

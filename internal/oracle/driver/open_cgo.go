@@ -1,6 +1,7 @@
 //go:build cgo
 
-package main
+// Package driver connects to Oracle databases through godror, which needs cgo and Oracle's client library.
+package driver
 
 import (
 	"context"
@@ -13,8 +14,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/oracle"
 )
 
-// open connects through godror, and so through the client library of the image.
-func open(ctx context.Context, o oracle.ConnectOptions) (*sql.DB, error) {
+// Open connects through godror, and so through the client library of the image.
+func Open(ctx context.Context, o oracle.ConnectOptions) (*sql.DB, error) {
 	db := sql.OpenDB(godror.NewConnector(connectionParams(o)))
 	sessions := max(o.Sessions, 1)
 	db.SetMaxOpenConns(sessions)

@@ -1,6 +1,7 @@
 //go:build !cgo
 
-package main
+// Package driver connects to Oracle databases through godror, which needs cgo and Oracle's client library.
+package driver
 
 import (
 	"context"
@@ -10,9 +11,9 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// open tells why this program cannot connect. The package compiles without a C
+// Open tells why this program cannot connect. The package compiles without a C
 // compiler, so that building and testing everything needs none.
-func open(context.Context, oracle.ConnectOptions) (*sql.DB, error) {
+func Open(context.Context, oracle.ConnectOptions) (*sql.DB, error) {
 	return nil, oracle.Fail(runfile.FailureOracleClient,
 		"this oraload was built without cgo and so without Oracle's driver: take that of the nfsbench image, or build it "+
 			"with hack/oracle/oraload.sh", nil)

@@ -40,7 +40,7 @@ func sqlIn(t *testing.T, name string, source any) []string {
 
 func TestNoGoFileHoldsSQL(t *testing.T) {
 	seen := 0
-	for _, root := range []string{"../../internal/oracle", "../../cmd/oraload"} {
+	for _, root := range []string{"../../../internal/oracle", "../../../cmd/oraload"} {
 		err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err

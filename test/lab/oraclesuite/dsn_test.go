@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/nfsbench/nfsbench/test/oraclesuite"
+	"github.com/nfsbench/nfsbench/test/lab/oraclesuite"
 )
 
 func TestADSNIsRead(t *testing.T) {

@@ -26,6 +26,7 @@ type report struct {
 	tests           []outcome
 	texts           []outcome // that were refused
 	columns         []string  // of Oracle's views that differ from the catalogue
+	facts           []outcome // what the views say of the I/O, in words
 
 	mu     sync.Mutex // loads connect at the same time
 	errors []string   // numbers of those of connections and loads
@@ -68,6 +69,13 @@ func (r *report) add(name string, passed bool) {
 		result = "FAILED"
 	}
 	r.tests = append(r.tests, outcome{name, result})
+}
+
+// fact keeps a word that a view says, each once.
+func (r *report) fact(name, word string) {
+	if f := (outcome{name, plain(word)}); !slices.Contains(r.facts, f) {
+		r.facts = append(r.facts, f)
+	}
 }
 
 // note keeps the numbers of an error, if it is one.
@@ -120,14 +128,16 @@ func differences(r sqltext.Release, columns func(view string) ([]string, error))
 	return out
 }
 
+const nothingOfYours = `It has no address, no name, no password and no performance figure of yours. Read it before you
+send it.
+`
+
 // write makes the file.
 func (r *report) write(path string) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# Report of make test-oracle
 
-It has no address, no name, no password and no performance figure of yours. Read it before you
-send it.
-
+%s
 | what | value |
 |---|---|
 | nfsbench | %s |
@@ -135,12 +145,11 @@ send it.
 | banner | %s |
 | version | %s |
 | instances | %d |
-
-## Tests
-
-| test | result |
-|---|---|
-`, plain(r.program), publicImage(r.image), plain(r.banner), plain(r.version), r.instances)
+`, nothingOfYours, plain(r.program), publicImage(r.image), plain(r.banner), plain(r.version), r.instances)
+	for _, f := range r.facts {
+		fmt.Fprintf(&b, "| %s | %s |\n", f.name, f.result)
+	}
+	b.WriteString("\n## Tests\n\n| test | result |\n|---|---|\n")
 	for _, o := range r.tests {
 		fmt.Fprintf(&b, "| %s | %s |\n", o.name, o.result)
 	}

@@ -96,7 +96,7 @@ func lint(t *testing.T, texts map[string]string) (string, error) {
 		}
 		args = append(args, file)
 	}
-	cmd := exec.CommandContext(t.Context(), "../../hack/oracle/sqllint.sh", args...)
+	cmd := exec.CommandContext(t.Context(), "../../../hack/oracle/sqllint.sh", args...)
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }

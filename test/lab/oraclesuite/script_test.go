@@ -18,8 +18,10 @@ echo "$*" >>"$FAKE/calls"
 case $1 in
 info) exit 0 ;;
 run) [ "$FAKE_RUN" = no ] && exit 125; echo "$ORACLE_PWD" >"$FAKE/password"; touch "$FAKE/running" ;;
-inspect) [ -e "$FAKE/ended" ] && echo false || echo true ;;
+inspect) if [ -e "$FAKE/image.tar" ]; then printf '%s\n' ORACLE_BASE=/u01 RUN_FILE=run.sh ORACLE_HOME=/u01/product/19c/dbhome_1 PATH=/usr/bin; exit; fi; [ -e "$FAKE/ended" ] && echo false || echo true ;;
 logs) echo "ORA-01034 of the image" ;;
+create) echo container1 ;;
+export) cat "$FAKE/image.tar" ;;
 rm) rm -f "$FAKE/running" ;;
 exec)
 	[ -e "$FAKE/running" ] || exit 1
@@ -41,14 +43,14 @@ exit "${FAKE_CODE:-0}"
 `
 )
 
-type bench struct {
+type machine struct {
 	t   *testing.T
 	dir string
 }
 
-func newBench(t *testing.T) bench {
+func newMachine(t *testing.T) machine {
 	t.Helper()
-	b := bench{t, t.TempDir()}
+	b := machine{t, t.TempDir()}
 	for name, text := range map[string]string{"bin/docker": fakeEngine, "checkDBStatus.sh": fakeHealth, "suite": fakeSuite} {
 		path := filepath.Join(b.dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -61,9 +63,11 @@ func newBench(t *testing.T) bench {
 	return b
 }
 
-func (b bench) run(env ...string) (string, error) {
+func (b machine) run(env ...string) (string, error) { b.t.Helper(); return b.script("test.sh", env...) }
+
+func (b machine) script(name string, env ...string) (string, error) {
 	b.t.Helper()
-	script, err := repository.Path("hack/oracle/test.sh")
+	script, err := repository.Path("hack/oracle/" + name)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -75,7 +79,7 @@ func (b bench) run(env ...string) (string, error) {
 	return string(out), err
 }
 
-func (b bench) read(name string) string {
+func (b machine) read(name string) string {
 	b.t.Helper()
 	raw, err := os.ReadFile(filepath.Join(b.dir, name))
 	if err != nil {
@@ -87,7 +91,7 @@ func (b bench) read(name string) string {
 // TestTheSuiteRunsInsideAContainer of the image, which is removed; its report is kept.
 func TestTheSuiteRunsInsideAContainer(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newMachine(t)
 	out, err := b.run("IMAGE=container-registry.oracle.com/database/free:latest", "WORDS=seconds=2")
 	if err != nil || !strings.Contains(out, "read it, and send it") {
 		t.Fatalf("%v\n%s", err, out)
@@ -119,12 +123,12 @@ func TestAContainerThatCannotBeTestedIsExplainedAndRemoved(t *testing.T) {
 		"tests fail":      {[]string{"FAKE_CODE=1"}, "read it, and send it", true},
 		"the image ends":  {[]string{"FAKE_NEVER=yes"}, "the container ended: ORA-01034 of the image", false},
 		"never ready":     {[]string{"READY_MINUTES=0"}, "was not ready within 0 minutes", false},
-		"no such engine":  {[]string{"ENGINE=lxc"}, "ENGINE is lxc; use docker, podman or kubectl", false},
+		"no such engine":  {[]string{"ENGINE=lxc"}, "ENGINE is lxc; use one of docker podman kubectl", false},
 		"nothing to test": {[]string{"IMAGE="}, "set IMAGE=... or ORACLE_DSN=", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t)
+			b := newMachine(t)
 			out, err := b.run(append([]string{"IMAGE=container-registry.oracle.com/database/enterprise:19.3.0.0"}, tc.env...)...)
 			if err == nil || !strings.Contains(out, tc.want) {
 				t.Errorf("%v\n%s", err, out)

@@ -1,12 +1,13 @@
 //go:build oracledb
 
-package main
+package oraclesuite_test
 
 import (
 	"os"
 	"testing"
 
-	"github.com/nfsbench/nfsbench/test/oraclesuite"
+	"github.com/nfsbench/nfsbench/internal/oracle/driver"
+	"github.com/nfsbench/nfsbench/test/lab/oraclesuite"
 )
 
 // TestAgainstADatabase runs the suite that the stand-in passes against the
@@ -18,5 +19,5 @@ func TestAgainstADatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.Report, o.Program, o.Image = os.Getenv("ORACLE_REPORT"), os.Getenv("ORACLE_PROGRAM"), os.Getenv("ORACLE_IMAGE")
-	oraclesuite.Suite(t, open, o)
+	oraclesuite.Suite(t, driver.Open, o)
 }
