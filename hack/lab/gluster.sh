@@ -93,6 +93,9 @@ make_volume() {
 	gluster_do volume set pv diagnostics.latency-measurement on
 	gluster_do volume set pv diagnostics.count-fop-hits on
 	gluster_do volume set pv diagnostics.stats-dump-interval 1
+	# Both bricks are on one disk. Where a tenth of it or less is free, all new files go to one brick
+	# otherwise.
+	gluster_do volume set pv cluster.min-free-disk 0
 	gluster_do volume start pv
 	wait_for 30 "the volume of $NAME" bricks_online 1
 }

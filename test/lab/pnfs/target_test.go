@@ -182,6 +182,9 @@ func targetsOnEach(t *testing.T, a *Array, folder string, dir target.Directory) 
 	t.Helper()
 	var found [2]target.File
 	for i := 0; found[0] == nil || found[1] == nil; i++ {
+		if i == 1000 {
+			t.Fatalf("all of %d files are on one node: look at cluster.min-free-disk and the free space of both bricks", i)
+		}
 		name := fmt.Sprintf("f%d", i)
 		f, err := dir.Open(t.Context(), name, target.OpenOptions{Create: true})
 		if err != nil {
