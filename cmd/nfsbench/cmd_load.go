@@ -163,7 +163,7 @@ func (c *loadCommand) plan(fs *pflag.FlagSet) (runfile.Plan, error) {
 		if err != nil {
 			return p, err
 		}
-		return p, flagError(loadgen.CheckPlan(&p), c.flags.Workload)
+		return p, flagError(loadgen.CheckPlan(&p))
 	}
 	described := &cobra.Command{}
 	new(loadFlags).register(described)
@@ -198,13 +198,13 @@ func readFlagFile[T any](flag, path string, read func(io.Reader) (T, error)) (T,
 	return value, err
 }
 
-// flagError names the flags behind the fields of a plan of such a workload.
-func flagError(err error, workload string) error {
+// flagError names the flags behind the fields of a plan.
+func flagError(err error) error {
 	var problems runfile.Problems
 	if !errors.As(err, &problems) {
 		return err
 	}
-	flags := planFlags(workload)
+	flags := planFlags()
 	var lines []string
 	for _, p := range problems {
 		where := p.Path

@@ -301,7 +301,7 @@ func TestLoadRefusesBadInputByTheFlag(t *testing.T) {
 		"split second":          {with("--duration", "1500ms"), []string{"--duration is 1.5s", "whole seconds"}},
 		"no duration":           {with("--duration", "0s"), []string{"--duration is 0"}},
 		"link":                  {with("--link", "fast"), []string{`--link is "fast"`, "1Gbit"}},
-		"directory":             {with("--dir", "a/b"), []string{`"a/b"`, "one directory"}},
+		"directory":             {with("--dir", "a/b"), []string{`"a/b"`, "what matches"}},
 		"uid":                   {with("--uid", "-7"), []string{"--uid is -7"}},
 		"output":                {with("--output", "xml"), []string{`--output is "xml"`}},
 		"progress":              {with("--progress", "dots"), []string{`--progress is "dots"`}},
@@ -418,13 +418,13 @@ func TestFlagsBecomeAPlan(t *testing.T) {
 			Client: bench.ClientDirectNFS, RequireNFS: true, Export: "/vol/ora", UserID: new(uint32(54321)),
 			NFSVersion: "NFSv3", Server: "server", Channels: runfile.ChannelsTo("10.0.1.1", "10.0.2.1"),
 		},
-		Workload: runfile.Workload{Raw: &runfile.Raw{
-			Pattern: bench.PatternRandomWrite, BlockSizeBytes: 8192, FileSizeBytes: 1 << 30, Jobs: 8, Depth: 8,
-			OperationsPerSecond: 500, Directory: "nfsbench",
+		Workload: bench.Workload{Raw: &bench.RawWorkload{
+			Pattern: bench.PatternRandomWrite, FileSize: *bench.Bytes(1 << 30), Jobs: 8, Depth: 8,
+			OperationsPerSecond: new(int64(500)), Directory: "nfsbench", ForeignFiles: bench.ForeignFilesRefuse,
 		}},
 		Schedule: runfile.Schedule{DurationSeconds: 60, WarmupSeconds: 10, BaselineSeconds: 5, CooldownSeconds: 5, Repetitions: 1, TimeoutSeconds: 600},
 		Collect:  runfile.Collect{IntervalMilliseconds: 1000},
-		Link:     &runfile.Link{BitsPerSecond: 2_500_000_000, MTUBytes: 9000},
+		Link:     &bench.Link{BitsPerSecond: *bench.Bits(2_500_000_000), MTU: 9000}, BlockBytes: 8192, LargeReadBytes: 1 << 20,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("plan (-want +got):\n%s", diff)

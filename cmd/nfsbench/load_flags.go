@@ -25,25 +25,29 @@ import (
 // loadFlags are the flags of load that describe a plan.
 type loadFlags struct {
 	cli.Load
-	p         runfile.Plan      // what flags give as a plan has it
-	raw       runfile.Raw       // the same; its files are those of the other loads too
-	calibrate runfile.Calibrate // the same
-	slob      runfile.SLOB      // the same
-	files     runfile.Files     // of the loads that a database would make; the same
+	p         runfile.Plan            // what flags give as a plan has it
+	raw       bench.RawWorkload       // the same
+	calibrate bench.CalibrateWorkload // the same
+	slob      bench.SLOBWorkload      // the same
+	files     bench.NativeFiles       // the same; those of a raw load, too
 
-	oranfstab, serverLabel    string
-	servers                   []string
-	export, mount             string
-	nfsVersion                string
-	allowNonNFS               bool
-	uid, gid                  int64
-	warmup, baseline          time.Duration
-	cooldown, timeout         time.Duration
-	callTimeout, mountTimeout time.Duration
-	maxLatency                time.Duration
-	capacity                  []string
-	arrivals                  string
-	link, think               string
+	blockSize, fileSize, scale, scanSize byteSize
+	overwrite                            bool
+	warmupRuns, readPercent              int32
+	opsPerSecond                         int64
+	oranfstab, serverLabel               string
+	servers                              []string
+	export, mount                        string
+	nfsVersion                           string
+	allowNonNFS                          bool
+	uid, gid                             int64
+	warmup, baseline                     time.Duration
+	cooldown, timeout                    time.Duration
+	callTimeout, mountTimeout            time.Duration
+	maxLatency                           time.Duration
+	capacity                             []string
+	arrivals                             string
+	link, think                          string
 
 	fs *pflag.FlagSet // to see which were given
 }
@@ -77,17 +81,16 @@ func (f *loadFlags) register(cmd *cobra.Command) {
 		"calibrate: about how many disks are behind the storage; too few limit the result")
 	fs.DurationVar(&f.maxLatency, "max-latency", runfile.DefaultMaxLatencyMilliseconds*time.Millisecond,
 		"calibrate: tolerable mean latency of a single-block read, at least 10ms")
-	fs.Int32Var(&f.calibrate.WarmupRuns, "warmup-runs", runfile.DefaultWarmupRuns,
+	fs.Int32Var(&f.warmupRuns, "warmup-runs", runfile.DefaultWarmupRuns,
 		"calibrate: runs before those that count, for caches may be cold")
 	fs.Int32Var(&f.files.Count, "files", runfile.DefaultFiles, "calibrate: files of --file-size each")
 	fs.Int32SliceVar(&f.slob.Users, "users", []int32{1},
 		"slob: users at work at once; several numbers make a ramp, such as 1,2,4,8,16")
 	fs.Int32Var(&f.slob.Schemas, "schemas", 1, "slob: schemas that users are spread over, each with a file of its own")
-	f.slob.ScaleBytes, f.slob.ScanTableBytes = runfile.DefaultScaleBytes, runfile.DefaultScanTableBytes
-	f.files.BlockSizeBytes = runfile.DefaultBlockBytes(bench.PatternRandomRead)
-	f.files.LargeReadBytes = runfile.DefaultBlockBytes(bench.PatternRead)
-	fs.Var((*byteSize)(&f.slob.ScaleBytes), "scale", "slob-read: size of each schema")
-	fs.Var((*byteSize)(&f.slob.ScanTableBytes), "scan-size", "slob-scan: size of the table of each schema")
+	f.scale, f.scanSize = runfile.DefaultScaleBytes, runfile.DefaultScanTableBytes
+	f.p.BlockBytes, f.p.LargeReadBytes = 8<<10, 1<<20
+	fs.Var(&f.scale, "scale", "slob-read: size of each schema")
+	fs.Var(&f.scanSize, "scan-size", "slob-scan: size of the table of each schema")
 	fs.Int32Var(&f.slob.WorkUnit, "work-unit", runfile.DefaultWorkUnit,
 		"slob-read: blocks of one statement, which is what --think counts")
 	fs.Int32Var(&f.slob.UpdatePercent, "update-percent", 0,
@@ -96,26 +99,26 @@ func (f *loadFlags) register(cmd *cobra.Command) {
 		"slob-read: pauses of a user, STATEMENTS:MIN-MAX, such as 10:5ms-20ms (default: none)")
 	fs.Int32Var(&f.slob.ReadAhead, "read-ahead", runfile.DefaultReadAhead,
 		"slob-scan: large reads that a user keeps outstanding")
-	fs.Var((*byteSize)(&f.files.BlockSizeBytes), "db-block-size", "calibrate and slob: bytes of a single-block read")
-	fs.Var((*byteSize)(&f.files.LargeReadBytes), "large-read", "calibrate and slob-scan: bytes of a large read")
-	fs.Var((*byteSize)(&f.raw.BlockSizeBytes), "block-size",
+	fs.Var((*byteSize)(&f.p.BlockBytes), "db-block-size", "calibrate and slob: bytes of a single-block read")
+	fs.Var((*byteSize)(&f.p.LargeReadBytes), "large-read", "calibrate and slob-scan: bytes of a large read")
+	fs.Var(&f.blockSize, "block-size",
 		"bytes of each I/O, a power of two (default 1Mi; 8Ki if random)")
-	f.raw.FileSizeBytes = runfile.DefaultFileBytes
-	fs.Var((*byteSize)(&f.raw.FileSizeBytes), "file-size", "bytes of each job's file")
+	f.fileSize = runfile.DefaultFileBytes
+	fs.Var(&f.fileSize, "file-size", "bytes of each job's file")
 	fs.Int32Var(&f.raw.Jobs, "jobs", runfile.DefaultJobs, "independent streams, each with a file of its own")
 	fs.Int32Var(&f.raw.Depth, "depth", runfile.DefaultDepth, "outstanding I/Os of each job")
-	fs.Int64Var(&f.raw.OperationsPerSecond, "ops-per-second", 0,
+	fs.Int64Var(&f.opsPerSecond, "ops-per-second", 0,
 		"rate of I/Os of all jobs together; latency then counts from when an I/O was due (default: as fast as it goes)")
-	fs.Int32Var(&f.raw.ReadPercent, "read-percent", 0, "share of reads of the patterns Mixed and RandomMixed, 1 to 99")
+	fs.Int32Var(&f.readPercent, "read-percent", 0, "share of reads of the patterns Mixed and RandomMixed, 1 to 99")
 	fs.StringSliceVar(&f.capacity, "capacity", nil,
 		"search the highest rate of I/Os within bounds of latency, such as p99=1ms,p999=5ms; percentiles: "+
 			cli.Listed(bench.Percentiles()))
 	fs.StringVar(&f.arrivals, "arrivals", "poisson", "with --capacity, when I/Os are due: poisson, at random, or fixed")
 	cli.CompleteValues(cmd, "arrivals", "poisson", "fixed")
-	fs.StringVar(&f.raw.Directory, "dir", runfile.DefaultDirectory,
+	fs.StringVar(&f.files.Directory, "dir", runfile.DefaultDirectory,
 		"directory below the export for our files; made when missing")
-	fs.BoolVar(&f.raw.KeepFiles, "keep-files", false, "leave the files for the next run, which then need not fill them")
-	fs.BoolVar(&f.raw.OverwriteExisting, "overwrite-existing", false,
+	fs.BoolVar(&f.p.Keep, "keep-files", false, "leave the files for the next run, which then need not fill them")
+	fs.BoolVar(&f.overwrite, "overwrite-existing", false,
 		"use a directory that has files which nfsbench did not make")
 	fs.Uint64Var(&f.p.Seed, "seed", 1, "the same seed gives the same data and offsets")
 
@@ -312,16 +315,16 @@ func (f *loadFlags) schedule() (s runfile.Schedule, err error) {
 }
 
 // parseLink reads RATE[:MTU], such as 10Gbit:9000.
-func parseLink(s string) (runfile.Link, error) {
+func parseLink(s string) (bench.Link, error) {
 	wrong := fmt.Errorf("--link is %q; use RATE[:MTU] with Mbit or Gbit, such as 1Gbit or 25Gbit:9000", s)
 	rate, mtu, hasMTU := strings.Cut(s, ":")
-	var l runfile.Link
+	var l bench.Link
 	if hasMTU {
 		n, err := strconv.ParseInt(mtu, 10, 32)
 		if err != nil {
 			return l, wrong
 		}
-		l.MTUBytes = int32(n)
+		l.MTU = int32(n)
 	}
 	rate = strings.TrimSuffix(rate, "/s")
 	for suffix, unit := range map[string]float64{"Mbit": 1e6, "Gbit": 1e9, "Tbit": 1e12} {
@@ -330,7 +333,7 @@ func parseLink(s string) (runfile.Link, error) {
 			if err != nil || !(n > 0) || n*unit > 1e15 {
 				return l, wrong
 			}
-			l.BitsPerSecond = int64(math.Round(n * unit))
+			l.BitsPerSecond = *bench.Bits(int64(math.Round(n * unit)))
 			return l, nil
 		}
 	}
@@ -366,12 +369,15 @@ func belongs(flag string) []string {
 
 // workload makes the one that --workload names, and refuses a flag that would do
 // nothing.
-func (f *loadFlags) workload() (w runfile.Workload, err error) {
+func (f *loadFlags) workload() (w bench.Workload, err error) {
 	err = f.Parse()
 	f.fs.Visit(func(flag *pflag.Flag) {
 		if of := belongs(flag.Name); err == nil && of != nil && !slices.Contains(of, f.Workload) {
 			err = fmt.Errorf("--%s is of --workload %s and does nothing with %s; leave it out", flag.Name,
 				strings.Join(of, " and "), f.Workload)
+		}
+		if err == nil && flag.Value.Type() == "int32" && flag.Value.String() == "0" && flag.DefValue > "1" {
+			err = fmt.Errorf("--%s is 0; write a number from 1", flag.Name)
 		}
 	})
 	if err != nil {
@@ -382,28 +388,30 @@ func (f *loadFlags) workload() (w runfile.Workload, err error) {
 		return w, err
 	}
 	raw, c, l, files := f.raw, f.calibrate, f.slob, f.files
-	raw.Capacity, l.Capacity = search, search
-	files.Directory, files.OverwriteExisting, files.KeepFiles = raw.Directory, raw.OverwriteExisting, raw.KeepFiles
+	if f.overwrite {
+		files.ForeignFiles = bench.ForeignFilesOverwrite
+	}
+	raw.Capacity, l.Capacity, l.NativeFiles = search, search, files
 	switch f.Workload {
 	case cli.WorkloadRaw:
-		raw.Pattern, raw.BlockSizeBytes = f.Pattern, cmp.Or(raw.BlockSizeBytes, runfile.DefaultBlockBytes(f.Pattern))
+		raw.Pattern, raw.FileSize = f.Pattern, *bench.Bytes(int64(f.fileSize))
+		if f.blockSize != 0 {
+			raw.BlockSize = bench.Bytes(int64(f.blockSize))
+		}
+		raw.Directory, raw.ForeignFiles = files.Directory, files.ForeignFiles
+		raw.ReadPercent, raw.OperationsPerSecond = given(f.readPercent), given(f.opsPerSecond)
 		w.Raw = &raw
 	case cli.WorkloadCalibrate:
 		if f.maxLatency%time.Millisecond != 0 || f.maxLatency/time.Millisecond > math.MaxInt32 {
 			return w, fmt.Errorf("--max-latency is %v; use whole milliseconds, such as 20ms", f.maxLatency)
 		}
-		files.SizeBytes = raw.FileSizeBytes
-		c.MaxLatencyMilliseconds, c.Files = int32(f.maxLatency/time.Millisecond), &files
-		w.Calibrate = &c
+		files.Size = *bench.Bytes(int64(f.fileSize))
+		c.MaxLatencyMilliseconds, c.WarmupRuns = int32(f.maxLatency/time.Millisecond), &f.warmupRuns
+		c.NativeFiles, w.Calibrate = files, &c
 	case cli.WorkloadSLOBScan:
-		files.Count, files.SizeBytes = l.Schemas, l.ScanTableBytes
-		l.Access, l.Files = bench.SLOBFullTableScan, &files
-		w.SLOB = &l
+		l.Access, l.ScanTableSize, w.SLOB = bench.SLOBFullTableScan, *bench.Bytes(int64(f.scanSize)), &l
 	default:
-		files.Count, files.SizeBytes = l.Schemas, l.ScaleBytes
-		files.LargeReadBytes = files.BlockSizeBytes // nothing larger is read
-		l.Access, l.Files, l.ReadAhead = bench.SLOBRandomRead, &files, 0
-		w.SLOB = &l
+		l.Access, l.Scale, w.SLOB = bench.SLOBRandomRead, *bench.Bytes(int64(f.scale)), &l
 		if f.think != "" {
 			l.Think, err = parseThink(f.think)
 		}
@@ -411,20 +419,28 @@ func (f *loadFlags) workload() (w runfile.Workload, err error) {
 	return w, err
 }
 
+// given is the value of a flag, or nil where it is 0.
+func given[T comparable](value T) *T {
+	if value == *new(T) {
+		return nil
+	}
+	return &value
+}
+
 // search parses --capacity, PERCENTILE=LATENCY[,...]. It returns nil without the flag.
-func (f *loadFlags) search() (*runfile.Capacity, error) {
+func (f *loadFlags) search() (*bench.Capacity, error) {
 	if len(f.capacity) == 0 {
 		if f.fs.Changed("arrivals") {
 			return nil, errors.New("--arrivals has no effect without --capacity; leave it out, or give --capacity")
 		}
 		return nil, nil //nolint:nilnil // no search requested
 	}
-	var c runfile.Capacity
-	var err error
-	if c.Arrivals, err = cli.OneOf("arrivals", bench.Arrivals(f.arrivals),
-		[]bench.Arrivals{bench.ArrivalsPoisson, bench.ArrivalsFixed}, nil); err != nil {
+	arrivals, err := cli.OneOf("arrivals", bench.Arrivals(f.arrivals),
+		[]bench.Arrivals{bench.ArrivalsPoisson, bench.ArrivalsFixed}, nil)
+	if err != nil {
 		return nil, err
 	}
+	var bounds []runfile.LatencyBound
 	for _, text := range f.capacity {
 		name, latency, ok := strings.Cut(text, "=")
 		d, err := time.ParseDuration(latency)
@@ -436,10 +452,12 @@ func (f *loadFlags) search() (*runfile.Capacity, error) {
 			map[string]bench.LatencyPercentile{"p99.9": "p999"}); err != nil {
 			return nil, err
 		}
-		c.Bounds = append(c.Bounds, b)
+		bounds = append(bounds, b)
 	}
-	runfile.SortBounds(c.Bounds)
-	return &c, nil
+	if len(bounds) > runfile.MaxLatencyBounds {
+		return nil, fmt.Errorf("--capacity has %d bounds; give 1 to %d", len(bounds), runfile.MaxLatencyBounds)
+	}
+	return runfile.CapacityWithin(arrivals, bounds...), nil
 }
 
 // parseThink reads STATEMENTS:MIN-MAX.
@@ -469,41 +487,34 @@ func parseThink(s string) (*bench.SLOBThink, error) {
 	return &t, nil
 }
 
-// planFlags gives the flags behind the fields of a plan, whose workload was named
-// by kind.
-func planFlags(kind string) map[string]string {
+// planFlags gives the flags behind the fields of a plan.
+func planFlags() map[string]string {
 	flags := map[string]string{
 		"run.name": "name", "engine.transferSizeBytes": "transfer-size", "engine.mountTimeoutSeconds": "mount-timeout",
 		"engine.callTimeoutSeconds": "call-timeout", "engine.ports.nfs": "nfs-port", "engine.ports.mount": "mount-port",
-		"engine.ports.portmap": "portmap-port", "workload.raw.blockSizeBytes": "block-size",
-		"workload.raw.fileSizeBytes": "file-size", "workload.raw.jobs": "jobs", "workload.raw.depth": "depth",
+		"engine.ports.portmap": "portmap-port", "workload.raw.blockSize": "block-size",
+		"workload.raw.fileSize": "file-size", "workload.raw.jobs": "jobs", "workload.raw.depth": "depth",
 		"workload.raw.operationsPerSecond": "ops-per-second", "workload.raw.directory": "dir",
-		"workload.raw.readPercent": "read-percent", "workload.raw.pattern": "pattern",
+		"workload.raw.readPercent": "read-percent", "workload.raw.pattern": "pattern", "workload.raw.capacity": "capacity",
 		"workload.calibrate.physicalDisks": "disks", "workload.calibrate.maxLatencyMilliseconds": "max-latency",
-		"workload.calibrate.warmupRuns": "warmup-runs", "workload.calibrate.files.count": "files",
-		"workload.calibrate.files.sizeBytes": "file-size", "workload.slob.users": "users", "workload.slob.schemas": "schemas",
-		"workload.slob.scaleBytes": "scale", "workload.slob.scanTableBytes": "scan-size",
-		"workload.slob.workUnit":      "work-unit",
+		"workload.calibrate.warmupRuns": "warmup-runs", "workload.calibrate.nativeFiles.count": "files",
+		"workload.calibrate.nativeFiles.size": "file-size", "workload.calibrate.nativeFiles.directory": "dir",
+		"workload.slob.users": "users", "workload.slob.schemas": "schemas", "workload.slob.scale": "scale",
+		"workload.slob.scanTableSize": "scan-size", "workload.slob.workUnit": "work-unit",
 		"workload.slob.updatePercent": "update-percent", "workload.slob.readAhead": "read-ahead",
-		"workload.slob.think.frequency": "think", "workload.slob.think.minimumMilliseconds": "think",
-		"workload.slob.think.maximumMilliseconds": "think", "workload.slob.files.count": "schemas",
+		"workload.slob.capacity": "capacity", "workload.slob.nativeFiles.directory": "dir",
+		"blockBytes": "db-block-size", "largeReadBytes": "large-read",
 		"schedule.baselineSeconds": "baseline", "schedule.warmupSeconds": "warmup", "schedule.durationSeconds": "duration",
 		"schedule.cooldownSeconds": "cooldown", "schedule.repetitions": "repetitions", "schedule.timeoutSeconds": "timeout",
-		"link.bitsPerSecond": "link", "link.mtuBytes": "link", "engine.oranfstab": "oranfstab",
+		"link.bitsPerSecond": "link", "link.mtu": "link", "engine.oranfstab": "oranfstab",
+	}
+	for _, field := range []string{"frequency", "minimumMilliseconds", "maximumMilliseconds"} {
+		flags["workload.slob.think."+field] = "think"
 	}
 	for _, w := range []string{"raw", "slob"} {
-		for _, field := range []string{"", ".bounds", ".arrivals"} {
+		for _, field := range []string{".milliseconds", ".microseconds", ".alsoAt"} {
 			flags["workload."+w+".capacity"+field] = "capacity"
 		}
-	}
-	flags["workload.slob.files.sizeBytes"] = "scale"
-	if kind == cli.WorkloadSLOBScan {
-		flags["workload.slob.files.sizeBytes"] = "scan-size"
-	}
-	for _, w := range []string{"calibrate", "slob"} {
-		flags["workload."+w+".files.blockSizeBytes"] = "db-block-size"
-		flags["workload."+w+".files.largeReadBytes"] = "large-read"
-		flags["workload."+w+".files.directory"] = "dir"
 	}
 	return flags
 }

@@ -119,7 +119,7 @@ func (r *Reconciler) reportKeptSchemas(ctx context.Context, s *scope) (next, err
 		return next{}, nil
 	}
 	left, err := r.filesMayBeLeft(ctx, s)
-	if err != nil || !left || keepsFiles(s.plan.Workload) {
+	if err != nil || !left || s.plan.Keep {
 		return next{}, err
 	}
 	return s.leave(fmt.Sprintf(

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/judge"
@@ -417,12 +418,12 @@ func workloadWords(p runfile.Plan) string {
 	switch w := p.Workload; {
 	case w.Raw != nil:
 		words := string(w.Raw.Pattern)
-		if w.Raw.ReadPercent > 0 {
-			words += fmt.Sprintf(" %d%% reads", w.Raw.ReadPercent)
+		if bench.OrZero(w.Raw.ReadPercent) > 0 {
+			words += fmt.Sprintf(" %d%% reads", bench.OrZero(w.Raw.ReadPercent))
 		}
-		words += " " + resource.NewQuantity(w.Raw.BlockSizeBytes, resource.BinarySI).String()
+		words += " " + resource.NewQuantity(w.Raw.BlockBytes(), resource.BinarySI).String()
 		if w.Raw.Capacity != nil {
-			return words + capacityAsked(*w.Raw.Capacity)
+			return words + capacityAsked(w.Raw.Capacity)
 		}
 		return fmt.Sprintf("%s x%d depth %d", words, w.Raw.Jobs*p.Clients, w.Raw.Depth)
 	case w.Calibrate != nil:
@@ -440,13 +441,11 @@ func workloadWords(p runfile.Plan) string {
 	}
 	switch {
 	case w.Capacity != nil:
-		return words + capacityAsked(*w.Capacity)
-	case len(w.Users) == 0:
-		return words
-	case len(w.Users) == 1:
-		return words + " " + usersWords(w.Users[0])
+		return words + capacityAsked(w.Capacity)
+	case len(w.Ramp()) == 1:
+		return words + " " + usersWords(w.Ramp()[0])
 	default:
-		return fmt.Sprintf("%s %d-%d users", words, slices.Min(w.Users), slices.Max(w.Users))
+		return fmt.Sprintf("%s %d-%d users", words, slices.Min(w.Ramp()), slices.Max(w.Ramp()))
 	}
 }
 

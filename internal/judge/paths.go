@@ -453,10 +453,10 @@ func checkMTU(c *facts, found *findings) {
 		found.add(MTUDiffers, bench.SeverityWarning,
 			"The MTU of path %s is %d bytes, and that of path %s is %d. Give all paths the same.",
 			smallest.Path, smallest.MTUBytes, largest.Path, largest.MTUBytes)
-	case link != nil && differs(smallest.MTUBytes, link.MTU()):
+	case link != nil && differs(smallest.MTUBytes, link.MTUBytes()):
 		found.add(MTUDiffers, bench.SeverityWarning,
 			"The declared MTU is %d bytes, and that of path %s is %d: the wire limit is computed "+
 				"for the declared one. Raise the MTU of the path, or correct protocol.link.mtu.",
-			link.MTU(), smallest.Path, smallest.MTUBytes)
+			link.MTUBytes(), smallest.Path, smallest.MTUBytes)
 	}
 }

@@ -78,8 +78,8 @@ func TestACancelledRunDrainsAndKeepsWhatItHas(t *testing.T) {
 func TestARunThatTakesTooLongEndsWithTimeout(t *testing.T) {
 	eachWay(t, func(t bubble) {
 		plan := testPlan(bench.PatternRead)
-		plan.Schedule = runfile.Schedule{DurationSeconds: 6, Repetitions: 1, TimeoutSeconds: 7}
-		plan.Workload.Raw.FileSizeBytes *= 16
+		plan.Schedule = runfile.Schedule{DurationSeconds: 6, Repetitions: 1, TimeoutSeconds: 10}
+		plan.Workload.Raw.FileSize.Mul(16)
 		start := time.Now()
 		load, _ := t.run(t.Context(), t.T, plan, &targettest.Memory{Delay: 3 * time.Second})
 		if load.Failure == nil || load.Failure.Code != runfile.FailureTimeout || !strings.Contains(load.Failure.Message, "timeoutSeconds") {

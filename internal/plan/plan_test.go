@@ -48,7 +48,7 @@ func TestAPlanOfDirectNFS(t *testing.T) {
 	if got := gen.Oranfstab(t, p); got != tab {
 		t.Errorf("oranfstab:\n%s\nwant:\n%s", got, tab)
 	}
-	if p.Clients != 2 || p.Link == nil || p.Link.BitsPerSecond != 10e9 || p.Link.MTUBytes != 9000 {
+	if p.Clients != 2 || p.Link == nil || p.Link.BitsPerSecond.Value() != 10e9 || p.Link.MTU != 9000 {
 		t.Errorf("clients %d, link %+v", p.Clients, p.Link)
 	}
 	if p.Expect == nil || *p.Expect.MinMegabytesPerSecond != 500 {
@@ -206,10 +206,10 @@ func TestSelectPaths(t *testing.T) {
 }
 
 func TestKeepingFiles(t *testing.T) {
-	if !build(t, target("a.b"), gen.Cleanup(v1alpha1.CleanupRetain, v1alpha1.CleanupDelete)).Workload.Raw.KeepFiles {
+	if !build(t, target("a.b"), gen.Cleanup(v1alpha1.CleanupRetain, v1alpha1.CleanupDelete)).Keep {
 		t.Error("the loader removes files that are to be kept")
 	}
-	if build(t, target("a.b"), gen.Cleanup(v1alpha1.CleanupDelete, v1alpha1.CleanupRetain)).Workload.Raw.KeepFiles {
+	if build(t, target("a.b"), gen.Cleanup(v1alpha1.CleanupDelete, v1alpha1.CleanupRetain)).Keep {
 		t.Error("the loader keeps files that are to go")
 	}
 }

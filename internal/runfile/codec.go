@@ -282,6 +282,31 @@ func endOfString(text []byte, i int) int {
 	return i
 }
 
+// hasSlowNumber reports whether a text has a number that takes long to read as a quantity, such as
+// "1e-10000000": one with an exponent of five digits, or of more than a thousand digits.
+func hasSlowNumber(text []byte) bool {
+	isNumber := func(b byte) bool { return b >= '0' && b <= '9' || b == '.' || b == '+' || b == '-' || b|0x20 == 'e' }
+	isWord := func(at int) bool { // as of a histogram or an identifier, which hold such numbers by chance
+		return at >= 0 && at < len(text) && (text[at]|0x20 >= 'a' && text[at]|0x20 <= 'z' || text[at] == '/' || text[at] == '_')
+	}
+	for i := 0; i < len(text); i++ {
+		start := i
+		for i < len(text) && isNumber(text[i]) {
+			i++
+		}
+		if i-start < len("1e99999") {
+			continue
+		}
+		number := text[start:i]
+		at := bytes.IndexAny(number, "eE")
+		slow := at > 0 && len(bytes.TrimLeft(number[at+1:], "+-0")) > 4 && !isWord(start-1) && !isWord(i)
+		if slow || len(number) > 1000 {
+			return true
+		}
+	}
+	return false
+}
+
 // unknownFields is how a reader treats them.
 type unknownFields int
 
@@ -302,6 +327,8 @@ func read[File any](r io.Reader, limit Budget, what, version string, unknown unk
 		err = fmt.Errorf("larger than %d bytes; this is not a %s file", limit.Bytes, what)
 	case ElementsOf(data) > limit.Elements:
 		err = fmt.Errorf("more than %d list elements; this is not a %s file", limit.Elements, what)
+	case hasSlowNumber(data):
+		err = fmt.Errorf("a number of more digits than any quantity; this is not a %s file", what)
 	}
 	var head struct {
 		Version string `json:"version"`

@@ -99,7 +99,7 @@ func TestAnOranfstabNamesTheMountOfTheDatabasesHost(t *testing.T) {
 		"mount unknown": {inExternal, ""},
 		"without":       {func(p *Plan) { inContainer(p); p.Engine.Channels = nil }, ""},
 	} {
-		p := oraclePlan(Workload{SLOB: slob()}, c.change)
+		p := oraclePlan(bench.Workload{SLOB: slob()}, c.change)
 		if err := p.Validate(); err != nil {
 			t.Fatal(err)
 		}

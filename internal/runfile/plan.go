@@ -11,20 +11,26 @@ const PlanVersion = "nfsbench.io/plan/v2"
 
 // Plan says everything that a loader and a collector must know to make one run.
 type Plan struct {
-	Version  string        `json:"version" jsonschema:"enum=nfsbench.io/plan/v2"`
-	Run      Identity      `json:"run"`
-	Clients  int32         `json:"clients" jsonschema:"minimum=1"` // load-generating processes that start together
-	Engine   Engine        `json:"engine"`
-	Workload Workload      `json:"workload"`
-	Schedule Schedule      `json:"schedule"`
-	Collect  Collect       `json:"collect"`
-	Link     *Link         `json:"link,omitempty"`     // of each path; absent = discover it
-	Expect   *bench.Expect `json:"expect,omitempty"`   // absent = no verdict is asked for
-	Database *Database     `json:"database,omitempty"` // absent = native engine
+	Version  string         `json:"version" jsonschema:"enum=nfsbench.io/plan/v2"`
+	Run      Identity       `json:"run"`
+	Clients  int32          `json:"clients" jsonschema:"minimum=1"` // load-generating processes that start together
+	Engine   Engine         `json:"engine"`
+	Workload bench.Workload `json:"workload"`
+	Schedule Schedule       `json:"schedule"`
+	Collect  Collect        `json:"collect"`
+	Link     *bench.Link    `json:"link,omitempty"`     // of each path; absent = discover it
+	Expect   *bench.Expect  `json:"expect,omitempty"`   // absent = no verdict is asked for
+	Database *Database      `json:"database,omitempty"` // absent = native engine
 	// Survey is what the array reported before the run: LIFs and the owner of the volume. Absent if
 	// there is no array to ask.
 	Survey *Survey `json:"survey,omitempty"`
 	Seed   uint64  `json:"seed"` // the same seed gives the same offsets and the same data
+	// Keep leaves the files, or the schemas of a database, for the next run, which then need not fill them.
+	Keep bool `json:"keep,omitempty"`
+	// BlockBytes and LargeReadBytes are the sizes of I/O where the native engine takes the place of a
+	// database; 0 = those of Oracle's defaults for db_block_size and db_file_multiblock_read_count.
+	BlockBytes     int64 `json:"blockBytes,omitempty"`
+	LargeReadBytes int64 `json:"largeReadBytes,omitempty"`
 }
 
 // Identity names the run that a file belongs to.
@@ -95,38 +101,6 @@ type Ports struct {
 	Portmap int `json:"portmap,omitempty"`
 }
 
-// Workload is exactly one kind of load.
-type Workload struct {
-	Raw       *Raw       `json:"raw,omitempty"`
-	Calibrate *Calibrate `json:"calibrate,omitempty"`
-	SLOB      *SLOB      `json:"slob,omitempty"`
-}
-
-// Raw is a load without a database.
-type Raw struct {
-	Pattern bench.RawPattern `json:"pattern" jsonschema:"enum=Read,enum=Overwrite,enum=Copy,enum=RandomRead,enum=RandomWrite,enum=Mixed,enum=RandomMixed"`
-	// ReadPercent is the share of reads in Mixed and RandomMixed, 1 to 99.
-	ReadPercent    int32 `json:"readPercent,omitempty"`
-	BlockSizeBytes int64 `json:"blockSizeBytes" jsonschema:"minimum=512"`
-	FileSizeBytes  int64 `json:"fileSizeBytes" jsonschema:"minimum=512"` // per job; a multiple of the block size
-	Jobs           int32 `json:"jobs" jsonschema:"minimum=1"`            // independent streams, each with its own file
-	Depth          int32 `json:"depth" jsonschema:"minimum=1"`           // outstanding I/Os per job
-	// OperationsPerSecond paces all jobs of a client together (open loop):
-	// latency then counts from when an I/O was due. 0 = closed loop: the next
-	// I/O starts when one has ended.
-	OperationsPerSecond int64 `json:"operationsPerSecond,omitempty"`
-	// Capacity searches the highest rate within latency bounds, instead of measuring one load. Jobs x
-	// Depth is then the maximum number of outstanding I/Os.
-	Capacity *Capacity `json:"capacity,omitempty"`
-	// Directory below the export or mount that holds our files and the marker
-	// that says they are ours.
-	Directory string `json:"directory"`
-	// OverwriteExisting allows a directory with files but without our marker.
-	OverwriteExisting bool `json:"overwriteExisting,omitempty"`
-	// KeepFiles leaves the files for the next run, which then need not fill them.
-	KeepFiles bool `json:"keepFiles,omitempty"`
-}
-
 // Schedule is how long each part of a run lasts, in seconds.
 type Schedule struct {
 	BaselineSeconds int32 `json:"baselineSeconds"` // idle, before each repetition's warm-up: what others do
@@ -193,10 +167,4 @@ type Source struct {
 type SourceNode struct {
 	Name string `json:"name"`
 	URL  string `json:"url"` // such as http://10.0.0.7:9100/metrics
-}
-
-// Link is the network link of one path, as declared.
-type Link struct {
-	BitsPerSecond int64 `json:"bitsPerSecond" jsonschema:"minimum=1"`
-	MTUBytes      int32 `json:"mtuBytes,omitempty"` // 0 = 1500
 }

@@ -2,7 +2,6 @@ package runfile
 
 import (
 	"fmt"
-	"math"
 	"math/bits"
 	"net/url"
 	"path"
@@ -31,36 +30,26 @@ func (ps Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Validate checks what can be checked without touching storage. It finds all
-// problems at once and returns them as Problems, or nil.
-func (p Plan) Validate() error {
+// Validate gives the fields that are absent their defaults, and checks what can be checked without touching
+// storage. It finds all problems at once and returns them as Problems, or nil.
+func (p *Plan) Validate() error {
 	c := &checker{}
 	c.check(p.Version == PlanVersion, "version", "is %q; write %q", p.Version, PlanVersion)
 	c.check(p.Run.Name != "", "run.name", "is empty; give the run a name")
 	c.between("clients", int64(p.Clients), 1, 1024)
 	c.engine(p.Engine, p.Database)
-	c.workload(p.Workload, p.Database)
+	c.workload(p)
 	c.schedule(p)
 	c.collect(p.Collect)
+	c.within("expect", &p.Expect)
+	c.check(p.Expect == nil || p.Expect.MinCapacity == nil || p.Workload.Capacity() != nil, "expect.minCapacity",
+		"is set, but the workload has no capacity to compare with; remove it, or give capacity")
+	c.within("link", &p.Link)
 	if l := p.Link; l != nil {
-		c.between("link.bitsPerSecond", l.BitsPerSecond, 1e6, 1e13)
-		if l.MTUBytes != 0 {
-			c.between("link.mtuBytes", int64(l.MTUBytes), 576, 65535) // below, IPv4 itself does not work
-		}
-	}
-	if e := p.Expect; e != nil {
-		within(c, "expect.minWirePercent", e.MinWirePercent, 100)
-		within(c, "expect.minMegabytesPerSecond", e.MinMegabytesPerSecond, math.MaxInt32)
-		within(c, "expect.minIOPS", e.MinIOPS, math.MaxInt32)
-		within(c, "expect.minCapacity", e.MinCapacity, math.MaxInt32)
-		c.check(e.MinCapacity == nil || p.Workload.Capacity() != nil, "expect.minCapacity",
-			"is set, but the workload has no capacity to compare with; remove it, or give capacity")
-		within(c, "expect.maxMeanLatencyMicroseconds", e.MaxMeanLatencyMicroseconds, math.MaxInt32)
-		within(c, "expect.maxP99LatencyMicroseconds", e.MaxP99LatencyMicroseconds, math.MaxInt32)
-		within(c, "expect.maxVariationPercent", e.MaxVariationPercent, 1000)
+		c.between("link.bitsPerSecond", l.BitsPerSecond.Value(), 1e6, 1e13)
 	}
 	if p.Database != nil {
-		c.database(*p.Database, p)
+		c.database(*p.Database, *p)
 	}
 	if len(c.problems) == 0 {
 		return nil
@@ -97,8 +86,6 @@ func oneOf[T ~string](c *checker, path string, v T, allowed ...T) {
 // The limits of a plan. They are far outside the useful range, so that they reject a slipped digit
 // but no real experiment.
 const (
-	maxJobs           = 1024
-	maxDepth          = 1024
 	maxBlockBytes     = 64 << 20
 	maxInFlightBytes  = 16 << 30 // jobs x depth x block: the loader's buffers
 	maxSpanSeconds    = 7 * 24 * 3600
@@ -182,35 +169,25 @@ func (c *checker) channels(e Engine) {
 	}
 }
 
-func (c *checker) raw(r Raw) {
+func (c *checker) raw(r bench.RawWorkload) {
 	const at = "workload.raw"
-	oneOf(c, at+".pattern", r.Pattern, bench.Patterns()...)
-	c.blockSize(at+".blockSizeBytes", r.BlockSizeBytes)
-	c.check(r.FileSizeBytes >= r.BlockSizeBytes, at+".fileSizeBytes",
-		"is %d, less than one block; write at least %d", r.FileSizeBytes, r.BlockSizeBytes)
-	c.check(r.BlockSizeBytes <= 0 || r.FileSizeBytes%r.BlockSizeBytes == 0, at+".fileSizeBytes",
-		"is %d; write a multiple of blockSizeBytes (%d)", r.FileSizeBytes, r.BlockSizeBytes)
-	c.between(at+".jobs", int64(r.Jobs), 1, maxJobs)
-	c.between(at+".depth", int64(r.Depth), 1, maxDepth)
-	if r.BlockSizeBytes > 0 && r.BlockSizeBytes <= maxBlockBytes && r.Jobs <= maxJobs && r.Depth <= maxDepth {
-		all := int64(r.Jobs) * int64(r.Depth) * r.BlockSizeBytes
-		c.check(all <= maxInFlightBytes, at+".depth",
-			"jobs x depth x blockSizeBytes is %d bytes of buffers; keep it at or below %d", all, int64(maxInFlightBytes))
-	} // else it is said already, and the product could overflow
-	c.between(at+".operationsPerSecond", r.OperationsPerSecond, 0, math.MaxInt32)
+	c.blockSize(at+".blockSize", r.BlockBytes())
+	c.files(at+".fileSize", r.FileSize.Value(), r.BlockBytes())
+	most := maxInFlightBytes / max(r.BlockBytes(), 1)
+	c.check(int64(r.Jobs)*int64(r.Depth) <= most, at+".depth",
+		"jobs x depth are %d buffers of blockSize, more than %d bytes; write at most %d of them",
+		int64(r.Jobs)*int64(r.Depth), int64(maxInFlightBytes), most)
 	mixed := r.Pattern == bench.PatternMixed || r.Pattern == bench.PatternRandomMixed
-	c.check(!mixed || r.ReadPercent >= 1 && r.ReadPercent <= 99, at+".readPercent",
-		"is %d; %s needs the share of reads, a number from 1 to 99", r.ReadPercent, r.Pattern)
-	c.check(mixed || r.ReadPercent == 0, at+".readPercent", "is %d, but only %s and %s have a share of reads; remove it",
-		r.ReadPercent, bench.PatternMixed, bench.PatternRandomMixed)
+	c.check(mixed == (r.ReadPercent != nil), at+".readPercent",
+		"is the share of reads of %s and %s: give it with them, and with no other pattern", bench.PatternMixed,
+		bench.PatternRandomMixed)
 	if r.Capacity != nil {
-		c.capacity(at+".capacity", *r.Capacity)
-		c.check(r.OperationsPerSecond == 0, at+".operationsPerSecond",
+		c.capacity(at+".capacity", r.Capacity)
+		c.check(r.OperationsPerSecond == nil, at+".operationsPerSecond",
 			"is set, but capacity chooses the rates itself; remove one of them")
 		c.check(r.Pattern != bench.PatternCopy, at+".pattern", "is %s, which has no rate of its own; use %s with capacity",
 			r.Pattern, bench.PatternMixed)
 	}
-	c.directory(at+".directory", r.Directory)
 }
 
 // Limits of a search for capacity.
@@ -222,18 +199,15 @@ const (
 	maxClientSearches = 100
 )
 
-func (c *checker) capacity(at string, s Capacity) {
-	c.check(len(s.Bounds) > 0 && len(s.Bounds) <= MaxLatencyBounds, at+".bounds",
-		"has %d entries; give 1 to %d bounds of latency", len(s.Bounds), MaxLatencyBounds)
-	for i, b := range s.Bounds[:min(len(s.Bounds), MaxLatencyBounds)] {
-		entry := fmt.Sprintf("%s.bounds[%d]", at, i)
-		oneOf(c, entry+".percentile", b.Percentile, bench.Percentiles()...)
-		c.between(entry+".microseconds", b.Microseconds, 1, maxBoundMicroseconds)
-		c.check(!slices.Contains(s.Bounds[:i], b), entry, "is there twice; remove one")
-		c.check(i == 0 || b.Microseconds >= s.Bounds[i-1].Microseconds, entry+".microseconds",
-			"is %d, less than that of the bound before; sort the bounds by it", b.Microseconds)
+func (c *checker) capacity(at string, s *bench.Capacity) {
+	for _, b := range append(s.AlsoAt, bench.LatencyBound{Milliseconds: s.Milliseconds, Microseconds: s.Microseconds}) {
+		c.check((b.Milliseconds == nil) != (b.Microseconds == nil), at,
+			"has a bound without one latency; give milliseconds or microseconds")
 	}
-	oneOf(c, at+".arrivals", s.Arrivals, bench.ArrivalsFixed, bench.ArrivalsPoisson)
+	bounds := Bounds(s)
+	for i, b := range bounds {
+		c.check(!slices.Contains(bounds[:i], b), at, "has the bound %s twice; remove one", b)
+	}
 }
 
 func (c *checker) blockSize(at string, size int64) {
@@ -242,18 +216,14 @@ func (c *checker) blockSize(at string, size int64) {
 		"is %d; write a power of two of at least 512, or direct I/O cannot be aligned", size)
 }
 
-func (c *checker) directory(at, dir string) {
-	ok := dir != "" && dir != "." && dir != ".." && !strings.ContainsAny(dir, "/\x00")
-	c.check(ok, at, "is %q; write the name of one directory below the export", dir)
+// files checks the files of the native engine.
+func (c *checker) files(at string, size, block int64) {
+	c.check(size > 0 && (block <= 0 || size%block == 0), at, "is %d; write a multiple of the size of an I/O (%d)", size, block)
 }
 
-func (c *checker) schedule(p Plan) {
+func (c *checker) schedule(p *Plan) {
+	c.within("schedule", &p.Schedule)
 	s := p.Schedule
-	c.between("schedule.baselineSeconds", int64(s.BaselineSeconds), 0, maxSpanSeconds)
-	c.between("schedule.warmupSeconds", int64(s.WarmupSeconds), 0, maxSpanSeconds)
-	c.between("schedule.durationSeconds", int64(s.DurationSeconds), 1, maxSpanSeconds)
-	c.between("schedule.cooldownSeconds", int64(s.CooldownSeconds), 0, maxSpanSeconds)
-	c.between("schedule.repetitions", int64(s.Repetitions), 1, 1000)
 	if p.Workload.Capacity() != nil {
 		c.check(s.DurationSeconds <= MaxLevelSeconds, "schedule.durationSeconds",
 			"is %d; a level of a search for capacity lasts %d s at most", s.DurationSeconds, MaxLevelSeconds)
@@ -281,20 +251,6 @@ func (c *checker) collect(col Collect) {
 		c.check(s.Name != "" && !names[s.Name], at+".name", "is %q; give each source a name of its own", s.Name)
 		names[s.Name] = true
 		c.source(at, s)
-	}
-}
-
-// MTU is the declared MTU, or the 1500 of Ethernet.
-func (l Link) MTU() int32 {
-	if l.MTUBytes == 0 {
-		return 1500
-	}
-	return l.MTUBytes
-}
-
-func within[T int32 | int64](c *checker, path string, v *T, highest int64) {
-	if v != nil {
-		c.between(path, int64(*v), 1, highest)
 	}
 }
 

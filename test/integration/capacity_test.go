@@ -127,7 +127,7 @@ func clientOf(w *world, b *v1alpha1.NFSBenchmark, index int32, levels []runfile.
 		for _, n := range r.Level.Done {
 			ops.Count += n
 		}
-		ops.Bytes = ops.Count * w.plan(b).Workload.Raw.BlockSizeBytes
+		ops.Bytes = ops.Count * w.plan(b).Workload.Raw.BlockBytes()
 		r.Read, like = &ops, r
 		c.Load.Repetitions = append(c.Load.Repetitions, r)
 	}
