@@ -51,6 +51,14 @@ func (w SLOBWorkload) TableBytes() int64 {
 // MTUBytes is the declared MTU, or the 1500 of Ethernet.
 func (l Link) MTUBytes() int32 { return cmp.Or(l.MTU, 1500) }
 
+// String is the path, and the client address that reaches it where one is declared.
+func (p ResolvedPath) String() string {
+	if from := cmp.Or(p.Local, p.LocalInterface); from != "" {
+		return from + " -> " + p.Path
+	}
+	return p.Path
+}
+
 // OrZero is the value of a field that may be absent.
 func OrZero[T any](p *T) (value T) {
 	if p != nil {

@@ -259,7 +259,7 @@ func (f *loadFlags) direct(e runfile.Engine) (runfile.Engine, error) {
 		if err != nil {
 			return e, err
 		}
-		e.Channels = append(e.Channels, runfile.PlanChannel{Path: address})
+		e.Channels = append(e.Channels, bench.ResolvedPath{Path: address})
 	}
 	if _, err := e.Oranfstab(); err != nil {
 		return e, fmt.Errorf("--server and --export: %w", err)

@@ -83,7 +83,7 @@ func phaseOf(b *v1alpha1.NFSBenchmark, stage v1alpha1.Phase) v1alpha1.Phase {
 		return cmp.Or(stage, v1alpha1.PhasePending)
 	case c.Status == metav1.ConditionTrue:
 		return v1alpha1.PhaseSucceeded
-	case c.Reason == v1alpha1.ReasonCancelled:
+	case c.Reason == runfile.FailureCancelled:
 		return v1alpha1.PhaseCancelled
 	default:
 		return v1alpha1.PhaseFailed
@@ -268,7 +268,7 @@ func resultsCollected(s *scope, _ error) pass.State {
 	case allFinal(s) && s.outcome.phase == v1alpha1.PhaseSucceeded:
 		return pass.True(v1alpha1.ReasonCollected, "")
 	case s.result != nil && len(s.result.Clients) > 0:
-		return pass.False(v1alpha1.ReasonPartial, "the run did not come to its end; what was measured is partial")
+		return pass.False(string(judge.Partial), "the run did not come to its end; what was measured is partial")
 	default:
 		return pass.False(v1alpha1.ReasonNotObserved, "the run ended before it measured anything")
 	}
@@ -397,13 +397,13 @@ func failureOf(o *outcome) v1alpha1.FailureKind {
 	}
 	switch o.reason {
 	case
-		v1alpha1.ReasonImagePullFailed,  // registries are away for a while
-		v1alpha1.ReasonUnschedulable,    // nodes come, and other pods go
-		v1alpha1.ReasonPodRefused,       // a quota is full for a while
-		v1alpha1.ReasonPodLost,          // a node failed or was drained, or a pod was evicted or deleted
-		v1alpha1.ReasonTargetTaken,      // the lease was lost to another, because nobody renewed it
-		v1alpha1.ReasonTridentBusy,      // it works on the backend of somebody else
-		v1alpha1.ReasonArrayUnreachable: // the management address did not answer
+		v1alpha1.ReasonImagePullFailed, // registries are away for a while
+		v1alpha1.ReasonUnschedulable,   // nodes come, and other pods go
+		v1alpha1.ReasonPodRefused,      // a quota is full for a while
+		v1alpha1.ReasonPodLost,         // a node failed or was drained, or a pod was evicted or deleted
+		v1alpha1.ReasonTargetTaken,     // the lease was lost to another, because nobody renewed it
+		v1alpha1.ReasonTridentBusy,     // it works on the backend of somebody else
+		runfile.SurveyUnreachable:      // the management address did not answer
 		return v1alpha1.FailureInfrastructure
 	default:
 		// These include Timeout, which often means that the storage is too slow; MountFailed and ClaimNotBound,

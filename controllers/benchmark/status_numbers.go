@@ -230,7 +230,7 @@ func storageCPUWords(nodes []judge.StorageNode) string {
 
 // pathWords describes the paths in use: how many, and where on the
 // storage they end where all of that is known, such as "2 Local+Remote".
-func pathWords(paths []v1alpha1.ResolvedPath) string {
+func pathWords(paths []bench.ResolvedPath) string {
 	if len(paths) == 0 {
 		return ""
 	}

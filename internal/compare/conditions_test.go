@@ -14,7 +14,7 @@ func TestConditionsKnowWhatIsNoDifference(t *testing.T) {
 	of := func(change func(*runfile.Result)) runfile.Result {
 		r := runfile.Result{
 			Plan: runfile.Plan{Clients: 1, Engine: runfile.Engine{
-				Client: bench.ClientDirectNFS, Server: "a", Export: "/x", Channels: []runfile.PlanChannel{{Local: "10.1.1.1", Path: "10.0.0.1"}},
+				Client: bench.ClientDirectNFS, Server: "a", Export: "/x", Channels: []bench.ResolvedPath{{Local: "10.1.1.1", Path: "10.0.0.1"}},
 			}},
 			Clients: []runfile.ClientResult{{Host: runfile.Host{Node: "n1", CPUs: 4, Version: "v1"}, Load: runfile.Load{Mount: &runfile.MountFacts{Source: "10.0.0.1:/x"}}}},
 		}

@@ -36,7 +36,7 @@ func good(t testing.TB) runfile.Result {
 		Version: runfile.PlanVersion, Run: runfile.Identity{Name: "demo"}, Clients: 1,
 		Engine: runfile.Engine{
 			Client: bench.ClientDirectNFS, NFSVersion: "NFSv3",
-			Server: "array1", Export: "/vol/data", Channels: []runfile.PlanChannel{{Local: "10.0.1.5", Path: "10.0.1.61"}, {Local: "10.0.2.5", Path: "10.0.2.61"}},
+			Server: "array1", Export: "/vol/data", Channels: []bench.ResolvedPath{{Local: "10.0.1.5", Path: "10.0.1.61"}, {Local: "10.0.2.5", Path: "10.0.2.61"}},
 		},
 		Workload: bench.Workload{Raw: &bench.RawWorkload{
 			Pattern: bench.PatternRead, BlockSize: bench.Bytes(1 << 20), FileSize: *bench.Bytes(256 << 30), Jobs: 4, Depth: 8, Directory: "nfsbench",

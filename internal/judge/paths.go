@@ -16,7 +16,7 @@ import (
 type pathPair struct{ Local, Path string }
 
 func (p pathPair) String() string {
-	return runfile.PlanChannel{Local: p.Local, Path: p.Path}.String()
+	return bench.ResolvedPath{Local: p.Local, Path: p.Path}.String()
 }
 
 // pathsOf are the paths of one client that carry data: the addresses of data servers, or those

@@ -34,7 +34,7 @@ func Check(b *v1alpha1.NFSBenchmark) error {
 // examples (RFC 5737, RFC 2606).
 func Anywhere() Target {
 	return Target{
-		Export: "/unknown", Paths: []v1alpha1.ResolvedPath{{Path: "192.0.2.1"}},
+		Export: "/unknown", Paths: []bench.ResolvedPath{{Path: "192.0.2.1"}},
 		Addresses: []string{"192.0.2.1", "nas.example.com"},
 	}
 }
@@ -114,7 +114,7 @@ func engine(b *v1alpha1.NFSBenchmark, t Target) (runfile.Engine, error) {
 		return e, errors.New("no address of the server is known: name one in storage.export.servers or " +
 			"protocol.paths.explicit")
 	}
-	e.Server, e.Channels = serverName(b, t), channels(t.Paths)
+	e.Server, e.Channels = serverName(b, t), t.Paths
 	e.DontRoute = pr.DoNotRoute == bench.Enabled
 	return e, checkTrunking(b, t)
 }

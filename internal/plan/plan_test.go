@@ -132,7 +132,7 @@ func TestWhatCannotBePlannedIsSaid(t *testing.T) {
 	}{
 		"NoPath":       {plan.Target{Export: "/x"}, nil, "path"},
 		"BrokenExport": {plan.Target{Export: "/x\nserver: evil", Paths: target("10.0.1.61").Paths}, nil, "export"},
-		"BrokenPath":   {plan.Target{Export: "/x", Paths: []v1alpha1.ResolvedPath{{Path: "10.0.1.61 local: 1.2.3.4"}}}, nil, "path"},
+		"BrokenPath":   {plan.Target{Export: "/x", Paths: []bench.ResolvedPath{{Path: "10.0.1.61 local: 1.2.3.4"}}}, nil, "path"},
 		"FivePaths":    {target("10.0.1.1", "10.0.2.1", "10.0.3.1", "10.0.4.1", "10.0.5.1"), nil, "1 to 4"},
 		"ShortTimeout": {target("10.0.1.61"), []gen.Mod{func(b *v1alpha1.NFSBenchmark) { ten := int32(10); b.Spec.Run.TimeoutSeconds = &ten }}, "timeoutSeconds"},
 	}
@@ -186,21 +186,21 @@ func TestSelectPaths(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]v1alpha1.ResolvedPath{{Local: "192.168.1.5", Path: "10.0.2.61"}}, got); diff != "" {
+	if diff := cmp.Diff([]bench.ResolvedPath{{Local: "192.168.1.5", Path: "10.0.2.61"}}, got); diff != "" {
 		t.Errorf("explicit paths (-want +got):\n%s", diff)
 	}
 	b.Spec.Protocol.Paths.Explicit = []bench.Path{{LocalInterface: "net1", Path: "10.0.2.61"}}
 	if got, err = plan.SelectPaths(b.Spec, []string{"10.0.1.61", "10.0.2.61"}, nil); err != nil {
 		t.Fatal(err)
 	}
-	want := []runfile.PlanChannel{{LocalInterface: "net1", Path: "10.0.2.61"}}
+	want := []bench.ResolvedPath{{LocalInterface: "net1", Path: "10.0.2.61"}}
 	if diff := cmp.Diff(want, build(t, plan.Target{Export: "/vol/oradata", Paths: got}).Engine.Channels); diff != "" {
 		t.Errorf("a path from an interface (-want +got):\n%s", diff)
 	}
 	if got, err = plan.SelectPaths(v1alpha1.NFSBenchmarkSpec{}, []string{"b", "a"}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]v1alpha1.ResolvedPath{{Path: "b"}, {Path: "a"}}, got); diff != "" {
+	if diff := cmp.Diff([]bench.ResolvedPath{{Path: "b"}, {Path: "a"}}, got); diff != "" {
 		t.Errorf("all paths, in the order of the spec (-want +got):\n%s", diff)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	reflector "github.com/invopop/jsonschema"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
@@ -14,7 +15,7 @@ import (
 	crd "github.com/nfsbench/nfsbench/config/crd"
 )
 
-// The bounds of a plan are generated like the schemas.
+// The bounds of a plan are generated like the schemas: from the CRD, and from the tags of its own fields.
 func TestSchemaBoundsAreThoseOfTheCRD(t *testing.T) {
 	var def apiextensionsv1.CustomResourceDefinition
 	if err := yaml.Unmarshal(crd.NFSBenchmark, &def); err != nil {
@@ -26,6 +27,18 @@ func TestSchemaBoundsAreThoseOfTheCRD(t *testing.T) {
 		"expect":   boundOf(spec.Properties["expect"]),
 		"schedule": boundOf(spec.Properties["run"]),
 		"link":     boundOf(spec.Properties["protocol"].Properties["link"]),
+	}
+	r := &reflector.Reflector{DoNotReference: true, Anonymous: true}
+	text, err := json.Marshal(r.Reflect(&Plan{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var own apiextensionsv1.JSONSchemaProps
+	if err := json.Unmarshal(text, &own); err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{"engine", "collect", "database"} {
+		all[part] = boundOf(own.Properties[part])
 	}
 	got, err := json.MarshalIndent(all, "", " ")
 	if err != nil {

@@ -35,7 +35,7 @@ func directPlan() Plan {
 		Clients: 1,
 		Engine: Engine{
 			Client: bench.ClientDirectNFS, NFSVersion: "NFSv3", Transport: "TCP", Server: "array1", Export: "/vol/data",
-			DontRoute: true, Channels: []PlanChannel{
+			DontRoute: true, Channels: []bench.ResolvedPath{
 				{Local: "10.0.1.5", Path: "10.0.1.61", LIF: "lif1", Node: "a", Locality: bench.LocalityLocal},
 				{Local: "10.0.2.5", Path: "10.0.2.61", LIF: "lif2", Node: "b", Locality: bench.LocalityRemote},
 			},

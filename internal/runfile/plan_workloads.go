@@ -62,17 +62,17 @@ type Database struct {
 	AdminConnect string `json:"adminConnect"`
 	// Connects are where the sessions of the load go, in turns: the pluggable
 	// database, or one service for each RAC instance.
-	Connects []string `json:"connects"`
+	Connects []string `json:"connects" jsonschema:"minItems=1,maxItems=64"`
 	User     string   `json:"user"`
-	Role     string   `json:"role,omitempty"` // SYSDBA, or empty
+	Role     string   `json:"role,omitempty" jsonschema:"enum=SYSDBA"` // SYSDBA, or empty
 	// DirectNFS declares the NFS client: Oracle's own, or the kernel's.
 	DirectNFS bool `json:"directNFS"`
 	// Parameters are init parameters to set and to read back.
 	Parameters map[string]string `json:"parameters,omitempty"`
 	// RedoLogBytes is the size of each of four online redo logs, and UndoBytes the least
 	// size of the undo tablespace of the load; 0 = as they are. Container only.
-	RedoLogBytes int64 `json:"redoLogBytes,omitempty"`
-	UndoBytes    int64 `json:"undoBytes,omitempty"`
+	RedoLogBytes int64 `json:"redoLogBytes,omitempty" jsonschema:"minimum=67108864,maximum=68719476736"`
+	UndoBytes    int64 `json:"undoBytes,omitempty" jsonschema:"minimum=67108864,maximum=68719476736"`
 	// RedoDirectory is where the host of the database mounts RedoExport, an export of the
 	// engine's server for the online redo logs; empty = they are with the data. Container only.
 	RedoDirectory string `json:"redoDirectory,omitempty"`
@@ -82,10 +82,10 @@ type Database struct {
 	RestartBeforeRun bool `json:"restartBeforeRun,omitempty"`
 	// DataDirectory is where the host of the database sees the volume; External:
 	// empty where that is not known.
-	DataDirectory string `json:"dataDirectory,omitempty"`
+	DataDirectory string `json:"dataDirectory,omitempty" jsonschema:"pattern=^(/[A-Za-z0-9_][A-Za-z0-9._-]*)+$"`
 	// TablespaceDirectory is the directory for the datafile of a new tablespace; empty = that of
 	// SYSTEM. External only.
-	TablespaceDirectory string `json:"tablespaceDirectory,omitempty"`
+	TablespaceDirectory string `json:"tablespaceDirectory,omitempty" jsonschema:"pattern=^(/[A-Za-z0-9_][A-Za-z0-9._-]*)+$"`
 	// AllowRedo loads SLOB tables even where FORCE LOGGING makes redo of them.
 	// Without it, loading such a database is refused; Container databases are ours.
 	AllowRedo             bool   `json:"allowRedo,omitempty"`

@@ -145,7 +145,7 @@ func TestTheFullExampleSetsEveryField(t *testing.T) {
 func TestAPlanKeepsTheInterfacesOfItsPaths(t *testing.T) {
 	t.Parallel()
 	p := directPlan()
-	p.Engine.Channels = []PlanChannel{{LocalInterface: "net1", Path: "10.0.1.61"}}
+	p.Engine.Channels = []bench.ResolvedPath{{LocalInterface: "net1", Path: "10.0.1.61"}}
 	var b bytes.Buffer
 	if err := WritePlan(&b, p); err != nil {
 		t.Fatal(err)

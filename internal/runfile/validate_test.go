@@ -51,7 +51,7 @@ func TestValidateNamesThePathAndTheFix(t *testing.T) {
 		"PNFSWithKerberos": {func(p *Plan) { p.Engine.NFSVersion, p.Engine.Security = "pNFS", "krb5" }, "engine.security", "needs sys"},
 		"TwoLocals": {
 			func(p *Plan) {
-				p.Engine.Channels = []PlanChannel{{Local: "10.0.1.5", LocalInterface: "net1", Path: "10.0.1.61"}}
+				p.Engine.Channels = []bench.ResolvedPath{{Local: "10.0.1.5", LocalInterface: "net1", Path: "10.0.1.61"}}
 			},
 			"engine.channels[0].localInterface", "remove one",
 		},

@@ -147,7 +147,7 @@ func TestAClientThatDoesNotReportALevelIsNamedWhenTheTimeIsOver(t *testing.T) {
 	p := at(runfile.SpanDone, 100)
 	p.Final, p.Failed, p.Level = true, true, half(w.levels(b).Levels[0], 1000)
 	w.progress(b, 0, p)
-	w.wantFailed(v1alpha1.ReasonTimeout, "timeoutSeconds", "level 1 of", "was not reported by client 1")
+	w.wantFailed(runfile.FailureTimeout, "timeoutSeconds", "level 1 of", "was not reported by client 1")
 }
 
 func TestASearchWhoseLevelsAreDamagedEnds(t *testing.T) {

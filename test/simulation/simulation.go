@@ -43,9 +43,9 @@ func Hour(t testing.TB, name string, seed uint64, slower float64) runfile.Result
 }
 
 func hourPlan(name string, seed uint64) runfile.Plan {
-	var channels []runfile.PlanChannel
+	var channels []bench.ResolvedPath
 	for i := range paths {
-		channels = append(channels, runfile.PlanChannel{Local: fmt.Sprintf("192.168.%d.50", i+4), Path: fmt.Sprintf("192.168.%d.100", i+4)})
+		channels = append(channels, bench.ResolvedPath{Local: fmt.Sprintf("192.168.%d.50", i+4), Path: fmt.Sprintf("192.168.%d.100", i+4)})
 	}
 	p := runfile.Plan{
 		Version: runfile.PlanVersion, Run: runfile.Identity{Namespace: "benchmarks", Name: name, UID: "6e7a"}, Clients: 2, Seed: seed,
