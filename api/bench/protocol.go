@@ -209,6 +209,34 @@ type Path struct {
 	Path string `json:"path"`
 }
 
+// ResolvedPath is a path in use and where it ends.
+type ResolvedPath struct {
+	// local is the client address to use, where one was declared.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Local string `json:"local,omitempty"`
+	// localInterface is the network interface of the client, where one was declared.
+	// +optional
+	// +kubebuilder:validation:MaxLength=15
+	LocalInterface string `json:"localInterface,omitempty"`
+	// path is the server address.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
+	Path string `json:"path"`
+	// lif is the name of that address on the storage.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	LIF string `json:"lif,omitempty"`
+	// node of the storage that the address was on when the run began.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Node string `json:"node,omitempty"`
+	// locality says whether that node owned the volume: Local or Remote. It is
+	// absent where that is not known.
+	// +optional
+	Locality Locality `json:"locality,omitempty"`
+}
+
 // Link is the network link of one path.
 type Link struct {
 	// bitsPerSecond is the speed of the link, for example 10G.

@@ -49,13 +49,11 @@ const (
 	ReasonRunning         = "Running"
 	ReasonCollecting      = "Collecting"
 	ReasonCompleted       = "Completed"
-	ReasonCancelled       = "Cancelled"
 	ReasonRetrying        = "Retrying"
 	ReasonNotObserved     = "NotObserved"
 	ReasonVerified        = "Verified"
 	ReasonMismatch        = "Mismatch"
 	ReasonCollected       = "Collected"
-	ReasonPartial         = "Partial"
 	ReasonCleaningUp      = "CleaningUp"
 	ReasonCleanedUp       = "CleanedUp"
 	ReasonRetained        = "Retained"
@@ -64,7 +62,6 @@ const (
 	ReasonClaimNotFound   = "ClaimNotFound"
 	ReasonClaimNotBound   = "ClaimNotBound"
 	ReasonClaimInUse      = "ClaimInUse" // by another pod, and a database needs it alone
-	ReasonNotNFS          = "NotNFS"
 	ReasonImagePullFailed = "ImagePullFailed"
 	ReasonUnschedulable   = "Unschedulable"
 	ReasonMountFailed     = "MountFailed"
@@ -72,7 +69,6 @@ const (
 	ReasonPodRefused      = "PodRefused"
 	ReasonPodLost         = "PodLost"
 	ReasonTargetTaken     = "TargetTaken"
-	ReasonTimeout         = "Timeout"
 	ReasonForbidden       = "Forbidden"
 	ReasonNameTaken       = "NameTaken"
 	ReasonOtherRelease    = "OtherRelease"  // a newer operator wrote a file that this one does not read
@@ -89,21 +85,13 @@ const (
 	ReasonDriverRefused      = "DriverRefused"      // ontap-nas-economy, SAN
 	ReasonProvisioningFailed = "ProvisioningFailed" // the claim's own events
 	// The survey of the array.
-	ReasonNoPath           = "NoPath" // nothing answers to protocol.paths.select
-	ReasonSurveying        = "Surveying"
-	ReasonMoving           = "Moving"
-	ReasonArrayUnreachable = "ArrayUnreachable"
-	ReasonArrayRefused     = "ArrayRefused"
-	ReasonArrayUntrusted   = "ArrayUntrusted"
-	ReasonVolumeNotFound   = "VolumeNotFound"
-	ReasonMoveFailed       = "MoveFailed"
-	ReasonArrayFailed      = "ArrayFailed"
-	ReasonPassed           = "Passed"
+	ReasonNoPath    = "NoPath" // nothing answers to protocol.paths.select
+	ReasonSurveying = "Surveying"
+	ReasonMoving    = "Moving"
+	ReasonPassed    = "Passed"
 	// The database. Others are the codes of failures in a result, as they are.
 	ReasonDatabaseStarting = "DatabaseStarting"
 	ReasonDatabaseReady    = "DatabaseReady"
-	ReasonDatabaseNotReady = "DatabaseNotReady" // startupTimeoutSeconds
-	ReasonDatabaseEnded    = "DatabaseEnded"
 	// Suites.
 	ReasonMatrixValid     = "MatrixValid"
 	ReasonArgoMissing     = "ArgoMissing" // its CRDs are not installed

@@ -173,7 +173,7 @@ type ResolvedStatus struct {
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
-	Paths []ResolvedPath `json:"paths,omitempty"`
+	Paths []bench.ResolvedPath `json:"paths,omitempty"`
 	// array is what the storage said it is, and where the volume behind the export was
 	// when the run began, for example "ONTAP 9.14.1, cluster naclu1, SVM vsdb122b, volume
 	// oradata on aggr1 of node fas-a".
@@ -194,34 +194,6 @@ type ResolvedStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	VolumeName string `json:"volumeName,omitempty"`
-}
-
-// ResolvedPath is a path in use and where it ends.
-type ResolvedPath struct {
-	// local is the client address to use, where one was declared.
-	// +optional
-	// +kubebuilder:validation:MaxLength=64
-	Local string `json:"local,omitempty"`
-	// localInterface is the network interface of the client, where one was declared.
-	// +optional
-	// +kubebuilder:validation:MaxLength=15
-	LocalInterface string `json:"localInterface,omitempty"`
-	// path is the server address.
-	// +required
-	// +kubebuilder:validation:MaxLength=253
-	Path string `json:"path"`
-	// lif is the name of that address on the storage.
-	// +optional
-	// +kubebuilder:validation:MaxLength=253
-	LIF string `json:"lif,omitempty"`
-	// node of the storage that the address was on when the run began.
-	// +optional
-	// +kubebuilder:validation:MaxLength=253
-	Node string `json:"node,omitempty"`
-	// locality says whether that node owned the volume: Local or Remote. It is
-	// absent where that is not known.
-	// +optional
-	Locality bench.Locality `json:"locality,omitempty"`
 }
 
 // ResultReference names the ConfigMap in the namespace of its owner that holds the

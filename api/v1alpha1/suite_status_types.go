@@ -99,11 +99,11 @@ type SuiteVerdict string
 
 // The verdicts.
 const (
-	SuitePass         SuiteVerdict = "Pass"
-	SuiteFail         SuiteVerdict = "Fail"
+	SuitePass                      = SuiteVerdict(bench.VerdictPass)
+	SuiteFail                      = SuiteVerdict(bench.VerdictFail)
 	SuiteRegressed    SuiteVerdict = "Regressed"
-	SuiteInconclusive SuiteVerdict = "Inconclusive"
-	SuiteNotEvaluated SuiteVerdict = "NotEvaluated"
+	SuiteInconclusive              = SuiteVerdict(bench.VerdictInconclusive)
+	SuiteNotEvaluated              = SuiteVerdict(bench.VerdictNotEvaluated)
 )
 
 // MatrixStatus is the expanded matrix.

@@ -349,9 +349,9 @@ func (d *doctor) target(ctx context.Context) (t plan.Target, known bool) {
 	return t, true
 }
 
-func pathsTo(addresses ...string) (paths []v1alpha1.ResolvedPath) {
+func pathsTo(addresses ...string) (paths []bench.ResolvedPath) {
 	for _, a := range addresses {
-		paths = append(paths, v1alpha1.ResolvedPath{Path: a})
+		paths = append(paths, bench.ResolvedPath{Path: a})
 	}
 	return paths
 }

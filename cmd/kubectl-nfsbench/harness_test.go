@@ -106,7 +106,7 @@ func finished(t *testing.T, name string, clients int32, mods ...gen.Mod) (*v1alp
 	t.Helper()
 	mods = append([]gen.Mod{gen.UID("uid-" + name), gen.Repetitions(4), gen.Clients(clients)}, mods...)
 	b := gen.Benchmark(name, mods...)
-	paths := []v1alpha1.ResolvedPath{{Path: "10.0.1.61"}, {Path: "10.0.2.61"}}
+	paths := []bench.ResolvedPath{{Path: "10.0.1.61"}, {Path: "10.0.2.61"}}
 	p, err := plan.Build(b, plan.Target{Addresses: []string{"10.0.1.61", "10.0.2.61"}, Export: "/vol/oradata", Paths: paths})
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
@@ -47,7 +48,7 @@ func TestBothProgramsPlanTheSame(t *testing.T) {
 		p.Run, p.Seed, p.Schedule.TimeoutSeconds = runfile.Identity{}, 0, 0
 		p.Engine.UserID, p.Engine.GroupID, p.Engine.Security, p.Engine.MountTimeoutSeconds = nil, nil, "", 0
 		if s := p.Workload.SLOB; s != nil { // what its access does not use
-			s.RedoStress, s.ScaleBytes, s.ScanTableBytes, s.ReadAhead = "", 0, 0, 0
+			s.RedoStress, s.Scale, s.ScanTableSize, s.ReadAhead = "", resource.Quantity{}, resource.Quantity{}, 0
 		}
 		return p
 	}

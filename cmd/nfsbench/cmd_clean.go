@@ -69,13 +69,13 @@ func cleanStorage(ctx context.Context, a *app, plan runfile.Plan, timeout time.D
 			done <- answer{err: err}
 			return
 		}
-		cleaned, err := fileset.Clean(ctx, t, loadgen.Directory(plan.Workload))
+		cleaned, err := fileset.Clean(ctx, t, plan.Files().Directory)
 		_ = t.Close()
 		done <- answer{cleaned, err}
 	}()
 	select {
 	case got := <-done:
-		_, err := io.WriteString(out, cleanedText(loadgen.Directory(plan.Workload), got.cleaned))
+		_, err := io.WriteString(out, cleanedText(plan.Files().Directory, got.cleaned))
 		if got.err != nil {
 			return fmt.Errorf("clean: %w", got.err)
 		}

@@ -449,13 +449,13 @@ func TestFlagsBecomeAPlan(t *testing.T) {
 			Client: bench.ClientDirectNFS, RequireNFS: true, Export: "/vol/ora", UserID: new(uint32(54321)),
 			NFSVersion: "NFSv3", Server: "load", CallTimeoutSeconds: 30, Channels: runfile.ChannelsTo("10.0.1.1", "10.0.2.1"),
 		},
-		Workload: runfile.Workload{Raw: &runfile.Raw{
-			Pattern: bench.PatternRandomWrite, BlockSizeBytes: 8192, FileSizeBytes: 1 << 30, Jobs: 8, Depth: 8,
-			OperationsPerSecond: 500, Directory: "nfsbench",
+		Workload: bench.Workload{Raw: &bench.RawWorkload{
+			Pattern: bench.PatternRandomWrite, FileSize: *bench.Bytes(1 << 30), Jobs: 8, Depth: 8,
+			OperationsPerSecond: new(int64(500)), Directory: "nfsbench", ForeignFiles: bench.ForeignFilesRefuse,
 		}},
 		Schedule: runfile.Schedule{DurationSeconds: 60, WarmupSeconds: 10, BaselineSeconds: 5, CooldownSeconds: 5, Repetitions: 1, TimeoutSeconds: 600},
 		Collect:  runfile.Collect{IntervalMilliseconds: 1000},
-		Link:     &runfile.Link{BitsPerSecond: 2_500_000_000, MTUBytes: 9000},
+		Link:     &bench.Link{BitsPerSecond: *bench.Bits(2_500_000_000), MTU: 9000},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("plan (-want +got):\n%s", diff)

@@ -77,8 +77,15 @@ func (f *loadFlags) plan() (runfile.Plan, error) {
 		strict.DisallowUnknownFields()
 		err = strict.Decode(&b.Spec)
 	}
+	var plain map[string]any
+	if err == nil {
+		err = json.Unmarshal(text, &plain)
+	}
 	if err != nil {
 		return runfile.Plan{}, fmt.Errorf("read the spec: %w", err)
+	}
+	if err := runfile.CheckWorkload(plain["workload"]); err != nil {
+		return runfile.Plan{}, f.explain(spec, err)
 	}
 	p, err := f.planOf(b)
 	if err == nil {

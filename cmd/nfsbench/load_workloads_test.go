@@ -22,20 +22,22 @@ func planOf(t *testing.T, args ...string) runfile.Plan {
 	return plan
 }
 
+func nativeFiles(directory string, foreign bench.ForeignFilesPolicy) bench.NativeFiles {
+	return bench.NativeFiles{Count: 4, Size: *bench.Bytes(1 << 30), Directory: directory, ForeignFiles: foreign}
+}
+
 func TestFlagsBecomeTheLoadOfADatabase(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		args   []string
-		want   runfile.Workload
+		want   bench.Workload
 		window int32
 	}{
 		"calibrate": {
 			[]string{"--workload=calibrate", "--disks=40", "--max-latency=30ms", "--warmup-runs=2", "--files=8", "--file-size=2Gi", "--keep-files"},
-			runfile.Workload{Calibrate: &runfile.Calibrate{
-				PhysicalDisks: 40, MaxLatencyMilliseconds: 30, WarmupRuns: 2,
-				Files: &runfile.Files{
-					Count: 8, SizeBytes: 2 << 30, BlockSizeBytes: 8192, LargeReadBytes: 1 << 20, Directory: "nfsbench", KeepFiles: true,
-				},
+			bench.Workload{Calibrate: &bench.CalibrateWorkload{
+				PhysicalDisks: 40, MaxLatencyMilliseconds: 30, WarmupRuns: new(int32(2)),
+				NativeFiles: bench.NativeFiles{Count: 8, Size: *bench.Bytes(2 << 30), Directory: "nfsbench", ForeignFiles: bench.ForeignFilesRefuse},
 			}},
 			60,
 		},
@@ -44,20 +46,20 @@ func TestFlagsBecomeTheLoadOfADatabase(t *testing.T) {
 				"--workload=slob-read", "--users=1,2,4,8,16", "--schemas=4", "--scale=80Mi", "--update-percent=20",
 				"--think=10:5ms-20ms", "--work-unit=3", "--dir=slob", "--overwrite-existing", "--duration=20s",
 			},
-			runfile.Workload{SLOB: &runfile.SLOB{
-				Access: bench.SLOBRandomRead, Users: []int32{1, 2, 4, 8, 16}, Schemas: 4, ScaleBytes: 80 << 20, ObfuscateColumns: true,
+			bench.Workload{SLOB: &bench.SLOBWorkload{
+				Access: bench.SLOBRandomRead, Users: []int32{1, 2, 4, 8, 16}, Schemas: 4, Scale: *bench.Bytes(80 << 20), ScanTableSize: *bench.Bytes(1 << 30),
 				WorkUnit: 3, UpdatePercent: 20, Think: &bench.SLOBThink{Frequency: 10, MinimumMilliseconds: 5, MaximumMilliseconds: 20},
-				Files: &runfile.Files{
-					Count: 4, SizeBytes: 80 << 20, BlockSizeBytes: 8192, LargeReadBytes: 1 << 20, Directory: "slob", OverwriteExisting: true,
-				},
+				ReadAhead: 4, ThreadsPerSchema: 1, RedoStress: "Lite", LoadParallelDegree: 2, Tablespace: "NFSBENCH", ObfuscateColumns: "Enabled", AWR: "Disabled",
+				NativeFiles: nativeFiles("slob", bench.ForeignFilesOverwrite),
 			}},
 			20,
 		},
 		"scans": {
 			[]string{"--workload=slob-scan", "--users=4", "--schemas=2", "--scan-size=4Gi", "--read-ahead=8"},
-			runfile.Workload{SLOB: &runfile.SLOB{
-				Access: bench.SLOBFullTableScan, Users: []int32{4}, Schemas: 2, ObfuscateColumns: true, ScanTableBytes: 4 << 30, WorkUnit: 64, ReadAhead: 8,
-				Files: &runfile.Files{Count: 2, SizeBytes: 4 << 30, BlockSizeBytes: 8192, LargeReadBytes: 1 << 20, Directory: "nfsbench"},
+			bench.Workload{SLOB: &bench.SLOBWorkload{
+				Access: bench.SLOBFullTableScan, Users: []int32{4}, Schemas: 2, Scale: *bench.Bytes(80 << 20), ScanTableSize: *bench.Bytes(4 << 30), WorkUnit: 64, ReadAhead: 8,
+				ThreadsPerSchema: 1, RedoStress: "Lite", LoadParallelDegree: 2, Tablespace: "NFSBENCH", ObfuscateColumns: "Enabled", AWR: "Disabled",
+				NativeFiles: nativeFiles("nfsbench", bench.ForeignFilesRefuse),
 			}},
 			60,
 		},
@@ -82,22 +84,19 @@ func TestFlagsBecomeASearchForCapacity(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		args []string
-		want runfile.Capacity
+		want bench.Capacity
 	}{
 		"raw": {
 			[]string{"--pattern=RandMixed", "--read-percent=70", "--capacity=p99=1ms"},
-			runfile.Capacity{Bounds: []runfile.LatencyBound{bound("p99", 1000)}, Arrivals: bench.ArrivalsPoisson},
+			*runfile.CapacityWithin(bench.ArrivalsPoisson, bound("p99", 1000)),
 		},
 		"sorted": {
 			[]string{"--capacity=p99.9=5ms,P50=500us", "--capacity=p99=1ms", "--arrivals=fixed"},
-			runfile.Capacity{
-				Bounds:   []runfile.LatencyBound{bound("p50", 500), bound("p99", 1000), bound("p999", 5000)},
-				Arrivals: bench.ArrivalsFixed,
-			},
+			*runfile.CapacityWithin(bench.ArrivalsFixed, bound("p50", 500), bound("p99", 1000), bound("p999", 5000)),
 		},
 		"SLOB": {
 			[]string{"--workload=slob-read", "--users=64", "--update-percent=20", "--capacity=p95=2ms"},
-			runfile.Capacity{Bounds: []runfile.LatencyBound{bound("p95", 2000)}, Arrivals: bench.ArrivalsPoisson},
+			*runfile.CapacityWithin(bench.ArrivalsPoisson, bound("p95", 2000)),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -127,7 +126,7 @@ func TestLoadRefusesASearchThatCannotBe(t *testing.T) {
 		"a ramp":      {[]string{"--workload=slob-read", "--capacity=p99=1ms", "--users=1,2"}, "--users has 2 steps"},
 		"thinking":    {[]string{"--workload=slob-read", "--capacity=p99=1ms", "--think=1:1ms-2ms"}, "think"},
 		"calibrate":   {[]string{"--workload=calibrate", "--capacity=p99=1ms"}, "does nothing with calibrate"},
-		"reads":       {[]string{"--pattern=randmixed"}, "--read-percent is 0"},
+		"reads":       {[]string{"--pattern=randmixed"}, "--read-percent is the share"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, stderr := runLoad(t, cli.ExitBadInput, append([]string{"load", "--server", "10.0.1.1", "--export", "/e", "--print-plan"}, tc.args...)...)
@@ -218,7 +217,7 @@ func TestTheLoadsOfADatabaseRunWithoutOne(t *testing.T) {
 			if len(reps) != 1 || reps[0].Read.Bytes != reps[0].Read.Count<<20 {
 				t.Errorf("a scan: %+v", reps)
 			}
-			reps = checkLoad(t, false, with("--workload=calibrate", "--disks=1", "--files=2", "--file-size=4Mi", "--warmup-runs=0", "--max-latency=1s")...)
+			reps = checkLoad(t, false, with("--workload=calibrate", "--disks=1", "--files=2", "--file-size=4Mi", "--warmup-runs=0", "--max-latency=100ms")...)
 			kinds := map[string]int{}
 			for _, rep := range reps {
 				kinds[rep.Step.Kind]++

@@ -30,7 +30,7 @@ func TestAMissingClientLibraryIsASentenceInTheRunDirectory(t *testing.T) {
 	err := runfile.WritePlan(&plan, runfile.Plan{
 		Version: runfile.PlanVersion, Run: runfile.Identity{Name: "x"}, Clients: 1,
 		Engine:   runfile.Engine{Client: bench.ClientKernel, NFSVersion: "NFSv3"},
-		Workload: runfile.Workload{Calibrate: &runfile.Calibrate{PhysicalDisks: 1, MaxLatencyMilliseconds: 20}},
+		Workload: bench.Workload{Calibrate: &bench.CalibrateWorkload{PhysicalDisks: 1, MaxLatencyMilliseconds: 20}},
 		Schedule: runfile.Schedule{DurationSeconds: 60, Repetitions: 1, TimeoutSeconds: 7200},
 		Collect:  runfile.Collect{IntervalMilliseconds: 1000},
 		Database: &runfile.Database{

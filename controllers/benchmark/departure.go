@@ -242,7 +242,7 @@ func filesTouched(s *scope) bool {
 }
 
 func filesRemoved(s *scope) bool {
-	if s.result == nil || len(s.result.Clients) < int(s.plan.Clients) || keepsFiles(s.plan.Workload) {
+	if s.result == nil || len(s.result.Clients) < int(s.plan.Clients) || s.plan.Keep {
 		return false
 	}
 	for _, c := range s.result.Clients {
@@ -252,20 +252,6 @@ func filesRemoved(s *scope) bool {
 		}
 	}
 	return true
-}
-
-// keepsFiles says that the loader leaves its files for the next run.
-func keepsFiles(w runfile.Workload) bool {
-	switch {
-	case w.Raw != nil:
-		return w.Raw.KeepFiles
-	case w.Calibrate != nil && w.Calibrate.Files != nil:
-		return w.Calibrate.Files.KeepFiles
-	case w.SLOB != nil && w.SLOB.Files != nil:
-		return w.SLOB.Files.KeepFiles
-	default: // of a database, its schemas
-		return w.SLOB != nil && w.SLOB.KeepSchemas
-	}
 }
 
 // claimOf is the claim that the pods mount; "" where they mount none.

@@ -58,7 +58,7 @@ func (r *Reconciler) nextLevel(ctx context.Context, s *scope) (next, error) {
 	for _, report := range s.reports {
 		reports = append(reports, *report)
 	}
-	merged := capacity.Merge(s.plan.Workload.Capacity().Bounds, reports)
+	merged := capacity.Merge(runfile.Bounds(s.plan.Workload.Capacity()), reports)
 	search.Levels[len(search.Levels)-1].Outcome = &merged
 	text, err := levelsText(*s.plan, search.Levels)
 	if err != nil {

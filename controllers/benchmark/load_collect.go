@@ -121,7 +121,7 @@ func (r *Reconciler) collect(ctx context.Context, s *scope) (next, error) {
 	case f.Code == runfile.FailureDatabaseEnded && databaseOf(s.b) != nil:
 		return r.explainDatabase(ctx, s, f)
 	case f.Code == runfile.FailureCancelled && s.b.Spec.Suspend:
-		return s.end(v1alpha1.PhaseCancelled, v1alpha1.ReasonCancelled,
+		return s.end(v1alpha1.PhaseCancelled, runfile.FailureCancelled,
 			"stopped by spec.suspend; what was measured until then is partial")
 	case f.Code == runfile.FailureCancelled:
 		return r.explainStop(ctx, s)
@@ -182,7 +182,7 @@ func (r *Reconciler) explainCrash(ctx context.Context, s *scope, f *runfile.Fail
 	switch {
 	case slices.ContainsFunc(s.result.Clients, begun):
 	case s.b.Spec.Suspend:
-		return s.end(v1alpha1.PhaseCancelled, v1alpha1.ReasonCancelled, "stopped by spec.suspend before the load began")
+		return s.end(v1alpha1.PhaseCancelled, runfile.FailureCancelled, "stopped by spec.suspend before the load began")
 	case end != nil && end.reason == batchv1.JobReasonDeadlineExceeded:
 		return s.fail(s.deadlineMessage())
 	case s.load == nil || !s.load.DeletionTimestamp.IsZero():

@@ -69,12 +69,12 @@ func (s *scope) startMessage() string {
 func (s *scope) deadlineMessage() (reason, message string) {
 	seconds := s.plan.Schedule.TimeoutSeconds
 	if d := databaseOf(s.b); d != nil && !isTrue(s.b, v1alpha1.ConditionDatabaseReady) {
-		return v1alpha1.ReasonDatabaseNotReady, fmt.Sprintf(
+		return runfile.FailureDatabaseNotReady, fmt.Sprintf(
 			"the database was not ready when the time of the run was over, %d s for the load and %d s to start: raise "+
 				"spec.database.container.startupTimeoutSeconds, or run the benchmark again with spec.cleanup.onFailure Retain to "+
 				"look at its log", seconds, d.StartupTimeoutSeconds)
 	}
-	return v1alpha1.ReasonTimeout, fmt.Sprintf("the run took longer than %d s: raise spec.run.timeoutSeconds, or make "+
+	return runfile.FailureTimeout, fmt.Sprintf("the run took longer than %d s: raise spec.run.timeoutSeconds, or make "+
 		"files or durations smaller", seconds) + s.notReported()
 }
 
@@ -119,7 +119,7 @@ func (r *Reconciler) reportKeptSchemas(ctx context.Context, s *scope) (next, err
 		return next{}, nil
 	}
 	left, err := r.filesMayBeLeft(ctx, s)
-	if err != nil || !left || keepsFiles(s.plan.Workload) {
+	if err != nil || !left || s.plan.Keep {
 		return next{}, err
 	}
 	return s.leave(fmt.Sprintf(

@@ -282,10 +282,10 @@ func (r *Reconciler) cancelLoad(ctx context.Context, s *scope, pods []corev1.Pod
 	}
 	if len(pods) > 0 {
 		s.stage = v1alpha1.PhaseCollecting
-		return s.wait(v1alpha1.ReasonCancelled, "stopping the load; what was measured is kept", soon)
+		return s.wait(runfile.FailureCancelled, "stopping the load; what was measured is kept", soon)
 	}
 	return r.salvage(ctx, s, outcome{
-		phase: v1alpha1.PhaseCancelled, reason: v1alpha1.ReasonCancelled,
+		phase: v1alpha1.PhaseCancelled, reason: runfile.FailureCancelled,
 		message: "stopped by spec.suspend; what was measured until then is partial",
 	})
 }

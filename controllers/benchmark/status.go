@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/judge"
@@ -81,7 +82,7 @@ func phaseOf(b *v1alpha1.NFSBenchmark, stage v1alpha1.Phase) v1alpha1.Phase {
 		return cmp.Or(stage, v1alpha1.PhasePending)
 	case c.Status == metav1.ConditionTrue:
 		return v1alpha1.PhaseSucceeded
-	case c.Reason == v1alpha1.ReasonCancelled:
+	case c.Reason == runfile.FailureCancelled:
 		return v1alpha1.PhaseCancelled
 	default:
 		return v1alpha1.PhaseFailed
@@ -266,7 +267,7 @@ func resultsCollected(s *scope, _ error) pass.State {
 	case allFinal(s) && s.outcome.phase == v1alpha1.PhaseSucceeded:
 		return pass.True(v1alpha1.ReasonCollected, "")
 	case s.result != nil && len(s.result.Clients) > 0:
-		return pass.False(v1alpha1.ReasonPartial, "the run did not come to its end; what was measured is partial")
+		return pass.False(string(judge.Partial), "the run did not come to its end; what was measured is partial")
 	default:
 		return pass.False(v1alpha1.ReasonNotObserved, "the run ended before it measured anything")
 	}
@@ -395,13 +396,13 @@ func failureOf(o *outcome) v1alpha1.FailureKind {
 	}
 	switch o.reason {
 	case
-		v1alpha1.ReasonImagePullFailed,  // registries are away for a while
-		v1alpha1.ReasonUnschedulable,    // nodes come, and other pods go
-		v1alpha1.ReasonPodRefused,       // a quota is full for a while
-		v1alpha1.ReasonPodLost,          // a node failed or was drained, or a pod was evicted or deleted
-		v1alpha1.ReasonTargetTaken,      // the lease was lost to another, because nobody renewed it
-		v1alpha1.ReasonTridentBusy,      // it works on the backend of somebody else
-		v1alpha1.ReasonArrayUnreachable: // the management address did not answer
+		v1alpha1.ReasonImagePullFailed, // registries are away for a while
+		v1alpha1.ReasonUnschedulable,   // nodes come, and other pods go
+		v1alpha1.ReasonPodRefused,      // a quota is full for a while
+		v1alpha1.ReasonPodLost,         // a node failed or was drained, or a pod was evicted or deleted
+		v1alpha1.ReasonTargetTaken,     // the lease was lost to another, because nobody renewed it
+		v1alpha1.ReasonTridentBusy,     // it works on the backend of somebody else
+		runfile.SurveyUnreachable:      // the management address did not answer
 		return v1alpha1.FailureInfrastructure
 	default:
 		// These include Timeout, which often means that the storage is too slow; MountFailed and ClaimNotBound,
@@ -416,12 +417,12 @@ func workloadWords(p runfile.Plan) string {
 	switch w := p.Workload; {
 	case w.Raw != nil:
 		words := string(w.Raw.Pattern)
-		if w.Raw.ReadPercent > 0 {
-			words += fmt.Sprintf(" %d%% reads", w.Raw.ReadPercent)
+		if bench.OrZero(w.Raw.ReadPercent) > 0 {
+			words += fmt.Sprintf(" %d%% reads", bench.OrZero(w.Raw.ReadPercent))
 		}
-		words += " " + resource.NewQuantity(w.Raw.BlockSizeBytes, resource.BinarySI).String()
+		words += " " + resource.NewQuantity(w.Raw.BlockBytes(), resource.BinarySI).String()
 		if w.Raw.Capacity != nil {
-			return words + capacityAsked(*w.Raw.Capacity)
+			return words + capacityAsked(w.Raw.Capacity)
 		}
 		return fmt.Sprintf("%s x%d depth %d", words, w.Raw.Jobs*p.Clients, w.Raw.Depth)
 	case w.Calibrate != nil:
@@ -439,13 +440,11 @@ func workloadWords(p runfile.Plan) string {
 	}
 	switch {
 	case w.Capacity != nil:
-		return words + capacityAsked(*w.Capacity)
-	case len(w.Users) == 0:
-		return words
-	case len(w.Users) == 1:
-		return words + " " + usersWords(w.Users[0])
+		return words + capacityAsked(w.Capacity)
+	case len(w.Ramp()) == 1:
+		return words + " " + usersWords(w.Ramp()[0])
 	default:
-		return fmt.Sprintf("%s %d-%d users", words, slices.Min(w.Users), slices.Max(w.Users))
+		return fmt.Sprintf("%s %d-%d users", words, slices.Min(w.Ramp()), slices.Max(w.Ramp()))
 	}
 }
 

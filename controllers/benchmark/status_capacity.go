@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/judge"
@@ -40,9 +41,9 @@ func setCapacity(st *v1alpha1.NFSBenchmarkStatus, q *judge.Capacity) {
 }
 
 // capacityAsked formats the capacity that a plan asks for, such as " capacity p99<=1ms".
-func capacityAsked(q runfile.Capacity) string {
-	each := make([]string, 0, len(q.Bounds))
-	for _, b := range q.Bounds {
+func capacityAsked(q *bench.Capacity) string {
+	each := make([]string, 0, len(runfile.Bounds(q)))
+	for _, b := range runfile.Bounds(q) {
 		each = append(each, fmt.Sprintf("%s<=%s", b.Percentile, latencyWords(b.Microseconds)))
 	}
 	return " capacity " + strings.Join(each, ", ")

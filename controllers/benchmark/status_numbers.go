@@ -212,7 +212,7 @@ func storageCPUWords(nodes []judge.StorageNode) string {
 
 // pathWords describes the paths in use: how many, and where on the
 // storage they end where all of that is known, such as "2 Local+Remote".
-func pathWords(paths []v1alpha1.ResolvedPath) string {
+func pathWords(paths []bench.ResolvedPath) string {
 	if len(paths) == 0 {
 		return ""
 	}
@@ -297,15 +297,15 @@ func levelOf(p *runfile.Plan, index int32) (repetition int32, words string) {
 	switch w := p.Workload; {
 	case w.Capacity() != nil: // the search chooses its own levels
 		return 0, fmt.Sprintf(", level %d", index)
-	case w.SLOB != nil && len(w.SLOB.Users) > 1:
-		n := int32(len(w.SLOB.Users)) //nolint:gosec // 32 at most
-		return (index-1)/n + 1, " with " + usersWords(w.SLOB.Users[(index-1)%n])
+	case w.SLOB != nil && len(w.SLOB.Ramp()) > 1:
+		n := int32(len(w.SLOB.Ramp())) //nolint:gosec // 32 at most
+		return (index-1)/n + 1, " with " + usersWords(w.SLOB.Ramp()[(index-1)%n])
 	case w.Calibrate != nil && p.Database == nil: // it finds its own levels
 		return 0, fmt.Sprintf(", level %d", index)
-	case w.Calibrate != nil && index <= w.Calibrate.WarmupRuns:
+	case w.Calibrate != nil && index <= bench.OrZero(w.Calibrate.WarmupRuns):
 		return 0, ", warm-up run"
 	case w.Calibrate != nil:
-		return index - w.Calibrate.WarmupRuns, ""
+		return index - bench.OrZero(w.Calibrate.WarmupRuns), ""
 	default:
 		return index, ""
 	}

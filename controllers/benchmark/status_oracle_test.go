@@ -141,19 +141,19 @@ func TestASimulatedDatabaseMarksTheFinding(t *testing.T) {
 
 func TestWorkloadsInWords(t *testing.T) {
 	t.Parallel()
-	slob := func(change func(*runfile.SLOB)) runfile.Plan {
-		w := runfile.SLOB{Access: bench.SLOBFullTableScan, Users: []int32{8}}
+	slob := func(change func(*bench.SLOBWorkload)) runfile.Plan {
+		w := bench.SLOBWorkload{Access: bench.SLOBFullTableScan, Users: []int32{8}}
 		change(&w)
-		return runfile.Plan{Workload: runfile.Workload{SLOB: &w}}
+		return runfile.Plan{Workload: bench.Workload{SLOB: &w}}
 	}
 	for want, p := range map[string]runfile.Plan{
-		"Calibrate 100 disks 20ms":       {Workload: runfile.Workload{Calibrate: &runfile.Calibrate{PhysicalDisks: 100, MaxLatencyMilliseconds: 20}}},
-		"SLOB FullTableScan 8 users":     slob(func(*runfile.SLOB) {}),
-		"SLOB FullTableScan 1 user":      slob(func(w *runfile.SLOB) { w.Users = []int32{1} }),
-		"SLOB FullTableScan 2-16 users":  slob(func(w *runfile.SLOB) { w.Users = []int32{4, 16, 2} }),
-		"SLOB FullTableScan":             slob(func(w *runfile.SLOB) { w.Users = nil }),
-		"SLOB kit FullTableScan 8 users": slob(func(w *runfile.SLOB) { w.Kit = &bench.SLOBKit{} }),
-		"SLOB RandomRead 25% updates 3-4 users": slob(func(w *runfile.SLOB) {
+		"Calibrate 100 disks 20ms":       {Workload: bench.Workload{Calibrate: &bench.CalibrateWorkload{PhysicalDisks: 100, MaxLatencyMilliseconds: 20}}},
+		"SLOB FullTableScan 8 users":     slob(func(*bench.SLOBWorkload) {}),
+		"SLOB FullTableScan 1 user":      slob(func(w *bench.SLOBWorkload) { w.Users = []int32{1} }),
+		"SLOB FullTableScan 2-16 users":  slob(func(w *bench.SLOBWorkload) { w.Users = []int32{4, 16, 2} }),
+		"SLOB FullTableScan":             slob(func(w *bench.SLOBWorkload) { w.Users = nil }),
+		"SLOB kit FullTableScan 8 users": slob(func(w *bench.SLOBWorkload) { w.Kit = &bench.SLOBKit{} }),
+		"SLOB RandomRead 25% updates 3-4 users": slob(func(w *bench.SLOBWorkload) {
 			w.Access, w.UpdatePercent, w.Users = bench.SLOBRandomRead, 25, []int32{3, 4}
 		}),
 		"": {},

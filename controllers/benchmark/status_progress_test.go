@@ -3,14 +3,15 @@ package benchmark
 import (
 	"testing"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 func TestProgressIsToldInTheRepetitionsOfTheSpec(t *testing.T) {
 	t.Parallel()
-	ramp := &runfile.Plan{Workload: runfile.Workload{SLOB: &runfile.SLOB{Users: []int32{1, 4, 16}}}}
-	calibrate := &runfile.Plan{Workload: runfile.Workload{Calibrate: &runfile.Calibrate{WarmupRuns: 1}}, Database: &runfile.Database{}}
-	native := &runfile.Plan{Workload: runfile.Workload{Calibrate: &runfile.Calibrate{WarmupRuns: 1}}}
+	ramp := &runfile.Plan{Workload: bench.Workload{SLOB: &bench.SLOBWorkload{Users: []int32{1, 4, 16}}}}
+	calibrate := &runfile.Plan{Workload: bench.Workload{Calibrate: &bench.CalibrateWorkload{WarmupRuns: new(int32(1))}}, Database: &runfile.Database{}}
+	native := &runfile.Plan{Workload: bench.Workload{Calibrate: &bench.CalibrateWorkload{WarmupRuns: new(int32(1))}}}
 	cases := map[string]struct {
 		plan       *runfile.Plan
 		index      int32

@@ -114,8 +114,8 @@ func TestStorageCPUIsInOneLine(t *testing.T) {
 
 func TestPathsAreSaidWhereAllAreKnown(t *testing.T) {
 	t.Parallel()
-	local, remote, none := v1alpha1.ResolvedPath{Locality: bench.LocalityLocal}, v1alpha1.ResolvedPath{Locality: bench.LocalityRemote}, v1alpha1.ResolvedPath{}
-	for want, paths := range map[string][]v1alpha1.ResolvedPath{
+	local, remote, none := bench.ResolvedPath{Locality: bench.LocalityLocal}, bench.ResolvedPath{Locality: bench.LocalityRemote}, bench.ResolvedPath{}
+	for want, paths := range map[string][]bench.ResolvedPath{
 		"":               nil,
 		"1 Local":        {local},
 		"2 Remote":       {remote, remote},

@@ -86,10 +86,10 @@ func TestWhatKindOfFailureEndedARun(t *testing.T) {
 	want := map[string]v1alpha1.FailureKind{
 		v1alpha1.ReasonImagePullFailed: v1alpha1.FailureInfrastructure, v1alpha1.ReasonUnschedulable: v1alpha1.FailureInfrastructure,
 		v1alpha1.ReasonPodRefused: v1alpha1.FailureInfrastructure, v1alpha1.ReasonPodLost: v1alpha1.FailureInfrastructure,
-		v1alpha1.ReasonTargetTaken: v1alpha1.FailureInfrastructure, v1alpha1.ReasonArrayUnreachable: v1alpha1.FailureInfrastructure,
+		v1alpha1.ReasonTargetTaken: v1alpha1.FailureInfrastructure, runfile.SurveyUnreachable: v1alpha1.FailureInfrastructure,
 		v1alpha1.ReasonInvalidSpec: v1alpha1.FailureBenchmark, v1alpha1.ReasonMountFailed: v1alpha1.FailureBenchmark,
-		v1alpha1.ReasonContainerFailed: v1alpha1.FailureBenchmark, v1alpha1.ReasonTimeout: v1alpha1.FailureBenchmark,
-		v1alpha1.ReasonDatabaseNotReady: v1alpha1.FailureBenchmark, v1alpha1.ReasonForbidden: v1alpha1.FailureBenchmark,
+		v1alpha1.ReasonContainerFailed: v1alpha1.FailureBenchmark, runfile.FailureTimeout: v1alpha1.FailureBenchmark,
+		runfile.FailureDatabaseNotReady: v1alpha1.FailureBenchmark, v1alpha1.ReasonForbidden: v1alpha1.FailureBenchmark,
 		runfile.FailureLoaderCrashed: v1alpha1.FailureBenchmark, runfile.FailureIO: v1alpha1.FailureBenchmark,
 	}
 	for reason, kind := range want {

@@ -66,7 +66,7 @@ func (r *Reconciler) endMountPod(ctx context.Context, s *scope) error {
 // lookInside finds the export of a volume that does not say it, by the mount table of a pod.
 func (r *Reconciler) lookInside(ctx context.Context, s *scope, pv *corev1.PersistentVolume) (next, error) {
 	if pv.Spec.CSI == nil || pv.Spec.ClaimRef == nil {
-		return next{}, invalid(v1alpha1.ReasonNotNFS, fmt.Errorf("PersistentVolume %q is neither NFS nor of a CSI driver: "+
+		return next{}, invalid(runfile.FailureNotNFS, fmt.Errorf("PersistentVolume %q is neither NFS nor of a CSI driver: "+
 			"name the export in spec.storage.export", pv.Name))
 	}
 	claim := pv.Spec.ClaimRef.Name
@@ -87,7 +87,7 @@ func (r *Reconciler) lookInside(ctx context.Context, s *scope, pv *corev1.Persis
 		m, err = runfile.ReadMountedExport(strings.NewReader(end.Message))
 	}
 	if err != nil {
-		return next{}, invalid(v1alpha1.ReasonNotNFS, fmt.Errorf("PersistentVolume %q of CSI driver %s does not say which "+
+		return next{}, invalid(runfile.FailureNotNFS, fmt.Errorf("PersistentVolume %q of CSI driver %s does not say which "+
 			"NFS export it is, and a pod that mounts it reports: %w. Name the export in spec.storage.export, or set "+
 			"spec.protocol.client to Kernel without spec.storage.array", pv.Name, pv.Spec.CSI.Driver, err))
 	}
@@ -104,7 +104,7 @@ func volumePaths(b *v1alpha1.NFSBenchmark, t *plan.Target) error {
 		ip, err := netip.ParseAddr(a)
 		loopback := err == nil && ip.Unmap().IsLoopback() || strings.EqualFold(a, "localhost")
 		if loopback && b.Spec.Protocol.Client != bench.ClientKernel {
-			return invalid(v1alpha1.ReasonNotNFS, fmt.Errorf("PersistentVolume %q is mounted from %s:%s, which is the node "+
+			return invalid(runfile.FailureNotNFS, fmt.Errorf("PersistentVolume %q is mounted from %s:%s, which is the node "+
 				"itself: a program there forwards NFS to the storage, such as the stunnel of Amazon EFS, and client %s in a pod "+
 				"does not reach it. Mount the volume without encryption in transit, name the export in spec.storage.export, or "+
 				"set spec.protocol.client to Kernel", t.VolumeName, a, t.Export, b.Spec.Protocol.Client))

@@ -10,6 +10,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/plan"
@@ -81,7 +82,7 @@ func TestTheExportOfTheRedoLogsIsMountedAndRemovedAsThatOfTheData(t *testing.T) 
 	for path, want := range map[string][]string{"": {"/vol/oradata"}, "/vol/redo": {"/vol/oradata", "/vol/redo"}} {
 		b := gen.Benchmark("demo", gen.UID("1"), gen.Calibrate(1), gen.Container("x", v1alpha1.EditionEnterprise), gen.RedoPath(path))
 		r, s := reconcilerWith(t), &scope{b: b, names: manifest.NamesOf(b)}
-		s.target = &plan.Target{Export: "/vol/oradata", Paths: []v1alpha1.ResolvedPath{{Path: server}}}
+		s.target = &plan.Target{Export: "/vol/oradata", Paths: []bench.ResolvedPath{{Path: server}}}
 		for range want {
 			if n, err := r.provisionVolume(t.Context(), s); err != nil || !n.Stop {
 				t.Fatalf("%q: %+v, %v, want to wait for a claim", path, n, err)

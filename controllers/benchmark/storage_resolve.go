@@ -15,6 +15,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/plan"
+	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/trident"
 )
 
@@ -73,7 +74,7 @@ func exportTarget(b *v1alpha1.NFSBenchmark) (*plan.Target, error) {
 func choosePaths(b *v1alpha1.NFSBenchmark, t *plan.Target) error {
 	if plan.MountDecides(b.Spec.Protocol) && isForeign(b) {
 		if len(t.Addresses) > 0 {
-			t.Paths = []v1alpha1.ResolvedPath{{Path: t.Addresses[0]}}
+			t.Paths = []bench.ResolvedPath{{Path: t.Addresses[0]}}
 		}
 		return nil
 	}
@@ -211,7 +212,7 @@ func (r *Reconciler) followTrident(ctx context.Context, s *scope, pv *corev1.Per
 	namespace string,
 ) (*fact, error) {
 	if !isTrident(pv) {
-		return nil, invalid(v1alpha1.ReasonNotNFS,
+		return nil, invalid(runfile.FailureNotNFS,
 			fmt.Errorf("PersistentVolume %q is not of driver %s", pv.Name, trident.Driver))
 	}
 	u, err := r.tridentVolume(ctx, pv.Spec.CSI.VolumeHandle, namespace)
@@ -219,7 +220,7 @@ func (r *Reconciler) followTrident(ctx context.Context, s *scope, pv *corev1.Per
 		return nil, err
 	}
 	if u == nil {
-		return &fact{Reason: v1alpha1.ReasonVolumeNotFound, Message: fmt.Sprintf(
+		return &fact{Reason: runfile.SurveyNoVolume, Message: fmt.Sprintf(
 			"Trident has no TridentVolume %q in namespace %s: does it run in another (kubectl get tridentversions -A)?",
 			pv.Spec.CSI.VolumeHandle, namespace)}, nil
 	}
@@ -235,7 +236,7 @@ func (r *Reconciler) followTrident(ctx context.Context, s *scope, pv *corev1.Per
 		return nil, invalid(v1alpha1.ReasonDriverRefused,
 			fmt.Errorf("PersistentVolume %q: %s", pv.Name, trident.Refusal(b.Driver)))
 	case unread != nil:
-		return gapOf(v1alpha1.ReasonNotNFS, unread), nil
+		return gapOf(runfile.FailureNotNFS, unread), nil
 	case gap != nil:
 		return gap, nil
 	}
@@ -246,7 +247,7 @@ func (r *Reconciler) followTrident(ctx context.Context, s *scope, pv *corev1.Per
 	}
 	address := cmp.Or(b.DataLIF, v.NFSServer)
 	if address == "" {
-		return &fact{Reason: v1alpha1.ReasonNotNFS, Message: fmt.Sprintf(
+		return &fact{Reason: runfile.FailureNotNFS, Message: fmt.Sprintf(
 			"Trident names no address for volume %s: its backend %s has no dataLIF, and TridentVolume %s/%s no "+
 				"config.accessInformation.nfsServerIp: set dataLIF", v.Name, b.Name, v.Namespace, v.Name)}, nil
 	}

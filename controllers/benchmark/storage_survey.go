@@ -350,11 +350,11 @@ func surveyEnd(b *v1alpha1.NFSBenchmark, job *batchv1.Job) *jobEnding {
 	case end == nil:
 		return nil
 	case !end.failed:
-		end.reason = v1alpha1.ReasonArrayFailed
+		end.reason = runfile.SurveyFailed
 		end.message = fmt.Sprintf("Job %s is complete, but its survey is not in ConfigMap %s any more: make the benchmark "+
 			"again", job.Name, manifest.NamesOf(b).Result)
 	case end.reason == batchv1.JobReasonDeadlineExceeded:
-		end.reason = v1alpha1.ReasonTimeout
+		end.reason = runfile.FailureTimeout
 		end.message = fmt.Sprintf("the survey of the array took longer than %d s, and Job %s published nothing",
 			*job.Spec.ActiveDeadlineSeconds, job.Name)
 	}

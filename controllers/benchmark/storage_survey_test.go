@@ -52,7 +52,7 @@ func TestAMountThatIsNotWhatWasAskedForIsRefused(t *testing.T) {
 	t.Parallel()
 	survey := gen.Survey("/trident_pvc_1", "10.0.1.61", "10.0.2.61")
 	at := func(address string) plan.Target {
-		return plan.Target{Survey: &survey, Addresses: []string{address}, Paths: []v1alpha1.ResolvedPath{{Path: address}}}
+		return plan.Target{Survey: &survey, Addresses: []string{address}, Paths: []bench.ResolvedPath{{Path: address}}}
 	}
 	cases := map[string]struct {
 		mods   []gen.Mod

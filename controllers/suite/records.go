@@ -145,7 +145,7 @@ func outcomeOf(suite *v1alpha1.NFSBenchmarkSuite, one *run) *outcome {
 			"the Workflow was deleted while it ran, and its benchmarks with it; %s before and are kept in the record: "+
 				"annotate the suite with %s to run the others", done, v1alpha1.AnnotationResubmit)}
 	case suite.Spec.Shutdown == v1alpha1.ShutdownStop:
-		return &outcome{v1alpha1.SuiteCancelled, v1alpha1.ReasonCancelled, "stopped by spec.shutdown: " + done}
+		return &outcome{v1alpha1.SuiteCancelled, runfile.FailureCancelled, "stopped by spec.shutdown: " + done}
 	case len(bad) > 0:
 		return &outcome{v1alpha1.SuiteFailed, v1alpha1.ReasonBenchmarkFailed, fmt.Sprintf(
 			"%s, %d failed, the first of them %s: %s", done, len(bad), bad[0].Benchmark, cmp.Or(bad[0].Message, unknown))}

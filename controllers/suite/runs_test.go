@@ -139,7 +139,7 @@ func TestHowARunEnded(t *testing.T) {
 		"GoodStopped": {results: result(good, 2), shutdown: "Stop", phase: v1alpha1.SuiteSucceeded, reason: v1alpha1.ReasonCompleted, says: "2 of 2"},
 		"GoodGone":    {results: result(good, 2), vanished: true, phase: v1alpha1.SuiteSucceeded, reason: v1alpha1.ReasonCompleted, says: "2 of 2"},
 		"Bad":         {results: append(result(good, 1), result(bad, 1)...), phase: v1alpha1.SuiteFailed, reason: v1alpha1.ReasonBenchmarkFailed, says: "the first of them b: no space"},
-		"Stopped":     {results: result(bad, 1), shutdown: "Stop", phase: v1alpha1.SuiteCancelled, reason: v1alpha1.ReasonCancelled, says: "spec.shutdown"},
+		"Stopped":     {results: result(bad, 1), shutdown: "Stop", phase: v1alpha1.SuiteCancelled, reason: runfile.FailureCancelled, says: "spec.shutdown"},
 		"Gone":        {results: result(good, 1), vanished: true, phase: v1alpha1.SuiteFailed, reason: v1alpha1.ReasonWorkflowMissing, says: "1 of 2 benchmarks succeeded before"},
 		"Argo":        {results: result(good, 1), message: "exceeded quota", phase: v1alpha1.SuiteFailed, reason: v1alpha1.ReasonWorkflowFailed, says: "exceeded quota"},
 		"ArgoMute":    {phase: v1alpha1.SuiteFailed, reason: v1alpha1.ReasonWorkflowFailed, says: "does not say why"},

@@ -12,6 +12,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/compare"
+	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // setStatus turns what a pass learned into the whole status. It does no I/O. A
@@ -86,7 +87,7 @@ func reasonOf(p v1alpha1.SuitePhase) string {
 	case v1alpha1.SuiteSucceeded:
 		return v1alpha1.ReasonCompleted
 	case v1alpha1.SuiteCancelled:
-		return v1alpha1.ReasonCancelled
+		return runfile.FailureCancelled
 	default:
 		return v1alpha1.ReasonBenchmarkFailed
 	}

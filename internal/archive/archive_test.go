@@ -34,7 +34,7 @@ func reader(t *testing.T, objects ...client.Object) client.Reader {
 func resultOf(t *testing.T, mods ...gen.Mod) runfile.Result {
 	t.Helper()
 	p, err := plan.Build(gen.Benchmark("demo", mods...), plan.Target{
-		Addresses: []string{"10.0.1.61"}, Export: "/vol/oradata", Paths: []v1alpha1.ResolvedPath{{Path: "10.0.1.61"}},
+		Addresses: []string{"10.0.1.61"}, Export: "/vol/oradata", Paths: []bench.ResolvedPath{{Path: "10.0.1.61"}},
 	})
 	if err != nil {
 		t.Fatal(err)

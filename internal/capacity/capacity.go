@@ -55,7 +55,7 @@ func ParamsOf(p runfile.Plan) (Params, bool) {
 	}
 	s := p.Schedule
 	return Params{
-		Bounds: c.Bounds, Clients: p.Clients, Rounds: s.Repetitions,
+		Bounds: runfile.Bounds(c), Clients: p.Clients, Rounds: s.Repetitions,
 		WarmupSeconds: s.WarmupSeconds, LongestSeconds: s.DurationSeconds,
 	}, true
 }

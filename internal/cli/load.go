@@ -435,6 +435,9 @@ func capacity() Kind {
 			}
 			bounds = append(bounds, bound{"percentile": string(p), "microseconds": d.Microseconds()})
 		}
+		if len(bounds) > 4 {
+			return nil, fmt.Errorf("it has %d bounds; give 1 to 4", len(bounds))
+		}
 		latency := func(b bound) int64 { v, _ := b["microseconds"].(int64); return v }
 		slices.SortStableFunc(bounds, func(a, b bound) int { return cmp.Compare(latency(a), latency(b)) })
 		var further []any

@@ -14,9 +14,7 @@ import (
 
 // searchOf makes a plan search with two clients for the capacity at one bound.
 func searchOf(o *RunOptions) {
-	o.Plan.Workload.Raw = &runfile.Raw{Capacity: &runfile.Capacity{
-		Bounds: []runfile.LatencyBound{{Percentile: "p99", Microseconds: 1000}}, Arrivals: bench.ArrivalsPoisson,
-	}}
+	o.Plan.Workload.Raw = &bench.RawWorkload{Capacity: runfile.CapacityWithin(bench.ArrivalsPoisson, runfile.LatencyBound{Percentile: "p99", Microseconds: 1000})}
 }
 
 // levels returns a search that has reached level n.

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	dto "github.com/prometheus/client_model/go"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -123,7 +124,7 @@ func (g *cachedGatherer) Gather() ([]*dto.MetricFamily, error) {
 // liveCollector translates live into metrics.
 type liveCollector struct {
 	session *Session
-	paths   []runfile.PlanChannel // by the number of the channel
+	paths   []bench.ResolvedPath // by the number of the channel
 
 	progress, throughput, iops, latency *prometheus.Desc
 	path, clientCPU                     *prometheus.Desc

@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -103,7 +102,7 @@ func database(p *corev1.Pod, now time.Time, grace Grace) *Trouble {
 	}
 	up := st.Started != nil && *st.Started || started(p)
 	if r := st.State.Running; r != nil && !up && now.Sub(r.StartedAt.Time) > grace.Database+databaseMargin {
-		return &Trouble{Reason: v1alpha1.ReasonDatabaseNotReady, Fatal: true, Message: notReady(p, grace.Database)}
+		return &Trouble{Reason: runfile.FailureDatabaseNotReady, Fatal: true, Message: notReady(p, grace.Database)}
 	}
 	return nil
 }
@@ -117,7 +116,7 @@ func loadEnded(p *corev1.Pod) bool {
 }
 
 func databaseEnded(p *corev1.Pod, e *corev1.ContainerStateTerminated, limit time.Duration) *Trouble {
-	t := &Trouble{Reason: v1alpha1.ReasonDatabaseEnded}
+	t := &Trouble{Reason: runfile.FailureDatabaseEnded}
 	f := failureIn(e.Message)
 	switch {
 	case e.Reason == "OOMKilled":
@@ -127,7 +126,7 @@ func databaseEnded(p *corev1.Pod, e *corev1.ContainerStateTerminated, limit time
 	case f != nil:
 		t.Reason, t.Message = f.Code, oneLine(f.Message)
 	case limit > 0 && !started(p) && e.FinishedAt.Sub(e.StartedAt.Time) >= limit:
-		t.Reason, t.Message = v1alpha1.ReasonDatabaseNotReady, notReady(p, limit)+said(e)
+		t.Reason, t.Message = runfile.FailureDatabaseNotReady, notReady(p, limit)+said(e)
 	default:
 		t.Message = fmt.Sprintf("the container of the database in pod %s ended with exit code %d%s: to look at its log, run "+
 			"the benchmark again with spec.cleanup.onFailure Retain", p.Name, e.ExitCode, said(e))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/diagnose"
+	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // patient is the grace of a benchmark whose database has 45 minutes.
@@ -69,10 +70,10 @@ func TestADatabaseIsGivenTheTimeThatItHasAndNoMore(t *testing.T) {
 	}{
 		"Creating":    {"Half an hour is not long for DBCA", pod(databaseIs(since(false))), 44 * time.Minute, "", false, nil},
 		"AlmostLate":  {"Its own program may say why a minute later", pod(databaseIs(since(false))), 46 * time.Minute, "", false, nil},
-		"Late":        {"Nothing comes from it any more", pod(databaseIs(since(false))), 46*time.Minute + 11*time.Second, v1alpha1.ReasonDatabaseNotReady, true, []string{"not ready within 45m0s", "startupTimeoutSeconds", "spec.cleanup.onFailure Retain to look at its log"}},
+		"Late":        {"Nothing comes from it any more", pod(databaseIs(since(false))), 46*time.Minute + 11*time.Second, runfile.FailureDatabaseNotReady, true, []string{"not ready within 45m0s", "startupTimeoutSeconds", "spec.cleanup.onFailure Retain to look at its log"}},
 		"ReadyLong":   {"Ready is ready", pod(databaseIs(since(true)), loaderRuns), 5 * time.Hour, "", false, nil},
 		"Pulling":     {"An image of 9 GB", pod(databaseIs(corev1.ContainerStatus{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "PodInitializing"}}})), 20 * time.Minute, "", false, nil},
-		"NeverPulled": {"But not forever", pod(databaseIs(corev1.ContainerStatus{})), 52 * time.Minute, v1alpha1.ReasonTimeout, true, []string{"has not started within 51m0s"}},
+		"NeverPulled": {"But not forever", pod(databaseIs(corev1.ContainerStatus{})), 52 * time.Minute, runfile.FailureTimeout, true, []string{"has not started within 51m0s"}},
 		"Oradism":     {"Its last words are the reason, at once", pod(databaseIs(ended(1, "Error", oradism, time.Second))), 12 * time.Second, "OradismNotSetuid", true, []string{"oradism is not setuid root: run root.sh"}},
 		"StillDown": {
 			"Before the kubelet starts it again", pod(databaseIs(corev1.ContainerStatus{State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
@@ -86,16 +87,16 @@ func TestADatabaseIsGivenTheTimeThatItHasAndNoMore(t *testing.T) {
 				return st
 			}())), time.Minute, "OradismNotSetuid", true, nil,
 		},
-		"Mute":       {"It said nothing that we know", pod(databaseIs(ended(3, "Error", "ORA-00205\nshutdown", time.Minute))), time.Minute, v1alpha1.ReasonDatabaseEnded, true, []string{"exit code 3", "ORA-00205 shutdown", "spec.cleanup.onFailure Retain"}},
-		"NotAReason": {"A code that is none", pod(databaseIs(ended(3, "Error", "nfsbench: not a code: x", time.Minute))), time.Minute, v1alpha1.ReasonDatabaseEnded, true, []string{"not a code"}},
-		"Probe":      {"The kubelet ends what its startup probe never found ready", pod(databaseIs(ended(0, "Completed", "", 45*time.Minute))), time.Hour, v1alpha1.ReasonDatabaseNotReady, true, []string{"not ready within 45m0s"}},
+		"Mute":       {"It said nothing that we know", pod(databaseIs(ended(3, "Error", "ORA-00205\nshutdown", time.Minute))), time.Minute, runfile.FailureDatabaseEnded, true, []string{"exit code 3", "ORA-00205 shutdown", "spec.cleanup.onFailure Retain"}},
+		"NotAReason": {"A code that is none", pod(databaseIs(ended(3, "Error", "nfsbench: not a code: x", time.Minute))), time.Minute, runfile.FailureDatabaseEnded, true, []string{"not a code"}},
+		"Probe":      {"The kubelet ends what its startup probe never found ready", pod(databaseIs(ended(0, "Completed", "", 45*time.Minute))), time.Hour, runfile.FailureDatabaseNotReady, true, []string{"not ready within 45m0s"}},
 		"OutOfMemory": {
 			"What to do about it", pod(databaseIs(ended(137, "OOMKilled", oradism, time.Minute))), time.Minute,
-			v1alpha1.ReasonDatabaseEnded, true,
+			runfile.FailureDatabaseEnded, true,
 			[]string{"spec.database.container.resources.limits.memory", "SGA"},
 		},
-		"UnderLoadEarly": {"The load has a word to say itself", pod(databaseIs(ended(1, "Error", "", 50*time.Second)), loaderRuns), 70 * time.Second, v1alpha1.ReasonDatabaseEnded, false, nil},
-		"UnderLoadLate":  {"Or has not", pod(databaseIs(ended(1, "Error", "", 50*time.Second)), loaderRuns), 91 * time.Second, v1alpha1.ReasonDatabaseEnded, true, nil},
+		"UnderLoadEarly": {"The load has a word to say itself", pod(databaseIs(ended(1, "Error", "", 50*time.Second)), loaderRuns), 70 * time.Second, runfile.FailureDatabaseEnded, false, nil},
+		"UnderLoadLate":  {"Or has not", pod(databaseIs(ended(1, "Error", "", 50*time.Second)), loaderRuns), 91 * time.Second, runfile.FailureDatabaseEnded, true, nil},
 		"AfterTheLoad":   {"It is told to stop when the load has ended", pod(databaseIs(ended(143, "Error", "", time.Minute)), loaderEnded, phase(corev1.PodRunning)), time.Hour, "", false, nil},
 		"Deleted":        {"And when the pod is deleted", pod(databaseIs(ended(143, "Error", "", time.Minute)), deleted, phase(corev1.PodRunning)), time.Hour, "", false, nil},
 		"Image": {

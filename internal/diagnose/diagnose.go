@@ -93,7 +93,7 @@ func NoPods(job *batchv1.Job, events []corev1.Event, now time.Time, grace Grace)
 	if age <= grace.Start {
 		return nil
 	}
-	return trouble(v1alpha1.ReasonTimeout, true, "job %s has no pods after %s: %s", job.Name, grace.Start,
+	return trouble(runfile.FailureTimeout, true, "job %s has no pods after %s: %s", job.Name, grace.Start,
 		lastSaid(events, job.UID))
 }
 
@@ -182,7 +182,7 @@ func onePod(p *corev1.Pod, events []corev1.Event, now time.Time, grace Grace) *T
 	if age <= limit {
 		return nil
 	}
-	return trouble(v1alpha1.ReasonTimeout, true, "pod %s has not started within %s: %s", p.Name, limit,
+	return trouble(runfile.FailureTimeout, true, "pod %s has not started within %s: %s", p.Name, limit,
 		lastSaid(events, p.UID))
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/diagnose"
+	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 var born = time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)
@@ -97,7 +98,7 @@ func TestPods(t *testing.T) {
 		"Running":     {"A pod may run forever", []corev1.Pod{pod(phase(corev1.PodRunning))}, nil, time.Hour, "", false, nil},
 		"Succeeded":   {"The end is no trouble", []corev1.Pod{pod(phase(corev1.PodSucceeded))}, nil, time.Hour, "", false, nil},
 		"Starting":    {"A pod needs its time", []corev1.Pod{pod()}, nil, time.Minute, "", false, nil},
-		"NeverStarts": {"But not forever", []corev1.Pod{pod()}, nil, 6 * time.Minute, v1alpha1.ReasonTimeout, true, []string{"has not started within 5m0s: no event says why", "spec.cleanup.onFailure Retain"}},
+		"NeverStarts": {"But not forever", []corev1.Pod{pod()}, nil, 6 * time.Minute, runfile.FailureTimeout, true, []string{"has not started within 5m0s: no event says why", "spec.cleanup.onFailure Retain"}},
 		"PullEarly":   {"A registry may be slow", []corev1.Pod{pod(waiting("ErrImagePull", "x"))}, nil, 30 * time.Second, v1alpha1.ReasonImagePullFailed, false, nil},
 		"PullLate":    {"And then is not", []corev1.Pod{pod(waiting("ImagePullBackOff", "x"))}, nil, 31 * time.Second, v1alpha1.ReasonImagePullFailed, true, []string{"image img", "pull secrets"}},
 		"BadImage":    {"No time fixes a bad name", []corev1.Pod{pod(waiting("InvalidImageName", "x"))}, nil, 0, v1alpha1.ReasonImagePullFailed, true, nil},
@@ -184,8 +185,8 @@ func TestNoPods(t *testing.T) {
 		"RefusedEarly": {"Told at once", refused, time.Second, v1alpha1.ReasonPodRefused, false, []string{"exceeded quota"}},
 		"RefusedLate":  {"And given up within a minute", refused, 31 * time.Second, v1alpha1.ReasonPodRefused, true, []string{"refuses the pods of job load"}},
 		"OtherEvent":   {"Other warnings say nothing of it", []corev1.Event{event("u", "Odd", "x")}, time.Minute, "", false, nil},
-		"OddLate":      {"What was said is kept", []corev1.Event{event("u", "Odd", "x")}, 6 * time.Minute, v1alpha1.ReasonTimeout, true, []string{"no pods after 5m0s: Odd: x"}},
-		"Never":        {"No controller works", nil, 6 * time.Minute, v1alpha1.ReasonTimeout, true, []string{"no event says why"}},
+		"OddLate":      {"What was said is kept", []corev1.Event{event("u", "Odd", "x")}, 6 * time.Minute, runfile.FailureTimeout, true, []string{"no pods after 5m0s: Odd: x"}},
+		"Never":        {"No controller works", nil, 6 * time.Minute, runfile.FailureTimeout, true, []string{"no event says why"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -16,7 +17,7 @@ func twoNodes(node string) func(testing.TB) runfile.Result {
 		r := good(t)
 		addresses := map[string]string{"a": "10.0.1.61", "b": "10.0.2.61"}
 		r.Plan.Engine.Server, r.Plan.Engine.Channels = "array1", runfile.ChannelsTo(addresses[node])
-		r.Plan.Link.BitsPerSecond = 20e9
+		r.Plan.Link.BitsPerSecond = *bench.Bits(20e9)
 		r.Plan.Collect.Sources = []runfile.Source{{Kind: runfile.SourceONTAP, Name: "array", SVM: "svm1", OneClient: true}}
 		r.Plan.Survey = survey()
 		eachRep(&r, func(rep *runfile.Repetition) {

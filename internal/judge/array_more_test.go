@@ -50,7 +50,7 @@ func counterCases(t *testing.T) map[string]findingCase {
 		}, ArrayDisagrees, "", bench.ValiditySuspect, ""},
 		"ArrayCacheOfItsOwn": {nil, func(r *runfile.Result) {
 			reads(50)(r)
-			r.Plan.Workload.Raw.FileSizeBytes = 1 << 30
+			r.Plan.Workload.Raw.FileSize = *bench.Bytes(1 << 30)
 			h := histogram(t, 100, 120)
 			eachRep(r, func(rep *runfile.Repetition) { rep.Read.Histogram = h })
 		}, ArrayDisagrees, bench.SeverityWarning, bench.ValiditySuspect, `a cache`},

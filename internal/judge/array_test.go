@@ -159,7 +159,7 @@ func TestClientsThatDoNotSampleTheArrayAreNotMissed(t *testing.T) {
 		other.Load.Repetitions[i].Channels = r.Clients[0].Load.Repetitions[i].Channels
 	}
 	r.Clients, r.Plan.Clients = append(r.Clients, other), 2
-	r.Plan.Link.BitsPerSecond = 40e9
+	r.Plan.Link.BitsPerSecond = *bench.Bits(40e9)
 	measured(func(w *runfile.StorageWindow) { *w.ReadBytes *= 2 })(&r)
 	j := Judge(r)
 	if hasFinding(j, ArrayMetricsPartial, "") || hasFinding(j, NotCollected, "") || hasFinding(j, ArrayDisagrees, "") {

@@ -98,7 +98,7 @@ func (l searchLevel) offered() int64 { return l.Step.OperationsPerSecond }
 // bounds returns the bounds of the search; none for another load.
 func (c *facts) bounds() []runfile.LatencyBound {
 	if w := c.result.Plan.Workload.Capacity(); w != nil {
-		return w.Bounds[:min(len(w.Bounds), runfile.MaxLatencyBounds)] // the plan of a file may not be valid
+		return runfile.Bounds(w)[:min(len(runfile.Bounds(w)), runfile.MaxLatencyBounds)] // the plan of a file may not be valid
 	}
 	return nil
 }
@@ -352,10 +352,10 @@ func (c *facts) fullQueue(r search, s *Summary) []string {
 // that product; 0 = unknown.
 func (c *facts) mostOutstanding(clients int32) (ios int64, product string) {
 	if s := c.result.Plan.Workload.SLOB; s != nil {
-		if c.result.Plan.Database != nil || len(s.Users) == 0 {
+		if c.result.Plan.Database != nil || len(s.Ramp()) == 0 {
 			return 0, "" // a database session does more than wait for reads
 		}
-		users := int64(s.Users[0]) * int64(clients)
+		users := int64(s.Ramp()[0]) * int64(clients)
 		if s.Access == bench.SLOBFullTableScan {
 			return users * int64(max(s.ReadAhead, 1)), "users x readAhead"
 		}

@@ -31,10 +31,9 @@ func searched(t testing.TB, s storageOf, rounds int32, offered ...int64) runfile
 	t.Helper()
 	r := good(t)
 	raw := r.Plan.Workload.Raw
-	raw.Pattern, raw.BlockSizeBytes = bench.PatternRandomRead, 8192
-	raw.Capacity = &runfile.Capacity{Arrivals: bench.ArrivalsPoisson, Bounds: []runfile.LatencyBound{
-		{Percentile: "p99", Microseconds: 1000}, {Percentile: "p99", Microseconds: 5000},
-	}}
+	raw.Pattern, raw.BlockSize = bench.PatternRandomRead, bench.Bytes(8192)
+	raw.Capacity = runfile.CapacityWithin(bench.ArrivalsPoisson,
+		runfile.LatencyBound{Percentile: "p99", Microseconds: 1000}, runfile.LatencyBound{Percentile: "p99", Microseconds: 5000})
 	r.Plan.Schedule.Repetitions = rounds
 	load := &r.Clients[0].Load
 	load.LoopMode, load.Repetitions, load.Samples, r.Clients[0].Observed.Windows = "open", nil, nil, nil
@@ -189,7 +188,7 @@ func TestTheKneeIsFoundWhereSomeLatenciesAreNotKnown(t *testing.T) {
 func TestACacheOfTheServerIsSuspectedInASearchToo(t *testing.T) {
 	t.Parallel()
 	r := searched(t, storageOf{40_000, 150}, 1, inSearch()...)
-	r.Plan.Workload.Raw.FileSizeBytes = 1 << 30
+	r.Plan.Workload.Raw.FileSize = *bench.Bytes(1 << 30)
 	if j := Judge(r); !hasFinding(j, CacheSuspected, "the storage's cache probably answered them") || j.Validity != bench.ValiditySuspect {
 		t.Errorf("%+v", j.Findings)
 	}
@@ -210,9 +209,9 @@ func TestWhatLimitsACapacity(t *testing.T) {
 		names   string
 	}{
 		"nothing that was sampled": {func(*runfile.Result) {}, LimitStorage, "At 40693 operations/s neither the links", "", ""},
-		"the wire":                 {func(r *runfile.Result) { r.Plan.Link.BitsPerSecond = 1.4e9 }, LimitWire, "% of the wire limit", LineSaturated, "the line is full"},
+		"the wire":                 {func(r *runfile.Result) { r.Plan.Link.BitsPerSecond = *bench.Bits(1.4e9) }, LimitWire, "% of the wire limit", LineSaturated, "the line is full"},
 		"the wire, only above it": {func(r *runfile.Result) {
-			r.Plan.Link.BitsPerSecond = 1.4e9
+			r.Plan.Link.BitsPerSecond = *bench.Bits(1.4e9)
 			eachRep(r, func(rep *runfile.Repetition) {
 				if rep.Step.OperationsPerSecond < 40_000 {
 					rep.Read.Bytes = rep.Read.Bytes * 9 / 10
@@ -265,7 +264,7 @@ func TestWhatLimitsACapacity(t *testing.T) {
 
 // slobOf turns a search into one of SLOB, with 4 reads ahead for scans.
 func slobOf(r *runfile.Result, access bench.SLOBAccess, users int32) {
-	r.Plan.Workload = runfile.Workload{SLOB: &runfile.SLOB{
+	r.Plan.Workload = bench.Workload{SLOB: &bench.SLOBWorkload{
 		Access: access, Users: []int32{users}, ReadAhead: 4, Capacity: r.Plan.Workload.Raw.Capacity,
 	}}
 }
@@ -571,7 +570,7 @@ func TestABrokenSearchIsJudged(t *testing.T) {
 func TestABoundBeyondTheMostIsNotJudged(t *testing.T) {
 	t.Parallel()
 	r := searched(t, storageOf{40_000, 200}, 1, inSearch()...)
-	r.Plan.Workload.Raw.Capacity.Bounds = make([]runfile.LatencyBound, 100_000)
+	r.Plan.Workload.Raw.Capacity.AlsoAt = make([]bench.LatencyBound, 100_000)
 	if j := Judge(r); len(j.Capacity.Bounds) != runfile.MaxLatencyBounds {
 		t.Errorf("%d bounds", len(j.Capacity.Bounds))
 	}

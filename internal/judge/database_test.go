@@ -32,7 +32,7 @@ func onKernel(t testing.TB) runfile.Result {
 	t.Helper()
 	r := scanRun(t)
 	r.Plan.Database.DirectNFS = false
-	r.Plan.Link.BitsPerSecond = 40e9
+	r.Plan.Link.BitsPerSecond = *bench.Bits(40e9)
 	r.Plan.Engine = runfile.Engine{Client: bench.ClientKernel, NFSVersion: "NFSv3", MountPath: "/opt/oracle/oradata"}
 	r.Clients[0].Load.Mount = &runfile.MountFacts{FilesystemType: "nfs", Source: "192.168.4.100:/z", NFSVersion: "NFSv3", ReadSizeBytes: 1 << 20}
 	w := windowOf1(&r)
@@ -313,7 +313,7 @@ func TestFindingsOfDatabases(t *testing.T) {
 		"AboveTheLimit":     {calibrated, func(r *runfile.Result) { last(r).Calibration.ActualLatencyMilliseconds = 21 }, LatencyLimitExceeded, bench.SeverityWarning, bench.ValidityValid, `at 21 ms, above the limit of 20 ms`},
 		"LineFullInOneStep": {random, func(*runfile.Result) {}, LineSaturated, bench.SeverityInfo, bench.ValidityValid, `full with 14 users\.`},
 		"LineFullInMore": {
-			random, func(r *runfile.Result) { r.Plan.Link.BitsPerSecond = 970_000_000 }, LineSaturated, bench.SeverityInfo, bench.ValidityValid,
+			random, func(r *runfile.Result) { r.Plan.Link.BitsPerSecond = *bench.Bits(970_000_000) }, LineSaturated, bench.SeverityInfo, bench.ValidityValid,
 			`96\.\d %\): the line is full with 12 users, 13 users, 14 users, and 2 more steps\.`,
 		},
 		"AStepIsMissing":       {random, func(r *runfile.Result) { l := &r.Clients[0].Load; l.Repetitions = l.Repetitions[:20] }, Partial, bench.SeverityError, bench.ValiditySuspect, `Not all steps were measured 2 times: 5 users 1, 6 users 1`},
@@ -322,10 +322,10 @@ func TestFindingsOfDatabases(t *testing.T) {
 		"DatabaseHostIsBusy": {scanRun, func(r *runfile.Result) {
 			windowOf1(r).BusyCentiseconds, windowOf1(r).IdleCentiseconds = new(int64(950)), new(int64(50))
 		}, ClientCPUBound, bench.SeverityWarning, bench.ValiditySuspect, `95\.0 % busy`},
-		"BelowWireSpeedOfAScan": {scanRun, func(r *runfile.Result) { r.Plan.Link.BitsPerSecond = 25e9 }, BelowWireSpeed, bench.SeverityWarning, bench.ValidityValid, `34\.\d %`},
+		"BelowWireSpeedOfAScan": {scanRun, func(r *runfile.Result) { r.Plan.Link.BitsPerSecond = *bench.Bits(25e9) }, BelowWireSpeed, bench.SeverityWarning, bench.ValidityValid, `34\.\d %`},
 		"FewUsers": {scanRun, func(r *runfile.Result) {
-			r.Plan.Link.BitsPerSecond = 25e9
-			r.Clients[0].Load.Repetitions[0].Step.Users, r.Plan.Workload.SLOB.Users[0] = 2, 2
+			r.Plan.Link.BitsPerSecond = *bench.Bits(25e9)
+			r.Clients[0].Load.Repetitions[0].Step.Users, r.Plan.Workload.SLOB.Ramp()[0] = 2, 2
 		}, BelowWireSpeed, bench.SeverityWarning, bench.ValidityValid, `2 outstanding I/Os for 4 paths are few: raise users`},
 	}
 	for name, c := range cases {

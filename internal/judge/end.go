@@ -133,9 +133,9 @@ func checkRounds(c *facts, found *findings) {
 		if n := len(c.searches); n < want {
 			found.add(Partial, bench.SeverityError, "%d of %d searches for capacity were measured.", n, want)
 		}
-	case plan.Workload.SLOB != nil && len(plan.Workload.SLOB.Users) > 0:
+	case plan.Workload.SLOB != nil && len(plan.Workload.SLOB.Ramp()) > 0:
 		var short []string
-		for _, users := range plan.Workload.SLOB.Users {
+		for _, users := range plan.Workload.SLOB.Ramp() {
 			if n := len(c.roundsOf(runfile.StepUsers, users)); n < want {
 				short = append(short, fmt.Sprintf("%d users %d", users, n))
 			}

@@ -323,11 +323,11 @@ func larger(a, b *int32) *int32 {
 	return a
 }
 
-func (c *facts) raw() runfile.Raw {
+func (c *facts) raw() bench.RawWorkload {
 	if r := c.result.Plan.Workload.Raw; r != nil {
 		return *r
 	}
-	return runfile.Raw{}
+	return bench.RawWorkload{}
 }
 
 // native says that our own user-space client carried the load.

@@ -52,7 +52,7 @@ func lossCases() map[string]findingCase {
 		}, ChannelLost, bench.SeverityWarning, bench.ValiditySuspect, `down for 20\.0 s .*; it was still down at the end`},
 		"ChannelLostLongerThanTheWindow": {nil, away(1, 61_000, 1), ChannelLost, bench.SeverityWarning, bench.ValiditySuspect, `down for 60\.0 s`},
 		"ChannelLostAlone": {nil, func(r *runfile.Result) {
-			r.Plan.Engine.Channels = []runfile.PlanChannel{{Local: "10.0.1.5", Path: "10.0.1.61"}}
+			r.Plan.Engine.Channels = []bench.ResolvedPath{{Local: "10.0.1.5", Path: "10.0.1.61"}}
 			away(2, 8200, 1)(r)
 			eachRep(r, func(rep *runfile.Repetition) {
 				rep.Channels = rep.Channels[:1]

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // Code names a kind of finding. Codes are stable: people script against them.
@@ -13,7 +14,7 @@ type Code = string
 
 // The codes. docs/findings.md says what each means and what to do.
 const (
-	VerificationFailed     Code = "VerificationFailed"
+	VerificationFailed     Code = runfile.FailureVerify
 	ProtocolMismatch       Code = "ProtocolMismatch"
 	Partial                Code = "Partial"
 	IOErrors               Code = "IOErrors"
@@ -28,7 +29,7 @@ const (
 	MTUDiffers             Code = "MTUDiffers"
 	ChannelLost            Code = "ChannelLost"
 	ChannelReconnected     Code = "ChannelReconnected"
-	NotNFS                 Code = "NotNFS"
+	NotNFS                 Code = runfile.FailureNotNFS
 	ClientCPUBound         Code = "ClientCPUBound"
 	StorageCPUBound        Code = "StorageCPUBound"
 	ForeignLoad            Code = "ForeignLoad"

@@ -80,7 +80,7 @@ func wireCases() map[string]findingCase {
 		"BelowWireSpeedUnexplained": {nil, func(r *runfile.Result) { slower(r, 50) }, BelowWireSpeed, bench.SeverityWarning, bench.ValidityValid, `1114\.\d MB/s of 247\d\.\d MB/s \(45\.0 %\).*Nothing that was measured here explains it.*negotiated speed`},
 		"BelowWireSpeedSmallBlocksAndDepth": {nil, func(r *runfile.Result) {
 			slower(r, 50)
-			r.Plan.Workload.Raw.BlockSizeBytes, r.Plan.Workload.Raw.Jobs, r.Plan.Workload.Raw.Depth = 8192, 1, 1
+			r.Plan.Workload.Raw.BlockSize, r.Plan.Workload.Raw.Jobs, r.Plan.Workload.Raw.Depth = bench.Bytes(8192), 1, 1
 		}, BelowWireSpeed, bench.SeverityWarning, bench.ValidityValid, `blocks of 8Ki are small.*; 1 outstanding I/Os for 2 paths are few`},
 		"BelowWireSpeedBusyServerComesFirst": {nil, func(r *runfile.Result) {
 			slower(r, 50)
@@ -88,7 +88,7 @@ func wireCases() map[string]findingCase {
 			eachWindow(r, "Measure", func(w *runfile.ObservedWindow) { w.Storage[0].Nodes[0].CPUPermille = new(int32(990)) })
 		}, BelowWireSpeed, bench.SeverityWarning, bench.ValidityValid, `Most likely first: the CPU of storage node n1 is at 99\.0 %; .*outstanding`},
 		"LineSaturated":       {nil, func(r *runfile.Result) { slower(r, 108) }, LineSaturated, bench.SeverityInfo, bench.ValidityValid, `97\.\d %\): the line is full`},
-		"AboveWireLimit":      {nil, func(r *runfile.Result) { r.Plan.Link.BitsPerSecond = 1e9 }, AboveWireLimit, bench.SeverityError, bench.ValiditySuspect, `more than the declared links can carry`},
+		"AboveWireLimit":      {nil, func(r *runfile.Result) { r.Plan.Link.BitsPerSecond = *bench.Bits(1e9) }, AboveWireLimit, bench.SeverityError, bench.ValiditySuspect, `more than the declared links can carry`},
 		"AboveWireLimitFound": {nil, func(r *runfile.Result) { discover(r, 1e9) }, AboveWireLimit, bench.SeverityError, bench.ValiditySuspect, `more than the discovered links`},
 		"WireLimitUnknown":    {nil, func(r *runfile.Result) { r.Plan.Link = nil }, WireLimitUnknown, bench.SeverityInfo, bench.ValidityValid, `no interface could be matched`},
 		"WireLimitUnknownVirtual": {nil, func(r *runfile.Result) {
@@ -227,7 +227,7 @@ func clientCases() map[string]findingCase {
 		"PageCacheRead":   {kernelRun, measure(func(w *runfile.ObservedWindow) { w.Mount.ServerReadBytes = goodBytes / 2 }), CacheSuspected, bench.SeverityWarning, bench.ValiditySuspect, `read 124\.5 GiB and the server sent 62\.3 GiB`},
 		"PageCacheUsed":   {kernelRun, measure(func(w *runfile.ObservedWindow) { w.Mount.NormalReadBytes = goodBytes }), CacheSuspected, bench.SeverityWarning, bench.ValiditySuspect, `instead of direct I/O`},
 		"PageCachePossible": {kernelRun, func(r *runfile.Result) {
-			r.Plan.Workload.Raw.FileSizeBytes = 1 << 30
+			r.Plan.Workload.Raw.FileSize = *bench.Bytes(1 << 30)
 			r.Clients[0].Load.Mount.DirectIO = false
 			eachWindow(r, "Measure", func(w *runfile.ObservedWindow) { w.Mount = nil })
 		}, CacheSuspected, bench.SeverityWarning, bench.ValiditySuspect, `Client 0 reads 4\.0 GiB through its page cache of up to 64\.0 GiB`},
@@ -248,7 +248,7 @@ func clientCases() map[string]findingCase {
 
 func storageCases(t *testing.T) map[string]findingCase {
 	t.Helper()
-	small := func(r *runfile.Result) { r.Plan.Workload.Raw.FileSizeBytes = 1 << 30 }
+	small := func(r *runfile.Result) { r.Plan.Workload.Raw.FileSize = *bench.Bytes(1 << 30) }
 	return map[string]findingCase{
 		"StorageCPUBound": {nil, func(r *runfile.Result) {
 			eachWindow(r, "Measure", func(w *runfile.ObservedWindow) { w.Storage[0].Nodes[0].CPUPermille = new(int32(950)) })
@@ -331,9 +331,9 @@ func timeCases() map[string]findingCase {
 
 func TestAPacedOrRandomLoadNeedNotFillTheWire(t *testing.T) {
 	t.Parallel()
-	for name, f := range map[string]func(*runfile.Raw){
-		"paced":  func(r *runfile.Raw) { r.OperationsPerSecond = 1000 },
-		"random": func(r *runfile.Raw) { r.Pattern, r.BlockSizeBytes = bench.PatternRandomRead, 8192 },
+	for name, f := range map[string]func(*bench.RawWorkload){
+		"paced":  func(r *bench.RawWorkload) { r.OperationsPerSecond = new(int64(1000)) },
+		"random": func(r *bench.RawWorkload) { r.Pattern, r.BlockSize = bench.PatternRandomRead, bench.Bytes(8192) },
 	} {
 		r := good(t)
 		slower(&r, 30)

@@ -36,13 +36,13 @@ func good(t testing.TB) runfile.Result {
 		Version: runfile.PlanVersion, Run: runfile.Identity{Name: "demo"}, Clients: 1,
 		Engine: runfile.Engine{
 			Client: bench.ClientDirectNFS, NFSVersion: "NFSv3",
-			Server: "array1", Export: "/vol/data", Channels: []runfile.PlanChannel{{Local: "10.0.1.5", Path: "10.0.1.61"}, {Local: "10.0.2.5", Path: "10.0.2.61"}},
+			Server: "array1", Export: "/vol/data", Channels: []bench.ResolvedPath{{Local: "10.0.1.5", Path: "10.0.1.61"}, {Local: "10.0.2.5", Path: "10.0.2.61"}},
 		},
-		Workload: runfile.Workload{Raw: &runfile.Raw{
-			Pattern: bench.PatternRead, BlockSizeBytes: 1 << 20, FileSizeBytes: 256 << 30, Jobs: 4, Depth: 8, Directory: "nfsbench",
+		Workload: bench.Workload{Raw: &bench.RawWorkload{
+			Pattern: bench.PatternRead, BlockSize: bench.Bytes(1 << 20), FileSize: *bench.Bytes(256 << 30), Jobs: 4, Depth: 8, Directory: "nfsbench",
 		}},
 		Schedule: runfile.Schedule{BaselineSeconds: 5, WarmupSeconds: 5, DurationSeconds: 60, Repetitions: 3},
-		Link:     &runfile.Link{BitsPerSecond: 10e9, MTUBytes: 9000},
+		Link:     &bench.Link{BitsPerSecond: *bench.Bits(10e9), MTU: 9000},
 	}
 	r := runfile.Result{Version: runfile.ResultVersion, Plan: plan, Clients: []runfile.ClientResult{client(t, 0)}}
 	return r
@@ -121,7 +121,7 @@ func kernelRun(t testing.TB) runfile.Result {
 	t.Helper()
 	r := good(t)
 	r.Plan.Engine = runfile.Engine{Client: bench.ClientKernel, NFSVersion: "NFSv4.1", MountPath: "/mnt/v"}
-	r.Plan.Link.BitsPerSecond = 20e9
+	r.Plan.Link.BitsPerSecond = *bench.Bits(20e9)
 	c := &r.Clients[0]
 	c.Load.Mount = &runfile.MountFacts{FilesystemType: "nfs4", Source: "10.0.1.61:/vol", Options: []string{"rw", "vers=4.1"}, ReadSizeBytes: 1 << 20, DirectIO: true}
 	for i := range c.Load.Repetitions {

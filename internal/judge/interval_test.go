@@ -213,7 +213,7 @@ func TestAClosedLoopSaysHowMuchItCannotSee(t *testing.T) {
 		t.Errorf("half a percent of the time is in no p99: %+v", j.Findings)
 	}
 	full := stalling(t, 6*time.Second)
-	full.Plan.Link.BitsPerSecond = j.Summary.Read.BytesPerSecond * 8 * 106 / 100 / 2 // two paths
+	full.Plan.Link.BitsPerSecond = *bench.Bits(j.Summary.Read.BytesPerSecond * 8 * 106 / 100 / 2) // two paths
 	if j := Judge(full); hasFinding(j, Stalls, "") || *j.Summary.WirePermille < 950 {
 		t.Errorf("a line that is full to %d permille did not stop: %+v", *j.Summary.WirePermille, j.Findings)
 	}

@@ -16,7 +16,7 @@ import (
 type pathPair struct{ Local, Path string }
 
 func (p pathPair) String() string {
-	return runfile.PlanChannel{Local: p.Local, Path: p.Path}.String()
+	return bench.ResolvedPath{Local: p.Local, Path: p.Path}.String()
 }
 
 // pathsOf are the paths of one client that carry data: the addresses of data servers, or those
@@ -494,10 +494,10 @@ func checkMTU(c *facts, found *findings) {
 		found.add(MTUDiffers, bench.SeverityWarning,
 			"The MTU of path %s is %d bytes, and that of path %s is %d. Give all paths the same.",
 			smallest.Path, smallest.MTUBytes, largest.Path, largest.MTUBytes)
-	case link != nil && differs(smallest.MTUBytes, link.MTU()):
+	case link != nil && differs(smallest.MTUBytes, link.MTUBytes()):
 		found.add(MTUDiffers, bench.SeverityWarning,
 			"The declared MTU is %d bytes, and that of path %s is %d: the wire limit is computed "+
 				"for the declared one. Raise the MTU of the path, or correct protocol.link.mtu.",
-			link.MTU(), smallest.Path, smallest.MTUBytes)
+			link.MTUBytes(), smallest.Path, smallest.MTUBytes)
 	}
 }

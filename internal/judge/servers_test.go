@@ -35,7 +35,7 @@ func nativePNFS(addresses ...string) func(testing.TB) runfile.Result {
 		t.Helper()
 		r := twoNodes("a")(t)
 		r.Plan.Engine.NFSVersion, r.Plan.Engine.Channels = bench.PNFS, runfile.ChannelsTo("10.0.2.61")
-		r.Plan.Link.BitsPerSecond = 20e9 / int64(max(len(addresses), 1))
+		r.Plan.Link.BitsPerSecond = *bench.Bits(20e9 / int64(max(len(addresses), 1)))
 		r.Clients[0].Load.Mount.NFSVersion = "NFSv4.1"
 		eachRep(&r, func(rep *runfile.Repetition) {
 			rep.Channels = []runfile.Channel{{Local: "10.0.9.9", Path: "10.0.2.61", State: "Up", Server: 1, Sends: 40}}
@@ -214,7 +214,7 @@ func TestTheWireOfPNFSIsThatOfTheDataServers(t *testing.T) {
 	t.Parallel()
 	for n, addresses := range [][]string{{}, {"10.0.1.61"}, {"10.0.1.61", "10.0.3.61"}} {
 		r := nativePNFS(addresses...)(t)
-		r.Plan.Link.BitsPerSecond = 10e9
+		r.Plan.Link.BitsPerSecond = *bench.Bits(10e9)
 		w := Judge(r).Wire
 		if w == nil || len(w.Links) != max(n, 1) {
 			t.Errorf("%d data servers: %+v", n, w)

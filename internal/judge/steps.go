@@ -158,34 +158,18 @@ func (c *facts) headlines() []Summary {
 	return c.roundsOf(runfile.StepUsers, most)
 }
 
-const defaultOracleBlock = 8192 // db_block_size, unless somebody chose another
-
 // blockBytes is the size of one I/O of the load; in a calibration that of the large reads, because
 // only they can fill a wire. 0 = not known.
 func blockBytes(p runfile.Plan) int64 {
-	w := p.Workload
+	w, f := p.Workload, p.Files()
 	switch {
-	case w.Raw != nil:
-		return w.Raw.BlockSizeBytes
-	case w.Calibrate != nil:
-		return largeBytes(w.Calibrate.Files)
-	case w.SLOB == nil:
+	case w == (bench.Workload{}):
 		return 0
-	case w.SLOB.Access == bench.SLOBFullTableScan:
-		return largeBytes(w.SLOB.Files)
-	case w.SLOB.Files != nil && w.SLOB.Files.BlockSizeBytes > 0:
-		return w.SLOB.Files.BlockSizeBytes
-	default:
-		return defaultOracleBlock
-	}
-}
-
-// largeBytes is the size of a multiblock read: Oracle's maximum is 1 MiB on most systems.
-func largeBytes(f *runfile.Files) int64 {
-	if f != nil && f.LargeReadBytes > 0 {
+	case w.Calibrate != nil, w.SLOB != nil && w.SLOB.Access == bench.SLOBFullTableScan:
 		return f.LargeReadBytes
+	default:
+		return f.BlockSizeBytes
 	}
-	return defaultXfer
 }
 
 // outstanding is how many I/Os the load keeps going at once, and what to raise
@@ -205,28 +189,12 @@ func (c *facts) outstanding() (ios int64, raise string) {
 
 // workingSet is all that the load can read; 0 = not known.
 func (c *facts) workingSet() int64 {
-	w, clients := c.result.Plan.Workload, int64(max(len(c.result.Clients), 1))
-	switch {
-	case w.Raw != nil:
-		return w.Raw.FileSizeBytes * int64(w.Raw.Jobs) * clients
-	case w.Calibrate != nil:
-		return filesBytes(w.Calibrate.Files) * clients
-	case w.SLOB == nil:
-		return 0
-	case w.SLOB.Files != nil:
-		return filesBytes(w.SLOB.Files) * clients
-	case w.SLOB.Access == bench.SLOBFullTableScan:
-		return w.SLOB.ScanTableBytes * int64(w.SLOB.Schemas)
-	default:
-		return w.SLOB.ScaleBytes * int64(w.SLOB.Schemas)
+	p := c.result.Plan
+	if w := p.Workload.SLOB; w != nil && p.Database != nil {
+		return w.TableBytes() * int64(w.Schemas)
 	}
-}
-
-func filesBytes(f *runfile.Files) int64 {
-	if f == nil {
-		return 0
-	}
-	return f.SizeBytes * int64(f.Count)
+	f := p.Files()
+	return f.SizeBytes * int64(f.Count) * int64(max(len(c.result.Clients), 1))
 }
 
 // Points are the numbers of a result that can be compared, by repetition: one

@@ -17,9 +17,9 @@ import (
 func ladder(t testing.TB) runfile.Result {
 	t.Helper()
 	r := good(t)
-	r.Plan.Workload = runfile.Workload{Calibrate: &runfile.Calibrate{
-		PhysicalDisks: 100, MaxLatencyMilliseconds: 20, WarmupRuns: 1,
-		Files: &runfile.Files{Count: 4, SizeBytes: 256 << 30, BlockSizeBytes: 8192, LargeReadBytes: 1 << 20},
+	r.Plan.Workload = bench.Workload{Calibrate: &bench.CalibrateWorkload{
+		PhysicalDisks: 100, MaxLatencyMilliseconds: 20, WarmupRuns: new(int32(1)),
+		NativeFiles: bench.NativeFiles{Count: 4, Size: *bench.Bytes(256 << 30)},
 	}}
 	load := &r.Clients[0].Load
 	load.Repetitions, load.Samples, r.Clients[0].Observed.Windows = nil, nil, nil
@@ -150,7 +150,7 @@ func TestACalibrationThatLacksSomething(t *testing.T) {
 func TestANativeRampIsJudgedByItsLargestStep(t *testing.T) {
 	t.Parallel()
 	r := good(t)
-	r.Plan.Workload = runfile.Workload{SLOB: &runfile.SLOB{Access: bench.SLOBFullTableScan, Users: []int32{1, 2, 4}, ReadAhead: 4, Files: &runfile.Files{Count: 4, SizeBytes: 256 << 30, LargeReadBytes: 1 << 20}}}
+	r.Plan.Workload = bench.Workload{SLOB: &bench.SLOBWorkload{Access: bench.SLOBFullTableScan, Users: []int32{1, 2, 4}, ReadAhead: 4, Schemas: 4, ScanTableSize: *bench.Bytes(256 << 30)}}
 	r.Plan.Schedule.Repetitions = 1
 	for i, users := range []int32{4, 1, 2} {
 		r.Clients[0].Load.Repetitions[i].Step = &runfile.Step{Kind: runfile.StepUsers, Users: users, Round: 1}
@@ -171,7 +171,7 @@ func TestANativeRampIsJudgedByItsLargestStep(t *testing.T) {
 func TestTheLevelsOfARoundShareItsIdleBaseline(t *testing.T) {
 	t.Parallel()
 	r := good(t)
-	r.Plan.Workload = runfile.Workload{SLOB: &runfile.SLOB{Access: bench.SLOBFullTableScan, Users: []int32{1, 2, 4}}}
+	r.Plan.Workload = bench.Workload{SLOB: &bench.SLOBWorkload{Access: bench.SLOBFullTableScan, Users: []int32{1, 2, 4}}}
 	r.Plan.Schedule.Repetitions = 1
 	for i, users := range []int32{1, 2, 4} {
 		r.Clients[0].Load.Repetitions[i].Step = &runfile.Step{Kind: runfile.StepUsers, Users: users, Round: 1}

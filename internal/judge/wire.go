@@ -108,7 +108,7 @@ func declaredLinks(r runfile.Result) []WireLink {
 				seen[key] = true
 				links = append(links, WireLink{
 					Label: p.String(), Node: node, IPv6: isIPv6(p.Path),
-					BitsPerSecond: r.Plan.Link.BitsPerSecond, MTUBytes: mtuOr(r.Plan.Link.MTU()),
+					BitsPerSecond: r.Plan.Link.BitsPerSecond.Value(), MTUBytes: mtuOr(r.Plan.Link.MTUBytes()),
 				})
 			}
 		}
@@ -321,14 +321,14 @@ func (c *facts) shouldFillTheWire() bool {
 		return false // what it looks for is IOPS
 	}
 	r := c.raw()
-	if r.OperationsPerSecond > 0 || r.Capacity != nil {
+	if bench.OrZero(r.OperationsPerSecond) > 0 || r.Capacity != nil {
 		return false
 	}
 	switch r.Pattern {
 	case bench.PatternRead, bench.PatternOverwrite, bench.PatternCopy, bench.PatternMixed:
 		return true
 	default:
-		return r.BlockSizeBytes >= smallBlockBytes
+		return r.BlockBytes() >= smallBlockBytes
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -80,7 +81,7 @@ func TestTheKernelsLinkIsTheInterfaceThatCarriedTheLoad(t *testing.T) {
 
 func TestAHopelessDeclarationGivesNoLimit(t *testing.T) {
 	t.Parallel()
-	for _, l := range []runfile.Link{{}, {BitsPerSecond: 1}, {BitsPerSecond: -8e9}} {
+	for _, l := range []bench.Link{{}, {BitsPerSecond: *bench.Bits(1)}, {BitsPerSecond: *bench.Bits(-8e9)}} {
 		r := good(t)
 		r.Plan.Link = &l
 		if w := wireLimit(r); w != nil {
@@ -89,7 +90,7 @@ func TestAHopelessDeclarationGivesNoLimit(t *testing.T) {
 		Judge(r)
 	}
 	r := good(t)
-	r.Plan.Link.MTUBytes = 52
+	r.Plan.Link.MTU = 52
 	if w := wireLimit(r); w == nil || w.Links[0].MTUBytes != 1500 {
 		t.Errorf("an MTU that cannot be: %+v", w)
 	}

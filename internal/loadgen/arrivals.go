@@ -29,7 +29,7 @@ func newArrivals(plan *runfile.Plan, client int32) arrivals {
 		return arrivals{}
 	}
 	a := arrivals{seed: plan.Seed ^ uint64(client)<<32, clients: int64(plan.Clients), client: int64(client)}
-	if c.Arrivals == bench.ArrivalsPoisson {
+	if c.Arrivals != bench.ArrivalsFixed {
 		a.gaps = poisson(rand.New(rand.NewPCG(plan.Seed, uint64(client)<<48|1<<47)))
 	}
 	return a

@@ -20,10 +20,11 @@ const calibrateLarge = 2 * slobBlock
 
 func calibratePlan(disks int32) runfile.Plan {
 	plan := testPlan(bench.PatternRead)
-	plan.Workload = runfile.Workload{Calibrate: &runfile.Calibrate{
-		PhysicalDisks: disks, MaxLatencyMilliseconds: 20, WarmupRuns: 1,
-		Files: &runfile.Files{Count: 3, SizeBytes: 1 << 20, BlockSizeBytes: slobBlock, LargeReadBytes: calibrateLarge, Directory: "nfsbench"},
+	plan.Workload = bench.Workload{Calibrate: &bench.CalibrateWorkload{
+		PhysicalDisks: disks, MaxLatencyMilliseconds: 20, WarmupRuns: new(int32(1)),
+		NativeFiles: bench.NativeFiles{Count: 3, Size: *bench.Bytes(1 << 20)},
 	}}
+	plan.BlockBytes, plan.LargeReadBytes = slobBlock, calibrateLarge
 	plan.Schedule = runfile.Schedule{BaselineSeconds: 2, WarmupSeconds: 3, DurationSeconds: 4, CooldownSeconds: 5, Repetitions: 1}
 	return plan
 }
@@ -101,7 +102,7 @@ func TestACalibrationReadsAllFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var tr trace
 		plan := calibratePlan(1)
-		plan.Workload.Calibrate.WarmupRuns = 0
+		plan.Workload.Calibrate.WarmupRuns = new(int32(0))
 		runMem(t.Context(), t, plan, tr.target(10*time.Millisecond), tr.follow)
 		all := 0
 		for _, offsets := range tr.offsets {
@@ -174,15 +175,15 @@ func TestWhatOneClientFindsIsNotFoundByMany(t *testing.T) {
 	if err := CheckPlan(&plan); err == nil || !strings.Contains(err.Error(), "clients") {
 		t.Errorf("a calibration by two clients gave %v", err)
 	}
-	plan = slobPlan(bench.SLOBFullTableScan, 4096)
-	plan.Workload.SLOB.ReadAhead = 256
-	plan.Workload.SLOB.Files.LargeReadBytes = 1 << 20
+	plan = slobPlan(bench.SLOBFullTableScan, 1024)
+	plan.Workload.SLOB.ReadAhead = 64
+	plan.LargeReadBytes = 1 << 20
 	if err := CheckPlan(&plan); err == nil || !strings.Contains(err.Error(), "readAhead") {
 		t.Errorf("a terabyte of buffers gave %v", err)
 	}
 	plan = slobPlan(bench.SLOBRandomRead, 1)
-	plan.Workload.SLOB.Files.Directory = "a\nb"
-	if diff := cmp.Diff(true, strings.Contains(fmt.Sprint(CheckPlan(&plan)), "workload.slob.files.directory")); diff != "" {
+	plan.Workload.SLOB.NativeFiles.Directory = "a\nb"
+	if diff := cmp.Diff(true, strings.Contains(fmt.Sprint(CheckPlan(&plan)), "workload.slob.nativeFiles.directory")); diff != "" {
 		t.Errorf("a directory of two lines gave %v", CheckPlan(&plan))
 	}
 }

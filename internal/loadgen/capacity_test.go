@@ -21,9 +21,9 @@ import (
 func capacityPlan(pattern bench.RawPattern, arrivals bench.Arrivals, bounds ...runfile.LatencyBound) runfile.Plan {
 	plan := testPlan(pattern)
 	if strings.HasSuffix(string(pattern), "Mixed") {
-		plan.Workload.Raw.ReadPercent = 70
+		plan.Workload.Raw.ReadPercent = new(int32(70))
 	}
-	plan.Workload.Raw.Capacity = &runfile.Capacity{Bounds: bounds, Arrivals: arrivals}
+	plan.Workload.Raw.Capacity = runfile.CapacityWithin(arrivals, bounds...)
 	plan.Schedule = runfile.Schedule{WarmupSeconds: 2, DurationSeconds: 20, Repetitions: 1}
 	return plan
 }
@@ -36,7 +36,7 @@ func p99(d time.Duration) runfile.LatencyBound {
 func estimate(t *testing.T, plan runfile.Plan, load *runfile.Load) []capacity.Estimate {
 	t.Helper()
 	var levels []runfile.CapacityLevel
-	bounds := plan.Workload.Capacity().Bounds
+	bounds := runfile.Bounds(plan.Workload.Capacity())
 	for _, rep := range load.Repetitions {
 		if rep.Level == nil || rep.Step == nil || rep.Step.Kind != runfile.StepRate || rep.Level.Index != rep.Index {
 			t.Fatalf("repetition %d has step %+v and report %+v", rep.Index, rep.Step, rep.Level)
@@ -56,9 +56,7 @@ func TestASearchFindsTheCapacityOfAStorage(t *testing.T) {
 		p := slobPlan(access, 6)
 		p.Workload.SLOB.ReadAhead = min(p.Workload.SLOB.ReadAhead, 1)
 		p.Workload.SLOB.UpdatePercent = update
-		p.Workload.SLOB.Capacity = &runfile.Capacity{
-			Bounds: []runfile.LatencyBound{p99(60 * time.Millisecond)}, Arrivals: bench.ArrivalsFixed,
-		}
+		p.Workload.SLOB.Capacity = runfile.CapacityWithin(bench.ArrivalsFixed, p99(60*time.Millisecond))
 		p.Schedule = runfile.Schedule{WarmupSeconds: 2, DurationSeconds: 20, Repetitions: 1}
 		return p
 	}
@@ -258,8 +256,8 @@ func TestMixedPatternsReadAndOverwriteWholeBlocks(t *testing.T) {
 			t.Run(string(pattern), func(t *testing.T) {
 				eachWay(t, func(t bubble) {
 					plan := testPlan(pattern)
-					plan.Workload.Raw.ReadPercent, plan.Workload.Raw.BlockSizeBytes = 70, block
-					plan.Workload.Raw.FileSizeBytes = 64 * block
+					plan.Workload.Raw.ReadPercent, plan.Workload.Raw.BlockSize = new(int32(70)), bench.Bytes(block)
+					plan.Workload.Raw.FileSize = *bench.Bytes(64 * block)
 					var reads, writes atomic.Int64
 					tgt := &targettest.Memory{Delay: 40 * time.Millisecond, BeforeIO: func(op, name string, _ int64) error {
 						if strings.HasSuffix(name, ".dat") {
@@ -288,7 +286,7 @@ func TestMixedPatternsReadAndOverwriteWholeBlocks(t *testing.T) {
 func TestAVerificationFindsWritesThatAMixedPatternLost(t *testing.T) {
 	eachWay(t, func(t bubble) {
 		plan := testPlan(bench.PatternRandomMixed)
-		plan.Workload.Raw.ReadPercent = 50
+		plan.Workload.Raw.ReadPercent = new(int32(50))
 		start := time.Now()
 		tgt := &targettest.Memory{Delay: 10 * time.Millisecond}
 		tgt.LoseWrite = func(_ string, off int64) bool { return time.Since(start) > 10*time.Second && off == 4096 }

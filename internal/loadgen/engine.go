@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/loadgen/content"
 	"github.com/nfsbench/nfsbench/internal/loadgen/fileset"
@@ -80,18 +81,18 @@ func (r *round) fail(err error) {
 func newEngine(plan *runfile.Plan, client int32, jobs []fileset.Job, now func() time.Time) (*engine, error) {
 	raw := *plan.Workload.Raw
 	depth := int(raw.Depth)
-	arena, err := target.NewArena(len(jobs)*depth, raw.BlockSizeBytes)
+	arena, err := target.NewArena(len(jobs)*depth, raw.BlockBytes())
 	if err != nil {
 		return nil, fmt.Errorf("buffers for %d jobs of depth %d: %w", len(jobs), depth, err)
 	}
 	e := &engine{
-		blockBytes: raw.BlockSizeBytes, perStream: depth, blocks: raw.FileSizeBytes / raw.BlockSizeBytes, now: now,
+		blockBytes: raw.BlockBytes(), perStream: depth, blocks: raw.FileSize.Value() / raw.BlockBytes(), now: now,
 		arena: arena, workers: make([]worker, len(jobs)*depth),
 	}
 	e.overwrites, e.copies, e.draws = patternOf(&raw)
-	e.reads, e.paces = int(raw.ReadPercent), newArrivals(plan, client)
-	if raw.OperationsPerSecond > 0 {
-		rate := newPacer(raw.OperationsPerSecond)
+	e.reads, e.paces = int(bench.OrZero(raw.ReadPercent)), newArrivals(plan, client)
+	if bench.OrZero(raw.OperationsPerSecond) > 0 {
+		rate := newPacer(bench.OrZero(raw.OperationsPerSecond))
 		e.rate = &rate
 	}
 	for j := range jobs {

@@ -17,13 +17,13 @@ import (
 func hotEngine(tb testing.TB, pattern bench.RawPattern, rate int64) *engine {
 	tb.Helper()
 	tgt, plan := &targettest.Memory{LaneCount: 2}, testPlan(pattern)
-	plan.Workload.Raw.OperationsPerSecond = rate
+	plan.Workload.Raw.OperationsPerSecond = new(int64(rate))
 	if strings.HasSuffix(string(pattern), "Mixed") {
-		plan.Workload.Raw.ReadPercent = 50
+		plan.Workload.Raw.ReadPercent = new(int32(50))
 	}
 	set, err := fileset.Prepare(tb.Context(), tgt, fileset.Spec{
 		Directory: "d", Jobs: 2, Copy: pattern == bench.PatternCopy,
-		FileSizeBytes: plan.Workload.Raw.FileSizeBytes, BlockSizeBytes: plan.Workload.Raw.BlockSizeBytes,
+		FileSizeBytes: plan.Workload.Raw.FileSize.Value(), BlockSizeBytes: plan.Workload.Raw.BlockBytes(),
 	})
 	if err != nil {
 		tb.Fatal(err)
@@ -102,7 +102,7 @@ func TestNoOperationOfASearchAllocates(t *testing.T) {
 				continue
 			}
 			t.Run(string(arrivals)+"/"+name, func(t *testing.T) {
-				plan.Workload.SLOB.Capacity = &runfile.Capacity{Arrivals: arrivals}
+				plan.Workload.SLOB.Capacity = &bench.Capacity{Arrivals: arrivals}
 				step.Kind, step.OperationsPerSecond = runfile.StepRate, 1_000_000
 				e := hotUsers(t, &targettest.Memory{LaneCount: 2}, plan, step)
 				n := allocations(func(operations int) {

@@ -24,8 +24,8 @@ func (r *Runner) newLevelReport(rep int32, l course.Level) *levelReport {
 	if c == nil || l.Step == nil || l.Step.Kind != runfile.StepRate {
 		return nil
 	}
-	out := &levelReport{LevelReport: runfile.LevelReport{Index: rep}, slow: make([]int64, len(c.Bounds))}
-	for _, b := range c.Bounds {
+	out := &levelReport{LevelReport: runfile.LevelReport{Index: rep}, slow: make([]int64, len(runfile.Bounds(c)))}
+	for _, b := range runfile.Bounds(c) {
 		out.bounds = append(out.bounds, time.Duration(b.Microseconds)*time.Microsecond)
 		out.Slow = append(out.Slow, nil)
 	}

@@ -36,21 +36,21 @@ func CheckPlan(p *runfile.Plan) error {
 	}
 	w, path := p.Workload, "workload.raw"
 	if w.Calibrate != nil {
-		path = "workload.calibrate.files"
+		path = "workload.calibrate.nativeFiles"
 		if p.Clients > 1 {
 			return fmt.Errorf("clients: is %d, but a calibration is made by one client, which finds the level of load; write "+
 				"1", p.Clients)
 		}
 	}
 	if w.SLOB != nil {
-		path = "workload.slob.files"
-		if need := scanBufferBytes(w); need > mostBufferBytes {
+		path = "workload.slob.nativeFiles"
+		if need := scanBufferBytes(p); need > mostBufferBytes {
 			return fmt.Errorf("workload.slob.readAhead: users x readAhead x largeReadBytes is %d bytes of buffers; keep it "+
 				"at or below %d",
 				need, int64(mostBufferBytes))
 		}
 	}
-	if name := Directory(w); name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00\n") ||
+	if name := p.Files().Directory; name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00\n") ||
 		len(name) > 255 {
 		return fmt.Errorf("%s.directory %q is not a plain directory name; use one without a slash, such as %q", path,
 			name, "nfsbench")
@@ -59,11 +59,11 @@ func CheckPlan(p *runfile.Plan) error {
 }
 
 // scanBufferBytes is how much memory the users of full table scans read into.
-func scanBufferBytes(w runfile.Workload) int64 {
-	if w.SLOB.Access != bench.SLOBFullTableScan {
+func scanBufferBytes(p *runfile.Plan) int64 {
+	if p.Workload.SLOB.Access != bench.SLOBFullTableScan {
 		return 0
 	}
-	return int64(new(users).slots(w)) * w.SLOB.Files.LargeReadBytes
+	return int64(new(users).slots(p.Workload)) * p.Files().LargeReadBytes
 }
 
 // OpenTarget reaches the storage that an engine names, with the client that it
@@ -82,31 +82,9 @@ func OpenTarget(ctx context.Context, e runfile.Engine, now func() time.Time,
 	}
 }
 
-// Directory gives the one below the export or the mount that holds the files of
-// a workload; "" where a database has files of its own.
-func Directory(w runfile.Workload) string { return filesOf(w).Directory }
-
-// filesOf gives the files of a workload. Those of a raw load are written in the
-// same form, one for each job, or two where it copies.
-func filesOf(w runfile.Workload) runfile.Files {
-	switch {
-	case w.Calibrate != nil && w.Calibrate.Files != nil:
-		return *w.Calibrate.Files
-	case w.SLOB != nil && w.SLOB.Files != nil:
-		return *w.SLOB.Files
-	case w.Raw != nil:
-		return runfile.Files{
-			Count: w.Raw.Jobs, SizeBytes: w.Raw.FileSizeBytes, BlockSizeBytes: w.Raw.BlockSizeBytes,
-			Directory: w.Raw.Directory, OverwriteExisting: w.Raw.OverwriteExisting, KeepFiles: w.Raw.KeepFiles,
-		}
-	default:
-		return runfile.Files{}
-	}
-}
-
 // filesetOf says which files a client of a plan needs.
 func filesetOf(p *runfile.Plan, client int32) fileset.Spec {
-	f := filesOf(p.Workload)
+	f := p.Files()
 	return fileset.Spec{
 		Run: p.Run, Directory: f.Directory, Client: client, Jobs: f.Count,
 		Copy:          p.Workload.Raw != nil && p.Workload.Raw.Pattern == bench.PatternCopy,

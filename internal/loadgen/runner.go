@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/capacity"
 	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/loadgen/fileset"
@@ -83,7 +84,7 @@ func (r *Runner) Run(ctx context.Context) (*runfile.Load, error) {
 		r.course.Script = course.SearchScript(&r.opt.Plan, search, r.opt.Levels)
 	}
 	r.load = &r.course.Load
-	if raw := r.opt.Plan.Workload.Raw; searches || raw != nil && raw.OperationsPerSecond > 0 {
+	if raw := r.opt.Plan.Workload.Raw; searches || raw != nil && bench.OrZero(raw.OperationsPerSecond) > 0 {
 		r.load.LoopMode = "open"
 	}
 	err := r.course.Run(ctx, r)
@@ -176,7 +177,7 @@ func (r *Runner) Verify(ctx context.Context) error {
 
 // Clean implements course.Engine.
 func (r *Runner) Clean(ctx context.Context) error {
-	if r.set == nil || filesOf(r.opt.Plan.Workload).KeepFiles {
+	if r.set == nil || r.opt.Plan.Keep {
 		return nil
 	}
 	r.course.Enter(runfile.SpanClean, 0, time.Time{})

@@ -68,7 +68,9 @@ func TestAStandstillCountsInTheLatencyOfARunThatBreaksOff(t *testing.T) {
 					return errors.New("NFS3ERR_IO")
 				}}
 				plan := testPlan(bench.PatternRandomRead)
-				plan.Workload.Raw.OperationsPerSecond = stands.rate
+				if stands.rate > 0 {
+					plan.Workload.Raw.OperationsPerSecond = new(stands.rate)
+				}
 				load, _ := t.run(t.Context(), t.T, plan, tgt)
 				if load.Failure == nil || len(load.Repetitions) != 1 {
 					t.Fatalf("%+v", load)
@@ -141,8 +143,8 @@ func TestACancelledRunDrainsAndKeepsWhatItHas(t *testing.T) {
 func TestARunThatTakesTooLongEndsWithTimeout(t *testing.T) {
 	eachWay(t, func(t bubble) {
 		plan := testPlan(bench.PatternRead)
-		plan.Schedule = runfile.Schedule{DurationSeconds: 6, Repetitions: 1, TimeoutSeconds: 7}
-		plan.Workload.Raw.FileSizeBytes *= 16
+		plan.Schedule = runfile.Schedule{DurationSeconds: 6, Repetitions: 1, TimeoutSeconds: 10}
+		plan.Workload.Raw.FileSize.Mul(16)
 		start := time.Now()
 		load, _ := t.run(t.Context(), t.T, plan, &targettest.Memory{Delay: 3 * time.Second})
 		if load.Failure == nil || load.Failure.Code != runfile.FailureTimeout || !strings.Contains(load.Failure.Message, "timeoutSeconds") {

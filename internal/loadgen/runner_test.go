@@ -68,8 +68,8 @@ func testPlan(pattern bench.RawPattern) runfile.Plan {
 	return runfile.Plan{
 		Version: runfile.PlanVersion, Clients: 1, Seed: 42, Run: runfile.Identity{Name: "test"},
 		Engine: runfile.Engine{Client: bench.ClientKernel, MountPath: "/test"},
-		Workload: runfile.Workload{Raw: &runfile.Raw{
-			Pattern: pattern, BlockSizeBytes: 4096, FileSizeBytes: 64 * 4096, Jobs: 2, Depth: 3, Directory: "nfsbench",
+		Workload: bench.Workload{Raw: &bench.RawWorkload{
+			Pattern: pattern, BlockSize: bench.Bytes(4096), FileSize: *bench.Bytes(64 * 4096), Jobs: 2, Depth: 3, Directory: "nfsbench",
 		}},
 		Schedule: runfile.Schedule{BaselineSeconds: 2, WarmupSeconds: 3, DurationSeconds: 10, CooldownSeconds: 1, Repetitions: 2},
 	}
@@ -226,7 +226,7 @@ func TestOverwritesAndCopiesAreVerifiedInPlace(t *testing.T) {
 		t.Run(string(pattern), func(t *testing.T) {
 			eachWay(t, func(t bubble) {
 				plan := testPlan(pattern)
-				plan.Workload.Raw.KeepFiles = true
+				plan.Keep = true
 				plan.Schedule = runfile.Schedule{WarmupSeconds: 1, DurationSeconds: 2, Repetitions: 2}
 				tgt := &targettest.Memory{Delay: 8 * time.Millisecond}
 				for again := range 2 {
@@ -261,7 +261,7 @@ func assertSizes(t *testing.T, tgt *targettest.Memory, plan runfile.Plan) {
 	for _, name := range names {
 		f, _ := dir.Open(t.Context(), name, target.OpenOptions{})
 		size, _ := f.Size(t.Context())
-		if strings.HasSuffix(name, ".dat") && size != plan.Workload.Raw.FileSizeBytes {
+		if strings.HasSuffix(name, ".dat") && size != plan.Workload.Raw.FileSize.Value() {
 			t.Errorf("%s has %d bytes: overwriting grew or cut it", name, size)
 		}
 	}

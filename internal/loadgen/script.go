@@ -3,6 +3,7 @@ package loadgen
 import (
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -16,17 +17,17 @@ func newScript(p *runfile.Plan) *course.Script {
 	switch w := p.Workload; {
 	case w.Calibrate != nil:
 		warmup = int(p.Schedule.LevelWarmupSeconds())
-		first := int(w.Calibrate.WarmupRuns)
+		first := int(bench.OrZero(w.Calibrate.WarmupRuns))
 		s.Rounds += first
 		s.Begin = func(round int) course.Levels {
 			return newCalibration(*w.Calibrate, course.RoundStep(round, first), warmup, window)
 		}
 		s.Most += s.Begin(0).Left()
 	case w.SLOB != nil:
-		s.PauseSeconds, s.Most = p.Schedule.PauseSeconds(), len(w.SLOB.Users)
+		s.PauseSeconds, s.Most = p.Schedule.PauseSeconds(), len(w.SLOB.Ramp())
 		s.Begin = func(round int) course.Levels {
 			var ramp []course.Level
-			for _, n := range w.SLOB.Users {
+			for _, n := range w.SLOB.Ramp() {
 				step := course.RoundStep(round, 0)
 				step.Kind, step.Users = runfile.StepUsers, n
 				ramp = append(ramp, course.Level{Step: &step, Warmup: warmup, Window: window})
@@ -51,7 +52,7 @@ const (
 )
 
 // ceilings gives the largest numbers of single-block and of large reads.
-func ceilings(c *runfile.Calibrate) (small, large int32) {
+func ceilings(c *bench.CalibrateWorkload) (small, large int32) {
 	disks := int64(c.PhysicalDisks)
 	return int32(min(mostReads, disks*readsPerDisk)), int32(min(mostLargeReads, disks*largeReadsPerDisk))
 }
@@ -66,7 +67,7 @@ type calibration struct {
 	present        string // kind of the present level
 }
 
-func newCalibration(c runfile.Calibrate, round runfile.Step, warmup, window int) *calibration {
+func newCalibration(c bench.CalibrateWorkload, round runfile.Step, warmup, window int) *calibration {
 	small, large := ceilings(&c)
 	return &calibration{
 		round: round, warmup: warmup, window: window, present: runfile.StepSmallReads,

@@ -6,20 +6,21 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 func calibrateScript() *course.Script {
 	return newScript(&runfile.Plan{
-		Workload: runfile.Workload{Calibrate: &runfile.Calibrate{PhysicalDisks: 1, MaxLatencyMilliseconds: 20, WarmupRuns: 1}},
+		Workload: bench.Workload{Calibrate: &bench.CalibrateWorkload{PhysicalDisks: 1, MaxLatencyMilliseconds: 20, WarmupRuns: new(int32(1))}},
 		Schedule: runfile.Schedule{BaselineSeconds: 3, WarmupSeconds: 5, DurationSeconds: 8, CooldownSeconds: 10, Repetitions: 2},
 	})
 }
 
 func TestARampIsAsLongAsItsSteps(t *testing.T) {
 	s := newScript(&runfile.Plan{
-		Workload: runfile.Workload{SLOB: &runfile.SLOB{Users: []int32{1, 4}}},
+		Workload: bench.Workload{SLOB: &bench.SLOBWorkload{Users: []int32{1, 4}}},
 		Schedule: runfile.Schedule{BaselineSeconds: 3, WarmupSeconds: 5, DurationSeconds: 10, CooldownSeconds: 7, Repetitions: 3},
 	})
 	// Three rounds of a baseline and two steps with a pause of 2 s between them.
@@ -119,7 +120,7 @@ func TestARoundThatClimbsHigherThanTheOneBeforeIsCountedInFull(t *testing.T) {
 
 func TestCeilings(t *testing.T) {
 	for disks, want := range map[int32][2]int32{1: {16, 4}, 10: {160, 40}, 100: {1024, 128}, 1 << 30: {1024, 128}} {
-		small, large := ceilings(&runfile.Calibrate{PhysicalDisks: disks})
+		small, large := ceilings(&bench.CalibrateWorkload{PhysicalDisks: disks})
 		if small != want[0] || large != want[1] {
 			t.Errorf("%d disks: %d single-block and %d large reads, want %v", disks, small, large, want)
 		}
@@ -128,12 +129,12 @@ func TestCeilings(t *testing.T) {
 
 func TestARunIsAsLongAsItsPlanSays(t *testing.T) {
 	schedule := runfile.Schedule{BaselineSeconds: 3, WarmupSeconds: 5, DurationSeconds: 8, CooldownSeconds: 7, Repetitions: 3}
-	calibrate := func(disks int32) runfile.Workload {
-		return runfile.Workload{Calibrate: &runfile.Calibrate{PhysicalDisks: disks, MaxLatencyMilliseconds: 20, WarmupRuns: 1}}
+	calibrate := func(disks int32) bench.Workload {
+		return bench.Workload{Calibrate: &bench.CalibrateWorkload{PhysicalDisks: disks, MaxLatencyMilliseconds: 20, WarmupRuns: new(int32(1))}}
 	}
-	for name, w := range map[string]runfile.Workload{
-		"raw": {Raw: &runfile.Raw{}}, "ramp": {SLOB: &runfile.SLOB{Users: []int32{1, 4, 2}}},
-		"one step": {SLOB: &runfile.SLOB{Users: []int32{4}}}, "one disk": calibrate(1), "all disks": calibrate(1 << 30),
+	for name, w := range map[string]bench.Workload{
+		"raw": {Raw: &bench.RawWorkload{}}, "ramp": {SLOB: &bench.SLOBWorkload{Users: []int32{1, 4, 2}}},
+		"one step": {SLOB: &bench.SLOBWorkload{Users: []int32{4}}}, "one disk": calibrate(1), "all disks": calibrate(1 << 30),
 	} {
 		plan := runfile.Plan{Workload: w, Schedule: schedule}
 		s, says := newScript(&plan), plan.ScheduledSteps()
@@ -149,7 +150,7 @@ func TestARunIsAsLongAsItsPlanSays(t *testing.T) {
 
 // A storage that is slower by leaps is looked at twice at each level.
 func TestNoCalibrationHasMoreLevelsThanItsPlanSays(t *testing.T) {
-	c := newCalibration(runfile.Calibrate{PhysicalDisks: 1 << 30, MaxLatencyMilliseconds: 20}, runfile.Step{}, 1, 1)
+	c := newCalibration(bench.CalibrateWorkload{PhysicalDisks: 1 << 30, MaxLatencyMilliseconds: 20}, runfile.Step{}, 1, 1)
 	n := 0
 	for l, more := c.Next(); more; l, more = c.Next() {
 		n++

@@ -23,10 +23,10 @@ const (
 
 func slobPlan(access bench.SLOBAccess, users ...int32) runfile.Plan {
 	plan := testPlan(bench.PatternRead)
-	plan.Workload = runfile.Workload{SLOB: &runfile.SLOB{
-		Access: access, Users: users, Schemas: 2, ScaleBytes: 1 << 20, ScanTableBytes: 1 << 20, WorkUnit: 3,
-		Files: &runfile.Files{Count: 2, SizeBytes: 1 << 20, BlockSizeBytes: slobBlock, LargeReadBytes: slobLarge, Directory: "nfsbench"},
+	plan.Workload = bench.Workload{SLOB: &bench.SLOBWorkload{
+		Access: access, Users: users, Schemas: 2, Scale: *bench.Bytes(1 << 20), ScanTableSize: *bench.Bytes(1 << 20), WorkUnit: 3,
 	}}
+	plan.BlockBytes, plan.LargeReadBytes = slobBlock, slobLarge
 	if access == bench.SLOBFullTableScan {
 		plan.Workload.SLOB.ReadAhead = 2
 	}
@@ -194,7 +194,7 @@ func TestAUserReadsItsSchemaOnly(t *testing.T) {
 			var tr trace
 			plan := slobPlan(bench.SLOBRandomRead, users)
 			plan.Schedule = runfile.Schedule{DurationSeconds: 60, Repetitions: 1}
-			plan.Workload.SLOB.Files.SizeBytes = 64 * slobBlock
+			plan.BlockBytes = 16 << 10
 			load, _ := runMem(t.Context(), t, plan, tr.target(10*time.Millisecond), tr.follow)
 			if tr.most != int(users) {
 				t.Errorf("%d users had %d reads outstanding", users, tr.most)
@@ -230,7 +230,7 @@ func TestUpdatesAreReadAndThenOverwritten(t *testing.T) {
 			eachWay(t, func(t bubble) {
 				plan := slobPlan(bench.SLOBRandomRead, 4)
 				plan.Workload.SLOB.UpdatePercent = tc.percent
-				plan.Workload.SLOB.Files.SizeBytes = 64 * slobBlock // so few that most are written
+				plan.BlockBytes = 16 << 10 // so few that most are written
 				plan.Schedule = runfile.Schedule{DurationSeconds: 10, Repetitions: 1}
 				var mu sync.Mutex
 				read := map[string]map[int64]int{}
@@ -273,10 +273,10 @@ func TestALostUpdateIsFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plan := slobPlan(bench.SLOBRandomRead, 2)
 		plan.Workload.SLOB.UpdatePercent = 100
-		plan.Workload.SLOB.Files.SizeBytes = 64 * slobBlock
+		plan.BlockBytes = 16 << 10
 		filled := map[int64]bool{}
 		tgt := &targettest.Memory{Delay: 10 * time.Millisecond, LoseWrite: func(name string, off int64) bool {
-			if name != "c0-j0.dat" || off != 5*slobBlock {
+			if name != "c0-j0.dat" || off != 5*16<<10 {
 				return false
 			}
 			lost := filled[off]
@@ -317,7 +317,7 @@ func TestThinkingIsNoLatency(t *testing.T) {
 func TestAUserThatThinksHearsOfTheEnd(t *testing.T) {
 	eachWay(t, func(t bubble) {
 		plan := slobPlan(bench.SLOBRandomRead, 2, 2)
-		plan.Workload.SLOB.Think = &bench.SLOBThink{Frequency: 1, MinimumMilliseconds: 3_600_000, MaximumMilliseconds: 3_600_000}
+		plan.Workload.SLOB.Think = &bench.SLOBThink{Frequency: 1, MinimumMilliseconds: 60_000, MaximumMilliseconds: 60_000}
 		plan.Schedule = runfile.Schedule{DurationSeconds: 10, Repetitions: 1}
 		load, _ := t.run(t.Context(), t.T, plan, &targettest.Memory{Delay: 10 * time.Millisecond})
 		if load.Failure != nil {

@@ -90,7 +90,7 @@ func TestAStreamThatCannotBeOpenedEndsTheRun(t *testing.T) {
 func TestAPacedRunThatIsStoppedDoesNotWaitForWhatIsDue(t *testing.T) {
 	eachWay(t, func(t bubble) {
 		plan := testPlan(bench.PatternRandomRead) // 6 workers
-		plan.Workload.Raw.OperationsPerSecond = 1
+		plan.Workload.Raw.OperationsPerSecond = new(int64(1))
 		plan.Schedule = runfile.Schedule{DurationSeconds: 60, Repetitions: 1}
 		ctx, cancel := context.WithCancelCause(t.Context())
 		start, fill := time.Now(), time.Duration(0)
@@ -116,7 +116,7 @@ func TestAPacedRunThatIsStoppedDoesNotWaitForWhatIsDue(t *testing.T) {
 func TestAPacedStreamStartsEachIOWhenItIsDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plan := testPlan(bench.PatternRandomRead)
-		plan.Workload.Raw.OperationsPerSecond = 7 // none is due when all look up
+		plan.Workload.Raw.OperationsPerSecond = new(int64(7)) // none is due when all look up
 		plan.Schedule = runfile.Schedule{DurationSeconds: 30, Repetitions: 1}
 		load, _ := runStreams(t.Context(), t, plan, &targettest.Memory{Delay: 10 * time.Millisecond})
 		rep := load.Repetitions[0]

@@ -43,7 +43,7 @@ type think struct {
 // thinkOf returns the pauses of a plan. They come after a number of statements. A statement of SLOB
 // touches WorkUnit blocks, each of which is an operation here. Otherwise a work unit means nothing
 // to storage: its blocks are read one after the other.
-func thinkOf(s *runfile.SLOB) think {
+func thinkOf(s *bench.SLOBWorkload) think {
 	if s.Think == nil {
 		return think{}
 	}
@@ -100,7 +100,7 @@ const (
 func newUserEngine(plan *runfile.Plan, client int32, jobs []fileset.Job, channels int,
 	now func() time.Time,
 ) (*engine, error) {
-	files := filesOf(plan.Workload)
+	files := plan.Files()
 	u := &users{perUser: 1, small: files.BlockSizeBytes, large: files.LargeReadBytes, fileBytes: files.SizeBytes}
 	for i := range jobs {
 		u.tables = append(u.tables, &job{Job: jobs[i]})
@@ -135,13 +135,13 @@ func newUserEngine(plan *runfile.Plan, client int32, jobs []fileset.Job, channel
 }
 
 // slots is how many operations the largest step has outstanding.
-func (u *users) slots(w runfile.Workload) int {
+func (u *users) slots(w bench.Workload) int {
 	if w.Calibrate != nil {
 		small, large := ceilings(w.Calibrate)
 		return int(max(small, large))
 	}
 	most := int32(1)
-	for _, n := range w.SLOB.Users {
+	for _, n := range w.SLOB.Ramp() {
 		most = max(most, n)
 	}
 	if w.SLOB.Access == bench.SLOBFullTableScan {
@@ -151,7 +151,7 @@ func (u *users) slots(w runfile.Workload) int {
 }
 
 // assign gives each worker its files and its habits.
-func (u *users) assign(load runfile.Workload, workers []worker) {
+func (u *users) assign(load bench.Workload, workers []worker) {
 	scans := u.scans(load.SLOB, workers)
 	for i := range workers {
 		w := &workers[i]
@@ -169,7 +169,7 @@ func (u *users) assign(load runfile.Workload, workers []worker) {
 
 // scans gives each user of a scan its own place in its schema's table: users that share a table
 // start at even distances. The reads ahead of one user share its place.
-func (u *users) scans(s *runfile.SLOB, workers []worker) []*job {
+func (u *users) scans(s *bench.SLOBWorkload, workers []worker) []*job {
 	if s == nil || s.Access != bench.SLOBFullTableScan {
 		return nil
 	}

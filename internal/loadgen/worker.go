@@ -9,7 +9,6 @@ import (
 	"github.com/nfsbench/nfsbench/internal/loadgen/fileset"
 	"github.com/nfsbench/nfsbench/internal/loadgen/recorder"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
-	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // worker keeps one I/O of its job outstanding. It defines that I/O (next) and records its result (done),
@@ -239,7 +238,7 @@ func (w *worker) writes() *fileset.File {
 func (w *worker) elapsed() time.Duration { return w.engine.now().Sub(w.round.base) }
 
 // patternOf returns the kinds of operations in a pattern. In a mixed pattern they differ.
-func patternOf(raw *runfile.Raw) (overwrites, copies, draws bool) {
+func patternOf(raw *bench.RawWorkload) (overwrites, copies, draws bool) {
 	switch raw.Pattern {
 	case bench.PatternRead, bench.PatternMixed:
 		return false, false, false

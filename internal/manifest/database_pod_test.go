@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/plan"
@@ -60,7 +61,7 @@ func TestAKitIsMountedReadOnly(t *testing.T) {
 
 func TestARunInADatabaseHasTheTimeToStartIt(t *testing.T) {
 	b := gen.Benchmark("demo", gen.Calibrate(1), gen.Container(enterprise19, v1alpha1.EditionEnterprise))
-	p, err := plan.Build(b, plan.Target{Export: "/x", Paths: []v1alpha1.ResolvedPath{{Path: "10.0.1.61"}}})
+	p, err := plan.Build(b, plan.Target{Export: "/x", Paths: []bench.ResolvedPath{{Path: "10.0.1.61"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -200,7 +200,7 @@ func TestTheContainersOfAPodWithADatabase(t *testing.T) {
 // controller of Indexed Jobs replaces the host name of the template, so the Job must not be one.
 func TestEachDatabaseHasTheSameValidHostName(t *testing.T) {
 	build := func(b *v1alpha1.NFSBenchmark) *batchv1.Job {
-		p, err := plan.Build(b, plan.Target{Export: "/x", Paths: []v1alpha1.ResolvedPath{{Path: "10.0.1.61"}}})
+		p, err := plan.Build(b, plan.Target{Export: "/x", Paths: []bench.ResolvedPath{{Path: "10.0.1.61"}}})
 		if err != nil {
 			t.Fatal(err)
 		}

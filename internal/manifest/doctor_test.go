@@ -21,7 +21,7 @@ import (
 // doctorPod is the template of the Job that examines a benchmark.
 func doctorPod(t *testing.T, b *v1alpha1.NFSBenchmark, servers bool) corev1.PodTemplateSpec {
 	t.Helper()
-	target := plan.Target{Export: "/vol/oradata", Addresses: []string{"10.0.1.61"}, Paths: []v1alpha1.ResolvedPath{{Path: "10.0.1.61"}}}
+	target := plan.Target{Export: "/vol/oradata", Addresses: []string{"10.0.1.61"}, Paths: []bench.ResolvedPath{{Path: "10.0.1.61"}}}
 	p, err := plan.Build(b, target)
 	if err != nil {
 		t.Fatal(err)

@@ -42,7 +42,7 @@ func objectsOf(t *testing.T, b *v1alpha1.NFSBenchmark, images manifest.Images) [
 	switch st := b.Spec.Storage; {
 	case st.Embedded != nil:
 		target = plan.Target{Export: manifest.ServerExport, Keys: []string{"embedded/" + b.Namespace + "/" + b.Name}}
-		target.Paths = []v1alpha1.ResolvedPath{{Path: "10.96.0.1"}, {Path: "10.96.0.2"}}[:max(st.Embedded.Paths, 1)]
+		target.Paths = []bench.ResolvedPath{{Path: "10.96.0.1"}, {Path: "10.96.0.2"}}[:max(st.Embedded.Paths, 1)]
 		for _, s := range manifest.PathServices(b) {
 			out = append(out, s)
 		}
@@ -59,7 +59,7 @@ func objectsOf(t *testing.T, b *v1alpha1.NFSBenchmark, images manifest.Images) [
 		if t := st.Trident; t != nil && t.BackendName != "" {
 			out = append(out, manifest.ProbeJob(b, "fd00::1", images))
 		}
-		target.Export, target.Paths = "/vol/pv", []v1alpha1.ResolvedPath{{Path: "10.0.1.61"}}
+		target.Export, target.Paths = "/vol/pv", []bench.ResolvedPath{{Path: "10.0.1.61"}}
 	}
 	if plan.NeedsVolume(b) {
 		target.ClaimName = n.Claim

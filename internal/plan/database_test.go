@@ -82,7 +82,7 @@ func TestAPlanOfADatabaseContainer(t *testing.T) {
 	if got, want := apart.Schedule.TimeoutSeconds-p.Schedule.TimeoutSeconds, int32(800<<20/50_000_000); got != want {
 		t.Errorf("the time to write four redo logs of 200 MiB is %d s, want %d", got, want)
 	}
-	if c := p.Workload.Calibrate; c.Files != nil || c.PhysicalDisks != 100 || c.MaxLatencyMilliseconds != 20 || c.WarmupRuns != 1 {
+	if c := p.Workload.Calibrate; p.Files().Count != 0 || c.PhysicalDisks != 100 || c.MaxLatencyMilliseconds != 20 || bench.OrZero(c.WarmupRuns) != 1 {
 		t.Errorf("calibrate %+v", c)
 	}
 	// Two calls of 15 min with 2 s of baseline; 2700 to create the database, 900

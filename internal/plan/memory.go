@@ -62,7 +62,7 @@ func sessions(w bench.Workload) int64 {
 	if w.SLOB == nil {
 		return 0
 	}
-	return int64(slices.Max(users(w.SLOB)))
+	return int64(slices.Max(w.SLOB.Ramp()))
 }
 
 // checkInstance finds parameters with which Oracle would not start, or would replace.

@@ -37,11 +37,11 @@ var ErrNoPath = errors.New("no path")
 // LIFs of an IP version that no address of the export has are left out.
 func SelectPaths(spec v1alpha1.NFSBenchmarkSpec, addresses []string,
 	s *runfile.Survey,
-) ([]v1alpha1.ResolvedPath, error) {
+) ([]bench.ResolvedPath, error) {
 	paths, err := selectPaths(spec, addresses, ofVersions(s, addresses))
-	var out []v1alpha1.ResolvedPath
+	var out []bench.ResolvedPath
 	for _, p := range paths {
-		r := v1alpha1.ResolvedPath{Local: p.Local, LocalInterface: p.LocalInterface, Path: p.Path}
+		r := bench.ResolvedPath{Local: p.Local, LocalInterface: p.LocalInterface, Path: p.Path}
 		if l := s.LIF(p.Path); l != nil {
 			r.LIF, r.Node = l.Name, l.Node
 		}
@@ -180,16 +180,4 @@ func network(l runfile.LIF) (netip.Prefix, bool) {
 	}
 	n, err := a.Prefix(int(l.Prefix))
 	return n, err == nil
-}
-
-// channels are the connections over these paths.
-func channels(paths []v1alpha1.ResolvedPath) []runfile.PlanChannel {
-	out := make([]runfile.PlanChannel, 0, len(paths))
-	for _, p := range paths {
-		out = append(out, runfile.PlanChannel{
-			Local: p.Local, LocalInterface: p.LocalInterface, Path: p.Path,
-			LIF: p.LIF, Node: p.Node, Locality: p.Locality,
-		})
-	}
-	return out
 }

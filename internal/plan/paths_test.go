@@ -24,7 +24,7 @@ func twoNodes(lifs ...string) *runfile.Survey {
 	return s
 }
 
-func paths(p []v1alpha1.ResolvedPath) []string {
+func paths(p []bench.ResolvedPath) []string {
 	var out []string
 	for _, x := range p {
 		out = append(out, x.Path)
@@ -152,7 +152,7 @@ func TestResolvedPathsSayWhereTheyEnd(t *testing.T) {
 	explicit := bench.Protocol{Paths: &bench.Paths{
 		Select: bench.PathsExplicit, Explicit: []bench.Path{{Local: "10.0.1.9", Path: "10.0.1.61"}, {Path: "fd00:0::2"}, {Path: "filer"}},
 	}}
-	want := []v1alpha1.ResolvedPath{
+	want := []bench.ResolvedPath{
 		{Local: "10.0.1.9", Path: "10.0.1.61", LIF: "lif1", Node: "a", Locality: bench.LocalityLocal},
 		{Path: "fd00:0::2", LIF: "lif2", Node: "b", Locality: bench.LocalityRemote},
 		{Path: "filer"},

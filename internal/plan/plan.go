@@ -34,7 +34,7 @@ func Check(b *v1alpha1.NFSBenchmark) error {
 // examples (RFC 5737, RFC 2606).
 func Anywhere() Target {
 	return Target{
-		Export: "/unknown", Paths: []v1alpha1.ResolvedPath{{Path: "192.0.2.1"}},
+		Export: "/unknown", Paths: []bench.ResolvedPath{{Path: "192.0.2.1"}},
 		Addresses: []string{"192.0.2.1", "nas.example.com"},
 	}
 }
@@ -52,8 +52,8 @@ func Build(b *v1alpha1.NFSBenchmark, t Target) (runfile.Plan, error) {
 		Run:      runfile.Identity{Namespace: b.Namespace, Name: b.Name, UID: string(b.UID)},
 		Clients:  max(b.Spec.Clients, 1),
 		Engine:   engine,
-		Workload: workload(b),
-		Expect:   b.Spec.Expect,
+		Workload: *b.Spec.Workload.DeepCopy(),
+		Expect:   b.Spec.Expect.DeepCopy(),
 		Schedule: runfile.Schedule{
 			BaselineSeconds: ptr.Deref(r.BaselineSeconds, 0), WarmupSeconds: ptr.Deref(r.WarmupSeconds, 0),
 			DurationSeconds: r.DurationSeconds, CooldownSeconds: ptr.Deref(r.CooldownSeconds, 0),
@@ -63,9 +63,8 @@ func Build(b *v1alpha1.NFSBenchmark, t Target) (runfile.Plan, error) {
 		Survey:   t.Survey,
 		Database: database(b),
 		Seed:     seed(b),
-	}
-	if l := b.Spec.Protocol.Link; l != nil {
-		p.Link = &runfile.Link{BitsPerSecond: l.BitsPerSecond.Value(), MTUBytes: l.MTU}
+		Link:     b.Spec.Protocol.Link.DeepCopy(),
+		Keep:     keeps(b),
 	}
 	if container(b) != nil {
 		if err := checkInstance(b, p.Database.Parameters); err != nil {
@@ -115,7 +114,7 @@ func engine(b *v1alpha1.NFSBenchmark, t Target) (runfile.Engine, error) {
 		return e, errors.New("no address of the server is known: name one in storage.export.servers or " +
 			"protocol.paths.explicit")
 	}
-	e.Server, e.Channels = serverName(b, t), channels(t.Paths)
+	e.Server, e.Channels = serverName(b, t), t.Paths
 	e.DontRoute = pr.DoNotRoute == bench.Enabled
 	return e, checkTrunking(b, t)
 }

@@ -48,7 +48,7 @@ func TestAPlanOfDirectNFS(t *testing.T) {
 	if got := gen.Oranfstab(t, p); got != tab {
 		t.Errorf("oranfstab:\n%s\nwant:\n%s", got, tab)
 	}
-	if p.Clients != 2 || p.Link == nil || p.Link.BitsPerSecond != 10e9 || p.Link.MTUBytes != 9000 {
+	if p.Clients != 2 || p.Link == nil || p.Link.BitsPerSecond.Value() != 10e9 || p.Link.MTU != 9000 {
 		t.Errorf("clients %d, link %+v", p.Clients, p.Link)
 	}
 	if p.Expect == nil || *p.Expect.MinMegabytesPerSecond != 500 {
@@ -132,7 +132,7 @@ func TestWhatCannotBePlannedIsSaid(t *testing.T) {
 	}{
 		"NoPath":       {plan.Target{Export: "/x"}, nil, "path"},
 		"BrokenExport": {plan.Target{Export: "/x\nserver: evil", Paths: target("10.0.1.61").Paths}, nil, "export"},
-		"BrokenPath":   {plan.Target{Export: "/x", Paths: []v1alpha1.ResolvedPath{{Path: "10.0.1.61 local: 1.2.3.4"}}}, nil, "path"},
+		"BrokenPath":   {plan.Target{Export: "/x", Paths: []bench.ResolvedPath{{Path: "10.0.1.61 local: 1.2.3.4"}}}, nil, "path"},
 		"FivePaths":    {target("10.0.1.1", "10.0.2.1", "10.0.3.1", "10.0.4.1", "10.0.5.1"), nil, "1 to 4"},
 		"ShortTimeout": {target("10.0.1.61"), []gen.Mod{func(b *v1alpha1.NFSBenchmark) { ten := int32(10); b.Spec.Run.TimeoutSeconds = &ten }}, "timeoutSeconds"},
 	}
@@ -186,30 +186,30 @@ func TestSelectPaths(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]v1alpha1.ResolvedPath{{Local: "192.168.1.5", Path: "10.0.2.61"}}, got); diff != "" {
+	if diff := cmp.Diff([]bench.ResolvedPath{{Local: "192.168.1.5", Path: "10.0.2.61"}}, got); diff != "" {
 		t.Errorf("explicit paths (-want +got):\n%s", diff)
 	}
 	b.Spec.Protocol.Paths.Explicit = []bench.Path{{LocalInterface: "net1", Path: "10.0.2.61"}}
 	if got, err = plan.SelectPaths(b.Spec, []string{"10.0.1.61", "10.0.2.61"}, nil); err != nil {
 		t.Fatal(err)
 	}
-	want := []runfile.PlanChannel{{LocalInterface: "net1", Path: "10.0.2.61"}}
+	want := []bench.ResolvedPath{{LocalInterface: "net1", Path: "10.0.2.61"}}
 	if diff := cmp.Diff(want, build(t, plan.Target{Export: "/vol/oradata", Paths: got}).Engine.Channels); diff != "" {
 		t.Errorf("a path from an interface (-want +got):\n%s", diff)
 	}
 	if got, err = plan.SelectPaths(v1alpha1.NFSBenchmarkSpec{}, []string{"b", "a"}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]v1alpha1.ResolvedPath{{Path: "b"}, {Path: "a"}}, got); diff != "" {
+	if diff := cmp.Diff([]bench.ResolvedPath{{Path: "b"}, {Path: "a"}}, got); diff != "" {
 		t.Errorf("all paths, in the order of the spec (-want +got):\n%s", diff)
 	}
 }
 
 func TestKeepingFiles(t *testing.T) {
-	if !build(t, target("a.b"), gen.Cleanup(v1alpha1.CleanupRetain, v1alpha1.CleanupDelete)).Workload.Raw.KeepFiles {
+	if !build(t, target("a.b"), gen.Cleanup(v1alpha1.CleanupRetain, v1alpha1.CleanupDelete)).Keep {
 		t.Error("the loader removes files that are to be kept")
 	}
-	if build(t, target("a.b"), gen.Cleanup(v1alpha1.CleanupDelete, v1alpha1.CleanupRetain)).Workload.Raw.KeepFiles {
+	if build(t, target("a.b"), gen.Cleanup(v1alpha1.CleanupDelete, v1alpha1.CleanupRetain)).Keep {
 		t.Error("the loader keeps files that are to go")
 	}
 }

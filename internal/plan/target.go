@@ -8,21 +8,21 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // Target is the resolved storage of a benchmark: where it is and how it is
 // reached. Resolving it needs the cluster; everything after it does not.
 type Target struct {
-	Export     string                  // export path; empty when only the mounted volume is known
-	Addresses  []string                // that serve the export, as far as they are declared
-	Paths      []v1alpha1.ResolvedPath // to use; empty when only the mounted volume is known
-	ClaimName  string                  // PVC to mount; kernel client only
-	VolumeName string                  // PV behind it, where there is one
-	Sources    []runfile.Source        // the storage's own counters
-	Survey     *runfile.Survey         // what the array said of itself; nil = there is none, or not yet
-	Backend    *Backend                // what Trident reports about the volume; nil = not a Trident volume
+	Export     string               // export path; empty when only the mounted volume is known
+	Addresses  []string             // that serve the export, as far as they are declared
+	Paths      []bench.ResolvedPath // to use; empty when only the mounted volume is known
+	ClaimName  string               // PVC to mount; kernel client only
+	VolumeName string               // PV behind it, where there is one
+	Sources    []runfile.Source     // the storage's own counters
+	Survey     *runfile.Survey      // what the array said of itself; nil = there is none, or not yet
+	Backend    *Backend             // what Trident reports about the volume; nil = not a Trident volume
 	// Keys name everything that two runs must not use at the same time.
 	Keys []string
 }

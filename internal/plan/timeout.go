@@ -39,26 +39,14 @@ func timeout(b *v1alpha1.NFSBenchmark, p runfile.Plan) int32 {
 
 // fillSeconds is how long it takes to write what the load reads.
 func fillSeconds(p runfile.Plan) int64 {
-	w := p.Workload
-	var each, count float64
-	rate := float64(slowFillBytesPerSec)
-	files := func(f *runfile.Files) { each, count = float64(f.SizeBytes), float64(f.Count) }
+	w, f := p.Workload, p.Files()
+	each, count, rate := float64(f.SizeBytes), float64(f.Count), float64(slowFillBytesPerSec)
 	switch {
-	case w.Raw != nil:
-		each, count = float64(w.Raw.FileSizeBytes), float64(w.Raw.Jobs)
-		if w.Raw.Pattern == bench.PatternCopy {
-			count *= 2
-		}
-	case w.Calibrate != nil && w.Calibrate.Files != nil:
-		files(w.Calibrate.Files)
-	case w.SLOB != nil && w.SLOB.Files != nil:
-		files(w.SLOB.Files)
+	case w.Raw != nil && w.Raw.Pattern == bench.PatternCopy:
+		count *= 2
 	// The tables of a kit are there already in a database that exists.
-	case w.SLOB != nil && (w.SLOB.Kit == nil || p.Database.Kind == runfile.DatabaseContainer):
-		each, count, rate = float64(max(w.SLOB.ScaleBytes, 0)), float64(w.SLOB.Schemas), slowLoadBytesPerSec
-		if w.SLOB.Access == bench.SLOBFullTableScan {
-			each = float64(w.SLOB.ScanTableBytes)
-		}
+	case w.SLOB != nil && p.Database != nil && (w.SLOB.Kit == nil || p.Database.Kind == runfile.DatabaseContainer):
+		each, count, rate = float64(w.SLOB.TableBytes()), float64(w.SLOB.Schemas), slowLoadBytesPerSec
 	}
 	// Floating point, for the bytes of all may not fit in 64 bits.
 	return int64(min(each/rate*count*float64(p.Clients), daySeconds))

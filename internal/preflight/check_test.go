@@ -20,7 +20,7 @@ func good(mods ...gen.Mod) Input {
 	b.Spec.Storage.Array = &v1alpha1.ArrayAccess{ONTAP: &v1alpha1.ONTAPAccess{ManagementLIF: "10.0.0.5", SVM: "svm1"}}
 	return Input{Benchmark: b, Target: plan.Target{
 		Export: "/vol/oradata",
-		Paths:  []v1alpha1.ResolvedPath{{Path: "10.0.1.61"}, {Path: "10.0.2.61"}},
+		Paths:  []bench.ResolvedPath{{Path: "10.0.1.61"}, {Path: "10.0.2.61"}},
 		Survey: &runfile.Survey{
 			Version: runfile.SurveyVersion, Source: "array", Clients: []string{"10.244.0.7", "10.0.9.3"},
 			Nodes: []runfile.SurveyNode{{Name: "a"}, {Name: "b"}},

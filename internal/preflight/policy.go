@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/nfsbench/nfsbench/api/bench"
-	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -50,8 +49,8 @@ func exportPolicy(in Input) string {
 
 // isSource reports whether a client may use one of the paths from this address, as far as the
 // IP version tells.
-func isSource(client netip.Addr, paths []v1alpha1.ResolvedPath) bool {
-	return len(paths) == 0 || slices.ContainsFunc(paths, func(p v1alpha1.ResolvedPath) bool {
+func isSource(client netip.Addr, paths []bench.ResolvedPath) bool {
+	return len(paths) == 0 || slices.ContainsFunc(paths, func(p bench.ResolvedPath) bool {
 		server, err := netip.ParseAddr(p.Path)
 		return err != nil || server.Unmap().Is4() == client.Is4()
 	})

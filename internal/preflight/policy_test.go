@@ -50,7 +50,7 @@ func policyCases() map[string]checkCase {
 			in.Target.Survey.LIFs = append(in.Target.Survey.LIFs, runfile.LIF{Name: "six", Address: "fd00:1::61", Node: "n1"})
 			in.Target.Paths = nil
 			for _, p := range paths {
-				in.Target.Paths = append(in.Target.Paths, v1alpha1.ResolvedPath{Path: p})
+				in.Target.Paths = append(in.Target.Paths, bench.ResolvedPath{Path: p})
 			}
 		}
 	}

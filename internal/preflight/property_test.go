@@ -27,7 +27,7 @@ func TestASurveyThatKnowsNothingPasses(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 7))
 	for name, s := range surveys {
 		for range 200 {
-			in := Input{Benchmark: anyBenchmark(rnd), Target: plan.Target{Survey: s, Paths: []v1alpha1.ResolvedPath{{Path: "10.0.1.61"}}}}
+			in := Input{Benchmark: anyBenchmark(rnd), Target: plan.Target{Survey: s, Paths: []bench.ResolvedPath{{Path: "10.0.1.61"}}}}
 			for _, r := range Check(in) {
 				if !r.OK {
 					t.Fatalf("%s: %s says %q of %+v", name, r.Code, r.Message, in.Benchmark.Spec)

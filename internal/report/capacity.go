@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report/chart"
@@ -250,12 +251,12 @@ func capacityTile(c *judge.Capacity) (doc.Tile, bool) {
 }
 
 // capacityParts describes what a search looks for, as part of the sentence about what ran.
-func capacityParts(c *runfile.Capacity) []string {
+func capacityParts(c *bench.Capacity) []string {
 	if c == nil {
 		return nil
 	}
-	bounds := make([]string, 0, len(c.Bounds))
-	for _, b := range c.Bounds {
+	bounds := make([]string, 0, len(runfile.Bounds(c)))
+	for _, b := range runfile.Bounds(c) {
 		bounds = append(bounds, b.String())
 	}
 	return []string{"capacity within " + strings.Join(bounds, " and ")}

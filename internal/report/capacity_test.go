@@ -23,8 +23,8 @@ func searched(t testing.TB, name string, most, idleUs float64) runfile.Result {
 	r.Plan.Run.Name = name
 	bounds := []runfile.LatencyBound{{Percentile: "p99", Microseconds: 1000}, {Percentile: "p999", Microseconds: 5000}}
 	raw := r.Plan.Workload.Raw
-	raw.Pattern, raw.ReadPercent, raw.BlockSizeBytes = bench.PatternRandomMixed, 70, 8192
-	raw.Capacity = &runfile.Capacity{Bounds: bounds, Arrivals: bench.ArrivalsPoisson}
+	raw.Pattern, raw.ReadPercent, raw.BlockSize = bench.PatternRandomMixed, new(int32(70)), bench.Bytes(8192)
+	raw.Capacity = runfile.CapacityWithin(bench.ArrivalsPoisson, bounds...)
 	r.Plan.Schedule.Repetitions = 1
 	r.Clients = []runfile.ClientResult{{Load: runfile.Load{LoopMode: "open"}}}
 	for _, share := range []float64{.0016, .0064, .0256, .1024, .4096, 1.6384, .8192, 1.1585, .9742, .8933, .8554, .837, .75, .9135, .79, .81} {
@@ -82,7 +82,7 @@ func TestAReportOfASearchShowsBoundsAndCurve(t *testing.T) {
 	golden(t, "capacity.golden", b.String())
 	unreached := searched(t, "unreached", 20, 250)
 	unreached.Clients[0].Load.Repetitions = nil
-	addRate(t, &unreached, unreached.Plan.Workload.Capacity().Bounds, 20, 250, 64)
+	addRate(t, &unreached, runfile.Bounds(unreached.Plan.Workload.Capacity()), 20, 250, 64)
 	b.Reset()
 	if err := Text(&b, unreached, judge.Judge(unreached), Options{}); err != nil {
 		t.Fatal(err)

@@ -27,7 +27,7 @@ func result() runfile.Result {
 	return runfile.Result{Plan: runfile.Plan{
 		Run: runfile.Identity{Namespace: "bench", Name: "demo"}, Clients: 1,
 		Engine:   runfile.Engine{Client: bench.ClientDirectNFS, NFSVersion: "NFSv3"},
-		Workload: runfile.Workload{Raw: &runfile.Raw{Pattern: bench.PatternRead, BlockSizeBytes: 1 << 20, FileSizeBytes: 4 << 30, Jobs: 4, Depth: 8}},
+		Workload: bench.Workload{Raw: &bench.RawWorkload{Pattern: bench.PatternRead, BlockSize: bench.Bytes(1 << 20), FileSize: *bench.Bytes(4 << 30), Jobs: 4, Depth: 8}},
 		Schedule: runfile.Schedule{DurationSeconds: 60, Repetitions: 3},
 	}}
 }

@@ -26,14 +26,14 @@ func WhatRan(r runfile.Result, j judge.Judgement) string {
 	switch {
 	case w.Raw != nil:
 		parts = []string{
-			fmt.Sprintf("%s %s", w.Raw.Pattern, BinarySize(w.Raw.BlockSizeBytes)),
-			fmt.Sprintf("files %s x %d jobs x depth %d", BinarySize(w.Raw.FileSizeBytes), w.Raw.Jobs, w.Raw.Depth),
+			fmt.Sprintf("%s %s", w.Raw.Pattern, BinarySize(w.Raw.BlockBytes())),
+			fmt.Sprintf("files %s x %d jobs x depth %d", BinarySize(w.Raw.FileSize.Value()), w.Raw.Jobs, w.Raw.Depth),
 		}
-		if w.Raw.ReadPercent > 0 {
-			parts[0] += fmt.Sprintf(", %d %% reads", w.Raw.ReadPercent)
+		if bench.OrZero(w.Raw.ReadPercent) > 0 {
+			parts[0] += fmt.Sprintf(", %d %% reads", bench.OrZero(w.Raw.ReadPercent))
 		}
-		if w.Raw.OperationsPerSecond > 0 {
-			parts = append(parts, fmt.Sprintf("paced at %d/s", w.Raw.OperationsPerSecond))
+		if bench.OrZero(w.Raw.OperationsPerSecond) > 0 {
+			parts = append(parts, fmt.Sprintf("paced at %d/s", bench.OrZero(w.Raw.OperationsPerSecond)))
 		}
 	case w.Calibrate != nil:
 		c, name := *w.Calibrate, "calibrate, native engine"
@@ -41,9 +41,9 @@ func WhatRan(r runfile.Result, j judge.Judgement) string {
 			name = "CALIBRATE_IO"
 		}
 		parts = []string{name, Count(int(c.PhysicalDisks), "disk"), fmt.Sprintf("at most %d ms", c.MaxLatencyMilliseconds)}
-		parts = append(parts, filesPart(c.Files)...)
+		parts = append(parts, filesPart(r.Plan.Files())...)
 	case w.SLOB != nil:
-		parts = slobParts(*w.SLOB, r.Plan.Database)
+		parts = slobParts(*w.SLOB, r.Plan)
 	}
 	parts = append(parts, capacityParts(w.Capacity())...)
 	on := j.Protocol.Observed
@@ -60,33 +60,28 @@ func WhatRan(r runfile.Result, j judge.Judgement) string {
 	return strings.Join(doc.Whole(append(parts, on, Count(int(r.Plan.Clients), "client"), each)), ", ")
 }
 
-func slobParts(s runfile.SLOB, d *runfile.Database) []string {
-	engine, size := "native engine", s.ScaleBytes
-	if d != nil {
+func slobParts(s bench.SLOBWorkload, p runfile.Plan) []string {
+	engine := "native engine"
+	if p.Database != nil {
 		engine = "Oracle"
 	}
-	if s.Access == bench.SLOBFullTableScan {
-		size = s.ScanTableBytes
-	}
-	parts := []string{"SLOB " + string(s.Access), engine, usersPart(s.Users)}
+	parts := []string{"SLOB " + string(s.Access), engine, usersPart(s.Ramp())}
 	if s.UpdatePercent > 0 {
 		parts = append(parts, fmt.Sprintf("%d %% updates", s.UpdatePercent))
 	}
 	switch {
 	case s.Kit != nil:
 		parts = append(parts, "your own kit")
-	case s.Files != nil:
-		parts = append(parts, filesPart(s.Files)...)
+	case p.Database == nil:
+		parts = append(parts, filesPart(p.Files())...)
 	default:
-		parts = append(parts, fmt.Sprintf("%s of %s", Count(int(s.Schemas), "schema"), BinarySize(size)))
+		parts = append(parts, fmt.Sprintf("%s of %s", Count(int(s.Schemas), "schema"), BinarySize(s.TableBytes())))
 	}
 	return parts
 }
 
 func usersPart(users []int32) string {
 	switch len(users) {
-	case 0:
-		return "users as in the kit"
 	case 1:
 		return Count(int(users[0]), "user")
 	default:
@@ -94,8 +89,8 @@ func usersPart(users []int32) string {
 	}
 }
 
-func filesPart(f *runfile.Files) []string {
-	if f == nil {
+func filesPart(f runfile.Files) []string {
+	if f.Count == 0 {
 		return nil
 	}
 	return []string{fmt.Sprintf("files %d x %s", f.Count, BinarySize(f.SizeBytes))}

@@ -11,36 +11,41 @@ import (
 	"github.com/nfsbench/nfsbench/api/bench"
 )
 
-// Capacity asks for the highest rate of operations that keeps a percentile of the latency within
-// each of its bounds. The load is an open loop: latency counts from when an operation is due.
-type Capacity struct {
-	Bounds []LatencyBound `json:"bounds"` // 1 to MaxLatencyBounds, ascending by Microseconds
-	// Arrivals is when operations are due: at fixed distances, or at random ones as from many independent users.
-	Arrivals bench.Arrivals `json:"arrivals" jsonschema:"enum=Fixed,enum=Poisson"`
-}
-
-// Capacity returns the search of a load, or nil.
-func (w Workload) Capacity() *Capacity {
-	switch {
-	case w.Raw != nil:
-		return w.Raw.Capacity
-	case w.SLOB != nil:
-		return w.SLOB.Capacity
-	default:
-		return nil
-	}
-}
-
 // LatencyBound is a latency that a share of all operations must keep.
 type LatencyBound struct {
-	// Percentile is p50, p90, p95, p99 or p999.
-	Percentile   bench.LatencyPercentile `json:"percentile" jsonschema:"enum=p50,enum=p90,enum=p95,enum=p99,enum=p999"`
-	Microseconds int64                   `json:"microseconds" jsonschema:"minimum=1"`
+	Percentile   bench.LatencyPercentile `json:"percentile"`
+	Microseconds int64                   `json:"microseconds"`
 }
 
-// SortBounds sorts bounds into the order in which a search handles them.
-func SortBounds(bounds []LatencyBound) {
+// Bounds returns the bounds in the order in which a search handles them: ascending by Microseconds.
+func Bounds(c *bench.Capacity) []LatencyBound {
+	if c == nil {
+		return nil
+	}
+	first := bench.LatencyBound{Percentile: c.Percentile, Milliseconds: c.Milliseconds, Microseconds: c.Microseconds}
+	var bounds []LatencyBound
+	for _, b := range append([]bench.LatencyBound{first}, c.AlsoAt...) {
+		bounds = append(bounds, LatencyBound{
+			Percentile:   cmp.Or(b.Percentile, bench.PercentileP99),
+			Microseconds: max(bench.OrZero(b.Microseconds), 1000*bench.OrZero(b.Milliseconds)),
+		})
+	}
+	return sorted(bounds)
+}
+
+func sorted(bounds []LatencyBound) []LatencyBound {
 	slices.SortStableFunc(bounds, func(a, b LatencyBound) int { return cmp.Compare(a.Microseconds, b.Microseconds) })
+	return bounds
+}
+
+// CapacityWithin asks for the capacity within bounds, of which there is at least one.
+func CapacityWithin(arrivals bench.Arrivals, bounds ...LatencyBound) *bench.Capacity {
+	bounds = sorted(slices.Clone(bounds))
+	c := &bench.Capacity{Arrivals: arrivals, Percentile: bounds[0].Percentile, Microseconds: &bounds[0].Microseconds}
+	for _, b := range bounds[1:] {
+		c.AlsoAt = append(c.AlsoAt, bench.LatencyBound{Percentile: b.Percentile, Microseconds: &b.Microseconds})
+	}
+	return c
 }
 
 // SlowShare returns the share of operations that may be slower than the bound: 0.01 for p99.
@@ -110,7 +115,7 @@ const (
 func (p Plan) ReportParts() int {
 	lists := int(max(p.Clients, 1)) * int(max(p.Schedule.Repetitions, 1))
 	if c := p.Workload.Capacity(); c != nil {
-		lists *= 2 + len(c.Bounds)
+		lists *= 2 + len(Bounds(c))
 	}
 	return min(max(totalParts/lists, minReportParts), maxReportParts)
 }

@@ -257,6 +257,31 @@ func endOfString(text []byte, i int) int {
 	return i
 }
 
+// hasSlowNumber reports whether a text has a number that takes long to read as a quantity, such as
+// "1e-10000000": one with an exponent of five digits, or of more than a thousand digits.
+func hasSlowNumber(text []byte) bool {
+	isNumber := func(b byte) bool { return b >= '0' && b <= '9' || b == '.' || b == '+' || b == '-' || b|0x20 == 'e' }
+	isWord := func(at int) bool { // as of a histogram or an identifier, which hold such numbers by chance
+		return at >= 0 && at < len(text) && (text[at]|0x20 >= 'a' && text[at]|0x20 <= 'z' || text[at] == '/' || text[at] == '_')
+	}
+	for i := 0; i < len(text); i++ {
+		start := i
+		for i < len(text) && isNumber(text[i]) {
+			i++
+		}
+		if i-start < len("1e99999") {
+			continue
+		}
+		number := text[start:i]
+		at := bytes.IndexAny(number, "eE")
+		slow := at > 0 && len(bytes.TrimLeft(number[at+1:], "+-0")) > 4 && !isWord(start-1) && !isWord(i)
+		if slow || len(number) > 1000 {
+			return true
+		}
+	}
+	return false
+}
+
 // unknownFields is how a reader treats them.
 type unknownFields int
 
@@ -271,9 +296,14 @@ const (
 func read[File any](r io.Reader, left *Budget, what, version string, unknown unknownFields) (File, error) {
 	var file, none File
 	data, err := io.ReadAll(io.LimitReader(r, int64(left.Bytes)+1))
-	if elements := ElementsOf(data); err == nil && (len(data) > left.Bytes || elements > left.Elements) {
+	elements := ElementsOf(data)
+	switch {
+	case err != nil:
+	case len(data) > left.Bytes || elements > left.Elements:
 		err = fmt.Errorf("larger than the %d bytes and %d list elements that a %s may have", left.Bytes, left.Elements, what)
-	} else {
+	case hasSlowNumber(data):
+		err = fmt.Errorf("a number of more digits than any quantity; this is not a %s file", what)
+	default:
 		left.Bytes, left.Elements = left.Bytes-len(data), left.Elements-elements
 	}
 	var head struct {

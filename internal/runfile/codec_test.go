@@ -270,3 +270,24 @@ func failure[File any](read func(io.Reader) (File, error)) func(io.Reader) error
 		return err
 	}
 }
+
+// A quantity of a plan is parsed when the plan is read, and the writer of a file may be anybody.
+func TestANumberThatTakesSecondsIsRefused(t *testing.T) {
+	t.Parallel()
+	for text, slow := range map[string]bool{
+		`"1e-10000000"`: true, `" 1E10000000"`: true, `1e-99999`: true, `".5e+0010000"`: true, `"` + strings.Repeat("1", 1001) + `"`: true,
+		`"1e9999"`: false, `"10e9"`: false, `"HISTx1e1234567"`: false, `"1e1234567/A"`: false, `"a-1e12345b-"`: false, `[1,2,3,4,5,6,7]`: false, `"8Ki"`: false,
+	} {
+		if got := hasSlowNumber([]byte(text)); got != slow {
+			t.Errorf("%.30s: %t", text, got)
+		}
+	}
+	var doc bytes.Buffer
+	if err := WritePlan(&doc, directPlan()); err != nil {
+		t.Fatal(err)
+	}
+	hostile := strings.Replace(doc.String(), `"fileSize": "4Gi"`, `"fileSize": "1e-10000000"`, 1)
+	if _, err := ReadPlan(strings.NewReader(hostile)); err == nil || !strings.Contains(err.Error(), "more digits") {
+		t.Errorf("the plan is read: %v", err)
+	}
+}

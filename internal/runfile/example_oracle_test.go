@@ -7,22 +7,20 @@ import (
 )
 
 // nativeFiles are those of a native load.
-func nativeFiles() *Files {
-	return &Files{
-		Count: 4, SizeBytes: 1 << 30, BlockSizeBytes: 8192, LargeReadBytes: 1 << 20, Directory: "nfsbench", OverwriteExisting: true, KeepFiles: true,
-	}
+func nativeFiles() bench.NativeFiles {
+	return bench.NativeFiles{Count: 4, Size: *bench.Bytes(1 << 30), Directory: "nfsbench", ForeignFiles: bench.ForeignFilesOverwrite}
 }
 
-func calibrate() *Calibrate {
-	return &Calibrate{PhysicalDisks: 100, MaxLatencyMilliseconds: 20, WarmupRuns: 1}
+func calibrate() *bench.CalibrateWorkload {
+	return &bench.CalibrateWorkload{PhysicalDisks: 100, MaxLatencyMilliseconds: 20, WarmupRuns: new(int32(1)), NativeFiles: nativeFiles()}
 }
 
 // slob is a ramp of RandomRead with every field that a load in a database has.
-func slob() *SLOB {
-	return &SLOB{
-		Access: bench.SLOBRandomRead, Users: []int32{1, 2, 4, 8, 16}, Schemas: 2, ScaleBytes: 1 << 30, ScanTableBytes: 1 << 30,
+func slob() *bench.SLOBWorkload {
+	return &bench.SLOBWorkload{
+		Access: bench.SLOBRandomRead, Users: []int32{1, 2, 4, 8, 16}, Schemas: 2, Scale: *bench.Bytes(1 << 30), ScanTableSize: *bench.Bytes(1 << 30),
 		WorkUnit: 64, UpdatePercent: 25, RedoStress: bench.SLOBRedoHeavy, Think: &bench.SLOBThink{Frequency: 3, MinimumMilliseconds: 100, MaximumMilliseconds: 500},
-		ReadAhead: 4, LoadParallelDegree: 2, Tablespace: "NFSBENCH", ObfuscateColumns: true, AWR: true, KeepSchemas: true,
+		ReadAhead: 4, LoadParallelDegree: 2, Tablespace: "NFSBENCH", ObfuscateColumns: bench.Enabled, AWR: bench.Enabled, ThreadsPerSchema: 1, NativeFiles: nativeFiles(),
 		Kit: &bench.SLOBKit{ClaimName: "slob", Directory: "kit"},
 	}
 }
@@ -53,11 +51,8 @@ func inContainer(p *Plan) {
 func inExternal(p *Plan) { p.Database = externalDatabase() }
 
 func native(p *Plan) {
-	if w := p.Workload.Calibrate; w != nil {
-		w.Files = nativeFiles()
-	}
 	if w := p.Workload.SLOB; w != nil {
-		w.Files, w.AWR, w.Kit, w.Tablespace, w.LoadParallelDegree = nativeFiles(), false, nil, "", 0
+		w.AWR, w.Kit = bench.Disabled, nil
 	}
 }
 
@@ -71,7 +66,7 @@ func kernel(p *Plan) {
 }
 
 // oraclePlan is a plan of calibrate or SLOB, changed by mods.
-func oraclePlan(w Workload, mods ...func(*Plan)) Plan {
+func oraclePlan(w bench.Workload, mods ...func(*Plan)) Plan {
 	p := directPlan()
 	p.Workload = w
 	p.Schedule.TimeoutSeconds = 24 * 3600

@@ -17,10 +17,13 @@ func fullPlan() Plan {
 	p.Database.TablespaceDirectory, p.Database.AllowRedo = "/u02/oradata/bench", true
 	p.Database.RedoDirectory, p.Database.RedoExport = "/opt/oracle/oraredo", "/vol/redo"
 	p.Database.RedoLogBytes, p.Database.UndoBytes = 1<<30, 4<<30
-	capacity := &Capacity{Bounds: []LatencyBound{{Percentile: "p99", Microseconds: 1000}}, Arrivals: bench.ArrivalsPoisson}
-	p.Workload.Raw.ReadPercent, p.Workload.Raw.Capacity, p.Workload.SLOB.Capacity = 70, capacity, capacity
+	capacity := &bench.Capacity{
+		Percentile: "p99", Milliseconds: new(int64(1)), Microseconds: new(int64(1000)), Arrivals: bench.ArrivalsPoisson,
+		AlsoAt: []bench.LatencyBound{{Percentile: "p999", Milliseconds: new(int64(2)), Microseconds: new(int64(2000))}},
+	}
+	p.Workload.Raw.ReadPercent, p.Workload.Raw.Capacity, p.Workload.SLOB.Capacity = new(int32(70)), capacity, capacity
 	p.Expect.MinCapacity = new(int64(40_000))
-	p.Workload.Calibrate.Files, p.Workload.SLOB.Files = nativeFiles(), nativeFiles()
+	p.Workload.Raw.Seed, p.Keep, p.BlockBytes, p.LargeReadBytes = new(int64(1)), true, 8192, 1<<20
 	addStorage(&p)
 	return p
 }
@@ -32,22 +35,22 @@ func directPlan() Plan {
 		Clients: 1,
 		Engine: Engine{
 			Client: bench.ClientDirectNFS, NFSVersion: "NFSv3", Transport: "TCP", Server: "array1", Export: "/vol/data",
-			DontRoute: true, Channels: []PlanChannel{
+			DontRoute: true, Channels: []bench.ResolvedPath{
 				{Local: "10.0.1.5", Path: "10.0.1.61", LIF: "lif1", Node: "a", Locality: bench.LocalityLocal},
 				{Local: "10.0.2.5", Path: "10.0.2.61", LIF: "lif2", Node: "b", Locality: bench.LocalityRemote},
 			},
 			RequireNFS: true, Security: "sys", TransferSizeBytes: 1 << 20, MountTimeoutSeconds: 30, CallTimeoutSeconds: 60,
 			Ports: Ports{NFS: 2049, Mount: 635, Portmap: 111}, UserID: new(uint32(54321)), GroupID: new(uint32(54321)), PathSelection: "All",
 		},
-		Workload: Workload{Raw: &Raw{
-			Pattern: bench.PatternRead, BlockSizeBytes: 1 << 20, FileSizeBytes: 4 << 30, Jobs: 4, Depth: 8, OperationsPerSecond: 5000,
-			Directory: "nfsbench-demo", OverwriteExisting: true, KeepFiles: true,
+		Workload: bench.Workload{Raw: &bench.RawWorkload{
+			Pattern: bench.PatternRead, BlockSize: bench.Bytes(1 << 20), FileSize: *bench.Bytes(4 << 30), Jobs: 4, Depth: 8, OperationsPerSecond: new(int64(5000)),
+			Directory: "nfsbench-demo", ForeignFiles: bench.ForeignFilesOverwrite,
 		}},
 		Schedule: Schedule{BaselineSeconds: 5, WarmupSeconds: 10, DurationSeconds: 60, CooldownSeconds: 5, Repetitions: 3, TimeoutSeconds: 600},
 		Collect: Collect{IntervalMilliseconds: 1000, Sources: []Source{
 			{Kind: SourceEmbedded, Name: "server", URL: "http://10.0.1.61:8080"},
 		}},
-		Link: &Link{BitsPerSecond: 10_000_000_000, MTUBytes: 9000},
+		Link: &bench.Link{BitsPerSecond: *bench.Bits(10_000_000_000), MTU: 9000},
 		Expect: &bench.Expect{
 			MinWirePercent: new(int32(85)), MinMegabytesPerSecond: new(int64(2000)), MinIOPS: new(int64(1900)),
 			MaxMeanLatencyMicroseconds: new(int64(20_000)), MaxP99LatencyMicroseconds: new(int64(50_000)), MaxVariationPercent: new(int32(5)),

@@ -74,7 +74,7 @@ func (e *Engine) UseOranfstab(text string) error {
 	e.Security = bench.Security(server.EffectiveSecurity(export))
 	e.Channels = nil
 	for _, p := range server.Paths {
-		e.Channels = append(e.Channels, PlanChannel{Local: p.Local, Path: p.Path})
+		e.Channels = append(e.Channels, bench.ResolvedPath{Local: p.Local, Path: p.Path})
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ export: /vol mount: /u03
 
 func TestAnEngineTakesOneServerAndOneExportOfAnOranfstab(t *testing.T) {
 	t.Parallel()
-	channels := []PlanChannel{{Local: "10.0.1.5", Path: "10.0.1.61"}, {Path: "10.0.2.61"}}
+	channels := []bench.ResolvedPath{{Local: "10.0.1.5", Path: "10.0.1.61"}, {Path: "10.0.2.61"}}
 	cases := map[string]struct {
 		text, server, export string
 		want                 Engine
@@ -67,7 +67,7 @@ func TestTheOranfstabOfAnEngineGivesTheSameEngine(t *testing.T) {
 	for _, version := range []bench.NFSVersion{"NFSv3", "NFSv4.0", "NFSv4.1", "pNFS"} {
 		want := Engine{
 			Server: "lab.example.com", Export: "/vol", DontRoute: true, NFSVersion: version, Security: "sys", MountPath: "/u01", MountTimeoutSeconds: 30,
-			Channels: []PlanChannel{{Local: "10.0.1.5", Path: "10.0.1.61"}, {Path: "10.0.2.61"}},
+			Channels: []bench.ResolvedPath{{Local: "10.0.1.5", Path: "10.0.1.61"}, {Path: "10.0.2.61"}},
 		}
 		text, err := want.Oranfstab()
 		if err != nil {
@@ -99,7 +99,7 @@ func TestAnOranfstabNamesTheMountOfTheDatabasesHost(t *testing.T) {
 		"mount unknown": {inExternal, ""},
 		"without":       {func(p *Plan) { inContainer(p); p.Engine.Channels = nil }, ""},
 	} {
-		p := oraclePlan(Workload{SLOB: slob()}, c.change)
+		p := oraclePlan(bench.Workload{SLOB: slob()}, c.change)
 		if err := p.Validate(); err != nil {
 			t.Fatal(err)
 		}

@@ -1,30 +1,32 @@
 package runfile
 
-import (
-	"cmp"
-
-	"github.com/nfsbench/nfsbench/api/bench"
-)
+import "github.com/nfsbench/nfsbench/api/bench"
 
 // PlanVersion is the version that every plan file names.
 const PlanVersion = "nfsbench.io/plan/v2"
 
 // Plan says everything that a loader and a collector must know to make one run.
 type Plan struct {
-	Version  string        `json:"version" jsonschema:"enum=nfsbench.io/plan/v2"`
-	Run      Identity      `json:"run"`
-	Clients  int32         `json:"clients" jsonschema:"minimum=1"` // load-generating processes that start together
-	Engine   Engine        `json:"engine"`
-	Workload Workload      `json:"workload"`
-	Schedule Schedule      `json:"schedule"`
-	Collect  Collect       `json:"collect"`
-	Link     *Link         `json:"link,omitempty"`     // of each path; absent = discover it
-	Expect   *bench.Expect `json:"expect,omitempty"`   // absent = no verdict is asked for
-	Database *Database     `json:"database,omitempty"` // absent = native engine
+	Version  string         `json:"version" jsonschema:"enum=nfsbench.io/plan/v2"`
+	Run      Identity       `json:"run"`
+	Clients  int32          `json:"clients" jsonschema:"minimum=1"` // load-generating processes that start together
+	Engine   Engine         `json:"engine"`
+	Workload bench.Workload `json:"workload"`
+	Schedule Schedule       `json:"schedule"`
+	Collect  Collect        `json:"collect"`
+	Link     *bench.Link    `json:"link,omitempty"`     // of each path; absent = discover it
+	Expect   *bench.Expect  `json:"expect,omitempty"`   // absent = no verdict is asked for
+	Database *Database      `json:"database,omitempty"` // absent = native engine
 	// Survey is what the array reported before the run: LIFs and the owner of the volume. Absent if
 	// there is no array to ask.
 	Survey *Survey `json:"survey,omitempty"`
 	Seed   uint64  `json:"seed"` // the same seed gives the same offsets and the same data
+	// Keep leaves the files, or the schemas of a database, for the next run, which then need not fill them.
+	Keep bool `json:"keep,omitempty"`
+	// BlockBytes and LargeReadBytes are the sizes of I/O where the native engine takes the place of a
+	// database; 0 = those of Oracle's defaults for db_block_size and db_file_multiblock_read_count.
+	BlockBytes     int64 `json:"blockBytes,omitempty"`
+	LargeReadBytes int64 `json:"largeReadBytes,omitempty"`
 }
 
 // Identity names the run that a file belongs to.
@@ -36,95 +38,42 @@ type Identity struct {
 
 // Engine says how the files are reached.
 type Engine struct {
-	Client              bench.NFSClient  `json:"client" jsonschema:"enum=Kernel,enum=DirectNFS"`
-	NFSVersion          bench.NFSVersion `json:"nfsVersion,omitempty"`                                // NFSv3, NFSv4.0, NFSv4.1, NFSv4.2, pNFS: what was declared
-	Transport           bench.Transport  `json:"transport,omitempty" jsonschema:"enum=TCP,enum=RDMA"` // what was declared; empty = TCP
-	Server              string           `json:"server,omitempty"`                                    // label of the server in the oranfstab and in Oracle's views; DirectNFS
-	Channels            []PlanChannel    `json:"channels,omitempty"`                                  // of each client, in the order of the oranfstab; DirectNFS
-	DontRoute           bool             `json:"dontRoute,omitempty"`                                 // SO_DONTROUTE on each channel; DirectNFS
-	Export              string           `json:"export,omitempty"`                                    // path of the export on the server; DirectNFS
-	MountPath           string           `json:"mountPath,omitempty"`                                 // where the volume is mounted; Kernel, or a database
-	MountOptions        []string         `json:"mountOptions,omitempty"`                              // what was asked of the mount; Kernel
-	RequireNFS          bool             `json:"requireNFS"`                                          // refuse a mount that is not NFS; Kernel
-	Security            bench.Security   `json:"security,omitempty"`                                  // sys, krb5, krb5i, krb5p
-	TransferSizeBytes   int64            `json:"transferSizeBytes,omitempty"`                         // 0 = what the server offers
-	MountTimeoutSeconds int32            `json:"mountTimeoutSeconds,omitempty"`                       // for reaching and mounting the export
-	CallTimeoutSeconds  int32            `json:"callTimeoutSeconds,omitempty"`                        // for one call before it has failed
-	Ports               Ports            `json:"ports,omitzero"`                                      // 0 = ask the portmapper, as everybody does
-	UserID              *uint32          `json:"userID,omitempty"`                                    // AUTH_SYS credential; absent = that of the process
-	GroupID             *uint32          `json:"groupID,omitempty"`
+	Client              bench.NFSClient      `json:"client" jsonschema:"enum=Kernel,enum=DirectNFS"`
+	NFSVersion          bench.NFSVersion     `json:"nfsVersion,omitempty" jsonschema:"enum=NFSv3,enum=NFSv4.0,enum=NFSv4.1,enum=NFSv4.2,enum=pNFS"` // NFSv3, NFSv4.0, NFSv4.1, NFSv4.2, pNFS: what was declared
+	Transport           bench.Transport      `json:"transport,omitempty" jsonschema:"enum=TCP,enum=RDMA"`                                           // what was declared; empty = TCP
+	Server              string               `json:"server,omitempty"`                                                                              // label of the server in the oranfstab and in Oracle's views; DirectNFS
+	Channels            []bench.ResolvedPath `json:"channels,omitempty" jsonschema:"maxItems=64"`                                                   // of each client, in the order of the oranfstab; DirectNFS
+	DontRoute           bool                 `json:"dontRoute,omitempty"`                                                                           // SO_DONTROUTE on each channel; DirectNFS
+	Export              string               `json:"export,omitempty"`                                                                              // path of the export on the server; DirectNFS
+	MountPath           string               `json:"mountPath,omitempty"`                                                                           // where the volume is mounted; Kernel, or a database
+	MountOptions        []string             `json:"mountOptions,omitempty"`                                                                        // what was asked of the mount; Kernel
+	RequireNFS          bool                 `json:"requireNFS"`                                                                                    // refuse a mount that is not NFS; Kernel
+	Security            bench.Security       `json:"security,omitempty" jsonschema:"enum=sys,enum=krb5,enum=krb5i,enum=krb5p"`                      // sys, krb5, krb5i, krb5p
+	TransferSizeBytes   int64                `json:"transferSizeBytes,omitempty" jsonschema:"minimum=1024,maximum=16777216"`                        // 0 = what the server offers
+	MountTimeoutSeconds int32                `json:"mountTimeoutSeconds,omitempty" jsonschema:"minimum=1,maximum=604800"`                           // for reaching and mounting the export
+	CallTimeoutSeconds  int32                `json:"callTimeoutSeconds,omitempty" jsonschema:"minimum=1,maximum=604800"`                            // for one call before it has failed
+	Ports               Ports                `json:"ports,omitzero"`                                                                                // 0 = ask the portmapper, as everybody does
+	UserID              *uint32              `json:"userID,omitempty"`                                                                              // AUTH_SYS credential; absent = that of the process
+	GroupID             *uint32              `json:"groupID,omitempty"`
 	// PathSelection is how the paths were selected from those of an array: All, Explicit, Local or Remote.
 	PathSelection bench.PathSelection `json:"pathSelection,omitempty" jsonschema:"enum=All,enum=Explicit,enum=Local,enum=Remote"`
 }
 
-// PlanChannel is one connection of a client to the server: a server address, and the
-// client address to reach it from.
-type PlanChannel struct {
-	Local string `json:"local,omitempty"` // empty = the operating system chooses
-	// LocalInterface is the network interface whose address is used instead, that of each client.
-	LocalInterface string `json:"localInterface,omitempty"`
-
-	Path     string         `json:"path"`           // address or host name of the server
-	LIF      string         `json:"lif,omitempty"`  // name of the address on the array
-	Node     string         `json:"node,omitempty"` // array node that has the LIF
-	Locality bench.Locality `json:"locality,omitempty" jsonschema:"enum=Local,enum=Remote"`
-}
-
-// String is the path, and the client address that reaches it where one is declared.
-func (c PlanChannel) String() string {
-	if from := cmp.Or(c.Local, c.LocalInterface); from != "" {
-		return from + " -> " + c.Path
-	}
-	return c.Path
-}
-
 // ChannelsTo are channels to these addresses of a server, from wherever the operating
 // system chooses.
-func ChannelsTo(paths ...string) []PlanChannel {
-	out := make([]PlanChannel, 0, len(paths))
+func ChannelsTo(paths ...string) []bench.ResolvedPath {
+	out := make([]bench.ResolvedPath, 0, len(paths))
 	for _, p := range paths {
-		out = append(out, PlanChannel{Path: p})
+		out = append(out, bench.ResolvedPath{Path: p})
 	}
 	return out
 }
 
 // Ports overrides what the portmapper would say. Zero means "ask".
 type Ports struct {
-	NFS     int `json:"nfs,omitempty"`
-	Mount   int `json:"mount,omitempty"`
-	Portmap int `json:"portmap,omitempty"`
-}
-
-// Workload is exactly one kind of load.
-type Workload struct {
-	Raw       *Raw       `json:"raw,omitempty"`
-	Calibrate *Calibrate `json:"calibrate,omitempty"`
-	SLOB      *SLOB      `json:"slob,omitempty"`
-}
-
-// Raw is a load without a database.
-type Raw struct {
-	Pattern bench.RawPattern `json:"pattern" jsonschema:"enum=Read,enum=Overwrite,enum=Copy,enum=RandomRead,enum=RandomWrite,enum=Mixed,enum=RandomMixed"`
-	// ReadPercent is the share of reads in Mixed and RandomMixed, 1 to 99.
-	ReadPercent    int32 `json:"readPercent,omitempty"`
-	BlockSizeBytes int64 `json:"blockSizeBytes" jsonschema:"minimum=512"`
-	FileSizeBytes  int64 `json:"fileSizeBytes" jsonschema:"minimum=512"` // per job; a multiple of the block size
-	Jobs           int32 `json:"jobs" jsonschema:"minimum=1"`            // independent streams, each with its own file
-	Depth          int32 `json:"depth" jsonschema:"minimum=1"`           // outstanding I/Os per job
-	// OperationsPerSecond paces all jobs of a client together (open loop):
-	// latency then counts from when an I/O was due. 0 = closed loop: the next
-	// I/O starts when one has ended.
-	OperationsPerSecond int64 `json:"operationsPerSecond,omitempty"`
-	// Capacity searches the highest rate within latency bounds, instead of measuring one load. Jobs x
-	// Depth is then the maximum number of outstanding I/Os.
-	Capacity *Capacity `json:"capacity,omitempty"`
-	// Directory below the export or mount that holds our files and the marker
-	// that says they are ours.
-	Directory string `json:"directory"`
-	// OverwriteExisting allows a directory with files but without our marker.
-	OverwriteExisting bool `json:"overwriteExisting,omitempty"`
-	// KeepFiles leaves the files for the next run, which then need not fill them.
-	KeepFiles bool `json:"keepFiles,omitempty"`
+	NFS     int `json:"nfs,omitempty" jsonschema:"minimum=1,maximum=65535"`
+	Mount   int `json:"mount,omitempty" jsonschema:"minimum=1,maximum=65535"`
+	Portmap int `json:"portmap,omitempty" jsonschema:"minimum=1,maximum=65535"`
 }
 
 // Schedule is how long each part of a run lasts, in seconds.
@@ -151,10 +100,6 @@ const (
 	SourcePrometheus = "prometheus" // a Prometheus server that collects from the storage
 	SourceExporter   = "exporter"   // node_exporter or NFS-Ganesha on the servers themselves
 )
-
-func sourceKinds() []string {
-	return []string{SourceEmbedded, SourceONTAP, SourceFlashBlade, SourcePrometheus, SourceExporter}
-}
 
 // Source is one place where the storage side's counters are read. It never holds
 // a secret: Credentials says where to look for them.
@@ -183,7 +128,7 @@ type Source struct {
 	// writes. Operations and bytes are per second.
 	Queries map[string]string `json:"queries,omitempty"`
 	// IntervalMilliseconds between samples; 0 = Collect.IntervalMilliseconds.
-	IntervalMilliseconds int32 `json:"intervalMilliseconds,omitempty"`
+	IntervalMilliseconds int32 `json:"intervalMilliseconds,omitempty" jsonschema:"minimum=100,maximum=60000"`
 	// OneClient: only client 0 samples it, so that 64 clients do not ask an
 	// array 64 times.
 	OneClient bool `json:"oneClient,omitempty"`
@@ -193,10 +138,4 @@ type Source struct {
 type SourceNode struct {
 	Name string `json:"name"`
 	URL  string `json:"url"` // such as http://10.0.0.7:9100/metrics
-}
-
-// Link is the network link of one path, as declared.
-type Link struct {
-	BitsPerSecond int64 `json:"bitsPerSecond" jsonschema:"minimum=1"`
-	MTUBytes      int32 `json:"mtuBytes,omitempty"` // 0 = 1500
 }

@@ -2,68 +2,44 @@ package runfile
 
 import (
 	"path"
-	"strings"
 
 	"github.com/nfsbench/nfsbench/api/bench"
 )
 
-// Calibrate measures what Oracle's DBMS_RESOURCE_MANAGER.CALIBRATE_IO does: how
-// many random single-block reads a second the storage gives within a latency,
-// and how many megabytes a second in large random reads. With a database it is
-// that procedure; without one the native engine does the same.
-type Calibrate struct {
-	PhysicalDisks          int32 `json:"physicalDisks" jsonschema:"minimum=1"`           // num_physical_disks
-	MaxLatencyMilliseconds int32 `json:"maxLatencyMilliseconds" jsonschema:"minimum=10"` // max_latency
-	// WarmupRuns are made before those that count, for caches may be cold.
-	WarmupRuns int32  `json:"warmupRuns"`
-	Files      *Files `json:"files,omitempty"` // native engine; nil with a database
-}
-
-// Files are those that the native engine makes and reads where Oracle would
-// read its datafiles.
+// Files are those that the native engine makes, and reads where Oracle would read its datafiles.
 type Files struct {
-	Count          int32 `json:"count" jsonschema:"minimum=1"`
-	SizeBytes      int64 `json:"sizeBytes" jsonschema:"minimum=8192"` // of each; a multiple of LargeReadBytes
-	BlockSizeBytes int64 `json:"blockSizeBytes"`                      // of single-block I/O, as db_block_size
-	LargeReadBytes int64 `json:"largeReadBytes"`                      // of multiblock I/O
-	// Directory below the export or mount, with a marker that says that it is ours.
-	Directory         string `json:"directory"`
-	OverwriteExisting bool   `json:"overwriteExisting,omitempty"`
-	KeepFiles         bool   `json:"keepFiles,omitempty"`
+	Count             int32
+	SizeBytes         int64 // of each
+	BlockSizeBytes    int64 // of single-block I/O, as db_block_size
+	LargeReadBytes    int64 // of multiblock I/O
+	Directory         string
+	OverwriteExisting bool
 }
 
-// SLOB is a load of SQL statements on schemas of the SLOB model: one row in a
-// block, read by ranges of keys or scanned whole. The native engine makes the
-// same I/O without SQL.
-type SLOB struct {
-	Access bench.SLOBAccess `json:"access" jsonschema:"enum=FullTableScan,enum=RandomRead"`
-	// Users are sessions at work at once; each entry is a step of its own, in
-	// this order. They are spread over the schemas.
-	Users          []int32 `json:"users"`
-	Schemas        int32   `json:"schemas" jsonschema:"minimum=1"`
-	ScaleBytes     int64   `json:"scaleBytes"`     // of each schema's table of ranges
-	ScanTableBytes int64   `json:"scanTableBytes"` // of each schema's table to scan
-	WorkUnit       int32   `json:"workUnit"`       // blocks of one statement
-	// WorkLoop is how many statements each user executes: a step then ends with
-	// the last of them, and Schedule.DurationSeconds bounds it. 0 = a step ends by
-	// time; the WORK_LOOP of a kit stays.
-	WorkLoop      int32 `json:"workLoop,omitempty"`
-	UpdatePercent int32 `json:"updatePercent"` // share of statements; 0 to 50, or 100
-	// Capacity searches the highest rate within latency bounds, instead of going through Users. Users
-	// then has one entry: the maximum number of sessions at work.
-	Capacity   *Capacity            `json:"capacity,omitempty"`
-	RedoStress bench.SLOBRedoStress `json:"redoStress,omitempty" jsonschema:"enum=Lite,enum=Heavy"`
-	Think      *bench.SLOBThink     `json:"think,omitempty"`
-	// ReadAhead is how many multiblock reads a scanning user keeps outstanding;
-	// native engine. Oracle decides for itself.
-	ReadAhead          int32          `json:"readAhead,omitempty"`
-	LoadParallelDegree int32          `json:"loadParallelDegree,omitempty"`
-	Tablespace         string         `json:"tablespace,omitempty"`
-	ObfuscateColumns   bool           `json:"obfuscateColumns,omitempty"` // rows that storage cannot shrink
-	AWR                bool           `json:"awr,omitempty"`              // take snapshots: needs the Diagnostics Pack
-	KeepSchemas        bool           `json:"keepSchemas,omitempty"`      // for the next run, which then need not load them
-	Kit                *bench.SLOBKit `json:"kit,omitempty"`              // run the user's own kit instead
-	Files              *Files         `json:"files,omitempty"`            // native engine; nil with a database
+// Files returns the files of one client. A database has its own, so it has none.
+func (p Plan) Files() Files {
+	f := Files{BlockSizeBytes: 8 << 10, LargeReadBytes: 1 << 20}
+	if p.BlockBytes > 0 {
+		f.BlockSizeBytes = p.BlockBytes
+	}
+	if p.LargeReadBytes > 0 {
+		f.LargeReadBytes = p.LargeReadBytes
+	}
+	var n bench.NativeFiles
+	switch w := p.Workload; {
+	case w.Raw != nil:
+		f.Count, f.SizeBytes, f.BlockSizeBytes = w.Raw.Jobs, w.Raw.FileSize.Value(), w.Raw.BlockBytes()
+		n.Directory, n.ForeignFiles = w.Raw.Directory, w.Raw.ForeignFiles
+	case p.Database != nil:
+	case w.Calibrate != nil:
+		n = w.Calibrate.NativeFiles
+		f.Count, f.SizeBytes = n.Count, n.Size.Value()
+	case w.SLOB != nil: // a file stands for the table of a schema
+		n = w.SLOB.NativeFiles
+		f.Count, f.SizeBytes = max(w.SLOB.Schemas, 1), w.SLOB.TableBytes()
+	}
+	f.Directory, f.OverwriteExisting = n.Directory, n.ForeignFiles == bench.ForeignFilesOverwrite
+	return f
 }
 
 // KitPath is where the loader sees the claim with the user's own SLOB kit.
@@ -86,17 +62,17 @@ type Database struct {
 	AdminConnect string `json:"adminConnect"`
 	// Connects are where the sessions of the load go, in turns: the pluggable
 	// database, or one service for each RAC instance.
-	Connects []string `json:"connects"`
+	Connects []string `json:"connects" jsonschema:"minItems=1,maxItems=64"`
 	User     string   `json:"user"`
-	Role     string   `json:"role,omitempty"` // SYSDBA, or empty
+	Role     string   `json:"role,omitempty" jsonschema:"enum=SYSDBA"` // SYSDBA, or empty
 	// DirectNFS declares the NFS client: Oracle's own, or the kernel's.
 	DirectNFS bool `json:"directNFS"`
 	// Parameters are init parameters to set and to read back.
 	Parameters map[string]string `json:"parameters,omitempty"`
 	// RedoLogBytes is the size of each of four online redo logs, and UndoBytes the least
 	// size of the undo tablespace of the load; 0 = as they are. Container only.
-	RedoLogBytes int64 `json:"redoLogBytes,omitempty"`
-	UndoBytes    int64 `json:"undoBytes,omitempty"`
+	RedoLogBytes int64 `json:"redoLogBytes,omitempty" jsonschema:"minimum=67108864,maximum=68719476736"`
+	UndoBytes    int64 `json:"undoBytes,omitempty" jsonschema:"minimum=67108864,maximum=68719476736"`
 	// RedoDirectory is where the host of the database mounts RedoExport, an export of the
 	// engine's server for the online redo logs; empty = they are with the data. Container only.
 	RedoDirectory string `json:"redoDirectory,omitempty"`
@@ -106,10 +82,10 @@ type Database struct {
 	RestartBeforeRun bool `json:"restartBeforeRun,omitempty"`
 	// DataDirectory is where the host of the database sees the volume; External:
 	// empty where that is not known.
-	DataDirectory string `json:"dataDirectory,omitempty"`
+	DataDirectory string `json:"dataDirectory,omitempty" jsonschema:"pattern=^(/[A-Za-z0-9_][A-Za-z0-9._-]*)+$"`
 	// TablespaceDirectory is the directory for the datafile of a new tablespace; empty = that of
 	// SYSTEM. External only.
-	TablespaceDirectory string `json:"tablespaceDirectory,omitempty"`
+	TablespaceDirectory string `json:"tablespaceDirectory,omitempty" jsonschema:"pattern=^(/[A-Za-z0-9_][A-Za-z0-9._-]*)+$"`
 	// AllowRedo loads SLOB tables even where FORCE LOGGING makes redo of them.
 	// Without it, loading such a database is refused; Container databases are ours.
 	AllowRedo             bool   `json:"allowRedo,omitempty"`
@@ -168,7 +144,7 @@ func (p Plan) ScheduledSteps() Steps {
 	s, w, rounds := p.Schedule, p.Workload, int64(p.Schedule.Repetitions)
 	switch {
 	case w.Capacity() != nil:
-		each := int64(s.DurationSeconds) + int64(LaterWarmupSeconds(w.Capacity().Bounds, p.Clients))
+		each := int64(s.DurationSeconds) + int64(LaterWarmupSeconds(Bounds(w.Capacity()), p.Clients))
 		if p.Clients > 1 {
 			each += orderSeconds
 		}
@@ -177,23 +153,23 @@ func (p Plan) ScheduledSteps() Steps {
 			Seconds: s.seconds(rounds, int64(s.WarmupSeconds)+MaxCapacityLevels*each),
 		}
 	case w.Calibrate != nil:
-		rounds += int64(w.Calibrate.WarmupRuns)
+		rounds += int64(bench.OrZero(w.Calibrate.WarmupRuns))
 		if p.Database != nil { // the procedure has no warm-up
 			return Steps{Count: rounds, Seconds: s.seconds(rounds, CalibrateCallSeconds)}
 		}
 		levels := MaxCalibrateSteps * (int64(s.LevelWarmupSeconds()) + int64(s.DurationSeconds))
 		return Steps{Count: rounds * MaxCalibrateSteps, Seconds: s.seconds(rounds, levels)}
 	case w.SLOB != nil && w.SLOB.Kit != nil: // which warms nothing up
-		n := rounds * int64(len(w.SLOB.Users))
+		n := rounds * int64(len(w.SLOB.Ramp()))
 		return Steps{Count: n, Seconds: s.seconds(n, int64(s.DurationSeconds)+KitReportSeconds)}
 	case w.SLOB != nil && w.SLOB.WorkLoop > 0: // nor does fixed work, and it ends earlier
-		n := rounds * int64(len(w.SLOB.Users))
+		n := rounds * int64(len(w.SLOB.Ramp()))
 		return Steps{Count: n, Seconds: s.seconds(n, int64(s.DurationSeconds))}
 	case w.SLOB != nil && p.Database != nil:
-		n := rounds * int64(len(w.SLOB.Users))
+		n := rounds * int64(len(w.SLOB.Ramp()))
 		return Steps{Count: n, Seconds: s.seconds(n, s.loaded()), Exact: true}
 	case w.SLOB != nil:
-		n := int64(len(w.SLOB.Users))
+		n := int64(len(w.SLOB.Ramp()))
 		round := n*s.loaded() + max(n-1, 0)*int64(s.PauseSeconds())
 		return Steps{Count: rounds * n, Seconds: s.seconds(rounds, round), Exact: true}
 	default:
@@ -246,12 +222,3 @@ const (
 	DefaultMinimumEffect = 0.02 // as a share: 2 %
 	DefaultCorrection    = "Holm"
 )
-
-// DefaultBlockBytes is the size of one I/O of a pattern: a block of an Oracle database
-// at random, and in order what its scans read at once.
-func DefaultBlockBytes(pattern bench.RawPattern) int64 {
-	if strings.HasPrefix(string(pattern), "Random") {
-		return 8 << 10
-	}
-	return 1 << 20
-}

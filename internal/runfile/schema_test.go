@@ -15,6 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	reflector "github.com/invopop/jsonschema"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/nfsbench/nfsbench/api/bench"
 )
 
 var update = flag.Bool("update", false, "rewrite the schemas and examples in docs/schema")
@@ -25,7 +28,12 @@ const schemaDir = "../../docs/schema"
 // descriptions, so that the schema explains itself in an editor.
 func schemaOf(t *testing.T, v any, name string) []byte {
 	t.Helper()
-	r := &reflector.Reflector{Anonymous: true}
+	r := &reflector.Reflector{Anonymous: true, Mapper: func(of reflect.Type) *reflector.Schema {
+		if of == reflect.TypeFor[resource.Quantity]() {
+			return &reflector.Schema{Type: "string"}
+		}
+		return nil
+	}}
 	for _, folder := range []string{".", "../../api/bench"} {
 		if err := r.AddGoComments("github.com/nfsbench/nfsbench/internal/runfile", folder, reflector.WithFullComment()); err != nil {
 			t.Fatal(err)
@@ -72,10 +80,10 @@ func TestExamplesInTheDocsAreReadAndFitTheSchemas(t *testing.T) {
 	plans := map[string]Plan{
 		"example.plan.json":                     directPlan(),
 		"example-kernel.plan.json":              kernelPlan(),
-		"example-calibrate.plan.json":           oraclePlan(Workload{Calibrate: calibrate()}, native),
-		"example-calibrate-container.plan.json": oraclePlan(Workload{Calibrate: calibrate()}, inContainer),
-		"example-slob.plan.json":                oraclePlan(Workload{SLOB: slob()}, native, kernel),
-		"example-slob-external.plan.json":       oraclePlan(Workload{SLOB: slob()}, inExternal),
+		"example-calibrate.plan.json":           oraclePlan(bench.Workload{Calibrate: calibrate()}, native),
+		"example-calibrate-container.plan.json": oraclePlan(bench.Workload{Calibrate: calibrate()}, inContainer),
+		"example-slob.plan.json":                oraclePlan(bench.Workload{SLOB: slob()}, native, kernel),
+		"example-slob-external.plan.json":       oraclePlan(bench.Workload{SLOB: slob()}, inExternal),
 	}
 	for name, p := range plans {
 		var doc bytes.Buffer
@@ -138,7 +146,7 @@ func TestTheFullExampleSetsEveryField(t *testing.T) {
 func TestAPlanKeepsTheInterfacesOfItsPaths(t *testing.T) {
 	t.Parallel()
 	p := directPlan()
-	p.Engine.Channels = []PlanChannel{{LocalInterface: "net1", Path: "10.0.1.61"}}
+	p.Engine.Channels = []bench.ResolvedPath{{LocalInterface: "net1", Path: "10.0.1.61"}}
 	var b bytes.Buffer
 	if err := WritePlan(&b, p); err != nil {
 		t.Fatal(err)
@@ -160,7 +168,7 @@ func unset(v reflect.Value, path string) []string {
 	case reflect.Pointer:
 		out = unset(v.Elem(), path)
 	case reflect.Struct:
-		if v.Type() == reflect.TypeFor[time.Time]() {
+		if v.Type() == reflect.TypeFor[time.Time]() || v.Type() == reflect.TypeFor[resource.Quantity]() {
 			return nil
 		}
 		for i := range v.NumField() {

@@ -2,7 +2,6 @@ package runfile
 
 import (
 	"fmt"
-	"math"
 	"math/bits"
 	"net/url"
 	"path"
@@ -31,36 +30,29 @@ func (ps Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Validate checks what can be checked without touching storage. It finds all
-// problems at once and returns them as Problems, or nil.
-func (p Plan) Validate() error {
+// Validate gives the fields that are absent their defaults, and checks what can be checked without touching
+// storage. It finds all problems at once and returns them as Problems, or nil.
+func (p *Plan) Validate() error {
 	c := &checker{}
 	c.check(p.Version == PlanVersion, "version", "is %q; write %q", p.Version, PlanVersion)
 	c.check(p.Run.Name != "", "run.name", "is empty; give the run a name")
 	c.between("clients", int64(p.Clients), 1, 1024)
+	c.within("engine", &p.Engine)
 	c.engine(p.Engine, p.Database)
-	c.workload(p.Workload, p.Database)
+	c.workload(p)
 	c.schedule(p)
+	c.within("collect", &p.Collect)
 	c.collect(p.Collect)
+	c.within("expect", &p.Expect)
+	c.check(p.Expect == nil || p.Expect.MinCapacity == nil || p.Workload.Capacity() != nil, "expect.minCapacity",
+		"is set, but the workload has no capacity to compare with; remove it, or give capacity")
+	c.within("link", &p.Link)
 	if l := p.Link; l != nil {
-		c.between("link.bitsPerSecond", l.BitsPerSecond, 1e6, 1e13)
-		if l.MTUBytes != 0 {
-			c.between("link.mtuBytes", int64(l.MTUBytes), 576, 65535) // below, IPv4 itself does not work
-		}
-	}
-	if e := p.Expect; e != nil {
-		within(c, "expect.minWirePercent", e.MinWirePercent, 100)
-		within(c, "expect.minMegabytesPerSecond", e.MinMegabytesPerSecond, math.MaxInt32)
-		within(c, "expect.minIOPS", e.MinIOPS, math.MaxInt32)
-		within(c, "expect.minCapacity", e.MinCapacity, math.MaxInt32)
-		c.check(e.MinCapacity == nil || p.Workload.Capacity() != nil, "expect.minCapacity",
-			"is set, but the workload has no capacity to compare with; remove it, or give capacity")
-		within(c, "expect.maxMeanLatencyMicroseconds", e.MaxMeanLatencyMicroseconds, math.MaxInt32)
-		within(c, "expect.maxP99LatencyMicroseconds", e.MaxP99LatencyMicroseconds, math.MaxInt32)
-		within(c, "expect.maxVariationPercent", e.MaxVariationPercent, 1000)
+		c.between("link.bitsPerSecond", l.BitsPerSecond.Value(), 1e6, 1e13)
 	}
 	if p.Database != nil {
-		c.database(*p.Database, p)
+		c.within("database", p.Database)
+		c.database(*p.Database, *p)
 	}
 	if len(c.problems) == 0 {
 		return nil
@@ -97,38 +89,23 @@ func oneOf[T ~string](c *checker, path string, v T, allowed ...T) {
 // The limits of a plan. They are far outside the useful range, so that they reject a slipped digit
 // but no real experiment.
 const (
-	maxJobs           = 1024
-	maxDepth          = 1024
 	maxBlockBytes     = 64 << 20
 	maxInFlightBytes  = 16 << 30 // jobs x depth x block: the loader's buffers
 	maxSpanSeconds    = 7 * 24 * 3600
 	minIntervalMillis = 100
 	maxIntervalMillis = 60_000
-	maxChannels       = 64
 )
 
 func (c *checker) engine(e Engine, db *Database) {
-	oneOf(c, "engine.client", e.Client, bench.ClientKernel, bench.ClientDirectNFS)
-	oneOf(c, "engine.nfsVersion", e.NFSVersion, append(bench.NFSVersions(), "")...)
-	oneOf(c, "engine.transport", e.Transport, "", bench.TransportTCP, bench.TransportRDMA)
 	c.check(e.Client != bench.ClientDirectNFS || e.NFSVersion != bench.NFSv42, "engine.nfsVersion",
 		"is %q; DirectNFS speaks NFSv3, NFSv4.0, NFSv4.1 and pNFS, and the client Kernel also NFSv4.2", e.NFSVersion)
 	c.check(e.Client != bench.ClientDirectNFS || e.Transport != bench.TransportRDMA, "engine.transport",
 		"is %q; DirectNFS uses TCP, and the client Kernel also RDMA", e.Transport)
-	oneOf(c, "engine.security", e.Security, append(bench.Securities(), "")...)
 	c.check(e.NFSVersion != bench.PNFS || e.Security == "" || e.Security == bench.SecuritySys, "engine.security",
 		"is %q; pNFS needs sys", e.Security)
 	c.engineFiles(e, db)
-	if e.TransferSizeBytes != 0 {
-		c.between("engine.transferSizeBytes", e.TransferSizeBytes, 1024, 16<<20)
-		c.check(e.TransferSizeBytes%1024 == 0, "engine.transferSizeBytes",
-			"is %d; write a multiple of 1024, or 0 for what the server offers", e.TransferSizeBytes)
-	}
-	c.between("engine.mountTimeoutSeconds", int64(e.MountTimeoutSeconds), 0, maxSpanSeconds)
-	c.between("engine.callTimeoutSeconds", int64(e.CallTimeoutSeconds), 0, maxSpanSeconds)
-	c.between("engine.ports.nfs", int64(e.Ports.NFS), 0, 65535)
-	c.between("engine.ports.mount", int64(e.Ports.Mount), 0, 65535)
-	c.between("engine.ports.portmap", int64(e.Ports.Portmap), 0, 65535)
+	c.check(e.TransferSizeBytes%1024 == 0, "engine.transferSizeBytes",
+		"is %d; write a multiple of 1024, or 0 for what the server offers", e.TransferSizeBytes)
 }
 
 // engineFiles checks where the files are reached: by the addresses of an
@@ -170,7 +147,6 @@ func (c *checker) channels(e Engine) {
 	}
 	c.check(e.Server != "", "engine.server", "is empty; write a label for the server")
 	c.check(path.IsAbs(e.Export), "engine.export", "is %q; write the absolute path of the export", e.Export)
-	c.check(len(e.Channels) <= maxChannels, "engine.channels", "are %d; use %d at most", len(e.Channels), maxChannels)
 	for i, ch := range e.Channels {
 		c.check(ch.Path != "", fmt.Sprintf("engine.channels[%d].path", i), "is empty; write the address of the server")
 		c.check(ch.Local == "" || ch.LocalInterface == "", fmt.Sprintf("engine.channels[%d].localInterface", i),
@@ -182,35 +158,25 @@ func (c *checker) channels(e Engine) {
 	}
 }
 
-func (c *checker) raw(r Raw) {
+func (c *checker) raw(r bench.RawWorkload) {
 	const at = "workload.raw"
-	oneOf(c, at+".pattern", r.Pattern, bench.Patterns()...)
-	c.blockSize(at+".blockSizeBytes", r.BlockSizeBytes)
-	c.check(r.FileSizeBytes >= r.BlockSizeBytes, at+".fileSizeBytes",
-		"is %d, less than one block; write at least %d", r.FileSizeBytes, r.BlockSizeBytes)
-	c.check(r.BlockSizeBytes <= 0 || r.FileSizeBytes%r.BlockSizeBytes == 0, at+".fileSizeBytes",
-		"is %d; write a multiple of blockSizeBytes (%d)", r.FileSizeBytes, r.BlockSizeBytes)
-	c.between(at+".jobs", int64(r.Jobs), 1, maxJobs)
-	c.between(at+".depth", int64(r.Depth), 1, maxDepth)
-	if r.BlockSizeBytes > 0 && r.BlockSizeBytes <= maxBlockBytes && r.Jobs <= maxJobs && r.Depth <= maxDepth {
-		all := int64(r.Jobs) * int64(r.Depth) * r.BlockSizeBytes
-		c.check(all <= maxInFlightBytes, at+".depth",
-			"jobs x depth x blockSizeBytes is %d bytes of buffers; keep it at or below %d", all, int64(maxInFlightBytes))
-	} // else it is said already, and the product could overflow
-	c.between(at+".operationsPerSecond", r.OperationsPerSecond, 0, math.MaxInt32)
+	c.blockSize(at+".blockSize", r.BlockBytes())
+	c.files(at+".fileSize", r.FileSize.Value(), r.BlockBytes())
+	most := maxInFlightBytes / max(r.BlockBytes(), 1)
+	c.check(int64(r.Jobs)*int64(r.Depth) <= most, at+".depth",
+		"jobs x depth are %d buffers of blockSize, more than %d bytes; write at most %d of them",
+		int64(r.Jobs)*int64(r.Depth), int64(maxInFlightBytes), most)
 	mixed := r.Pattern == bench.PatternMixed || r.Pattern == bench.PatternRandomMixed
-	c.check(!mixed || r.ReadPercent >= 1 && r.ReadPercent <= 99, at+".readPercent",
-		"is %d; %s needs the share of reads, a number from 1 to 99", r.ReadPercent, r.Pattern)
-	c.check(mixed || r.ReadPercent == 0, at+".readPercent", "is %d, but only %s and %s have a share of reads; remove it",
-		r.ReadPercent, bench.PatternMixed, bench.PatternRandomMixed)
+	c.check(mixed == (r.ReadPercent != nil), at+".readPercent",
+		"is the share of reads of %s and %s: give it with them, and with no other pattern", bench.PatternMixed,
+		bench.PatternRandomMixed)
 	if r.Capacity != nil {
-		c.capacity(at+".capacity", *r.Capacity)
-		c.check(r.OperationsPerSecond == 0, at+".operationsPerSecond",
+		c.capacity(at+".capacity", r.Capacity)
+		c.check(r.OperationsPerSecond == nil, at+".operationsPerSecond",
 			"is set, but capacity chooses the rates itself; remove one of them")
 		c.check(r.Pattern != bench.PatternCopy, at+".pattern", "is %s, which has no rate of its own; use %s with capacity",
 			r.Pattern, bench.PatternMixed)
 	}
-	c.directory(at+".directory", r.Directory)
 }
 
 // Limits of a search for capacity.
@@ -222,18 +188,15 @@ const (
 	maxClientSearches = 100
 )
 
-func (c *checker) capacity(at string, s Capacity) {
-	c.check(len(s.Bounds) > 0 && len(s.Bounds) <= MaxLatencyBounds, at+".bounds",
-		"has %d entries; give 1 to %d bounds of latency", len(s.Bounds), MaxLatencyBounds)
-	for i, b := range s.Bounds[:min(len(s.Bounds), MaxLatencyBounds)] {
-		entry := fmt.Sprintf("%s.bounds[%d]", at, i)
-		oneOf(c, entry+".percentile", b.Percentile, bench.Percentiles()...)
-		c.between(entry+".microseconds", b.Microseconds, 1, maxBoundMicroseconds)
-		c.check(!slices.Contains(s.Bounds[:i], b), entry, "is there twice; remove one")
-		c.check(i == 0 || b.Microseconds >= s.Bounds[i-1].Microseconds, entry+".microseconds",
-			"is %d, less than that of the bound before; sort the bounds by it", b.Microseconds)
+func (c *checker) capacity(at string, s *bench.Capacity) {
+	for _, b := range append(s.AlsoAt, bench.LatencyBound{Milliseconds: s.Milliseconds, Microseconds: s.Microseconds}) {
+		c.check((b.Milliseconds == nil) != (b.Microseconds == nil), at,
+			"has a bound without one latency; give milliseconds or microseconds")
 	}
-	oneOf(c, at+".arrivals", s.Arrivals, bench.ArrivalsFixed, bench.ArrivalsPoisson)
+	bounds := Bounds(s)
+	for i, b := range bounds {
+		c.check(!slices.Contains(bounds[:i], b), at, "has the bound %s twice; remove one", b)
+	}
 }
 
 func (c *checker) blockSize(at string, size int64) {
@@ -242,18 +205,14 @@ func (c *checker) blockSize(at string, size int64) {
 		"is %d; write a power of two of at least 512, or direct I/O cannot be aligned", size)
 }
 
-func (c *checker) directory(at, dir string) {
-	ok := dir != "" && dir != "." && dir != ".." && !strings.ContainsAny(dir, "/\x00")
-	c.check(ok, at, "is %q; write the name of one directory below the export", dir)
+// files checks the files of the native engine.
+func (c *checker) files(at string, size, block int64) {
+	c.check(size > 0 && (block <= 0 || size%block == 0), at, "is %d; write a multiple of the size of an I/O (%d)", size, block)
 }
 
-func (c *checker) schedule(p Plan) {
+func (c *checker) schedule(p *Plan) {
+	c.within("schedule", &p.Schedule)
 	s := p.Schedule
-	c.between("schedule.baselineSeconds", int64(s.BaselineSeconds), 0, maxSpanSeconds)
-	c.between("schedule.warmupSeconds", int64(s.WarmupSeconds), 0, maxSpanSeconds)
-	c.between("schedule.durationSeconds", int64(s.DurationSeconds), 1, maxSpanSeconds)
-	c.between("schedule.cooldownSeconds", int64(s.CooldownSeconds), 0, maxSpanSeconds)
-	c.between("schedule.repetitions", int64(s.Repetitions), 1, 1000)
 	if p.Workload.Capacity() != nil {
 		c.check(s.DurationSeconds <= MaxLevelSeconds, "schedule.durationSeconds",
 			"is %d; a level of a search for capacity lasts %d s at most", s.DurationSeconds, MaxLevelSeconds)
@@ -284,23 +243,8 @@ func (c *checker) collect(col Collect) {
 	}
 }
 
-// MTU is the declared MTU, or the 1500 of Ethernet.
-func (l Link) MTU() int32 {
-	if l.MTUBytes == 0 {
-		return 1500
-	}
-	return l.MTUBytes
-}
-
-func within[T int32 | int64](c *checker, path string, v *T, highest int64) {
-	if v != nil {
-		c.between(path, int64(*v), 1, highest)
-	}
-}
-
 // source checks one source; at is its path in the file.
 func (c *checker) source(at string, s Source) {
-	oneOf(c, at+".kind", s.Kind, sourceKinds()...)
 	if s.Kind == SourceExporter {
 		c.check(len(s.Nodes) > 0, at+".nodes", "is empty; name the servers and their metrics addresses")
 		for i, n := range s.Nodes {
@@ -316,9 +260,6 @@ func (c *checker) source(at string, s Source) {
 		"is %q; write the name of one folder below that of the secrets", s.Credentials)
 	c.check(s.CABundle == "" || strings.Contains(s.CABundle, "-----BEGIN CERTIFICATE-----"), at+".caBundle",
 		"holds no PEM certificate (-----BEGIN CERTIFICATE-----)")
-	if s.IntervalMilliseconds != 0 {
-		c.between(at+".intervalMilliseconds", int64(s.IntervalMilliseconds), minIntervalMillis, maxIntervalMillis)
-	}
 }
 
 // address checks an HTTP address. A password in it would be in every copy of the

@@ -16,8 +16,8 @@ func TestPlansThatCanRunAreValid(t *testing.T) {
 	plans := map[string]Plan{"DirectNFS": directPlan(), "Kernel": kernelPlan()}
 	for where, mod := range map[string]func(*Plan){"Native": native, "Container": inContainer, "External": inExternal} {
 		for client, with := range map[string]func(*Plan){"DirectNFS": func(*Plan) {}, "Kernel": kernel} {
-			plans["Calibrate"+where+client] = oraclePlan(Workload{Calibrate: calibrate()}, mod, with)
-			plans["SLOB"+where+client] = oraclePlan(Workload{SLOB: slob()}, mod, with)
+			plans["Calibrate"+where+client] = oraclePlan(bench.Workload{Calibrate: calibrate()}, mod, with)
+			plans["SLOB"+where+client] = oraclePlan(bench.Workload{SLOB: slob()}, mod, with)
 		}
 	}
 	capacity := directPlan()
@@ -32,10 +32,8 @@ func TestPlansThatCanRunAreValid(t *testing.T) {
 
 // seeks makes a plan search for the capacity at two bounds.
 func seeks(p *Plan) {
-	p.Workload.Raw.OperationsPerSecond = 0
-	p.Workload.Raw.Capacity = &Capacity{
-		Bounds: []LatencyBound{{Percentile: "p99", Microseconds: 1000}, {Percentile: "p999", Microseconds: 1000}}, Arrivals: bench.ArrivalsPoisson,
-	}
+	p.Workload.Raw.OperationsPerSecond = nil
+	p.Workload.Raw.Capacity = CapacityWithin(bench.ArrivalsPoisson, LatencyBound{"p99", 1000}, LatencyBound{"p999", 1000})
 }
 
 func TestValidateNamesThePathAndTheFix(t *testing.T) {
@@ -53,7 +51,7 @@ func TestValidateNamesThePathAndTheFix(t *testing.T) {
 		"PNFSWithKerberos": {func(p *Plan) { p.Engine.NFSVersion, p.Engine.Security = "pNFS", "krb5" }, "engine.security", "needs sys"},
 		"TwoLocals": {
 			func(p *Plan) {
-				p.Engine.Channels = []PlanChannel{{Local: "10.0.1.5", LocalInterface: "net1", Path: "10.0.1.61"}}
+				p.Engine.Channels = []bench.ResolvedPath{{Local: "10.0.1.5", LocalInterface: "net1", Path: "10.0.1.61"}}
 			},
 			"engine.channels[0].localInterface", "remove one",
 		},
@@ -64,27 +62,28 @@ func TestValidateNamesThePathAndTheFix(t *testing.T) {
 		"Port":             {func(p *Plan) { p.Engine.Ports.NFS = 70000 }, "engine.ports.nfs", "65535"},
 		"NoWorkload":       {func(p *Plan) { p.Workload.Raw = nil }, "workload", "exactly one"},
 		"Pattern":          {func(p *Plan) { p.Workload.Raw.Pattern = "read" }, "workload.raw.pattern", "Overwrite"},
-		"BlockZero":        {func(p *Plan) { p.Workload.Raw.BlockSizeBytes = 0 }, "workload.raw.blockSizeBytes", "from 512"},
-		"BlockOdd":         {func(p *Plan) { p.Workload.Raw.BlockSizeBytes = 1536 }, "workload.raw.blockSizeBytes", "power of two"},
-		"FileTooSmall":     {func(p *Plan) { p.Workload.Raw.FileSizeBytes = 4096 }, "workload.raw.fileSizeBytes", "at least 1048576"},
-		"FileNotWhole":     {func(p *Plan) { p.Workload.Raw.FileSizeBytes += 4096 }, "workload.raw.fileSizeBytes", "multiple of blockSizeBytes"},
-		"Jobs":             {func(p *Plan) { p.Workload.Raw.Jobs = 0 }, "workload.raw.jobs", "from 1"},
+		"BlockZero":        {func(p *Plan) { p.Workload.Raw.BlockSize = bench.Bytes(0) }, "workload.raw.blockSize", "from 512"},
+		"BlockOdd":         {func(p *Plan) { p.Workload.Raw.BlockSize = bench.Bytes(1536) }, "workload.raw.blockSize", "power of two"},
+		"FileTooSmall":     {func(p *Plan) { p.Workload.Raw.FileSize = *bench.Bytes(4096) }, "workload.raw.fileSize", "multiple of"},
+		"FileNotWhole":     {func(p *Plan) { p.Workload.Raw.FileSize = *bench.Bytes(4<<30 + 4096) }, "workload.raw.fileSize", "(1048576)"},
+		"Jobs":             {func(p *Plan) { p.Workload.Raw.Jobs = -1 }, "workload.raw.jobs", "from 1"},
 		"Depth":            {func(p *Plan) { p.Workload.Raw.Depth = 1025 }, "workload.raw.depth", "to 1024"},
-		"Buffers":          {func(p *Plan) { p.Workload.Raw.Depth, p.Workload.Raw.Jobs = 1024, 1024 }, "workload.raw.depth", "of buffers"},
-		"Rate":             {func(p *Plan) { p.Workload.Raw.OperationsPerSecond = -1 }, "workload.raw.operationsPerSecond", "from 0"},
-		"ReadPercent":      {func(p *Plan) { p.Workload.Raw.Pattern = bench.PatternRandomMixed }, "workload.raw.readPercent", "from 1 to 99"},
-		"ReadPercentOf":    {func(p *Plan) { p.Workload.Raw.ReadPercent = 70 }, "workload.raw.readPercent", "RandomMixed"},
-		"CapacityRate":     {func(p *Plan) { seeks(p); p.Workload.Raw.OperationsPerSecond = 5 }, "workload.raw.operationsPerSecond", "chooses the rates"},
+		"Buffers":          {func(p *Plan) { p.Workload.Raw.Depth, p.Workload.Raw.Jobs = 1024, 256 }, "workload.raw.depth", "buffers of"},
+		"Rate":             {func(p *Plan) { p.Workload.Raw.OperationsPerSecond = new(int64(-1)) }, "workload.raw.operationsPerSecond", "from 1"},
+		"ReadPercent":      {func(p *Plan) { p.Workload.Raw.Pattern = bench.PatternRandomMixed }, "workload.raw.readPercent", "give it with them"},
+		"ReadPercentOf":    {func(p *Plan) { p.Workload.Raw.ReadPercent = new(int32(70)) }, "workload.raw.readPercent", "RandomMixed"},
+		"CapacityRate":     {func(p *Plan) { seeks(p); p.Workload.Raw.OperationsPerSecond = new(int64(5)) }, "workload.raw.operationsPerSecond", "chooses the rates"},
 		"CapacityCopy":     {func(p *Plan) { seeks(p); p.Workload.Raw.Pattern = bench.PatternCopy }, "workload.raw.pattern", "use Mixed"},
 		"CapacityClients":  {func(p *Plan) { seeks(p); p.Clients = 101 }, "clients", "use fewer clients"},
-		"NoBounds":         {func(p *Plan) { seeks(p); p.Workload.Raw.Capacity.Bounds = nil }, "workload.raw.capacity.bounds", "give 1 to 4"},
-		"BoundTwice":       {func(p *Plan) { seeks(p); p.Workload.Raw.Capacity.Bounds[1] = p.Workload.Raw.Capacity.Bounds[0] }, "workload.raw.capacity.bounds[1]", "twice"},
-		"BoundOrder":       {func(p *Plan) { seeks(p); p.Workload.Raw.Capacity.Bounds[1].Microseconds = 1 }, "workload.raw.capacity.bounds[1].microseconds", "sort the bounds"},
-		"Percentile":       {func(p *Plan) { seeks(p); p.Workload.Raw.Capacity.Bounds[0].Percentile = "p42" }, "workload.raw.capacity.bounds[0].percentile", "p999"},
-		"Arrivals":         {func(p *Plan) { seeks(p); p.Workload.Raw.Capacity.Arrivals = "" }, "workload.raw.capacity.arrivals", "Poisson"},
+		"NoBound":          {func(p *Plan) { seeks(p); p.Workload.Raw.Capacity.Microseconds = nil }, "workload.raw.capacity", "without one latency"},
+		"ManyBounds":       {func(p *Plan) { seeks(p); p.Workload.Raw.Capacity.AlsoAt = make([]bench.LatencyBound, 4) }, "workload.raw.capacity.alsoAt", "0 to 3"},
+		"BoundTwice":       {func(p *Plan) { seeks(p); p.Workload.Raw.Capacity.AlsoAt[0].Percentile = "p99" }, "workload.raw.capacity", "p99 of 1 ms twice"},
+		"BoundLong":        {func(p *Plan) { seeks(p); p.Workload.Raw.Capacity.Microseconds = new(int64(1e9)) }, "workload.raw.capacity.microseconds", "to 10000000"},
+		"Percentile":       {func(p *Plan) { seeks(p); p.Workload.Raw.Capacity.Percentile = "p42" }, "workload.raw.capacity.percentile", "p999"},
+		"Arrivals":         {func(p *Plan) { seeks(p); p.Workload.Raw.Capacity.Arrivals = "x" }, "workload.raw.capacity.arrivals", "Poisson"},
 		"MinCapacity":      {func(p *Plan) { p.Expect.MinCapacity = new(int64(5)) }, "expect.minCapacity", "give capacity"},
-		"DirectoryOutside": {func(p *Plan) { p.Workload.Raw.Directory = "../x" }, "workload.raw.directory", "one directory"},
-		"DirectoryRoot":    {func(p *Plan) { p.Workload.Raw.Directory = "." }, "workload.raw.directory", "one directory"},
+		"DirectoryOutside": {func(p *Plan) { p.Workload.Raw.Directory = "../x" }, "workload.raw.directory", "what matches"},
+		"DirectoryRoot":    {func(p *Plan) { p.Workload.Raw.Directory = "." }, "workload.raw.directory", "what matches"},
 		"Duration":         {func(p *Plan) { p.Schedule.DurationSeconds = 0 }, "schedule.durationSeconds", "from 1"},
 		"Repetitions":      {func(p *Plan) { p.Schedule.Repetitions = 0 }, "schedule.repetitions", "from 1"},
 		"Timeout":          {func(p *Plan) { p.Schedule.TimeoutSeconds = 60 }, "schedule.timeoutSeconds", "takes 235 s"},
@@ -99,10 +98,10 @@ func TestValidateNamesThePathAndTheFix(t *testing.T) {
 		"ExporterURL": {func(p *Plan) {
 			p.Collect.Sources[0] = Source{Kind: SourceExporter, Name: "x", Nodes: []SourceNode{{Name: "a", URL: "nfs1"}}}
 		}, "collect.sources[0].nodes[0].url", "http"},
-		"Link":      {func(p *Plan) { p.Link.BitsPerSecond = 10 }, "link.bitsPerSecond", "from 1000000"},
-		"MTU":       {func(p *Plan) { p.Link.MTUBytes = 100 }, "link.mtuBytes", "from 576"},
+		"Link":      {func(p *Plan) { p.Link.BitsPerSecond = *bench.Bits(10) }, "link.bitsPerSecond", "from 1000000"},
+		"MTU":       {func(p *Plan) { p.Link.MTU = 100 }, "link.mtu", "from 576"},
 		"Percent":   {func(p *Plan) { p.Expect.MinWirePercent = new(int32(101)) }, "expect.minWirePercent", "to 100"},
-		"Variation": {func(p *Plan) { p.Expect.MaxVariationPercent = new(int32(1001)) }, "expect.maxVariationPercent", "to 1000"},
+		"Variation": {func(p *Plan) { p.Expect.MaxVariationPercent = new(int32(101)) }, "expect.maxVariationPercent", "to 100"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -121,7 +120,7 @@ func TestValidateNamesThePathAndTheFix(t *testing.T) {
 func TestValidateFindsAllProblemsAtOnce(t *testing.T) {
 	t.Parallel()
 	var ps Problems
-	if !errors.As(Plan{}.Validate(), &ps) || len(ps) < 6 {
+	if !errors.As(new(Plan).Validate(), &ps) || len(ps) < 6 {
 		t.Fatalf("problems = %v", ps)
 	}
 	if lines := strings.Count(ps.Error(), "\n") + 1; lines != len(ps) {
@@ -171,7 +170,7 @@ func TestTheReportsOfManySearchesHaveFewerParts(t *testing.T) {
 	}{{1, 1, 1, 32}, {1, 20, 1, 32}, {1, 20, 4, 32}, {100, 1, 1, 13}, {5, 20, 1, 13}, {100, 1, 4, 8}} {
 		p := directPlan()
 		p.Clients, p.Schedule.Repetitions = tc.clients, tc.repetitions
-		p.Workload.Raw.Capacity = &Capacity{Bounds: make([]LatencyBound, tc.bounds)}
+		p.Workload.Raw.Capacity = CapacityWithin("", make([]LatencyBound, tc.bounds)...)
 		if got := p.ReportParts(); got != tc.want {
 			t.Errorf("%+v: got %d parts", tc, got)
 		}

@@ -28,9 +28,9 @@ const (
 // are the paths that V$DNFS_CHANNELS has.
 func Scan(channels ...string) runfile.Result {
 	plan := basePlan("dnfs-throughput")
-	plan.Workload.SLOB = &runfile.SLOB{Access: bench.SLOBFullTableScan, Users: []int32{32}, Schemas: 8, ScanTableBytes: 64 << 30}
+	plan.Workload.SLOB = &bench.SLOBWorkload{Access: bench.SLOBFullTableScan, Users: []int32{32}, Schemas: 8, ScanTableSize: *bench.Bytes(64 << 30)}
 	plan.Engine = engine(oranfstabDNFSThroughput, "nfsv3")
-	plan.Link = &runfile.Link{BitsPerSecond: 10_000_000_000, MTUBytes: 1500}
+	plan.Link = &bench.Link{BitsPerSecond: *bench.Bits(10_000_000_000), MTU: 1500}
 	load := runfile.Load{Oracle: database("Oracle Database 12c Enterprise Edition Release 12.2.0.1.0 - 64bit Production", "fb1")}
 	load.Repetitions = []runfile.Repetition{scanned(MegabytesPerSecond, channels)}
 	return result(plan, load)

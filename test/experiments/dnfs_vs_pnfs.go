@@ -3,6 +3,7 @@ package experiments
 import (
 	"strconv"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -90,7 +91,7 @@ export: /vol/db122b_data1/db122b_data1_qt mount: /opt/oracle/oradata
 // Result is a run of two calibrations, of which the first is a warm-up.
 func (c Calibration) Result() runfile.Result {
 	plan := basePlan("dnfs-vs-pnfs-" + strconv.Itoa(c.Test))
-	plan.Workload.Calibrate = &runfile.Calibrate{PhysicalDisks: 100, MaxLatencyMilliseconds: 20, WarmupRuns: 1}
+	plan.Workload.Calibrate = &bench.CalibrateWorkload{PhysicalDisks: 100, MaxLatencyMilliseconds: 20, WarmupRuns: new(int32(1))}
 	keyword := map[string]string{"NFSv3": "nfsv3", "NFSv4.0": "nfsv4", "pNFS": "pnfs"}[c.Version]
 	plan.Engine = engine(oranfstabDNFSVsPNFS, keyword)
 	plan.Schedule.Repetitions = 1

@@ -59,12 +59,12 @@ export: /oradata mount: /opt/oracle/oradata
 
 func rampPlan(steps int) runfile.Plan {
 	plan := basePlan("nfs-vs-dnfs")
-	plan.Workload.SLOB = &runfile.SLOB{Access: bench.SLOBRandomRead, Schemas: 16, ScaleBytes: 80 << 20}
+	plan.Workload.SLOB = &bench.SLOBWorkload{Access: bench.SLOBRandomRead, Schemas: 16, Scale: *bench.Bytes(80 << 20)}
 	for users := range steps {
 		plan.Workload.SLOB.Users = append(plan.Workload.SLOB.Users, int32(users+1)) //nolint:gosec // a few
 	}
 	plan.Engine = engine(oranfstabNFSVsDNFS, "nfsv3")
-	plan.Link = &runfile.Link{BitsPerSecond: 1_000_000_000, MTUBytes: 1500}
+	plan.Link = &bench.Link{BitsPerSecond: *bench.Bits(1_000_000_000), MTU: 1500}
 	return plan
 }
 

@@ -55,7 +55,7 @@ func Client(t testing.TB, p runfile.Plan, index int32, start time.Time) runfile.
 			c.Load.Mount = nil // Oracle's own client tells
 		}
 	}
-	if p.Workload.Raw == nil || !p.Workload.Raw.KeepFiles {
+	if p.Workload.Raw == nil || !p.Keep {
 		c.Load.Spans = append(c.Load.Spans, runfile.Span{Kind: runfile.SpanClean, Start: start, End: start.Add(time.Second)})
 	}
 	return c
@@ -163,7 +163,7 @@ func stepsOf(p runfile.Plan) []*runfile.Step {
 	round := func(warmup bool, n int32) {
 		switch w := p.Workload; {
 		case w.SLOB != nil:
-			add(runfile.StepUsers, warmup, n, w.SLOB.Users...)
+			add(runfile.StepUsers, warmup, n, w.SLOB.Ramp()...)
 		case w.Calibrate != nil && p.Database != nil:
 			add(runfile.StepCalibrate, warmup, n, 0)
 		case w.Calibrate != nil:
@@ -174,7 +174,7 @@ func stepsOf(p runfile.Plan) []*runfile.Step {
 		}
 	}
 	if w := p.Workload.Calibrate; w != nil {
-		for n := range w.WarmupRuns {
+		for n := range bench.OrZero(w.WarmupRuns) {
 			round(true, n+1)
 		}
 	}
@@ -187,7 +187,7 @@ func stepsOf(p runfile.Plan) []*runfile.Step {
 func blockOf(p runfile.Plan, step *runfile.Step) int64 {
 	switch {
 	case p.Workload.Raw != nil:
-		return p.Workload.Raw.BlockSizeBytes
+		return p.Workload.Raw.BlockBytes()
 	case step != nil && step.Kind == runfile.StepLargeReads:
 		return 1 << 20
 	default:

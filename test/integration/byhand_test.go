@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/gen"
@@ -203,7 +204,7 @@ func TestALoadThatIsStoppedFromOutsideHasFailedAndSaysWhoStoppedIt(t *testing.T)
 			tc.stop(w, b, &pods[0])
 			w.cancelled(b, 0)
 			b = w.wantFailed(v1alpha1.ReasonPodLost, tc.want...)
-			w.wantCondition(b, v1alpha1.ConditionResultsCollected, "False", v1alpha1.ReasonPartial)
+			w.wantCondition(b, v1alpha1.ConditionResultsCollected, "False", string(judge.Partial))
 			if b.Status.Summary.ThroughputBytesPerSecond == nil {
 				t.Error("what was measured is lost")
 			}

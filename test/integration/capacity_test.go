@@ -127,7 +127,7 @@ func clientOf(w *world, b *v1alpha1.NFSBenchmark, index int32, levels []runfile.
 		for _, n := range r.Level.Done {
 			ops.Count += n
 		}
-		ops.Bytes = ops.Count * w.plan(b).Workload.Raw.BlockSizeBytes
+		ops.Bytes = ops.Count * w.plan(b).Workload.Raw.BlockBytes()
 		r.Read, like = &ops, r
 		c.Load.Repetitions = append(c.Load.Repetitions, r)
 	}
@@ -147,7 +147,7 @@ func TestAClientThatDoesNotReportALevelIsNamedWhenTheTimeIsOver(t *testing.T) {
 	p := at(runfile.SpanDone, 100)
 	p.Final, p.Failed, p.Level = true, true, half(w.levels(b).Levels[0], 1000)
 	w.progress(b, 0, p)
-	w.wantFailed(v1alpha1.ReasonTimeout, "timeoutSeconds", "level 1 of", "was not reported by client 1")
+	w.wantFailed(runfile.FailureTimeout, "timeoutSeconds", "level 1 of", "was not reported by client 1")
 }
 
 func TestASearchWhoseLevelsAreDamagedEnds(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/gen"
 )
 
@@ -125,7 +126,7 @@ func TestAVolumeThatIsNotNFSIsRefused(t *testing.T) {
 		w := newWorld(t)
 		w.claim(&corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/x"}})
 		w.create("demo", gen.Claim("data"))
-		w.wantFailed(v1alpha1.ReasonNotNFS, "neither NFS nor of a CSI driver", "spec.storage.export")
+		w.wantFailed(runfile.FailureNotNFS, "neither NFS nor of a CSI driver", "spec.storage.export")
 	})
 	t.Run("OtherCSI", func(t *testing.T) {
 		t.Parallel()
@@ -133,7 +134,7 @@ func TestAVolumeThatIsNotNFSIsRefused(t *testing.T) {
 		w.claim(csi("ebs.csi.example", map[string]string{"type": "gp3"}))
 		b := w.create("demo", gen.Claim("data"))
 		w.mounted(b, 1, "nfsbench: /data is on a file system of type ext4 (/dev/sdb), not NFS")
-		w.wantFailed(v1alpha1.ReasonNotNFS, "does not say which NFS export", "ext4", "spec.storage.export")
+		w.wantFailed(runfile.FailureNotNFS, "does not say which NFS export", "ext4", "spec.storage.export")
 	})
 }
 

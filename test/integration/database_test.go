@@ -174,8 +174,8 @@ func TestTheTimeOfARunIsOverBeforeItsDatabaseIsReady(t *testing.T) {
 			}
 			_ = w.c.Delete(t.Context(), pod, client.GracePeriodSeconds(0))
 			w.step(40 * time.Second)
-			b = w.wantFailed(v1alpha1.ReasonDatabaseNotReady, "not ready when the time of the run was over", "startupTimeoutSeconds")
-			w.wantCondition(b, v1alpha1.ConditionDatabaseReady, "False", v1alpha1.ReasonDatabaseNotReady)
+			b = w.wantFailed(runfile.FailureDatabaseNotReady, "not ready when the time of the run was over", "startupTimeoutSeconds")
+			w.wantCondition(b, v1alpha1.ConditionDatabaseReady, "False", runfile.FailureDatabaseNotReady)
 		})
 	}
 }
@@ -262,7 +262,7 @@ func TestARunIsSuspendedWhileItsDatabaseIsCreated(t *testing.T) {
 			}
 			b = w.settle("demo")
 			w.wantPhase(b, v1alpha1.PhaseCancelled, "spec.suspend")
-			w.wantCondition(b, v1alpha1.ConditionDatabaseReady, "False", v1alpha1.ReasonCancelled)
+			w.wantCondition(b, v1alpha1.ConditionDatabaseReady, "False", runfile.FailureCancelled)
 			w.wantCondition(w.finish("demo"), v1alpha1.ConditionCleanedUp, "True", v1alpha1.ReasonCleanedUp)
 		})
 	}

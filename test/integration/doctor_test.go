@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/diagnose"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/plan"
@@ -38,7 +38,7 @@ func TestAClusterTakesTheJobOfTheDoctor(t *testing.T) {
 	}
 	job := func(namespace string, mods ...gen.Mod) *batchv1.Job {
 		b := gen.Benchmark("demo", append(mods, gen.In(namespace))...)
-		target := plan.Target{Export: "/x", Addresses: []string{"10.0.1.61"}, Paths: []v1alpha1.ResolvedPath{{Path: "10.0.1.61"}}}
+		target := plan.Target{Export: "/x", Addresses: []string{"10.0.1.61"}, Paths: []bench.ResolvedPath{{Path: "10.0.1.61"}}}
 		p, err := plan.Build(b, target)
 		if err != nil {
 			t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/gen"
@@ -198,7 +199,7 @@ func TestSuspendDuringTheRunKeepsWhatWasMeasured(t *testing.T) {
 	w.final(b, part)
 	b = w.settle("demo")
 	w.wantPhase(b, v1alpha1.PhaseCancelled, "partial")
-	w.wantCondition(b, v1alpha1.ConditionResultsCollected, "False", v1alpha1.ReasonPartial)
+	w.wantCondition(b, v1alpha1.ConditionResultsCollected, "False", string(judge.Partial))
 	if b.Status.Summary.ThroughputBytesPerSecond == nil {
 		t.Error("what was measured is lost")
 	}

@@ -83,7 +83,7 @@ func (w *suiteWorld) benchmark(b *v1alpha1.NFSBenchmark) string {
 		return b.Name + " runs"
 	case b.Spec.Suspend:
 		b.Status.Phase, b.Status.Verdict, b.Status.CompletionTime = v1alpha1.PhaseCancelled, bench.VerdictInconclusive, &now
-		w.succeeded(b, metav1.ConditionFalse, v1alpha1.ReasonCancelled)
+		w.succeeded(b, metav1.ConditionFalse, runfile.FailureCancelled)
 		return b.Name + " is cancelled"
 	}
 	w.step(10 * time.Second)

@@ -178,8 +178,8 @@ func TestAKernelMountOfAnExportWaitsForTheArray(t *testing.T) {
 func TestWhyThereIsNoSurveyEndsTheRun(t *testing.T) {
 	t.Parallel()
 	for _, reason := range []string{
-		v1alpha1.ReasonArrayUnreachable, v1alpha1.ReasonArrayRefused, v1alpha1.ReasonArrayUntrusted,
-		v1alpha1.ReasonVolumeNotFound, v1alpha1.ReasonMoveFailed, v1alpha1.ReasonArrayFailed, "Nonsense",
+		runfile.SurveyUnreachable, runfile.SurveyRefused, runfile.SurveyUntrusted,
+		runfile.SurveyNoVolume, runfile.SurveyMoveFailed, runfile.SurveyFailed, "Nonsense",
 	} {
 		t.Run(reason, func(t *testing.T) {
 			t.Parallel()
@@ -188,7 +188,7 @@ func TestWhyThereIsNoSurveyEndsTheRun(t *testing.T) {
 			w.surveyed(b, runfile.Survey{Problem: &runfile.SurveyProblem{Reason: reason, Message: "so it is: do this"}})
 			want := reason
 			if reason == "Nonsense" {
-				want = v1alpha1.ReasonArrayFailed
+				want = runfile.SurveyFailed
 			}
 			b = w.wantFailed(want, "so it is: do this")
 			w.wantCondition(b, v1alpha1.ConditionPreflightPassed, "False", want)
@@ -265,15 +265,15 @@ func TestASurveyThatBreaksOffIsExplained(t *testing.T) {
 			w.jobEnds(w.surveyJob(b), batchv1.JobReasonDeadlineExceeded, "x")
 			_ = w.c.Delete(w.Context(), p)
 			w.step(4 * time.Second)
-		}, v1alpha1.ReasonTimeout, []string{"took longer than 480 s"}},
+		}, runfile.FailureTimeout, []string{"took longer than 480 s"}},
 		"Lost": {func(w *world, b *v1alpha1.NFSBenchmark, p *corev1.Pod) {
 			w.podStatus(p, func(st *corev1.PodStatus) { st.Phase = corev1.PodSucceeded })
 			w.jobEnds(w.surveyJob(b), "", "")
 			w.step(4 * time.Second)
-		}, v1alpha1.ReasonArrayFailed, []string{"is not in ConfigMap nfsb-demo-result any more"}},
+		}, runfile.SurveyFailed, []string{"is not in ConfigMap nfsb-demo-result any more"}},
 		"Unreadable": {func(w *world, b *v1alpha1.NFSBenchmark, _ *corev1.Pod) {
 			w.publish(b, func(cm *corev1.ConfigMap) { cm.Data[runfile.KeySurvey] = `{"version":"nfsbench.io/survey/v1"` })
-		}, v1alpha1.ReasonArrayFailed, []string{"cannot be read", "unexpected end of JSON input"}},
+		}, runfile.SurveyFailed, []string{"cannot be read", "unexpected end of JSON input"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

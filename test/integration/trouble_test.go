@@ -16,6 +16,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/gen"
@@ -258,7 +259,7 @@ func TestWhatTheLoaderSaysBecomesTheReason(t *testing.T) {
 			if b.Status.Verdict != bench.VerdictInconclusive {
 				t.Errorf("verdict is %s", b.Status.Verdict)
 			}
-			w.wantCondition(b, v1alpha1.ConditionResultsCollected, "False", v1alpha1.ReasonPartial)
+			w.wantCondition(b, v1alpha1.ConditionResultsCollected, "False", string(judge.Partial))
 		})
 	}
 }
@@ -292,7 +293,7 @@ func TestTheDeadlineOfTheJob(t *testing.T) {
 	_ = w.c.Delete(w.Context(), &w.loadPods(b)[0], client.GracePeriodSeconds(0))
 	w.wantPhase(w.settle("demo"), v1alpha1.PhaseCollecting, "waiting for the last results")
 	w.step(36 * time.Second)
-	w.wantFailed(v1alpha1.ReasonTimeout, "took longer than", "spec.run.timeoutSeconds")
+	w.wantFailed(runfile.FailureTimeout, "took longer than", "spec.run.timeoutSeconds")
 }
 
 func TestAJobThatIsCompleteWithoutResults(t *testing.T) {

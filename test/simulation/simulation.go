@@ -43,9 +43,9 @@ func Hour(t testing.TB, name string, seed uint64, slower float64) runfile.Result
 }
 
 func hourPlan(name string, seed uint64) runfile.Plan {
-	var channels []runfile.PlanChannel
+	var channels []bench.ResolvedPath
 	for i := range paths {
-		channels = append(channels, runfile.PlanChannel{Local: fmt.Sprintf("192.168.%d.50", i+4), Path: fmt.Sprintf("192.168.%d.100", i+4)})
+		channels = append(channels, bench.ResolvedPath{Local: fmt.Sprintf("192.168.%d.50", i+4), Path: fmt.Sprintf("192.168.%d.100", i+4)})
 	}
 	p := runfile.Plan{
 		Version: runfile.PlanVersion, Run: runfile.Identity{Namespace: "benchmarks", Name: name, UID: "6e7a"}, Clients: 2, Seed: seed,
@@ -53,13 +53,13 @@ func hourPlan(name string, seed uint64) runfile.Plan {
 			Client: bench.ClientDirectNFS, NFSVersion: "NFSv3", Server: "filer", Export: "/vol/oradata",
 			Channels: channels,
 		},
-		Workload: runfile.Workload{SLOB: &runfile.SLOB{
-			Access: bench.SLOBRandomRead, Users: []int32{64}, Schemas: 8, ScaleBytes: 16 << 30, WorkUnit: 64, UpdatePercent: 20,
-			Files: &runfile.Files{Count: 8, SizeBytes: 16 << 30, BlockSizeBytes: blockBytes, LargeReadBytes: 1 << 20, Directory: "nfsbench"},
+		Workload: bench.Workload{SLOB: &bench.SLOBWorkload{
+			Access: bench.SLOBRandomRead, Users: []int32{64}, Schemas: 8, Scale: *bench.Bytes(16 << 30), WorkUnit: 64, UpdatePercent: 20,
+			NativeFiles: bench.NativeFiles{Directory: "nfsbench"},
 		}},
 		Schedule: runfile.Schedule{BaselineSeconds: pauseSeconds, WarmupSeconds: warmupSeconds, DurationSeconds: 1200, Repetitions: 3},
 		Collect:  runfile.Collect{IntervalMilliseconds: 1000, Sources: []runfile.Source{{Kind: runfile.SourceONTAP, Name: "ontap", Volume: "oradata"}}},
-		Link:     &runfile.Link{BitsPerSecond: 1_000_000_000, MTUBytes: 9000},
+		Link:     &bench.Link{BitsPerSecond: *bench.Bits(1_000_000_000), MTU: 9000},
 		Expect:   &bench.Expect{MinMegabytesPerSecond: new(int64(300))},
 	}
 	p.Survey = &runfile.Survey{

@@ -41,7 +41,7 @@ func without(result runfile.Result, drop latencies) runfile.Result {
 	for c := range result.Clients {
 		var kept []runfile.Repetition
 		for _, round := range rounds(result.Clients[c].Load.Repetitions) {
-			found := capacities(search.Bounds, round)
+			found := capacities(runfile.Bounds(search), round)
 			for i, rep := range round {
 				if rep.Level != nil && rep.Step != nil && drop(round, i, found) {
 					rep = withoutLatencies(rep)

@@ -31,9 +31,7 @@ func searched(clients, rounds int32) runfile.Result {
 	for i := range int64(24) {
 		rates = append(rates, 960+i/3*16)
 	}
-	plan := runfile.Plan{Clients: clients, Schedule: runfile.Schedule{Repetitions: rounds}, Workload: runfile.Workload{Raw: &runfile.Raw{Capacity: &runfile.Capacity{
-		Bounds: []runfile.LatencyBound{{Percentile: "p99", Microseconds: 1000}}, Arrivals: bench.ArrivalsFixed,
-	}}}}
+	plan := runfile.Plan{Clients: clients, Schedule: runfile.Schedule{Repetitions: rounds}, Workload: bench.Workload{Raw: &bench.RawWorkload{Capacity: runfile.CapacityWithin(bench.ArrivalsFixed, runfile.LatencyBound{Percentile: "p99", Microseconds: 1000})}}}
 	var load runfile.Load
 	for round := range rounds {
 		for i, rate := range rates {

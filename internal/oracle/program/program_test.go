@@ -76,7 +76,7 @@ func calibratePlan() runfile.Plan {
 	return runfile.Plan{
 		Version: runfile.PlanVersion, Run: runfile.Identity{Name: "x"}, Clients: 1,
 		Engine:   runfile.Engine{Client: bench.ClientKernel, NFSVersion: "NFSv3"},
-		Workload: runfile.Workload{Calibrate: &runfile.Calibrate{PhysicalDisks: 100, MaxLatencyMilliseconds: 20, WarmupRuns: 1}},
+		Workload: bench.Workload{Calibrate: &bench.CalibrateWorkload{PhysicalDisks: 100, MaxLatencyMilliseconds: 20, WarmupRuns: new(int32(1))}},
 		Schedule: runfile.Schedule{DurationSeconds: 60, Repetitions: 1, TimeoutSeconds: 7200},
 		Collect:  runfile.Collect{IntervalMilliseconds: 1000},
 		Database: &runfile.Database{

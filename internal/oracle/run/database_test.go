@@ -189,9 +189,9 @@ func TestAPlanThatIsNotForADatabaseIsRefused(t *testing.T) {
 	for name, change := range map[string]func(*runfile.Plan){
 		"no database": func(p *runfile.Plan) { p.Database = nil },
 		"raw": func(p *runfile.Plan) {
-			p.Workload = runfile.Workload{Raw: &runfile.Raw{Pattern: bench.PatternRead, BlockSizeBytes: 4096, FileSizeBytes: 4096, Jobs: 1, Depth: 1, Directory: "x"}}
+			p.Workload = bench.Workload{Raw: &bench.RawWorkload{Pattern: bench.PatternRead, BlockSize: bench.Bytes(4096), FileSize: *bench.Bytes(4096), Jobs: 1, Depth: 1, Directory: "x"}}
 		},
-		"no users": func(p *runfile.Plan) { p.Workload.SLOB.Users = nil },
+		"no users": func(p *runfile.Plan) { p.Workload.SLOB.Users = []int32{0} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -113,7 +113,7 @@ func TestTheTablespaceLiesOnTheExportUnderTest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d, plan := newDatabase(), externalPlan()
-				plan.Workload.SLOB.KeepSchemas = true
+				plan.Keep = true
 				c.change(d, plan.Database)
 				load, _ := runOn(t.Context(), t, d, plan, withoutContainer)
 				if c.want != "" {
@@ -171,18 +171,18 @@ func TestAUserWithoutSysdbaNeedsItsPrivilegesFirst(t *testing.T) {
 	without := func(rights ...string) []string {
 		return slices.DeleteFunc(slices.Clone(all), func(r string) bool { return slices.Contains(rights, r) })
 	}
-	ofOurs := func(d *database, w *runfile.SLOB) { // of a run that was ended
+	ofOurs := func(d *database, w *bench.SLOBWorkload) { // of a run that was ended
 		d.users["NFSBENCH1"] = &user{
 			tables: map[string]*rowsOf{"NFSBENCH_MARKER": {}}, quota: "NFSBENCH", granted: true,
 			marker: [][]any{{"Schema", int64(slob.Model), int64(0), int64(0), int64(8192), int64(1), w.Tablespace, int64(1)}},
 		}
 	}
-	withAWR := func(_ *database, w *runfile.SLOB) { w.AWR = true }
+	withAWR := func(_ *database, w *bench.SLOBWorkload) { w.AWR = bench.Enabled }
 	for name, c := range map[string]struct {
 		rights []string
 		there  bool   // the tablespace
 		want   string // in the failure
-		change func(*database, *runfile.SLOB)
+		change func(*database, *bench.SLOBWorkload)
 	}{
 		"all":                        {all, false, "", nil},
 		"by role":                    {append(without("SELECT ANY DICTIONARY"), "SELECT_CATALOG_ROLE"), false, "", nil},
@@ -191,14 +191,14 @@ func TestAUserWithoutSysdbaNeedsItsPrivilegesFirst(t *testing.T) {
 		"no tablespace":              {without(makes...), false, "GRANT CREATE TABLESPACE, DROP TABLESPACE TO", nil},
 		"a tablespace that is there": {without(makes...), true, "", nil},
 		"a tablespace of ours":       {without(makes...), true, "GRANT DROP TABLESPACE TO", ofOurs},
-		"one that stays":             {without(makes...), true, "", func(d *database, w *runfile.SLOB) { ofOurs(d, w); w.KeepSchemas = true }},
+		"one that stays":             {without(makes...), true, "", ofOurs},
 		"AWR":                        {all, false, "GRANT EXECUTE ON SYS.DBMS_WORKLOAD_REPOSITORY TO that user", withAWR},
 		"AWR as granted":             {append(all, "EXECUTE ON DBMS_WORKLOAD_REPOSITORY"), false, "", withAWR},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d, plan := newDatabase(), externalPlan()
-				d.rights, plan.Database.Role, plan.Database.User = c.rights, "", "bench"
+				d.rights, plan.Database.Role, plan.Database.User, plan.Keep = c.rights, "", "bench", name == "one that stays"
 				if c.there {
 					d.tablespaces["NFSBENCH"] = "/u02/oradata/bench.dbf"
 				}

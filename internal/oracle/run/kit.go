@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/oracle/awr"
 	"github.com/nfsbench/nfsbench/internal/oracle/slob"
@@ -73,8 +74,11 @@ func (r *runner) fillKit(ctx context.Context) error {
 	}
 	defer copied.remove()
 	spec := slob.Spec{SLOB: *r.plan.Workload.SLOB, BlockBytes: copied.tables.BlockBytes, Below: below}
-	spec.SLOB.ScaleBytes, spec.SLOB.ScanTableBytes = copied.tables.ScaleBytes, copied.tables.ScanBytes
-	spec.SLOB.ObfuscateColumns = copied.tables.Obfuscate
+	spec.SLOB.Scale, spec.SLOB.ScanTableSize = *bench.Bytes(copied.tables.ScaleBytes), *bench.Bytes(copied.tables.ScanBytes)
+	spec.SLOB.ObfuscateColumns = bench.Enabled
+	if !copied.tables.Obfuscate {
+		spec.SLOB.ObfuscateColumns = bench.Disabled
+	}
 	schemas, err := do(ctx, r, func(ctx context.Context) (*slob.KitSchemas, error) {
 		if err := r.connectSchemas(ctx); err != nil {
 			return nil, err
@@ -109,7 +113,7 @@ func (r *runner) setUpKit(ctx context.Context, copied *kitCopy, spec slob.Spec, 
 		return err
 	}
 	_ = os.Remove(copied.log()) // of another time
-	if err := copied.run(ctx, "setup.sh", spec.SLOB.Tablespace, fmt.Sprint(spec.SLOB.Schemas)); err != nil {
+	if err := copied.run(ctx, "setup.sh", strings.ToUpper(spec.SLOB.Tablespace), fmt.Sprint(spec.SLOB.Schemas)); err != nil {
 		return oracle.Failf(runfile.FailureSQL, "%w; in its log: %s", err, copied.logged())
 	}
 	found, err := slob.FindKit(ctx, r.schemaDB, spec)
@@ -239,7 +243,7 @@ func (r *runner) copyKitTo(k *kitCopy) error {
 // so do the services.
 func (r *runner) kitConf(have slobconf.Conf) string {
 	statistics := "statspack"
-	if r.plan.Workload.SLOB.AWR {
+	if r.plan.Workload.SLOB.AWR == bench.Enabled {
 		statistics = "awr"
 	}
 	lines := []string{

@@ -280,7 +280,7 @@ func TestAKitWithoutAReportOfTheDatabaseIsRefusedBeforeItLoads(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir, _ := kit(t, report)
 			d, plan := kitDatabase(), kitPlan(dir)
-			d.noStatspack, plan.Workload.SLOB.AWR = true, c.awr
+			d.noStatspack, plan.Workload.SLOB.AWR = true, map[bool]bench.Toggle{true: bench.Enabled, false: bench.Disabled}[c.awr]
 			if !c.there {
 				d.kit = func() [][]any { return nil }
 			}
@@ -395,7 +395,7 @@ func TestALongLineOfAKitHasNoPartOfThePassword(t *testing.T) {
 
 func TestTheServiceThatTheUserSetStays(t *testing.T) {
 	plan := kitPlan("/kit")
-	plan.Workload.SLOB.AWR = true
+	plan.Workload.SLOB.AWR = bench.Enabled
 	plan.Workload.SLOB.WorkLoop = 700
 	r := &runner{plan: &plan, opt: Options{Password: "it's"}}
 	got := r.kitConf(kitFile(t, "RUN_TIME=60\nADMIN_SQLNET_SERVICE=mine\nSQLNET_SERVICE_BASE=mine\n"))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/oracle/slob"
@@ -121,7 +122,7 @@ func (r *runner) endWork(ended context.Context, working *work) error {
 func (r *runner) runLevel(ctx context.Context, index int32, l course.Level) (course.Outcome, error) {
 	s := r.plan.Workload.SLOB
 	pace := slob.NewPace(*s.Capacity, l.Step.OperationsPerSecond, r.plan.Seed+uint64(index), r.opt.Now) //nolint:gosec // positive
-	if err := r.runUsers(ctx, index, l, s.Users[0], pace); err != nil {
+	if err := r.runUsers(ctx, index, l, s.Ramp()[0], pace); err != nil {
 		return course.Outcome{}, err // the window may be cut off
 	}
 	report, err := pace.Report(index, r.plan.ReportParts())
@@ -178,7 +179,7 @@ func (r *runner) warmUp(ctx context.Context, index int32, d time.Duration, worki
 
 // awrSnapshot takes one where the plan says that the licence is there.
 func (r *runner) awrSnapshot(ctx context.Context) error {
-	if !r.plan.Workload.SLOB.AWR {
+	if r.plan.Workload.SLOB.AWR != bench.Enabled {
 		return nil
 	}
 	return r.course.Do(ctx, func(ctx context.Context) error {

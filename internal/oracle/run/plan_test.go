@@ -9,11 +9,11 @@ import (
 )
 
 func TestARunIsAsLongAsItsPlanSays(t *testing.T) {
-	kit := &runfile.SLOB{Users: []int32{2, 4}, Schemas: 1, Kit: &bench.SLOBKit{Directory: "/kit"}}
-	for name, w := range map[string]runfile.Workload{
-		"ramp":      {SLOB: &runfile.SLOB{Users: []int32{1, 4, 2}, Schemas: 1}},
+	kit := &bench.SLOBWorkload{Users: []int32{2, 4}, Schemas: 1, Kit: &bench.SLOBKit{Directory: "/kit"}}
+	for name, w := range map[string]bench.Workload{
+		"ramp":      {SLOB: &bench.SLOBWorkload{Users: []int32{1, 4, 2}, Schemas: 1}},
 		"kit":       {SLOB: kit},
-		"calibrate": {Calibrate: &runfile.Calibrate{WarmupRuns: 1}},
+		"calibrate": {Calibrate: &bench.CalibrateWorkload{WarmupRuns: new(int32(1))}},
 	} {
 		plan := testPlan()
 		plan.Workload = w

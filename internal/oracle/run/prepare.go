@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/collect/procfs"
 	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/oracle"
@@ -132,7 +133,7 @@ func (r *runner) fill(ctx context.Context) error {
 		if err != nil {
 			return nil, oracle.Failf(runfile.FailureSQL, "db_block_size is %q, which is no number", values["db_block_size"])
 		}
-		spec := slob.Spec{SLOB: *r.plan.Workload.SLOB, BlockBytes: block, Seed: r.plan.Seed}
+		spec := slob.Spec{SLOB: *r.plan.Workload.SLOB, BlockBytes: block, Seed: r.plan.Seed, Keep: r.plan.Keep}
 		if d := r.plan.Database; d.Kind == runfile.DatabaseExternal {
 			spec.Directory, spec.Below = d.TablespaceDirectory, d.DataDirectory
 		}
@@ -170,7 +171,7 @@ func (r *runner) checkViews(ctx context.Context) error {
 	if err := r.checkRights(ctx, r.adminDB, slob.ViewRights()); err != nil {
 		return err
 	}
-	if w := r.plan.Workload.SLOB; r.plan.Database.Role != "" || w == nil || w.Kit != nil || !w.AWR {
+	if w := r.plan.Workload.SLOB; r.plan.Database.Role != "" || w == nil || w.Kit != nil || w.AWR != bench.Enabled {
 		return nil
 	}
 	return slob.CheckAWR(ctx, r.adminDB)

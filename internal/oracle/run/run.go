@@ -17,6 +17,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/capacity"
 	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/oracle"
@@ -116,7 +117,7 @@ func checkPlan(p *runfile.Plan) error {
 	case w.SLOB == nil || w.SLOB.Kit == nil:
 		return nil
 	}
-	for _, users := range w.SLOB.Users {
+	for _, users := range w.SLOB.Ramp() {
 		if users%w.SLOB.Schemas != 0 {
 			return refuse("workload.slob.users has %d, which %d schemas cannot share: with workload.slob.kit each schema has "+
 				"as many threads; write a multiple of %[2]d", users, w.SLOB.Schemas)
@@ -144,14 +145,14 @@ func newScript(p *runfile.Plan) *course.Script {
 	var steps []runfile.Step
 	if c := w.Calibrate; c != nil {
 		each, level = calibrateEstimate, course.Level{}
-		for i := range int(c.WarmupRuns + schedule.Repetitions) {
-			step := course.RoundStep(i, int(c.WarmupRuns))
+		for i := range int(bench.OrZero(c.WarmupRuns) + schedule.Repetitions) {
+			step := course.RoundStep(i, int(bench.OrZero(c.WarmupRuns)))
 			step.Kind = runfile.StepCalibrate
 			steps = append(steps, step)
 		}
 	} else {
 		for round := range schedule.Repetitions {
-			for _, users := range w.SLOB.Users {
+			for _, users := range w.SLOB.Ramp() {
 				steps = append(steps, runfile.Step{Kind: runfile.StepUsers, Users: users, Round: round + 1})
 			}
 		}
@@ -185,7 +186,7 @@ func (r *runner) Verify(context.Context) error { return nil }
 
 // Clean implements course.Engine.
 func (r *runner) Clean(ctx context.Context) error {
-	if r.schemas == nil || r.plan.Workload.SLOB.KeepSchemas {
+	if r.schemas == nil || r.plan.Keep {
 		return nil
 	}
 	r.course.Enter(runfile.SpanClean, 0, time.Time{})

@@ -40,9 +40,9 @@ func testPlan() runfile.Plan {
 	return runfile.Plan{
 		Version: runfile.PlanVersion, Clients: 1, Seed: 42, Run: runfile.Identity{Name: "test"},
 		Engine: runfile.Engine{Client: bench.ClientKernel, MountPath: "/opt/oracle/oradata"},
-		Workload: runfile.Workload{SLOB: &runfile.SLOB{
-			Access: bench.SLOBRandomRead, Users: []int32{2, 4}, Schemas: 2, ScaleBytes: 80 << 20, ScanTableBytes: 1 << 20,
-			WorkUnit: 64, LoadParallelDegree: 2, Tablespace: "NFSBENCH", ObfuscateColumns: true,
+		Workload: bench.Workload{SLOB: &bench.SLOBWorkload{
+			Access: bench.SLOBRandomRead, Users: []int32{2, 4}, Schemas: 2, Scale: *bench.Bytes(80 << 20), ScanTableSize: *bench.Bytes(1 << 20),
+			WorkUnit: 64, LoadParallelDegree: 2, Tablespace: "NFSBENCH", ObfuscateColumns: bench.Enabled,
 		}},
 		Schedule: runfile.Schedule{BaselineSeconds: 2, WarmupSeconds: 3, DurationSeconds: windowSeconds, CooldownSeconds: 1, Repetitions: 2},
 		Database: &runfile.Database{
@@ -55,7 +55,7 @@ func testPlan() runfile.Plan {
 
 func calibratePlan() runfile.Plan {
 	p := testPlan()
-	p.Workload = runfile.Workload{Calibrate: &runfile.Calibrate{PhysicalDisks: 100, MaxLatencyMilliseconds: 20, WarmupRuns: 1}}
+	p.Workload = bench.Workload{Calibrate: &bench.CalibrateWorkload{PhysicalDisks: 100, MaxLatencyMilliseconds: 20, WarmupRuns: new(int32(1))}}
 	return p
 }
 
@@ -269,7 +269,7 @@ func TestCancellingKeepsWhatWasMeasured(t *testing.T) {
 		d := newDatabase()
 		ctx, cancel := context.WithCancelCause(t.Context())
 		plan := testPlan()
-		plan.Workload.SLOB.KeepSchemas = true
+		plan.Keep = true
 		d.fail = func(name, _ string, nth int) error {
 			if name == "slob_sample" && nth == 24 { // within the second window
 				cancel(errors.New("SIGTERM"))

@@ -13,7 +13,7 @@ import (
 
 func keepPlan() runfile.Plan {
 	p := testPlan()
-	p.Workload.SLOB.KeepSchemas = true
+	p.Keep = true
 	p.Workload.SLOB.Users = []int32{1}
 	p.Schedule = runfile.Schedule{DurationSeconds: 3, Repetitions: 1}
 	return p
@@ -22,16 +22,16 @@ func keepPlan() runfile.Plan {
 func TestSchemasOfAnEarlierRunAreUsedAgain(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason string
-		change func(*runfile.SLOB)
+		change func(*bench.SLOBWorkload)
 		loaded int64 // MiB
 	}{
-		"same":      {"nothing is loaded twice", func(*runfile.SLOB) {}, 0},
-		"users":     {"users do not matter", func(s *runfile.SLOB) { s.Users = []int32{5} }, 0},
-		"scale":     {"tables of another size are made again", func(s *runfile.SLOB) { s.ScaleBytes = 16 << 20 }, 32},
-		"columns":   {"so are those with other rows", func(s *runfile.SLOB) { s.ObfuscateColumns = false }, 160},
-		"schemas":   {"one more is loaded alone", func(s *runfile.SLOB) { s.Schemas = 3 }, 80},
-		"access":    {"the table to scan is loaded beside the other", func(s *runfile.SLOB) { s.Access, s.ReadAhead = bench.SLOBFullTableScan, 0 }, 2},
-		"elsewhere": {"another tablespace has nothing yet", func(s *runfile.SLOB) { s.Tablespace = "OTHER" }, 160},
+		"same":      {"nothing is loaded twice", func(*bench.SLOBWorkload) {}, 0},
+		"users":     {"users do not matter", func(s *bench.SLOBWorkload) { s.Users = []int32{5} }, 0},
+		"scale":     {"tables of another size are made again", func(s *bench.SLOBWorkload) { s.Scale = *bench.Bytes(16 << 20) }, 32},
+		"columns":   {"so are those with other rows", func(s *bench.SLOBWorkload) { s.ObfuscateColumns = bench.Disabled }, 160},
+		"schemas":   {"one more is loaded alone", func(s *bench.SLOBWorkload) { s.Schemas = 3 }, 80},
+		"access":    {"the table to scan is loaded beside the other", func(s *bench.SLOBWorkload) { s.Access, s.ReadAhead = bench.SLOBFullTableScan, 0 }, 2},
+		"elsewhere": {"another tablespace has nothing yet", func(s *bench.SLOBWorkload) { s.Tablespace = "OTHER" }, 160},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -56,9 +56,9 @@ func TestSchemasOfAnEarlierRunAreUsedAgain(t *testing.T) {
 // checkTables wants users that can log in, every key once, and one row in a block.
 func checkTables(t *testing.T, d *database, plan runfile.Plan) {
 	t.Helper()
-	table, bytes := "NFSBENCH_RANGES", plan.Workload.SLOB.ScaleBytes
+	table, bytes := "NFSBENCH_RANGES", plan.Workload.SLOB.Scale.Value()
 	if plan.Workload.SLOB.Access == bench.SLOBFullTableScan {
-		table, bytes = "NFSBENCH_SCAN", plan.Workload.SLOB.ScanTableBytes
+		table, bytes = "NFSBENCH_SCAN", plan.Workload.SLOB.ScanTableSize.Value()
 	}
 	if len(d.users) != int(plan.Workload.SLOB.Schemas) {
 		t.Errorf("%d users", len(d.users))
@@ -68,7 +68,7 @@ func checkTables(t *testing.T, d *database, plan runfile.Plan) {
 			t.Errorf("%s may not log in", name)
 		}
 		rows := u.tables[table]
-		if rows == nil || rows.minimized != 1 || rows.obfuscated != plan.Workload.SLOB.ObfuscateColumns || rows.tablespace != plan.Workload.SLOB.Tablespace {
+		if rows == nil || rows.minimized != 1 || rows.obfuscated != (plan.Workload.SLOB.ObfuscateColumns != bench.Disabled) || rows.tablespace != plan.Workload.SLOB.Tablespace {
 			t.Fatalf("%s.%s: %+v", name, table, rows)
 		}
 		for key := range bytes / 8192 {
@@ -109,7 +109,7 @@ func TestALoadThatWasCutIsMadeAgain(t *testing.T) {
 func TestAFullTablespaceLeavesNothingBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, plan := newDatabase(), keepPlan()
-		plan.Workload.SLOB.KeepSchemas = false
+		plan.Keep = false
 		d.fail = func(name, _ string, nth int) error {
 			if name == "slob_load_obfuscated" && nth == 4 {
 				return errors.New("ORA-01653: unable to extend table")
@@ -140,7 +140,7 @@ func TestForeignSchemasAreRefusedAndLeftAlone(t *testing.T) {
 func TestATablespaceOfOthersIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, plan := newDatabase(), keepPlan()
-		plan.Workload.SLOB.KeepSchemas = false
+		plan.Keep = false
 		d.tablespaces["NFSBENCH"] = "/somewhere.dbf"
 		load, _ := runOn(t.Context(), t, d, plan)
 		wantSuccess(t, load)
@@ -155,7 +155,7 @@ func TestATablespaceOfOursIsKeptWhileOthersUseIt(t *testing.T) {
 		d, plan := newDatabase(), keepPlan()
 		wantSuccessOf(t, d, plan) // it makes the tablespace, and keeps it
 		d.users["SCOTT"] = &user{tables: map[string]*rowsOf{"EMP": {tablespace: "NFSBENCH"}}}
-		plan.Workload.SLOB.KeepSchemas = false
+		plan.Keep = false
 		load, _ := runOn(t.Context(), t, d, plan)
 		wantFailure(t, load, runfile.FailureForeignFiles, "tablespace NFSBENCH is kept", "1 segments of others")
 		if !load.FilesLeft || d.tablespaces["NFSBENCH"] == "" || len(d.users) != 1 || len(load.Repetitions) != 1 {

@@ -18,7 +18,7 @@ import (
 
 func scanPlan() runfile.Plan {
 	p := testPlan()
-	p.Workload.SLOB.Access, p.Workload.SLOB.ScanTableBytes, p.Workload.SLOB.Users = bench.SLOBFullTableScan, 64<<20, []int32{3}
+	p.Workload.SLOB.Access, p.Workload.SLOB.ScanTableSize, p.Workload.SLOB.Users = bench.SLOBFullTableScan, *bench.Bytes(64 << 20), []int32{3}
 	p.Schedule.Repetitions = 1
 	return p
 }
@@ -86,7 +86,7 @@ func TestUsersAreSpreadOverServices(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d, plan := newDatabase(), keepPlan()
 				plan.Workload.SLOB.Schemas, plan.Workload.SLOB.Users, plan.Database.Connects = c.schemas, []int32{c.users}, c.services
-				plan.Workload.SLOB.ScaleBytes = 1 << 20
+				plan.Workload.SLOB.Scale = *bench.Bytes(1 << 20)
 				wantSuccessOf(t, d, plan)
 				maps.DeleteFunc(d.most, func(key string, _ int) bool { return strings.HasPrefix(key, "sys@") })
 				if diff := cmp.Diff(c.want, d.most); diff != "" {
@@ -172,7 +172,7 @@ func TestAWRSnapshotsAreTakenOnlyWhereTheLicenceIs(t *testing.T) {
 	for _, licensed := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			d, plan := newDatabase(), keepPlan()
-			plan.Workload.SLOB.AWR = licensed
+			plan.Workload.SLOB.AWR = map[bool]bench.Toggle{true: bench.Enabled, false: bench.Disabled}[licensed]
 			wantSuccessOf(t, d, plan)
 			if n := d.counts["awr_snapshot"]; n != map[bool]int{true: 2}[licensed] {
 				t.Errorf("licence %v: %d snapshots", licensed, n)
@@ -250,7 +250,7 @@ func TestFixedWorkEndsWhenAllUsersHaveDoneIt(t *testing.T) {
 func TestAStatementThatDoesNotEndEndsTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, plan := newDatabase(), keepPlan()
-		plan.Workload.SLOB.AWR = true
+		plan.Workload.SLOB.AWR = bench.Enabled
 		released, opened := make(chan struct{}), []*sql.DB(nil)
 		d.fail = func(name, _ string, nth int) error {
 			if name == "slob_random_read" && nth == 20 { // within the window

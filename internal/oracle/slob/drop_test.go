@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
-	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // lingering is a database with the schema NFSBENCH1, which cannot be dropped
@@ -64,7 +64,7 @@ func TestDroppingWaitsForSessionsThatLiveOn(t *testing.T) {
 			l := &lingering{until: time.Now().Add(wait)}
 			db := sql.OpenDB(l)
 			defer func() { _ = db.Close() }()
-			s := &Schemas{db: db, spec: Spec{SLOB: runfile.SLOB{Schemas: 1}}, schemas: []schema{{name: "NFSBENCH1", exists: true}, {name: "NFSBENCH2"}}}
+			s := &Schemas{db: db, spec: Spec{SLOB: bench.SLOBWorkload{Schemas: 1}}, schemas: []schema{{name: "NFSBENCH1", exists: true}, {name: "NFSBENCH2"}}}
 			err := s.Drop(t.Context())
 			if l.dropped != want || (err == nil) != want || l.tries > dropTries {
 				t.Errorf("after %v: dropped %v in %d tries, %v", wait, l.dropped, l.tries, err)

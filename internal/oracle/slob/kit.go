@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -32,9 +33,9 @@ type KitSchemas struct {
 // FindKit looks for the schemas of a kit, and for the tablespace. The sizes of spec are those
 // of its slob.conf.
 func FindKit(ctx context.Context, db *sql.DB, spec Spec) (*KitSchemas, error) {
-	scan := max(1, spec.SLOB.ScanTableBytes/max(1, spec.BlockBytes)) // rows of CF2
+	scan := max(1, spec.SLOB.ScanTableSize.Value()/max(1, spec.BlockBytes)) // rows of CF2
 	k := &KitSchemas{
-		schemas: &Schemas{db: db, spec: spec, table: table{kind: kindKit, bytes: spec.SLOB.ScaleBytes, rows: scan}},
+		schemas: &Schemas{db: db, spec: spec, table: table{kind: kindKit, bytes: spec.SLOB.Scale.Value(), rows: scan}},
 		missing: spec.SLOB.Schemas,
 	}
 	err := oracle.Rows(ctx, db, sqltext.Text("slob_kit_schemas"), nil, func(rows *sql.Rows) error {
@@ -103,7 +104,7 @@ func (k *KitSchemas) CheckPlace(ctx context.Context) error {
 
 // CheckReport fails where runit.sh cannot take its snapshots: no image of Oracle has Statspack.
 func (k *KitSchemas) CheckReport() error {
-	if k.statspack || k.schemas.spec.SLOB.AWR {
+	if k.statspack || k.schemas.spec.SLOB.AWR == bench.Enabled {
 		return nil
 	}
 	return oracle.Failf(runfile.FailureInvalidPlan, "the SLOB kit reports with Statspack, and Statspack is not installed "+

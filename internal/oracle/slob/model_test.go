@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/nfsbench/nfsbench/api/bench"
-	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 func TestPiecesHaveEveryKeyOnce(t *testing.T) {
@@ -29,7 +28,7 @@ func TestPiecesHaveEveryKeyOnce(t *testing.T) {
 }
 
 func TestRowsAreBlocks(t *testing.T) {
-	s := Spec{SLOB: runfile.SLOB{Access: bench.SLOBRandomRead, ScaleBytes: 80 << 20, ScanTableBytes: 1 << 20}, BlockBytes: 16384}
+	s := Spec{SLOB: bench.SLOBWorkload{Access: bench.SLOBRandomRead, Scale: *bench.Bytes(80 << 20), ScanTableSize: *bench.Bytes(1 << 20)}, BlockBytes: 16384}
 	if got := s.table(); got.rows != 5120 || got.kind != kindRanges {
 		t.Errorf("%+v", got)
 	}

@@ -37,15 +37,15 @@ type Pace struct {
 
 // NewPace returns the pace of one level. The first statement is due when the first session asks for
 // one, because logging in takes time.
-func NewPace(c runfile.Capacity, perSecond int64, seed uint64, now func() time.Time) *Pace {
+func NewPace(c bench.Capacity, perSecond int64, seed uint64, now func() time.Time) *Pace {
 	p := &Pace{
 		now: now, nap: nanosleep.For, gap: float64(time.Second) / float64(max(perSecond, 1)), from: endOfTime, to: endOfTime,
 		latency: recorder.New(1),
 	}
-	if c.Arrivals == bench.ArrivalsPoisson {
+	if c.Arrivals != bench.ArrivalsFixed {
 		p.random = rand.New(rand.NewPCG(seed, uint64(perSecond))) //nolint:gosec // distances, not secrets
 	}
-	for _, b := range c.Bounds {
+	for _, b := range runfile.Bounds(&c) {
 		p.bounds = append(p.bounds, time.Duration(b.Microseconds)*time.Microsecond)
 	}
 	return p

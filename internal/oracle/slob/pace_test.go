@@ -19,9 +19,7 @@ func level(t *testing.T, users int, perSecond int64, arrivals bench.Arrivals) ru
 	t.Helper()
 	var report *runfile.LevelReport
 	synctest.Test(t, func(t *testing.T) {
-		p := NewPace(runfile.Capacity{
-			Bounds: []runfile.LatencyBound{{Percentile: "p99", Microseconds: 50_000}}, Arrivals: arrivals,
-		}, perSecond, 7, time.Now)
+		p := NewPace(*runfile.CapacityWithin(arrivals, runfile.LatencyBound{Percentile: "p99", Microseconds: 50_000}), perSecond, 7, time.Now)
 		p.nap = time.Sleep      // time of the synctest bubble
 		time.Sleep(time.Minute) // the sessions log in
 		ctx, cancel := context.WithCancel(t.Context())
@@ -115,7 +113,7 @@ func TestARateThatNobodyCanKeepIsReported(t *testing.T) {
 // Go timers are too coarse for latencies that count from the due time.
 func TestASessionNapsBeforeItsStatementIsDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := NewPace(runfile.Capacity{Arrivals: bench.ArrivalsFixed}, 100, 7, time.Now)
+		p := NewPace(bench.Capacity{Arrivals: bench.ArrivalsFixed}, 100, 7, time.Now)
 		var naps []time.Duration
 		p.nap = func(d time.Duration) {
 			naps = append(naps, d)

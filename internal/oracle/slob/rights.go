@@ -37,7 +37,7 @@ func (s *Schemas) TablespaceRights() []string {
 	switch {
 	case !s.tablespace:
 		return rights
-	case s.tablespaceMade && !s.spec.SLOB.KeepSchemas:
+	case s.tablespaceMade && !s.spec.Keep:
 		return rights[tablespaceRights-1:]
 	default:
 		return nil

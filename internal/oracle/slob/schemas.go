@@ -45,9 +45,10 @@ const (
 
 // Spec says which schemas there must be, with what in them.
 type Spec struct {
-	SLOB       runfile.SLOB
+	SLOB       bench.SLOBWorkload
 	BlockBytes int64  // db_block_size; the tablespace's own counts where it has another
 	Seed       uint64 // of the data
+	Keep       bool   // for the next run
 	// Directory of the datafile of a new tablespace; empty = that of SYSTEM.
 	Directory string
 	// Below is where all datafiles of the tablespace must lie; empty = anywhere.
@@ -66,9 +67,9 @@ type table struct {
 }
 
 func (s Spec) table() table {
-	t := table{kind: kindRanges, name: "nfsbench_ranges", bytes: s.SLOB.ScaleBytes}
+	t := table{kind: kindRanges, name: "nfsbench_ranges", bytes: s.SLOB.TableBytes()}
 	if s.SLOB.Access == bench.SLOBFullTableScan {
-		t = table{kind: kindScan, name: "nfsbench_scan", bytes: s.SLOB.ScanTableBytes}
+		t.kind, t.name = kindScan, "nfsbench_scan"
 	}
 	t.rows = max(1, t.bytes/s.BlockBytes)
 	return t
@@ -260,7 +261,7 @@ func (s *Schemas) readMarker(ctx context.Context, one *schema) error {
 func (s *Schemas) markerOf(t table, made bool) marker {
 	return marker{
 		kind: t.kind, model: Model, scaleBytes: t.bytes, rows: t.rows, blockBytes: s.spec.BlockBytes,
-		obfuscated: s.spec.SLOB.ObfuscateColumns, tablespace: s.tablespaceName(), made: made,
+		obfuscated: s.spec.SLOB.ObfuscateColumns != bench.Disabled, tablespace: s.tablespaceName(), made: made,
 	}
 }
 
@@ -487,7 +488,7 @@ func (s *Schemas) dropTable(ctx context.Context, schema string) error {
 
 func (s *Schemas) loadPiece(ctx context.Context, in map[string]any, p piece) error {
 	name := "slob_load_plain"
-	if s.spec.SLOB.ObfuscateColumns {
+	if s.spec.SLOB.ObfuscateColumns != bench.Disabled {
 		name = "slob_load_obfuscated"
 	}
 	seed := int64(s.spec.Seed & 0xffffffff) // ORA_HASH takes no more

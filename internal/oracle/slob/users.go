@@ -29,7 +29,7 @@ type Options struct {
 	Open     oracle.Opener
 	Connects []string // in turns: services of RAC instances
 	Password string   // of every schema
-	SLOB     runfile.SLOB
+	SLOB     bench.SLOBWorkload
 	Rows     int64 // of the table of each schema
 	Users    int32
 	Seed     uint64
@@ -121,7 +121,7 @@ func (u *Users) Close() {
 // session is one user at work.
 type session struct {
 	name      string
-	slob      runfile.SLOB
+	slob      bench.SLOBWorkload
 	rows      int64
 	pace      *Pace
 	conn      *sql.Conn

@@ -89,7 +89,7 @@ func (o Options) engineOfMount() (runfile.Engine, error) {
 		return e, fmt.Errorf("no NFS server is mounted at %q", o.DataDirectory)
 	}
 	e.Server, e.Export = server, export
-	e.Channels = []runfile.PlanChannel{{Path: e.Server}}
+	e.Channels = []bench.ResolvedPath{{Path: e.Server}}
 	return e, nil
 }
 
@@ -127,9 +127,9 @@ func (o Options) probeOnce(ctx context.Context) ([]runfile.ServerProbe, error) {
 }
 
 // probe mounts the export over one path, and checks the path.
-func (o Options) probe(ctx context.Context, ch runfile.PlanChannel) error {
+func (o Options) probe(ctx context.Context, ch bench.ResolvedPath) error {
 	e := *o.Engine
-	e.Channels = []runfile.PlanChannel{ch}
+	e.Channels = []bench.ResolvedPath{ch}
 	e.MountTimeoutSeconds, e.CallTimeoutSeconds = int32(probePatience/time.Second), int32(probePatience/time.Second)
 	t, err := direct.Open(ctx, direct.Options{Engine: e, Now: o.Now, HighPorts: true})
 	if err != nil {

@@ -206,11 +206,11 @@ func reads(export string, s runfile.Schedule, paths ...string) runfile.Plan {
 			Client: bench.ClientDirectNFS, NFSVersion: bench.NFSv3, Server: "array", Export: export,
 			Channels: runfile.ChannelsTo(paths...), MountTimeoutSeconds: 20, CallTimeoutSeconds: 30,
 		},
-		Workload: runfile.Workload{Raw: &runfile.Raw{
-			Pattern: bench.PatternRandomRead, BlockSizeBytes: arrayBlock, FileSizeBytes: 1024 * arrayBlock, Jobs: 4, Depth: 4,
-			Directory: "believe", KeepFiles: true,
+		Workload: bench.Workload{Raw: &bench.RawWorkload{
+			Pattern: bench.PatternRandomRead, BlockSize: bench.Bytes(arrayBlock), FileSize: *bench.Bytes(1024 * arrayBlock), Jobs: 4, Depth: 4,
+			Directory: "believe",
 		}},
-		Schedule: s,
+		Schedule: s, Keep: true,
 	}
 }
 
@@ -225,7 +225,7 @@ func readBeside(ctx context.Context, rig *Rig, version bench.NFSVersion, export,
 	p := reads(export, runfile.Schedule{DurationSeconds: seconds, Repetitions: 1}, path)
 	p.Engine.NFSVersion = version
 	raw := p.Workload.Raw
-	raw.OperationsPerSecond, raw.Directory, raw.Jobs, raw.Depth = ops, "others", 1, 64
+	raw.OperationsPerSecond, raw.Directory, raw.Jobs, raw.Depth = new(int64(ops)), "others", 1, 64
 	r, err := rig.Run(ctx, Load{Plan: p})
 	if err = errors.Join(err, failureOf(r)); err != nil {
 		err = fmt.Errorf("another client: %w", err)

@@ -205,8 +205,8 @@ func resultsIn(archive string, runs int) ([]runfile.Result, error) {
 func (g *guestWorld) plan() runfile.Plan {
 	return runfile.Plan{
 		Version: runfile.PlanVersion, Run: runfile.Identity{Name: "believe"}, Clients: 1, Seed: 1, Schedule: g.rig.Schedule(),
-		Workload: runfile.Workload{Raw: &runfile.Raw{
-			Pattern: bench.PatternRandomRead, BlockSizeBytes: 32 << 10, FileSizeBytes: 32 << 20, Jobs: 2, Depth: 2, Directory: "believe",
+		Workload: bench.Workload{Raw: &bench.RawWorkload{
+			Pattern: bench.PatternRandomRead, BlockSize: bench.Bytes(32 << 10), FileSize: *bench.Bytes(32 << 20), Jobs: 2, Depth: 2, Directory: "believe",
 		}},
 		Engine: runfile.Engine{
 			Client: bench.ClientKernel, NFSVersion: "NFSv4.1", MountPath: "/mnt/nfs", RequireNFS: true,

@@ -135,7 +135,7 @@ func busy(ctx context.Context, l *Lane, s Strength) (runfile.Result, error) {
 		return runfile.Result{}, err
 	}
 	p := l.plan(randomRead())
-	p.Link.BitsPerSecond *= faster
+	p.Link.BitsPerSecond.Mul(faster)
 	o := Load{RealMachine: true}
 	if !s.None() {
 		o.During = func(ctx context.Context, p *Process) error {

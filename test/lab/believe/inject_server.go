@@ -97,7 +97,7 @@ func serverInjections() []Injection {
 	slowdown := []Strength{{"1.05 times", 1.05}, {"1.2 times", 1.2}, {"1.5 times", 1.5}, {"3 times", 3}}
 	held := []Strength{{"a tenth", 0.1}, {"a quarter", 0.25}, {"half", 0.5}, {"all", 1}}
 	openThoughtful := thoughtful()
-	openThoughtful.workload.Raw.OperationsPerSecond, openThoughtful.workload.Raw.Depth = openRate, 16
+	openThoughtful.workload.Raw.OperationsPerSecond, openThoughtful.workload.Raw.Depth = new(int64(openRate)), 16
 	return []Injection{
 		{
 			Name: "the server is slower from mid-run on, closed loop", Kind: "server", Place: placeGanesha, Strengths: slowdown,
@@ -203,7 +203,7 @@ func remembers() func(context.Context, World, Strength) (runfile.Result, error) 
 		// Use so few blocks that the cache is filled when the window begins.
 		s := thoughtful()
 		raw := *s.workload.Raw
-		raw.FileSizeBytes, raw.Directory = 1<<20, "small"
+		raw.FileSize, raw.Directory = *bench.Bytes(1 << 20), "small"
 		s.workload.Raw = &raw
 		return l.relayed(ctx, l.plan(s), &relay{
 			remember: held,

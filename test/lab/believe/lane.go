@@ -240,7 +240,7 @@ func (l *Lane) run(ctx context.Context, p runfile.Plan, o Load) (runfile.Result,
 // load makes a run of a shape. An open loop runs through a relay that delays each reply like a disk.
 // Otherwise its latency depends on the CPUs of this machine.
 func (l *Lane) load(ctx context.Context, s shape, o Load) (runfile.Result, error) {
-	if raw := s.workload.Raw; raw != nil && raw.OperationsPerSecond > 0 {
+	if raw := s.workload.Raw; raw != nil && bench.OrZero(raw.OperationsPerSecond) > 0 {
 		return l.relayed(ctx, l.plan(s), diskRelay(), o)
 	}
 	return l.run(ctx, l.plan(s), o)
@@ -249,7 +249,7 @@ func (l *Lane) load(ctx context.Context, s shape, o Load) (runfile.Result, error
 // shape describes the load of a plan.
 type shape struct {
 	name     string
-	workload runfile.Workload
+	workload bench.Workload
 	paths    int
 }
 
@@ -261,20 +261,20 @@ const (
 )
 
 func sequentialRead() shape {
-	return shape{name: "sequential read", paths: 1, workload: runfile.Workload{Raw: &runfile.Raw{
-		Pattern: bench.PatternRead, BlockSizeBytes: 256 << 10, FileSizeBytes: fileBytes, Jobs: 4, Depth: 2, Directory: "files", KeepFiles: true,
+	return shape{name: "sequential read", paths: 1, workload: bench.Workload{Raw: &bench.RawWorkload{
+		Pattern: bench.PatternRead, BlockSize: bench.Bytes(256 << 10), FileSize: *bench.Bytes(fileBytes), Jobs: 4, Depth: 2, Directory: "files",
 	}}}
 }
 
 func randomRead() shape {
-	return shape{name: "random read", paths: 1, workload: runfile.Workload{Raw: &runfile.Raw{
-		Pattern: bench.PatternRandomRead, BlockSizeBytes: blockBytes, FileSizeBytes: fileBytes, Jobs: 4, Depth: 4, Directory: "files", KeepFiles: true,
+	return shape{name: "random read", paths: 1, workload: bench.Workload{Raw: &bench.RawWorkload{
+		Pattern: bench.PatternRandomRead, BlockSize: bench.Bytes(blockBytes), FileSize: *bench.Bytes(fileBytes), Jobs: 4, Depth: 4, Directory: "files",
 	}}}
 }
 
 func openRead() shape {
 	s := randomRead()
-	s.name, s.workload.Raw.OperationsPerSecond, s.workload.Raw.Depth = "random read at a rate", openRate, 16
+	s.name, s.workload.Raw.OperationsPerSecond, s.workload.Raw.Depth = "random read at a rate", new(int64(openRate)), 16
 	return s
 }
 
@@ -285,12 +285,10 @@ func randomWrite() shape {
 }
 
 func slobUsers() shape {
-	return shape{name: "SLOB users who update", paths: 2, workload: runfile.Workload{SLOB: &runfile.SLOB{
-		Access: bench.SLOBRandomRead, Users: []int32{8}, Schemas: 4, ScaleBytes: fileBytes, ScanTableBytes: fileBytes, WorkUnit: 64,
+	return shape{name: "SLOB users who update", paths: 2, workload: bench.Workload{SLOB: &bench.SLOBWorkload{
+		Access: bench.SLOBRandomRead, Users: []int32{8}, Schemas: 4, Scale: *bench.Bytes(fileBytes), ScanTableSize: *bench.Bytes(fileBytes), WorkUnit: 64,
 		UpdatePercent: 25, ReadAhead: 2,
-		Files: &runfile.Files{
-			Count: 4, SizeBytes: fileBytes, BlockSizeBytes: blockBytes, LargeReadBytes: 1 << 20, Directory: "slob", KeepFiles: true,
-		},
+		NativeFiles: bench.NativeFiles{Directory: "slob"},
 	}}}
 }
 
@@ -308,13 +306,13 @@ func (s shape) over(paths int) shape {
 // plan returns the plan of a load on this lane.
 func (l *Lane) plan(s shape) runfile.Plan {
 	p := runfile.Plan{
-		Version: runfile.PlanVersion, Clients: 1, Seed: 1, Run: runfile.Identity{Name: "believe"}, Workload: s.workload, Schedule: l.rig.Schedule(),
+		Version: runfile.PlanVersion, Clients: 1, Seed: 1, Run: runfile.Identity{Name: "believe"}, Workload: s.workload, Schedule: l.rig.Schedule(), Keep: true,
 		Engine: runfile.Engine{
 			Client: bench.ClientDirectNFS, NFSVersion: bench.NFSv3, RequireNFS: true, Server: "lane", Export: l.export,
 			Channels: runfile.ChannelsTo(l.paths[:s.paths]...),
 		},
 		Collect: runfile.Collect{IntervalMilliseconds: 1000},
-		Link:    &runfile.Link{BitsPerSecond: laneMbit * 1e6},
+		Link:    &bench.Link{BitsPerSecond: *bench.Bits(laneMbit * 1e6)},
 	}
 	if l.embed {
 		p.Engine.Ports = runfile.Ports{NFS: portNFS, Mount: portNFS, Portmap: portNFS}

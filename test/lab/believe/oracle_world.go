@@ -126,8 +126,8 @@ func (w *oracleWorld) plan(s *standin.World, d databaseRun) (runfile.Plan, error
 			Client: bench.ClientDirectNFS, NFSVersion: "NFSv3", Server: "flashblade", Export: "/export",
 			Channels: runfile.ChannelsTo(w.paths...), MountPath: s.Config().Data,
 		},
-		Workload: runfile.Workload{SLOB: &runfile.SLOB{
-			Access: d.access, Users: []int32{max(d.users, 4)}, Schemas: 2, ScaleBytes: 16 << 20, ScanTableBytes: 40 << 20, WorkUnit: 16,
+		Workload: bench.Workload{SLOB: &bench.SLOBWorkload{
+			Access: d.access, Users: []int32{max(d.users, 4)}, Schemas: 2, Scale: *bench.Bytes(16 << 20), ScanTableSize: *bench.Bytes(40 << 20), WorkUnit: 16,
 			LoadParallelDegree: 2, Tablespace: "NFSBENCH", RedoStress: bench.SLOBRedoLite, UpdatePercent: d.updates,
 		}},
 		Database: &runfile.Database{

@@ -94,7 +94,7 @@ func (w *pnfsWorld) run(ctx context.Context, during func(context.Context, *Proce
 	}
 	p.Engine.NFSVersion = bench.PNFS
 	raw := p.Workload.Raw
-	raw.BlockSizeBytes, raw.FileSizeBytes = pnfsBlock, 64*pnfsBlock
+	raw.BlockSize, raw.FileSize = bench.Bytes(pnfsBlock), *bench.Bytes(64 * pnfsBlock)
 	for _, c := range change {
 		c(&p)
 	}
@@ -176,7 +176,7 @@ func (w *pnfsWorld) slowerLater(ctx context.Context, s Strength) (r runfile.Resu
 func (w *pnfsWorld) idleServer(ctx context.Context, s Strength) (runfile.Result, error) {
 	return w.run(ctx, nil, func(p *runfile.Plan) {
 		if raw := p.Workload.Raw; !s.None() {
-			raw.Jobs, raw.Depth, raw.FileSizeBytes = 1, raw.Jobs*raw.Depth, raw.FileSizeBytes*int64(raw.Jobs)
+			raw.Jobs, raw.Depth, raw.FileSize = 1, raw.Jobs*raw.Depth, *bench.Bytes(raw.FileSize.Value() * int64(raw.Jobs))
 			raw.Directory = "narrow"
 		}
 	})

@@ -60,7 +60,7 @@ func outcomeOf(r runfile.Result, short bool) Outcome {
 		o.measured(*j.Summary)
 	}
 	raw := r.Plan.Workload.Raw
-	o.Open = raw != nil && raw.OperationsPerSecond > 0
+	o.Open = raw != nil && bench.OrZero(raw.OperationsPerSecond) > 0
 	for _, c := range r.Clients {
 		if f := c.Load.Failure; f != nil {
 			o.Failure = f.Code

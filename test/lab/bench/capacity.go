@@ -240,24 +240,24 @@ func parseSearch(output []byte, c *score.Capacity) error {
 		return err
 	}
 	wanted := result.Plan.Workload.Capacity()
-	if wanted == nil || len(wanted.Bounds) == 0 {
+	if wanted == nil || len(runfile.Bounds(wanted)) == 0 {
 		return errors.New("result of nfsbench is not one of a search for capacity")
 	}
 	var levels []runfile.CapacityLevel
 	for _, rep := range load.Repetitions {
-		l, ok := capacity.Level(wanted.Bounds, rep)
+		l, ok := capacity.Level(runfile.Bounds(wanted), rep)
 		if !ok {
 			continue
 		}
 		levels = append(levels, l)
-		holds, _ := capacity.Sure(wanted.Bounds[0], l)
+		holds, _ := capacity.Sure(runfile.Bounds(wanted)[0], l)
 		c.LongestSeconds = max(c.LongestSeconds, int(l.Seconds))
 		c.Rates = append(c.Rates, score.Rate{
 			OperationsPerSecond: float64(l.OperationsPerSecond), Seconds: int(l.Seconds),
 			Holds: holds,
 		})
 	}
-	found := capacity.Estimates(wanted.Bounds, levels)
+	found := capacity.Estimates(runfile.Bounds(wanted), levels)
 	if len(found) == 0 || found[0].OperationsPerSecond == 0 {
 		return fmt.Errorf("nfsbench found no capacity by %d levels", len(levels))
 	}

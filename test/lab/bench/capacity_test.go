@@ -143,7 +143,7 @@ func TestTheLevelsOfAResultGiveTheCapacity(t *testing.T) {
 			Level: &runfile.LevelReport{Index: index, Due: second(rate), Done: second(rate), Slow: [][]int64{second(slow)}},
 		}
 	}
-	wanted := &runfile.Capacity{Bounds: []runfile.LatencyBound{{Percentile: "p99", Microseconds: 5000}}, Arrivals: bench.ArrivalsFixed}
+	wanted := runfile.CapacityWithin(bench.ArrivalsFixed, runfile.LatencyBound{Percentile: "p99", Microseconds: 5000})
 	output := func(levels ...runfile.Repetition) []byte {
 		var result runfile.Result
 		if err := json.Unmarshal(ourResult(t, func(l *runfile.Load) { l.Repetitions = levels }), &result); err != nil {

@@ -89,7 +89,7 @@ func failed() runfile.Result {
 		Plan: runfile.Plan{
 			Version: runfile.PlanVersion, Run: runfile.Identity{Name: evil}, Clients: 1,
 			Engine:   runfile.Engine{Client: bench.ClientDirectNFS, NFSVersion: "NFSv3", Server: evil, Export: evil, Channels: runfile.ChannelsTo(evil)},
-			Workload: runfile.Workload{Raw: &runfile.Raw{Pattern: evil, Jobs: 1, Depth: 1, Directory: evil}},
+			Workload: bench.Workload{Raw: &bench.RawWorkload{Pattern: evil, Jobs: 1, Depth: 1, Directory: evil}},
 			Schedule: runfile.Schedule{DurationSeconds: 60, Repetitions: 3},
 		},
 		Clients: []runfile.ClientResult{{Host: runfile.Host{Name: evil}, Load: runfile.Load{Partial: true, Failure: &runfile.Failure{Code: evil, Message: evil}}}},

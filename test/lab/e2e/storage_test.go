@@ -11,6 +11,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/gen"
 	"github.com/nfsbench/nfsbench/test/kit/measure"
 )
@@ -176,8 +177,8 @@ func TestArrayThatRefusesIsExplained(t *testing.T) {
 		reason string
 		word   string
 	}{
-		"wrong-password": {[]gen.Mod{w.asked("wrong-password")}, v1alpha1.ReasonArrayRefused, "user"},
-		"untrusted":      {[]gen.Mod{w.asked(arraySecret), untrusted}, v1alpha1.ReasonArrayUntrusted, "caBundle"},
+		"wrong-password": {[]gen.Mod{w.asked("wrong-password")}, runfile.SurveyRefused, "user"},
+		"untrusted":      {[]gen.Mod{w.asked(arraySecret), untrusted}, runfile.SurveyUntrusted, "caBundle"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

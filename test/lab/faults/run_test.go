@@ -38,8 +38,8 @@ func plan(at site, seconds int32, change ...func(*runfile.Plan)) runfile.Plan {
 			Server: "lab", Export: at.export, Channels: runfile.ChannelsTo(at.paths...),
 			Ports: runfile.Ports{NFS: at.port, Mount: at.port},
 		},
-		Workload: runfile.Workload{Raw: &runfile.Raw{
-			Pattern: bench.PatternRandomWrite, BlockSizeBytes: 8192, FileSizeBytes: blocks * 8192, Jobs: 2, Depth: 8,
+		Workload: bench.Workload{Raw: &bench.RawWorkload{
+			Pattern: bench.PatternRandomWrite, BlockSize: bench.Bytes(8192), FileSize: *bench.Bytes(blocks * 8192), Jobs: 2, Depth: 8,
 			Directory: "faults",
 		}},
 		Schedule: runfile.Schedule{DurationSeconds: seconds, Repetitions: 1},
@@ -63,11 +63,11 @@ func callTimeout(seconds int32) func(*runfile.Plan) {
 func load(block int64, depth, jobs int32) func(*runfile.Plan) {
 	return func(p *runfile.Plan) {
 		r := p.Workload.Raw
-		r.BlockSizeBytes, r.FileSizeBytes, r.Depth, r.Jobs = block, blocks*block, depth, jobs
+		r.BlockSize, r.FileSize, r.Depth, r.Jobs = bench.Bytes(block), *bench.Bytes(blocks * block), depth, jobs
 	}
 }
 
-func keepFiles(p *runfile.Plan) { p.Workload.Raw.KeepFiles = true }
+func keepFiles(p *runfile.Plan) { p.Keep = true }
 
 // patience is for a machine that has much else to do: no outcome depends on it.
 const patience = 5 * time.Minute

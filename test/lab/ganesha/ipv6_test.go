@@ -35,8 +35,8 @@ func TestALoadOverIPv6UsesBothLinks(t *testing.T) {
 // overIPv6 reads over the two channels of an engine and looks at the result.
 func overIPv6(t *testing.T, e runfile.Engine) {
 	t.Helper()
-	l := loadOver(t, e, runfile.Workload{Raw: &runfile.Raw{
-		Pattern: bench.PatternRandomRead, BlockSizeBytes: blockBytes, FileSizeBytes: fileBytes, Jobs: 2, Depth: 8, Directory: "six",
+	l := loadOver(t, e, bench.Workload{Raw: &bench.RawWorkload{
+		Pattern: bench.PatternRandomRead, BlockSize: bench.Bytes(blockBytes), FileSize: *bench.Bytes(fileBytes), Jobs: 2, Depth: 8, Directory: "six",
 	}}, runfile.Schedule{DurationSeconds: 2, Repetitions: 1})
 	if l.Mount.NFSVersion != string(e.NFSVersion) || l.Mount.Source != "["+e.Channels[0].Path+"]:"+e.Export {
 		t.Errorf("mounted %s with %s", l.Mount.Source, l.Mount.NFSVersion)

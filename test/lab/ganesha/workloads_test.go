@@ -20,7 +20,6 @@ import (
 
 const (
 	blockBytes = 8192
-	largeBytes = 1 << 20
 	fileBytes  = 16 << 20
 	// The links are so slow that it matters little what else this machine does.
 	rate, bytesPerSecond = "50mbit", 50e6 / 8
@@ -39,17 +38,22 @@ func (nothing) Event(runfile.Event)      {}
 func (nothing) Load(*runfile.Load) error { return nil }
 
 // load runs a workload over the first paths of an array with our own client.
-func load(t *testing.T, a ganesha.Array, paths int, w runfile.Workload, s runfile.Schedule) *runfile.Load {
+func load(t *testing.T, a ganesha.Array, paths int, w bench.Workload, s runfile.Schedule, change ...func(*runfile.Plan),
+) *runfile.Load {
 	t.Helper()
-	return loadOver(t, runfile.Engine{Export: a.Export, Channels: runfile.ChannelsTo(a.LIFs[:paths]...)}, w, s)
+	return loadOver(t, runfile.Engine{Export: a.Export, Channels: runfile.ChannelsTo(a.LIFs[:paths]...)}, w, s, change...)
 }
 
 // loadOver runs a workload over the channels of an engine.
-func loadOver(t *testing.T, e runfile.Engine, w runfile.Workload, s runfile.Schedule) *runfile.Load {
+func loadOver(t *testing.T, e runfile.Engine, w bench.Workload, s runfile.Schedule, change ...func(*runfile.Plan),
+) *runfile.Load {
 	t.Helper()
 	e.Client, e.RequireNFS, e.Server = bench.ClientDirectNFS, true, "lab"
 	plan := runfile.Plan{
 		Version: runfile.PlanVersion, Clients: 1, Seed: 1, Run: runfile.Identity{Name: "lab"}, Workload: w, Schedule: s, Engine: e,
+	}
+	for _, c := range change {
+		c(&plan)
 	}
 	r, err := loadgen.New(loadgen.Options{
 		Plan: plan, Now: time.Now, Usage: course.ProcessUsage, Sink: nothing{},
@@ -70,13 +74,13 @@ func loadOver(t *testing.T, e runfile.Engine, w runfile.Workload, s runfile.Sche
 	return l
 }
 
-func files(count int32) *runfile.Files {
-	return &runfile.Files{Count: count, SizeBytes: fileBytes, BlockSizeBytes: blockBytes, LargeReadBytes: largeBytes, Directory: "workloads"}
+func files(count int32) bench.NativeFiles {
+	return bench.NativeFiles{Count: count, Size: *bench.Bytes(fileBytes), Directory: "workloads"}
 }
 
-func slob(access bench.SLOBAccess, users ...int32) runfile.Workload {
-	return runfile.Workload{SLOB: &runfile.SLOB{
-		Access: access, Users: users, Schemas: 2, ScaleBytes: fileBytes, ScanTableBytes: fileBytes, WorkUnit: 64, ReadAhead: 2, Files: files(2),
+func slob(access bench.SLOBAccess, users ...int32) bench.Workload {
+	return bench.Workload{SLOB: &bench.SLOBWorkload{
+		Access: access, Users: users, Schemas: 2, Scale: *bench.Bytes(fileBytes), ScanTableSize: *bench.Bytes(fileBytes), WorkUnit: 64, ReadAhead: 2, NativeFiles: files(2),
 	}}
 }
 
@@ -161,7 +165,7 @@ func TestMeasureCalibration(t *testing.T) {
 	a := ganesha.Start(t, "native", fourSubnets(), "--rate", rate)
 	for paths, disks := range map[int]int32{1: 2, 4: 100} {
 		t.Run(fmt.Sprintf("%d paths", paths), func(t *testing.T) {
-			w := runfile.Workload{Calibrate: &runfile.Calibrate{PhysicalDisks: disks, MaxLatencyMilliseconds: 20, Files: files(3)}}
+			w := bench.Workload{Calibrate: &bench.CalibrateWorkload{PhysicalDisks: disks, MaxLatencyMilliseconds: 20, NativeFiles: files(3)}}
 			l := load(t, a, paths, w, runfile.Schedule{WarmupSeconds: 1, DurationSeconds: 2, Repetitions: 1})
 			iops, mb := 0.0, 0.0
 			for _, at := range best(t, l, runfile.StepSmallReads) {
@@ -201,13 +205,12 @@ func TestGaneshaScansAndUpdates(t *testing.T) {
 func TestMeasureUserAgainstARawReadAtDepthOne(t *testing.T) {
 	a := ganesha.Start(t, "native", fourSubnets()[:1])
 	schedule := runfile.Schedule{DurationSeconds: 1, Repetitions: 1}
-	raw := runfile.Workload{Raw: &runfile.Raw{
-		Pattern: bench.PatternRandomRead, BlockSizeBytes: blockBytes, FileSizeBytes: fileBytes, Jobs: 1, Depth: 1, Directory: "workloads",
-		KeepFiles: true, // which a user finds filled
+	raw := bench.Workload{Raw: &bench.RawWorkload{
+		Pattern: bench.PatternRandomRead, BlockSize: bench.Bytes(blockBytes), FileSize: *bench.Bytes(fileBytes), Jobs: 1, Depth: 1, Directory: "workloads",
 	}}
 	user := slob(bench.SLOBRandomRead, 1)
-	user.SLOB.Schemas, user.SLOB.Files = 1, files(1)
-	user.SLOB.Files.KeepFiles = true
+	user.SLOB.Schemas = 1
+	keep := func(p *runfile.Plan) { p.Keep = true } // the files, which the next turn finds filled
 	of := map[string][]float64{}
 	for turn := range 21 {
 		order := []string{"raw", "user"}
@@ -215,7 +218,7 @@ func TestMeasureUserAgainstARawReadAtDepthOne(t *testing.T) {
 			slices.Reverse(order)
 		}
 		for _, name := range order {
-			l := load(t, a, 1, map[string]runfile.Workload{"raw": raw, "user": user}[name], schedule)
+			l := load(t, a, 1, map[string]bench.Workload{"raw": raw, "user": user}[name], schedule, keep)
 			of[name] = append(of[name], levelOf(t, l.Repetitions[0]).p50.Seconds()*1e6)
 		}
 	}

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // actions are the names of a kind's actions, by their folders.
@@ -164,7 +165,7 @@ func act(t *testing.T, vm lua.VM, name string, o *unstructured.Unstructured) *un
 func TestActionsChangeWhatTheySayAndNoMore(t *testing.T) {
 	vm := lua.VM{ResourceOverrides: overrides(t)}
 	held := benchmark(v1alpha1.PhasePending, "", v1alpha1.ReasonSuspended, "", suspended)
-	one := suite(v1alpha1.SuiteCancelled, "", v1alpha1.ReasonCancelled, "", func(s *v1alpha1.NFSBenchmarkSuite) {
+	one := suite(v1alpha1.SuiteCancelled, "", runfile.FailureCancelled, "", func(s *v1alpha1.NFSBenchmarkSuite) {
 		s.Spec.Shutdown = v1alpha1.ShutdownStop
 	})
 	clock := suite(v1alpha1.SuiteScheduled, "", v1alpha1.ReasonScheduled, "", weekly, func(s *v1alpha1.NFSBenchmarkSuite) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // testCase is an object and what each of the engines makes of it.
@@ -146,7 +147,7 @@ func benchmarksAtTheirEnd() []testCase {
 		row("no verdict", "inconclusive", bench.VerdictInconclusive, bench.ValiditySuspect, "No verdict could be reached: "),
 		row("numbers that may not be believed", "invalid", bench.VerdictNotEvaluated, bench.ValidityInvalid, "The numbers may not be believed: "),
 		broken("failed", "failed", v1alpha1.PhaseFailed, v1alpha1.ReasonMountFailed, "192.0.2.20:/oradata refuses the mount"),
-		broken("stopped", "stopped", v1alpha1.PhaseCancelled, v1alpha1.ReasonCancelled, "stopped by spec.suspend"),
+		broken("stopped", "stopped", v1alpha1.PhaseCancelled, runfile.FailureCancelled, "stopped by spec.suspend"),
 	}
 }
 
@@ -161,7 +162,7 @@ func benchmarksOutOfStep() []testCase {
 	unobserved.Status.ObservedGeneration = 0
 	later := benchmark("Cooling", status.InProgressStatus, v1alpha1.ReasonRunning, "")
 	laterReady := benchmark("Archived", status.CurrentStatus, v1alpha1.ReasonCompleted, "228 MB/s")
-	laterFailed := benchmark("Abandoned", status.FailedStatus, v1alpha1.ReasonTimeout, "given up")
+	laterFailed := benchmark("Abandoned", status.FailedStatus, runfile.FailureTimeout, "given up")
 	held := testCase{
 		name: "held back", file: "suspended", object: benchmark(v1alpha1.PhasePending, "", v1alpha1.ReasonSuspended, "held back by spec.suspend", suspended),
 		argo: health.HealthStatusSuspended, message: "held back by spec.suspend", flux: status.CurrentStatus, plain: status.CurrentStatus,
@@ -177,7 +178,7 @@ func benchmarksOutOfStep() []testCase {
 		wait("passed, then changed", "changed", unseen,
 			benchmark(v1alpha1.PhaseSucceeded, status.CurrentStatus, v1alpha1.ReasonCompleted, "228 MB/s", judged(bench.VerdictPass, bench.ValidityValid), stale), status.InProgressStatus),
 		wait("failed, then changed", "", unseen,
-			benchmark(v1alpha1.PhaseFailed, status.FailedStatus, v1alpha1.ReasonTimeout, "too late", stale), status.InProgressStatus),
+			benchmark(v1alpha1.PhaseFailed, status.FailedStatus, runfile.FailureTimeout, "too late", stale), status.InProgressStatus),
 		wait("held back, then changed", "", unseen,
 			benchmark(v1alpha1.PhasePending, "", v1alpha1.ReasonSuspended, "held back", suspended, stale), status.InProgressStatus),
 		wait("a phase of a later version", "", "The benchmark is Cooling", later, status.InProgressStatus),

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 type suiteChange func(*v1alpha1.NFSBenchmarkSuite)
@@ -87,7 +88,7 @@ func suitesOnce() []testCase {
 	again := suite(v1alpha1.SuiteRunning, status.InProgressStatus, v1alpha1.ReasonRunning, "1 of 64 benchmarks", verdict(v1alpha1.SuiteFail), ended(v1alpha1.SuiteFailed))
 	invalid := suite(v1alpha1.SuitePending, status.FailedStatus, v1alpha1.ReasonInvalidSpec, "cell nfs-16: users must be at least 1", invalidMatrix)
 	failed := suite(v1alpha1.SuiteFailed, status.FailedStatus, v1alpha1.ReasonBenchmarkFailed, "2 of 64 benchmarks failed", ended(v1alpha1.SuiteFailed))
-	stopped := suite(v1alpha1.SuiteCancelled, status.FailedStatus, v1alpha1.ReasonCancelled, "stopped by spec.shutdown", ended(v1alpha1.SuiteCancelled))
+	stopped := suite(v1alpha1.SuiteCancelled, status.FailedStatus, runfile.FailureCancelled, "stopped by spec.shutdown", ended(v1alpha1.SuiteCancelled))
 	held := suite(v1alpha1.SuiteSuspended, "", v1alpha1.ReasonSuspended, "held back by spec.suspend")
 	return []testCase{
 		working("once, Pending", "", "nobody acts on the workflow", begin),
@@ -160,6 +161,6 @@ func suitesOutOfStep() []testCase {
 		working("suspended, then changed", "", unseen, suite(v1alpha1.SuiteSuspended, "", v1alpha1.ReasonSuspended, "", outdated)),
 		working("a phase of a later version", "", "The suite is Pausing", suite("Pausing", status.InProgressStatus, v1alpha1.ReasonRunning, "")),
 		healthy("a good end of a later version", "", "archived", suite("Archived", status.CurrentStatus, v1alpha1.ReasonCompleted, "archived")),
-		bad("a bad end of a later version", "", "given up", suite("Abandoned", status.FailedStatus, v1alpha1.ReasonTimeout, "given up"), status.FailedStatus),
+		bad("a bad end of a later version", "", "given up", suite("Abandoned", status.FailedStatus, runfile.FailureTimeout, "given up"), status.FailedStatus),
 	}
 }

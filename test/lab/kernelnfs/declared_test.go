@@ -57,7 +57,7 @@ func writeDeclared(t *testing.T, dir string) {
 			w.BlockSize, w.FileSize = &size, resource.MustParse("16Mi")
 			b.Spec.Run = bench.Run{DurationSeconds: 3, BaselineSeconds: &zero, WarmupSeconds: &zero, CooldownSeconds: &zero, Repetitions: 1}
 		})
-		p, err := planner.Build(b, planner.Target{Export: "/export/data", Paths: []v1alpha1.ResolvedPath{{Path: server}}})
+		p, err := planner.Build(b, planner.Target{Export: "/export/data", Paths: []bench.ResolvedPath{{Path: server}}})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

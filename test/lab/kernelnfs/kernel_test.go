@@ -75,7 +75,7 @@ func movedBy(r runfile.Result) (read, written moved) {
 	load, raw := r.Clients[0].Load, r.Plan.Workload.Raw
 	rep := load.Repetitions[0]
 	verified := load.Verification.BlocksChecked
-	read = moved{verified * raw.BlockSizeBytes, verified*raw.BlockSizeBytes + slack, verified}
+	read = moved{verified * raw.BlockBytes(), verified*raw.BlockBytes() + slack, verified}
 	written = moved{load.FilledBytes, load.FilledBytes + slack, 0}
 	for _, d := range []struct {
 		ops *runfile.Ops
@@ -83,7 +83,7 @@ func movedBy(r runfile.Result) (read, written moved) {
 	}{{rep.Read, &read}, {rep.Write, &written}} {
 		if d.ops != nil {
 			d.to.low += d.ops.Bytes
-			d.to.high += d.ops.Bytes + int64(raw.Jobs*raw.Depth)*raw.BlockSizeBytes
+			d.to.high += d.ops.Bytes + int64(raw.Jobs*raw.Depth)*raw.BlockBytes()
 			d.to.ops += d.ops.Count
 		}
 	}
@@ -98,7 +98,7 @@ func checkDirectIO(t *testing.T, c counters, r runfile.Result) {
 		t.Errorf("%d bytes were read and %d written through the page cache", c.normalRead, c.normalWrite)
 	}
 	read, written := movedBy(r)
-	mount, block := r.Clients[0].Load.Mount, r.Plan.Workload.Raw.BlockSizeBytes
+	mount, block := r.Clients[0].Load.Mount, r.Plan.Workload.Raw.BlockBytes()
 	for _, d := range []struct {
 		what           string
 		direct         int64

@@ -34,7 +34,7 @@ func writePlans(t *testing.T, dir string) {
 	for mounted, declared := range mountedVersions() {
 		for _, pattern := range []bench.RawPattern{bench.PatternOverwrite, bench.PatternRandomRead, bench.PatternRandomWrite} {
 			p := plan(mounted+"-"+string(pattern), pattern)
-			p.Workload.Raw.Directory, p.Workload.Raw.KeepFiles = mounted, true
+			p.Workload.Raw.Directory, p.Keep = mounted, true
 			p.Engine = runfile.Engine{
 				Client: bench.ClientKernel, NFSVersion: bench.NFSVersion(declared), MountPath: "/mnt/" + mounted, RequireNFS: true,
 			}
@@ -45,11 +45,11 @@ func writePlans(t *testing.T, dir string) {
 	for name, pattern := range map[string]bench.RawPattern{"restart-fill": bench.PatternRandomRead, "restart-overwrite": bench.PatternOverwrite} {
 		p := plan(name, pattern)
 		p.Engine = direct(t)
-		p.Workload.Raw.KeepFiles = true
+		p.Keep = true
 		if pattern == bench.PatternOverwrite {
 			p.Schedule.DurationSeconds = 6
 		} else {
-			p.Workload.Raw.FileSizeBytes = bigFile
+			p.Workload.Raw.FileSize = *bench.Bytes(bigFile)
 		}
 		writePlan(t, dir, p)
 	}
@@ -62,8 +62,8 @@ func plan(name string, pattern bench.RawPattern) runfile.Plan {
 	}
 	return runfile.Plan{
 		Version: runfile.PlanVersion, Run: runfile.Identity{Name: name}, Clients: 1, Seed: 1,
-		Workload: runfile.Workload{Raw: &runfile.Raw{
-			Pattern: pattern, BlockSizeBytes: block, FileSizeBytes: fileBytes, Jobs: jobs, Depth: depth, Directory: name,
+		Workload: bench.Workload{Raw: &bench.RawWorkload{
+			Pattern: pattern, BlockSize: bench.Bytes(block), FileSize: *bench.Bytes(fileBytes), Jobs: jobs, Depth: depth, Directory: name,
 		}},
 		Schedule: runfile.Schedule{DurationSeconds: 3, Repetitions: 1},
 		Collect:  runfile.Collect{IntervalMilliseconds: 500},

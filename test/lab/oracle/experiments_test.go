@@ -204,7 +204,7 @@ func TestTheFourChannelsOfDNFSThroughputAreProven(t *testing.T) {
 		plan := experiments.Scan(paths...).Plan
 		plan.Schedule = runfile.Schedule{DurationSeconds: 2, Repetitions: 1}
 		s := plan.Workload.SLOB
-		s.Users, s.Schemas, s.ScanTableBytes, s.ScaleBytes, s.Tablespace = []int32{4}, 2, 1<<20, 1<<20, "NFSBENCH"
+		s.Users, s.Schemas, s.ScanTableSize, s.Scale, s.Tablespace = []int32{4}, 2, *bench.Bytes(1 << 20), *bench.Bytes(1 << 20), "NFSBENCH"
 		s.WorkUnit, s.LoadParallelDegree = 64, 2
 		result := execute(t, w, plan)
 		if f := result.Clients[0].Load.Failure; f != nil {

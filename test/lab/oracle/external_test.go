@@ -44,7 +44,7 @@ func TestAUserWithoutSysdbaLoadsADatabaseOfOthers(t *testing.T) {
 	root := sysdba(t, w)
 	before := counters(t, root)
 	load := loadExternal(t, w, func(p *runfile.Plan) {
-		p.Workload.SLOB.KeepSchemas = true
+		p.Keep = true
 		address, service, _ := strings.Cut(w.Load(), "/")
 		host, port, _ := net.SplitHostPort(address)
 		p.Database.Connects = []string{"(DESCRIPTION=(ADDRESS=(PROTOCOL=tcp)(HOST=" + host + ")(PORT=" + port + "))(CONNECT_DATA=(SERVICE_NAME=" + service + ")))"}
@@ -88,7 +88,11 @@ func TestMissingPrivilegesAreNamedBeforeAnythingIsMade(t *testing.T) {
 		t.Run(right, func(t *testing.T) {
 			t.Parallel()
 			w := standin.NewWorld(t, standin.Options{Paths: fourPaths()[:1], Config: standin.Config{Owners: standin.Owners{Withheld: []string{right}}}})
-			load := loadExternal(t, w, func(p *runfile.Plan) { p.Workload.SLOB.AWR = strings.HasPrefix(right, "EXECUTE") })
+			load := loadExternal(t, w, func(p *runfile.Plan) {
+				if strings.HasPrefix(right, "EXECUTE") {
+					p.Workload.SLOB.AWR = bench.Enabled
+				}
+			})
 			if f := load.Failure; f == nil || f.Code != runfile.FailurePrivilege || !strings.Contains(f.Message, "GRANT "+right+" TO that user") {
 				t.Errorf("failure %+v", f)
 			}

@@ -32,8 +32,8 @@ func planFor(w *standin.World, paths ...string) runfile.Plan {
 }
 
 func withSLOB(p runfile.Plan, access bench.SLOBAccess, users ...int32) runfile.Plan {
-	p.Workload.SLOB = &runfile.SLOB{
-		Access: access, Users: users, Schemas: 2, ScaleBytes: 8 << 20, ScanTableBytes: 8 << 20, WorkUnit: 16, LoadParallelDegree: 2,
+	p.Workload.SLOB = &bench.SLOBWorkload{
+		Access: access, Users: users, Schemas: 2, Scale: *bench.Bytes(8 << 20), ScanTableSize: *bench.Bytes(8 << 20), WorkUnit: 16, LoadParallelDegree: 2,
 		Tablespace: "NFSBENCH", RedoStress: bench.SLOBRedoLite,
 	}
 	return p
@@ -64,7 +64,7 @@ func TestCalibrateThroughThePipeline(t *testing.T) {
 	// The unit of V$IOSTAT_FILE comes from reads of the dictionary.
 	w := standin.NewWorld(t, standin.Options{Paths: fourPaths(), Config: standin.Config{Faults: standin.Faults{Uncached: 100}}})
 	plan := planFor(w, fourPaths()...)
-	plan.Workload.Calibrate = &runfile.Calibrate{PhysicalDisks: 100, MaxLatencyMilliseconds: 20, WarmupRuns: 1}
+	plan.Workload.Calibrate = &bench.CalibrateWorkload{PhysicalDisks: 100, MaxLatencyMilliseconds: 20, WarmupRuns: new(int32(1))}
 	plan.Database.Parameters = map[string]string{"filesystemio_options": "SETALL", "sga_target": "1G"}
 	result := execute(t, w, plan)
 	load := succeeded(t, result)
@@ -147,7 +147,7 @@ func TestTheCapacityOfADatabaseIsARateOfStatements(t *testing.T) {
 	p.Schedule.DurationSeconds = 1
 	p.Workload.SLOB.UpdatePercent = 100
 	bounds := []runfile.LatencyBound{{Percentile: "p90", Microseconds: 500_000}}
-	p.Workload.SLOB.Capacity = &runfile.Capacity{Bounds: bounds, Arrivals: bench.ArrivalsFixed}
+	p.Workload.SLOB.Capacity = runfile.CapacityWithin(bench.ArrivalsFixed, bounds...)
 	load := succeeded(t, execute(t, w, p))
 	if load.LoopMode != "open" {
 		t.Fatalf("loop %s", load.LoopMode)
@@ -202,7 +202,7 @@ func TestNoJobDisturbsADatabaseOfOurOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	plan.Database.Parameters = own.Database.Parameters
-	plan.Workload.Calibrate = &runfile.Calibrate{PhysicalDisks: 100, MaxLatencyMilliseconds: 20}
+	plan.Workload.Calibrate = &bench.CalibrateWorkload{PhysicalDisks: 100, MaxLatencyMilliseconds: 20}
 	succeeded(t, execute(t, w, plan))
 }
 
@@ -214,7 +214,7 @@ func TestANodeWithoutAsynchronousIOIsExplained(t *testing.T) {
 			t.Parallel()
 			w := standin.NewWorld(t, standin.Options{Paths: paths, Config: standin.Config{Faults: standin.Faults{NoKernelAIO: true}}})
 			plan := planFor(w, paths...)
-			plan.Workload.Calibrate = &runfile.Calibrate{PhysicalDisks: 100, MaxLatencyMilliseconds: 20}
+			plan.Workload.Calibrate = &bench.CalibrateWorkload{PhysicalDisks: 100, MaxLatencyMilliseconds: 20}
 			plan.Database.Parameters = map[string]string{"filesystemio_options": "SETALL"}
 			if len(paths) > 0 {
 				succeeded(t, execute(t, w, plan))
@@ -234,7 +234,7 @@ func TestSchemasAreReused(t *testing.T) {
 	t.Parallel()
 	w := standin.NewWorld(t, standin.Options{Paths: fourPaths()[:1]})
 	plan := withSLOB(planFor(w, fourPaths()[:1]...), bench.SLOBRandomRead, 1)
-	plan.Workload.SLOB.KeepSchemas = true
+	plan.Keep = true
 	if first := succeeded(t, execute(t, w, plan)); first.Oracle.SchemasReused {
 		t.Error("the first run finds schemas")
 	}
@@ -274,7 +274,7 @@ func TestWhatEndsARun(t *testing.T) {
 			t.Parallel()
 			w := standin.NewWorld(t, standin.Options{Paths: fourPaths()[:1], Config: c.config})
 			plan := planFor(w, fourPaths()[0])
-			plan.Workload.Calibrate = &runfile.Calibrate{PhysicalDisks: 100, MaxLatencyMilliseconds: 20}
+			plan.Workload.Calibrate = &bench.CalibrateWorkload{PhysicalDisks: 100, MaxLatencyMilliseconds: 20}
 			if c.change != nil {
 				c.change(&plan)
 			}

@@ -299,7 +299,7 @@ type deaf struct{}
 func (deaf) Event(runfile.Event)      {}
 func (deaf) Load(*runfile.Load) error { return nil }
 
-func (s *suite) load(t *testing.T, w runfile.Workload) (runfile.Load, runfile.Repetition) {
+func (s *suite) load(t *testing.T, w bench.Workload) (runfile.Load, runfile.Repetition) {
 	t.Helper()
 	client := bench.ClientKernel
 	if s.o.DirectNFS {
@@ -329,9 +329,9 @@ func (s *suite) load(t *testing.T, w runfile.Workload) (runfile.Load, runfile.Re
 	return *load, load.Repetitions[len(load.Repetitions)-1]
 }
 
-func (s *suite) slob(access bench.SLOBAccess, updates int32) runfile.Workload {
-	return runfile.Workload{SLOB: &runfile.SLOB{
-		Access: access, Users: []int32{2}, Schemas: 1, ScaleBytes: 32 << 20, ScanTableBytes: 32 << 20, WorkUnit: 16, LoadParallelDegree: 1,
+func (s *suite) slob(access bench.SLOBAccess, updates int32) bench.Workload {
+	return bench.Workload{SLOB: &bench.SLOBWorkload{
+		Access: access, Users: []int32{2}, Schemas: 1, Scale: *bench.Bytes(32 << 20), ScanTableSize: *bench.Bytes(32 << 20), WorkUnit: 16, LoadParallelDegree: 1,
 		UpdatePercent: updates, RedoStress: bench.SLOBRedoLite, Tablespace: s.o.Tablespace,
 	}}
 }
@@ -488,7 +488,7 @@ func (s *suite) update(t *testing.T) {
 }
 
 func (s *suite) calibrate(t *testing.T) {
-	_, rep := s.load(t, runfile.Workload{Calibrate: &runfile.Calibrate{PhysicalDisks: 100, MaxLatencyMilliseconds: 20}})
+	_, rep := s.load(t, bench.Workload{Calibrate: &bench.CalibrateWorkload{PhysicalDisks: 100, MaxLatencyMilliseconds: 20}})
 	c := rep.Oracle.Calibration
 	if c == nil || c.MaxIOPS <= 0 || c.MaxMegabytesPerSecond <= 0 || c.ActualLatencyMilliseconds < 0 || c.ActualLatencyMilliseconds > 20 {
 		t.Fatalf("%+v", c)

@@ -55,7 +55,7 @@ func TestRealServersPassTheSuite(t *testing.T) {
 }
 
 // checkServers wants one server over all addresses, with what the version shows of a server.
-func checkServers(t *testing.T, servers []runfile.NFSServer, version nfs.Version, channels []runfile.PlanChannel) {
+func checkServers(t *testing.T, servers []runfile.NFSServer, version nfs.Version, channels []bench.ResolvedPath) {
 	t.Helper()
 	if version == nfs.NFSv3 {
 		if servers != nil {

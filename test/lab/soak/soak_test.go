@@ -71,8 +71,8 @@ func plan(s served) runfile.Plan {
 			Server: "soak", Export: "/export", Channels: runfile.ChannelsTo(s.host),
 			Ports: runfile.Ports{NFS: s.port, Mount: s.port},
 		},
-		Workload: runfile.Workload{Raw: &runfile.Raw{
-			Pattern: bench.PatternRandomRead, BlockSizeBytes: blockBytes, FileSizeBytes: 64 << 20, Jobs: 1, Depth: depth, Directory: "soak",
+		Workload: bench.Workload{Raw: &bench.RawWorkload{
+			Pattern: bench.PatternRandomRead, BlockSize: bench.Bytes(blockBytes), FileSize: *bench.Bytes(64 << 20), Jobs: 1, Depth: depth, Directory: "soak",
 		}},
 		// The window ends when the operations are done, not with its time.
 		Schedule: runfile.Schedule{WarmupSeconds: 2, DurationSeconds: 24 * 3600, Repetitions: 1},

@@ -64,7 +64,7 @@ func serveAt(tb testing.TB, address string) (port int, dir string) {
 func options(port int, change ...func(*runfile.Engine)) direct.Options {
 	e := runfile.Engine{
 		Client: bench.ClientDirectNFS, Server: "lab", Export: "/export",
-		Channels: []runfile.PlanChannel{{Local: "127.0.0.1", Path: "127.0.0.1"}, {Local: "127.0.0.2", Path: "127.0.0.1"}},
+		Channels: []bench.ResolvedPath{{Local: "127.0.0.1", Path: "127.0.0.1"}, {Local: "127.0.0.2", Path: "127.0.0.1"}},
 		Ports:    runfile.Ports{NFS: port, Mount: port}, MountTimeoutSeconds: 60,
 	}
 	for _, c := range change {

@@ -7,12 +7,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // withAddresses gives each channel of an interface the address that this client has on it.
-func withAddresses(channels []runfile.PlanChannel) ([]runfile.PlanChannel, error) {
+func withAddresses(channels []bench.ResolvedPath) ([]bench.ResolvedPath, error) {
 	out := slices.Clone(channels)
 	for i, ch := range out {
 		if ch.LocalInterface == "" {

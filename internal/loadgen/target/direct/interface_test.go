@@ -4,12 +4,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target/direct"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 func from(name, path string) func(*runfile.Engine) {
-	return func(e *runfile.Engine) { e.Channels = []runfile.PlanChannel{{LocalInterface: name, Path: path}} }
+	return func(e *runfile.Engine) { e.Channels = []bench.ResolvedPath{{LocalInterface: name, Path: path}} }
 }
 
 func TestAPathStartsFromTheAddressOfItsInterface(t *testing.T) {

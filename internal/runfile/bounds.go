@@ -1,0 +1,119 @@
+package runfile
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"sync"
+	"unicode/utf8"
+)
+
+// boundsText has the bounds of what a plan takes over from a benchmark. They come from the CRD.
+//
+//go:embed bounds.json
+var boundsText []byte
+
+// bound is what a value may be, and what it is if it is absent. Min and Max are for numbers, and for the lengths of texts and lists.
+type bound struct {
+	Fields   map[string]*bound `json:"fields,omitempty"`
+	Required []string          `json:"required,omitempty"`
+	Items    *bound            `json:"items,omitempty"`
+	Min      int64             `json:"min"`
+	Max      int64             `json:"max"`
+	Enum     []string          `json:"enum,omitempty"`
+	Pattern  string            `json:"pattern,omitempty"`
+	Default  any               `json:"default,omitempty"` // a number or a text
+}
+
+var bounds = sync.OnceValue(func() (all map[string]*bound) {
+	if err := json.Unmarshal(boundsText, &all); err != nil {
+		panic(err) // the program itself is wrong
+	}
+	return all
+})
+
+// within gives the absent fields of a part of a plan their defaults, and checks all against their bounds.
+func (c *checker) within(part string, to any) {
+	var v any
+	text, err := json.Marshal(to)
+	if err == nil {
+		err = json.Unmarshal(text, &v)
+	}
+	if err == nil {
+		bounds()[part].fill(v)
+		text, err = json.Marshal(v)
+	}
+	if err == nil {
+		err = json.Unmarshal(text, to)
+	}
+	c.check(err == nil, part, "cannot be read: %v", err)
+	c.bound(part, bounds()[part], v)
+}
+
+// CheckWorkload checks spec.workload against its bounds before a value of 0 counts as absent. It was
+// decoded from JSON into maps.
+func CheckWorkload(workload any) error {
+	c := &checker{}
+	c.bound("workload", bounds()["workload"], workload)
+	if len(c.problems) == 0 {
+		return nil
+	}
+	return c.problems
+}
+
+// words says in words what a pattern is for.
+func words(pattern string) string {
+	switch pattern {
+	case `^[A-Za-z0-9_][A-Za-z0-9._-]*$`:
+		return "the name of one directory: letters, digits, dots, hyphens and underscores"
+	case `^(/[A-Za-z0-9_][A-Za-z0-9._-]*)+$`:
+		return "a path such as /vol/oradata: names of letters, digits, dots, hyphens and underscores"
+	default:
+		return "what matches " + pattern
+	}
+}
+
+func (b *bound) fill(v any) {
+	fields, _ := v.(map[string]any)
+	for name, f := range b.Fields {
+		// A quantity is 0 where it is absent.
+		if fields != nil && f.Default != nil && (fields[name] == nil || fields[name] == "0") {
+			fields[name] = f.Default
+		}
+		f.fill(fields[name])
+	}
+	items, _ := v.([]any)
+	for _, item := range items {
+		b.Items.fill(item)
+	}
+}
+
+func (c *checker) bound(at string, b *bound, v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, name := range b.Required {
+			c.check(v[name] != nil, at+"."+name, "is missing; write it")
+		}
+		for _, name := range slices.Sorted(maps.Keys(b.Fields)) {
+			c.bound(at+"."+name, b.Fields[name], v[name])
+		}
+	case []any:
+		c.check(int64(len(v)) >= b.Min && int64(len(v)) <= b.Max, at, "has %d entries; write %d to %d", len(v), b.Min, b.Max)
+		for i, item := range v {
+			c.bound(fmt.Sprintf("%s[%d]", at, i), b.Items, item)
+		}
+	case float64:
+		c.between(at, int64(v), b.Min, b.Max)
+	case string:
+		if b.Enum != nil {
+			oneOf(c, at, v, b.Enum...)
+			return
+		}
+		n := int64(utf8.RuneCountInString(v))
+		c.check(n >= b.Min && n <= b.Max, at, "has %d characters; write %d to %d", n, b.Min, b.Max)
+		c.check(regexp.MustCompile(b.Pattern).MatchString(v), at, "is %.100q; write %s", v, words(b.Pattern))
+	}
+}
