@@ -127,7 +127,9 @@ func TestWhatIsNotUsableIsNotKnown(t *testing.T) {
 		},
 		"half of a ratio": {
 			"is none", "/api/cluster/nodes", records(nodeJSON("a", 1, -2)), "",
-			func(s storage.Snapshot) bool { return s.Nodes[0].BusyMicroseconds == nil && s.Nodes[0].BaseMicroseconds == nil },
+			func(s storage.Snapshot) bool {
+				return s.Nodes[0].BusyMicroseconds == nil && s.Nodes[0].BaseMicroseconds == nil
+			},
 		},
 		"status of a LIF": {
 			"the LIF is there, its bytes are not known", "/api/network/ip/interfaces",
