@@ -103,21 +103,21 @@ func told(t *testing.T, page string) map[string]float64 {
 	return out
 }
 
-func snapshot(busySeconds float64, read uint64) storage.Snapshot {
-	return storage.Snapshot{
-		Epoch: "e", Nodes: []storage.Node{{Name: "fas-a", CPUSeconds: &busySeconds, Cores: new(int32(4))}},
-		Paths: []storage.PathCounters{{Address: "10.0.1.61", Counters: storage.Counters{ReadBytes: &read}}},
-	}
+func snapshot(busyMicroseconds, read int64) storage.Snapshot {
+	return storage.Snapshot{Epoch: "e", StorageSample: runfile.StorageSample{
+		Nodes: []runfile.StorageNode{{Name: "fas-a", BusyMicroseconds: &busyMicroseconds, Cores: new(int32(4))}},
+		Paths: []runfile.StoragePath{{Address: "10.0.1.61", ReadBytes: &read}},
+	}}
 }
 
 // underWay is a session whose load has just told of a second.
 func underWay(t *testing.T) (*Session, *at) {
 	t.Helper()
 	source := &storagetest.Fake{}
-	source.Set(snapshot(10, 1_000))
+	source.Set(snapshot(10e6, 1_000))
 	s, clock := liveSession(t, source)
 	clock.pass(2 * time.Second)
-	source.Set(snapshot(14, 401_000))
+	source.Set(snapshot(14e6, 401_000))
 	s.takeStorage(t.Context(), 0, source, false)
 	s.mu.Lock()
 	first := s.hosts.items[0].value

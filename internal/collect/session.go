@@ -246,12 +246,13 @@ func (s *Session) takeStorage(ctx context.Context, n int, source storage.Source,
 		return
 	}
 	at := before.Add(took / 2).Round(0)
+	snapshot.Source, snapshot.Time = source.Name(), snapshot.Time.Round(0)
 	if snapshot.Time.IsZero() {
 		snapshot.Time = at
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	reading := Reading{At: at, Epoch: snapshot.Epoch, Sample: storageSample(source.Name(), snapshot)}
+	reading := Reading{At: at, Epoch: snapshot.Epoch, Sample: snapshot.StorageSample}
 	thinned := s.readings[n].add(reading, mark)
 	s.keep(entry{Reading: &reading, Edge: mark}, thinned)
 }

@@ -249,27 +249,6 @@ func TestSourcesOfThePlanBearItsNames(t *testing.T) {
 	}
 }
 
-func TestSnapshotsKeepUnknownApartFromZero(t *testing.T) {
-	u := func(v uint64) *uint64 { return &v }
-	got := storageSample("s", storage.Snapshot{
-		Time:  day,
-		Total: storage.Counters{ReadOps: u(0), ReadBytes: u(1 << 63), WrittenBytes: u(5)},
-		Nodes: []storage.Node{{Name: "a", CPUSeconds: new(1.5), Cores: new(int32(2))}, {Name: "b"}},
-		Paths: []storage.PathCounters{
-			{Address: "p", Counters: storage.Counters{ReadOps: u(1), WriteOps: u(2), OtherOps: u(3)}},
-			{Address: "q", Counters: storage.Counters{ReadOps: u(1), ReadBytes: u(4)}},
-		},
-	})
-	want := runfile.StorageSample{
-		Source: "s", Time: day, ReadOps: new(int64(0)), WriteBytes: new(int64(5)),
-		Nodes: []runfile.StorageNode{{Name: "a", BusyMicroseconds: new(int64(1_500_000)), Cores: new(int32(2))}, {Name: "b"}},
-		Paths: []runfile.StoragePath{{Address: "p", Ops: new(int64(6))}, {Address: "q", ReadBytes: new(int64(4))}},
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
 func TestHealthTellsWhetherSamplesAreTaken(t *testing.T) {
 	now := day
 	s := &Session{opt: Options{Now: func() time.Time { return now }}}

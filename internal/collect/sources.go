@@ -3,7 +3,6 @@ package collect
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"os"
 	"slices"
 	"time"
@@ -233,69 +232,3 @@ func (n named) Name() string { return n.name }
 
 // Close is that of the source.
 func (n named) Close() error { return storage.Close(n.Source) }
-
-// storageSample is a snapshot in the words of the result file.
-func storageSample(source string, s storage.Snapshot) runfile.StorageSample {
-	sample := runfile.StorageSample{
-		Source:     source,
-		Time:       s.Time.Round(0),
-		ReadOps:    signed(s.Total.ReadOps),
-		WriteOps:   signed(s.Total.WriteOps),
-		OtherOps:   signed(s.Total.OtherOps),
-		ReadBytes:  signed(s.Total.ReadBytes),
-		WriteBytes: signed(s.Total.WrittenBytes),
-
-		ReadMicroseconds:  signed(s.Total.ReadMicroseconds),
-		WriteMicroseconds: signed(s.Total.WriteMicroseconds),
-		VolumeNode:        s.VolumeNode,
-	}
-	for _, n := range s.Nodes {
-		sample.Nodes = append(sample.Nodes, runfile.StorageNode{
-			Name: n.Name, Cores: n.Cores,
-			BusyMicroseconds: micros(n.CPUSeconds), BaseMicroseconds: micros(n.BaseSeconds),
-		})
-	}
-	for _, p := range s.Paths {
-		sample.Paths = append(sample.Paths, runfile.StoragePath{
-			Address:    p.Address,
-			Name:       p.Name,
-			Node:       p.Node,
-			ReadBytes:  signed(p.ReadBytes),
-			WriteBytes: signed(p.WrittenBytes),
-			Ops:        sum(p.ReadOps, p.WriteOps, p.OtherOps),
-		})
-	}
-	for _, c := range s.Clients {
-		sample.Clients = append(sample.Clients, runfile.StorageClient(c))
-	}
-	return sample
-}
-
-// micros is nil for what is unknown or does not fit.
-func micros(seconds *float64) *int64 {
-	if seconds == nil || !(*seconds >= 0 && *seconds < math.MaxInt64/microsecondsPerSecond) {
-		return nil
-	}
-	return new(int64(*seconds * microsecondsPerSecond))
-}
-
-// signed is nil for what is unknown or does not fit.
-func signed(v *uint64) *int64 {
-	if v == nil || *v > math.MaxInt64 {
-		return nil
-	}
-	return new(int64(*v))
-}
-
-// sum is nil unless all parts are known.
-func sum(parts ...*uint64) *int64 {
-	var total int64
-	for _, p := range parts {
-		v := signed(p)
-		if v == nil || total > math.MaxInt64-*v {
-			return nil
-		}
-		total += *v
-	}
-	return &total
-}

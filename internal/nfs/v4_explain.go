@@ -330,7 +330,7 @@ func (p *protoV4) warnLayouts(offered []uint32) {
 	if len(offered) > 0 {
 		var names []string
 		for _, kind := range offered {
-			names = append(names, layout.Type(kind).String())
+			names = append(names, layout.TypeName(kind))
 		}
 		why = "the file system offers layouts of type " + strings.Join(names, ", ") + ", and this client speaks files only"
 	}

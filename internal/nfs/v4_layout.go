@@ -120,7 +120,7 @@ func newLayouts(cfg *Config, mds *serverV4, offered []uint32) *layoutsV4 {
 	}
 	var names []string
 	for _, kind := range offered {
-		names = append(names, layout.Type(kind).String())
+		names = append(names, layout.TypeName(kind))
 	}
 	l.kind = strings.Join(names, ", ")
 	mds.recallLayouts, mds.changeDevices, mds.loseLayouts = l.recall, l.forget, l.loseAll
@@ -417,19 +417,19 @@ func (l *layoutsV4) stripe(ctx context.Context, segments []v4.Segment) (*striped
 	for i := range segments {
 		g := &segments[i]
 		if g.Type != v4.LayoutFiles {
-			return nil, fmt.Errorf("the server gives a layout of type %s, which this client does not speak", layout.Type(g.Type))
+			return nil, fmt.Errorf("the server gives a layout of type %s, which this client does not speak", layout.TypeName(g.Type))
 		}
 		var body layout.Body
 		d := xdr.NewDecoder(slices.Clone(g.Body))
 		if xdr.Decode(&d, &body); d.Err() != nil {
 			return nil, violation("layout: %w", d.Err())
 		}
-		device, err := l.device(ctx, v4.DeviceID(body.Device))
+		device, err := l.device(ctx, body.Device)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, layout.Segment{
-			IOMode: layout.IOMode(g.IOMode), Offset: g.Offset, Length: g.Length, Body: body, Device: &device.Device,
+			IOMode: g.IOMode, Offset: g.Offset, Length: g.Length, Body: body, Device: &device.Device,
 		})
 		out.groups = append(out.groups, device.groups)
 	}
@@ -488,7 +488,7 @@ func layoutTypeError(kind uint32) error {
 	if kind == v4.LayoutFiles {
 		return nil
 	}
-	return fmt.Errorf("the layout type is %s, not %s", layout.Type(kind), layout.Files)
+	return fmt.Errorf("the layout type is %s, not %s", layout.TypeName(kind), layout.TypeName(v4.LayoutFiles))
 }
 
 // dataServer returns the group of the data server with these addresses, and connects to it if
@@ -697,7 +697,7 @@ func (l *layoutsV4) forget(changes []v4.DeviceChange) {
 	for _, f := range l.byFile {
 		use := f.use.Load()
 		if use != nil && slices.ContainsFunc(use.Segments(), func(g layout.Segment) bool {
-			return gone[v4.DeviceID(g.Body.Device)]
+			return gone[g.Body.Device]
 		}) {
 			f.drop()
 			f.pause, f.skip = 0, 0

@@ -11,26 +11,7 @@ import (
 
 // A complaint is what is wrong with a value, in words that go behind the name
 // of the value: "holds a quote". The empty complaint means that it is right.
-// Parse and Render share these checks, so that what the one accepts the other
-// does too.
 type complaint = string
-
-// checkASCII finds what would end the value or its line, or what is invisible.
-func checkASCII(s string) complaint {
-	for _, r := range s {
-		switch {
-		case r == ' ' || r == '\t':
-			return "holds a blank, which would end the value"
-		case r == '\n' || r == '\r':
-			return "holds a line break, which would begin another line of the file"
-		case r < ' ' || r == 0x7f:
-			return fmt.Sprintf("holds the control character %U", r)
-		case r > '~':
-			return fmt.Sprintf("holds the character %U, which is not ASCII", r)
-		}
-	}
-	return ""
-}
 
 // checkToken finds the characters that mean something else in the file.
 func checkToken(s string) complaint {

@@ -152,7 +152,7 @@ func TestTheProblemsOfADatabase(t *testing.T) {
 		"RedoSame":      {in(redoOn("/vol/data/.", "/redo")), at + "redoExport", "storage.export.redoPath"},
 		"RedoInData":    {in(redoOn("/vol/data/redo", "/redo")), at + "redoExport", "storage.export.redoPath"},
 		"DataInRedo":    {in(redoOn("/vol/", "/redo")), at + "redoExport", "storage.export.redoPath"},
-		"RedoTab":       {in(redoOn("/vol/re do", "/redo")), at + "redoExport", "exports[1].path"},
+		"RedoTab":       {in(redoOn("/vol/re do", "/redo")), at + "redoExport", "no path may have a blank"},
 		"LargeUndo":     {in(func(d *Database) { d.UndoBytes = 1 << 40 }), at + "undoBytes", "to 68719476736"},
 		"Clients":       {func(p *Plan) { p.Clients = 2 }, "clients", "loaded by one client"},
 	})

@@ -9,10 +9,10 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"net"
 	"net/netip"
 	"strconv"
-	"time"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -74,66 +74,25 @@ func (e *SurveyError) Unwrap() error { return e.Err }
 
 // Snapshot is one reading of a source. Everything in it belongs to the caller.
 type Snapshot struct {
-	// Time is when the counters held, by the storage's clock where it has one, which then
-	// is the right one to divide by; otherwise when the answer was there.
-	Time time.Time
 	// Epoch names the life of the counters: they only grow while it stays the same. After
 	// a restart of what counts it is another one, and differences across it mean nothing.
 	// Empty: the storage does not tell, so only a falling counter shows a reset.
 	Epoch string
-	// Nodes are the controllers, blades or processes that do the work, sorted by name.
-	// A source that can not see them has none.
-	Nodes []Node
-	// Total counts everything that the source watches, all clients included: the
-	// whole of a server, or the one volume of an array.
-	Total Counters
-	// VolumeNode owns the data of the volume now; empty = unknown, none or several.
-	VolumeNode string
-	// Paths counts by the address that clients talk to, sorted; it may be empty.
-	Paths []PathCounters
-	// Clients are those that the storage says use the volume, sorted. A storage that is
-	// asked for them now and then only leaves them nil in between.
-	Clients []ConnectedClient
+	// StorageSample holds the counters since the epoch began, without a name in Source. Bytes are file
+	// data without protocol, but in those of a path. Nodes (controllers, blades or processes that do
+	// the work), paths and clients are sorted by name or address; what the source can not see is not
+	// there. A storage that is asked for clients now and then leaves them nil in between. Time is when
+	// the counters held, by the storage's clock where it has one, which then is the right one to divide
+	// by; otherwise when the answer was there.
+	runfile.StorageSample
 }
 
-// ConnectedClient is one client of a volume, in the words of its storage.
-type ConnectedClient struct {
-	Address  string // of the client, as the storage sees it
-	Server   string // the address that it uses
-	Protocol string // such as nfs3, nfs4.1
-}
-
-// Node is one part of the storage that has processors of its own.
-type Node struct {
-	Name string
-	// CPUSeconds is how long its processors were busy, summed over them; it only grows
-	// within an epoch.
-	CPUSeconds *float64
-	// Cores is how many processors CPUSeconds sums over.
-	Cores *int32
-	// BaseSeconds is in which time it could have been busy, for a storage that
-	// counts that itself instead of telling its cores: the busy share of a time
-	// is the growth of CPUSeconds by that of BaseSeconds.
-	BaseSeconds *float64
-}
-
-// Counters count since the epoch began. Bytes are file data without protocol.
-type Counters struct {
-	ReadOps, WriteOps, OtherOps *uint64
-	ReadBytes, WrittenBytes     *uint64
-	// ReadMicroseconds and WriteMicroseconds are the latencies of all operations
-	// added up, as the storage measures them.
-	ReadMicroseconds, WriteMicroseconds *uint64
-}
-
-// PathCounters are the counters of one address of the storage.
-type PathCounters struct {
-	// Address is what the storage calls it: an IP address, or a listening address.
-	Address string
-	// Name is that of the LIF, Node where it is now; empty = unknown.
-	Name, Node string
-	// Counters of a path may include the headers of the protocol.
-	Counters
+// Count is a counter as samples have them; nil for what does not fit.
+func Count[N uint64 | float64](n N) *int64 {
+	if !(n >= 0 && n < math.MaxInt64) {
+		return nil
+	}
+	return new(int64(n))
 }
 
 // permanentError marks an error that asking again does not cure.

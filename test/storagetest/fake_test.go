@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/storage"
 	"github.com/nfsbench/nfsbench/test/storagetest"
 )
@@ -12,20 +13,19 @@ import (
 func TestTheFakeKeepsTheContract(t *testing.T) {
 	storagetest.Run(t, func(*testing.T) storagetest.Subject {
 		f := &storagetest.Fake{}
-		var ops, size uint64
+		var ops, size int64
 		now, epoch := time.Unix(1000, 0), "first"
 		set := func() {
 			now = now.Add(time.Second)
-			total := storage.Counters{ReadOps: new(ops), ReadBytes: new(size), ReadMicroseconds: new(ops * 300)}
-			f.Set(storage.Snapshot{
-				Time: now, Epoch: epoch, Total: total,
-				Nodes: []storage.Node{
-					{Name: "a", CPUSeconds: new(float64(ops)), BaseSeconds: new(float64(ops) + 1)},
-					{Name: "b", CPUSeconds: new(0.5), Cores: new(int32(2))},
+			f.Set(storage.Snapshot{Epoch: epoch, StorageSample: runfile.StorageSample{
+				Time: now, ReadOps: new(ops), ReadBytes: new(size), ReadMicroseconds: new(ops * 300),
+				Nodes: []runfile.StorageNode{
+					{Name: "a", BusyMicroseconds: new(ops), BaseMicroseconds: new(ops + 1)},
+					{Name: "b", BusyMicroseconds: new(int64(500_000)), Cores: new(int32(2))},
 				},
 				VolumeNode: "a",
-				Paths:      []storage.PathCounters{{Address: "192.0.2.1", Name: "lif1", Node: "a", Counters: total}},
-			})
+				Paths:      []runfile.StoragePath{{Address: "192.0.2.1", Name: "lif1", Node: "a", ReadBytes: new(size), Ops: new(ops)}},
+			}})
 		}
 		set()
 		return storagetest.Subject{

@@ -8,13 +8,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nfsbench/nfsbench/internal/storage"
+	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-func fields(c storage.Counters) map[string]*uint64 {
-	return map[string]*uint64{
+func fields(c runfile.StorageSample) map[string]*int64 {
+	return map[string]*int64{
 		"ReadOps": c.ReadOps, "WriteOps": c.WriteOps, "OtherOps": c.OtherOps,
-		"ReadBytes": c.ReadBytes, "WrittenBytes": c.WrittenBytes,
+		"ReadBytes": c.ReadBytes, "WriteBytes": c.WriteBytes,
 		"ReadMicroseconds": c.ReadMicroseconds, "WriteMicroseconds": c.WriteMicroseconds,
 	}
 }
@@ -30,8 +30,8 @@ func wellFormed(t *testing.T, s Subject) {
 	if got.Time.IsZero() {
 		t.Error("a snapshot needs a time")
 	}
-	ordered(t, "nodes", got.Nodes, func(n storage.Node) string { return n.Name })
-	ordered(t, "paths", got.Paths, func(p storage.PathCounters) string { return p.Address })
+	ordered(t, "nodes", got.Nodes, func(n runfile.StorageNode) string { return n.Name })
+	ordered(t, "paths", got.Paths, func(p runfile.StoragePath) string { return p.Address })
 	var nodes []string
 	for _, n := range got.Nodes {
 		plausible(t, n)
@@ -41,7 +41,7 @@ func wellFormed(t *testing.T, s Subject) {
 	for _, p := range got.Paths {
 		knownNode(t, "path "+p.Address, p.Node, nodes)
 		if !s.PathsCountMore {
-			withinTotal(t, p, got.Total)
+			withinTotal(t, p, got.StorageSample)
 		}
 	}
 }
@@ -62,17 +62,17 @@ func ordered[T any](t *testing.T, what string, parts []T, name func(T) string) {
 	}
 }
 
-func plausible(t *testing.T, n storage.Node) {
+func plausible(t *testing.T, n runfile.StorageNode) {
 	t.Helper()
 	switch {
-	case n.Cores != nil && *n.Cores <= 0, n.CPUSeconds != nil && *n.CPUSeconds < 0:
+	case n.Cores != nil && *n.Cores <= 0, n.BusyMicroseconds != nil && *n.BusyMicroseconds < 0:
 		t.Errorf("what is unknown must be nil, what is known plausible: %+v", n)
-	case n.BaseSeconds != nil && n.Cores != nil:
+	case n.BaseMicroseconds != nil && n.Cores != nil:
 		t.Errorf("node %s: either the base or the cores say what was possible, not both", n.Name)
-	case n.BaseSeconds != nil && n.CPUSeconds == nil:
+	case n.BaseMicroseconds != nil && n.BusyMicroseconds == nil:
 		t.Errorf("node %s has a base and nothing that was busy in it", n.Name)
-	case n.BaseSeconds != nil && *n.CPUSeconds > *n.BaseSeconds:
-		t.Errorf("node %s was busy for %g s of %g", n.Name, *n.CPUSeconds, *n.BaseSeconds)
+	case n.BaseMicroseconds != nil && *n.BusyMicroseconds > *n.BaseMicroseconds:
+		t.Errorf("node %s was busy for %d us of %d", n.Name, *n.BusyMicroseconds, *n.BaseMicroseconds)
 	}
 }
 
@@ -84,18 +84,19 @@ func knownNode(t *testing.T, of, node string, nodes []string) {
 	}
 }
 
-func withinTotal(t *testing.T, p storage.PathCounters, total storage.Counters) {
+func withinTotal(t *testing.T, p runfile.StoragePath, total runfile.StorageSample) {
 	t.Helper()
-	all := fields(total)
-	for name, f := range fields(p.Counters) {
-		if f != nil && all[name] != nil && *f > *all[name] {
-			t.Errorf("path %s: %s is %d, more than the total %d", p.Address, name, *f, *all[name])
+	for name, f := range map[string][2]*int64{
+		"ReadBytes": {p.ReadBytes, total.ReadBytes}, "WriteBytes": {p.WriteBytes, total.WriteBytes},
+	} {
+		if f[0] != nil && f[1] != nil && *f[0] > *f[1] {
+			t.Errorf("path %s: %s is %d, more than the total %d", p.Address, name, *f[0], *f[1])
 		}
 	}
 }
 
 // grown wants no counter to fall, and those of reads to rise.
-func grown(t *testing.T, before, after storage.Counters) {
+func grown(t *testing.T, before, after runfile.StorageSample) {
 	t.Helper()
 	old := fields(before)
 	for name, f := range fields(after) {
@@ -115,21 +116,21 @@ func grown(t *testing.T, before, after storage.Counters) {
 	}
 }
 
-func nodesGrow(t *testing.T, before, after []storage.Node) {
+func nodesGrow(t *testing.T, before, after []runfile.StorageNode) {
 	t.Helper()
 	for _, b := range before {
-		i := slices.IndexFunc(after, func(a storage.Node) bool { return a.Name == b.Name })
+		i := slices.IndexFunc(after, func(a runfile.StorageNode) bool { return a.Name == b.Name })
 		if i < 0 {
 			t.Errorf("node %s is gone", b.Name)
 			continue
 		}
-		if fell(b.CPUSeconds, after[i].CPUSeconds) || fell(b.BaseSeconds, after[i].BaseSeconds) {
+		if fell(b.BusyMicroseconds, after[i].BusyMicroseconds) || fell(b.BaseMicroseconds, after[i].BaseMicroseconds) {
 			t.Errorf("the time of node %s fell or is known only sometimes", b.Name)
 		}
 	}
 }
 
-func fell(before, after *float64) bool {
+func fell(before, after *int64) bool {
 	if before == nil || after == nil {
 		return before != after
 	}

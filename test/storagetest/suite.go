@@ -7,7 +7,9 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/storage"
 )
 
@@ -55,6 +57,13 @@ func Sample(t *testing.T, s storage.Source) storage.Snapshot {
 	return got
 }
 
+// Totals are the counters of a snapshot without what they consist of, and without its time.
+func Totals(s storage.Snapshot) runfile.StorageSample {
+	t := s.StorageSample
+	t.Time, t.VolumeNode, t.Nodes, t.Paths, t.Clients = time.Time{}, "", nil, nil, nil
+	return t
+}
+
 func grows(t *testing.T, s Subject) {
 	t.Helper()
 	before := Sample(t, s.Source)
@@ -66,7 +75,7 @@ func grows(t *testing.T, s Subject) {
 	if after.Time.Before(before.Time) {
 		t.Errorf("time went back from %v to %v", before.Time, after.Time)
 	}
-	grown(t, before.Total, after.Total)
+	grown(t, before.StorageSample, after.StorageSample)
 	nodesGrow(t, before.Nodes, after.Nodes)
 }
 

@@ -3,20 +3,17 @@ package layout
 import (
 	"bytes"
 
+	v4 "github.com/nfsbench/nfsbench/internal/nfs/v4"
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 )
 
-// Limits of what is decoded. RFC 8881 sets none but MaxHandleBytes.
+// Limits of what is decoded, of which RFC 8881 sets none.
 const (
 	MaxStripeIndices = 4096
 	MaxServers       = 256 // data servers of one device
 	MaxAddresses     = 16  // addresses of one data server
 	MaxHandles       = 4096
-	MaxHandleBytes   = 128 // NFS4_FHSIZE
 )
-
-// DeviceID names a device of a metadata server (RFC 8881 3.3.14).
-type DeviceID [16]byte
 
 // Bits of nfl_util4 (RFC 8881 13.3). Bits 0x3C are reserved and ignored.
 const (
@@ -28,7 +25,7 @@ const (
 // Body is the body of a segment with the files layout type: nfsv4_1_file_layout4 of RFC
 // 8881 13.3. What is decoded does not alias the input.
 type Body struct {
-	Device           DeviceID
+	Device           v4.DeviceID
 	StripeUnit       uint32 // bytes, a multiple of 64
 	Dense            bool   // NFL4_UFLG_DENSE; otherwise sparse
 	CommitThroughMDS bool   // NFL4_UFLG_COMMIT_THRU_MDS: COMMIT goes to the metadata server
@@ -38,7 +35,7 @@ type Body struct {
 }
 
 func (b *Body) Code(c *xdr.Coder) {
-	c.Fixed(b.Device[:])
+	b.Device.Code(c)
 	util := b.StripeUnit & utilStripeUnit
 	if b.Dense {
 		util |= utilDense
@@ -54,7 +51,7 @@ func (b *Body) Code(c *xdr.Coder) {
 		b.CommitThroughMDS = util&utilCommitThroughMDS != 0
 	}
 	xdr.Bounded(c, &b.Handles, MaxHandles, 4, func(h *[]byte) {
-		c.Opaque(h, MaxHandleBytes)
+		c.Opaque(h, v4.MaxHandleBytes)
 		if !c.Encoding() {
 			*h = bytes.Clone(*h)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/nfsbench/nfsbench/internal/nfs/layout"
+	v4 "github.com/nfsbench/nfsbench/internal/nfs/v4"
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 	"github.com/nfsbench/nfsbench/test/kit/memory"
 )
@@ -32,7 +33,7 @@ func TestTheBodyOfASegment(t *testing.T) {
 		"0000000100000000"+ // nfl_pattern_offset
 		"00000002"+"00000003"+"61626300"+"00000004"+"64656667") // nfl_fh_list
 	want := layout.Body{
-		Device:     layout.DeviceID{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
+		Device:     v4.DeviceID{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
 		StripeUnit: 1 << 20, Dense: true, CommitThroughMDS: true, FirstStripeIndex: 1, PatternOffset: 1 << 32,
 		Handles: [][]byte{[]byte("abc"), []byte("defg")},
 	}
@@ -92,7 +93,7 @@ func TestTheLimitsOfWhatIsDecoded(t *testing.T) {
 	u32 := func(v uint32) []byte { return xdr.AppendUint32(nil, v) }
 	manyServers := append(u32(0), u32(layout.MaxServers+1)...)
 	manyAddresses := append(append(u32(0), u32(1)...), u32(layout.MaxAddresses+1)...)
-	longHandle := layout.Body{Handles: [][]byte{make([]byte, layout.MaxHandleBytes+1)}}
+	longHandle := layout.Body{Handles: [][]byte{make([]byte, v4.MaxHandleBytes+1)}}
 	manyHandles := layout.Body{Handles: make([][]byte, layout.MaxHandles+1)}
 	manyIndices := layout.Device{StripeIndices: make([]uint32, layout.MaxStripeIndices+1)}
 	most := layout.Device{StripeIndices: make([]uint32, layout.MaxStripeIndices), Servers: make([][]layout.NetAddr, layout.MaxServers)}
@@ -173,11 +174,11 @@ func TestUniversalAddresses(t *testing.T) {
 }
 
 func TestNamesOfLayoutTypes(t *testing.T) {
-	for v, want := range map[layout.Type]string{
+	for v, want := range map[uint32]string{
 		1: "files", 2: "OSD objects", 3: "blocks", 4: "flexible files", 5: "SCSI", 77: "layout type 77",
 	} {
-		if got := v.String(); got != want {
-			t.Errorf("layout type %d is called %q, want %q", uint32(v), got, want)
+		if got := layout.TypeName(v); got != want {
+			t.Errorf("layout type %d is called %q, want %q", v, got, want)
 		}
 	}
 }
@@ -194,7 +195,7 @@ func FuzzLayout(f *testing.F) {
 	body.Dense, body.Handles = false, nil
 	f.Add(xdr.Append(nil, &body), xdr.Append(nil, &dev), uint64(7), uint64(8192), uint64(4096))
 	f.Fuzz(func(t *testing.T, bodyIn, devIn []byte, offset, length, at uint64) {
-		s := layout.Segment{IOMode: layout.ModeReadWrite, Offset: offset, Length: length, Device: &layout.Device{}}
+		s := layout.Segment{IOMode: v4.IOModeReadWrite, Offset: offset, Length: length, Device: &layout.Device{}}
 		var err error
 		memory.Bound(t, 16*(len(bodyIn)+len(devIn)), func() {
 			d := xdr.NewDecoder(bodyIn)
@@ -212,7 +213,7 @@ func FuzzLayout(f *testing.F) {
 			return
 		}
 		p, ok := l.Find(at, true)
-		inside := at >= offset && at != math.MaxUint64 && (length == layout.ToEnd || at-offset < length)
+		inside := at >= offset && at != math.MaxUint64 && (length == v4.ToEnd || at-offset < length)
 		if ok != inside {
 			t.Fatalf("offset %d of a segment of %d at %d: covered %v", at, length, offset, ok)
 		}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	v4 "github.com/nfsbench/nfsbench/internal/nfs/v4"
 )
 
 // Limits of what New accepts.
@@ -16,15 +18,11 @@ const (
 	MinStripeUnit = 4096
 )
 
-// ToEnd is the length of a segment that reaches to the end of the file, however long that
-// becomes (NFS4_UINT64_MAX in RFC 8881 12.2.8).
-const ToEnd uint64 = math.MaxUint64
-
 // Segment is one segment of the layout of a file, with the device that it names.
 type Segment struct {
-	IOMode IOMode
+	IOMode uint32 // v4.IOModeRead or v4.IOModeReadWrite, which is also good for reading
 	Offset uint64 // in the file
-	Length uint64 // bytes, or ToEnd
+	Length uint64 // bytes, or v4.ToEnd
 	Body   Body
 	Device *Device
 }
@@ -32,10 +30,10 @@ type Segment struct {
 // Validate returns an error that names the field of RFC 8881 that makes the segment
 // unusable.
 func (s *Segment) Validate() error {
-	if s.IOMode != ModeRead && s.IOMode != ModeReadWrite {
+	if s.IOMode != v4.IOModeRead && s.IOMode != v4.IOModeReadWrite {
 		return fmt.Errorf("lo_iomode is %d, neither READ nor RW", s.IOMode)
 	}
-	if s.Length == 0 || s.Length != ToEnd && s.Length > math.MaxUint64-s.Offset {
+	if s.Length == 0 || s.Length != v4.ToEnd && s.Length > math.MaxUint64-s.Offset {
 		return fmt.Errorf("lo_length is %d at lo_offset %d", s.Length, s.Offset)
 	}
 	if s.Device == nil {
@@ -126,7 +124,7 @@ type Place struct {
 func (l *Layout) Find(offset uint64, write bool) (Place, bool) {
 	for i := range l.segments {
 		s := &l.segments[i]
-		if offset < s.Offset || write && s.IOMode != ModeReadWrite {
+		if offset < s.Offset || write && s.IOMode != v4.IOModeReadWrite {
 			continue
 		}
 		left := s.left(offset)
@@ -146,7 +144,7 @@ func (l *Layout) Gap(offset uint64, write bool) uint64 {
 	for i := range l.segments {
 		s := &l.segments[i]
 		switch {
-		case write && s.IOMode != ModeReadWrite:
+		case write && s.IOMode != v4.IOModeReadWrite:
 		case s.Offset > offset:
 			gap = min(gap, s.Offset-offset)
 		case s.left(offset) > 0:
@@ -158,7 +156,7 @@ func (l *Layout) Gap(offset uint64, write bool) uint64 {
 
 // left returns how many bytes of the segment begin at offset, which is not before it.
 func (s *Segment) left(offset uint64) uint64 {
-	if s.Length == ToEnd {
+	if s.Length == v4.ToEnd {
 		return math.MaxUint64 - offset
 	}
 	return s.Length - min(offset-s.Offset, s.Length)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nfsbench/nfsbench/internal/nfs/layout"
+	v4 "github.com/nfsbench/nfsbench/internal/nfs/v4"
 )
 
 const (
@@ -35,7 +36,7 @@ func handles(letters string) [][]byte {
 }
 
 func whole(b layout.Body, d *layout.Device) layout.Segment {
-	return layout.Segment{IOMode: layout.ModeReadWrite, Length: layout.ToEnd, Body: b, Device: d}
+	return layout.Segment{IOMode: v4.IOModeReadWrite, Length: v4.ToEnd, Body: b, Device: d}
 }
 
 func mustNew(t testing.TB, segments ...layout.Segment) *layout.Layout {
@@ -57,7 +58,7 @@ func TestEachByteIsFoundWhereTheRFCSays(t *testing.T) {
 	twice := layout.Body{StripeUnit: 4 * kib, Dense: true, Handles: handles("wxyz")}
 	at1000 := func(b layout.Body) layout.Segment {
 		return layout.Segment{
-			IOMode: layout.ModeReadWrite, Offset: 1000, Length: layout.ToEnd, Body: b, Device: device(3, 0, 1, 2),
+			IOMode: v4.IOModeReadWrite, Offset: 1000, Length: v4.ToEnd, Body: b, Device: device(3, 0, 1, 2),
 		}
 	}
 	for name, tc := range map[string]struct {
@@ -106,9 +107,9 @@ func TestSegmentsOfAFile(t *testing.T) {
 	body := func(h string) layout.Body { return layout.Body{StripeUnit: 64 * kib, Handles: handles(h)} }
 	one := device(2, 0, 1)
 	l := mustNew(t,
-		layout.Segment{IOMode: layout.ModeReadWrite, Offset: 0, Length: 100 * kib, Body: body("a"), Device: one},
-		layout.Segment{IOMode: layout.ModeRead, Offset: 100 * kib, Length: 50 * kib, Body: body("b"), Device: one},
-		layout.Segment{IOMode: layout.ModeReadWrite, Offset: 200 * kib, Length: layout.ToEnd, Body: body("c"), Device: one},
+		layout.Segment{IOMode: v4.IOModeReadWrite, Offset: 0, Length: 100 * kib, Body: body("a"), Device: one},
+		layout.Segment{IOMode: v4.IOModeRead, Offset: 100 * kib, Length: 50 * kib, Body: body("b"), Device: one},
+		layout.Segment{IOMode: v4.IOModeReadWrite, Offset: 200 * kib, Length: v4.ToEnd, Body: body("c"), Device: one},
 	)
 	for name, tc := range map[string]struct {
 		offset  uint64
@@ -175,7 +176,7 @@ func TestDensePackingLeavesNoHolesAndNothingOverlaps(t *testing.T) {
 			FirstStripeIndex: uint32(rng.IntN(len(letters))), PatternOffset: uint64(rng.IntN(9000)),
 		}
 		l := mustNew(t, layout.Segment{
-			IOMode: layout.ModeReadWrite, Offset: b.PatternOffset, Length: layout.ToEnd, Body: b, Device: d,
+			IOMode: v4.IOModeReadWrite, Offset: b.PatternOffset, Length: v4.ToEnd, Body: b, Device: d,
 		})
 		width := uint64(b.StripeUnit) * uint64(len(letters))
 		taken := map[spot]bool{}
@@ -238,7 +239,7 @@ func TestAnUnusableSegmentIsRefusedByTheNameOfItsField(t *testing.T) {
 		"an empty handle":                 {func(s *layout.Segment) { s.Body.Handles = [][]byte{{}} }, "nfl_fh_list"},
 		"no length":                       {func(s *layout.Segment) { s.Length = 0 }, "lo_length"},
 		"a length beyond the last offset": {func(s *layout.Segment) { s.Offset, s.Length = 8, math.MaxUint64-1 }, "lo_length"},
-		"any I/O mode":                    {func(s *layout.Segment) { s.IOMode = layout.ModeAny }, "lo_iomode"},
+		"any I/O mode":                    {func(s *layout.Segment) { s.IOMode = v4.IOModeAny }, "lo_iomode"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := whole(layout.Body{StripeUnit: 4096, Handles: handles("ab")}, device(2, 0, 1))
@@ -260,7 +261,7 @@ func TestAnUnusableSegmentIsRefusedByTheNameOfItsField(t *testing.T) {
 
 func TestFindAllocatesNothing(t *testing.T) {
 	l := mustNew(t,
-		layout.Segment{IOMode: layout.ModeRead, Length: mib, Body: layout.Body{StripeUnit: 4096}, Device: device(2, 0, 1)},
+		layout.Segment{IOMode: v4.IOModeRead, Length: mib, Body: layout.Body{StripeUnit: 4096}, Device: device(2, 0, 1)},
 		whole(layout.Body{StripeUnit: 4096, Dense: true, Handles: handles("abc")}, device(2, 0, 1, 0)))
 	var at, bytes uint64
 	n := testing.AllocsPerRun(1000, func() {
@@ -273,12 +274,12 @@ func TestFindAllocatesNothing(t *testing.T) {
 }
 
 func TestAGapEndsWhereASegmentBegins(t *testing.T) {
-	at := func(offset, length uint64, mode layout.IOMode) layout.Segment {
+	at := func(offset, length uint64, mode uint32) layout.Segment {
 		return layout.Segment{
 			IOMode: mode, Offset: offset, Length: length, Body: layout.Body{StripeUnit: 4 * kib}, Device: device(1, 0),
 		}
 	}
-	l := mustNew(t, at(1000, 500, layout.ModeReadWrite), at(3000, 1000, layout.ModeRead), at(8000, layout.ToEnd, layout.ModeReadWrite))
+	l := mustNew(t, at(1000, 500, v4.IOModeReadWrite), at(3000, 1000, v4.IOModeRead), at(8000, v4.ToEnd, v4.IOModeReadWrite))
 	for _, tc := range []struct {
 		offset uint64
 		write  bool
@@ -288,7 +289,7 @@ func TestAGapEndsWhereASegmentBegins(t *testing.T) {
 			t.Errorf("gap at %d, write %v: %d, want %d", tc.offset, tc.write, got, tc.want)
 		}
 	}
-	if got := mustNew(t, at(0, 10, layout.ModeRead)).Gap(5, true); got != math.MaxUint64-5 {
+	if got := mustNew(t, at(0, 10, v4.IOModeRead)).Gap(5, true); got != math.MaxUint64-5 {
 		t.Errorf("behind all segments: %d", got)
 	}
 }

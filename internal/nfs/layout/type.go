@@ -1,42 +1,24 @@
 package layout
 
-import "strconv"
+import (
+	"strconv"
 
-// Type is a layout type (RFC 8881 3.3.13 and the registry of RFC 8881 22.4).
-type Type uint32
-
-// Layout types. Only Files is decoded here.
-const (
-	Files         Type = 1 // RFC 8881 chapter 13
-	Objects       Type = 2 // RFC 5664
-	Blocks        Type = 3 // RFC 5663
-	FlexibleFiles Type = 4 // RFC 8435
-	SCSI          Type = 5 // RFC 8154
+	v4 "github.com/nfsbench/nfsbench/internal/nfs/v4"
 )
 
-// String returns the name of the layout type for messages, or its number.
-func (t Type) String() string {
-	switch t {
-	case Files:
+// TypeName is the name of a layout type (RFC 8881 22.4) for messages, or its number.
+func TypeName(kind uint32) string {
+	switch kind {
+	case v4.LayoutFiles:
 		return "files"
-	case Objects:
+	case v4.LayoutObjects:
 		return "OSD objects"
-	case Blocks:
+	case v4.LayoutBlock:
 		return "blocks"
-	case FlexibleFiles:
+	case v4.LayoutFlexFiles:
 		return "flexible files"
-	case SCSI:
+	case v4.LayoutSCSI:
 		return "SCSI"
 	}
-	return "layout type " + strconv.FormatUint(uint64(t), 10)
+	return "layout type " + strconv.FormatUint(uint64(kind), 10)
 }
-
-// IOMode says what a segment may be used for (RFC 8881 3.3.20).
-type IOMode uint32
-
-// I/O modes.
-const (
-	ModeRead      IOMode = 1
-	ModeReadWrite IOMode = 2 // also good for reading
-	ModeAny       IOMode = 3 // in LAYOUTRETURN and recalls only
-)

@@ -85,7 +85,7 @@ func (r *MntRes) Code(c *xdr.Coder) {
 		return
 	}
 	c.Opaque(&r.Handle, maxHandleBytes)
-	c.Uint32s(&r.Flavors, maxFlavors)
+	xdr.Bounded(c, &r.Flavors, maxFlavors, 4, func(f *uint32) { c.Uint32(f) })
 }
 
 // Export is one entry of the export list.

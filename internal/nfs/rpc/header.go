@@ -152,7 +152,7 @@ func (a *AuthSys) Code(c *xdr.Coder) {
 	c.Uint32(&a.Stamp)
 	c.String(&a.Machine, maxMachineBytes)
 	c.Uint32(&a.UID, &a.GID)
-	c.Uint32s(&a.GIDs, maxGIDs)
+	xdr.Bounded(c, &a.GIDs, maxGIDs, 4, func(g *uint32) { c.Uint32(g) })
 }
 
 // Auth returns a as a credential, within the limits.

@@ -2,9 +2,10 @@ package v4
 
 import "github.com/nfsbench/nfsbench/internal/nfs/xdr"
 
-// Layout types (RFC 8881 section 3.3.13, RFC 8435, RFC 8154).
+// Layout types (RFC 8881 section 3.3.13, RFC 5664, RFC 5663, RFC 8435, RFC 8154).
 const (
 	LayoutFiles     = 1
+	LayoutObjects   = 2
 	LayoutBlock     = 3
 	LayoutFlexFiles = 4
 	LayoutSCSI      = 5

@@ -133,21 +133,6 @@ func Bounded[T any](c *Coder, items *[]T, limit, itemBytes int, code func(*T)) {
 	}
 }
 
-// Uint32s codes a list behind its length, of which at most limit are decoded.
-func (c *Coder) Uint32s(list *[]uint32, limit uint32) {
-	n := uint32(len(*list))
-	if c.Uint32(&n); n > limit {
-		c.Refuse(ErrTooLong)
-		return
-	}
-	if c.decoding {
-		*list = make([]uint32, n)
-	}
-	for i := range *list {
-		c.Uint32(&(*list)[i])
-	}
-}
-
 // Opaque codes variable-length opaque data, of which at most limit bytes are decoded.
 func (c *Coder) Opaque(p *[]byte, limit int) {
 	if c.decoding {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/nfs/server/counters"
+	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/storage"
 	"github.com/nfsbench/nfsbench/internal/storage/rest"
 )
@@ -72,24 +73,26 @@ func decode(body []byte) (*counters.Document, error) {
 }
 
 func snapshot(doc *counters.Document) storage.Snapshot {
-	node := storage.Node{Name: doc.Name, CPUSeconds: doc.CPUSeconds}
+	node := runfile.StorageNode{Name: doc.Name}
+	if doc.CPUSeconds != nil {
+		node.BusyMicroseconds = storage.Count(*doc.CPUSeconds * 1e6)
+	}
 	if doc.Cores > 0 {
 		node.Cores = &doc.Cores
 	}
-	s := storage.Snapshot{
-		Time: doc.Time, Epoch: doc.StartTime.UTC().Format(time.RFC3339Nano),
-		Nodes: []storage.Node{node}, Total: counts(doc.Total),
-	}
+	s := storage.Snapshot{Epoch: doc.StartTime.UTC().Format(time.RFC3339Nano), StorageSample: runfile.StorageSample{
+		Time: doc.Time, Nodes: []runfile.StorageNode{node},
+		ReadOps: storage.Count(doc.Total.ReadOps), WriteOps: storage.Count(doc.Total.WriteOps),
+		OtherOps:  storage.Count(doc.Total.OtherOps),
+		ReadBytes: storage.Count(doc.Total.ReadBytes), WriteBytes: storage.Count(doc.Total.WrittenBytes),
+	}}
 	for _, l := range doc.Listeners {
-		s.Paths = append(s.Paths, storage.PathCounters{Address: l.Address, Counters: counts(l.Counts)})
+		s.Paths = append(s.Paths, runfile.StoragePath{
+			Address:   l.Address,
+			ReadBytes: storage.Count(l.ReadBytes), WriteBytes: storage.Count(l.WrittenBytes),
+			Ops: storage.Count(l.ReadOps + l.WriteOps + l.OtherOps),
+		})
 	}
-	slices.SortFunc(s.Paths, func(a, b storage.PathCounters) int { return cmp.Compare(a.Address, b.Address) })
+	slices.SortFunc(s.Paths, func(a, b runfile.StoragePath) int { return cmp.Compare(a.Address, b.Address) })
 	return s
-}
-
-func counts(c counters.Counts) storage.Counters {
-	return storage.Counters{
-		ReadOps: &c.ReadOps, WriteOps: &c.WriteOps, OtherOps: &c.OtherOps,
-		ReadBytes: &c.ReadBytes, WrittenBytes: &c.WrittenBytes,
-	}
 }

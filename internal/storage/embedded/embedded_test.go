@@ -72,15 +72,15 @@ func TestASnapshotHoldsWhatTheServerCounted(t *testing.T) {
 	if !got.Time.Equal(now) || got.Epoch != "2026-08-01T10:00:00Z" {
 		t.Errorf("time %v, epoch %q: both are the server's", got.Time, got.Epoch)
 	}
-	if len(got.Nodes) != 1 || got.Nodes[0].Name != "pod-1" || got.Nodes[0].CPUSeconds == nil || got.Nodes[0].Cores == nil {
+	if len(got.Nodes) != 1 || got.Nodes[0].Name != "pod-1" || got.Nodes[0].BusyMicroseconds == nil || got.Nodes[0].Cores == nil {
 		t.Errorf("nodes: %+v", got.Nodes)
 	}
-	if len(got.Paths) != 2 || got.Paths[0].Address != ":12049" || *got.Paths[0].WrittenBytes != 7 || *got.Paths[1].ReadBytes != 100 {
+	if len(got.Paths) != 2 || got.Paths[0].Address != ":12049" || *got.Paths[0].WriteBytes != 7 || *got.Paths[1].ReadBytes != 100 || *got.Paths[0].Ops != 2 {
 		t.Errorf("paths: %+v", got.Paths)
 	}
-	c := got.Total
-	if *c.ReadOps != 1 || *c.WriteOps != 1 || *c.OtherOps != 1 || *c.ReadBytes != 100 || *c.WrittenBytes != 7 {
-		t.Errorf("total: %d %d %d %d %d", *c.ReadOps, *c.WriteOps, *c.OtherOps, *c.ReadBytes, *c.WrittenBytes)
+	c := got
+	if *c.ReadOps != 1 || *c.WriteOps != 1 || *c.OtherOps != 1 || *c.ReadBytes != 100 || *c.WriteBytes != 7 {
+		t.Errorf("total: %d %d %d %d %d", *c.ReadOps, *c.WriteOps, *c.OtherOps, *c.ReadBytes, *c.WriteBytes)
 	}
 }
 

@@ -21,11 +21,14 @@ const maxCores = 1 << 16
 
 // reading is what one server said.
 type reading struct {
-	cpuSeconds *float64
-	cores      *int32
-	boot       float64 // Unix seconds; 0 = not told
-	counters   storage.Counters
+	busy     *int64 // microseconds
+	cores    *int32
+	boot     float64 // Unix seconds; 0 = not told
+	counters counters
 }
+
+// counters are what is summed over the servers; nil is not told.
+type counters struct{ readOps, writeOps, otherOps, readBytes, writeBytes *int64 }
 
 type families map[string]*dto.MetricFamily
 
@@ -57,7 +60,7 @@ func decode(body []byte) (reading, error) {
 		r.counters = ganesha(all)
 	case servesNothing(all):
 		r.counters = zero()
-	case r.cpuSeconds == nil:
+	case r.busy == nil:
 		return reading{}, storage.Permanent(errors.New("there are metrics, but neither node_cpu_seconds_total or " +
 			"node_nfsd_requests_total " +
 			"of node_exporter nor nfs_requests_total of NFS-Ganesha (which needs Enable_Dynamic_Metrics)"))
@@ -109,7 +112,7 @@ func (r *reading) processors(all families) {
 	if len(cores) == 0 || len(cores) > maxCores || math.IsInf(busy, 0) {
 		return
 	}
-	r.cpuSeconds, r.cores = &busy, new(int32(len(cores)))
+	r.busy, r.cores = storage.Count(busy*1e6), new(int32(len(cores)))
 }
 
 // servesNothing reports whether node_exporter looked for the kernel's NFS server in vain.
@@ -118,15 +121,12 @@ func servesNothing(all families) bool {
 		func(m *dto.Metric) bool { return label(m, "collector") == "nfsd" })
 }
 
-func zero() storage.Counters {
-	return storage.Counters{
-		ReadOps: new(uint64(0)), WriteOps: new(uint64(0)), OtherOps: new(uint64(0)),
-		ReadBytes: new(uint64(0)), WrittenBytes: new(uint64(0)),
-	}
+func zero() counters {
+	return counters{new(int64(0)), new(int64(0)), new(int64(0)), new(int64(0)), new(int64(0))}
 }
 
 // total sums the metrics of a family that are wanted; nil = there is no such family.
-func (f families) total(name string, wanted func(*dto.Metric) bool) *uint64 {
+func (f families) total(name string, wanted func(*dto.Metric) bool) *int64 {
 	family := f[name]
 	if family == nil {
 		return nil
@@ -137,10 +137,7 @@ func (f families) total(name string, wanted func(*dto.Metric) bool) *uint64 {
 			sum += value(m)
 		}
 	}
-	if !(sum >= 0 && sum < math.MaxInt64) {
-		return nil
-	}
-	return new(uint64(sum))
+	return storage.Count(sum)
 }
 
 func value(m *dto.Metric) float64 {
@@ -165,21 +162,20 @@ func label(m *dto.Metric, name string) string {
 }
 
 // sum adds up what all servers counted; what one of them does not know is nil.
-func sum(readings []reading) storage.Counters {
-	total := zero()
+func sum(readings []reading) counters {
+	t := zero()
 	for _, r := range readings {
 		c := r.counters
-		total = storage.Counters{
-			ReadOps: add(total.ReadOps, c.ReadOps), WriteOps: add(total.WriteOps, c.WriteOps),
-			OtherOps: add(total.OtherOps, c.OtherOps), ReadBytes: add(total.ReadBytes, c.ReadBytes),
-			WrittenBytes: add(total.WrittenBytes, c.WrittenBytes),
+		t = counters{
+			add(t.readOps, c.readOps), add(t.writeOps, c.writeOps), add(t.otherOps, c.otherOps),
+			add(t.readBytes, c.readBytes), add(t.writeBytes, c.writeBytes),
 		}
 	}
-	return total
+	return t
 }
 
-func add(a, b *uint64) *uint64 {
-	if a == nil || b == nil {
+func add(a, b *int64) *int64 {
+	if a == nil || b == nil || *a > math.MaxInt64-*b {
 		return nil
 	}
 	return new(*a + *b)
@@ -196,7 +192,7 @@ func operation(name string) string {
 }
 
 // kernelServer reads what node_exporter reports about the kernel's NFS server.
-func kernelServer(all families) storage.Counters {
+func kernelServer(all families) counters {
 	const requests = "node_nfsd_requests_total"
 	everything := func(*dto.Metric) bool { return true }
 	method := func(names ...string) func(*dto.Metric) bool {
@@ -206,16 +202,16 @@ func kernelServer(all families) storage.Counters {
 		// Operations that only carry file handles come with each of NFSv4's others.
 		return !slices.Contains([]string{"Read", "Write", "PutFH", "GetFH", "SaveFH", "RestoreFH"}, label(m, "method"))
 	}
-	c := storage.Counters{
-		ReadOps:      all.total(requests, method("Read")),
-		WriteOps:     all.total(requests, method("Write")),
-		OtherOps:     all.total(requests, other),
-		ReadBytes:    all.total("node_nfsd_disk_bytes_read_total", everything),
-		WrittenBytes: all.total("node_nfsd_disk_bytes_written_total", everything),
+	c := counters{
+		readOps:    all.total(requests, method("Read")),
+		writeOps:   all.total(requests, method("Write")),
+		otherOps:   all.total(requests, other),
+		readBytes:  all.total("node_nfsd_disk_bytes_read_total", everything),
+		writeBytes: all.total("node_nfsd_disk_bytes_written_total", everything),
 	}
 	if v4 := all.total(requests, func(m *dto.Metric) bool { return label(m, "proto") == "4" }); v4 != nil && *v4 > 0 &&
 		miscountsWrites(all) {
-		c.WriteOps, c.OtherOps = nil, nil
+		c.writeOps, c.otherOps = nil, nil
 	}
 	return c
 }
@@ -237,7 +233,7 @@ func miscountsWrites(all families) bool {
 // ganesha reads what NFS-Ganesha reports about itself. It leaves out operations that never came,
 // so what is missing in a family that is there is zero. Which of sent and received holds the
 // bytes of a READ differs by version; the other one is zero then.
-func ganesha(all families) storage.Counters {
+func ganesha(all families) counters {
 	of := func(wanted string) func(*dto.Metric) bool {
 		return func(m *dto.Metric) bool { return operation(label(m, "operation")) == wanted }
 	}
@@ -245,7 +241,7 @@ func ganesha(all families) storage.Counters {
 		named := []string{"read", "write", "putfh", "getfh", "savefh", "restorefh", "putrootfh", "sequence"}
 		return !slices.Contains(named, operation(label(m, "operation")))
 	}
-	data := func(wanted string) *uint64 {
+	data := func(wanted string) *int64 {
 		sent, received := all.total("nfs_bytes_sent_total", of(wanted)), all.total("nfs_bytes_received_total", of(wanted))
 		if sent == nil || received == nil {
 			return nil
@@ -253,9 +249,9 @@ func ganesha(all families) storage.Counters {
 		return new(max(*sent, *received))
 	}
 	const requests = "nfs_requests_total"
-	return storage.Counters{
-		ReadOps: all.total(requests, of("read")), WriteOps: all.total(requests, of("write")),
-		OtherOps:  all.total(requests, other),
-		ReadBytes: data("read"), WrittenBytes: data("write"),
+	return counters{
+		readOps: all.total(requests, of("read")), writeOps: all.total(requests, of("write")),
+		otherOps:  all.total(requests, other),
+		readBytes: data("read"), writeBytes: data("write"),
 	}
 }

@@ -134,11 +134,16 @@ func (s *Source) Sample(ctx context.Context) (storage.Snapshot, error) {
 				s.nodes[i].client.Host(), err)
 		}
 	}
-	snapshot := storage.Snapshot{Time: before.Add(s.now().Sub(before) / 2), Total: sum(readings)}
+	total := sum(readings)
+	snapshot := storage.Snapshot{StorageSample: runfile.StorageSample{
+		Time:    before.Add(s.now().Sub(before) / 2),
+		ReadOps: total.readOps, WriteOps: total.writeOps, OtherOps: total.otherOps,
+		ReadBytes: total.readBytes, WriteBytes: total.writeBytes,
+	}}
 	var boots []string
 	for i, r := range readings {
 		n := s.nodes[i]
-		snapshot.Nodes = append(snapshot.Nodes, storage.Node{Name: n.name, CPUSeconds: r.cpuSeconds, Cores: r.cores})
+		snapshot.Nodes = append(snapshot.Nodes, runfile.StorageNode{Name: n.name, BusyMicroseconds: r.busy, Cores: r.cores})
 		if boot := n.booted(r.boot); boot > 0 {
 			boots = append(boots, fmt.Sprintf("%s %.0f", n.name, boot))
 		}

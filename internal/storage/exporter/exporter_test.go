@@ -59,17 +59,17 @@ nfs_latency_ms_count{operation="read"} 40
 
 func TestGaneshaIsUnderstood(t *testing.T) {
 	got := storagetest.Sample(t, source(t, serve(t, page(ganesha))))
-	want := storage.Counters{ReadOps: new(uint64(40)), WriteOps: new(uint64(0)), OtherOps: new(uint64(3)), ReadBytes: new(uint64(327680)), WrittenBytes: new(uint64(81920))}
-	if diff := cmp.Diff(want, got.Total); diff != "" {
+	want := runfile.StorageSample{ReadOps: new(int64(40)), WriteOps: new(int64(0)), OtherOps: new(int64(3)), ReadBytes: new(int64(327680)), WriteBytes: new(int64(81920))}
+	if diff := cmp.Diff(want, storagetest.Totals(got)); diff != "" {
 		t.Errorf("total (-want +got):\n%s", diff)
 	}
-	if got.Nodes[0].CPUSeconds != nil || got.Nodes[0].Cores != nil {
+	if got.Nodes[0].BusyMicroseconds != nil || got.Nodes[0].Cores != nil {
 		t.Errorf("it tells no processors: %+v", got.Nodes[0])
 	}
 	older := strings.ReplaceAll(strings.ReplaceAll(ganesha, `operation="read"`, `operation="NFS3_READ"`), "nfs_bytes_received_total", "nfs_bytes_receeived_total")
 	got = storagetest.Sample(t, source(t, serve(t, page(older))))
-	if got.Total.ReadOps == nil || *got.Total.ReadOps != 40 || got.Total.ReadBytes != nil {
-		t.Errorf("names differ by build: what is not there is not known: %+v", got.Total)
+	if got.ReadOps == nil || *got.ReadOps != 40 || got.ReadBytes != nil {
+		t.Errorf("names differ by build: what is not there is not known: %+v", got.StorageSample)
 	}
 }
 
@@ -80,20 +80,20 @@ func TestWritesThatOldNodeExportersMiscount(t *testing.T) {
 	}
 	cases := map[string]struct {
 		reason, page string
-		want         *uint64
+		want         *int64
 	}{
-		"1.7":         {"it counts WRITE", counters + build("1.7.0"), new(uint64(7))},
-		"2.0":         {"so will later ones", counters + build("2.0.0-rc.0"), new(uint64(7))},
+		"1.7":         {"it counts WRITE", counters + build("1.7.0"), new(int64(7))},
+		"2.0":         {"so will later ones", counters + build("2.0.0-rc.0"), new(int64(7))},
 		"1.6":         {"it counts another operation", counters + build("1.6.1"), nil},
 		"odd":         {"nobody knows which it is", counters + build("(devel)"), nil},
 		"no version":  {"nobody knows which it is", counters, nil},
-		"only NFSv3":  {"those are counted rightly by all", strings.Replace(counters, `proto="4"} 2`, `proto="4"} 0`, 1), new(uint64(5))},
+		"only NFSv3":  {"those are counted rightly by all", strings.Replace(counters, `proto="4"} 2`, `proto="4"} 0`, 1), new(int64(5))},
 		"not numbers": {"a sum with it is none", strings.Replace(counters, "} 5", "} NaN", 1) + build("1.8.2"), nil},
 		"negative":    {"no counter is", strings.Replace(counters, "} 5", "} -5", 1) + build("1.8.2"), nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, storagetest.Sample(t, source(t, serve(t, page(tc.page)))).Total.WriteOps); diff != "" {
+			if diff := cmp.Diff(tc.want, storagetest.Sample(t, source(t, serve(t, page(tc.page)))).WriteOps); diff != "" {
 				t.Errorf("%s:\n%s", tc.reason, diff)
 			}
 		})
@@ -105,7 +105,7 @@ func TestFileHandlesAreNoOperations(t *testing.T) {
 	for _, method := range []string{"Read", "Write", "PutFH", "GetFH", "SaveFH", "RestoreFH", "GetAttr"} {
 		text += `node_nfsd_requests_total{method="` + method + `",proto="4"} 10` + "\n"
 	}
-	if c := storagetest.Sample(t, source(t, serve(t, page(text)))).Total; c.OtherOps == nil || *c.OtherOps != 10 {
+	if c := storagetest.Sample(t, source(t, serve(t, page(text)))); c.OtherOps == nil || *c.OtherOps != 10 {
 		t.Errorf("they come with each operation of NFSv4: %+v", c)
 	}
 }

@@ -23,7 +23,7 @@ func FuzzDecodeMetrics(f *testing.F) {
 				}
 				return
 			}
-			if r.cores != nil && *r.cores < 1 || r.cpuSeconds != nil && !(*r.cpuSeconds >= 0) || (r.cores == nil) != (r.cpuSeconds == nil) || r.boot < 0 {
+			if r.cores != nil && *r.cores < 1 || r.busy != nil && *r.busy < 0 || r.busy != nil && r.cores == nil || r.boot < 0 {
 				t.Fatalf("reading %+v", r)
 			}
 			sum([]reading{r, r})

@@ -16,8 +16,8 @@ node_cpu_seconds_total{cpu="1",mode="user"} 4
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.cpuSeconds == nil || *r.cpuSeconds != 34 || r.cores == nil || *r.cores != 2 {
-		t.Errorf("busy for %v s, %v cores; want 34 s of 2", r.cpuSeconds, r.cores)
+	if r.busy == nil || *r.busy != 34e6 || r.cores == nil || *r.cores != 2 {
+		t.Errorf("busy for %v us, %v cores; want 34 s of 2", r.busy, r.cores)
 	}
 }
 

@@ -24,11 +24,11 @@ package integrate
 import (
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/storage"
 )
 
@@ -155,8 +155,8 @@ func (i *Integrator) addNode(n Node, from time.Time) {
 		if r.Time.Before(from) || !(r.Percent >= 0 && r.Percent <= MaxPercent) {
 			continue
 		}
-		kept.busy.add(r.Time, new(min(r.Percent, 100)/100), i.bridge)
-		kept.base.add(r.Time, new(1.0), i.bridge)
+		kept.busy.add(r.Time, new(min(r.Percent, 100)/100*1e6), i.bridge)
+		kept.base.add(r.Time, new(1e6), i.bridge)
 	}
 }
 
@@ -185,22 +185,28 @@ func latest(at time.Time, readings []Rates) time.Time {
 }
 
 func (i *Integrator) snapshot() storage.Snapshot {
-	s := storage.Snapshot{
-		Time: i.at, Epoch: fmt.Sprintf("%s/%d", i.start, i.epoch), Total: i.total.counters(i.newest, i.bridge),
-	}
+	count := func(l line) *int64 { return l.count(i.newest, i.bridge) }
+	t := &i.total
+	s := storage.Snapshot{Epoch: fmt.Sprintf("%s/%d", i.start, i.epoch), StorageSample: runfile.StorageSample{
+		Time:    i.at,
+		ReadOps: count(t.readOps), WriteOps: count(t.writeOps), OtherOps: count(t.otherOps),
+		ReadBytes: count(t.readBytes), WriteBytes: count(t.writtenBytes),
+		ReadMicroseconds: count(t.readMicroseconds), WriteMicroseconds: count(t.writeMicros),
+	}}
 	if i.newest.Sub(i.at) > i.bridge {
 		s.Time = i.newest
 	}
 	for _, name := range slices.Sorted(maps.Keys(i.nodes)) {
 		n := i.nodes[name]
-		s.Nodes = append(s.Nodes, storage.Node{
-			Name: name, CPUSeconds: n.busy.seconds(i.newest, i.bridge), BaseSeconds: n.base.seconds(i.newest, i.bridge),
+		s.Nodes = append(s.Nodes, runfile.StorageNode{
+			Name: name, BusyMicroseconds: count(n.busy), BaseMicroseconds: count(n.base),
 		})
 	}
 	for _, address := range slices.Sorted(maps.Keys(i.paths)) {
 		p := i.paths[address]
-		s.Paths = append(s.Paths, storage.PathCounters{
-			Address: address, Name: p.name, Node: p.node, Counters: p.lines.counters(i.newest, i.bridge),
+		s.Paths = append(s.Paths, runfile.StoragePath{
+			Address: address, Name: p.name, Node: p.node,
+			ReadBytes: count(p.lines.readBytes), WriteBytes: count(p.lines.writtenBytes),
 		})
 	}
 	return s
@@ -291,23 +297,12 @@ func (l *line) add(at time.Time, rate *float64, bridge time.Duration) {
 	}
 }
 
-// known reports whether the integral holds at now, or nearly.
-func (l *line) known(now time.Time, bridge time.Duration) bool {
-	return !l.lost && !l.last.IsZero() && now.Sub(l.last) <= bridge
-}
-
-func (l *line) seconds(now time.Time, bridge time.Duration) *float64 {
-	if !l.known(now, bridge) {
+// count is the integral, if it holds at now, or nearly.
+func (l *line) count(now time.Time, bridge time.Duration) *int64 {
+	if l.lost || l.last.IsZero() || now.Sub(l.last) > bridge {
 		return nil
 	}
-	return new(l.sum)
-}
-
-func (l *line) count(now time.Time, bridge time.Duration) *uint64 {
-	if !l.known(now, bridge) || l.sum >= math.MaxInt64 {
-		return nil
-	}
-	return new(uint64(l.sum))
+	return storage.Count(l.sum)
 }
 
 // lines are the integrals of everything that Rates tell.
@@ -338,14 +333,4 @@ func waited(ops, latency *float64) *float64 {
 		return nil
 	}
 	return new(*ops * *latency)
-}
-
-func (s *lines) counters(now time.Time, bridge time.Duration) storage.Counters {
-	return storage.Counters{
-		ReadOps: s.readOps.count(now, bridge), WriteOps: s.writeOps.count(now, bridge),
-		OtherOps:  s.otherOps.count(now, bridge),
-		ReadBytes: s.readBytes.count(now, bridge), WrittenBytes: s.writtenBytes.count(now, bridge),
-		ReadMicroseconds:  s.readMicroseconds.count(now, bridge),
-		WriteMicroseconds: s.writeMicros.count(now, bridge),
-	}
 }

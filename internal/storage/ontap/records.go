@@ -24,13 +24,6 @@ func (c *count) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-func (c count) unsigned() *uint64 {
-	if !c.ok {
-		return nil
-	}
-	return &c.n
-}
-
 func (c count) signed() *int64 {
 	if !c.ok {
 		return nil
@@ -44,14 +37,6 @@ func (c count) positive() *int64 {
 		return nil
 	}
 	return c.signed()
-}
-
-// seconds scales a raw processor counter.
-func (c count) seconds() *float64 {
-	if !c.ok {
-		return nil
-	}
-	return new(float64(c.n) / 1e6)
 }
 
 type named struct {

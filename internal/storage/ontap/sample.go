@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/storage"
 )
 
@@ -194,38 +195,36 @@ func snapshot(r readings) (storage.Snapshot, error) {
 		return storage.Snapshot{}, storage.Permanent(fmt.Errorf("volume %s: its statistics have no time that can be read",
 			r.volume.Name))
 	}
-	snap := storage.Snapshot{
+	snap := storage.Snapshot{StorageSample: runfile.StorageSample{
 		Time: at, VolumeNode: owner(r.volume, r.owners), Clients: clientsOf(r.clients, r.volume.Name),
-		Total: storage.Counters{
-			ReadOps: st.IOPS.Read.unsigned(), WriteOps: st.IOPS.Write.unsigned(), OtherOps: st.IOPS.Other.unsigned(),
-			ReadBytes: st.Throughput.Read.unsigned(), WrittenBytes: st.Throughput.Write.unsigned(),
-			ReadMicroseconds: st.Latency.Read.unsigned(), WriteMicroseconds: st.Latency.Write.unsigned(),
-		},
-	}
+		ReadOps: st.IOPS.Read.signed(), WriteOps: st.IOPS.Write.signed(), OtherOps: st.IOPS.Other.signed(),
+		ReadBytes: st.Throughput.Read.signed(), WriteBytes: st.Throughput.Write.signed(),
+		ReadMicroseconds: st.Latency.Read.signed(), WriteMicroseconds: st.Latency.Write.signed(),
+	}}
 	for _, n := range r.nodes {
 		if n.Name == "" {
 			continue
 		}
-		o := storage.Node{Name: n.Name}
+		o := runfile.StorageNode{Name: n.Name}
 		if n.measured() {
 			// The raw counters are taken as if they were microseconds. ONTAP does not tell their unit, and it
 			// cancels out: only their ratio means something, the average over all cores of a node.
-			o.CPUSeconds, o.BaseSeconds = n.Statistics.Raw.seconds(), n.Statistics.Base.seconds()
+			o.BusyMicroseconds, o.BaseMicroseconds = n.Statistics.Raw.signed(), n.Statistics.Base.signed()
 		}
 		snap.Nodes = append(snap.Nodes, o)
 	}
-	slices.SortFunc(snap.Nodes, func(a, b storage.Node) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(snap.Nodes, func(a, b runfile.StorageNode) int { return cmp.Compare(a.Name, b.Name) })
 	for _, l := range r.lifs {
 		if l.IP.Address == "" {
 			continue
 		}
-		p := storage.PathCounters{Address: l.IP.Address, Name: l.Name, Node: l.Location.Node.Name}
+		p := runfile.StoragePath{Address: l.IP.Address, Name: l.Name, Node: l.Location.Node.Name}
 		if st := l.Statistics; st != nil && st.usable() {
-			p.ReadBytes, p.WrittenBytes = st.Throughput.Read.unsigned(), st.Throughput.Write.unsigned()
+			p.ReadBytes, p.WriteBytes = st.Throughput.Read.signed(), st.Throughput.Write.signed()
 		}
 		snap.Paths = append(snap.Paths, p)
 	}
-	slices.SortFunc(snap.Paths, func(a, b storage.PathCounters) int { return cmp.Compare(a.Address, b.Address) })
+	slices.SortFunc(snap.Paths, func(a, b runfile.StoragePath) int { return cmp.Compare(a.Address, b.Address) })
 	snap.Paths = onePerAddress(snap.Paths)
 	return snap, nil
 }
@@ -233,15 +232,15 @@ func snapshot(r readings) (storage.Snapshot, error) {
 // onePerAddress joins the LIFs of one address, of which ONTAP lists several in different IPspaces, or
 // one twice while it moves. Nothing tells which of them the load uses: where they differ, neither their
 // counters nor their node are known.
-func onePerAddress(paths []storage.PathCounters) []storage.PathCounters {
-	var out []storage.PathCounters
+func onePerAddress(paths []runfile.StoragePath) []runfile.StoragePath {
+	var out []runfile.StoragePath
 	for _, p := range paths {
 		last := len(out) - 1
 		switch {
 		case last < 0 || out[last].Address != p.Address:
 			out = append(out, p)
 		case !reflect.DeepEqual(out[last], p):
-			out[last] = storage.PathCounters{Address: p.Address}
+			out[last] = runfile.StoragePath{Address: p.Address}
 		}
 	}
 	return out
@@ -278,14 +277,14 @@ func (s *Source) clients(ctx context.Context) ([]connectedClient, error) {
 }
 
 // clientsOf are those of one volume, each pair of addresses once for a protocol.
-func clientsOf(all []connectedClient, volume string) []storage.ConnectedClient {
-	var out []storage.ConnectedClient
+func clientsOf(all []connectedClient, volume string) []runfile.StorageClient {
+	var out []runfile.StorageClient
 	for _, c := range all {
 		if c.Volume.Name == volume && c.ClientIP != "" {
-			out = append(out, storage.ConnectedClient{Address: c.ClientIP, Server: c.ServerIP, Protocol: c.Protocol})
+			out = append(out, runfile.StorageClient{Address: c.ClientIP, Server: c.ServerIP, Protocol: c.Protocol})
 		}
 	}
-	slices.SortFunc(out, func(a, b storage.ConnectedClient) int {
+	slices.SortFunc(out, func(a, b runfile.StorageClient) int {
 		return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(a.Server, b.Server), cmp.Compare(a.Protocol, b.Protocol))
 	})
 	return slices.Compact(out)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/storage"
 	"github.com/nfsbench/nfsbench/internal/storage/ontap"
 	"github.com/nfsbench/nfsbench/internal/storage/rest"
@@ -23,23 +24,19 @@ func TestASampleHoldsVolumeNodesAndLIFs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	counters := storage.Counters{
-		ReadOps: new(uint64(1000)), WriteOps: new(uint64(1001)), OtherOps: new(uint64(7)), ReadBytes: new(uint64(21)), WrittenBytes: new(uint64(22)),
-		ReadMicroseconds: new(uint64(11)), WriteMicroseconds: new(uint64(12)),
-	}
-	lif := storage.Counters{ReadBytes: new(uint64(5000)), WrittenBytes: new(uint64(6000))}
-	want := storage.Snapshot{
-		Time: time.Date(2026, 1, 1, 0, 0, 15, 0, time.UTC), Total: counters,
-		Nodes: []storage.Node{
-			{Name: "a", CPUSeconds: new(100e-6), BaseSeconds: new(1000e-6)},
-			{Name: "b", CPUSeconds: new(200e-6), BaseSeconds: new(2000e-6)},
+	want := storage.Snapshot{StorageSample: runfile.StorageSample{
+		Time: time.Date(2026, 1, 1, 0, 0, 15, 0, time.UTC), VolumeNode: "a",
+		ReadOps: new(int64(1000)), WriteOps: new(int64(1001)), OtherOps: new(int64(7)), ReadBytes: new(int64(21)), WriteBytes: new(int64(22)),
+		ReadMicroseconds: new(int64(11)), WriteMicroseconds: new(int64(12)),
+		Nodes: []runfile.StorageNode{
+			{Name: "a", BusyMicroseconds: new(int64(100)), BaseMicroseconds: new(int64(1000))},
+			{Name: "b", BusyMicroseconds: new(int64(200)), BaseMicroseconds: new(int64(2000))},
 		},
-		VolumeNode: "a",
-		Paths: []storage.PathCounters{
-			{Address: "10.0.1.61", Name: "lif_a", Node: "a", Counters: lif},
-			{Address: "10.0.2.61", Name: "lif_b", Node: "b", Counters: lif},
+		Paths: []runfile.StoragePath{
+			{Address: "10.0.1.61", Name: "lif_a", Node: "a", ReadBytes: new(int64(5000)), WriteBytes: new(int64(6000))},
+			{Address: "10.0.2.61", Name: "lif_b", Node: "b", ReadBytes: new(int64(5000)), WriteBytes: new(int64(6000))},
 		},
-	}
+	}}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
 	}
@@ -107,11 +104,11 @@ func TestWhatIsNotUsableIsNotKnown(t *testing.T) {
 		},
 		"backfilled": {
 			"it is as good as ok", "/api/storage/volumes/" + uuid,
-			volumeJSON("aggr_a", "2026-01-01T00:00:15Z", "backfilled_data", 5), "", func(s storage.Snapshot) bool { return *s.Total.ReadOps == 5 },
+			volumeJSON("aggr_a", "2026-01-01T00:00:15Z", "backfilled_data", 5), "", func(s storage.Snapshot) bool { return *s.ReadOps == 5 },
 		},
 		"negative counter": {
 			"it is no count", "/api/storage/volumes/" + uuid,
-			volumeJSON("aggr_a", "2026-01-01T00:00:15Z", "ok", -5), "", func(s storage.Snapshot) bool { return s.Total.ReadOps == nil && s.Total.ReadBytes != nil },
+			volumeJSON("aggr_a", "2026-01-01T00:00:15Z", "ok", -5), "", func(s storage.Snapshot) bool { return s.ReadOps == nil && s.ReadBytes != nil },
 		},
 		"no statistics": {"", "/api/storage/volumes/" + uuid, `{"name":"vol1"}`, "no statistics", nil},
 		"no time": {
@@ -125,12 +122,14 @@ func TestWhatIsNotUsableIsNotKnown(t *testing.T) {
 		"status of a node": {
 			"the node is there, its load is not known", "/api/cluster/nodes",
 			records(strings.Replace(nodeJSON("a", 1, 2), `"ok"`, `"error"`, 1)), "", func(s storage.Snapshot) bool {
-				return len(s.Nodes) == 1 && s.Nodes[0].CPUSeconds == nil && s.Nodes[0].BaseSeconds == nil
+				return len(s.Nodes) == 1 && s.Nodes[0].BusyMicroseconds == nil && s.Nodes[0].BaseMicroseconds == nil
 			},
 		},
 		"half of a ratio": {
 			"is none", "/api/cluster/nodes", records(nodeJSON("a", 1, -2)), "",
-			func(s storage.Snapshot) bool { return s.Nodes[0].CPUSeconds == nil && s.Nodes[0].BaseSeconds == nil },
+			func(s storage.Snapshot) bool {
+				return s.Nodes[0].BusyMicroseconds == nil && s.Nodes[0].BaseMicroseconds == nil
+			},
 		},
 		"status of a LIF": {
 			"the LIF is there, its bytes are not known", "/api/network/ip/interfaces",
@@ -211,7 +210,7 @@ func TestWhatIsForbiddenIsNotAskedAgain(t *testing.T) {
 	for range 3 {
 		now = now.Add(time.Hour)
 		got, err := s.Sample(t.Context())
-		if err != nil || len(got.Nodes) != 0 || len(got.Paths) != 0 || got.VolumeNode != "" || got.Total.ReadOps == nil {
+		if err != nil || len(got.Nodes) != 0 || len(got.Paths) != 0 || got.VolumeNode != "" || got.ReadOps == nil {
 			t.Fatalf("got %+v, %v", got, err)
 		}
 	}
@@ -344,8 +343,8 @@ func TestAVolumeThatWasMadeAnewIsFoundAgain(t *testing.T) {
 	}
 	a.say("/api/storage/volumes", 200, records(strings.Replace(volumeJSON("aggr_a", "2026-01-01T00:00:15Z", "ok", 3), uuid, "other", 1)))
 	a.say("/api/storage/volumes/other", 200, volumeJSON("aggr_a", "2026-01-01T00:00:15Z", "ok", 3))
-	if got, err := s.Sample(t.Context()); err != nil || *got.Total.ReadOps != 3 {
-		t.Errorf("got %+v, %v", got.Total, err)
+	if got, err := s.Sample(t.Context()); err != nil || *got.ReadOps != 3 {
+		t.Errorf("got %+v, %v", got, err)
 	}
 }
 

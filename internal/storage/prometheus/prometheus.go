@@ -110,7 +110,7 @@ func (s *Source) Sample(ctx context.Context) (storage.Snapshot, error) {
 		return storage.Snapshot{}, fmt.Errorf("sample %s: %w", s.name, err)
 	}
 	snapshot := question.Answer(a.Batch)
-	if slices.ContainsFunc(snapshot.Nodes, func(n storage.Node) bool { return n.Name == a.owner }) {
+	if slices.ContainsFunc(snapshot.Nodes, func(n runfile.StorageNode) bool { return n.Name == a.owner }) {
 		snapshot.VolumeNode = a.owner
 	}
 	return snapshot, nil

@@ -110,7 +110,7 @@ func TestTheSameMomentIsAskedOfAllQueries(t *testing.T) {
 	if strings.Join(times, " ") != " 1790000000.123 1790000000.123" {
 		t.Errorf("asked for %q", times)
 	}
-	if !got.Time.Equal(time.UnixMilli(1790000000123)) || got.Total.ReadOps != nil || got.Nodes != nil {
+	if !got.Time.Equal(time.UnixMilli(1790000000123)) || got.ReadOps != nil || got.Nodes != nil {
 		t.Errorf("what is no number is not known: %+v", got)
 	}
 }
@@ -120,12 +120,12 @@ func TestTheBusiestDomainIsOnlyTakenWhereThereIsNoMean(t *testing.T) {
 	busiest := `{"metric":{"__name__":"node_cpu_busy","node":"a"},"values":[[1,"80"],[3,"80"]]}`
 	body := data("matrix", "["+busiest+"]")
 	s := source(t, runfile.Source{URL: serve(t, func(w http.ResponseWriter, r *http.Request) { says(200, body)(w, r) }), Labels: map[string]string{"cluster": "c1"}})
-	if n := storagetest.Sample(t, s).Nodes[0]; *n.CPUSeconds != 1.6 {
+	if n := storagetest.Sample(t, s).Nodes[0]; *n.BusyMicroseconds != 1.6e6 {
 		t.Errorf("node %+v", n)
 	}
 	body = data("matrix", "["+mean+","+busiest+"]")
-	if n := storagetest.Sample(t, s).Nodes[0]; *n.CPUSeconds != 1.6 || *n.BaseSeconds != 2 {
-		t.Errorf("they are two numbers, and one source gives one: %v of %v", *n.CPUSeconds, *n.BaseSeconds)
+	if n := storagetest.Sample(t, s).Nodes[0]; *n.BusyMicroseconds != 1.6e6 || *n.BaseMicroseconds != 2e6 {
+		t.Errorf("they are two numbers, and one source gives one: %v of %v", *n.BusyMicroseconds, *n.BaseMicroseconds)
 	}
 }
 

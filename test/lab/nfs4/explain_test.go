@@ -355,7 +355,7 @@ func TestADataServerBehindAFirewallIsNamed(t *testing.T) {
 	d := &layout.Device{Servers: [][]layout.NetAddr{{s.NetAddr("127.0.0.2")}}, StripeIndices: []uint32{0}}
 	s.SetLayouts(func(string) []layout.Segment {
 		return []layout.Segment{{
-			IOMode: layout.ModeReadWrite, Length: layout.ToEnd, Device: d,
+			IOMode: v4.IOModeReadWrite, Length: v4.ToEnd, Device: d,
 			Body: layout.Body{Dense: true, StripeUnit: 64 << 10, Handles: [][]byte{[]byte("ds")}},
 		}}
 	})

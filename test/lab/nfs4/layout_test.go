@@ -94,14 +94,14 @@ func (p *pnfs) device(paths, servers int, pattern ...uint32) *layout.Device {
 func striped2(p *pnfs, name string) []layout.Segment { return p.stripes(name, 1) }
 
 func (p *pnfs) stripes(name string, paths int) []layout.Segment {
-	b := layout.Body{Device: layout.DeviceID{2, byte(paths)}, StripeUnit: 16 * kib, Dense: true}
+	b := layout.Body{Device: v4.DeviceID{2, byte(paths)}, StripeUnit: 16 * kib, Dense: true}
 	var pattern []uint32
 	for n := range 2 {
 		pattern = append(pattern, uint32(n))
 		b.Handles = append(b.Handles, fmt.Appendf(nil, "%s%d", name, n))
 	}
 	return []layout.Segment{{
-		IOMode: layout.ModeReadWrite, Length: layout.ToEnd, Body: b, Device: p.device(paths, 2, pattern...),
+		IOMode: v4.IOModeReadWrite, Length: v4.ToEnd, Body: b, Device: p.device(paths, 2, pattern...),
 	}}
 }
 
@@ -371,9 +371,9 @@ func TestIOGoesWhereTheLayoutSays(t *testing.T) {
 	const size = 40*unit + 1234
 	servers := []string{dsAddress(0), dsAddress(1), dsAddress(2)}
 	ds := func(n uint32) string { return servers[n] }
-	body := func(b layout.Body) layout.Body { b.Device, b.StripeUnit = layout.DeviceID{1}, unit; return b }
+	body := func(b layout.Body) layout.Body { b.Device, b.StripeUnit = v4.DeviceID{1}, unit; return b }
 	whole := func(p *pnfs, b layout.Body, servers int, pattern ...uint32) []layout.Segment {
-		return []layout.Segment{{IOMode: layout.ModeReadWrite, Length: layout.ToEnd, Body: body(b), Device: p.device(1, servers, pattern...)}}
+		return []layout.Segment{{IOMode: v4.IOModeReadWrite, Length: v4.ToEnd, Body: body(b), Device: p.device(1, servers, pattern...)}}
 	}
 	for name, tc := range map[string]struct {
 		section  string
@@ -445,9 +445,9 @@ func TestIOGoesWhereTheLayoutSays(t *testing.T) {
 			"12.2.9: what no segment covers, the metadata server serves; 13.4.1: the pattern begins at nfl_pattern_offset",
 			func(p *pnfs, hs handles) []layout.Segment {
 				return []layout.Segment{
-					{IOMode: layout.ModeReadWrite, Length: 10_000, Body: body(layout.Body{Handles: hs("s")}), Device: p.device(1, 2, 0, 1)},
+					{IOMode: v4.IOModeReadWrite, Length: 10_000, Body: body(layout.Body{Handles: hs("s")}), Device: p.device(1, 2, 0, 1)},
 					{
-						IOMode: layout.ModeReadWrite, Offset: 20_000, Length: layout.ToEnd,
+						IOMode: v4.IOModeReadWrite, Offset: 20_000, Length: v4.ToEnd,
 						Body:   body(layout.Body{PatternOffset: 15_000, Handles: hs("a", "b")}),
 						Device: p.device(1, 2, 0, 1),
 					},
@@ -468,7 +468,7 @@ func TestIOGoesWhereTheLayoutSays(t *testing.T) {
 			"13.4.3: what is packed begins at nfl_pattern_offset",
 			func(p *pnfs, hs handles) []layout.Segment {
 				return []layout.Segment{{
-					IOMode: layout.ModeReadWrite, Offset: 20_000, Length: layout.ToEnd,
+					IOMode: v4.IOModeReadWrite, Offset: 20_000, Length: v4.ToEnd,
 					Body:   body(layout.Body{Dense: true, PatternOffset: 15_000, Handles: hs("a", "b")}),
 					Device: p.device(1, 2, 0, 1),
 				}}
@@ -612,9 +612,9 @@ func TestADataServerIsReachedOverIPv6(t *testing.T) {
 	s.Start(t, mdsAddress, "::1")
 	p := &pnfs{Server: s}
 	s.SetLayouts(func(name string) []layout.Segment {
-		b := layout.Body{Device: layout.DeviceID{6}, StripeUnit: 64 * kib, Dense: true, Handles: [][]byte{[]byte(name)}}
+		b := layout.Body{Device: v4.DeviceID{6}, StripeUnit: 64 * kib, Dense: true, Handles: [][]byte{[]byte(name)}}
 		d := &layout.Device{StripeIndices: []uint32{0}, Servers: [][]layout.NetAddr{{s.NetAddr("::1")}}}
-		return []layout.Segment{{IOMode: layout.ModeReadWrite, Length: layout.ToEnd, Body: b, Device: d}}
+		return []layout.Segment{{IOMode: v4.IOModeReadWrite, Length: v4.ToEnd, Body: b, Device: d}}
 	})
 	p.c = p.dial(t, nfs.PNFS)
 	f := create4(t, p.c, "data")

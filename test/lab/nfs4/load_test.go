@@ -13,6 +13,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/nfs/layout"
+	v4 "github.com/nfsbench/nfsbench/internal/nfs/v4"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/lab/nfs4test"
 )
@@ -35,8 +36,8 @@ func serveNFS4(t *testing.T, layouts bool) *nfs4test.Server {
 		}
 		s.SetLayouts(func(string) []layout.Segment {
 			return []layout.Segment{{
-				IOMode: layout.ModeReadWrite, Length: layout.ToEnd, Device: dev,
-				Body: layout.Body{Device: layout.DeviceID{1}, StripeUnit: 64 << 10},
+				IOMode: v4.IOModeReadWrite, Length: v4.ToEnd, Device: dev,
+				Body: layout.Body{Device: v4.DeviceID{1}, StripeUnit: 64 << 10},
 			}}
 		})
 	}

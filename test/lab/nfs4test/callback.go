@@ -4,7 +4,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/nfsbench/nfsbench/internal/nfs/layout"
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/v4"
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
@@ -47,7 +46,7 @@ func (s *Server) RecallLayouts(name string) (asked int, err error) {
 			st.id.Seq++ // RFC 8881 12.5.3
 			all = append(all, recall{st.client, &v4.CBLayoutRecall{
 				Type: v4.LayoutFiles, IOMode: v4.IOModeAny, Extent: v4.LayoutOfFile, Handle: st.file.handle(),
-				Length: layout.ToEnd, StateID: st.id,
+				Length: v4.ToEnd, StateID: st.id,
 			}})
 		}
 	}

@@ -177,9 +177,9 @@ func (x *compound) layoutGet(o *v4.LayoutGet) v4.Status {
 	}
 	for i := range x.file.segments {
 		g := &x.file.segments[i]
-		ends := g.Length != layout.ToEnd && g.Offset+g.Length <= o.Offset
-		begins := o.Length != layout.ToEnd && g.Offset >= o.Offset+o.Length
-		if ends || begins || o.IOMode == v4.IOModeReadWrite && g.IOMode == layout.ModeRead {
+		ends := g.Length != v4.ToEnd && g.Offset+g.Length <= o.Offset
+		begins := o.Length != v4.ToEnd && g.Offset >= o.Offset+o.Length
+		if ends || begins || o.IOMode == v4.IOModeReadWrite && g.IOMode == v4.IOModeRead {
 			continue
 		}
 		o.Segments = append(o.Segments, v4.Segment{
@@ -205,7 +205,7 @@ func (x *compound) getDeviceInfo(o *v4.GetDeviceInfo) v4.Status {
 	}
 	for _, f := range x.s.files {
 		for i := range f.segments {
-			if g := &f.segments[i]; v4.DeviceID(g.Body.Device) == o.Device {
+			if g := &f.segments[i]; g.Body.Device == o.Device {
 				o.AddressType, o.Address, o.Notified = o.Type, xdr.Append(nil, g.Device), o.Notify
 				if need := uint32(len(o.Address)) + 8; o.MaxCount != 0 && o.MaxCount < need {
 					o.MinCount = need
@@ -249,7 +249,7 @@ func (x *compound) layoutReturn(o *v4.LayoutReturn) v4.Status {
 	if status != v4.OK {
 		return status
 	}
-	if o.Offset == 0 && o.Length == layout.ToEnd && o.IOMode != v4.IOModeRead {
+	if o.Offset == 0 && o.Length == v4.ToEnd && o.IOMode != v4.IOModeRead {
 		x.d.drop(st)
 		return v4.OK
 	}

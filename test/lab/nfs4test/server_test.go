@@ -443,7 +443,7 @@ func TestCallbacksGoOverTheBackChannel(t *testing.T) {
 	s := start(t, &nfs4test.Server{LeaveState: true, Delegate: true}, here)
 	dev := &layout.Device{StripeIndices: []uint32{0}, Servers: [][]layout.NetAddr{{s.NetAddr(here)}}}
 	s.SetLayouts(func(string) []layout.Segment {
-		return []layout.Segment{{IOMode: layout.ModeReadWrite, Length: layout.ToEnd, Device: dev, Body: layout.Body{StripeUnit: 4096}}}
+		return []layout.Segment{{IOMode: v4.IOModeReadWrite, Length: v4.ToEnd, Device: dev, Body: layout.Body{StripeUnit: 4096}}}
 	})
 	nc, err := net.Dial("tcp", net.JoinHostPort(here, strconv.Itoa(s.Port())))
 	if err != nil {
@@ -701,8 +701,8 @@ func pnfs(t *testing.T, dense bool) (*nfs4test.Server, uint32) {
 		if strings.HasPrefix(name, "plain") {
 			return nil
 		}
-		return []layout.Segment{{IOMode: layout.ModeReadWrite, Length: layout.ToEnd, Device: dev, Body: layout.Body{
-			Device: layout.DeviceID{1}, StripeUnit: 4096, Dense: dense, Handles: [][]byte{[]byte(name + "0"), []byte(name + "1")},
+		return []layout.Segment{{IOMode: v4.IOModeReadWrite, Length: v4.ToEnd, Device: dev, Body: layout.Body{
+			Device: v4.DeviceID{1}, StripeUnit: 4096, Dense: dense, Handles: [][]byte{[]byte(name + "0"), []byte(name + "1")},
 		}}}
 	})
 	return s, 4096

@@ -120,7 +120,7 @@ func TestEachFaultOfASampleEndsClearly(t *testing.T) {
 			w.Clear()
 			w.load(1)
 			w.clock.step(30 * time.Second) // refused credentials are left alone for so long
-			if snap, err := s.Sample(t.Context()); err != nil || *snap.Total.ReadOps != 2 {
+			if snap, err := s.Sample(t.Context()); err != nil || *snap.ReadOps != 2 {
 				t.Errorf("after the fault: %+v, %v", snap, err)
 			}
 		})
@@ -234,7 +234,7 @@ func TestStatisticsThatCannotBeUsedAreNotUsed(t *testing.T) {
 			w.SetStatus(ontap.StatisticsNodes, status)
 			w.SetStatus(ontap.StatisticsLIFs, status)
 			snap := sampled(t, s)
-			if len(snap.Nodes) != 2 || snap.Nodes[0].CPUSeconds != nil || snap.Nodes[0].BaseSeconds != nil {
+			if len(snap.Nodes) != 2 || snap.Nodes[0].BusyMicroseconds != nil || snap.Nodes[0].BaseMicroseconds != nil {
 				t.Errorf("of the nodes: %+v", snap.Nodes)
 			}
 			if len(snap.Paths) != 2 || snap.Paths[1].ReadBytes != nil || snap.Paths[1].Node != "naclu1-02" {
@@ -268,12 +268,12 @@ func TestStatisticsThatStandStillKeepTheirTime(t *testing.T) {
 	first := sampled(t, s)
 	w.Freeze(true)
 	w.load(1)
-	if again := sampled(t, s); !again.Time.Equal(first.Time) || *again.Total.ReadOps != 1 {
-		t.Errorf("frozen: %v, %d operations", again.Time, *again.Total.ReadOps)
+	if again := sampled(t, s); !again.Time.Equal(first.Time) || *again.ReadOps != 1 {
+		t.Errorf("frozen: %v, %d operations", again.Time, *again.ReadOps)
 	}
 	w.Freeze(false)
-	if next := sampled(t, s); !next.Time.After(first.Time) || *next.Total.ReadOps != 2 {
-		t.Errorf("thawed: %v, %d operations", next.Time, *next.Total.ReadOps)
+	if next := sampled(t, s); !next.Time.After(first.Time) || *next.ReadOps != 2 {
+		t.Errorf("thawed: %v, %d operations", next.Time, *next.ReadOps)
 	}
 }
 
@@ -286,8 +286,8 @@ func TestAResetShowsAsFallingCounters(t *testing.T) {
 	w.ResetCounters()
 	w.load(1)
 	after := sampled(t, s)
-	if *after.Total.ReadOps != 1 || *after.Total.ReadOps >= *before.Total.ReadOps || !after.Time.After(before.Time) {
-		t.Errorf("from %d to %d", *before.Total.ReadOps, *after.Total.ReadOps)
+	if *after.ReadOps != 1 || *after.ReadOps >= *before.ReadOps || !after.Time.After(before.Time) {
+		t.Errorf("from %d to %d", *before.ReadOps, *after.ReadOps)
 	}
 }
 

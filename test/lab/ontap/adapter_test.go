@@ -108,25 +108,20 @@ func TestSamplesHoldWhatTheArrayCounted(t *testing.T) {
 	if d := got.Time.Sub(before.Time); d != 15*time.Second {
 		t.Errorf("%v lie between samples of two steps of the grid", d)
 	}
-	counters := func() storage.Counters {
-		return storage.Counters{
-			ReadOps: new(uint64(150)), WriteOps: new(uint64(0)), OtherOps: new(uint64(0)), ReadBytes: new(uint64(150 * 8192)),
-			WrittenBytes: new(uint64(0)), ReadMicroseconds: new(uint64(150 * 300)), WriteMicroseconds: new(uint64(0)),
-		}
+	path := func(address, name, node string, n int64) runfile.StoragePath {
+		return runfile.StoragePath{Address: address, Name: name, Node: node, ReadBytes: new(n * 8500), WriteBytes: new(n * 150)}
 	}
-	path := func(address, name, node string, n uint64) storage.PathCounters {
-		return storage.PathCounters{Address: address, Name: name, Node: node, Counters: storage.Counters{ReadBytes: new(n * 8500), WrittenBytes: new(n * 150)}}
-	}
-	want := storage.Snapshot{
-		Time: got.Time, Total: counters(),
-		Nodes: []storage.Node{
-			{Name: "naclu1-01", CPUSeconds: new(6.0), BaseSeconds: new(30.0)}, {Name: "naclu1-02", CPUSeconds: new(2.0), BaseSeconds: new(30.0)},
+	want := storage.Snapshot{StorageSample: runfile.StorageSample{
+		Time: got.Time, ReadOps: new(int64(150)), WriteOps: new(int64(0)), OtherOps: new(int64(0)), ReadBytes: new(int64(150 * 8192)),
+		WriteBytes: new(int64(0)), ReadMicroseconds: new(int64(150 * 300)), WriteMicroseconds: new(int64(0)),
+		Nodes: []runfile.StorageNode{
+			{Name: "naclu1-01", BusyMicroseconds: new(int64(6e6)), BaseMicroseconds: new(int64(30e6))}, {Name: "naclu1-02", BusyMicroseconds: new(int64(2e6)), BaseMicroseconds: new(int64(30e6))},
 		},
 		VolumeNode: "naclu1-01",
-		Paths: []storage.PathCounters{
+		Paths: []runfile.StoragePath{
 			path("192.0.2.11", "lif_a", "naclu1-01", 0), path("192.0.2.12", "lif_b", "naclu1-02", 150),
 		},
-	}
+	}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -224,7 +219,7 @@ func TestWhatAnAccountMayNotReadIsMissingAndNothingElse(t *testing.T) {
 			}
 			w.load(1)
 			snap, err := s.Sample(t.Context())
-			if err != nil || *snap.Total.ReadOps != 1 || (len(snap.Nodes) == 2) != tc.cpu {
+			if err != nil || *snap.ReadOps != 1 || (len(snap.Nodes) == 2) != tc.cpu {
 				t.Errorf("sample %+v: %v", snap, err)
 			}
 		})
@@ -273,7 +268,7 @@ func TestWhatIsNotThereIsNotInvented(t *testing.T) {
 			t.Errorf("nodes %+v: %v", got.Nodes, err)
 		}
 		snap, err := s.Sample(t.Context())
-		if err != nil || snap.Nodes[1].CPUSeconds != nil || snap.Nodes[0].CPUSeconds == nil {
+		if err != nil || snap.Nodes[1].BusyMicroseconds != nil || snap.Nodes[0].BusyMicroseconds == nil {
 			t.Errorf("sample %+v: %v", snap.Nodes, err)
 		}
 	})
@@ -300,7 +295,7 @@ func TestASampleTellsNowAndThenWhoUsesTheVolume(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []storage.ConnectedClient{
+	want := []runfile.StorageClient{
 		{Address: "10.244.0.5", Server: "192.0.2.11", Protocol: "nfs3"},
 		{Address: "10.244.0.9", Server: "192.0.2.11", Protocol: "nfs4.1"},
 	}

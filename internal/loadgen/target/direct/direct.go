@@ -35,6 +35,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/nfs"
 	"github.com/nfsbench/nfsbench/internal/nfs/layout"
+	v4 "github.com/nfsbench/nfsbench/internal/nfs/v4"
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -215,7 +216,7 @@ func (t *Target) Servers() []runfile.NFSServer {
 		if s.Owner != "" {
 			r.OwnerMinor = strconv.FormatUint(s.OwnerMinor, 10)
 		}
-		if s.Layouts.Type == layout.Files.String() {
+		if s.Layouts.Type == layout.TypeName(v4.LayoutFiles) {
 			r.LayoutType = runfile.LayoutTypeFiles
 		}
 		if s.DataServer {

@@ -15,7 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
-	"github.com/nfsbench/nfsbench/internal/storage"
 	"github.com/nfsbench/nfsbench/internal/storage/exporter"
 	"github.com/nfsbench/nfsbench/internal/storage/rest"
 	"github.com/nfsbench/nfsbench/test/lab/monitors"
@@ -165,18 +164,18 @@ func TestARealNodeExporterIsUnderstood(t *testing.T) {
 	got := storagetest.Sample(t, s)
 
 	// Per processor: user, nice, system, irq, softirq and steal, but neither idle nor iowait.
-	want := []storage.Node{
-		{Name: "a", CPUSeconds: new(2 * 14.8), Cores: new(int32(2))},
-		{Name: "b", CPUSeconds: new(2 * 34.8), Cores: new(int32(2))},
+	want := []runfile.StorageNode{
+		{Name: "a", BusyMicroseconds: new(int64(2 * 14.8e6)), Cores: new(int32(2))},
+		{Name: "b", BusyMicroseconds: new(int64(2 * 34.8e6)), Cores: new(int32(2))},
 	}
-	if diff := cmp.Diff(want, got.Nodes, cmp.Comparer(func(a, b float64) bool { return a-b < 1e-6 && b-a < 1e-6 })); diff != "" {
+	if diff := cmp.Diff(want, got.Nodes, cmp.Comparer(func(a, b int64) bool { return a-b <= 1 && b-a <= 1 })); diff != "" {
 		t.Errorf("nodes (-want +got):\n%s", diff)
 	}
-	total := storage.Counters{ReadOps: new(uint64(108)), WriteOps: new(uint64(50)), OtherOps: new(uint64(5)), ReadBytes: new(uint64(819210)), WrittenBytes: new(uint64(409600))}
+	total := runfile.StorageSample{ReadOps: new(int64(108)), WriteOps: new(int64(50)), OtherOps: new(int64(5)), ReadBytes: new(int64(819210)), WriteBytes: new(int64(409600))}
 	if old(t, pa.URL) { // Debian 12's: what it reports about NFSv4's WRITE is not true
 		total.WriteOps, total.OtherOps = nil, nil
 	}
-	if diff := cmp.Diff(total, got.Total); diff != "" {
+	if diff := cmp.Diff(total, storagetest.Totals(got)); diff != "" {
 		t.Errorf("total (-want +got):\n%s", diff)
 	}
 	if got.Epoch != "a 1790000000, b 1790000005" {
@@ -191,7 +190,7 @@ func TestTheCollectorThatIsSwitchedOffIsNotAskedForAgain(t *testing.T) {
 	p := monitors.NodeExporter(t, k.dir, "cpu", "nfsd")
 	s := source(t, runfile.SourceNode{Name: "a", URL: p.URL + "/metrics"})
 	for range 2 {
-		if got := storagetest.Sample(t, s); got.Total.ReadOps == nil || *got.Total.ReadOps != 3 || got.Nodes[0].CPUSeconds == nil || got.Epoch != "" {
+		if got := storagetest.Sample(t, s); got.ReadOps == nil || *got.ReadOps != 3 || got.Nodes[0].BusyMicroseconds == nil || got.Epoch != "" {
 			t.Errorf("got %+v", got)
 		}
 	}
@@ -206,12 +205,12 @@ func TestAServerWithoutNFSCountsAsZero(t *testing.T) {
 	}
 	a, b := monitors.NodeExporter(t, active.dir, "cpu", "nfsd", "stat"), monitors.NodeExporter(t, passive.dir, "cpu", "nfsd", "stat")
 	nodes := []runfile.SourceNode{{Name: "a", URL: a.URL + "/metrics"}, {Name: "b", URL: b.URL + "/metrics"}}
-	if got := storagetest.Sample(t, source(t, nodes...)); got.Total.ReadOps == nil || *got.Total.ReadOps != 9 {
-		t.Errorf("it looked for NFS and found none: %+v", got.Total)
+	if got := storagetest.Sample(t, source(t, nodes...)); got.ReadOps == nil || *got.ReadOps != 9 {
+		t.Errorf("it looked for NFS and found none: %+v", got.StorageSample)
 	}
 	mute := monitors.NodeExporter(t, passive.dir, "cpu", "stat")
 	nodes[1].URL = mute.URL + "/metrics"
-	if got := storagetest.Sample(t, source(t, nodes...)); got.Total.ReadOps != nil || got.Nodes[1].CPUSeconds == nil {
-		t.Errorf("it did not look, so nobody knows: %+v", got.Total)
+	if got := storagetest.Sample(t, source(t, nodes...)); got.ReadOps != nil || got.Nodes[1].BusyMicroseconds == nil {
+		t.Errorf("it did not look, so nobody knows: %+v", got.StorageSample)
 	}
 }

@@ -206,24 +206,24 @@ func TestRatesOfARealPrometheusBecomeWhatHappened(t *testing.T) {
 	if seconds <= 0 || second.Epoch != first.Epoch {
 		t.Fatalf("%f s, epochs %q and %q", seconds, first.Epoch, second.Epoch)
 	}
-	grew := func(get func(storage.Counters) *uint64) float64 {
-		return float64(*get(second.Total)) - float64(*get(first.Total))
+	grew := func(get func(runfile.StorageSample) *int64) float64 {
+		return float64(*get(second.StorageSample)) - float64(*get(first.StorageSample))
 	}
-	near(t, "reads", grew(func(c storage.Counters) *uint64 { return c.ReadOps }), 1000*seconds)
-	near(t, "writes", grew(func(c storage.Counters) *uint64 { return c.WriteOps }), 100*seconds)
-	near(t, "others", grew(func(c storage.Counters) *uint64 { return c.OtherOps }), 10*seconds)
-	near(t, "bytes read", grew(func(c storage.Counters) *uint64 { return c.ReadBytes }), 8192000*seconds)
-	near(t, "bytes written", grew(func(c storage.Counters) *uint64 { return c.WrittenBytes }), 819200*seconds)
-	near(t, "time of reads", grew(func(c storage.Counters) *uint64 { return c.ReadMicroseconds }), 250*1000*seconds)
-	near(t, "time of writes", grew(func(c storage.Counters) *uint64 { return c.WriteMicroseconds }), 500*100*seconds)
+	near(t, "reads", grew(func(c runfile.StorageSample) *int64 { return c.ReadOps }), 1000*seconds)
+	near(t, "writes", grew(func(c runfile.StorageSample) *int64 { return c.WriteOps }), 100*seconds)
+	near(t, "others", grew(func(c runfile.StorageSample) *int64 { return c.OtherOps }), 10*seconds)
+	near(t, "bytes read", grew(func(c runfile.StorageSample) *int64 { return c.ReadBytes }), 8192000*seconds)
+	near(t, "bytes written", grew(func(c runfile.StorageSample) *int64 { return c.WriteBytes }), 819200*seconds)
+	near(t, "time of reads", grew(func(c runfile.StorageSample) *int64 { return c.ReadMicroseconds }), 250*1000*seconds)
+	near(t, "time of writes", grew(func(c runfile.StorageSample) *int64 { return c.WriteMicroseconds }), 500*100*seconds)
 	for i, busy := range []float64{0.25, 0.75} {
 		a, b := first.Nodes[i], second.Nodes[i]
-		if share := (*b.CPUSeconds - *a.CPUSeconds) / (*b.BaseSeconds - *a.BaseSeconds); math.Abs(share-busy) > 1e-9 {
+		if share := float64(*b.BusyMicroseconds-*a.BusyMicroseconds) / float64(*b.BaseMicroseconds-*a.BaseMicroseconds); math.Abs(share-busy) > 1e-5 {
 			t.Errorf("node %s was busy for %f, want %f: the mean of its cores, not the busiest domain", b.Name, share, busy)
 		}
 	}
 	path := second.Paths[1]
-	near(t, "bytes of a LIF", float64(*path.ReadBytes)/float64(*path.WrittenBytes), 9)
+	near(t, "bytes of a LIF", float64(*path.ReadBytes)/float64(*path.WriteBytes), 9)
 	if path.Address != "10.0.0.b" || path.Name != "lif_b" || path.Node != "b" || len(second.Paths) != 2 {
 		t.Errorf("paths %+v", second.Paths)
 	}
@@ -247,8 +247,8 @@ func TestWhatMovesIsFollowed(t *testing.T) {
 	idle := storagetest.Sample(t, s)
 	p.wait(t)
 	still := storagetest.Sample(t, s)
-	if *still.Total.ReadOps != *idle.Total.ReadOps || !still.Time.After(idle.Time) {
-		t.Errorf("idle, and yet from %d to %d", *idle.Total.ReadOps, *still.Total.ReadOps)
+	if *still.ReadOps != *idle.ReadOps || !still.Time.After(idle.Time) {
+		t.Errorf("idle, and yet from %d to %d", *idle.ReadOps, *still.ReadOps)
 	}
 	for _, rate := range []float64{5000, 0} {
 		p.set(series, rate)
@@ -256,7 +256,7 @@ func TestWhatMovesIsFollowed(t *testing.T) {
 		p.wait(t)
 	}
 	end := storagetest.Sample(t, s)
-	grew, span := float64(*end.Total.ReadOps-*still.Total.ReadOps), end.Time.Sub(still.Time).Seconds()
+	grew, span := float64(*end.ReadOps-*still.ReadOps), end.Time.Sub(still.Time).Seconds()
 	if grew <= 5000*0.2 || grew >= 5000*span {
 		t.Errorf("%f reads in %f s: there were 5000/s in a part of it", grew, span)
 	}
@@ -283,23 +283,23 @@ func TestQueriesOfTheUserOnARealPrometheus(t *testing.T) {
 		"writeBytes": `sum(rate(nobody_has_this[30s]))`,
 	}})
 	first := p.sampleWith(t, s, func(got storage.Snapshot) bool {
-		return got.Total.ReadOps != nil && got.Total.ReadBytes != nil && got.Total.ReadMicroseconds != nil
+		return got.ReadOps != nil && got.ReadBytes != nil && got.ReadMicroseconds != nil
 	})
 	second := p.sampleWith(t, s, func(got storage.Snapshot) bool {
-		return len(got.Nodes) == 1 && got.Nodes[0].CPUSeconds != nil && *got.Total.ReadOps > *first.Total.ReadOps
+		return len(got.Nodes) == 1 && got.Nodes[0].BusyMicroseconds != nil && *got.ReadOps > *first.ReadOps
 	})
-	reads := float64(*second.Total.ReadOps - *first.Total.ReadOps)
-	if second.Total.WrittenBytes != nil || second.Total.WriteOps != nil {
-		t.Errorf("%f reads in %v, total %+v", reads, second.Time.Sub(first.Time), second.Total)
+	reads := float64(*second.ReadOps - *first.ReadOps)
+	if second.WriteBytes != nil || second.WriteOps != nil {
+		t.Errorf("%f reads in %v, total %+v", reads, second.Time.Sub(first.Time), second.StorageSample)
 	}
-	if bytes := float64(*second.Total.ReadBytes - *first.Total.ReadBytes); math.Abs(bytes-8192*reads) > 8192*2 {
+	if bytes := float64(*second.ReadBytes - *first.ReadBytes); math.Abs(bytes-8192*reads) > 8192*2 {
 		t.Errorf("%f bytes in %f reads", bytes, reads)
 	}
-	if us := float64(*second.Total.ReadMicroseconds - *first.Total.ReadMicroseconds); math.Abs(us-250*reads) > 500 {
+	if us := float64(*second.ReadMicroseconds - *first.ReadMicroseconds); math.Abs(us-250*reads) > 500 {
 		t.Errorf("%f us in %f reads", us, reads)
 	}
 	n := second.Nodes[0]
-	if n.Name != strings.TrimPrefix(machine.URL, "http://") || n.CPUSeconds == nil || *n.CPUSeconds < 0 || *n.CPUSeconds > *n.BaseSeconds {
+	if n.Name != strings.TrimPrefix(machine.URL, "http://") || n.BusyMicroseconds == nil || *n.BusyMicroseconds < 0 || *n.BusyMicroseconds > *n.BaseMicroseconds {
 		t.Errorf("node %+v", n)
 	}
 }
@@ -318,7 +318,7 @@ func TestLabelsAreOnlyValues(t *testing.T) {
 		}
 	}
 	labels := map[string]string{"cluster": odd}
-	if got := storagetest.Sample(t, source(t, runfile.Source{URL: server.URL, Labels: labels})); len(got.Nodes) != 2 || got.Total.ReadOps != nil || got.VolumeNode != "" {
+	if got := storagetest.Sample(t, source(t, runfile.Source{URL: server.URL, Labels: labels})); len(got.Nodes) != 2 || got.ReadOps != nil || got.VolumeNode != "" {
 		t.Errorf("without SVM and volume there are the nodes: %+v", got)
 	}
 }
