@@ -157,10 +157,19 @@ type found struct {
 
 // find looks an argument up. A bare name is a benchmark first.
 func (c *cluster) find(ctx context.Context, arg string) (found, error) {
+	return c.findKind(ctx, arg, anyKind)
+}
+
+// findKind is find for commands that know only one kind.
+func (c *cluster) findKind(ctx context.Context, arg, kind string) (found, error) {
 	ref, err := parseReference(arg)
 	if err != nil {
 		return found{}, err
 	}
+	if kind == suiteKind && ref.kind == benchmarkKind {
+		return found{}, cli.BadInputf("%q is a benchmark, and this command needs a suite", arg)
+	}
+	ref.kind = cmp.Or(kind, ref.kind)
 	key := client.ObjectKey{Namespace: c.namespace, Name: ref.name}
 	if ref.kind != suiteKind {
 		var b v1alpha1.NFSBenchmark
@@ -181,19 +190,6 @@ func (c *cluster) find(ctx context.Context, arg string) (found, error) {
 		}
 	}
 	return found{}, c.notFound(ctx, ref)
-}
-
-// findSuite is find for commands that know nothing of benchmarks.
-func (c *cluster) findSuite(ctx context.Context, arg string) (*v1alpha1.NFSBenchmarkSuite, error) {
-	ref, err := parseReference(arg)
-	if err != nil {
-		return nil, err
-	}
-	if ref.kind == benchmarkKind {
-		return nil, cli.BadInputf("%q is a benchmark, and this command needs a suite", arg)
-	}
-	f, err := c.find(ctx, "suite/"+ref.name)
-	return f.suite, err
 }
 
 // notFound names what there is, the nearest first.

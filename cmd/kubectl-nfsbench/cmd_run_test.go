@@ -109,8 +109,6 @@ func TestRunRefusesWhatItDoesNotUnderstand(t *testing.T) {
 		"a size of what": {[]string{"x", "--claim", "a", "--size", "1Gi"}, "", "--size goes with --storage-class"},
 		"compare named":  {[]string{"x", "--storage-class", "a", "--compare", "b"}, "", "leave out NAME"},
 		"compare itself": {[]string{"--storage-class", "a", "--compare", "a"}, "", "compared with itself"},
-		"few rounds":     {[]string{"--storage-class", "a", "--compare", "b", "--rounds", "3"}, "", "give at least 5"},
-		"rounds of what": {[]string{"--storage-class", "a", "--rounds", "5"}, "", "--rounds goes with --compare"},
 		"a class -w":     {[]string{"--storage-class", "a", "--watch"}, "", "or give a NAME"},
 		"nothing":        {[]string{}, "", "nothing to run"},
 		"no storage":     {[]string{"x"}, "", "0 of --export, --claim, --storage-class and --embedded"},

@@ -44,7 +44,7 @@ func TestTheCommandLineOfKubectlWorks(t *testing.T) {
 	t.Parallel()
 	s := newShell(t, gen.Benchmark("demo"), gen.Benchmark("other", gen.In("elsewhere")))
 	s.run().mustEnd(t, cli.ExitOK).mustSay(t, "kubectl nfsbench [command]", "--context")
-	s.run("version").mustEnd(t, cli.ExitOK).mustSay(t, "kubectl nfsbench ")
+	s.run("--version").mustEnd(t, cli.ExitOK).mustSay(t, "kubectl nfsbench ")
 	s.run("watsch").mustEnd(t, cli.ExitBadInput).mustSay(t, `there is no command "watsch"; did you mean "watch"?`)
 	s.run("report").mustEnd(t, cli.ExitBadInput).mustSay(t, "kubectl nfsbench report --help")
 	s.run("report", "other").mustEnd(t, cli.ExitBadInput).mustSay(t, `no benchmark or suite "other" in namespace "bench"`)

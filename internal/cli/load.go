@@ -114,12 +114,10 @@ func loadFields() []*Field {
 		row("scale", size(), bytes(runfile.DefaultScaleBytes), "size of each schema", "slob-read.scale"),
 		row("scan-size", size(), bytes(runfile.DefaultScanTableBytes), "size of the table of each schema",
 			"slob-scan.scanTableSize"),
-		row("work-unit", whole(), number(runfile.DefaultWorkUnit), "blocks of one statement, which is what --think counts",
+		row("work-unit", whole(), number(runfile.DefaultWorkUnit), "blocks of one statement",
 			"slob-read.workUnit"),
 		row("update-percent", whole(), "", "share of blocks that are read and overwritten; 0 to 50, or 100",
 			"slob-read.updatePercent"),
-		row("think", think(), "", "pauses of a user, STATEMENTS:MIN-MAX, such as 10:5ms-20ms (default: none)",
-			"slob-read.think"),
 		row("read-ahead", whole(), number(runfile.DefaultReadAhead), "large reads that a user keeps outstanding",
 			"slob-scan.readAhead"),
 		row("dir", text(), runfile.DefaultDirectory, "directory below the export for our files; made when missing",
@@ -445,22 +443,6 @@ func capacity() Kind {
 			bounds[0]["alsoAt"] = further
 		}
 		return bounds[0], nil
-	}}
-}
-
-// think is STATEMENTS:MIN-MAX.
-func think() Kind {
-	return Kind{name: "pauses", parse: func(s string) (any, error) {
-		every, times, _ := strings.Cut(s, ":")
-		least, most, _ := strings.Cut(times, "-")
-		in := span(time.Millisecond, "")
-		n, err := whole().parse(every)
-		low, errLow := in.parse(least)
-		high, errHigh := in.parse(most)
-		if err != nil || errLow != nil || errHigh != nil {
-			return nil, errors.New("use STATEMENTS:MIN-MAX with whole milliseconds, such as 10:5ms-20ms")
-		}
-		return map[string]any{"frequency": n, "minimumMilliseconds": low, "maximumMilliseconds": high}, nil
 	}}
 }
 
