@@ -36,10 +36,7 @@ func figures(name string, values ...float64) map[string]func(Frame) string {
 		"percentiles": func(f Frame) string {
 			return Percentiles(f, []Line{{name, []Point{{.5, at(0)}, {.99, at(1)}}, nil}, {name, []Point{{at(0), at(1)}}, nil}})
 		},
-		"steps": Steps{[]string{name, name}, name, []Panel{{Title: name, Unit: name, Lines: []Line{{name, []Point{{0, at(0)}}, []Range{{at(1), at(2)}}}}, Limits: []Mark{{name, at(1)}}}}, 1}.SVG,
-		"repetitions": func(f Frame) string {
-			return Repetitions(f, []Repetition{{name, at(0), name, true}, {name, at(1), name, false}}, name)
-		},
+		"steps":  Steps{[]string{name, name}, name, []Panel{{Title: name, Unit: name, Lines: []Line{{name, []Point{{0, at(0)}}, []Range{{at(1), at(2)}}}}, Limits: []Mark{{name, at(1)}}}}, 1}.SVG,
 		"order":  func(f Frame) string { return order.SVG(f, name) },
 		"forest": Forest{[]Interval{{name, at(0), at(1), at(2), name, MarkUp, "better", name, name}}, at(0), name, name}.SVG,
 	}

@@ -40,18 +40,7 @@ func Distributions(f Frame, all []Distribution) string {
 		p.text(0, y+12, start, "head", short(d.Name, p.x.to))
 		y = p.distribution(d, i, ticks, y+rowHeight) + 12
 	}
-	y -= 12
-	free := -1.0
-	for _, t := range ticks {
-		px, label := p.x.at(t), Microseconds(t)
-		w := width(label)
-		if at := min(max(px, w/2), f.Width-w/2); at-w/2 >= free {
-			p.line(px, y, px, y+4, "axis")
-			p.text(at, y+17, middle, "tick", label)
-			free = at + w/2 + 6
-		}
-	}
-	return p.done(y + 24)
+	return p.across(y-12, ticks, Microseconds, "")
 }
 
 func (p *plot) distribution(d Distribution, i int, ticks []float64, y float64) float64 {
@@ -161,39 +150,28 @@ func Percentiles(f Frame, curves []Line) string {
 	bottom := y + 210
 	ys, ticks := logarithmic(low, high, bottom, y+6)
 	p.grid(ys, ticks, Microseconds)
-	shares, free := []float64{0, .5, .9, .99, .999, .9999, .99999}, 0.0
+	shares, ticks := []float64{0, .5, .9, .99, .999, .9999, .99999}, nil
 	for _, share := range shares {
 		if !(nines(share) <= last*1.001) { // not a number, too
 			break
 		}
-		label := fmt.Sprintf("%.6g%%", share*100)
-		px, half := p.x.at(nines(share)), width(label)/2
-		p.line(px, y+6, px, bottom+4, "grid")
-		if at := min(max(px, half), p.x.to+8-half); at-half >= free {
-			p.text(at, bottom+17, middle, "tick", label)
-			free = at + half + 4
-		}
+		p.line(p.x.at(nines(share)), y+6, p.x.at(nines(share)), bottom, "grid")
+		ticks = append(ticks, nines(share))
 	}
 	p.line(p.x.from, bottom, p.x.to, bottom, "axis")
+	percent := func(at float64) string { return fmt.Sprintf("%.6g%%", 100-100/at) }
+	lines := make([]Line, len(curves))
 	for i, k := range curves {
-		if len(k.Points) > 0 {
-			p.curve(k, i, ys, shares[1:])
+		lines[i].Name = k.Name
+		for _, q := range k.Points {
+			lines[i].Points = append(lines[i].Points, Point{nines(q.X), q.Y})
 		}
 	}
-	return p.done(bottom + 24)
-}
-
-// curve draws a line of percentiles with points at some shares.
-func (p *plot) curve(k Line, i int, ys scale, shares []float64) {
-	points := make([]Point, 0, len(k.Points))
-	for _, q := range k.Points {
-		points = append(points, Point{nines(q.X), q.Y})
-	}
-	p.path("M"+p.through(points, ys), lineClass(i), "")
-	for n, q := range k.Points {
-		if slices.Contains(shares, q.X) {
-			p.mark(p.x.at(points[n].X), ys.at(q.Y), 3.2, i%4, pointClass(i),
-				fmt.Sprintf("%s: %.6g %% within %s", k.Name, q.X*100, Microseconds(q.Y)))
+	p.curves(lines, ys, func(k Line, pt Point) string {
+		if !slices.ContainsFunc(shares[1:], func(share float64) bool { return nines(share) == pt.X }) {
+			return ""
 		}
-	}
+		return k.Name + ": " + percent(pt.X) + " within " + Microseconds(pt.Y)
+	})
+	return p.across(bottom, ticks, percent, "")
 }

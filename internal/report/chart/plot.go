@@ -125,11 +125,45 @@ func (p *plot) limits(n Panel, ys scale) {
 	}
 }
 
-// caption ends a figure whose axis is at y with what the axis is. It returns the
-// height of the figure.
-func (p *plot) caption(y float64, text string) float64 {
-	p.text(p.x.from, y+33, start, "mute", text)
-	return y + 38
+// across ends a figure with its horizontal axis at y: the ticks, the labels that there is room for, and what
+// the axis is.
+func (p *plot) across(y float64, ticks []float64, label func(float64) string, caption string) string {
+	free := 0.0
+	for _, t := range ticks {
+		x, half := p.x.at(t), width(label(t))/2
+		p.line(x, y, x, y+4, "axis")
+		if at := min(max(x, half), p.x.to+8-half); at-half >= free {
+			p.text(at, y+17, middle, "tick", label(t))
+			free = at + half + 4
+		}
+	}
+	if caption == "" {
+		return p.done(y + 24)
+	}
+	p.text(p.x.from, y+33, start, "mute", short(caption, p.x.to-p.x.from))
+	return p.done(y + 38)
+}
+
+// curves draws lines with a mark at each point that has a tooltip.
+func (p *plot) curves(lines []Line, ys scale, tooltip func(Line, Point) string) {
+	for i, l := range lines {
+		if len(l.Points) == 0 {
+			continue
+		}
+		p.path("M"+p.through(l.Points, ys), lineClass(i), "")
+		for _, pt := range l.Points {
+			if title := tooltip(l, pt); title != "" {
+				p.mark(p.x.at(pt.X), ys.at(pt.Y), 3.3, i%4, pointClass(i), title)
+			}
+		}
+	}
+}
+
+// knee marks where more load gives no more.
+func (p *plot) knee(at, top, bottom float64) {
+	x := p.x.at(at)
+	p.line(x, top, x, bottom, "mark")
+	p.text(x+5, bottom-6, start, "note", "knee")
 }
 
 // lineClass is the style of the i-th line: s0 solid, s1 dashed, ...
