@@ -4,15 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
-	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/cli"
 )
 
@@ -87,7 +85,7 @@ the verdict is Fail or Regressed.`,
 	fs.BoolVar(&o.generateName, "generate-name", false,
 		"let the cluster add a suffix to the name, so that the same can run again and again")
 	fs.StringVar(&o.dryRun, "dry-run", "none", "none, client to print only, or server to let the cluster check only")
-	fs.StringVarP(&o.output, "output", "o", "", "yaml, json or name: print what was made")
+	fs.StringVarP(&o.output, "output", "o", "", "print what was made: yaml, json, name, or another format of kubectl")
 	fs.BoolVarP(&o.watch, "watch", "w", false, "show the progress until the end")
 	cli.CompleteValues(cmd, "dry-run", "none", "client", "server")
 	cli.CompleteValues(cmd, "output", "yaml", "json", "name")
@@ -125,8 +123,6 @@ func (o runOptions) check(args []string, named bool) error {
 	switch {
 	case o.dryRun != "none" && o.dryRun != "client" && o.dryRun != "server":
 		return fmt.Errorf("--dry-run is %q; use none, client or server", o.dryRun)
-	case o.output != "" && o.output != "yaml" && o.output != "json" && o.output != "name":
-		return fmt.Errorf("--output is %q; use yaml, json or name", o.output)
 	case o.watch && o.dryRun != "none":
 		return errors.New("with --dry-run there is nothing to watch: leave out one of the two")
 	case o.file == "" && len(args) == 0 && o.name == "" && !named:
@@ -162,8 +158,24 @@ func (o runOptions) setNames(objects []*unstructured.Unstructured) error {
 
 // run creates the objects and watches the one, as the flags say.
 func (a *app) run(cmd *cobra.Command, objects []*unstructured.Unstructured, o runOptions) error {
+	how := genericclioptions.NewPrintFlags("created").WithDefaultOutput(o.output)
+	if o.dryRun != "none" {
+		_ = how.Complete("%s (" + o.dryRun + " dry run)") // never fails
+	}
+	printer, err := how.ToPrinter()
+	if err != nil {
+		return cli.BadInput(err)
+	}
+	show := func() error {
+		for _, u := range objects {
+			if err := printer.PrintObj(u, cmd.OutOrStdout()); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	if o.dryRun == "client" {
-		return printObjects(cmd.OutOrStdout(), objects, o)
+		return show()
 	}
 	c, err := a.connect(a)
 	if err != nil {
@@ -174,7 +186,7 @@ func (a *app) run(cmd *cobra.Command, objects []*unstructured.Unstructured, o ru
 			return err
 		}
 	}
-	if err := printObjects(cmd.OutOrStdout(), objects, o); err != nil || !o.watch {
+	if err := show(); err != nil || !o.watch {
 		return err
 	}
 	c.namespace = objects[0].GetNamespace()
@@ -200,42 +212,4 @@ func (c *cluster) create(ctx context.Context, u *unstructured.Unstructured, o ru
 		options = append(options, client.DryRunAll)
 	}
 	return c.Create(ctx, u, options...)
-}
-
-func printObjects(w io.Writer, objects []*unstructured.Unstructured, o runOptions) error {
-	for i, u := range objects {
-		var err error
-		switch o.output {
-		case "yaml":
-			if i > 0 {
-				fmt.Fprintln(w, "---")
-			}
-			u = u.DeepCopy()
-			u.SetManagedFields(nil)
-			var text []byte
-			if text, err = yaml.Marshal(u.Object); err == nil {
-				_, err = w.Write(text)
-			}
-		case "json":
-			err = unstructured.UnstructuredJSONScheme.Encode(u, w)
-		case "name":
-			fmt.Fprintln(w, nameOf(u))
-		default:
-			fmt.Fprintf(w, "%s created%s\n", nameOf(u),
-				map[string]string{"client": " (dry run)", "server": " (server dry run)"}[o.dryRun])
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// nameOf is an object as kubectl names it.
-func nameOf(u *unstructured.Unstructured) string {
-	name := u.GetName()
-	if name == "" {
-		name = u.GetGenerateName() + "..."
-	}
-	return strings.ToLower(u.GetKind()) + "." + v1alpha1.GroupVersion.Group + "/" + name
 }

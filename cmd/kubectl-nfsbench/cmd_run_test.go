@@ -124,7 +124,7 @@ func TestRunRefusesWhatItDoesNotUnderstand(t *testing.T) {
 		"no pattern":     {[]string{"x", "--claim", "a", "--workload", "slob-read", "--pattern", "Read"}, "", "--pattern is of --workload raw and does nothing with slob-read"},
 		"half seconds":   {[]string{"x", "--claim", "a", "--duration", "1500ms"}, "", "use whole seconds"},
 		"bad dry run":    {[]string{"x", "--claim", "a", "--dry-run=yes"}, "", "use none, client or server"},
-		"bad output":     {[]string{"x", "--claim", "a", "-o", "wide"}, "", "use yaml, json or name"},
+		"bad output":     {[]string{"x", "--claim", "a", "-o", "wide"}, "", "allowed formats are"},
 		"watch dry":      {[]string{"x", "--claim", "a", "--dry-run=client", "--watch"}, "", "nothing to watch"},
 		"both":           {[]string{"x", "-f", file}, "", "use --name x"},
 		"flags and file": {[]string{"-f", file, "--clients", "2"}, "", "--clients does not go with -f"},

@@ -254,22 +254,28 @@ func Given(fs *pflag.FlagSet, register func(*cobra.Command)) []string {
 	return given
 }
 
-// FlagOf is the flag behind a field of the plan of such a spec; empty if there is none. A plan has the
-// words of the spec, and says Bytes of sizes. The files of a SLOB load are its schemas.
-func (l *Load) FlagOf(spec map[string]any, field string) string {
-	plain := func(s string) string { return strings.TrimSuffix(strings.TrimSuffix(s, "Bytes"), "Size") }
-	kind, parts := l.kind(spec), strings.Split(field, ".")
-	for i, part := range parts {
-		parts[i] = plain(part)
+// Explain names the flags behind the fields of the plan of such a spec that an error is about. A plan has the
+// words of the spec, and says Bytes of sizes.
+func (l *Load) Explain(spec map[string]any, err error) error {
+	var problems runfile.Problems
+	if !errors.As(err, &problems) {
+		return err
 	}
-	for _, f := range l.fields {
-		if path := f.path(kind); path != nil && slices.Contains(parts, plain(path[len(path)-1])) {
-			return f.name
+	plain := func(s string) string { return strings.TrimSuffix(strings.TrimSuffix(s, "Bytes"), "Size") }
+	kind, lines := l.kind(spec), make([]string, len(problems))
+	for i, p := range problems {
+		field, _, _ := strings.Cut(p.Path, "[")
+		parts := strings.Split(field, ".")
+		lines[i] = p.Path + " " + p.Fix
+		for _, f := range l.fields {
+			path := f.path(kind)
+			named := func(part string) bool { return path != nil && plain(part) == plain(path[len(path)-1]) }
+			if slices.ContainsFunc(parts, named) {
+				lines[i] = "--" + f.name + " " + p.Fix
+			}
 		}
 	}
-	return map[string]string{
-		WorkloadSLOBRead + "size": "scale", WorkloadSLOBScan + "size": "scan-size",
-	}[kind+parts[len(parts)-1]]
+	return errors.New(strings.Join(lines, "\n"))
 }
 
 // workloads are those that the flag has a field of; none if its field is of every spec.
