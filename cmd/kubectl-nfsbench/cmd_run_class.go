@@ -96,7 +96,11 @@ func (a *app) compareClasses(cmd *cobra.Command, f *loadFlags) error {
 	if classes[0] == classes[1] {
 		return cli.BadInputf("class %q is compared with itself: name another one in --compare", f.compare)
 	}
-	each := max(f.load.Seconds()/classRounds, leastRoundSeconds)
+	total, err := cmd.Flags().GetDuration("duration")
+	if err != nil {
+		return err
+	}
+	each := max(int64(total/time.Second)/classRounds, leastRoundSeconds)
 	c, err := a.connect(a)
 	if err != nil {
 		return err

@@ -209,15 +209,16 @@ func (l *Load) kind(spec map[string]any) string {
 		WorkloadSLOBRead: string(bench.SLOBRandomRead), WorkloadSLOBScan: string(bench.SLOBFullTableScan),
 	}
 	there, _ := spec["workload"].(map[string]any)
-	if slob, is := there["slob"].(map[string]any); is && !l.fs.Changed("workload") {
-		if slob["access"] == access[WorkloadSLOBScan] {
-			return WorkloadSLOBScan
-		}
-		return WorkloadSLOBRead
-	}
 	for name := range there {
-		if !l.fs.Changed("workload") {
+		slob, _ := there["slob"].(map[string]any)
+		switch {
+		case l.fs.Changed("workload"):
+		case slob == nil:
 			return name
+		case slob["access"] == access[WorkloadSLOBScan]:
+			return WorkloadSLOBScan
+		default:
+			return WorkloadSLOBRead
 		}
 	}
 	kind, of := l.workload.value, map[string]any{}
@@ -230,16 +231,6 @@ func (l *Load) kind(spec map[string]any) string {
 	name, _, _ := strings.Cut(kind, "-")
 	spec["workload"] = map[string]any{name: of}
 	return kind
-}
-
-// Seconds is the value of --duration.
-func (l *Load) Seconds() int64 {
-	for _, f := range l.fields {
-		if v, is := f.set.(int64); is && f.name == "duration" {
-			return v
-		}
-	}
-	return runfile.DefaultDurationSeconds
 }
 
 // Given are the flags that register adds and the user gave, as they were typed.

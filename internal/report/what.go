@@ -273,7 +273,6 @@ func repeatSection(r runfile.Result, o PageOptions) doc.Section {
 		s.Add(doc.Block{Text: "There is no oranfstab, because database.external.mountPath does not say where the host of " +
 			"the database mounts the export."})
 	}
-	s.Add(doc.Block{Table: parameterTable(r)})
 	var plan bytes.Buffer
 	if err := runfile.WritePlan(&plan, r.Plan); err == nil {
 		s.Add(doc.Block{Code: &doc.Code{Label: "Plan", Text: strings.TrimSpace(plan.String())}})
@@ -344,19 +343,4 @@ func mountText(c runfile.ClientResult) string {
 	}
 	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
 	return strings.TrimSpace(strings.Join(parts, " "))
-}
-
-// parameterTable is the settings of the database, asked for and read back.
-func parameterTable(r runfile.Result) *doc.Table {
-	t := &doc.Table{Caption: "Settings of the database", Columns: doc.Columns(3, 0, "Parameter", "Asked", "Read back")}
-	for _, c := range r.Clients {
-		if c.Load.Oracle == nil {
-			continue
-		}
-		for _, x := range c.Load.Oracle.Parameters {
-			t.Row(x.Name, cmp.Or(x.Requested, doc.Unknown), cmp.Or(x.Value, "(empty)"))
-		}
-		break // one database for all clients
-	}
-	return t
 }
