@@ -155,6 +155,13 @@ type found struct {
 	run       string // of the suite, where one was named
 }
 
+func (f found) object() client.Object {
+	if f.suite != nil {
+		return f.suite
+	}
+	return f.benchmark
+}
+
 // find looks an argument up. A bare name is a benchmark first.
 func (c *cluster) find(ctx context.Context, arg string) (found, error) {
 	return c.findKind(ctx, arg, anyKind)

@@ -61,7 +61,7 @@ func (a *app) runClass(cmd *cobra.Command, f *loadFlags) error {
 		return err
 	}
 	return a.measure(cmd, c, u, func(b *v1alpha1.NFSBenchmark) error {
-		return a.reportBenchmark(cmd, c, b, cli.Destination{})
+		return a.report(cmd, c, found{benchmark: b}, cli.Destination{})
 	})
 }
 

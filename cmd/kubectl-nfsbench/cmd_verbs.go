@@ -39,11 +39,7 @@ func verb(a *app, cmd *cobra.Command, kind string, of change) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		var object client.Object = f.benchmark
-		if f.suite != nil {
-			object = f.suite
-		}
-		if err := c.Patch(cmd.Context(), object, client.RawPatch(types.MergePatchType, raw)); err != nil {
+		if err := c.Patch(cmd.Context(), f.object(), client.RawPatch(types.MergePatchType, raw)); err != nil {
 			return err
 		}
 		fmt.Fprintln(cmd.OutOrStdout(), said)

@@ -140,7 +140,7 @@ func (c *loadCommand) run(cmd *cobra.Command) error {
 	if c.printPlan {
 		return runfile.WritePlan(cmd.OutOrStdout(), plan)
 	}
-	index, err := number("--client-index", c.index, envIndex, os.Getenv, 31)
+	index, err := number(c.index, envIndex, os.Getenv, 31)
 	if err != nil {
 		return cli.BadInput(err)
 	}

@@ -60,19 +60,35 @@ func (p *plot) heading(n Panel, y float64) float64 {
 	if len(n.Lines) < 2 {
 		return y + rowHeight + tickRoom
 	}
-	x, need := width(title)*1.08+16, 0.0
+	names := make([]string, 0, len(n.Lines))
 	for _, l := range n.Lines {
-		need += width(l.Name) + 44
+		names = append(names, l.Name)
 	}
-	if x+need > p.x.to {
+	y = p.legend(width(title)*1.08+16, y, names, func(i int, x, y float64) { p.line(x, y, x+24, y, lineClass(i)) })
+	return y + rowHeight + tickRoom
+}
+
+// legend names lines or groups behind their samples, from x on and in further rows where there is no room.
+// It returns the last row.
+func (p *plot) legend(x, y float64, names []string, sample func(i int, x, y float64)) float64 {
+	const room = 44
+	need := 0.0
+	for _, name := range names {
+		need += width(name) + room
+	}
+	if x > 0 && x+need > p.x.to {
 		x, y = 0, y+rowHeight
 	}
-	for i, l := range n.Lines {
-		p.line(x, y+8, x+24, y+8, lineClass(i))
-		p.text(x+29, y+12, start, "note", l.Name)
-		x += width(l.Name) + 44
+	for i, name := range names {
+		name = short(name, p.x.to-room)
+		if x > 0 && x+width(name)+room > p.x.to {
+			x, y = 0, y+rowHeight
+		}
+		sample(i, x, y+8)
+		p.text(x+29, y+12, start, "note", name)
+		x += width(name) + room
 	}
-	return y + rowHeight + tickRoom
+	return y
 }
 
 // axis is the vertical axis of a panel with its ticks. headroom is how far it goes

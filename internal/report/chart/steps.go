@@ -91,7 +91,7 @@ func (o Order) SVG(f Frame, title string) string {
 	const maxShapes = 6 // more groups cannot be told apart
 	y := rowHeight
 	if len(o.Groups) > 1 && len(o.Groups) <= maxShapes {
-		y = o.legend(p)
+		y = rowHeight + p.legend(0, y, o.Groups, func(i int, x, y float64) { p.mark(x+16, y, 4, i, pointClass(i), "") })
 	}
 	y += 4
 	bottom := y + 170
@@ -112,19 +112,4 @@ func (o Order) SVG(f Frame, title string) string {
 		positions = append(positions, t)
 	}
 	return p.across(bottom, positions, num, "position in the order of the run")
-}
-
-// legend names the groups by their marks.
-func (o Order) legend(p *plot) float64 {
-	x, y := 0.0, rowHeight
-	for i, g := range o.Groups {
-		g = short(g, p.x.to-20)
-		if w := width(g) + 36; x > 0 && x+w > p.x.to {
-			x, y = 0, y+rowHeight
-		}
-		p.mark(x+6, y+8, 4, i, pointClass(i), "")
-		p.text(x+16, y+12, start, "note", g)
-		x += width(g) + 36
-	}
-	return y + rowHeight
 }
