@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/cli"
+	"github.com/nfsbench/nfsbench/internal/nearest"
 )
 
 // cluster is the API server that the flags name, as this user sees it.
@@ -208,13 +210,20 @@ func (c *cluster) notFound(ctx context.Context, ref reference) error {
 	case suiteKind:
 		what = "suite"
 	}
-	names := nearest(ref.name, c.names(ctx, ref.kind), 5)
+	names := c.names(ctx, ref.kind)
 	if len(names) == 0 {
 		return cli.BadInputf("there is no %s %q in namespace %q, and no other one: -n chooses another namespace, 'kubectl "+
 			"get nfsb,nfsbs -A' lists all", what, ref.name, c.namespace)
 	}
-	return cli.BadInputf("there is no %s %q in namespace %q; there is %s", what, ref.name, c.namespace,
-		strings.Join(names, ", "))
+	return cli.BadInputf("there is no %s %q in namespace %q; %s", what, ref.name, c.namespace, others(ref.name, names))
+}
+
+// others are what somebody may have meant who typed name.
+func others(name string, names []string) string {
+	if near := nearest.To(name, names); near != "" {
+		return fmt.Sprintf("did you mean %q?", near)
+	}
+	return "there is " + cli.Listed(names[:min(len(names), 5)])
 }
 
 // names are those that an argument of this kind may have. What cannot be listed
@@ -236,20 +245,6 @@ func (c *cluster) names(ctx context.Context, kind string) []string {
 		}
 	}
 	return names
-}
-
-// nearest are at most n of the names, those that begin most like name first.
-func nearest(name string, names []string, n int) []string {
-	alike := func(s string) int {
-		s = strings.TrimPrefix(s, "suite/")
-		i := 0
-		for i < len(s) && i < len(name) && s[i] == name[i] {
-			i++
-		}
-		return i
-	}
-	slices.SortFunc(names, func(a, b string) int { return cmp.Or(alike(b)-alike(a), cmp.Compare(a, b)) })
-	return names[:min(n, len(names))]
 }
 
 // completeWithin bounds how long a shell waits for names.

@@ -105,8 +105,8 @@ func chooseRun(records []runfile.SuiteRun, f found) (runfile.SuiteRun, error) {
 		return runfile.SuiteRun{}, fmt.Errorf("suite/%s has no record yet: 'kubectl nfsbench watch suite/%s' waits for "+
 			"its end", f.suite.Name, f.suite.Name)
 	default:
-		return runfile.SuiteRun{}, cli.BadInputf("suite/%s has no record of a run %q; there are those of %s", f.suite.Name,
-			f.run, cli.Listed(nearest(f.run, names, 5)))
+		return runfile.SuiteRun{}, cli.BadInputf("suite/%s has no record of a run %q; %s", f.suite.Name, f.run,
+			others(f.run, names))
 	}
 }
 

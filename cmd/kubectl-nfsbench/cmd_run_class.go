@@ -205,9 +205,9 @@ func (f *loadFlags) checkClass(fs *pflag.FlagSet, o runOptions, args []string) e
 	switch once := f.once(o, args); {
 	case f.compare != "" && !once:
 		return errors.New("--compare measures at once and keeps nothing: leave out NAME and --dry-run")
-	case once && (o.watch || o.output != "" || o.generateName || o.name != ""):
-		return errors.New("--storage-class without NAME measures at once and keeps nothing: leave out --watch, --output, " +
-			"--name and --generate-name, or give a NAME")
+	case once && (o.watch || o.output != "" || o.generateName):
+		return errors.New("--storage-class without NAME measures at once and keeps nothing: leave out --watch, --output " +
+			"and --generate-name, or give a NAME")
 	}
 	return nil
 }

@@ -150,7 +150,7 @@ ones it shows are acknowledged. 'kubectl nfsbench report SUITE@RUN' shows them.`
 				"'kubectl nfsbench compare'", f.ref())
 		case !slices.Contains(runs, f.run):
 			return nil, "", fmt.Errorf("%s keeps no finished run %q; write SUITE@RUN with one of %s", f.ref(), f.run,
-				cli.Listed(nearest(f.run, runs, 5)))
+				cli.Listed(runs))
 		}
 		return ask(f.suite, v1alpha1.AnnotationAcceptRun, f.run), f.ref() + ": later runs are compared with " + f.run, nil
 	})
