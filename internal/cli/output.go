@@ -123,8 +123,8 @@ func (v *Bar) Show(percent int32, words string) {
 		up = "\x1b[1A"
 	}
 	v.drawn = true
-	// Progress that cannot be shown ends nothing.
-	_, _ = io.WriteString(v.w, up+"\r\x1b[2K"+Clip(fmt.Sprintf("[%-*s] %3d%%  %s", full, done, percent, words), v.width-1)+"\n")
+	line := Clip(fmt.Sprintf("[%-*s] %3d%%  %s", full, done, percent, words), v.width-1)
+	_, _ = io.WriteString(v.w, up+"\r\x1b[2K"+line+"\n") // progress that cannot be shown ends nothing
 }
 
 // Clip bounds s to so many columns.
