@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/cli"
+	"github.com/nfsbench/nfsbench/internal/nearest"
 )
 
 // cluster is the API server that the flags name, as this user sees it.
@@ -155,12 +157,28 @@ type found struct {
 	run       string // of the suite, where one was named
 }
 
+func (f found) object() client.Object {
+	if f.suite != nil {
+		return f.suite
+	}
+	return f.benchmark
+}
+
 // find looks an argument up. A bare name is a benchmark first.
 func (c *cluster) find(ctx context.Context, arg string) (found, error) {
+	return c.findKind(ctx, arg, anyKind)
+}
+
+// findKind is find for commands that know only one kind.
+func (c *cluster) findKind(ctx context.Context, arg, kind string) (found, error) {
 	ref, err := parseReference(arg)
 	if err != nil {
 		return found{}, err
 	}
+	if kind == suiteKind && ref.kind == benchmarkKind {
+		return found{}, cli.BadInputf("%q is a benchmark, and this command needs a suite", arg)
+	}
+	ref.kind = cmp.Or(kind, ref.kind)
 	key := client.ObjectKey{Namespace: c.namespace, Name: ref.name}
 	if ref.kind != suiteKind {
 		var b v1alpha1.NFSBenchmark
@@ -183,19 +201,6 @@ func (c *cluster) find(ctx context.Context, arg string) (found, error) {
 	return found{}, c.notFound(ctx, ref)
 }
 
-// findSuite is find for commands that know nothing of benchmarks.
-func (c *cluster) findSuite(ctx context.Context, arg string) (*v1alpha1.NFSBenchmarkSuite, error) {
-	ref, err := parseReference(arg)
-	if err != nil {
-		return nil, err
-	}
-	if ref.kind == benchmarkKind {
-		return nil, cli.BadInputf("%q is a benchmark, and this command needs a suite", arg)
-	}
-	f, err := c.find(ctx, "suite/"+ref.name)
-	return f.suite, err
-}
-
 // notFound names what there is, the nearest first.
 func (c *cluster) notFound(ctx context.Context, ref reference) error {
 	what := "benchmark or suite"
@@ -205,13 +210,20 @@ func (c *cluster) notFound(ctx context.Context, ref reference) error {
 	case suiteKind:
 		what = "suite"
 	}
-	names := nearest(ref.name, c.names(ctx, ref.kind), 5)
+	names := c.names(ctx, ref.kind)
 	if len(names) == 0 {
 		return cli.BadInputf("there is no %s %q in namespace %q, and no other one: -n chooses another namespace, 'kubectl "+
 			"get nfsb,nfsbs -A' lists all", what, ref.name, c.namespace)
 	}
-	return cli.BadInputf("there is no %s %q in namespace %q; there is %s", what, ref.name, c.namespace,
-		strings.Join(names, ", "))
+	return cli.BadInputf("there is no %s %q in namespace %q; %s", what, ref.name, c.namespace, others(ref.name, names))
+}
+
+// others are what somebody may have meant who typed name.
+func others(name string, names []string) string {
+	if near := nearest.To(name, names); near != "" {
+		return fmt.Sprintf("did you mean %q?", near)
+	}
+	return "there is " + cli.Listed(names[:min(len(names), 5)])
 }
 
 // names are those that an argument of this kind may have. What cannot be listed
@@ -233,20 +245,6 @@ func (c *cluster) names(ctx context.Context, kind string) []string {
 		}
 	}
 	return names
-}
-
-// nearest are at most n of the names, those that begin most like name first.
-func nearest(name string, names []string, n int) []string {
-	alike := func(s string) int {
-		s = strings.TrimPrefix(s, "suite/")
-		i := 0
-		for i < len(s) && i < len(name) && s[i] == name[i] {
-			i++
-		}
-		return i
-	}
-	slices.SortFunc(names, func(a, b string) int { return cmp.Or(alike(b)-alike(a), cmp.Compare(a, b)) })
-	return names[:min(n, len(names))]
 }
 
 // completeWithin bounds how long a shell waits for names.

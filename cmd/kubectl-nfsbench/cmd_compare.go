@@ -3,7 +3,6 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/nfsbench/nfsbench/internal/archive"
 	"github.com/nfsbench/nfsbench/internal/cli"
 )
 
@@ -33,10 +32,15 @@ spec.compare says, or as --baseline does.
 			}
 			var in []cli.Recorded
 			for _, arg := range args {
-				r, err := c.recorded(cmd, arg)
+				f, err := c.find(cmd.Context(), arg)
 				if err != nil {
 					return err
 				}
+				r, _, err := c.recorded(cmd.Context(), f)
+				if err != nil {
+					return err
+				}
+				r.Arg = arg
 				in = append(in, r)
 			}
 			return o.Write(cmd, in, a.pageOptions())
@@ -44,25 +48,4 @@ spec.compare says, or as --baseline does.
 	}
 	o.Register(cmd)
 	return cmd
-}
-
-// recorded reads the result of a benchmark, or the record of a suite's run.
-func (c *cluster) recorded(cmd *cobra.Command, arg string) (cli.Recorded, error) {
-	f, err := c.find(cmd.Context(), arg)
-	if err != nil {
-		return cli.Recorded{}, err
-	}
-	r := cli.Recorded{Arg: arg}
-	if f.suite == nil {
-		r.Name = f.benchmark.Name
-		r.Result, err = archive.Result(cmd.Context(), c, f.benchmark)
-		return r, err
-	}
-	records, err := archive.Records(cmd.Context(), c, c.namespace, f.suite.Name)
-	if err != nil {
-		return r, err
-	}
-	run, err := chooseRun(records, f)
-	r.Run = &run
-	return r, err
 }

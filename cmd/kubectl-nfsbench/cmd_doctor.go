@@ -402,10 +402,6 @@ func (d *doctor) memory(p runfile.Plan) string {
 	return fmt.Sprintf("%s, of %d MiB%s", strings.Join(out, ", "), i.MemoryBytes>>20, more)
 }
 
-// freeBytes are the 12 GB of user data that Oracle Free and Express hold (Database Licensing
-// Information).
-const freeBytes = int64(12 << 30)
-
 // lookAtSize compares what the load needs with what is declared. A volume that exists is for the pod.
 func (d *doctor) lookAtSize() {
 	c, need := d.b.Spec.Database.Container, plan.DatabaseBytes(d.b)
@@ -420,19 +416,13 @@ func (d *doctor) lookAtSize() {
 	case st.Embedded != nil:
 		declared, field = st.Embedded.Size.Value(), "storage.embedded.size"
 	}
-	tables := plan.TableBytes(d.b)
-	isFree := c.Edition == v1alpha1.EditionFree || c.Edition == v1alpha1.EditionExpress
-	switch {
-	case isFree && tables > freeBytes:
-		d.fail(checkSize, "the tables of the load take %.1f GiB, and edition %s holds %d GiB: lower "+
-			"workload.slob.scale or schemas", float64(tables)/gib, c.Edition, freeBytes/gib)
-	case field != "" && declared < need:
+	if field != "" && declared < need {
 		d.fail(checkSize, "the tables of the load and the database take %.1f GiB, and %s is %.1f GiB: raise "+
 			"it, or lower workload.slob.scale, schemas, redoLogSize or undoSize", float64(need)/gib, field,
 			float64(declared)/gib)
-	default:
-		d.ok(checkSize, "the tables of the load and the database take %.1f GiB", float64(need)/gib)
+		return
 	}
+	d.ok(checkSize, "the tables of the load and the database take %.1f GiB", float64(need)/gib)
 }
 
 // images are those of the operator: what the flag says, else what its Deployment says.

@@ -176,11 +176,7 @@ func TestWhatIsNotMetFailsWithTheFix(t *testing.T) {
 	bound := func(phase corev1.PersistentVolumeClaimPhase) []client.Object {
 		return append(inOrder(), &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: "data"}, Status: corev1.PersistentVolumeClaimStatus{Phase: phase}})
 	}
-	large := func(edition v1alpha1.DatabaseEdition) gen.Mod {
-		return func(b *v1alpha1.NFSBenchmark) {
-			b.Spec.Workload.SLOB.Scale, b.Spec.Database.Container.Edition = resource.MustParse("13Gi"), edition
-		}
-	}
+	large := func(b *v1alpha1.NFSBenchmark) { b.Spec.Workload.SLOB.Scale = resource.MustParse("13Gi") }
 	cases := map[string]struct {
 		objects []client.Object
 		mods    []gen.Mod
@@ -199,8 +195,7 @@ func TestWhatIsNotMetFailsWithTheFix(t *testing.T) {
 		})}, want: "FAIL  memory and CPU  database.container.parameters: sga_target is 1M"},
 		"no claim":              {objects: inOrder(), mods: []gen.Mod{gen.Claim("data")}, want: `FAIL  storage         there is no PersistentVolumeClaim "data"`},
 		"claim not bound":       {objects: bound(corev1.ClaimPending), mods: []gen.Mod{gen.Claim("data")}, want: "FAIL  storage         claim \"data\" is Pending and not Bound"},
-		"too large for Free":    {objects: inOrder(), mods: []gen.Mod{large(v1alpha1.EditionFree)}, want: "FAIL  size            the tables of the load take 13.0 GiB, and edition Free holds 12 GiB"},
-		"too large for Trident": {objects: inOrder(), mods: []gen.Mod{large(v1alpha1.EditionEnterprise), gen.TridentClass("gold")}, want: "and storage.trident.size is"},
+		"too large for Trident": {objects: inOrder(), mods: []gen.Mod{large, gen.TridentClass("gold")}, want: "and storage.trident.size is"},
 		"redo too large": {objects: inOrder(), mods: []gen.Mod{gen.TridentClass("gold"), gen.OracleMod(func(c *v1alpha1.DatabaseContainer) {
 			c.RedoLogSize = new(resource.MustParse("2Gi"))
 		})}, want: "FAIL  size            the tables of the load and the database take 10.1 GiB, and storage.trident.size is 10.0 GiB: raise it, or lower workload.slob.scale, schemas, redoLogSize or undoSize"},

@@ -47,10 +47,7 @@ Read your Oracle licence before you publish numbers.`,
 			if err != nil {
 				return err
 			}
-			if f.suite != nil {
-				return a.reportSuite(cmd, c, f, to)
-			}
-			return a.reportBenchmark(cmd, c, f.benchmark, to)
+			return a.report(cmd, c, f, to)
 		},
 	}
 	to.Register(cmd)
@@ -61,32 +58,34 @@ func (a *app) pageOptions() report.PageOptions {
 	return report.PageOptions{Generated: a.now(), Version: cli.Version(version)}
 }
 
-func (a *app) reportBenchmark(cmd *cobra.Command, c *cluster, b *v1alpha1.NFSBenchmark, to cli.Destination) error {
-	res, err := archive.Result(cmd.Context(), c, b)
+func (a *app) report(cmd *cobra.Command, c *cluster, f found, to cli.Destination) error {
+	in, records, err := c.recorded(cmd.Context(), f)
 	if err != nil {
 		return err
 	}
 	options := a.pageOptions()
 	if to.Format == cli.FormatHTML {
-		options.Reproduce = c.reproduce(cmd.Context(), benchmarkKind, b.Name)
+		options.Reproduce = c.reproduce(cmd.Context(), f)
 	}
-	return to.WriteReport(cmd, cli.Recorded{Result: res}, nil, options)
+	var g *compare.Table
+	if in.Run != nil {
+		g = regressionOf(f.suite, *in.Run, records)
+	}
+	return to.WriteReport(cmd, in, g, options)
 }
 
-func (a *app) reportSuite(cmd *cobra.Command, c *cluster, f found, to cli.Destination) error {
-	records, err := archive.Records(cmd.Context(), c, c.namespace, f.suite.Name)
+// recorded reads the result of a benchmark, or the records of a suite with that of the run that was named.
+func (c *cluster) recorded(ctx context.Context, f found) (cli.Recorded, []runfile.SuiteRun, error) {
+	if f.suite == nil {
+		res, err := archive.Result(ctx, c, f.benchmark)
+		return cli.Recorded{Name: f.benchmark.Name, Result: res}, nil, err
+	}
+	records, err := archive.Records(ctx, c, c.namespace, f.suite.Name)
 	if err != nil {
-		return err
+		return cli.Recorded{}, nil, err
 	}
 	run, err := chooseRun(records, f)
-	if err != nil {
-		return err
-	}
-	options := a.pageOptions()
-	if to.Format == cli.FormatHTML {
-		options.Reproduce = c.reproduce(cmd.Context(), suiteKind, f.suite.Name)
-	}
-	return to.WriteReport(cmd, cli.Recorded{Run: &run}, regressionOf(f.suite, run, records), options)
+	return cli.Recorded{Run: &run}, records, err
 }
 
 // chooseRun is the run that was named, or the newest.
@@ -106,8 +105,8 @@ func chooseRun(records []runfile.SuiteRun, f found) (runfile.SuiteRun, error) {
 		return runfile.SuiteRun{}, fmt.Errorf("suite/%s has no record yet: 'kubectl nfsbench watch suite/%s' waits for "+
 			"its end", f.suite.Name, f.suite.Name)
 	default:
-		return runfile.SuiteRun{}, cli.BadInputf("suite/%s has no record of a run %q; there are those of %s", f.suite.Name,
-			f.run, cli.Listed(nearest(f.run, names, 5)))
+		return runfile.SuiteRun{}, cli.BadInputf("suite/%s has no record of a run %q; %s", f.suite.Name, f.run,
+			others(f.run, names))
 	}
 }
 
@@ -157,10 +156,13 @@ func wasRegressed(s *v1alpha1.NFSBenchmarkSuite, run string) bool {
 
 // reproduce is the object as one would apply it again; empty where it cannot be
 // had, for a report is worth something without it.
-func (c *cluster) reproduce(ctx context.Context, kind, name string) string {
+func (c *cluster) reproduce(ctx context.Context, f found) string {
 	u := &unstructured.Unstructured{}
-	u.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(kind))
-	if err := c.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: name}, u); err != nil {
+	u.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(benchmarkKind))
+	if f.suite != nil {
+		u.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(suiteKind))
+	}
+	if err := c.Get(ctx, client.ObjectKeyFromObject(f.object()), u); err != nil {
 		return ""
 	}
 	text, err := yaml.Marshal(asNew(u).Object)
@@ -173,13 +175,10 @@ func (c *cluster) reproduce(ctx context.Context, kind, name string) string {
 // writeTable adds the table of the newest run to the summary of a suite. A user
 // may be allowed to watch and not to read ConfigMaps: it is a note then.
 func (a *app) writeTable(cmd *cobra.Command, c *cluster, s *v1alpha1.NFSBenchmarkSuite) {
-	records, err := archive.Records(cmd.Context(), c, s.Namespace, s.Name)
+	in, _, err := c.recorded(cmd.Context(), found{suite: s, run: s.Status.Run.Name})
 	if err == nil {
-		var run runfile.SuiteRun
-		if run, err = chooseRun(records, found{suite: s, run: s.Status.Run.Name}); err == nil {
-			t := compare.Run(compare.Request{Run: &run})
-			err = report.CompareText(cmd.OutOrStdout(), t, cli.TextOptions(cmd.OutOrStdout()))
-		}
+		t := compare.Run(compare.Request{Run: in.Run})
+		err = report.CompareText(cmd.OutOrStdout(), t, cli.TextOptions(cmd.OutOrStdout()))
 	}
 	if err != nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "The table cannot be shown: %v\n", explain(err))

@@ -96,7 +96,7 @@ func TestAReportOfASuiteIsOfTheRunThatIsMeant(t *testing.T) {
 	s := newShell(t, suiteOf("s", nil), record(t, "s", "s-1", begun, 1.2), record(t, "s", "s-2", begun.Add(time.Hour), 1.3), record(t, "t", "t-1", begun.Add(2*time.Hour), 1.4))
 	s.run("report", "suite/s").mustEnd(t, cli.ExitOK).mustSay(t, "suite/s  run s-2  Succeeded  2 cells, 12 of 12 benchmarks")
 	s.run("report", "suite/s@s-1").mustEnd(t, cli.ExitOK).mustSay(t, "run s-1")
-	s.run("report", "suite/s@t-1").mustEnd(t, cli.ExitBadInput).mustSay(t, `no record of a run "t-1"; there are those of s-1, s-2`)
+	s.run("report", "suite/s@t-1").mustEnd(t, cli.ExitBadInput).mustSay(t, `no record of a run "t-1"; there is s-2, s-1`)
 	file := filepath.Join(t.TempDir(), "s.html")
 	s.run("report", "s", "-o", file).mustEnd(t, cli.ExitOK)
 	if page, err := os.ReadFile(file); err != nil || !strings.Contains(string(page), "kind: NFSBenchmarkSuite") {

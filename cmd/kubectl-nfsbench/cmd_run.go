@@ -1,25 +1,23 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
-	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/cli"
 )
 
 // runOptions are the flags of run that are not about the benchmark itself.
 type runOptions struct {
 	file         string
-	name         string
 	generateName bool
 	dryRun       string
 	output       string
@@ -31,7 +29,7 @@ func newRunCommand(a *app) *cobra.Command {
 	var f loadFlags
 	cmd := &cobra.Command{
 		Use: "run NAME --export SERVER[,SERVER...]:/PATH|--claim NAME|--embedded SIZE | run --storage-class NAME | " +
-			"run -f FILE",
+			"run [NAME] -f FILE",
 		Short: "Start a benchmark from flags, or benchmarks and suites from a file",
 		Long: `Create an NFSBenchmark from flags, or what a file declares.
 
@@ -83,11 +81,10 @@ the verdict is Fail or Regressed.`,
 	}
 	fs := cmd.Flags()
 	fs.StringVarP(&o.file, "filename", "f", "", "file with benchmarks or suites; - is standard input")
-	fs.StringVar(&o.name, "name", "", "with -f, the name instead of the file's")
 	fs.BoolVar(&o.generateName, "generate-name", false,
 		"let the cluster add a suffix to the name, so that the same can run again and again")
 	fs.StringVar(&o.dryRun, "dry-run", "none", "none, client to print only, or server to let the cluster check only")
-	fs.StringVarP(&o.output, "output", "o", "", "yaml, json or name: print what was made")
+	fs.StringVarP(&o.output, "output", "o", "", "print what was made: yaml, json, name, or another format of kubectl")
 	fs.BoolVarP(&o.watch, "watch", "w", false, "show the progress until the end")
 	cli.CompleteValues(cmd, "dry-run", "none", "client", "server")
 	cli.CompleteValues(cmd, "output", "yaml", "json", "name")
@@ -100,61 +97,50 @@ func (o runOptions) objects(cmd *cobra.Command, args []string, f *loadFlags) ([]
 	if err := o.check(args, f.storageClass != ""); err != nil {
 		return nil, err
 	}
-	var objects []*unstructured.Unstructured
-	var err error
-	if o.file != "" {
-		if given := cli.Given(cmd.Flags(), new(loadFlags).register); len(given) > 0 {
-			return nil, fmt.Errorf("%s does not go with -f: change the file instead", strings.Join(given, ", "))
+	name := strings.Join(args, "")
+	if o.file == "" {
+		u, err := f.benchmark(cmp.Or(name, "class-"+f.storageClass))
+		if err != nil {
+			return nil, err
 		}
-		objects, err = readObjects(cmd.Context(), cmd.InOrStdin(), o.file)
-	} else {
-		objects = make([]*unstructured.Unstructured, 1)
-		name := "class-" + f.storageClass
-		if len(args) > 0 {
-			name = args[0]
-		}
-		objects[0], err = f.benchmark(name)
+		return []*unstructured.Unstructured{u}, o.setNames([]*unstructured.Unstructured{u}, "")
 	}
+	if given := cli.Given(cmd.Flags(), new(loadFlags).register); len(given) > 0 {
+		return nil, fmt.Errorf("%s does not go with -f: change the file instead", strings.Join(given, ", "))
+	}
+	objects, err := readObjects(cmd.Context(), cmd.InOrStdin(), o.file)
 	if err != nil {
 		return nil, err
 	}
-	return objects, o.setNames(objects)
+	return objects, o.setNames(objects, name)
 }
 
 func (o runOptions) check(args []string, named bool) error {
 	switch {
 	case o.dryRun != "none" && o.dryRun != "client" && o.dryRun != "server":
 		return fmt.Errorf("--dry-run is %q; use none, client or server", o.dryRun)
-	case o.output != "" && o.output != "yaml" && o.output != "json" && o.output != "name":
-		return fmt.Errorf("--output is %q; use yaml, json or name", o.output)
 	case o.watch && o.dryRun != "none":
 		return errors.New("with --dry-run there is nothing to watch: leave out one of the two")
-	case o.file == "" && len(args) == 0 && o.name == "" && !named:
+	case o.file == "" && len(args) == 0 && !named:
 		return errors.New("nothing to run: give a NAME with --export, --claim or --embedded, or --storage-class, or a file " +
 			"with -f")
-	case o.file != "" && len(args) > 0:
-		return fmt.Errorf("%q and -f both say what to run: use --name %s to rename what is in the file", args[0], args[0])
-	case o.name != "" && o.file == "":
-		return errors.New("--name renames what is in a file: give -f")
 	}
 	return nil
 }
 
-// setNames applies --name and --generate-name.
-func (o runOptions) setNames(objects []*unstructured.Unstructured) error {
-	if len(objects) > 1 && (o.name != "" || o.watch) {
-		return fmt.Errorf("the file has %d objects, and --name and --watch are for one: give a file with one", len(objects))
+// setNames gives the one object of a file the name of the command line, and applies --generate-name.
+func (o runOptions) setNames(objects []*unstructured.Unstructured, name string) error {
+	if len(objects) > 1 && (name != "" || o.watch) {
+		return fmt.Errorf("the file has %d objects, and NAME and --watch are for one: give a file with one", len(objects))
 	}
 	for _, u := range objects {
-		if o.name != "" {
-			u.SetName(o.name)
-		}
+		u.SetName(cmp.Or(name, u.GetName()))
 		if o.generateName && u.GetName() != "" {
 			u.SetGenerateName(u.GetName() + "-")
 			u.SetName("")
 		}
 		if u.GetName() == "" && u.GetGenerateName() == "" {
-			return fmt.Errorf("the %s has no metadata.name: give --name", u.GetKind())
+			return fmt.Errorf("the %s has no metadata.name: give NAME", u.GetKind())
 		}
 	}
 	return nil
@@ -162,8 +148,24 @@ func (o runOptions) setNames(objects []*unstructured.Unstructured) error {
 
 // run creates the objects and watches the one, as the flags say.
 func (a *app) run(cmd *cobra.Command, objects []*unstructured.Unstructured, o runOptions) error {
+	how := genericclioptions.NewPrintFlags("created").WithDefaultOutput(o.output)
+	if o.dryRun != "none" {
+		_ = how.Complete("%s (" + o.dryRun + " dry run)") // never fails
+	}
+	printer, err := how.ToPrinter()
+	if err != nil {
+		return cli.BadInput(err)
+	}
+	show := func() error {
+		for _, u := range objects {
+			if err := printer.PrintObj(u, cmd.OutOrStdout()); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	if o.dryRun == "client" {
-		return printObjects(cmd.OutOrStdout(), objects, o)
+		return show()
 	}
 	c, err := a.connect(a)
 	if err != nil {
@@ -174,7 +176,7 @@ func (a *app) run(cmd *cobra.Command, objects []*unstructured.Unstructured, o ru
 			return err
 		}
 	}
-	if err := printObjects(cmd.OutOrStdout(), objects, o); err != nil || !o.watch {
+	if err := show(); err != nil || !o.watch {
 		return err
 	}
 	c.namespace = objects[0].GetNamespace()
@@ -200,42 +202,4 @@ func (c *cluster) create(ctx context.Context, u *unstructured.Unstructured, o ru
 		options = append(options, client.DryRunAll)
 	}
 	return c.Create(ctx, u, options...)
-}
-
-func printObjects(w io.Writer, objects []*unstructured.Unstructured, o runOptions) error {
-	for i, u := range objects {
-		var err error
-		switch o.output {
-		case "yaml":
-			if i > 0 {
-				fmt.Fprintln(w, "---")
-			}
-			u = u.DeepCopy()
-			u.SetManagedFields(nil)
-			var text []byte
-			if text, err = yaml.Marshal(u.Object); err == nil {
-				_, err = w.Write(text)
-			}
-		case "json":
-			err = unstructured.UnstructuredJSONScheme.Encode(u, w)
-		case "name":
-			fmt.Fprintln(w, nameOf(u))
-		default:
-			fmt.Fprintf(w, "%s created%s\n", nameOf(u),
-				map[string]string{"client": " (dry run)", "server": " (server dry run)"}[o.dryRun])
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// nameOf is an object as kubectl names it.
-func nameOf(u *unstructured.Unstructured) string {
-	name := u.GetName()
-	if name == "" {
-		name = u.GetGenerateName() + "..."
-	}
-	return strings.ToLower(u.GetKind()) + "." + v1alpha1.GroupVersion.Group + "/" + name
 }

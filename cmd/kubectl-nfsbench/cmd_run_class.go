@@ -61,7 +61,7 @@ func (a *app) runClass(cmd *cobra.Command, f *loadFlags) error {
 		return err
 	}
 	return a.measure(cmd, c, u, func(b *v1alpha1.NFSBenchmark) error {
-		return a.reportBenchmark(cmd, c, b, cli.Destination{})
+		return a.report(cmd, c, found{benchmark: b}, cli.Destination{})
 	})
 }
 
@@ -96,18 +96,19 @@ func (a *app) compareClasses(cmd *cobra.Command, f *loadFlags) error {
 	if classes[0] == classes[1] {
 		return cli.BadInputf("class %q is compared with itself: name another one in --compare", f.compare)
 	}
-	if err := compare.CheckRepetitions(f.rounds, 2, significance); err != nil { // of mean latency and throughput
-		return cli.BadInputf("--rounds: %v", err)
+	total, err := cmd.Flags().GetDuration("duration")
+	if err != nil {
+		return err
 	}
-	each := max(f.load.Seconds()/int64(f.rounds), leastRoundSeconds)
+	each := max(int64(total/time.Second)/classRounds, leastRoundSeconds)
 	c, err := a.connect(a)
 	if err != nil {
 		return err
 	}
 	samples := []compare.Side{{Name: classes[0]}, {Name: classes[1]}}
-	for n := range 2 * f.rounds {
+	for n := range 2 * classRounds {
 		side := &samples[(n+n/2)%2]
-		fmt.Fprintf(cmd.ErrOrStderr(), "Round %d of %d: %s, %d s\n", n/2+1, f.rounds, side.Name, each)
+		fmt.Fprintf(cmd.ErrOrStderr(), "Round %d of %d: %s, %d s\n", n/2+1, classRounds, side.Name, each)
 		u, err := f.ofClass(side.Name, each)
 		if err != nil {
 			return cli.BadInput(err)
@@ -196,7 +197,7 @@ func (f *loadFlags) checkClass(fs *pflag.FlagSet, o runOptions, args []string) e
 	if o.file != "" {
 		return nil // which goes with none of them
 	}
-	for _, flag := range []string{"size", "compare", "rounds"} {
+	for _, flag := range []string{"size", "compare"} {
 		if fs.Changed(flag) && f.storageClass == "" {
 			return fmt.Errorf("--%s goes with --storage-class: give both", flag)
 		}
@@ -204,11 +205,9 @@ func (f *loadFlags) checkClass(fs *pflag.FlagSet, o runOptions, args []string) e
 	switch once := f.once(o, args); {
 	case f.compare != "" && !once:
 		return errors.New("--compare measures at once and keeps nothing: leave out NAME and --dry-run")
-	case fs.Changed("rounds") && f.compare == "":
-		return errors.New("--rounds goes with --compare: give both")
-	case once && (o.watch || o.output != "" || o.generateName || o.name != ""):
-		return errors.New("--storage-class without NAME measures at once and keeps nothing: leave out --watch, --output, " +
-			"--name and --generate-name, or give a NAME")
+	case once && (o.watch || o.output != "" || o.generateName):
+		return errors.New("--storage-class without NAME measures at once and keeps nothing: leave out --watch, --output " +
+			"and --generate-name, or give a NAME")
 	}
 	return nil
 }

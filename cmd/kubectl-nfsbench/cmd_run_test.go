@@ -109,8 +109,6 @@ func TestRunRefusesWhatItDoesNotUnderstand(t *testing.T) {
 		"a size of what": {[]string{"x", "--claim", "a", "--size", "1Gi"}, "", "--size goes with --storage-class"},
 		"compare named":  {[]string{"x", "--storage-class", "a", "--compare", "b"}, "", "leave out NAME"},
 		"compare itself": {[]string{"--storage-class", "a", "--compare", "a"}, "", "compared with itself"},
-		"few rounds":     {[]string{"--storage-class", "a", "--compare", "b", "--rounds", "3"}, "", "give at least 5"},
-		"rounds of what": {[]string{"--storage-class", "a", "--rounds", "5"}, "", "--rounds goes with --compare"},
 		"a class -w":     {[]string{"--storage-class", "a", "--watch"}, "", "or give a NAME"},
 		"nothing":        {[]string{}, "", "nothing to run"},
 		"no storage":     {[]string{"x"}, "", "0 of --export, --claim, --storage-class and --embedded"},
@@ -126,17 +124,16 @@ func TestRunRefusesWhatItDoesNotUnderstand(t *testing.T) {
 		"no pattern":     {[]string{"x", "--claim", "a", "--workload", "slob-read", "--pattern", "Read"}, "", "--pattern is of --workload raw and does nothing with slob-read"},
 		"half seconds":   {[]string{"x", "--claim", "a", "--duration", "1500ms"}, "", "use whole seconds"},
 		"bad dry run":    {[]string{"x", "--claim", "a", "--dry-run=yes"}, "", "use none, client or server"},
-		"bad output":     {[]string{"x", "--claim", "a", "-o", "wide"}, "", "use yaml, json or name"},
+		"bad output":     {[]string{"x", "--claim", "a", "-o", "wide"}, "", "allowed formats are"},
 		"watch dry":      {[]string{"x", "--claim", "a", "--dry-run=client", "--watch"}, "", "nothing to watch"},
-		"both":           {[]string{"x", "-f", file}, "", "use --name x"},
+		"both":           {[]string{"x", "-f", file}, "", "NAME and --watch are for one"},
 		"flags and file": {[]string{"-f", file, "--clients", "2"}, "", "--clients does not go with -f"},
-		"name of none":   {[]string{"x", "--claim", "a", "--name", "y"}, "", "give -f"},
 		"watch of two":   {[]string{"-f", file, "--watch"}, "", "has 2 objects"},
 		"no such file":   {[]string{"-f", "/does/not/exist"}, "", "no such file"},
 		"not ours":       {[]string{"-f", "-"}, "apiVersion: v1\nkind: Secret\n", "it has a Secret of v1"},
 		"empty":          {[]string{"-f", "-"}, "# nothing\n", "no benchmark and no suite"},
 		"twice a key":    {[]string{"-f", "-"}, "kind: A\nkind: B\n", `key "kind" already set`},
-		"nameless":       {[]string{"-f", "-"}, "apiVersion: nfsbench.io/v1alpha1\nkind: NFSBenchmark\n", "no metadata.name: give --name"},
+		"nameless":       {[]string{"-f", "-"}, "apiVersion: nfsbench.io/v1alpha1\nkind: NFSBenchmark\n", "no metadata.name: give NAME"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -166,7 +163,7 @@ func TestRunCreatesInTheNamespaceThatIsMeant(t *testing.T) {
 	s.run("report", "demo2").mustEnd(t, cli.ExitBadInput)
 	s.in = "apiVersion: nfsbench.io/v1alpha1\nkind: NFSBenchmark\nmetadata: {name: x, namespace: bench}\nspec: {}\n"
 	s.run("run", "-f", "-", "-n", "other").mustEnd(t, cli.ExitBadInput).mustSay(t, `has namespace "bench" in the file and "other" in -n`)
-	s.run("run", "-f", "-", "--name", "y", "-o", "name").mustEnd(t, cli.ExitOK).mustSay(t, "nfsbenchmark.nfsbench.io/y\n")
+	s.run("run", "y", "-f", "-", "-o", "name").mustEnd(t, cli.ExitOK).mustSay(t, "nfsbenchmark.nfsbench.io/y\n")
 }
 
 func TestRunOfAnExportedBenchmarkIsANewOne(t *testing.T) {

@@ -27,16 +27,6 @@ func TestVerbsChangeWhatTheySay(t *testing.T) {
 		says string
 		is   func(*v1alpha1.NFSBenchmarkSuite) bool
 	}{
-		"suspend": {[]string{"suspend", "suite/s"}, running, "starts nothing more", func(x *v1alpha1.NFSBenchmarkSuite) bool { return x.Spec.Suspend }},
-		"schedule": {[]string{"suspend", "s", "--schedule"}, scheduled, "no new scheduled runs", func(x *v1alpha1.NFSBenchmarkSuite) bool {
-			return x.Spec.Schedule.Suspend && !x.Spec.Suspend && x.Spec.Schedule.Cron != ""
-		}},
-		"resume": {[]string{"resume", "s"}, func(x *v1alpha1.NFSBenchmarkSuite) {
-			scheduled(x)
-			x.Spec.Suspend, x.Spec.Schedule.Suspend, x.Spec.Shutdown = true, true, v1alpha1.ShutdownStop
-		}, "continues", func(x *v1alpha1.NFSBenchmarkSuite) bool {
-			return !x.Spec.Suspend && !x.Spec.Schedule.Suspend && x.Spec.Shutdown == ""
-		}},
 		"stop":               {[]string{"stop", "s"}, running, "stops its run\n", func(x *v1alpha1.NFSBenchmarkSuite) bool { return x.Spec.Shutdown == v1alpha1.ShutdownStop }},
 		"stop of a schedule": {[]string{"stop", "s"}, scheduled, "runs no other until", func(x *v1alpha1.NFSBenchmarkSuite) bool { return x.Spec.Shutdown == v1alpha1.ShutdownStop }},
 		"rerun": {[]string{"rerun", "s"}, stopped, "runs again", func(x *v1alpha1.NFSBenchmarkSuite) bool {
@@ -45,7 +35,7 @@ func TestVerbsChangeWhatTheySay(t *testing.T) {
 		"resubmit": {[]string{"resubmit", "suite/s"}, stopped, "continues where it ended", func(x *v1alpha1.NFSBenchmarkSuite) bool {
 			return x.Annotations[v1alpha1.AnnotationResubmit] == clock && x.Annotations[v1alpha1.AnnotationRerun] == ""
 		}},
-		"accept": {[]string{"accept", "s-7", "suite/s"}, func(x *v1alpha1.NFSBenchmarkSuite) {
+		"accept": {[]string{"accept", "suite/s@s-7"}, func(x *v1alpha1.NFSBenchmarkSuite) {
 			scheduled(x)
 			x.Status.History = []v1alpha1.SuiteHistoryEntry{{Run: "s-8"}, {Run: "s-7"}}
 		}, "compared with s-7", func(x *v1alpha1.NFSBenchmarkSuite) bool { return x.Annotations[v1alpha1.AnnotationAcceptRun] == "s-7" }},
@@ -75,23 +65,11 @@ func TestVerbsOfABenchmark(t *testing.T) {
 		s.get(name, &b)
 		return b.Spec.Suspend
 	}
-	s.run("suspend", "under").mustEnd(t, cli.ExitBadInput).mustSay(t, "'kubectl nfsbench stop under' ends it")
-	if suspended("under") {
-		t.Fatal("a measurement that was to pause was ended")
-	}
-	s.run("suspend", "waiting").mustEnd(t, cli.ExitOK)
 	s.run("stop", "under").mustEnd(t, cli.ExitOK)
-	if !suspended("waiting") || !suspended("under") {
-		t.Error("not held back, or not stopped")
+	if suspended("waiting") || !suspended("under") {
+		t.Error("another was stopped, or this one was not")
 	}
-	s.run("resume", "waiting").mustEnd(t, cli.ExitOK)
-	if suspended("waiting") {
-		t.Error("still held back")
-	}
-	s.run("resume", "over").mustEnd(t, cli.ExitBadInput).mustSay(t, "run -f - --generate-name")
 	s.run("stop", "over").mustEnd(t, cli.ExitBadInput).mustSay(t, "over already (Succeeded)")
-	s.run("suspend", "over").mustEnd(t, cli.ExitBadInput).mustSay(t, "nothing to hold back")
-	s.run("suspend", "waiting", "--schedule").mustEnd(t, cli.ExitBadInput).mustSay(t, "has no schedule")
 	s.run("rerun", "nfsb/over").mustEnd(t, cli.ExitBadInput).mustSay(t, "this command needs a suite")
 }
 
@@ -115,10 +93,9 @@ func TestVerbsThatMakeNoSenseSaySo(t *testing.T) {
 		{[]string{"resubmit", "fresh"}, "has not run yet"},
 		{[]string{"resubmit", "done"}, "'kubectl nfsbench rerun suite/done'"},
 		{[]string{"stop", "done"}, "over already (Succeeded)"},
-		{[]string{"suspend", "done", "--schedule"}, "has no schedule"},
-		{[]string{"accept", "done-1", "done"}, "only scheduled runs"},
-		{[]string{"accept", "scheduled-2", "scheduled"}, `keeps no finished run "scheduled-2"; it keeps scheduled-1`},
-		{[]string{"accept", "suite/scheduled"}, `which run of "scheduled"?`},
+		{[]string{"accept", "done@done-1"}, "only scheduled runs"},
+		{[]string{"accept", "scheduled@scheduled-2"}, `keeps no finished run "scheduled-2"; write SUITE@RUN with one of scheduled-1`},
+		{[]string{"accept", "suite/scheduled"}, `keeps no finished run ""`},
 	} {
 		s.run(c.args...).mustEnd(t, cli.ExitBadInput).mustSay(t, c.want)
 	}

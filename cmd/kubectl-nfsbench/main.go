@@ -5,7 +5,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -81,17 +80,7 @@ its end with the verdict Fail or Regressed; 130 left with Ctrl-C.`,
 	fs.VisitAll(func(f *pflag.Flag) { f.Hidden = !shown[f.Name] })
 	root.AddCommand(
 		newRunCommand(a), newWatchCommand(a), newReportCommand(a), newCompareCommand(a),
-		newSuspendCommand(a), newResumeCommand(a), newStopCommand(a),
-		newRerunCommand(a), newResubmitCommand(a), newAcceptCommand(a), newDoctorCommand(a),
-		&cobra.Command{
-			Use:     "version",
-			Short:   "Print the version of this plugin",
-			Example: `  kubectl nfsbench version`,
-			Args:    cobra.NoArgs,
-			Run: func(cmd *cobra.Command, _ []string) {
-				fmt.Fprintf(cmd.OutOrStdout(), "kubectl nfsbench %s\n", cli.Version(version))
-			},
-		},
+		newStopCommand(a), newRerunCommand(a), newResubmitCommand(a), newAcceptCommand(a), newDoctorCommand(a),
 	)
 	return root
 }

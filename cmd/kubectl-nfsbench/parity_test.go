@@ -60,7 +60,7 @@ func TestBothProgramsPlanTheSame(t *testing.T) {
 		"capacity":  {"--capacity=p999=5ms,p99=1ms", "--arrivals=fixed", "--expect=minCapacity=5"},
 		"paced":     {"--ops-per-second=500", "--expect=minWirePercent=90,maxP99LatencyMicroseconds=2000"},
 		"calibrate": {"--workload=calibrate", "--disks=4", "--max-latency=30ms", "--warmup-runs=0", "--files=2", "--file-size=2Gi"},
-		"read":      {"--workload=slob-read", "--users=1,2", "--schemas=3", "--scale=160Mi", "--work-unit=32", "--update-percent=20", "--think=10:5ms-20ms"},
+		"read":      {"--workload=slob-read", "--users=1,2", "--schemas=3", "--scale=160Mi", "--work-unit=32", "--update-percent=20"},
 		"scan":      {"--workload=slob-scan", "--schemas=3", "--scan-size=2Gi", "--read-ahead=2"},
 	} {
 		t.Run(name, func(t *testing.T) {

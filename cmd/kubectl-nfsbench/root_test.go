@@ -44,7 +44,7 @@ func TestTheCommandLineOfKubectlWorks(t *testing.T) {
 	t.Parallel()
 	s := newShell(t, gen.Benchmark("demo"), gen.Benchmark("other", gen.In("elsewhere")))
 	s.run().mustEnd(t, cli.ExitOK).mustSay(t, "kubectl nfsbench [command]", "--context")
-	s.run("version").mustEnd(t, cli.ExitOK).mustSay(t, "kubectl nfsbench ")
+	s.run("--version").mustEnd(t, cli.ExitOK).mustSay(t, "kubectl nfsbench ")
 	s.run("watsch").mustEnd(t, cli.ExitBadInput).mustSay(t, `there is no command "watsch"; did you mean "watch"?`)
 	s.run("report").mustEnd(t, cli.ExitBadInput).mustSay(t, "kubectl nfsbench report --help")
 	s.run("report", "other").mustEnd(t, cli.ExitBadInput).mustSay(t, `no benchmark or suite "other" in namespace "bench"`)
@@ -55,7 +55,8 @@ func TestWhatIsNotThereIsAnsweredWithWhatIs(t *testing.T) {
 	t.Parallel()
 	s := newShell(t, gen.Benchmark("demo-1"), gen.Benchmark("demo-2"), gen.Benchmark("a"), gen.Benchmark("b"), gen.Benchmark("c"), gen.Benchmark("d"), suiteOf("demo", nil))
 	o := s.run("report", "demo-3").mustEnd(t, cli.ExitBadInput)
-	o.mustSay(t, "there is demo-1, demo-2, suite/demo, d, a\n")
+	o.mustSay(t, `did you mean "demo-1"?`)
+	s.run("report", "other").mustEnd(t, cli.ExitBadInput).mustSay(t, "there is a, b, c, d, demo-1\n")
 	s.run("rerun", "dem").mustEnd(t, cli.ExitBadInput).mustSay(t, `there is no suite "dem" in namespace "bench"; there is suite/demo`)
 	newShell(t).run("watch", "x").mustEnd(t, cli.ExitBadInput).mustSay(t, "and no other one: -n chooses another namespace")
 }

@@ -22,7 +22,6 @@ type loadFlags struct {
 	export, claim, embedded string
 	storageClass, size      string
 	compare                 string // another class
-	rounds                  int    // of a comparison
 	client, paths           string
 	load                    cli.Load
 	clients                 int32
@@ -39,7 +38,6 @@ func (f *loadFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.size, "size", "10Gi", "with --storage-class, size of the volume")
 	fs.StringVar(&f.compare, "compare", "",
 		"with --storage-class and without NAME, another class to measure in turns with it")
-	fs.IntVar(&f.rounds, "rounds", classRounds, "with --compare, how often each class is measured")
 	fs.StringVar(&f.client, "client", "", "who speaks NFS: DirectNFS or Kernel (default DirectNFS)")
 	fs.StringVar(&f.paths, "paths", "", "All, Local, Remote or addresses of the export to use, such as "+
 		"192.0.2.11,198.51.100.11; with --embedded how many (default all)")

@@ -89,7 +89,8 @@ func cleanStorage(ctx context.Context, a *app, plan runfile.Plan, timeout time.D
 func cleanedText(dir string, c fileset.Cleaned) string {
 	var b strings.Builder
 	if len(c.Removed) > 0 {
-		fmt.Fprintf(&b, "removed %s of directory %q: %s\n", report.Count(len(c.Removed), "file"), dir, strings.Join(c.Removed, ", "))
+		fmt.Fprintf(&b, "removed %s of directory %q: %s\n", report.Count(len(c.Removed), "file"), dir,
+			strings.Join(c.Removed, ", "))
 	} else {
 		fmt.Fprintf(&b, "no files of nfsbench in directory %q\n", dir)
 	}

@@ -23,7 +23,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// The variables that give flags their defaults in a pod.
+// The variables by which the operator tells a pod about itself.
 const (
 	envIndex        = "JOB_COMPLETION_INDEX" // set by Kubernetes in Indexed Jobs
 	envNode         = "NODE_NAME"
@@ -38,12 +38,8 @@ const (
 type collectFlags struct {
 	plan, runDir         string
 	configMap, outputDir string
-	index                string
-	node                 string
 	health, metrics      string
 	secrets              string
-	loaderCPU            string
-	loaderMemory         string
 	check                bool
 	grace                time.Duration
 }
@@ -60,6 +56,10 @@ the final result, and stays until it is told to stop (SIGTERM). When that comes
 before the loader's final event, the loader has crashed: the result then
 says so, with all that was done until then.
 
+It reads the index of its client from $` + envIndex + `, the name of the node from
+$` + envNode + `, and the limits of the loader's container from $` + envLoaderCPU + ` and
+$` + envLoaderMemory + `.
+
 In a pod it is a native sidecar: an init container with restartPolicy Always,
 with "nfsbench collect --check" as its startup probe.`,
 		Args: cobra.NoArgs,
@@ -75,12 +75,6 @@ with "nfsbench collect --check" as its startup probe.`,
 	flags.StringVar(&f.runDir, "run-dir", "", "directory shared with the loader (required)")
 	flags.StringVar(&f.configMap, "configmap", "", "publish to this ConfigMap, NAMESPACE/NAME, which must exist")
 	flags.StringVar(&f.outputDir, "output-dir", "", "publish to files in this directory")
-	flags.StringVar(&f.index, "index", "", "index of this client (default $"+envIndex+", or 0)")
-	flags.StringVar(&f.node, "node", "", "name of the node (default $"+envNode+")")
-	flags.StringVar(&f.loaderCPU, "loader-cpu-millis", "",
-		"CPU limit of the loader's container in thousandths of a core (default $"+envLoaderCPU+", or none)")
-	flags.StringVar(&f.loaderMemory, "loader-memory-bytes", "",
-		"memory limit of the loader's container (default $"+envLoaderMemory+", or none)")
 	flags.StringVar(&f.secrets, "secrets-dir", defaultSecretsDir,
 		"folder with the credentials of the plan's storage sources, one folder each")
 	flags.StringVar(&f.health, "health", "", "address that answers whether samples are taken, over HTTP (default: none)")
@@ -179,11 +173,11 @@ func (f *collectFlags) options(a *app, getenv func(string) string) (collect.RunO
 	if err != nil {
 		return collect.RunOptions{}, err
 	}
-	index, err := number("--index", f.index, envIndex, getenv, 31)
+	index, err := number("", envIndex, getenv, 31)
 	if err != nil {
 		return collect.RunOptions{}, err
 	}
-	host, err := f.host(getenv)
+	host, err := loaderHost(getenv)
 	if err != nil {
 		return collect.RunOptions{}, err
 	}
@@ -206,20 +200,20 @@ func (f *collectFlags) options(a *app, getenv func(string) string) (collect.RunO
 	}, nil
 }
 
-// host describes the loader's side. The sidecar can not see the limits of the
+// loaderHost describes the loader's side. The sidecar can not see the limits of the
 // loader's container, so somebody must tell them.
-func (f *collectFlags) host(getenv func(string) string) (runfile.Host, error) {
+func loaderHost(getenv func(string) string) (runfile.Host, error) {
 	host := collect.HostFacts(procfs.Host(), false)
 	host.Version = cli.Version(version)
-	host.Node = cmp.Or(f.node, getenv(envNode))
-	millis, err := number("--loader-cpu-millis", f.loaderCPU, envLoaderCPU, getenv, 31)
+	host.Node = getenv(envNode)
+	millis, err := number("", envLoaderCPU, getenv, 31)
 	if err != nil {
 		return host, err
 	}
 	if millis > 0 {
 		host.CPULimit = new(float64(millis) / 1000)
 	}
-	limit, err := number("--loader-memory-bytes", f.loaderMemory, envLoaderMemory, getenv, 63)
+	limit, err := number("", envLoaderMemory, getenv, 63)
 	if err != nil {
 		return host, err
 	}
@@ -245,19 +239,12 @@ func configMapPublisher(a *app, flag, instead string, index int32,
 	return publish.NewConfigMap(api, namespace, name, index), nil
 }
 
-// number reads a flag, or the variable that stands in for it, as a number that
-// is not negative. Neither is 0.
-func number(flag, value, variable string, getenv func(string) string, bits int) (int64, error) {
-	from := flag
-	if value == "" {
-		from, value = "$"+variable, getenv(variable)
-	}
-	if value == "" {
-		return 0, nil
-	}
+// number reads a variable as a number that is not negative; 0 where it is not set. A flag may stand in for it.
+func number(flag, variable string, getenv func(string) string, bits int) (int64, error) {
+	value := cmp.Or(flag, getenv(variable), "0")
 	n, err := strconv.ParseUint(value, 10, bits)
 	if err != nil {
-		return 0, fmt.Errorf("%s is %q; give a whole number from 0 on", from, value)
+		return 0, fmt.Errorf("$%s is %q; give a whole number from 0 on", variable, value)
 	}
 	return int64(n), nil
 }

@@ -63,11 +63,6 @@ func TestCollectRefusesWhatItCannotUse(t *testing.T) {
 			[]string{"--run-dir", dir, "--plan", plan, "--configmap", "a/b", "--output-dir", dir},
 			cli.ExitBadInput, "if any flags in the group [configmap output-dir] are set none of the others can be",
 		},
-		"index": {
-			"a client without an index would overwrite another",
-			[]string{"--run-dir", dir, "--plan", plan, "--output-dir", dir, "--index", "-1"},
-			cli.ExitBadInput, `--index is "-1"; give a whole number from 0 on`,
-		},
 		"not started": {
 			"the startup probe must fail until then",
 			[]string{"--check", "--run-dir", dir},
@@ -171,5 +166,14 @@ func TestMetricsWhosePortIsTakenCostNoRun(t *testing.T) {
 	f = collectFlags{metrics: "nowhere"}
 	if _, err := f.servers(log); err == nil {
 		t.Error("an invalid address is accepted")
+	}
+}
+
+func TestAVariableThatIsNoNumberIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, value := range []string{"-1", "x", "4294967296"} {
+		if n, err := number("", envIndex, func(string) string { return value }, 31); err == nil {
+			t.Errorf("$%s=%s is %d: a client without an index would overwrite another", envIndex, value, n)
+		}
 	}
 }

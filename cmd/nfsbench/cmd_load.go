@@ -140,7 +140,7 @@ func (c *loadCommand) run(cmd *cobra.Command) error {
 	if c.printPlan {
 		return runfile.WritePlan(cmd.OutOrStdout(), plan)
 	}
-	index, err := number("--client-index", c.index, envIndex, os.Getenv, 31)
+	index, err := number(c.index, envIndex, os.Getenv, 31)
 	if err != nil {
 		return cli.BadInput(err)
 	}
@@ -288,25 +288,18 @@ func (f *fanOut) Load(l *runfile.Load) error {
 }
 
 // write writes the result, and shows it if that goes to a file. Beside a collector nobody reads a text.
-func (c *loadCommand) write(cmd *cobra.Command, r runfile.Result) error {
-	in, text := cli.Recorded{Result: r}, cli.Destination{}
+func (c *loadCommand) write(cmd *cobra.Command, r runfile.Result) (err error) {
+	in := cli.Recorded{Result: r}
 	switch {
 	case c.to.Format == cli.FormatJSON:
-		write := func(w io.Writer) error { return runfile.WriteResult(w, r) }
-		if err := c.to.Write(cmd, write); err != nil || c.to.File == "" || c.runDir != "" {
-			return err
-		}
-	case c.to.File != "":
-		if err := c.to.WriteReport(cmd, in, nil, c.app.pageOptions()); err != nil {
-			return err
-		}
-	case c.runDir == "":
-		text.Format = c.to.Format
+		err = c.to.Write(cmd, func(w io.Writer) error { return runfile.WriteResult(w, r) })
+	case c.to.File != "" || c.runDir == "":
+		err = c.to.WriteReport(cmd, in, nil, c.app.pageOptions())
 	}
-	if c.runDir != "" {
-		return nil
+	if err != nil || c.to.File == "" || c.runDir != "" {
+		return err
 	}
-	return text.WriteReport(cmd, in, nil, c.app.pageOptions())
+	return (&cli.Destination{}).WriteReport(cmd, in, nil, c.app.pageOptions())
 }
 
 // newProgress shows how far a run has come, as --progress asks. Progress that cannot be written is no

@@ -85,13 +85,13 @@ func (f *loadFlags) plan() (runfile.Plan, error) {
 		return runfile.Plan{}, fmt.Errorf("read the spec: %w", err)
 	}
 	if err := runfile.CheckWorkload(plain["workload"]); err != nil {
-		return runfile.Plan{}, f.explain(spec, err)
+		return runfile.Plan{}, f.Explain(spec, err)
 	}
 	p, err := f.planOf(b)
 	if err == nil {
 		err = loadgen.CheckPlan(&p)
 	}
-	return p, f.explain(spec, err)
+	return p, f.Explain(spec, err)
 }
 
 // spec is that of the file, with what the flags say and with defaults.
@@ -269,26 +269,4 @@ func takePort(given string, version bench.NFSVersion, ports *runfile.Ports) (add
 		ports.Mount = int(port)
 	}
 	return host, nil
-}
-
-// explain names the flags behind the fields of a plan of such a spec.
-func (f *loadFlags) explain(spec map[string]any, err error) error {
-	var problems runfile.Problems
-	if !errors.As(err, &problems) {
-		return err
-	}
-	own := map[string]string{
-		"run.name": "name", "engine.callTimeoutSeconds": "call-timeout", "engine.ports.nfs": "nfs-port",
-		"engine.ports.mount": "mount-port", "engine.ports.portmap": "portmap-port", "engine": "server",
-	}
-	var lines []string
-	for _, p := range problems {
-		where := p.Path
-		field, _, _ := strings.Cut(p.Path, "[")
-		if flag := cmp.Or(own[field], f.FlagOf(spec, field)); flag != "" {
-			where = "--" + flag
-		}
-		lines = append(lines, where+" "+p.Fix)
-	}
-	return errors.New(strings.Join(lines, "\n"))
 }

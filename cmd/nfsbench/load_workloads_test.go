@@ -44,11 +44,11 @@ func TestFlagsBecomeTheLoadOfADatabase(t *testing.T) {
 		"random reads": {
 			[]string{
 				"--workload=slob-read", "--users=1,2,4,8,16", "--schemas=4", "--scale=80Mi", "--update-percent=20",
-				"--think=10:5ms-20ms", "--work-unit=3", "--dir=slob", "--overwrite-existing", "--duration=20s",
+				"--work-unit=3", "--dir=slob", "--overwrite-existing", "--duration=20s",
 			},
 			bench.Workload{SLOB: &bench.SLOBWorkload{
 				Access: bench.SLOBRandomRead, Users: []int32{1, 2, 4, 8, 16}, Schemas: 4, Scale: *bench.Bytes(80 << 20), ScanTableSize: *bench.Bytes(1 << 30),
-				WorkUnit: 3, UpdatePercent: 20, Think: &bench.SLOBThink{Frequency: 10, MinimumMilliseconds: 5, MaximumMilliseconds: 20},
+				WorkUnit: 3, UpdatePercent: 20,
 				ReadAhead: 4, ThreadsPerSchema: 1, RedoStress: "Lite", LoadParallelDegree: 2, Tablespace: "NFSBENCH", ObfuscateColumns: "Enabled", AWR: "Disabled",
 				NativeFiles: nativeFiles("slob", bench.ForeignFilesOverwrite),
 			}},
@@ -124,7 +124,6 @@ func TestLoadRefusesASearchThatCannotBe(t *testing.T) {
 		"a rate":      {[]string{"--capacity=p99=1ms", "--ops-per-second=5"}, "--ops-per-second is set"},
 		"a copy":      {[]string{"--capacity=p99=1ms", "--pattern=copy"}, "--pattern is Copy"},
 		"a ramp":      {[]string{"--workload=slob-read", "--capacity=p99=1ms", "--users=1,2"}, "--users has 2 steps"},
-		"thinking":    {[]string{"--workload=slob-read", "--capacity=p99=1ms", "--think=1:1ms-2ms"}, "think"},
 		"calibrate":   {[]string{"--workload=calibrate", "--capacity=p99=1ms"}, "does nothing with calibrate"},
 		"reads":       {[]string{"--pattern=randmixed"}, "--read-percent is the share"},
 	} {
@@ -156,11 +155,8 @@ func TestLoadRefusesWhatIsOfAnotherWorkload(t *testing.T) {
 		"latency":        {[]string{"--workload=calibrate", "--max-latency=5ms"}, []string{"--max-latency is 5"}},
 		"split latency":  {[]string{"--workload=calibrate", "--max-latency=10500us"}, []string{`"10500us" for "--max-latency"`, "whole"}},
 		"no disk":        {[]string{"--workload=calibrate", "--disks=0"}, []string{"--disks is 0"}},
-		"think":          {[]string{"--workload=slob-read", "--think=5ms"}, []string{`"5ms" for "--think"`, "10:5ms-20ms"}},
-		"think fast":     {[]string{"--workload=slob-read", "--think=5:1us-2us"}, []string{"--think", "whole"}},
-		"think backward": {[]string{"--workload=slob-read", "--think=5:9ms-2ms"}, []string{"--think is 2", "less"}},
-		"uneven table":   {[]string{"--workload=slob-scan", "--scan-size=1025Ki"}, []string{"--scan-size is 1049600", "multiple"}},
-		"uneven schema":  {[]string{"--workload=slob-read", "--scale=1025Ki"}, []string{"--scale is 1049600", "multiple"}},
+		"uneven table":   {[]string{"--workload=slob-scan", "--scan-size=1025Ki"}, []string{"files.sizeBytes is 1049600", "multiple"}},
+		"uneven schema":  {[]string{"--workload=slob-read", "--scale=1025Ki"}, []string{"files.sizeBytes is 1049600", "multiple"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, errOut := runLoad(t, cli.ExitBadInput, append([]string{"load", "--server", "10.0.0.1", "--export", "/e"}, tc.args...)...)

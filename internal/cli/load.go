@@ -114,12 +114,10 @@ func loadFields() []*Field {
 		row("scale", size(), bytes(runfile.DefaultScaleBytes), "size of each schema", "slob-read.scale"),
 		row("scan-size", size(), bytes(runfile.DefaultScanTableBytes), "size of the table of each schema",
 			"slob-scan.scanTableSize"),
-		row("work-unit", whole(), number(runfile.DefaultWorkUnit), "blocks of one statement, which is what --think counts",
+		row("work-unit", whole(), number(runfile.DefaultWorkUnit), "blocks of one statement",
 			"slob-read.workUnit"),
 		row("update-percent", whole(), "", "share of blocks that are read and overwritten; 0 to 50, or 100",
 			"slob-read.updatePercent"),
-		row("think", think(), "", "pauses of a user, STATEMENTS:MIN-MAX, such as 10:5ms-20ms (default: none)",
-			"slob-read.think"),
 		row("read-ahead", whole(), number(runfile.DefaultReadAhead), "large reads that a user keeps outstanding",
 			"slob-scan.readAhead"),
 		row("dir", text(), runfile.DefaultDirectory, "directory below the export for our files; made when missing",
@@ -211,15 +209,16 @@ func (l *Load) kind(spec map[string]any) string {
 		WorkloadSLOBRead: string(bench.SLOBRandomRead), WorkloadSLOBScan: string(bench.SLOBFullTableScan),
 	}
 	there, _ := spec["workload"].(map[string]any)
-	if slob, is := there["slob"].(map[string]any); is && !l.fs.Changed("workload") {
-		if slob["access"] == access[WorkloadSLOBScan] {
-			return WorkloadSLOBScan
-		}
-		return WorkloadSLOBRead
-	}
 	for name := range there {
-		if !l.fs.Changed("workload") {
+		slob, _ := there["slob"].(map[string]any)
+		switch {
+		case l.fs.Changed("workload"):
+		case slob == nil:
 			return name
+		case slob["access"] == access[WorkloadSLOBScan]:
+			return WorkloadSLOBScan
+		default:
+			return WorkloadSLOBRead
 		}
 	}
 	kind, of := l.workload.value, map[string]any{}
@@ -234,16 +233,6 @@ func (l *Load) kind(spec map[string]any) string {
 	return kind
 }
 
-// Seconds is the value of --duration.
-func (l *Load) Seconds() int64 {
-	for _, f := range l.fields {
-		if v, is := f.set.(int64); is && f.name == "duration" {
-			return v
-		}
-	}
-	return runfile.DefaultDurationSeconds
-}
-
 // Given are the flags that register adds and the user gave, as they were typed.
 func Given(fs *pflag.FlagSet, register func(*cobra.Command)) []string {
 	described, given := &cobra.Command{}, []string(nil)
@@ -256,22 +245,28 @@ func Given(fs *pflag.FlagSet, register func(*cobra.Command)) []string {
 	return given
 }
 
-// FlagOf is the flag behind a field of the plan of such a spec; empty if there is none. A plan has the
-// words of the spec, and says Bytes of sizes. The files of a SLOB load are its schemas.
-func (l *Load) FlagOf(spec map[string]any, field string) string {
-	plain := func(s string) string { return strings.TrimSuffix(strings.TrimSuffix(s, "Bytes"), "Size") }
-	kind, parts := l.kind(spec), strings.Split(field, ".")
-	for i, part := range parts {
-		parts[i] = plain(part)
+// Explain names the flags behind the fields of the plan of such a spec that an error is about. A plan has the
+// words of the spec, and says Bytes of sizes.
+func (l *Load) Explain(spec map[string]any, err error) error {
+	var problems runfile.Problems
+	if !errors.As(err, &problems) {
+		return err
 	}
-	for _, f := range l.fields {
-		if path := f.path(kind); path != nil && slices.Contains(parts, plain(path[len(path)-1])) {
-			return f.name
+	plain := func(s string) string { return strings.TrimSuffix(strings.TrimSuffix(s, "Bytes"), "Size") }
+	kind, lines := l.kind(spec), make([]string, len(problems))
+	for i, p := range problems {
+		field, _, _ := strings.Cut(p.Path, "[")
+		parts := strings.Split(field, ".")
+		lines[i] = p.Path + " " + p.Fix
+		for _, f := range l.fields {
+			path := f.path(kind)
+			named := func(part string) bool { return path != nil && plain(part) == plain(path[len(path)-1]) }
+			if slices.ContainsFunc(parts, named) {
+				lines[i] = "--" + f.name + " " + p.Fix
+			}
 		}
 	}
-	return map[string]string{
-		WorkloadSLOBRead + "size": "scale", WorkloadSLOBScan + "size": "scan-size",
-	}[kind+parts[len(parts)-1]]
+	return errors.New(strings.Join(lines, "\n"))
 }
 
 // workloads are those that the flag has a field of; none if its field is of every spec.
@@ -448,22 +443,6 @@ func capacity() Kind {
 			bounds[0]["alsoAt"] = further
 		}
 		return bounds[0], nil
-	}}
-}
-
-// think is STATEMENTS:MIN-MAX.
-func think() Kind {
-	return Kind{name: "pauses", parse: func(s string) (any, error) {
-		every, times, _ := strings.Cut(s, ":")
-		least, most, _ := strings.Cut(times, "-")
-		in := span(time.Millisecond, "")
-		n, err := whole().parse(every)
-		low, errLow := in.parse(least)
-		high, errHigh := in.parse(most)
-		if err != nil || errLow != nil || errHigh != nil {
-			return nil, errors.New("use STATEMENTS:MIN-MAX with whole milliseconds, such as 10:5ms-20ms")
-		}
-		return map[string]any{"frequency": n, "minimumMilliseconds": low, "maximumMilliseconds": high}, nil
 	}}
 }
 

@@ -26,23 +26,20 @@ const (
 	FormatHTML = "html"
 )
 
-// Destination is where a report or comparison goes, and in which format. Its flags are
-// --output and --format.
+// Destination is where a report or comparison goes, and in which format, as --output says.
 type Destination struct {
 	Format string // after Parse
 	File   string // after Parse; empty is standard output
 	output string
-	format string
 }
 
-// Register adds the flags.
+// Register adds the flag.
 func (d *Destination) Register(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&d.output, "output", "o", "-",
 		"file that ends in .html, .txt or .json; - is standard output; text, json and html are formats for it")
-	cmd.Flags().StringVar(&d.format, "format", "", "text, json or html, whatever the name of the file is")
 }
 
-// Parse reads the flags.
+// Parse reads the flag.
 func (d *Destination) Parse() error {
 	d.Format, d.File = FormatText, ""
 	formats := []string{FormatText, FormatJSON, FormatHTML}
@@ -52,18 +49,11 @@ func (d *Destination) Parse() error {
 	switch ending := endings[strings.ToLower(filepath.Ext(d.output))]; {
 	case slices.Contains(formats, d.output):
 		d.Format = d.output
-	case d.output != "-" && d.output != "":
-		d.File, d.Format = d.output, ending
-		if ending == "" && d.format == "" {
-			return BadInputf("--output is %q; use a file that ends in .html, .txt or .json, or give --format", d.output)
-		}
-	}
-	switch {
-	case d.format == "":
-	case slices.Contains(formats, d.format):
-		d.Format = d.format
+	case d.output == "-" || d.output == "":
+	case ending == "":
+		return BadInputf("--output is %q; use text, json or html, or a file that ends in .html, .txt or .json", d.output)
 	default:
-		return BadInputf("--format is %q; use text, json or html", d.format)
+		d.File, d.Format = d.output, ending
 	}
 	return nil
 }
@@ -133,8 +123,8 @@ func (v *Bar) Show(percent int32, words string) {
 		up = "\x1b[1A"
 	}
 	v.drawn = true
-	// Progress that cannot be shown ends nothing.
-	_, _ = io.WriteString(v.w, up+"\r\x1b[2K"+Clip(fmt.Sprintf("[%-*s] %3d%%  %s", full, done, percent, words), v.width-1)+"\n")
+	line := Clip(fmt.Sprintf("[%-*s] %3d%%  %s", full, done, percent, words), v.width-1)
+	_, _ = io.WriteString(v.w, up+"\r\x1b[2K"+line+"\n") // progress that cannot be shown ends nothing
 }
 
 // Clip bounds s to so many columns.

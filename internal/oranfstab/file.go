@@ -46,8 +46,7 @@
 // File for Direct NFS Client", "Specifying Network Paths"). That syntax errors
 // hang the start or are silently ignored, that host names must not be served
 // round robin, and that ONTAP does not trunk NFSv4.1, is in NetApp's guide for
-// Oracle on ONTAP. What neither of them says is marked "not confirmed" in
-// [Problem.Effect].
+// Oracle on ONTAP.
 //
 // The package is pure: it does no I/O and looks up no names.
 package oranfstab

@@ -25,9 +25,7 @@ func capacitySection(j judge.Judgement) doc.Section {
 	s.Add(doc.Block{Table: boundTable(*j.Capacity)})
 	for _, b := range j.Capacity.Bounds {
 		if b.LimitReason != "" {
-			text := b.Bound() + ": " + b.LimitReason
-			s.Add(doc.Block{In: doc.HTMLOnly, Text: text},
-				doc.Block{In: doc.TextOnly, Facts: []doc.Fact{{Label: "limit", Text: text}}})
+			s.Add(doc.Block{Facts: []doc.Fact{{Label: "limit", Text: b.Bound() + ": " + b.LimitReason}}})
 		}
 	}
 	table := curveOfLoad(*j.Capacity)

@@ -23,7 +23,7 @@ func databaseSection(r runfile.Result, j judge.Judgement) doc.Section {
 	s.Add(doc.Block{In: doc.TextOnly, Apart: true})
 	for _, c := range r.Clients {
 		if o := c.Load.Oracle; o != nil {
-			s.Add(doc.Block{In: doc.TextOnly, Facts: identity(*o)})
+			s.Add(doc.Block{Facts: identity(*o)})
 		}
 	}
 	s.Add(doc.Block{Table: serverTable(j.Database.Servers)},

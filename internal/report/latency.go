@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -88,7 +87,7 @@ func latencySection(r runfile.Result, j judge.Judgement) doc.Section {
 		ID: "spread", Title: "Distribution of latencies",
 		Description: "How many of all operations took how long, on a logarithmic axis, with percentiles.",
 		Draw:        func(f chart.Frame) string { return chart.Distributions(f, distributions) },
-		Caption:     fmt.Sprintf(caption, j.Summary.Repetition), Table: distributionTable(distributions),
+		Caption:     fmt.Sprintf(caption, j.Summary.Repetition),
 	}})
 	if len(curves) > 0 {
 		s.Add(percentileFigure("Latency by percentile", curves,
@@ -101,7 +100,7 @@ func percentileFigure(title string, curves []chart.Line, caption string) doc.Blo
 	return doc.Block{Figure: &doc.Figure{
 		ID: "percentiles", Title: title, Description: "The latency that a share of all operations does not exceed.",
 		Draw:    func(f chart.Frame) string { return chart.Percentiles(f, curves) },
-		Caption: caption, Table: curveTable(curves),
+		Caption: caption,
 	}}
 }
 
@@ -233,19 +232,6 @@ func (s spread) marks() []chart.Mark {
 	return out
 }
 
-func distributionTable(all []chart.Distribution) *doc.Table {
-	t := &doc.Table{Columns: doc.Columns(2, 0, "Direction", "Latency", "Share", "Up to here")}
-	for _, d := range all {
-		sum := 0.0
-		for _, b := range d.Bars {
-			sum += b.Share
-			t.Row(d.Name, chart.Microseconds(b.From)+" to "+chart.Microseconds(b.To), fmt.Sprintf("%.3f %%", b.Share*100),
-				fmt.Sprintf("%.3f %%", sum*100))
-		}
-	}
-	return t
-}
-
 // quantileShares are where a curve is known: four to each nine, and the ends.
 func quantileShares() []float64 {
 	out := []float64{0, .1, .2, .3, .4, .5, .6, .7, .8}
@@ -278,31 +264,4 @@ func (s spread) curve(name string) chart.Line {
 		}
 	}
 	return c
-}
-
-func curveTable(curves []chart.Line) *doc.Table {
-	t := &doc.Table{Columns: doc.Columns(1, 0, "Share of operations")}
-	shown := map[float64]bool{.5: true, .9: true, .95: true, .99: true, .999: true, .9999: true, .99999: true}
-	longest := chart.Line{}
-	for _, c := range curves {
-		t.Columns = append(t.Columns, doc.Column{Head: cmp.Or(c.Name, "latency"), Number: true})
-		if len(c.Points) > len(longest.Points) {
-			longest = c
-		}
-	}
-	for i, q := range longest.Points {
-		if !shown[q.X] {
-			continue
-		}
-		cells := []string{fmt.Sprintf("%.6g %%", q.X*100)}
-		for _, c := range curves {
-			v := doc.Unknown
-			if i < len(c.Points) {
-				v = chart.Microseconds(c.Points[i].Y)
-			}
-			cells = append(cells, v)
-		}
-		t.Row(cells...)
-	}
-	return t
 }

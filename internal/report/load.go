@@ -149,26 +149,26 @@ func repetitionSection(j judge.Judgement) doc.Section {
 	if iops {
 		unit = "IOPS"
 	}
-	bars := make([]chart.Repetition, 0, len(j.Repetitions))
+	points := chart.Line{Name: "repetition"}
+	f := chart.Steps{Axis: "repetition", Knee: -1}
 	t := &doc.Table{Columns: doc.Columns(1, 0,
 		"Repetition", "MB/s", "IOPS", "Mean", "p50", "p95", "p99", "p99.9", "Max", "Steady")}
 	var rates []string
-	for _, sum := range j.Repetitions {
+	for i, sum := range j.Repetitions {
 		v, text := float64(sum.Total.BytesPerSecond)/1e6, Rate(sum.Total.BytesPerSecond)
 		if iops {
 			v, text = float64(sum.Total.OperationsPerSecond), fmt.Sprint(sum.Total.OperationsPerSecond)
 		}
 		rates = append(rates, text)
-		bars = append(bars, chart.Repetition{
-			Label: fmt.Sprint(sum.Repetition), Value: v, Text: text + " " + unit,
-			Shown: sum.Repetition == j.Summary.Repetition,
-		})
+		f.Levels = append(f.Levels, fmt.Sprint(sum.Repetition))
+		points.Points = append(points.Points, chart.Point{X: float64(i), Y: v})
 		steady := doc.Unknown
 		if sum.Steadiness.Known {
 			steady = map[bool]string{true: "yes", false: "no"}[sum.Steadiness.Steady]
 		}
 		t.Row(append(directionCells(fmt.Sprint(sum.Repetition), sum.Total), steady)...)
 	}
+	f.Panels = []chart.Panel{{Title: "Each repetition, " + unit, Unit: unit, Lines: []chart.Line{points}}}
 	line := strings.Join(rates, "  ") + " " + unit
 	if v := j.VariationPermille; v != nil {
 		line += ", variation " + Tenths(*v) + " %"
@@ -178,9 +178,9 @@ func repetitionSection(j judge.Judgement) doc.Section {
 	line += fmt.Sprintf("; shown is the median, number %d", j.Summary.Repetition)
 	s.Add(doc.Block{In: doc.TextOnly, Facts: []doc.Fact{{Label: "repeated", Text: line}}},
 		doc.Block{Figure: &doc.Figure{
-			ID: "repetitions", Title: "Throughput of each repetition",
-			Description: fmt.Sprintf("%d repetitions, from zero.", len(bars)),
-			Draw:        func(f chart.Frame) string { return chart.Repetitions(f, bars, unit) },
+			ID: "repetitions", Title: "Throughput of each repetition", Draw: f.SVG,
+			Description: fmt.Sprintf("%d repetitions, from zero.", len(f.Levels)),
+			Caption:     fmt.Sprintf("Repetition %d is the median, which stands for all.", j.Summary.Repetition),
 		}}, doc.Block{In: doc.HTMLOnly, Table: t})
 	return s
 }

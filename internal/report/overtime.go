@@ -27,7 +27,7 @@ func timeSection(r runfile.Result, j judge.Judgement) doc.Section {
 			" so that short dips and peaks stay visible."
 	}
 	s.Add(doc.Block{Figure: &doc.Figure{
-		ID: "time", Title: "Throughput and latency over time", Draw: t.SVG, Caption: caption, Table: windowTable(c, r),
+		ID: "time", Title: "Throughput and latency over time", Draw: t.SVG, Caption: caption,
 		Description: fmt.Sprintf("Throughput and latency of %s over %s.",
 			Count(len(r.Clients), "client"), chart.Clock(c.end())),
 	}})
@@ -130,42 +130,6 @@ func levelName(s *runfile.Step) string {
 		return chart.Operations(float64(s.OperationsPerSecond)) + "/s"
 	}
 	return fmt.Sprint(s.Users)
-}
-
-// windowTable is the figure in numbers: each window in parts.
-func windowTable(c *course, r runfile.Result) *doc.Table {
-	t := &doc.Table{Columns: doc.Columns(2, 0, "Time", "Window", "Mean MB/s", "Lowest", "Highest", "Mean latency",
-		"Highest p99")}
-	rate := func(bytes float64) string { return fmt.Sprintf("%.1f", bytes/c.interval/1e6) }
-	for _, b := range c.bands(bandNames(r)) {
-		from, to := int(math.Round(b.From/c.interval)), int(math.Round(b.To/c.interval))
-		parts := min(max((to-from)/10, 1), 12)
-		for k := range parts {
-			first, last := from+k*(to-from)/parts, from+(k+1)*(to-from)/parts
-			low, high, bytes, sum, count, p99 := math.Inf(1), 0.0, 0.0, 0.0, 0.0, 0.0
-			for _, s := range c.slots[first:last] {
-				v := s.read.bytes + s.write.bytes
-				low, high, bytes = min(low, v), max(high, v), bytes+v
-				sum, count = sum+s.read.latencySum+s.write.latencySum, count+s.read.count+s.write.count
-				p99 = max(p99, s.read.p99, s.write.p99)
-			}
-			begin, end := float64(first)*c.interval, float64(last)*c.interval
-			t.Row(chart.Clock(begin)+" to "+chart.Clock(end), b.Label, rate(bytes/float64(last-first)), rate(low), rate(high),
-				latencyText(sum/count), latencyText(p99))
-		}
-		if len(t.Rows) > 150 {
-			t.Note = "The other windows are left out."
-			break
-		}
-	}
-	return t
-}
-
-func latencyText(us float64) string {
-	if !(us > 0) {
-		return doc.Unknown
-	}
-	return chart.Microseconds(us)
 }
 
 // pathSection shows the load of each path, over time and in total.

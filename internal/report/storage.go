@@ -29,7 +29,7 @@ func storageSection(r runfile.Result, j judge.Judgement) doc.Section {
 		}})
 	}
 	s.Add(doc.Block{Table: nodeTable(j.Summary.StorageNodes)}, doc.Block{Table: lifTable(j.Summary.StoragePaths)},
-		doc.Block{In: doc.HTMLOnly, Text: storageLoadText(*j.Summary)})
+		doc.Block{In: doc.HTMLOnly, Text: capital(joined(storageParts(*j.Summary)))})
 	return s
 }
 
@@ -223,24 +223,11 @@ func storageParts(s judge.Summary) []string {
 	return parts
 }
 
-// storageLoadText puts the latency of the storage beside that of the client.
-func storageLoadText(s judge.Summary) string {
-	v := s.Storage.MeanLatencyMicroseconds
-	if v == nil {
-		return ""
-	}
-	text := "The storage measured a mean latency of " + Latency(*v) + " " + latencyLayer(s.Storage) + "."
-	if s.Storage.LatencyLayer == judge.LayerVolume {
-		text += " That leaves out its NFS service, the network of the cluster and limits of QoS policies, and its " +
-			"operations have at most 64 KiB."
-	}
-	return text
-}
-
+// latencyLayer says where the storage measures its latency.
 func latencyLayer(l judge.StorageLoad) string {
 	switch l.LatencyLayer {
 	case judge.LayerVolume:
-		return "in its volume layer"
+		return "in its volume layer (without its NFS service, the network of the cluster and QoS limits)"
 	case judge.LayerProtocol:
 		return "in its NFS service"
 	default:

@@ -110,10 +110,9 @@ func whatFacts(r runfile.Result, j judge.Judgement) []doc.Fact {
 		protocol = map[bool]string{true: "verified. ", false: "NOT as declared. "}[*v]
 	}
 	protocol += j.Protocol.Message
-	wire, wireSentence := "the speed of the links is not known", "The speed of the links is not known."
+	wire := "the speed of the links is not known"
 	if j.Wire != nil {
 		wire = fmt.Sprintf("%s (%s)", j.Wire.Arithmetic, strings.ToLower(string(j.Wire.Source)))
-		wireSentence = wire
 	}
 	add(doc.HTMLOnly, "Protocol", upperFirst(protocol))
 	add(doc.HTMLOnly, "Storage", storageText(r))
@@ -126,11 +125,11 @@ func whatFacts(r runfile.Result, j judge.Judgement) []doc.Fact {
 	add(doc.HTMLOnly, "Paths", firstLines(paths))
 	add(doc.HTMLOnly, "Clients", clientsText(r))
 	add(doc.HTMLOnly, "Engine", engineText(r))
-	add(doc.HTMLOnly, "Wire limit", wireSentence)
+	add(doc.HTMLOnly, "Wire limit", upperFirst(wire))
 	if s := j.Summary; s != nil {
-		add(doc.HTMLOnly, "Cost", joined(costParts(*s, " of the clients", "the CPU limit", "busiest machine ")))
+		add(doc.HTMLOnly, "Cost", joined(costParts(*s)))
 		add(doc.TextOnly, "wire", wire)
-		add(doc.TextOnly, "client", joined(doc.Whole(costParts(*s, "", "its limit", "machine "))))
+		add(doc.TextOnly, "client", joined(doc.Whole(costParts(*s))))
 		add(doc.TextOnly, "storage", joined(doc.Whole(storageParts(*s))))
 	}
 	add(doc.TextOnly, "protocol", protocol)
@@ -141,23 +140,23 @@ func whatFacts(r runfile.Result, j judge.Judgement) []doc.Fact {
 }
 
 // costParts show the cost of the load on the clients.
-func costParts(s judge.Summary, whose, limit, machine string) []string {
+func costParts(s judge.Summary) []string {
 	c := s.ClientCPU
 	var parts []string
 	if c.Millicores > 0 {
-		parts = append(parts, fmt.Sprintf("%.2f cores%s", float64(c.Millicores)/1000, whose))
+		parts = append(parts, fmt.Sprintf("%.2f cores", float64(c.Millicores)/1000))
 	}
 	if c.MicrosecondsPerMiB != nil {
 		parts = append(parts, Latency(*c.MicrosecondsPerMiB)+" CPU per MiB")
 	}
 	if c.BusiestLimitPermille != nil {
-		parts = append(parts, Tenths(*c.BusiestLimitPermille)+" % of "+limit)
+		parts = append(parts, Tenths(*c.BusiestLimitPermille)+" % of its limit")
 	}
 	if c.DatabaseLimitPermille != nil {
 		parts = append(parts, Tenths(*c.DatabaseLimitPermille)+" % of what the database can use")
 	}
 	if c.BusiestNodePermille != nil {
-		parts = append(parts, machine+Tenths(*c.BusiestNodePermille)+" % busy")
+		parts = append(parts, "machine "+Tenths(*c.BusiestNodePermille)+" % busy")
 	}
 	if v := s.CollectorCPUPermille; v != nil {
 		parts = append(parts, "collector "+Tenths(*v)+" % of a core")
@@ -268,7 +267,6 @@ func repeatSection(r runfile.Result, o PageOptions) doc.Section {
 		s.Add(doc.Block{Text: "There is no oranfstab, because database.external.mountPath does not say where the host of " +
 			"the database mounts the export."})
 	}
-	s.Add(doc.Block{Table: parameterTable(r)})
 	var plan bytes.Buffer
 	if err := runfile.WritePlan(&plan, r.Plan); err == nil {
 		s.Add(doc.Block{Code: &doc.Code{Label: "Plan", Text: strings.TrimSpace(plan.String())}})
@@ -339,19 +337,4 @@ func mountText(c runfile.ClientResult) string {
 	}
 	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
 	return strings.TrimSpace(strings.Join(parts, " "))
-}
-
-// parameterTable is the settings of the database, asked for and read back.
-func parameterTable(r runfile.Result) *doc.Table {
-	t := &doc.Table{Caption: "Settings of the database", Columns: doc.Columns(3, 0, "Parameter", "Asked", "Read back")}
-	for _, c := range r.Clients {
-		if c.Load.Oracle == nil {
-			continue
-		}
-		for _, x := range c.Load.Oracle.Parameters {
-			t.Row(x.Name, cmp.Or(x.Requested, doc.Unknown), cmp.Or(x.Value, "(empty)"))
-		}
-		break // one database for all clients
-	}
-	return t
 }

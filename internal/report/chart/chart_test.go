@@ -36,10 +36,7 @@ func figures(name string, values ...float64) map[string]func(Frame) string {
 		"percentiles": func(f Frame) string {
 			return Percentiles(f, []Line{{name, []Point{{.5, at(0)}, {.99, at(1)}}, nil}, {name, []Point{{at(0), at(1)}}, nil}})
 		},
-		"steps": Steps{[]string{name, name}, name, []Panel{{Title: name, Unit: name, Lines: []Line{{name, []Point{{0, at(0)}}, []Range{{at(1), at(2)}}}}, Limits: []Mark{{name, at(1)}}}}, 1}.SVG,
-		"repetitions": func(f Frame) string {
-			return Repetitions(f, []Repetition{{name, at(0), name, true}, {name, at(1), name, false}}, name)
-		},
+		"steps":  Steps{[]string{name, name}, name, []Panel{{Title: name, Unit: name, Lines: []Line{{name, []Point{{0, at(0)}}, []Range{{at(1), at(2)}}}}, Limits: []Mark{{name, at(1)}}}}, 1}.SVG,
 		"order":  func(f Frame) string { return order.SVG(f, name) },
 		"forest": Forest{[]Interval{{name, at(0), at(1), at(2), name, MarkUp, "better", name, name}}, at(0), name, name}.SVG,
 	}
@@ -206,28 +203,21 @@ func TestLogarithmicAxesHoldTheirValues(t *testing.T) {
 	}
 }
 
-func TestPercentileLabelsAreClearOfEachOtherAndOfTheirLines(t *testing.T) {
+func TestPercentileLabelsAreClearOfEachOtherAndOfTheLinesOfHigherOnes(t *testing.T) {
 	t.Parallel()
-	r := rand.New(rand.NewPCG(2, 2))
-	x := scale{low: 100, high: 1e5, from: 44, to: 850, log: true}
-	for range 3000 {
-		var marks []Mark
-		v := 110 * math.Exp(r.Float64()*5)
-		for _, label := range []string{"p50", "p95", "p99", "p99.9", "max"} {
-			marks = append(marks, Mark{label, min(v, 9.9e4)})
-			v *= math.Exp(r.Float64() * 1.2)
+	marks := []Mark{{"p99", 900}, {"p50", 100}, {"max", 999}, {"p99.9", 990}}
+	svg := Distributions(Frame{Width: 350}, []Distribution{{"x", []Bar{{90, 1000, 1}}, marks}})
+	lines := regexp.MustCompile(`class="mark" d="M[0-9.]+ ([0-9.]+)L`).FindAllStringSubmatch(svg, -1)
+	labels := regexp.MustCompile(`<text x="([0-9.]+)" y="([0-9.]+)" class="note halo">([^<]*)<`).FindAllStringSubmatch(svg, -1)
+	if len(lines) != len(marks) || len(labels) != len(marks) {
+		t.Fatalf("%d lines and %d labels of %d marks", len(lines), len(labels), len(marks))
+	}
+	for i := range labels {
+		if i > 0 && (number(t, labels[i][2]) < number(t, labels[i-1][2])+12 || number(t, lines[i][1]) < number(t, labels[i-1][2])) {
+			t.Errorf("%s lies over %s, or its line goes through it", labels[i][3], labels[i-1][3])
 		}
-		places := placeMarks(marks, x)
-		for i, a := range places {
-			for j, b := range places {
-				px := x.at(marks[j].Value)
-				if i != j && px > a.from+.01 && px < a.to-.01 && b.row <= a.row {
-					t.Fatalf("%v: the line of %s goes through %s: %+v", marks, marks[j].Label, marks[i].Label, places)
-				}
-				if i < j && a.row == b.row && a.from < b.to && b.from < a.to {
-					t.Fatalf("%v: %s and %s lie over each other: %+v", marks, marks[i].Label, marks[j].Label, places)
-				}
-			}
+		if end := number(t, labels[i][1]) + width(labels[i][3]); end > 350 {
+			t.Errorf("%s ends at %g", labels[i][3], end)
 		}
 	}
 }

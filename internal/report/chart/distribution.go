@@ -40,27 +40,12 @@ func Distributions(f Frame, all []Distribution) string {
 		p.text(0, y+12, start, "head", short(d.Name, p.x.to))
 		y = p.distribution(d, i, ticks, y+rowHeight) + 12
 	}
-	y -= 12
-	free := -1.0
-	for _, t := range ticks {
-		px, label := p.x.at(t), Microseconds(t)
-		w := width(label)
-		if at := min(max(px, w/2), f.Width-w/2); at-w/2 >= free {
-			p.line(px, y, px, y+4, "axis")
-			p.text(at, y+17, middle, "tick", label)
-			free = at + w/2 + 6
-		}
-	}
-	return p.done(y + 24)
+	return p.across(y-12, ticks, Microseconds, "")
 }
 
 func (p *plot) distribution(d Distribution, i int, ticks []float64, y float64) float64 {
 	marks := slices.SortedFunc(slices.Values(d.Marks), func(a, b Mark) int { return cmp.Compare(a.Value, b.Value) })
-	places, rows := placeMarks(marks, p.x), 0
-	for _, at := range places {
-		rows = max(rows, at.row+1)
-	}
-	top := y + 14*float64(rows) + 2
+	top := y + markRow*float64(len(marks)) + 2
 	bottom, most := top+120, 0.0
 	for _, b := range d.Bars {
 		most = max(most, b.Share)
@@ -79,68 +64,17 @@ func (p *plot) distribution(d Distribution, i int, ticks []float64, y float64) f
 				fmt.Sprintf("%s to %s: %.3g %%", Microseconds(b.From), Microseconds(b.To), b.Share*100))
 		}
 	}
-	for k, m := range marks {
-		px, ly, gap := p.x.at(m.Value), y+14*float64(places[k].row), 4.0
-		if places[k].anchor == end {
-			gap = -4
-		}
-		p.line(px, ly+2, px, bottom, "mark")
-		p.text(px+gap, ly+11, places[k].anchor, "note", markText(m))
+	// Each label has a row, the lowest value at the top, so that the lines of the others begin below it.
+	for i, m := range marks {
+		px, row, label := p.x.at(m.Value), y+markRow*float64(i), m.Label+" "+Microseconds(m.Value)
+		p.line(px, row+2, px, bottom, "mark")
+		p.text(max(min(px+4, p.x.to+8-width(label)), 0), row+11, start, "note halo", label)
 	}
 	return bottom
 }
 
-// placed is where the label of a mark stands: in which row, from which x on.
-type placed struct {
-	row      int
-	from, to float64
-	anchor   string
-}
-
-// placeMarks gives each label a row in which neither its text nor the line of
-// another stands in its way. marks ascend. A label stands to the right of its
-// line; where there is no room, or the line of such a label would go through it,
-// it stands to the left.
-func placeMarks(marks []Mark, x scale) []placed {
-	out := make([]placed, len(marks))
-	edge := x.to + 6
-	for i := len(marks) - 1; i >= 0; i-- {
-		px, w := x.at(marks[i].Value), width(markText(marks[i]))
-		out[i] = placed{from: px, to: px + 4 + w, anchor: start}
-		if out[i].to > edge {
-			out[i] = placed{from: px - 4 - w, to: px, anchor: end}
-			edge = min(edge, px)
-		}
-	}
-	top := 0
-	for i := range out {
-		out[i].row = rowOf(out[:i], out[i])
-		top = min(top, out[i].row)
-	}
-	for i := range out {
-		out[i].row -= top
-	}
-	return out
-}
-
-// rowOf puts a label below those on its left that reach over its line, or, where
-// it stands to the left of its line itself, above all whose lines it reaches over.
-func rowOf(before []placed, p placed) int {
-	row := 0
-	for _, o := range before {
-		if p.from >= o.to+3 || o.from >= p.to+3 {
-			continue
-		}
-		if p.anchor == start {
-			row = max(row, o.row+1)
-		} else {
-			row = min(row, o.row-1)
-		}
-	}
-	return row
-}
-
-func markText(m Mark) string { return m.Label + " " + Microseconds(m.Value) }
+// markRow is the height of the row of a label.
+const markRow = 14.0
 
 // nines is where a share lies: 90 %, 99 %, 99.9 % are at equal distances.
 func nines(share float64) float64 { return 1 / max(1-share, 1e-7) }
@@ -161,39 +95,28 @@ func Percentiles(f Frame, curves []Line) string {
 	bottom := y + 210
 	ys, ticks := logarithmic(low, high, bottom, y+6)
 	p.grid(ys, ticks, Microseconds)
-	shares, free := []float64{0, .5, .9, .99, .999, .9999, .99999}, 0.0
+	shares, ticks := []float64{0, .5, .9, .99, .999, .9999, .99999}, nil
 	for _, share := range shares {
 		if !(nines(share) <= last*1.001) { // not a number, too
 			break
 		}
-		label := fmt.Sprintf("%.6g%%", share*100)
-		px, half := p.x.at(nines(share)), width(label)/2
-		p.line(px, y+6, px, bottom+4, "grid")
-		if at := min(max(px, half), p.x.to+8-half); at-half >= free {
-			p.text(at, bottom+17, middle, "tick", label)
-			free = at + half + 4
-		}
+		p.line(p.x.at(nines(share)), y+6, p.x.at(nines(share)), bottom, "grid")
+		ticks = append(ticks, nines(share))
 	}
 	p.line(p.x.from, bottom, p.x.to, bottom, "axis")
+	percent := func(at float64) string { return fmt.Sprintf("%.6g%%", 100-100/at) }
+	lines := make([]Line, len(curves))
 	for i, k := range curves {
-		if len(k.Points) > 0 {
-			p.curve(k, i, ys, shares[1:])
+		lines[i].Name = k.Name
+		for _, q := range k.Points {
+			lines[i].Points = append(lines[i].Points, Point{nines(q.X), q.Y})
 		}
 	}
-	return p.done(bottom + 24)
-}
-
-// curve draws a line of percentiles with points at some shares.
-func (p *plot) curve(k Line, i int, ys scale, shares []float64) {
-	points := make([]Point, 0, len(k.Points))
-	for _, q := range k.Points {
-		points = append(points, Point{nines(q.X), q.Y})
-	}
-	p.path("M"+p.through(points, ys), lineClass(i), "")
-	for n, q := range k.Points {
-		if slices.Contains(shares, q.X) {
-			p.mark(p.x.at(points[n].X), ys.at(q.Y), 3.2, i%4, pointClass(i),
-				fmt.Sprintf("%s: %.6g %% within %s", k.Name, q.X*100, Microseconds(q.Y)))
+	p.curves(lines, ys, func(k Line, pt Point) string {
+		if !slices.ContainsFunc(shares[1:], func(share float64) bool { return nines(share) == pt.X }) {
+			return ""
 		}
-	}
+		return k.Name + ": " + percent(pt.X) + " within " + Microseconds(pt.Y)
+	})
+	return p.across(bottom, ticks, percent, "")
 }

@@ -40,30 +40,17 @@ func (l LoadCurves) SVG(f Frame) string {
 	l.capacities(p, y, bottom)
 	p.grid(ys, ticks, Microseconds)
 	p.line(p.x.from, bottom, p.x.to, bottom, "axis")
-	for _, t := range xs {
-		p.line(p.x.at(t), bottom, p.x.at(t), bottom+4, "axis")
-		p.text(min(p.x.at(t), p.x.to+8-width(Operations(t))/2), bottom+17, middle, "tick", Operations(t))
-	}
 	for _, b := range l.Bounds {
 		p.line(p.x.from, ys.at(b.Value), p.x.to, ys.at(b.Value), "limit")
 		p.text(p.x.from+6, ys.at(b.Value)-4, start, "note", short(b.Label, p.x.to-p.x.from))
 	}
-	for i, k := range lines {
-		if len(k.Points) == 0 {
-			continue
-		}
-		p.path("M"+p.through(k.Points, ys), lineClass(i), "")
-		for _, pt := range k.Points {
-			p.mark(p.x.at(pt.X), ys.at(pt.Y), 3.4, i%4, pointClass(i),
-				k.Name+" at "+Operations(pt.X)+" operations/s: "+Microseconds(pt.Y))
-		}
-	}
+	p.curves(lines, ys, func(k Line, pt Point) string {
+		return k.Name + " at " + Operations(pt.X) + " operations/s: " + Microseconds(pt.Y)
+	})
 	if l.Knee > 0 && l.Knee <= last {
-		x := p.x.at(l.Knee)
-		p.line(x, bottom-34, x, bottom, "mark")
-		p.text(x-5, bottom-6, end, "note", "knee")
+		p.knee(l.Knee, bottom-34, bottom)
 	}
-	return p.done(p.caption(bottom, l.Axis))
+	return p.across(bottom, xs, Operations, l.Axis)
 }
 
 // shown returns the finite points within the axis, and the range of all latencies.

@@ -60,19 +60,35 @@ func (p *plot) heading(n Panel, y float64) float64 {
 	if len(n.Lines) < 2 {
 		return y + rowHeight + tickRoom
 	}
-	x, need := width(title)*1.08+16, 0.0
+	names := make([]string, 0, len(n.Lines))
 	for _, l := range n.Lines {
-		need += width(l.Name) + 44
+		names = append(names, l.Name)
 	}
-	if x+need > p.x.to {
+	y = p.legend(width(title)*1.08+16, y, names, func(i int, x, y float64) { p.line(x, y, x+24, y, lineClass(i)) })
+	return y + rowHeight + tickRoom
+}
+
+// legend names lines or groups behind their samples, from x on and in further rows where there is no room.
+// It returns the last row.
+func (p *plot) legend(x, y float64, names []string, sample func(i int, x, y float64)) float64 {
+	const room = 44
+	need := 0.0
+	for _, name := range names {
+		need += width(name) + room
+	}
+	if x > 0 && x+need > p.x.to {
 		x, y = 0, y+rowHeight
 	}
-	for i, l := range n.Lines {
-		p.line(x, y+8, x+24, y+8, lineClass(i))
-		p.text(x+29, y+12, start, "note", l.Name)
-		x += width(l.Name) + 44
+	for i, name := range names {
+		name = short(name, p.x.to-room)
+		if x > 0 && x+width(name)+room > p.x.to {
+			x, y = 0, y+rowHeight
+		}
+		sample(i, x, y+8)
+		p.text(x+29, y+12, start, "note", name)
+		x += width(name) + room
 	}
-	return y + rowHeight + tickRoom
+	return y
 }
 
 // axis is the vertical axis of a panel with its ticks. headroom is how far it goes
@@ -125,11 +141,45 @@ func (p *plot) limits(n Panel, ys scale) {
 	}
 }
 
-// caption ends a figure whose axis is at y with what the axis is. It returns the
-// height of the figure.
-func (p *plot) caption(y float64, text string) float64 {
-	p.text(p.x.from, y+33, start, "mute", text)
-	return y + 38
+// across ends a figure with its horizontal axis at y: the ticks, the labels that there is room for, and what
+// the axis is.
+func (p *plot) across(y float64, ticks []float64, label func(float64) string, caption string) string {
+	free := 0.0
+	for _, t := range ticks {
+		x, half := p.x.at(t), width(label(t))/2
+		p.line(x, y, x, y+4, "axis")
+		if at := min(max(x, half), p.x.to+8-half); at-half >= free {
+			p.text(at, y+17, middle, "tick", label(t))
+			free = at + half + 4
+		}
+	}
+	if caption == "" {
+		return p.done(y + 24)
+	}
+	p.text(p.x.from, y+33, start, "mute", short(caption, p.x.to-p.x.from))
+	return p.done(y + 38)
+}
+
+// curves draws lines with a mark at each point that has a tooltip.
+func (p *plot) curves(lines []Line, ys scale, tooltip func(Line, Point) string) {
+	for i, l := range lines {
+		if len(l.Points) == 0 {
+			continue
+		}
+		p.path("M"+p.through(l.Points, ys), lineClass(i), "")
+		for _, pt := range l.Points {
+			if title := tooltip(l, pt); title != "" {
+				p.mark(p.x.at(pt.X), ys.at(pt.Y), 3.3, i%4, pointClass(i), title)
+			}
+		}
+	}
+}
+
+// knee marks where more load gives no more.
+func (p *plot) knee(at, top, bottom float64) {
+	x := p.x.at(at)
+	p.line(x, top, x, bottom, "mark")
+	p.text(x+5, bottom-6, start, "note", "knee")
 }
 
 // lineClass is the style of the i-th line: s0 solid, s1 dashed, ...

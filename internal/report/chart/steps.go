@@ -21,22 +21,11 @@ func (s Steps) SVG(f Frame) string {
 	for _, panel := range s.Panels {
 		y = s.panel(p, panel, y) + 12
 	}
-	y -= 12
-	widest, every := 0.0, 1 // of so many levels one has room for its label
-	for _, l := range s.Levels {
-		widest = max(widest, width(l))
+	ticks := make([]float64, len(s.Levels))
+	for i := range ticks {
+		ticks[i] = float64(i)
 	}
-	for len(s.Levels) > 0 && float64(every)*(p.x.to-p.x.from)/float64(len(s.Levels)) < widest+6 {
-		every++
-	}
-	for i, l := range s.Levels {
-		x := p.x.at(float64(i))
-		p.line(x, y, x, y+4, "axis")
-		if i%every == 0 {
-			p.text(x, y+17, middle, "tick", l)
-		}
-	}
-	return p.done(p.caption(y, s.Axis))
+	return p.across(y-12, ticks, func(i float64) string { return s.Levels[int(i)] }, s.Axis)
 }
 
 func (s Steps) panel(p *plot, n Panel, y float64) float64 {
@@ -46,9 +35,7 @@ func (s Steps) panel(p *plot, n Panel, y float64) float64 {
 	ys, ticks := n.axis(y, bottom, 1.05)
 	p.grid(ys, ticks, tickText(ticks))
 	if s.Knee >= 0 && s.Knee < len(s.Levels) {
-		x := p.x.at(float64(s.Knee))
-		p.line(x, y, x, bottom, "mark")
-		p.text(x+5, bottom-6, start, "note", "knee")
+		p.knee(float64(s.Knee), y, bottom)
 	}
 	for i, l := range n.Lines {
 		s.line(p, n.Unit, l, i, ys)
@@ -73,41 +60,6 @@ func (s Steps) line(p *plot, unit string, l Line, i int, ys scale) {
 		}
 		p.mark(x, ys.at(pt.Y), 3.6, i%4, pointClass(i), title)
 	}
-}
-
-// Repetition is one bar of Repetitions.
-type Repetition struct {
-	Label string
-	Value float64
-	Text  string // the value with its unit
-	Shown bool   // the one that stands for all
-}
-
-// Repetitions draws bars that lie, each with its value, from zero.
-func Repetitions(f Frame, all []Repetition, unit string) string {
-	c := newCanvas(f)
-	label, value, most := 0.0, 0.0, 0.0
-	for _, r := range all {
-		label, value = max(label, width(r.Label)), max(value, width(r.Text))
-		if finite(r.Value) {
-			most = max(most, r.Value)
-		}
-	}
-	label = min(label, f.Width/3)
-	x := scale{low: 0, high: max(most, 1e-9), from: label + 10, to: f.Width - value - 90}
-	y := 0.0
-	for i, r := range all {
-		class, note := "bar b4", ""
-		if r.Shown {
-			class, note = "bar b0", " ◄ median"
-		}
-		c.text(label, y+14, end, "tick", short(r.Label, label))
-		c.rect(x.from, y+3, x.at(r.Value)-x.from, 15, class, fmt.Sprintf("repetition %d: %s %s", i+1, digits(r.Value), unit))
-		c.text(x.at(r.Value)+6, y+14, start, "note", r.Text+note)
-		y += 22
-	}
-	c.line(x.from, 0, x.from, y, "axis")
-	return c.done(y + 2)
 }
 
 // Order is values by the position at which they were measured, as their distance
@@ -139,7 +91,7 @@ func (o Order) SVG(f Frame, title string) string {
 	const maxShapes = 6 // more groups cannot be told apart
 	y := rowHeight
 	if len(o.Groups) > 1 && len(o.Groups) <= maxShapes {
-		y = o.legend(p)
+		y = rowHeight + p.legend(0, y, o.Groups, func(i int, x, y float64) { p.mark(x+16, y, 4, i, pointClass(i), "") })
 	}
 	y += 4
 	bottom := y + 170
@@ -155,24 +107,9 @@ func (o Order) SVG(f Frame, title string) string {
 		}
 	}
 	d := max(step(last, int(max(f.Width/60, 2))), 1)
+	var positions []float64
 	for t := d; t <= last; t += d {
-		p.line(p.x.at(t), bottom, p.x.at(t), bottom+4, "axis")
-		p.text(p.x.at(t), bottom+17, middle, "tick", num(t))
+		positions = append(positions, t)
 	}
-	return p.done(p.caption(bottom, short("position in the order of the run", p.x.to-p.x.from)))
-}
-
-// legend names the groups by their marks.
-func (o Order) legend(p *plot) float64 {
-	x, y := 0.0, rowHeight
-	for i, g := range o.Groups {
-		g = short(g, p.x.to-20)
-		if w := width(g) + 36; x > 0 && x+w > p.x.to {
-			x, y = 0, y+rowHeight
-		}
-		p.mark(x+6, y+8, 4, i, pointClass(i), "")
-		p.text(x+16, y+12, start, "note", g)
-		x += width(g) + 36
-	}
-	return y + rowHeight
+	return p.across(bottom, positions, num, "position in the order of the run")
 }

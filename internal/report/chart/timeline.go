@@ -41,19 +41,15 @@ func (t Timeline) SVG(f Frame) string {
 	}
 	y -= 10
 	d := timeStep(t.To-t.From, int(max((p.x.to-p.x.from)/90, 2)))
+	var ticks []float64
 	for at := math.Ceil(t.From/d) * d; at <= t.To+d/1e6; at += d {
-		x, label := p.x.at(at), Clock(at)
-		if at == 0 {
-			label = "0"
-		}
-		p.line(x, y, x, y+4, "axis")
-		p.text(min(x, p.x.to-width(label)/2+8), y+17, middle, "tick", label)
+		ticks = append(ticks, at)
 	}
 	caption := "since the start, minutes:seconds"
 	if t.To >= 3600 {
 		caption = "since the start, hours:minutes:seconds"
 	}
-	return p.done(p.caption(y, short(caption, p.x.to-p.x.from)))
+	return p.across(y, ticks, Clock, caption)
 }
 
 func (t Timeline) panel(p *plot, n Panel, y float64) float64 {
