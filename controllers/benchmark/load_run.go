@@ -56,8 +56,8 @@ func (r *Reconciler) ensurePublishing(ctx context.Context, s *scope, publisher .
 	if results == nil {
 		objects = append(objects, manifest.ResultConfigMap(s.b))
 	}
-	objects = append(objects,
-		manifest.CollectorServiceAccount(s.b), manifest.CollectorRole(s.b), manifest.CollectorRoleBinding(s.b))
+	account, role, binding := manifest.CollectorAccess(s.b)
+	objects = append(objects, account, role, binding)
 	for _, o := range append(objects, publisher...) {
 		if err := r.ensure(ctx, s.b, o); err != nil {
 			return err
