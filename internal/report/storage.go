@@ -28,8 +28,7 @@ func storageSection(r runfile.Result, j judge.Judgement) doc.Section {
 			Caption: "As the storage counts it, on the time axis of the load.",
 		}})
 	}
-	s.Add(doc.Block{Table: nodeTable(j.Summary.StorageNodes)}, doc.Block{Table: lifTable(j.Summary.StoragePaths)},
-		doc.Block{In: doc.HTMLOnly, Text: storageLoadText(*j.Summary)})
+	s.Add(doc.Block{Table: nodeTable(j.Summary.StorageNodes)}, doc.Block{Table: lifTable(j.Summary.StoragePaths)})
 	return s
 }
 
@@ -226,18 +225,4 @@ func storageParts(s judge.Summary) []string {
 		parts = append(parts, mean)
 	}
 	return parts
-}
-
-// storageLoadText puts the latency of the storage beside that of the client.
-func storageLoadText(s judge.Summary) string {
-	v := s.Storage.MeanLatencyMicroseconds
-	if v == nil {
-		return ""
-	}
-	text := "The storage itself measured a mean latency of " + Latency(*v)
-	if l := s.Total.Latency; l != nil && l.MeanMicroseconds >= *v {
-		text += fmt.Sprintf(" of the client's %s: %s were spent on the way, in queues and in the client",
-			Latency(l.MeanMicroseconds), Latency(l.MeanMicroseconds-*v))
-	}
-	return text + "."
 }

@@ -101,8 +101,8 @@ func filesPart(f *runfile.Files) []string {
 	return []string{fmt.Sprintf("files %d x %s", f.Count, BinarySize(f.SizeBytes))}
 }
 
-// whatFacts say what carried the load, and to where. The page has them at its top,
-// and the terminal, in fewer words, below the tables.
+// whatFacts say what carried the load, and to where. The page has them at its top, and the
+// terminal those that are measured below the tables.
 func whatFacts(r runfile.Result, j judge.Judgement) []doc.Fact {
 	var out []doc.Fact
 	add := func(in doc.Output, label, text string) {
@@ -115,12 +115,10 @@ func whatFacts(r runfile.Result, j judge.Judgement) []doc.Fact {
 		protocol = map[bool]string{true: "verified. ", false: "NOT as declared. "}[*v]
 	}
 	protocol += j.Protocol.Message
-	wire, wireSentence := "the speed of the links is not known", "The speed of the links is not known."
+	wire := "the speed of the links is not known"
 	if j.Wire != nil {
 		wire = fmt.Sprintf("%s (%s)", j.Wire.Arithmetic, strings.ToLower(string(j.Wire.Source)))
-		wireSentence = wire
 	}
-	add(doc.HTMLOnly, "Protocol", upperFirst(protocol))
 	add(doc.HTMLOnly, "Storage", storageText(r))
 	var paths []string
 	if j.Summary != nil {
@@ -131,14 +129,12 @@ func whatFacts(r runfile.Result, j judge.Judgement) []doc.Fact {
 	add(doc.HTMLOnly, "Paths", firstLines(paths))
 	add(doc.HTMLOnly, "Clients", clientsText(r))
 	add(doc.HTMLOnly, "Engine", engineText(r))
-	add(doc.HTMLOnly, "Wire limit", wireSentence)
 	if s := j.Summary; s != nil {
-		add(doc.HTMLOnly, "Cost", joined(costParts(*s, " of the clients", "the CPU limit", "busiest machine ")))
-		add(doc.TextOnly, "wire", wire)
-		add(doc.TextOnly, "client", joined(doc.Whole(costParts(*s, "", "its limit", "machine "))))
-		add(doc.TextOnly, "storage", joined(doc.Whole(storageParts(*s))))
+		add(doc.Both, "Wire", wire)
+		add(doc.Both, "Client", joined(doc.Whole(costParts(*s))))
+		add(doc.Both, "Served", joined(doc.Whole(storageParts(*s))))
 	}
-	add(doc.TextOnly, "protocol", protocol)
+	add(doc.Both, "Protocol", protocol)
 	if from, to := bounds(r); !from.IsZero() {
 		add(doc.HTMLOnly, "When", fmt.Sprintf("%s to %s (%s)", moment(from), moment(to), to.Sub(from).Round(time.Second)))
 	}
@@ -146,23 +142,23 @@ func whatFacts(r runfile.Result, j judge.Judgement) []doc.Fact {
 }
 
 // costParts show the cost of the load on the clients.
-func costParts(s judge.Summary, whose, limit, machine string) []string {
+func costParts(s judge.Summary) []string {
 	c := s.ClientCPU
 	var parts []string
 	if c.Millicores > 0 {
-		parts = append(parts, fmt.Sprintf("%.2f cores%s", float64(c.Millicores)/1000, whose))
+		parts = append(parts, fmt.Sprintf("%.2f cores", float64(c.Millicores)/1000))
 	}
 	if c.MicrosecondsPerMiB != nil {
 		parts = append(parts, Latency(*c.MicrosecondsPerMiB)+" CPU per MiB")
 	}
 	if c.BusiestLimitPermille != nil {
-		parts = append(parts, Tenths(*c.BusiestLimitPermille)+" % of "+limit)
+		parts = append(parts, Tenths(*c.BusiestLimitPermille)+" % of the limit")
 	}
 	if c.DatabaseLimitPermille != nil {
 		parts = append(parts, Tenths(*c.DatabaseLimitPermille)+" % of what the database can use")
 	}
 	if c.BusiestNodePermille != nil {
-		parts = append(parts, machine+Tenths(*c.BusiestNodePermille)+" % busy")
+		parts = append(parts, "busiest machine "+Tenths(*c.BusiestNodePermille)+" % busy")
 	}
 	if v := s.CollectorCPUPermille; v != nil {
 		parts = append(parts, "collector "+Tenths(*v)+" % of a core")
