@@ -90,10 +90,6 @@ func (p *page) block(b Block) {
 	if b.Text != "" {
 		p.wrapped(b.Text)
 	}
-	if b.Strong != "" {
-		p.line("")
-		p.line(p.paint(bold, p.clean(b.Strong)))
-	}
 	for _, f := range b.Facts {
 		p.hanging(p.label(strings.ToLower(f.Label)), labelWidth, f.Text)
 	}
