@@ -79,12 +79,12 @@ func (r *Reconciler) letOthers(ctx context.Context, s *scope, after time.Duratio
 // removed under a loader that still writes them.
 func (r *Reconciler) stopLoad(ctx context.Context, s *scope) (next, error) {
 	job := &batchv1.Job{ObjectMeta: s.meta(s.names.Load)}
-	found, err := find(ctx, r.Reader, job, fmt.Sprintf("job %q", job.Name))
+	found, err := find(ctx, r.Reader, job)
 	if err != nil {
 		return next{}, err
 	}
-	if found && isOurs(s.b, job) && job.DeletionTimestamp.IsZero() {
-		if err := r.deleteJob(ctx, job); err != nil {
+	if found && isOurs(s.b, job) {
+		if err := r.delete(ctx, job); err != nil {
 			return next{}, err
 		}
 	}
@@ -126,20 +126,21 @@ func (s *scope) stopping(pods []corev1.Pod) string {
 // when it was deleted by hand and they were left (--cascade=orphan).
 func (r *Reconciler) deletePods(ctx context.Context, pods []corev1.Pod) error {
 	for i := range pods {
-		if !pods[i].DeletionTimestamp.IsZero() {
-			continue
-		}
-		if err := r.Client.Delete(ctx, &pods[i]); client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("delete pod %q: %w", pods[i].Name, err)
+		if err := r.delete(ctx, &pods[i]); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func (r *Reconciler) deleteJob(ctx context.Context, job *batchv1.Job) error {
-	err := r.Client.Delete(ctx, job, client.PropagationPolicy(metav1.DeletePropagationBackground))
+// delete begins to delete an object, unless somebody has begun.
+func (r *Reconciler) delete(ctx context.Context, obj client.Object) error {
+	if !obj.GetDeletionTimestamp().IsZero() {
+		return nil
+	}
+	err := r.Client.Delete(ctx, obj, client.PropagationPolicy(metav1.DeletePropagationBackground))
 	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("delete job %q: %w", job.Name, err)
+		return fmt.Errorf("delete %s %q: %w", kindOf(obj), obj.GetName(), err)
 	}
 	return nil
 }
@@ -366,20 +367,17 @@ func (r *Reconciler) deleteOurs(ctx context.Context, b *v1alpha1.NFSBenchmark, o
 	if !isOurs(b, obj) {
 		return true, nil
 	}
-	if obj.GetDeletionTimestamp().IsZero() {
-		err = r.Client.Delete(ctx, obj, client.PropagationPolicy(metav1.DeletePropagationBackground))
-		if client.IgnoreNotFound(err) != nil {
-			return false, fmt.Errorf("delete %s %q: %w", kindOf(obj), obj.GetName(), err)
-		}
+	if err := r.delete(ctx, obj); err != nil {
+		return false, err
 	}
 	// Most kinds go at once, and nobody should wait for what is not there.
-	found, err := find(ctx, r.Reader, obj, fmt.Sprintf("%s %q", kindOf(obj), obj.GetName()))
+	found, err := find(ctx, r.Reader, obj)
 	return err == nil && !found, err
 }
 
 // isGone is deleteOurs that deletes nothing.
 func (r *Reconciler) isGone(ctx context.Context, b *v1alpha1.NFSBenchmark, obj client.Object) (bool, error) {
-	found, err := find(ctx, r.Reader, obj, fmt.Sprintf("%s %q", kindOf(obj), obj.GetName()))
+	found, err := find(ctx, r.Reader, obj)
 	return err == nil && (!found || !isOurs(b, obj)), err
 }
 
@@ -405,7 +403,7 @@ func (r *Reconciler) removeResult(ctx context.Context, s *scope) (next, error) {
 // keepResult copies the result of a deleted benchmark to a ConfigMap that stays.
 func (r *Reconciler) keepResult(ctx context.Context, s *scope) (next, error) {
 	cm := &corev1.ConfigMap{ObjectMeta: s.meta(s.names.Result)}
-	found, err := find(ctx, r.Reader, cm, "the results")
+	found, err := find(ctx, r.Reader, cm)
 	if err != nil || !found || !isOurs(s.b, cm) || len(cm.BinaryData) == 0 {
 		return next{}, err
 	}
@@ -426,7 +424,7 @@ func (r *Reconciler) keepResult(ctx context.Context, s *scope) (next, error) {
 func (r *Reconciler) release(ctx context.Context, s *scope) (next, error) {
 	// The clean-up Job is the record of files that it could not remove, so it goes last.
 	clean, left := &batchv1.Job{ObjectMeta: s.meta(s.names.Clean)}, ""
-	found, err := find(ctx, r.Client, clean, fmt.Sprintf("job %q", s.names.Clean))
+	found, err := find(ctx, r.Client, clean)
 	if err != nil {
 		return next{}, err
 	}

@@ -96,7 +96,7 @@ func (r *Reconciler) tridentLeft(ctx context.Context, s *scope, left leftover) (
 func (r *Reconciler) removeTridentClaim(
 	ctx context.Context, s *scope, claim *corev1.PersistentVolumeClaim,
 ) (*leftover, error) {
-	if found, err := find(ctx, r.Reader, claim, fmt.Sprintf("claim %q", claim.Name)); err != nil || !found {
+	if found, err := find(ctx, r.Reader, claim); err != nil || !found {
 		return nil, err
 	}
 	if v := cmp.Or(claim.Spec.VolumeName, trident.VolumeName(claim.UID)); v != volumeOf(s.b) && isOurs(s.b, claim) {

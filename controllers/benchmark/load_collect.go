@@ -62,7 +62,7 @@ func bytesOf(cm *corev1.ConfigMap) int64 {
 // readResultObject reads the ConfigMap that the collectors publish in, and their progress
 // from it; nil where there is none, or one of somebody else.
 func (r *Reconciler) readResultObject(ctx context.Context, s *scope) (*corev1.ConfigMap, error) {
-	cm, err := r.findConfigMap(ctx, s, s.names.Result, "the results")
+	cm, err := r.findConfigMap(ctx, s, s.names.Result)
 	if err != nil || cm == nil || s.plan == nil {
 		return nil, err
 	}

@@ -48,7 +48,7 @@ func (r *Reconciler) configure(ctx context.Context, s *scope) (next, error) {
 // ensurePublishing makes the object that a run's pods publish to, the right to do so, and
 // then what publishes.
 func (r *Reconciler) ensurePublishing(ctx context.Context, s *scope, publisher ...client.Object) error {
-	results, err := r.findConfigMap(ctx, s, s.names.Result, "the results")
+	results, err := r.findConfigMap(ctx, s, s.names.Result)
 	if err != nil {
 		return err
 	}
@@ -56,8 +56,8 @@ func (r *Reconciler) ensurePublishing(ctx context.Context, s *scope, publisher .
 	if results == nil {
 		objects = append(objects, manifest.ResultConfigMap(s.b))
 	}
-	objects = append(objects,
-		manifest.CollectorServiceAccount(s.b), manifest.CollectorRole(s.b), manifest.CollectorRoleBinding(s.b))
+	account, role, binding := manifest.CollectorAccess(s.b)
+	objects = append(objects, account, role, binding)
 	for _, o := range append(objects, publisher...) {
 		if err := r.ensure(ctx, s.b, o); err != nil {
 			return err
@@ -68,7 +68,7 @@ func (r *Reconciler) ensurePublishing(ctx context.Context, s *scope, publisher .
 
 // knownPlan is the plan that the run goes by; nil where there is none yet.
 func (r *Reconciler) knownPlan(ctx context.Context, s *scope) (*runfile.Plan, error) {
-	cm, err := r.findConfigMap(ctx, s, s.names.Plan, "the plan")
+	cm, err := r.findConfigMap(ctx, s, s.names.Plan)
 	if err != nil || cm == nil {
 		return nil, err
 	}
@@ -275,8 +275,8 @@ func (r *Reconciler) salvage(ctx context.Context, s *scope, o outcome) (next, er
 
 // cancelLoad stops a run whose user has suspended it.
 func (r *Reconciler) cancelLoad(ctx context.Context, s *scope, pods []corev1.Pod) (next, error) {
-	if s.load != nil && s.load.DeletionTimestamp.IsZero() {
-		if err := r.deleteJob(ctx, s.load); err != nil {
+	if s.load != nil {
+		if err := r.delete(ctx, s.load); err != nil {
 			return next{}, err
 		}
 	}

@@ -50,23 +50,23 @@ func (r *Reconciler) ensure(ctx context.Context, b *v1alpha1.NFSBenchmark, obj c
 	}
 }
 
-// find fills obj, and reports whether there is one. An error names it as what.
-func find(ctx context.Context, from client.Reader, obj client.Object, what string) (bool, error) {
+// find fills obj, and reports whether there is one.
+func find(ctx context.Context, from client.Reader, obj client.Object) (bool, error) {
 	err := from.Get(ctx, client.ObjectKeyFromObject(obj), obj)
 	if client.IgnoreNotFound(err) != nil {
-		return false, fmt.Errorf("read %s: %w", what, err)
+		return false, fmt.Errorf("read %s %q: %w", kindOf(obj), obj.GetName(), err)
 	}
 	return err == nil, nil
 }
 
 // findConfigMap reads a ConfigMap of the run, past the cache, which holds no contents, and
-// once in a pass; nil where there is none, or one of somebody else. An error names it as what.
-func (r *Reconciler) findConfigMap(ctx context.Context, s *scope, name, what string) (*corev1.ConfigMap, error) {
+// once in a pass; nil where there is none, or one of somebody else.
+func (r *Reconciler) findConfigMap(ctx context.Context, s *scope, name string) (*corev1.ConfigMap, error) {
 	if cm := s.configMaps[name]; cm != nil {
 		return cm, nil
 	}
 	cm := &corev1.ConfigMap{ObjectMeta: s.meta(name)}
-	if found, err := find(ctx, r.Reader, cm, what); err != nil || !found || !isOurs(s.b, cm) {
+	if found, err := find(ctx, r.Reader, cm); err != nil || !found || !isOurs(s.b, cm) {
 		return nil, err
 	}
 	if s.configMaps == nil {

@@ -78,7 +78,7 @@ func capacityHeadline(q judge.Capacity) string {
 		unit = "statements/s"
 	}
 	for i, b := range q.Bounds {
-		within := fmt.Sprintf("%s of %s", b.Percentile, latencyWords(b.Microseconds))
+		within := b.Bound()
 		switch {
 		case b.OperationsPerSecond == 0 && b.High == 0:
 			each = append(each, "too few operations to tell which rate keeps a "+within)
@@ -94,29 +94,11 @@ func capacityHeadline(q judge.Capacity) string {
 			aside = append(aside, fmt.Sprintf("%d to %d", b.Low, b.High))
 		}
 		if i == 0 && b.LimitedBy != "" {
-			aside = append(aside, limitWords(b.LimitedBy)+" limits it")
+			aside = append(aside, "limited by "+b.LimitedBy)
 		}
 		if len(aside) > 0 {
 			each[i] += " (" + strings.Join(aside, "; ") + ")"
 		}
 	}
 	return strings.Join(each, ", ")
-}
-
-// limitWords names for people what limits a capacity.
-func limitWords(by string) string {
-	switch by {
-	case judge.LimitWire:
-		return "the wire"
-	case judge.LimitClientCPU:
-		return "the CPU of the clients"
-	case judge.LimitStorageCPU:
-		return "the CPU of the storage"
-	case judge.LimitQueue:
-		return "the number of I/Os that may be outstanding"
-	case judge.LimitStorage:
-		return "the storage"
-	default:
-		return by
-	}
 }

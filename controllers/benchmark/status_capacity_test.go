@@ -58,7 +58,7 @@ func TestTheStatusShowsTheCapacity(t *testing.T) {
 	if sum.Workload != "RandomMixed 70% reads 8Ki capacity p99<=1ms, p999<=5ms" || sum.Capacity != "41.2k @ p99 1ms" || *sum.IOPS != 41_234 {
 		t.Errorf("summary %q, %q, %d IOPS", sum.Workload, sum.Capacity, *sum.IOPS)
 	}
-	const message = "41234 IOPS within a p99 of 1ms (40500 to 41900; the CPU of the storage limits it), at least 64000 IOPS within a p999 of 5ms"
+	const message = "41234 IOPS within a p99 of 1 ms (40500 to 41900; limited by StorageCPU), at least 64000 IOPS within a p99.9 of 5 ms"
 	if st.Message != message {
 		t.Errorf("message %q", st.Message)
 	}
@@ -75,7 +75,7 @@ func TestTheCapacityOfADatabaseCountsStatements(t *testing.T) {
 	s.judgement.Capacity.Bounds = s.judgement.Capacity.Bounds[:1]
 	setStatus(s, nil)
 	st := s.b.Status
-	if *st.Summary.IOPS != iops || !strings.HasPrefix(st.Message, "41234 statements/s within a p99 of 1ms") {
+	if *st.Summary.IOPS != iops || !strings.HasPrefix(st.Message, "41234 statements/s within a p99 of 1 ms") {
 		t.Errorf("%d IOPS, not the %d that were measured; message %q", *st.Summary.IOPS, iops, st.Message)
 	}
 }
@@ -87,11 +87,11 @@ func TestABoundThatNoRateKeepsIsSaid(t *testing.T) {
 	s.judgement.Capacity.Bounds = []judge.BoundCapacity{{Percentile: "p99", Microseconds: 1000, High: 64, LimitedBy: judge.LimitQueue}}
 	setStatus(s, nil)
 	st := s.b.Status
-	if st.Message != "no rate that was tried keeps a p99 of 1ms (the number of I/Os that may be outstanding limits it)" || st.Summary.IOPS != nil || st.Summary.Capacity != "0 @ p99 1ms" {
+	if st.Message != "no rate that was tried keeps a p99 of 1 ms (limited by Queue)" || st.Summary.IOPS != nil || st.Summary.Capacity != "0 @ p99 1ms" {
 		t.Errorf("message %q, summary %+v", st.Message, st.Summary)
 	}
 	unknown := judge.Capacity{Bounds: []judge.BoundCapacity{{Percentile: "p99", Microseconds: 1000}}}
-	if got := capacityHeadline(unknown); got != "too few operations to tell which rate keeps a p99 of 1ms" {
+	if got := capacityHeadline(unknown); got != "too few operations to tell which rate keeps a p99 of 1 ms" {
 		t.Errorf("message %q", got)
 	}
 }

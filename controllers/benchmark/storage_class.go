@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -47,7 +48,9 @@ func (r *Reconciler) classClaim(ctx context.Context, s *scope) (next, error) {
 	case err != nil:
 		return next{}, err
 	case !n.Stop:
-		return next{}, r.endMountPod(ctx, s)
+		// The pod that mounts may never start on a node without an NFS client.
+		_, err = r.deleteOurs(ctx, s.b, &batchv1.Job{ObjectMeta: s.meta(s.names.Mount)})
+		return next{}, err
 	case late:
 		return s.storageFails(s.waiting.Reason, s.waiting.Message)
 	default:
@@ -143,7 +146,7 @@ func (r *Reconciler) removeClassVolume(ctx context.Context, s *scope) (next, err
 	}
 	pv := &corev1.PersistentVolume{}
 	pv.Name = s.b.Status.Resolved.VolumeName
-	found, err := find(ctx, r.Reader, pv, fmt.Sprintf("volume %q", pv.Name))
+	found, err := find(ctx, r.Reader, pv)
 	claim := pv.Spec.ClaimRef
 	if apierrors.IsForbidden(err) || err == nil && (!found || claim == nil || claim.Namespace != s.b.Namespace ||
 		claim.Name != s.names.Claim) {

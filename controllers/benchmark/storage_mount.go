@@ -7,7 +7,6 @@ import (
 	"net/netip"
 	"strings"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/nfsbench/nfsbench/api/bench"
@@ -54,13 +53,6 @@ func (r *Reconciler) awaitClaim(ctx context.Context, s *scope, pvc *corev1.Persi
 		message += ": " + trouble
 	}
 	return s.wait(v1alpha1.ReasonClaimNotBound, message, soon)
-}
-
-// endMountPod removes the pod when nobody needs its answer: it may never start on a node without
-// an NFS client.
-func (r *Reconciler) endMountPod(ctx context.Context, s *scope) error {
-	_, err := r.deleteOurs(ctx, s.b, &batchv1.Job{ObjectMeta: s.meta(s.names.Mount)})
-	return err
 }
 
 // lookInside finds the export of a volume that does not say it, by the mount table of a pod.

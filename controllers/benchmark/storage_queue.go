@@ -112,7 +112,7 @@ func (r *Reconciler) leaseHolder(ctx context.Context, s *scope, key string) (str
 	held := &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{Namespace: r.leaseNamespace(s.b), Name: manifest.LeaseName(key)},
 	}
-	found, err := find(ctx, r.Client, held, fmt.Sprintf("the lease of %q", key))
+	found, err := find(ctx, r.Client, held)
 	if err != nil || !found {
 		return "", err
 	}

@@ -105,7 +105,7 @@ func (r *Reconciler) resolveClaim(ctx context.Context, s *scope) (next, error) {
 	name := s.b.Spec.Storage.Claim.Name
 	// Claims of users do not carry our labels, so the cache does not hold them.
 	pvc := &corev1.PersistentVolumeClaim{ObjectMeta: s.meta(name)}
-	found, err := find(ctx, r.Reader, pvc, fmt.Sprintf("claim %q", name))
+	found, err := find(ctx, r.Reader, pvc)
 	if err != nil {
 		return next{}, err
 	}

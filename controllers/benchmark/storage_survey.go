@@ -57,7 +57,7 @@ func (r *Reconciler) survey(ctx context.Context, s *scope) (next, error) {
 // askedSource is the array of a run under way whose address only Trident told,
 // before the start: as the survey was asked to ask it.
 func (r *Reconciler) askedSource(ctx context.Context, s *scope) (runfile.Source, bool, error) {
-	cm, err := r.findConfigMap(ctx, s, s.names.Survey, "the request for the survey")
+	cm, err := r.findConfigMap(ctx, s, s.names.Survey)
 	if err != nil || cm == nil {
 		return runfile.Source{}, false, err
 	}
@@ -153,7 +153,7 @@ func (r *Reconciler) knownSurvey(ctx context.Context, s *scope) (*runfile.Survey
 }
 
 func (r *Reconciler) publishedSurvey(ctx context.Context, s *scope) (*runfile.Survey, error) {
-	cm, err := r.findConfigMap(ctx, s, s.names.Result, "the survey")
+	cm, err := r.findConfigMap(ctx, s, s.names.Result)
 	if err != nil || cm == nil {
 		return nil, err
 	}
@@ -267,7 +267,7 @@ func (r *Reconciler) reportMove(ctx context.Context, s *scope) (next, error) {
 		return next{}, nil
 	}
 	job := &batchv1.Job{ObjectMeta: s.meta(s.names.Survey)}
-	found, err := find(ctx, r.Reader, job, fmt.Sprintf("job %q", job.Name))
+	found, err := find(ctx, r.Reader, job)
 	if err != nil || !found {
 		return next{}, err
 	}

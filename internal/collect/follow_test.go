@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/nfsbench/nfsbench/internal/collect/publish"
+	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -47,7 +47,7 @@ func (l loaderStub) load(load runfile.Load) {
 	l.t.Helper()
 	raw, err := json.Marshal(load)
 	if err == nil {
-		err = publish.WriteFile(filepath.Join(l.dir, runfile.LoadFile), raw)
+		err = course.ReplaceFile(filepath.Join(l.dir, runfile.LoadFile), raw)
 	}
 	if err != nil {
 		l.t.Fatal(err)
@@ -154,7 +154,7 @@ func TestALoadThatCannotBeReadLeavesTheOneBefore(t *testing.T) {
 	if err := f.readLoad(day); err != nil || f.ended() {
 		t.Errorf("partial: ended %v, %v", f.ended(), err)
 	}
-	if err := publish.WriteFile(f.loadPath, []byte(`{"partial":`)); err != nil {
+	if err := course.ReplaceFile(f.loadPath, []byte(`{"partial":`)); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.readLoad(day); err == nil {

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/nfsbench/nfsbench/internal/collect/publish"
+	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/storage"
 )
@@ -111,7 +111,7 @@ func (j *journal) rewrite(entries []entry) error {
 		text.Write(append(line, '\n'))
 	}
 	j.close()
-	if err := publish.WriteFile(j.path, text.Bytes()); err != nil {
+	if err := course.ReplaceFile(j.path, text.Bytes()); err != nil {
 		return err
 	}
 	f, err := os.OpenFile(j.path, os.O_APPEND|os.O_WRONLY, 0)

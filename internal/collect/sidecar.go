@@ -176,7 +176,7 @@ func Check(dir string) error {
 	return fmt.Errorf("the collector has not started: there is no %q", filepath.Join(dir, ReadyFile))
 }
 
-func touch(dir, name string) error { return publish.WriteFile(filepath.Join(dir, name), nil) }
+func touch(dir, name string) error { return course.ReplaceFile(filepath.Join(dir, name), nil) }
 
 func exists(dir, name string) bool {
 	_, err := os.Stat(filepath.Join(dir, name))
@@ -434,7 +434,7 @@ func (s *sidecar) passOn(known runfile.CapacitySearch, text []byte) (runfile.Cap
 	if lastLevel(levels) == lastLevel(known) && levels.Ended == known.Ended {
 		return known, nil
 	}
-	return levels, publish.WriteFile(filepath.Join(s.opt.RunDir, runfile.LevelsFile), text)
+	return levels, course.ReplaceFile(filepath.Join(s.opt.RunDir, runfile.LevelsFile), text)
 }
 
 // lastLevel returns the index of the current level of a search; 0 before the first.

@@ -183,17 +183,17 @@ func (c *Course) walk(ctx context.Context, e Engine) error {
 // level.
 func (c *Course) rounds(ctx context.Context, e Engine) error {
 	s, schedule, index := c.Script, c.opt.Plan.Schedule, int32(0)
-	for s.More() {
+	for round := range s.Rounds {
+		if round > 0 {
+			if err := c.idle(ctx, runfile.SpanCooldown, index, schedule.CooldownSeconds); err != nil {
+				return err
+			}
+		}
+		s.levels, s.left = append(s.levels, 0), s.Most
 		if err := c.idle(ctx, runfile.SpanBaseline, index+1, schedule.BaselineSeconds); err != nil {
 			return err
 		}
-		if err := c.levels(ctx, e, &index); err != nil {
-			return err
-		}
-		if s.last() {
-			return nil
-		}
-		if err := c.idle(ctx, runfile.SpanCooldown, index, schedule.CooldownSeconds); err != nil {
+		if err := c.levels(ctx, e, round, &index); err != nil {
 			return err
 		}
 	}
@@ -201,16 +201,17 @@ func (c *Course) rounds(ctx context.Context, e Engine) error {
 }
 
 // levels runs the levels of one round.
-func (c *Course) levels(ctx context.Context, e Engine, index *int32) error {
+func (c *Course) levels(ctx context.Context, e Engine, round int, index *int32) error {
 	s, pause := c.Script, int32(0) // the first has none before it
-	for {
-		if err := c.await(ctx, *index); err != nil {
+	for last := (*Outcome)(nil); ; {
+		l, more, err := c.next(ctx, *index, round, last)
+		if err != nil {
 			return err
 		}
-		l, more := s.Next()
-		if !more {
+		if s.left = l.Left; !more {
 			return nil
 		}
+		s.levels[round]++
 		if err := c.idle(ctx, runfile.SpanCooldown, *index, pause); err != nil {
 			return err
 		}
@@ -222,24 +223,25 @@ func (c *Course) levels(ctx context.Context, e Engine, index *int32) error {
 		if err != nil {
 			return err
 		}
-		c.stretch, c.note = stretch{}, ""
-		s.Note(outcome)
+		c.stretch, c.note, last = stretch{}, "", &outcome
 	}
 }
 
-// await waits for the order of the next level, if levels are ordered. The storage is idle meanwhile.
-func (c *Course) await(ctx context.Context, index int32) error {
-	if c.Script.Await == nil {
-		return nil
+// next gives the next level of the round. The storage is idle while others decide it.
+func (c *Course) next(ctx context.Context, index int32, round int, last *Outcome) (l Level, more bool, err error) {
+	if !c.Script.Waits {
+		return c.Script.Next(ctx, round, last)
 	}
 	if index > 0 {
 		c.Enter(runfile.SpanCooldown, index, time.Time{})
 	}
-	return c.Do(ctx, func(ctx context.Context) error {
+	err = c.Do(ctx, func(ctx context.Context) (err error) {
 		ctx, cancel := context.WithTimeoutCause(ctx, releaseTimeout, ErrNoOrder)
 		defer cancel()
-		return c.Script.Await(ctx)
+		l, more, err = c.Script.Next(ctx, round, last)
+		return err
 	})
+	return l, more, err
 }
 
 // idle lets time pass without load.

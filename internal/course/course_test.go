@@ -28,9 +28,7 @@ func (m *memory) Load(*runfile.Load) error {
 
 // oneLevel is a script of a single window of so long, which has begun.
 func (c *Course) oneLevel(began time.Time, each time.Duration) {
-	c.Script = &Script{Rounds: 1, Most: 1, Each: each, Begin: func(int) Levels { return Fixed(Level{}) }}
-	c.Script.More()
-	c.Script.begun = 1
+	c.Script = &Script{Rounds: 1, Most: 1, Each: each, levels: []int{1}, begun: 1}
 	c.stretch = stretch{began, each}
 }
 
@@ -235,7 +233,7 @@ func (e *engine) call(name string) error {
 func (e *engine) Prepare(context.Context) error {
 	e.c.Script = &Script{
 		Rounds: 2, Most: 2, Each: 10 * time.Second, PauseSeconds: 2, Schedule: e.c.opt.Plan.Schedule,
-		Begin: func(int) Levels { return Fixed(Level{}, Level{}) },
+		Next: Fixed(func(int) []Level { return []Level{{}, {}} }),
 	}
 	return e.call("prepare")
 }
@@ -313,5 +311,25 @@ func TestARunGoesThroughItsRoundsAndCleansUpWhateverHappens(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+func TestALaterRoundIsAsLongAsTheOneBefore(t *testing.T) {
+	for _, tc := range []struct {
+		levels []int
+		left   int
+		want   int // levels of all three rounds
+	}{
+		{nil, 0, 3 * 11},               // nothing is known but the most
+		{[]int{4}, 7, 3 * 11},          // nor in the first round
+		{[]int{6, 0}, 11, 3 * 6},       // as many as the first had
+		{[]int{6, 7}, 4, 6 + 8 + 8},    // more than that, and one more at least
+		{[]int{6, 7}, 0, 6 + 7 + 7},    // the present one has no more
+		{[]int{6, 8, 6}, 0, 6 + 8 + 6}, // all are over
+	} {
+		s := &Script{Rounds: 3, Most: 11, Each: time.Second, levels: tc.levels, left: tc.left}
+		if got := s.Total(); got != time.Duration(tc.want)*time.Second {
+			t.Errorf("%v levels, %d may follow: %v, want %d s", tc.levels, tc.left, got, tc.want)
+		}
 	}
 }

@@ -73,10 +73,10 @@ func (d *Dir) Load(l *runfile.Load) error {
 	return d.err
 }
 
-// ReplaceFile writes a file of the run directory as a whole or not at all.
+// ReplaceFile writes a file as a whole or not at all.
 func ReplaceFile(path string, data []byte) error {
 	if err := os.WriteFile(path+".part", data, 0o644); err != nil { //nolint:gosec // other containers, with other users, read it
-		return err
+		return errors.Join(err, os.RemoveAll(path+".part"))
 	}
 	return os.Rename(path+".part", path)
 }

@@ -110,7 +110,7 @@ func TestALevelIsOrderedAsThePlanAllows(t *testing.T) {
 			}}, nil
 		}
 		plan := &runfile.Plan{Clients: 2, Schedule: runfile.Schedule{Repetitions: 1, DurationSeconds: 60}}
-		if err := SearchScript(plan, p, orders).Await(t.Context()); (err == nil) != allowed {
+		if _, _, err := SearchScript(plan, p, orders).Next(t.Context(), 0, nil); (err == nil) != allowed {
 			t.Errorf("a warm-up of %d s: %v", warmup, err)
 		}
 	}

@@ -13,6 +13,8 @@ type Level struct {
 	Warmup, Window int           // seconds
 	// Note is the text about the level in its events.
 	Note string
+	// Left is how many levels may come after it in its round.
+	Left int
 }
 
 // length returns how long the level lasts.
@@ -26,60 +28,26 @@ type Outcome struct {
 	Level *runfile.LevelReport
 }
 
-// Levels gives the levels of load of one round. What a level gave may decide
-// which one follows.
-type Levels interface {
-	// Next gives the next level, or false when the round has no more. After each
-	// level comes Note.
-	Next() (Level, bool)
-	Note(o Outcome)
-	// Left is how many levels may come after the present one.
-	Left() int
-}
+// Next gives the next level of a round, or false when the round has no more. Rounds count from 0.
+// The outcome is that of the level before; nil at the first of a round.
+type Next func(ctx context.Context, round int, last *Outcome) (Level, bool, error)
 
 // Script says what a run goes through between filling and verifying: rounds,
 // each with a baseline and one or more levels.
 type Script struct {
 	Schedule     runfile.Schedule
 	Rounds       int
-	Begin        func(round int) Levels // from 0
-	Most         int                    // levels that a round has at most or, in a search for capacity, usually
-	Each         time.Duration          // of one level
-	PauseSeconds int32                  // idle between the levels of a round
-	// Await, if not nil, returns when Next knows the level, which is decided elsewhere. Levels.Left may be
-	// called meanwhile.
-	Await func(ctx context.Context) error
+	Next         Next
+	Waits        bool          // Next waits for others, who decide the level
+	Most         int           // levels that a round has at most or, in a search for capacity, usually
+	Each         time.Duration // of one level
+	PauseSeconds int32         // idle between the levels of a round
 
-	present Levels        // of the present round
-	levels  []int         // given by Next, in the rounds so far
-	begun   int           // levels that run or have run
-	idled   time.Duration // of idle spans that have begun
+	levels []int         // given by Next, in the rounds so far
+	left   int           // levels that may come after the last one in the present round
+	begun  int           // levels that run or have run
+	idled  time.Duration // of idle spans that have begun
 }
-
-// More begins the next round, or says that there is none.
-func (s *Script) More() bool {
-	if s.last() {
-		return false
-	}
-	s.present = s.Begin(len(s.levels))
-	s.levels = append(s.levels, 0)
-	return true
-}
-
-// Next gives the next level of the present round, or false when it has no more.
-func (s *Script) Next() (Level, bool) {
-	l, ok := s.present.Next()
-	if ok {
-		s.levels[len(s.levels)-1]++
-	}
-	return l, ok
-}
-
-// Note takes the outcome of the level that Next gave.
-func (s *Script) Note(o Outcome) { s.present.Note(o) }
-
-// last says whether the present round is the last one.
-func (s *Script) last() bool { return len(s.levels) == s.Rounds }
 
 // Total is the duration of all timed spans together, as far as it is known. If levels depend on earlier
 // results, it is Most in the first round, and then the number of levels of the previous round.
@@ -108,12 +76,12 @@ func (s *Script) expected(round int) int {
 	case present < 0:
 		return s.Most
 	case round == 0:
-		return s.levels[0] + s.present.Left()
+		return s.levels[0] + s.left
 	case round > present:
 		return s.expected(round - 1)
 	}
-	so, left := s.levels[round], s.present.Left()
-	return so + min(left, max(s.levels[round-1]-so, min(left, 1)))
+	so := s.levels[round]
+	return so + min(s.left, max(s.levels[round-1]-so, min(s.left, 1)))
 }
 
 // RoundStep names a round. Those that do not count come first, and each kind is
@@ -125,21 +93,18 @@ func RoundStep(round, warmups int) runfile.Step {
 	return runfile.Step{Round: int32(round - warmups + 1)}
 }
 
-// Fixed is a round whose levels are known in advance.
-func Fixed(levels ...Level) Levels { return &fixed{levels: levels} }
-
-type fixed struct {
-	levels []Level
-	at     int
-}
-
-func (f *fixed) Next() (Level, bool) {
-	if f.at == len(f.levels) {
-		return Level{}, false
+// Fixed is for rounds whose levels are known in advance.
+func Fixed(levels func(round int) []Level) Next {
+	var ahead []Level
+	return func(_ context.Context, round int, last *Outcome) (l Level, more bool, err error) {
+		if last == nil {
+			ahead = levels(round)
+		}
+		if len(ahead) == 0 {
+			return l, false, nil
+		}
+		l, ahead = ahead[0], ahead[1:]
+		l.Left = len(ahead)
+		return l, true, nil
 	}
-	f.at++
-	return f.levels[f.at-1], true
 }
-
-func (f *fixed) Note(Outcome) {}
-func (f *fixed) Left() int    { return len(f.levels) - f.at }

@@ -17,8 +17,6 @@ type search struct {
 	orders Orders // nil = single client
 	levels []runfile.CapacityLevel
 	begun  int // number of levels begun
-	// ordered is what await read. Next takes it over, because Left may use levels at any time.
-	ordered []runfile.CapacityLevel
 }
 
 // Orders returns the controller's search for capacity when it has more than have levels or is over.
@@ -28,81 +26,66 @@ type Orders func(ctx context.Context, have int) (runfile.CapacitySearch, error)
 // plan has one client.
 func SearchScript(plan *runfile.Plan, p capacity.Params, orders Orders) *Script {
 	s := &search{params: p}
-	levels, seconds := capacity.Typical(p)
-	script := &Script{
-		Schedule: plan.Schedule, Rounds: int(plan.Schedule.Repetitions), Most: levels,
-		Each:  time.Duration(seconds) * time.Second,
-		Begin: func(round int) Levels { return searchRound{s, int32(round + 1)} },
-	}
 	if plan.Clients > 1 {
-		s.orders, script.Await = orders, s.await
+		s.orders = orders
 	}
-	return script
+	levels, seconds := capacity.Typical(p)
+	return &Script{
+		Schedule: plan.Schedule, Rounds: int(plan.Schedule.Repetitions), Most: levels,
+		Each: time.Duration(seconds) * time.Second, Next: s.next, Waits: s.orders != nil,
+	}
 }
 
-// searchRound implements Levels for one round.
-type searchRound struct {
-	*search
-
-	round int32
-}
-
-// await waits for the next level of one of several clients.
-func (r *search) await(ctx context.Context) error {
-	found, err := r.orders(ctx, r.begun)
-	if err != nil {
-		return err
+func (s *search) next(ctx context.Context, round int, last *Outcome) (Level, bool, error) {
+	if s.orders == nil {
+		s.decide(last)
+	} else if err := s.follow(ctx); err != nil {
+		return Level{}, false, err
 	}
-	if len(found.Levels) > r.begun {
-		l := found.Levels[r.begun]
-		if int(l.Index) != r.begun+1 || l.OperationsPerSecond < 1 || l.OperationsPerSecond > math.MaxInt32 ||
-			l.Seconds < 1 || l.Seconds > r.params.LongestSeconds ||
-			l.WarmupSeconds < 0 ||
-			l.WarmupSeconds > max(r.params.WarmupSeconds, runfile.LaterWarmupSeconds(r.params.Bounds, r.params.Clients)) {
-			return fmt.Errorf("level %d of the search for capacity was ordered as %+v, which its plan does not allow",
-				r.begun+1, l)
-		}
+	if s.begun >= len(s.levels) || int(s.levels[s.begun].Round) != round+1 {
+		return Level{}, false, nil
 	}
-	r.ordered = found.Levels
-	return nil
-}
-
-// Next implements Levels.
-func (r searchRound) Next() (Level, bool) {
-	if r.orders != nil {
-		r.levels = r.ordered
-	} else if l, more := capacity.Next(r.params, r.levels); more {
-		r.levels = append(r.levels[:r.begun], l) // the level may exist already, from the previous round
-	}
-	if r.begun >= len(r.levels) || r.levels[r.begun].Round != r.round {
-		return Level{}, false
-	}
-	l := r.levels[r.begun]
-	r.begun++
+	l := s.levels[s.begun]
+	s.begun++
 	return Level{
 		Step:   &runfile.Step{Kind: runfile.StepRate, OperationsPerSecond: l.OperationsPerSecond, Round: l.Round},
 		Warmup: int(l.WarmupSeconds), Window: int(l.Seconds),
 		Note: fmt.Sprintf("%d operations/s are due", l.OperationsPerSecond),
-	}, true
+		Left: capacity.Left(s.params, s.levels),
+	}, true, nil
 }
 
-// Note implements Levels.
-func (r searchRound) Note(o Outcome) {
-	if r.orders != nil {
-		return
+// decide adds the next level, which may be known already from the end of the previous round.
+func (s *search) decide(last *Outcome) {
+	if last != nil {
+		var reports []runfile.LevelReport
+		if last.Level != nil {
+			reports = append(reports, *last.Level)
+		}
+		merged := capacity.Merge(s.params.Bounds, reports)
+		s.levels[s.begun-1].Outcome = &merged
 	}
-	var reports []runfile.LevelReport
-	if o.Level != nil {
-		reports = append(reports, *o.Level)
+	if l, more := capacity.Next(s.params, s.levels); more {
+		s.levels = append(s.levels[:s.begun], l)
 	}
-	merged := capacity.Merge(r.params.Bounds, reports)
-	r.levels[r.begun-1].Outcome = &merged
 }
 
-// Left implements Levels. After a round, levels already has the first level of the next one.
-func (r searchRound) Left() int {
-	if n := len(r.levels); n > r.begun && r.levels[n-1].Round != r.round {
-		return 0
+// follow waits for the next level of one of several clients.
+func (s *search) follow(ctx context.Context) error {
+	found, err := s.orders(ctx, s.begun)
+	if err != nil {
+		return err
 	}
-	return capacity.Left(r.params, r.levels)
+	if len(found.Levels) > s.begun {
+		l := found.Levels[s.begun]
+		if int(l.Index) != s.begun+1 || l.OperationsPerSecond < 1 || l.OperationsPerSecond > math.MaxInt32 ||
+			l.Seconds < 1 || l.Seconds > s.params.LongestSeconds ||
+			l.WarmupSeconds < 0 ||
+			l.WarmupSeconds > max(s.params.WarmupSeconds, runfile.LaterWarmupSeconds(s.params.Bounds, s.params.Clients)) {
+			return fmt.Errorf("level %d of the search for capacity was ordered as %+v, which its plan does not allow",
+				s.begun+1, l)
+		}
+	}
+	s.levels = found.Levels
+	return nil
 }

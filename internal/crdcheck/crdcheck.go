@@ -35,38 +35,21 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nearest"
 )
 
-// Checker checks specs. It is safe for concurrent use.
-type Checker struct{ *Schema }
-
-// New compiles the schema of benchmarks and its rules, once.
-func New() (*Checker, error) {
-	s, err := compile(crd.NFSBenchmark)
-	if err != nil {
-		return nil, fmt.Errorf("compile the CRD of NFSBenchmark: %w", err)
-	}
-	return &Checker{s}, nil
-}
-
-// NewSuite compiles the schema of suites: for those that no API server has seen.
-func NewSuite() (*Schema, error) {
-	s, err := compile(crd.NFSBenchmarkSuite)
-	if err != nil {
-		return nil, fmt.Errorf("compile the CRD of NFSBenchmarkSuite: %w", err)
-	}
-	return s, nil
-}
-
-// Schema is the schema of spec in a CRD. It is safe for concurrent use.
-type Schema struct {
+// Checker holds specs against their schema in a CRD. It is safe for concurrent use.
+type Checker struct {
 	structural *structuralschema.Structural
 	schema     validation.SchemaValidator
 	rules      *cel.Validator
 }
 
-func compile(manifest []byte) (*Schema, error) {
+// New compiles the schema of benchmarks and its rules, once.
+func New() (*Checker, error) { return Compile(crd.NFSBenchmark) }
+
+// Compile compiles the schema of spec in a CRD, and its rules.
+func Compile(manifest []byte) (*Checker, error) {
 	props, err := specSchema(manifest)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("compile a CRD: %w", err)
 	}
 	structural, err := structuralschema.NewStructural(props)
 	if err != nil {
@@ -76,7 +59,7 @@ func compile(manifest []byte) (*Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Schema{
+	return &Checker{
 		structural: structural,
 		schema:     schema,
 		rules:      cel.NewValidator(structural, false, celconfig.PerCallLimit),
@@ -108,7 +91,7 @@ func specSchema(manifest []byte) (*apiextensions.JSONSchemaProps, error) {
 
 // Complete checks a spec that is JSON, as a user has written it, and returns what
 // the API server would store: with its defaults.
-func (s *Schema) Complete(spec []byte) ([]byte, error) {
+func (s *Checker) Complete(spec []byte) ([]byte, error) {
 	var object map[string]any
 	if err := utiljson.Unmarshal(spec, &object); err != nil {
 		return nil, fmt.Errorf("read the spec: %w", err)
@@ -125,7 +108,7 @@ func (s *Schema) Complete(spec []byte) ([]byte, error) {
 
 // CheckPart checks a part of a spec that is JSON, such as a patch: unknown fields, types,
 // bounds and enums. Fields that are missing are no errors. Paths in errors begin below spec.
-func (s *Schema) CheckPart(part []byte) error {
+func (s *Checker) CheckPart(part []byte) error {
 	var object map[string]any
 	if err := utiljson.Unmarshal(part, &object); err != nil {
 		return fmt.Errorf("read a part of the spec: %w", err)
@@ -140,7 +123,7 @@ func (s *Schema) CheckPart(part []byte) error {
 }
 
 // unknown removes the fields that the schema does not have, and suggests what was meant.
-func (s *Schema) unknown(object map[string]any, parent ...string) []error {
+func (s *Checker) unknown(object map[string]any, parent ...string) []error {
 	var errs []error
 	options := structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true, ParentPath: parent}
 	for _, path := range pruning.PruneWithOptions(object, s.structural, false, options) {
@@ -169,7 +152,7 @@ func (s *Schema) unknown(object map[string]any, parent ...string) []error {
 	return errs
 }
 
-func (s *Schema) check(object map[string]any) error {
+func (s *Checker) check(object map[string]any) error {
 	at := field.NewPath("spec")
 	errs := s.unknown(object, "spec")
 	defaulting.PruneNonNullableNullsWithoutDefaults(object, s.structural)

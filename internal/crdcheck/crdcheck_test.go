@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	crd "github.com/nfsbench/nfsbench/config/crd"
 	"github.com/nfsbench/nfsbench/internal/crdcheck"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -197,7 +198,7 @@ func TestWhatIsNoObjectIsAnError(t *testing.T) {
 }
 
 func TestASuiteGetsItsDefaults(t *testing.T) {
-	s, err := crdcheck.NewSuite()
+	s, err := crdcheck.Compile(crd.NFSBenchmarkSuite)
 	if err != nil {
 		t.Fatal(err)
 	}

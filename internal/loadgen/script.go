@@ -1,6 +1,7 @@
 package loadgen
 
 import (
+	"context"
 	"time"
 
 	"github.com/nfsbench/nfsbench/api/bench"
@@ -19,23 +20,32 @@ func newScript(p *runfile.Plan) *course.Script {
 		warmup = int(p.Schedule.LevelWarmupSeconds())
 		first := int(bench.OrZero(w.Calibrate.WarmupRuns))
 		s.Rounds += first
-		s.Begin = func(round int) course.Levels {
+		climb := func(round int) *calibration {
 			return newCalibration(*w.Calibrate, course.RoundStep(round, first), warmup, window)
 		}
-		s.Most += s.Begin(0).Left()
+		present := climb(0)
+		s.Most += present.left()
+		s.Next = func(_ context.Context, round int, last *course.Outcome) (course.Level, bool, error) {
+			if last == nil {
+				present = climb(round)
+			} else {
+				present.note(*last)
+			}
+			l, more := present.next()
+			return l, more, nil
+		}
 	case w.SLOB != nil:
 		s.PauseSeconds, s.Most = p.Schedule.PauseSeconds(), len(w.SLOB.Ramp())
-		s.Begin = func(round int) course.Levels {
-			var ramp []course.Level
+		s.Next = course.Fixed(func(round int) (ramp []course.Level) {
 			for _, n := range w.SLOB.Ramp() {
 				step := course.RoundStep(round, 0)
 				step.Kind, step.Users = runfile.StepUsers, n
 				ramp = append(ramp, course.Level{Step: &step, Warmup: warmup, Window: window})
 			}
-			return course.Fixed(ramp...)
-		}
+			return ramp
+		})
 	default:
-		s.Begin = func(int) course.Levels { return course.Fixed(course.Level{Warmup: warmup, Window: window}) }
+		s.Next = course.Fixed(func(int) []course.Level { return []course.Level{{Warmup: warmup, Window: window}} })
 	}
 	s.Each = time.Duration(warmup+window) * time.Second
 	return s
@@ -76,8 +86,8 @@ func newCalibration(c bench.CalibrateWorkload, round runfile.Step, warmup, windo
 	}
 }
 
-// Next implements course.Levels.
-func (c *calibration) Next() (course.Level, bool) {
+// next gives the level to measure, or false when both ladders are climbed.
+func (c *calibration) next() (course.Level, bool) {
 	step := c.round
 	reads, more := c.small.next()
 	if !more {
@@ -85,11 +95,10 @@ func (c *calibration) Next() (course.Level, bool) {
 		reads, more = c.large.next()
 	}
 	step.Kind, step.Users = c.present, reads
-	return course.Level{Step: &step, Warmup: c.warmup, Window: c.window}, more
+	return course.Level{Step: &step, Warmup: c.warmup, Window: c.window, Left: c.left()}, more
 }
 
-// Note implements course.Levels.
-func (c *calibration) Note(o course.Outcome) {
+func (c *calibration) note(o course.Outcome) {
 	if c.present == runfile.StepLargeReads {
 		c.large.note(o)
 		return
@@ -97,16 +106,12 @@ func (c *calibration) Note(o course.Outcome) {
 	c.small.note(o)
 }
 
-// Left counts the first large reads too, while the single-block ones last.
-func (c *calibration) Left() int {
-	switch {
-	case c.present == runfile.StepLargeReads:
+// left counts the first large reads too, while the single-block ones last.
+func (c *calibration) left() int {
+	if c.present == runfile.StepLargeReads {
 		return c.large.left()
-	case c.small.over:
-		return 1 + c.large.left()
-	default:
-		return c.small.left() + 1 + c.large.left()
 	}
+	return c.small.left() + 1 + c.large.left()
 }
 
 const (

@@ -63,36 +63,30 @@ func KeptResult(b *v1alpha1.NFSBenchmark, result *corev1.ConfigMap) *corev1.Conf
 	}
 }
 
-// CollectorServiceAccount is the identity of the collectors.
-func CollectorServiceAccount(b *v1alpha1.NFSBenchmark) *corev1.ServiceAccount {
-	return &corev1.ServiceAccount{
-		ObjectMeta:                   meta(b, NamesOf(b).Collector, ComponentConfig),
-		AutomountServiceAccountToken: new(false),
-	}
+// CollectorAccess is the identity of the collectors, which may read and change the result object
+// and nothing else.
+func CollectorAccess(b *v1alpha1.NFSBenchmark) (*corev1.ServiceAccount, *rbacv1.Role, *rbacv1.RoleBinding) {
+	account, role, binding := Access(meta(b, NamesOf(b).Collector, ComponentConfig), rbacv1.PolicyRule{
+		APIGroups:     []string{""},
+		Resources:     []string{"configmaps"},
+		ResourceNames: []string{NamesOf(b).Result},
+		Verbs:         []string{"get", "patch"},
+	})
+	account.AutomountServiceAccountToken = new(false)
+	return account, role, binding
 }
 
-// CollectorRole lets the collectors read and change the result object and
-// nothing else.
-func CollectorRole(b *v1alpha1.NFSBenchmark) *rbacv1.Role {
-	return &rbacv1.Role{
-		ObjectMeta: meta(b, NamesOf(b).Collector, ComponentConfig),
-		Rules: []rbacv1.PolicyRule{{
-			APIGroups:     []string{""},
-			Resources:     []string{"configmaps"},
-			ResourceNames: []string{NamesOf(b).Result},
-			Verbs:         []string{"get", "patch"},
-		}},
-	}
-}
-
-// CollectorRoleBinding binds the role to the identity.
-func CollectorRoleBinding(b *v1alpha1.NFSBenchmark) *rbacv1.RoleBinding {
-	n := NamesOf(b)
-	return &rbacv1.RoleBinding{
-		ObjectMeta: meta(b, n.Collector, ComponentConfig),
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: n.Collector},
-		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: b.Namespace, Name: n.Collector}},
-	}
+// Access is a ServiceAccount with a role of these rules, all of one name.
+func Access(m metav1.ObjectMeta, rules ...rbacv1.PolicyRule) (
+	*corev1.ServiceAccount, *rbacv1.Role, *rbacv1.RoleBinding,
+) {
+	return &corev1.ServiceAccount{ObjectMeta: *m.DeepCopy()},
+		&rbacv1.Role{ObjectMeta: *m.DeepCopy(), Rules: rules},
+		&rbacv1.RoleBinding{
+			ObjectMeta: *m.DeepCopy(),
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: m.Name},
+			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: m.Namespace, Name: m.Name}},
+		}
 }
 
 // The annotations of a target's Lease, for people and for finding the holder.

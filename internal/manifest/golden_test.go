@@ -87,9 +87,9 @@ func objectsOf(t *testing.T, b *v1alpha1.NFSBenchmark, images manifest.Images) [
 	for _, key := range target.Keys {
 		out = append(out, manifest.TargetLease(b, "nfsbench-system", key, metav1.MicroTime{}))
 	}
+	account, role, binding := manifest.CollectorAccess(b)
 	out = append(out,
-		manifest.PlanConfigMap(b, text.String(), oranfstab), manifest.ResultConfigMap(b),
-		manifest.CollectorServiceAccount(b), manifest.CollectorRole(b), manifest.CollectorRoleBinding(b),
+		manifest.PlanConfigMap(b, text.String(), oranfstab), manifest.ResultConfigMap(b), account, role, binding,
 		manifest.LoadJob(b, p, target.ClaimName, images))
 	if manifest.CleansFiles(b) {
 		out = append(out, manifest.CleanJob(b, target.ClaimName, images))

@@ -62,17 +62,9 @@ func volume(b *v1alpha1.NFSBenchmark, name, claim, server, export string) *corev
 }
 
 func claim(b *v1alpha1.NFSBenchmark, volume, name string) *corev1.PersistentVolumeClaim {
-	return &corev1.PersistentVolumeClaim{
-		ObjectMeta: meta(b, name, ComponentVolume),
-		Spec: corev1.PersistentVolumeClaimSpec{
-			AccessModes:      []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany},
-			StorageClassName: new(""), // nothing may be provisioned in its place
-			VolumeName:       volume,
-			Resources: corev1.VolumeResourceRequirements{
-				Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(nominalSize)},
-			},
-		},
-	}
+	c := newClaim(meta(b, name, ComponentVolume), new(""), resource.MustParse(nominalSize)) // nothing may be provisioned
+	c.Spec.VolumeName = volume
+	return c
 }
 
 // TridentName is the name of the TridentBackendConfig and of the StorageClass
@@ -129,27 +121,23 @@ func TridentClaim(b *v1alpha1.NFSBenchmark) *corev1.PersistentVolumeClaim {
 	for key, value := range t.PVCAnnotations {
 		m.Annotations[key] = string(value)
 	}
-	return &corev1.PersistentVolumeClaim{
-		ObjectMeta: m,
-		Spec: corev1.PersistentVolumeClaimSpec{
-			AccessModes:      []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany},
-			StorageClassName: &class,
-			VolumeMode:       new(corev1.PersistentVolumeFilesystem),
-			Resources:        corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: t.Size}},
-		},
-	}
+	return newClaim(m, &class, t.Size)
 }
 
 // ClassClaim is the claim of a volume that a StorageClass gives.
 func ClassClaim(b *v1alpha1.NFSBenchmark) *corev1.PersistentVolumeClaim {
 	c := b.Spec.Storage.StorageClass
+	return newClaim(meta(b, NamesOf(b).Claim, ComponentVolume), &c.Name, c.Size)
+}
+
+func newClaim(m metav1.ObjectMeta, class *string, size resource.Quantity) *corev1.PersistentVolumeClaim {
 	return &corev1.PersistentVolumeClaim{
-		ObjectMeta: meta(b, NamesOf(b).Claim, ComponentVolume),
+		ObjectMeta: m,
 		Spec: corev1.PersistentVolumeClaimSpec{
 			AccessModes:      []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany},
-			StorageClassName: &c.Name,
+			StorageClassName: class,
 			VolumeMode:       new(corev1.PersistentVolumeFilesystem),
-			Resources:        corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: c.Size}},
+			Resources:        corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: size}},
 		},
 	}
 }

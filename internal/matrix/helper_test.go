@@ -9,13 +9,14 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	crd "github.com/nfsbench/nfsbench/config/crd"
 	"github.com/nfsbench/nfsbench/internal/crdcheck"
 	"github.com/nfsbench/nfsbench/internal/matrix"
 )
 
 var (
 	benchmarks = sync.OnceValues(crdcheck.New)
-	suites     = sync.OnceValues(crdcheck.NewSuite)
+	suites     = sync.OnceValues(func() (*crdcheck.Checker, error) { return crdcheck.Compile(crd.NFSBenchmarkSuite) })
 )
 
 // templateOf is a suite's template as users write it; 16 schemas of 80Mi.

@@ -21,8 +21,7 @@ func benchmarkDocument(r runfile.Result, j judge.Judgement, o PageOptions) doc.D
 	}
 	if j.Summary == nil {
 		d.Sections = []doc.Section{{ID: "numbers", Title: "Numbers", Blocks: []doc.Block{
-			{In: doc.HTMLOnly, Text: "No number was measured. The findings say why."},
-			{In: doc.TextOnly, Strong: "No number was measured."},
+			{Apart: true, Text: "No number was measured. The findings say why."},
 		}}}
 		d.AddTerminal(d.Sections...)
 	} else {

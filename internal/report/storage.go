@@ -28,8 +28,7 @@ func storageSection(r runfile.Result, j judge.Judgement) doc.Section {
 			Caption: "As the storage counts it, on the time axis of the load.",
 		}})
 	}
-	s.Add(doc.Block{Table: nodeTable(j.Summary.StorageNodes)}, doc.Block{Table: lifTable(j.Summary.StoragePaths)},
-		doc.Block{In: doc.HTMLOnly, Text: capital(joined(storageParts(*j.Summary)))})
+	s.Add(doc.Block{Table: nodeTable(j.Summary.StorageNodes)}, doc.Block{Table: lifTable(j.Summary.StoragePaths)})
 	return s
 }
 

@@ -96,8 +96,8 @@ func filesPart(f runfile.Files) []string {
 	return []string{fmt.Sprintf("files %d x %s", f.Count, BinarySize(f.SizeBytes))}
 }
 
-// whatFacts say what carried the load, and to where. The page has them at its top,
-// and the terminal, in fewer words, below the tables.
+// whatFacts say what carried the load, and to where. The page has them at its top, and the
+// terminal those that are measured below the tables.
 func whatFacts(r runfile.Result, j judge.Judgement) []doc.Fact {
 	var out []doc.Fact
 	add := func(in doc.Output, label, text string) {
@@ -114,7 +114,6 @@ func whatFacts(r runfile.Result, j judge.Judgement) []doc.Fact {
 	if j.Wire != nil {
 		wire = fmt.Sprintf("%s (%s)", j.Wire.Arithmetic, strings.ToLower(string(j.Wire.Source)))
 	}
-	add(doc.HTMLOnly, "Protocol", upperFirst(protocol))
 	add(doc.HTMLOnly, "Storage", storageText(r))
 	var paths []string
 	if j.Summary != nil {
@@ -125,14 +124,12 @@ func whatFacts(r runfile.Result, j judge.Judgement) []doc.Fact {
 	add(doc.HTMLOnly, "Paths", firstLines(paths))
 	add(doc.HTMLOnly, "Clients", clientsText(r))
 	add(doc.HTMLOnly, "Engine", engineText(r))
-	add(doc.HTMLOnly, "Wire limit", upperFirst(wire))
 	if s := j.Summary; s != nil {
-		add(doc.HTMLOnly, "Cost", joined(costParts(*s)))
-		add(doc.TextOnly, "wire", wire)
-		add(doc.TextOnly, "client", joined(doc.Whole(costParts(*s))))
-		add(doc.TextOnly, "storage", joined(doc.Whole(storageParts(*s))))
+		add(doc.Both, "Wire", wire)
+		add(doc.Both, "Client", joined(doc.Whole(costParts(*s))))
+		add(doc.Both, "Storage", joined(doc.Whole(storageParts(*s))))
 	}
-	add(doc.TextOnly, "protocol", protocol)
+	add(doc.Both, "Protocol", protocol)
 	if from, to := bounds(r); !from.IsZero() {
 		add(doc.HTMLOnly, "When", fmt.Sprintf("%s to %s (%s)", moment(from), moment(to), to.Sub(from).Round(time.Second)))
 	}

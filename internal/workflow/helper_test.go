@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	crd "github.com/nfsbench/nfsbench/config/crd"
 	"github.com/nfsbench/nfsbench/internal/crdcheck"
 	"github.com/nfsbench/nfsbench/internal/matrix"
 	"github.com/nfsbench/nfsbench/internal/workflow"
@@ -18,7 +19,7 @@ import (
 
 var (
 	benchmarks = sync.OnceValues(crdcheck.New)
-	suites     = sync.OnceValues(crdcheck.NewSuite)
+	suites     = sync.OnceValues(func() (*crdcheck.Checker, error) { return crdcheck.Compile(crd.NFSBenchmarkSuite) })
 )
 
 // suiteOf reads a suite of testdata, with the defaults that the API server gives.

@@ -21,7 +21,6 @@ import (
 	"fmt"
 	"strconv"
 
-	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -29,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/matrix"
 )
 
@@ -150,8 +150,8 @@ func CheckSize(s *v1alpha1.NFSBenchmarkSuite, m matrix.Matrix) error {
 // labels are those of everything that belongs to a suite.
 func labels(s *v1alpha1.NFSBenchmarkSuite) map[string]string {
 	return map[string]string{
-		"app.kubernetes.io/managed-by": "nfsbench",
-		v1alpha1.LabelSuite:            s.Name,
+		manifest.LabelManagedBy: manifest.ManagedBy,
+		v1alpha1.LabelSuite:     s.Name,
 	}
 }
 
@@ -179,46 +179,19 @@ func Access(s *v1alpha1.NFSBenchmarkSuite) []client.Object {
 	if s.Spec.ServiceAccountName != "" {
 		return nil
 	}
-	meta := metav1.ObjectMeta{
-		Name: serviceAccount(s), Namespace: s.Namespace, Labels: labels(s),
-		OwnerReferences: []metav1.OwnerReference{Owner(s)},
+	may := func(group, resource string, verbs ...string) rbacv1.PolicyRule {
+		return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs}
 	}
-	rbac := rbacv1.SchemeGroupVersion.String()
-	return []client.Object{
-		&corev1.ServiceAccount{
-			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"},
-			ObjectMeta: *meta.DeepCopy(),
+	account, role, binding := manifest.Access(
+		metav1.ObjectMeta{
+			Name: serviceAccount(s), Namespace: s.Namespace, Labels: labels(s),
+			OwnerReferences: []metav1.OwnerReference{Owner(s)},
 		},
-		&rbacv1.Role{
-			TypeMeta:   metav1.TypeMeta{APIVersion: rbac, Kind: "Role"},
-			ObjectMeta: *meta.DeepCopy(),
-			Rules: []rbacv1.PolicyRule{
-				{
-					APIGroups: []string{v1alpha1.GroupVersion.Group},
-					Resources: []string{"nfsbenchmarks"},
-					Verbs:     []string{"create", "get", "list", "patch", "watch"},
-				},
-				{
-					APIGroups: []string{Workflow.Group},
-					Resources: []string{"workflowtaskresults"},
-					Verbs:     []string{"create", "patch"},
-				},
-				{
-					// An owner reference that blocks the owner's deletion needs it where
-					// the API server enforces that.
-					APIGroups: []string{Workflow.Group},
-					Resources: []string{"workflows/finalizers"},
-					Verbs:     []string{"update"},
-				},
-			},
-		},
-		&rbacv1.RoleBinding{
-			TypeMeta:   metav1.TypeMeta{APIVersion: rbac, Kind: "RoleBinding"},
-			ObjectMeta: *meta.DeepCopy(),
-			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name},
-			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: meta.Name, Namespace: s.Namespace}},
-		},
-	}
+		may(v1alpha1.GroupVersion.Group, "nfsbenchmarks", "create", "get", "list", "patch", "watch"),
+		may(Workflow.Group, "workflowtaskresults", "create", "patch"),
+		// An owner reference that blocks the owner's deletion needs it where the API server enforces that.
+		may(Workflow.Group, "workflows/finalizers", "update"))
+	return []client.Object{account, role, binding}
 }
 
 func serviceAccount(s *v1alpha1.NFSBenchmarkSuite) string {

@@ -10,15 +10,17 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/internal/crdcheck"
 	"github.com/nfsbench/nfsbench/internal/matrix"
 )
 
 // shape is the size of a suite.
 type shape struct {
-	Cells      []string // by name
-	Benchmarks int
-	Baseline   string // of those that are compared
+	Cells       []string // by name
+	Benchmarks  int
+	Comparisons int
+	Baseline    string // of those that are compared
 }
 
 // suiteSamples are the suites of config/samples, by name.
@@ -49,20 +51,20 @@ func sixTests() []string {
 func TestSuiteSamplesComeToWhatTheySay(t *testing.T) {
 	six := sixTests()
 	want := map[string]shape{
-		"dnfs-vs-pnfs-native":    {six, 36, "nfsv3-local"},
-		"dnfs-vs-pnfs-oracle":    {six, 36, "nfsv3-local"},
-		"dnfs-vs-pnfs-moved":     {[]string{"nfsv3", "nfsv4", "pnfs"}, 18, ""},
-		"capacity":               {[]string{"v3-one", "v3-four", "v41-one", "v41-four"}, 4, "v3-one"},
-		"dnfs-throughput-native": {[]string{"off", "on", "multipath", "two-clients"}, 20, "off"},
-		"dnfs-throughput-oracle": {[]string{"off", "on", "multipath", "rac"}, 20, "off"},
-		"nfs-vs-dnfs-native":     {[]string{"nfs", "dnfs"}, 16, "nfs"},
-		"nfs-vs-dnfs-oracle":     {[]string{"nfs", "dnfs"}, 16, "nfs"},
-		"nfs-vs-dnfs-loops":      {[]string{"nfs", "dnfs"}, 16, "nfs"},
-		"nfs-vs-dnfs-short":      {[]string{"nfs", "dnfs"}, 10, "nfs"},
-		"wire-speed-native":      {[]string{"read", "copy", "overwrite"}, 15, ""},
-		"wire-speed-oracle":      {[]string{"nfs", "dnfs"}, 10, "nfs"},
-		"two-paths":              {[]string{"one", "two"}, 8, "one"},
-		"nightly":                {[]string{"scan", "lookup"}, 12, ""},
+		"dnfs-vs-pnfs-native":    {six, 36, 10, "nfsv3-local"},
+		"dnfs-vs-pnfs-oracle":    {six, 36, 10, "nfsv3-local"},
+		"dnfs-vs-pnfs-moved":     {[]string{"nfsv3", "nfsv4", "pnfs"}, 18, 0, ""},
+		"capacity":               {[]string{"v3-one", "v3-four", "v41-one", "v41-four"}, 4, 3, "v3-one"},
+		"dnfs-throughput-native": {[]string{"off", "on", "multipath", "two-clients"}, 20, 3, "off"},
+		"dnfs-throughput-oracle": {[]string{"off", "on", "multipath", "rac"}, 20, 3, "off"},
+		"nfs-vs-dnfs-native":     {[]string{"nfs", "dnfs"}, 16, 1, "nfs"},
+		"nfs-vs-dnfs-oracle":     {[]string{"nfs", "dnfs"}, 16, 1, "nfs"},
+		"nfs-vs-dnfs-loops":      {[]string{"nfs", "dnfs"}, 16, 1, "nfs"},
+		"nfs-vs-dnfs-short":      {[]string{"nfs", "dnfs"}, 10, 1, "nfs"},
+		"wire-speed-native":      {[]string{"read", "copy", "overwrite"}, 15, 0, ""},
+		"wire-speed-oracle":      {[]string{"nfs", "dnfs"}, 10, 1, "nfs"},
+		"two-paths":              {[]string{"one", "two"}, 8, 1, "one"},
+		"nightly":                {[]string{"scan", "lookup"}, 12, 0, ""},
 	}
 	check, err := crdcheck.New()
 	if err != nil {
@@ -83,6 +85,7 @@ func TestSuiteSamplesComeToWhatTheySay(t *testing.T) {
 			is.Cells = append(is.Cells, c.Name)
 			if c.Baseline != "" {
 				is.Baseline = c.Baseline
+				is.Comparisons += len(compare.Metrics(s.Spec.Compare.Metrics))
 			}
 		}
 		got[name] = is

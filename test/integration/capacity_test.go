@@ -101,7 +101,7 @@ func TestTwoClientsFindTheirCapacityTogether(t *testing.T) {
 		w.final(b, clientOf(w, b, i, levels, most))
 	}
 	b = w.finish("demo")
-	w.wantPhase(b, v1alpha1.PhaseSucceeded, "IOPS within a p99 of 1ms")
+	w.wantPhase(b, v1alpha1.PhaseSucceeded, "IOPS within a p99 of 1 ms")
 	if len(b.Status.Capacity) != 1 || len(b.Status.Curve) < 5 {
 		t.Fatalf("capacity %+v, %d points of the curve", b.Status.Capacity, len(b.Status.Curve))
 	}

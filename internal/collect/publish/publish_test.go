@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -197,11 +198,11 @@ func TestDirectoryHoldsTheKeysAsFiles(t *testing.T) {
 		t.Errorf("progress %q, %v", raw, err)
 	}
 	assertReleased(t, d, false)
-	if err := WriteFile(filepath.Join(dir, "release"), nil); err != nil {
+	if err := course.ReplaceFile(filepath.Join(dir, "release"), nil); err != nil {
 		t.Fatal(err)
 	}
 	assertReleased(t, d, true)
-	if err := WriteFile(filepath.Join(dir, "levels"), []byte("{}")); err != nil {
+	if err := course.ReplaceFile(filepath.Join(dir, "levels"), []byte("{}")); err != nil {
 		t.Fatal(err)
 	}
 	if s, err := d.Signal(t.Context()); err != nil || string(s.Levels) != "{}" {

@@ -7,11 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 
+	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/storage"
 )
@@ -58,7 +58,7 @@ func NewDirectory(path string, index int32) (*Directory, error) {
 // Publish writes the files, each at once: a reader sees the old or the new.
 func (d *Directory) Publish(_ context.Context, update Update) error {
 	if update.Result != nil {
-		if err := WriteFile(filepath.Join(d.path, runfile.ResultKey(d.index)), update.Result); err != nil {
+		if err := course.ReplaceFile(filepath.Join(d.path, runfile.ResultKey(d.index)), update.Result); err != nil {
 			return err
 		}
 	}
@@ -69,7 +69,7 @@ func (d *Directory) Publish(_ context.Context, update Update) error {
 	if err != nil {
 		return storage.Permanent(fmt.Errorf("encode progress: %w", err))
 	}
-	return WriteFile(filepath.Join(d.path, runfile.ProgressKey(d.index)), raw)
+	return course.ReplaceFile(filepath.Join(d.path, runfile.ProgressKey(d.index)), raw)
 }
 
 // Signal reports whether a file named "release" exists, and reads the file named "levels".
@@ -81,36 +81,9 @@ func (d *Directory) Signal(context.Context) (Signal, error) {
 	if err != nil {
 		return Signal{}, err
 	}
-	f, err := os.Open(filepath.Join(d.path, runfile.KeyLevels))
+	levels, err := course.ReadFile(filepath.Join(d.path, runfile.KeyLevels))
 	if errors.Is(err, fs.ErrNotExist) {
-		return Signal{Released: true}, nil
+		err = nil
 	}
-	if err != nil {
-		return Signal{}, err
-	}
-	defer f.Close() //nolint:errcheck // nothing was written
-	levels, err := io.ReadAll(io.LimitReader(f, runfile.MaxSearchBytes+1))
 	return Signal{Released: true, Levels: levels}, err
-}
-
-// WriteFile replaces a file at once, by writing another and renaming it.
-func WriteFile(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		// CreateTemp leaves out the group, which other containers may be in.
-		err = f.Chmod(0o640)
-	}
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-		return fmt.Errorf("write %q: %w", path, err)
-	}
-	return nil
 }

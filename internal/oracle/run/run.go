@@ -159,11 +159,11 @@ func newScript(p *runfile.Plan) *course.Script {
 	}
 	return &course.Script{
 		Schedule: schedule, Rounds: len(steps), Most: 1, Each: each,
-		Begin: func(round int) course.Levels {
+		Next: course.Fixed(func(round int) []course.Level {
 			l := level
 			l.Step = &steps[round]
-			return course.Fixed(l)
-		},
+			return []course.Level{l}
+		}),
 	}
 }
 

@@ -97,13 +97,12 @@ type Section struct {
 	Blocks          []Block
 }
 
-// Block is exactly one kind of content. Figure and Code are only for a page; Cards, Trend and
-// Strong text only for a terminal.
+// Block is exactly one kind of content. Figure and Code are only for a page; Cards and
+// Trend only for a terminal.
 type Block struct {
 	In       Output
 	Apart    bool // an empty line before it in a terminal
 	Text     string
-	Strong   string
 	Figure   *Figure
 	Table    *Table
 	Findings []Finding
@@ -227,7 +226,7 @@ func (b Block) of(o Output) (_ Block, ok bool) {
 	if o == HTMLOnly {
 		shown = shown || b.Figure != nil || b.Code != nil
 	} else {
-		shown = shown || b.Apart || b.Strong != "" || len(b.Cards) > 0 || b.Trend != nil
+		shown = shown || b.Apart || len(b.Cards) > 0 || b.Trend != nil
 	}
 	return b, shown && (b.In == Both || b.In == o)
 }

@@ -72,7 +72,7 @@ func Text(w io.Writer, d Document, o TextOptions) error {
 	}
 	if len(d.Tiles) > 0 {
 		p.line("")
-		p.big(d.Tiles)
+		p.tiles(d.Tiles)
 		p.line("")
 	}
 	for _, b := range d.Terminal {
@@ -89,10 +89,6 @@ func (p *page) block(b Block) {
 	}
 	if b.Text != "" {
 		p.wrapped(b.Text)
-	}
-	if b.Strong != "" {
-		p.line("")
-		p.line(p.paint(bold, p.clean(b.Strong)))
 	}
 	for _, f := range b.Facts {
 		p.hanging(p.label(strings.ToLower(f.Label)), labelWidth, f.Text)
@@ -379,75 +375,15 @@ func padded(s string, n int) string {
 	return s + strings.Repeat(" ", n-columns(s))
 }
 
-// big writes the figures three lines high, with room between the digits where
-// there is enough, or plainly: without UTF-8, or when they do not fit.
-func (p *page) big(figures []Tile) {
-	for _, spacing := range []string{" ", ""} {
-		lines := drawn(figures, spacing)
-		if p.ascii || columns(lines[0]) > p.width {
-			continue
-		}
-		for k, l := range lines {
-			style := bold + cyan
-			if k == 3 {
-				style = dim
-			}
-			p.line(p.paint(style, strings.TrimRight(l, " ")))
-		}
-		return
-	}
-	parts := make([]string, 0, len(figures))
-	for _, f := range figures {
-		parts = append(parts, Together(f.Value+" "+f.Short))
+// tiles writes the headline numbers.
+func (p *page) tiles(all []Tile) {
+	parts := make([]string, 0, len(all))
+	for _, t := range all {
+		parts = append(parts, Together(t.Value+" "+t.Short))
 	}
 	for _, l := range wrap(p.clean(strings.Join(parts, "   ")), p.width) {
 		p.line(p.paint(bold, strings.TrimLeft(l, " ")))
 	}
-}
-
-// drawn are figures beside each other, with what they are below them.
-func drawn(figures []Tile, spacing string) (lines [4]string) {
-	gap := strings.Repeat(" ", 3+2*len(spacing))
-	for i, f := range figures {
-		number := glyphs(f.Value, spacing)
-		width := max(columns(number[0]), columns(f.Short))
-		for k, s := range append(number[:], f.Short) {
-			if i > 0 {
-				lines[k] += gap
-			}
-			lines[k] += padded(s, width)
-		}
-	}
-	return lines
-}
-
-// glyphs draws a number three lines high. What has no glyph is left out.
-func glyphs(number, spacing string) [3]string {
-	shapes := map[rune][3]string{
-		'0': {"┏━┓", "┃ ┃", "┗━┛"},
-		'1': {"╺┓ ", " ┃ ", "╺┻╸"},
-		'2': {"╺━┓", "┏━┛", "┗━╸"},
-		'3': {"╺━┓", "╺━┫", "╺━┛"},
-		'4': {"╻ ╻", "┗━┫", "  ╹"},
-		'5': {"┏━╸", "┗━┓", "╺━┛"},
-		'6': {"┏━╸", "┣━┓", "┗━┛"},
-		'7': {"╺━┓", "  ┃", "  ╹"},
-		'8': {"┏━┓", "┣━┫", "┗━┛"},
-		'9': {"┏━┓", "┗━┫", "╺━┛"},
-		'.': {" ", " ", "▪"},
-	}
-	var out [3]string
-	last := '.'
-	for _, r := range number {
-		for i, s := range shapes[r] {
-			if r != '.' && last != '.' && s != "" {
-				out[i] += spacing
-			}
-			out[i] += s
-		}
-		last = r
-	}
-	return out
 }
 
 // bar draws a share of 0 to 1.

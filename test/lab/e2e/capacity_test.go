@@ -45,7 +45,7 @@ func capacityOf(t *testing.T, b *v1alpha1.NFSBenchmark) v1alpha1.CapacityStatus 
 	if len(b.Status.Curve) == 0 {
 		t.Error("the status has no curve")
 	}
-	mustSay(t, b.Status.Message, "a p99 of 50ms")
+	mustSay(t, b.Status.Message, "a p99 of 50 ms")
 	return q
 }
 
