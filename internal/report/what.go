@@ -153,7 +153,7 @@ func costParts(s judge.Summary, whose, limit, machine string) []string {
 		parts = append(parts, fmt.Sprintf("%.2f cores%s", float64(c.Millicores)/1000, whose))
 	}
 	if c.MicrosecondsPerMiB != nil {
-		parts = append(parts, Latency(*c.MicrosecondsPerMiB)+" CPU per MiB")
+		parts = append(parts, Latency(*c.MicrosecondsPerMiB)+" CPU per MiB above idle")
 	}
 	if c.BusiestLimitPermille != nil {
 		parts = append(parts, Tenths(*c.BusiestLimitPermille)+" % of "+limit)
