@@ -16,7 +16,7 @@ func fullPlan() Plan {
 	p.Workload.SLOB.WorkLoop = 1000
 	p.Database.TablespaceDirectory, p.Database.AllowRedo = "/u02/oradata/bench", true
 	p.Database.RedoDirectory, p.Database.RedoExport = "/opt/oracle/oraredo", "/vol/redo"
-	p.Database.RedoLogBytes, p.Database.UndoBytes = 1<<30, 4<<30
+	p.Database.RedoLogBytes, p.Database.UndoBytes, p.Database.TablespaceBytes = 1<<30, 4<<30, 64<<30
 	capacity := &Capacity{Bounds: []LatencyBound{{Percentile: "p99", Microseconds: 1000}}, Arrivals: bench.ArrivalsPoisson}
 	p.Workload.Raw.ReadPercent, p.Workload.Raw.Capacity, p.Workload.SLOB.Capacity = 70, capacity, capacity
 	p.Expect.MinCapacity = new(int64(40_000))
