@@ -33,6 +33,12 @@ type CalibrateWorkload struct {
 	// +optional
 	// +default={}
 	NativeFiles NativeFiles `json:"nativeFiles,omitempty"`
+	// databaseSize is the size of a tablespace that the run makes in its own database and drops
+	// afterwards. CALIBRATE_IO reads all datafiles, and those of a new database have a few GiB,
+	// which the cache of an array holds.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 67108864 && quantity(string(self)).asInteger() <= 17592186044416 && quantity(string(self)).asInteger() % 1048576 == 0",message="workload.calibrate.databaseSize must be a multiple of 1Mi from 64Mi to 16Ti, such as 64Gi"
+	DatabaseSize *resource.Quantity `json:"databaseSize,omitempty"`
 }
 
 // NativeFiles are the files of a native calibrate or SLOB load.

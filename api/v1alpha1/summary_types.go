@@ -89,7 +89,8 @@ type Summary struct {
 	// clientCPUPermille is the busy share of the busiest client node.
 	// +optional
 	ClientCPUPermille *int32 `json:"clientCPUPermille,omitempty"`
-	// clientCPUMicrosecondsPerMiB is the CPU time of the clients for 2^20 bytes.
+	// clientCPUMicrosecondsPerMiB is the CPU time of the clients' machines for 2^20 bytes, less what they used in
+	// the idle baseline. Unknown without a baseline, or if others used the machines.
 	// +optional
 	ClientCPUMicrosecondsPerMiB *int64 `json:"clientCPUMicrosecondsPerMiB,omitempty"`
 }

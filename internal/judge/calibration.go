@@ -233,9 +233,22 @@ func checkCalibration(c *facts, found *findings) {
 	if c.result.Plan.Database == nil {
 		what = "What CALIBRATE_IO does"
 	}
+	megabytes := ""
+	if o := c.oracleCalibration(*c.overall); o != nil {
+		megabytes = fmt.Sprintf(" Oracle does not define the megabyte of max_mbps: %d are %d MB/s, or %d if it has 2^20 bytes.",
+			o.MaxMegabytesPerSecond, o.MaxMegabytesPerSecond, o.MaxMegabytesPerSecond*mebibyte/1e6)
+	}
 	found.add(CalibrationOnly, bench.SeverityInfo,
 		"%s is not the I/O of a database, and two runs of it differ: Oracle and NetApp advise against comparing "+
-			"storage with it. Use workload.slob for that.", what)
+			"storage with it. Use workload.slob for that.%s", what, megabytes)
+	for _, w := range databaseWindows(c.result, c.overall.Repetition) {
+		if w.DatafileBytes > 0 {
+			found.addOnce(CacheSuspected, bench.SeverityInfo,
+				"CALIBRATE_IO reads all datafiles: %s were read %.1f times. To measure more than caches, make them larger "+
+					"(workload.calibrate.databaseSize).", bytesText(w.DatafileBytes),
+				float64(c.everRead())/float64(w.DatafileBytes))
+		}
+	}
 	for _, s := range c.calibrations {
 		if l := s.ActualLatencyMilliseconds; l != nil && *l <= 1 && !s.Warmup && c.result.Plan.Database != nil {
 			found.addOnce(LatencyResolution, bench.SeverityInfo,
@@ -253,7 +266,7 @@ func (c *facts) finerLatency() string {
 	if l == nil || len(wrong) > 0 {
 		return "" // finer, and wrong
 	}
-	return fmt.Sprintf(" V$IOSTAT_FILE says %d µs over the whole run.", l.MeanMicroseconds)
+	return fmt.Sprintf(" V$IOSTAT_FILE says %d µs over all levels of load.", l.MeanMicroseconds)
 }
 
 // checkLimit reports a calibration whose IOPS are not within the latency.

@@ -335,9 +335,8 @@ func coresText(cores float64) string {
 	return strconv.FormatFloat(cores, 'f', -1, 64) + " cores"
 }
 
-func clientCPU(parts []clientRep, bytes int64, databaseCores float64) ClientCPU {
+func clientCPU(parts []clientRep, databaseCores float64) ClientCPU {
 	var cpu ClientCPU
-	micros, known := int64(0), true
 	for _, p := range parts {
 		used := p.rep.CPUMicroseconds
 		// The kernel's client works outside of the loader process, but inside
@@ -346,9 +345,6 @@ func clientCPU(parts []clientRep, bytes int64, databaseCores float64) ClientCPU 
 			used = max(used, *p.window.CgroupCPUMicroseconds)
 		}
 		used += databaseCPU(p)
-		unknown := p.rep.Oracle != nil && databaseCPU(p) == 0 // most of the load's CPU is the database's
-		known = known && used > 0 && !unknown
-		micros += used
 		cpu.Millicores += int64(float64(used) / p.seconds / 1000)
 		if limit := p.client.Host.CPULimit; limit != nil && *limit > 0 {
 			own := float64(used-databaseCPU(p)) / 1e6
@@ -364,11 +360,31 @@ func clientCPU(parts []clientRep, bytes int64, databaseCores float64) ClientCPU 
 			cpu.WorstThrottlePermille = larger(cpu.WorstThrottlePermille, permille(float64(*t)/1e6/p.seconds))
 		}
 	}
-	if known && bytes > 0 {
-		per := int64(float64(micros) / (float64(bytes) / mebibyte))
-		cpu.MicrosecondsPerMiB = &per
-	}
 	return cpu
+}
+
+// machineCPU is the CPU time of the clients' machines above what they use while idle. Only the machine compares
+// clients: with Direct NFS the process itself does RPC and TCP, with the kernel's client kernel threads
+// do, which belong to no process and no container. It is not known for machines that somebody else
+// uses, or that run an external database.
+func (c *facts) machineCPU(parts []clientRep) (microseconds float64, known bool) {
+	if d := c.result.Plan.Database; d != nil && d.Kind == runfile.DatabaseExternal {
+		return 0, false
+	}
+	seen := map[string]bool{}
+	for _, p := range parts {
+		idle := baselineOf(p.client, p.rep)
+		if p.window == nil || p.window.NodeCPUPermille == nil || idle == nil || idle.NodeCPUPermille == nil ||
+			atLeastPermille(idle.NodeCPUPermille, foreignCPU) {
+			return 0, false
+		}
+		if node := nodeOf(p.client); !seen[node] {
+			seen[node] = true
+			above := float64(max(0, *p.window.NodeCPUPermille-*idle.NodeCPUPermille)) / 1000
+			microseconds += above * float64(p.client.Host.CPUs) * p.seconds * 1e6
+		}
+	}
+	return microseconds, microseconds > 0
 }
 
 // databaseCPU returns the CPU time of the database processes in microseconds. It belongs to the

@@ -409,6 +409,11 @@ func TestWhatIsAsItShouldBeIsNoFinding(t *testing.T) {
 	hardly := experiments.Ramp()
 	windowOf1(&hardly).Statistics[statReadBytes], windowOf1(&hardly).OwnReadBytes = 100e9, new(int64(98.1e9))
 	quiet("others who read 1.9 %", hardly, ForeignLoad)
+	read := experiments.Calibrations()[0].Result()
+	forEach(&read, func(rep *runfile.Repetition) { rep.Oracle.DatafileBytes = 3 << 30 })
+	if j := Judge(read); !hasFinding(j, CacheSuspected, "all datafiles: 3.0 GiB were read") {
+		t.Errorf("a calibration of a small database: %+v", j.Findings)
+	}
 	half := scanRun(t)
 	windowOf1(&half).Statistics[statReads], windowOf1(&half).Statistics[statReadsDirect] = 1000, 900
 	quiet("nine of ten blocks past the cache", half, BufferedScan)

@@ -136,7 +136,10 @@ func (c *facts) summary(index int32) (Summary, bool) {
 	c.intervals(&s, points)
 	c.wireShare(&s)
 	s.Paths, s.Servers = c.pathShares(parts), serversOf(parts)
-	s.ClientCPU = clientCPU(parts, s.Total.Bytes, databaseCores(c.result))
+	s.ClientCPU = clientCPU(parts, databaseCores(c.result))
+	if used, known := c.machineCPU(parts); known && s.Total.Bytes > 0 {
+		s.ClientCPU.MicrosecondsPerMiB = rounded(used / (float64(s.Total.Bytes) / mebibyte))
+	}
 	c.storageSide(&s, parts)
 	s.CollectorCPUPermille = collectorCPU(parts)
 	s.Steadiness = steadiness(points)

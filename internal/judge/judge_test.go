@@ -43,7 +43,7 @@ func TestTheSummaryIsTheMedianRepetition(t *testing.T) {
 	if s.Total.OperationsPerSecond != goodOps/60 || s.Total.Latency.P50Microseconds < 13_900 || s.Total.Latency.P50Microseconds > 14_100 {
 		t.Errorf("total %+v", s.Total)
 	}
-	if *s.ClientCPU.MicrosecondsPerMiB != 544 || s.ClientCPU.Millicores != 1100 || *s.ClientCPU.BusiestLimitPermille != 275 {
+	if *s.ClientCPU.MicrosecondsPerMiB != 3012 || s.ClientCPU.Millicores != 1100 || *s.ClientCPU.BusiestLimitPermille != 275 {
 		t.Errorf("client CPU %+v: %d", s.ClientCPU, *s.ClientCPU.MicrosecondsPerMiB)
 	}
 	if *j.VariationPermille != 113 {
@@ -210,5 +210,23 @@ func TestSamplesOutsideTheMeasuredWindowDoNotCount(t *testing.T) {
 	}}, l.Samples...)
 	if j := Judge(r); !j.Repetitions[0].Steadiness.Steady || len(j.Series) != 60 {
 		t.Errorf("steadiness %+v, %d points", j.Repetitions[0].Steadiness, len(j.Series))
+	}
+}
+
+// The kernel's client works in threads of the kernel, and Direct NFS in its process: the machine counts both.
+func TestTheCPUOfClientsIsThatOfTheirMachinesAboveIdle(t *testing.T) {
+	t.Parallel()
+	same, busy, external, none := kernelRun(t), good(t), good(t), good(t)
+	eachRep(&same, func(rep *runfile.Repetition) { rep.CPUMicroseconds = 1 })
+	eachWindow(&same, windowMeasure, func(w *runfile.ObservedWindow) { w.CgroupCPUMicroseconds = new(int64(1)) })
+	eachWindow(&busy, windowBaseline, func(w *runfile.ObservedWindow) { w.NodeCPUPermille = new(int32(foreignCPU)) })
+	external.Plan.Database = &runfile.Database{Kind: runfile.DatabaseExternal}
+	eachWindow(&none, windowBaseline, func(w *runfile.ObservedWindow) { w.NodeCPUPermille = nil })
+	want := map[string]*int64{"same": new(int64(2861)), "busy": nil, "external": nil, "none": nil}
+	for name, r := range map[string]runfile.Result{"same": same, "busy": busy, "external": external, "none": none} {
+		c := newFacts(r)
+		if diff := cmp.Diff(want[name], c.repetitions[0].ClientCPU.MicrosecondsPerMiB); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
 	}
 }

@@ -106,7 +106,7 @@ func Metrics() []Metric {
 			value: func(s judged) *int64 { return wide(s.ClientCPU.BusiestNodePermille) },
 		},
 		{
-			Name: runfile.MetricClientCPUTime, Label: "Client CPU for each MiB", Unit: UnitCost,
+			Name: runfile.MetricClientCPUTime, Label: "CPU of the client machines above idle, for each MiB", Unit: UnitCost,
 			Field: "clientCPUMicrosecondsPerMiB", Series: "client_cpu_seconds_per_mebibyte",
 			value: func(s judged) *int64 { return s.ClientCPU.MicrosecondsPerMiB },
 		},

@@ -40,7 +40,7 @@ func newDescs() descs {
 		"open_loop_p99, and storage for the mean that the storage measured.", "stat")
 	one("benchmark_wire_ratio", "Share of what the links can carry that was reached.")
 	one("benchmark_client_cpu_ratio", "Busy share of the busiest client node.")
-	one("benchmark_client_cpu_seconds_per_mebibyte", "CPU time of the clients for 2^20 bytes.")
+	one("benchmark_client_cpu_seconds_per_mebibyte", "CPU time of the clients' machines above idle for 2^20 bytes.")
 	one("benchmark_interval_ratio", "Bounds of the interval of 95 % of a number, low and high, as shares of the number.",
 		"metric", "stat")
 	one("benchmark_storage_cpu_ratio", "Busy share of a storage node in the measured windows.", "node")
@@ -78,8 +78,8 @@ func newDescs() descs {
 	cell("suite_cell_wire_ratio", "Share of the wire limit of a cell in the newest run, by median, low and high.", "stat")
 	cell("suite_cell_client_cpu_ratio", "Busy share of the busiest client of a cell in the newest run, by median, low "+
 		"and high.", "stat")
-	cell("suite_cell_client_cpu_seconds_per_mebibyte", "CPU time of the clients for 2^20 bytes of a cell in the newest "+
-		"run, by median, low and high.", "stat")
+	cell("suite_cell_client_cpu_seconds_per_mebibyte", "CPU time of the clients' machines above idle for 2^20 bytes of a "+
+		"cell in the newest run, by median, low and high.", "stat")
 	cell("suite_comparison_impact_ratio", "Difference of a cell to its baseline as a share of it; positive is better, "+
 		"whatever the metric.", "baseline", "metric", "outcome")
 	cell("suite_regression_shift_ratio", "Difference of the newest run to the accepted one where it counts; positive is "+

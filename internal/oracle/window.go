@@ -21,6 +21,7 @@ type Snapshot struct {
 	waited     map[counter]int64 // and how long, in microseconds
 	buckets    map[bucket]int64
 	files      map[file]runfile.OracleFile // cumulative
+	dataBytes  int64                       // of all datafiles
 	cpu        map[counter]int64           // GV$OSSTAT
 
 	// Of foreground sessions, in V$SYSTEM_EVENT without idle events.
@@ -102,8 +103,11 @@ func (a *Admin) Snapshot(ctx context.Context) (*Snapshot, error) {
 		{"datafiles", func(r *sql.Rows) error {
 			var f file
 			var name sql.NullString
-			err := r.Scan(&f.kind, &f.number, &name)
-			names[f] = name.String
+			var bytes sql.NullInt64
+			err := r.Scan(&f.kind, &f.number, &name, &bytes)
+			if names[f] = name.String; f.kind == "Data File" {
+				s.dataBytes += bytes.Int64
+			}
 			return err
 		}},
 		{"iostat_file", func(r *sql.Rows) error {
@@ -200,7 +204,7 @@ func Window(before, after *Snapshot) runfile.OracleWindow {
 	for _, lived := range d.lived {
 		complete = complete && lived
 	}
-	w := runfile.OracleWindow{Files: d.files(), InstanceBytes: d.instanceBytes()}
+	w := runfile.OracleWindow{Files: d.files(), InstanceBytes: d.instanceBytes(), DatafileBytes: after.dataBytes}
 	if complete {
 		w.Statistics = d.sums(before.statistics, after.statistics)
 		own := d.sums(before.own, after.own)

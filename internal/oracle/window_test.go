@@ -39,8 +39,8 @@ func boot(hour int) time.Time { return time.Date(2026, 11, 22, hour, 0, 0, 0, ti
 // views makes the rows of the cumulative views.
 func views(instances ...counted) map[string][]row {
 	rows := map[string][]row{"datafiles": {
-		{"FILETYPE_NAME": "Data File", "FILE_NO": 1, "NAME": "/opt/oracle/oradata/system01.dbf"},
-		{"FILETYPE_NAME": "Temp File", "FILE_NO": 1, "NAME": "/opt/oracle/oradata/temp01.dbf"},
+		{"FILETYPE_NAME": "Data File", "FILE_NO": 1, "NAME": "/opt/oracle/oradata/system01.dbf", "BYTES": 1 << 30},
+		{"FILETYPE_NAME": "Temp File", "FILE_NO": 1, "NAME": "/opt/oracle/oradata/temp01.dbf", "BYTES": 1 << 20},
 	}}
 	add := func(name string, r row) { rows[name] = append(rows[name], r) }
 	for _, c := range instances {
@@ -117,7 +117,7 @@ func TestAWindowIsTheDifferenceOverAllInstances(t *testing.T) {
 		Files: []runfile.OracleFile{
 			file(1, "Data File", "system01.dbf", 200, 71000), file(2, "Data File", "system01.dbf", 20, 8000), file(2, "Temp File", "temp01.dbf", 0, 0),
 		},
-		ServiceTimeUnit: runfile.UnitMicroseconds, BusyCentiseconds: &busy, IdleCentiseconds: &idle,
+		DatafileBytes: 1 << 30, ServiceTimeUnit: runfile.UnitMicroseconds, BusyCentiseconds: &busy, IdleCentiseconds: &idle,
 		InstanceBytes: map[string]int64{"RAC1": 3000, "RAC2": 500},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -311,7 +311,7 @@ func TestASnapshotKnowsItsTime(t *testing.T) {
 	if err != nil || s.At.IsZero() {
 		t.Errorf("taken at %v, %v", s.At, err)
 	}
-	if diff := cmp.Diff(runfile.OracleWindow{}, Window(s, s), cmpopts.IgnoreFields(runfile.OracleWindow{}, "Statistics", "OwnReadBytes", "BusyCentiseconds", "IdleCentiseconds", "InstanceBytes")); diff != "" {
+	if diff := cmp.Diff(runfile.OracleWindow{}, Window(s, s), cmpopts.IgnoreFields(runfile.OracleWindow{}, "Statistics", "DatafileBytes", "OwnReadBytes", "BusyCentiseconds", "IdleCentiseconds", "InstanceBytes")); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -136,6 +136,7 @@ func database(b *v1alpha1.NFSBenchmark) *runfile.Database {
 		Kind:                  runfile.DatabaseContainer,
 		RedoLogBytes:          bytesOf(c.RedoLogSize),
 		UndoBytes:             bytesOf(c.UndoSize),
+		TablespaceBytes:       calibratedBytes(b),
 		AdminConnect:          listener + i.SID,
 		Connects:              []string{listener + i.PDB},
 		User:                  userSys,

@@ -69,8 +69,14 @@ func TestAPlanOfADatabaseContainer(t *testing.T) {
 		c.RedoLogSize, c.UndoSize = &redo, &undo
 	})
 	more := build(t, target("10.0.1.61"), gen.Calibrate(1), sized)
-	if d := more.Database; d.RedoLogBytes != 1<<30 || d.UndoBytes != 4<<30 {
+	if d := more.Database; d.RedoLogBytes != 1<<30 || d.UndoBytes != 4<<30 || d.TablespaceBytes != 0 {
 		t.Errorf("redo and undo: %+v", d)
+	}
+	large := build(t, target("10.0.1.61"), gen.Calibrate(1), sized, func(b *v1alpha1.NFSBenchmark) {
+		b.Spec.Workload.Calibrate.DatabaseSize = new(resource.MustParse("5Gi"))
+	})
+	if got := large.Schedule.TimeoutSeconds - p.Schedule.TimeoutSeconds; got != int32(13<<30/50_000_000) || large.Database.TablespaceBytes != 5<<30 {
+		t.Errorf("the time to write 13 GiB is %d s; %+v", got, large.Database)
 	}
 	if got, want := more.Schedule.TimeoutSeconds-p.Schedule.TimeoutSeconds, int32(8<<30/50_000_000); got != want {
 		t.Errorf("the time to write 8 GiB is %d s, want %d", got, want)

@@ -32,7 +32,7 @@ func timeout(b *v1alpha1.NFSBenchmark, p runfile.Plan) int32 {
 		if d.RedoDirectory != "" && redo == 0 {
 			redo = imageRedoBytes
 		}
-		parts += (redoGroups*redo + d.UndoBytes) / slowFillBytesPerSec
+		parts += (redoGroups*redo + d.UndoBytes + d.TablespaceBytes) / slowFillBytesPerSec
 	}
 	return int32(parts) //nolint:gosec // bounded by the CRD: far below 2^31
 }

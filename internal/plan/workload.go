@@ -10,10 +10,19 @@ func keeps(b *v1alpha1.NFSBenchmark) bool {
 // emptyDatabaseBytes is the size of a database from Oracle's images without the tables of a load.
 const emptyDatabaseBytes = int64(2 << 30)
 
+// calibratedBytes is the size of the tablespace that a calibration makes.
+func calibratedBytes(b *v1alpha1.NFSBenchmark) int64 {
+	if c := b.Spec.Workload.Calibrate; c != nil {
+		return bytesOf(c.DatabaseSize)
+	}
+	return 0
+}
+
 // DatabaseBytes returns the space on the volume for the run's own database, its redo logs and undo,
 // and the tables of its load. The redo logs of the image stay there.
 func DatabaseBytes(b *v1alpha1.NFSBenchmark) int64 {
 	sum := emptyDatabaseBytes + TableBytes(b)
+	sum += calibratedBytes(b)
 	if c := container(b); c != nil {
 		sum += bytesOf(c.UndoSize)
 		if RedoExport(b) == "" {

@@ -168,6 +168,9 @@ func tiles(s judge.Summary) []doc.Tile {
 	}
 	if l := s.Total.Latency; l != nil {
 		t := latencyTile(l)
+		if s.Step != nil && s.Step.Kind == runfile.StepCalibrate { // more and more reads at once
+			t.Label += " over all levels of load"
+		}
 		if t.Interval = range95(in.P99Microseconds, Latency); l.MeanOnly {
 			t.Interval = range95(in.MeanMicroseconds, Latency)
 		}

@@ -144,7 +144,7 @@ func costParts(s judge.Summary) []string {
 		parts = append(parts, fmt.Sprintf("%.2f cores", float64(c.Millicores)/1000))
 	}
 	if c.MicrosecondsPerMiB != nil {
-		parts = append(parts, Latency(*c.MicrosecondsPerMiB)+" CPU per MiB")
+		parts = append(parts, Latency(*c.MicrosecondsPerMiB)+" CPU per MiB above idle")
 	}
 	if c.BusiestLimitPermille != nil {
 		parts = append(parts, Tenths(*c.BusiestLimitPermille)+" % of its limit")

@@ -79,7 +79,7 @@ func oraclePlan(w bench.Workload, mods ...func(*Plan)) Plan {
 // fullOracle is what a loader found of a database.
 func fullOracle(t0 time.Time) *Oracle {
 	return &Oracle{
-		Banner: "Oracle Database 19c", Version: "19.0.0.0.0", StandIn: true,
+		Banner: "Oracle Database 19c", Version: "19.0.0.0.0", Container: "CDB$ROOT", StandIn: true,
 		Instances:         []OracleInstance{{ID: 1, Name: "ORCLCDB", Host: "pod", StartupTime: t0}},
 		Parameters:        []OracleParameter{{Name: "sga_target", Requested: "2048M", Value: "2147483648"}},
 		ReadyMilliseconds: new(int64(900_000)), Library: fullLibrary(), Host: fullHost(), LoadedBytes: 1 << 30, SchemasReused: true, Restarted: true,
@@ -109,8 +109,9 @@ func fullWindow() *OracleWindow {
 	return &OracleWindow{
 		Calibration: &Calibration{MaxIOPS: 27_000, MaxMegabytesPerSecond: 1100, ActualLatencyMilliseconds: 1, Seconds: 600, AdditionalInfo: "none"},
 		Statistics:  map[string]int64{"physical read total bytes": 1 << 30},
-		Events:      []OracleEvent{{Name: "db file sequential read", Waits: 1, Microseconds: 355, Buckets: buckets}},
-		TopWaits:    []OracleWait{{Name: "db file sequential read", Class: "User I/O", Waits: 1, Microseconds: 355}}, ForegroundWaitMicroseconds: new(int64(400)),
+		OwnReads:    new(int64(130_000)), OwnReadBytes: new(int64(1 << 30)), DatafileBytes: 67 << 30,
+		Events:   []OracleEvent{{Name: "db file sequential read", Waits: 1, Microseconds: 355, Buckets: buckets}},
+		TopWaits: []OracleWait{{Name: "db file sequential read", Class: "User I/O", Waits: 1, Microseconds: 355}}, ForegroundWaitMicroseconds: new(int64(400)),
 		Files: []OracleFile{{
 			Number: 4, Instance: 1, Type: "Data File", Name: "/opt/oracle/oradata/users01.dbf", AccessMethod: "DNFS_LIB", AsynchIO: "ASYNC_ON",
 			SmallReads: 1, SmallReadTime: 6.28571429, SmallSyncReads: 1, SmallSyncReadTime: 355, LargeReads: 1, LargeReadTime: 1,

@@ -16,7 +16,7 @@ func fullPlan() Plan {
 	p.Workload.SLOB.WorkLoop = 1000
 	p.Database.TablespaceDirectory, p.Database.AllowRedo = "/u02/oradata/bench", true
 	p.Database.RedoDirectory, p.Database.RedoExport = "/opt/oracle/oraredo", "/vol/redo"
-	p.Database.RedoLogBytes, p.Database.UndoBytes = 1<<30, 4<<30
+	p.Database.RedoLogBytes, p.Database.UndoBytes, p.Database.TablespaceBytes = 1<<30, 4<<30, 64<<30
 	capacity := &bench.Capacity{
 		Percentile: "p99", Milliseconds: new(int64(1)), Microseconds: new(int64(1000)), Arrivals: bench.ArrivalsPoisson,
 		AlsoAt: []bench.LatencyBound{{Percentile: "p999", Milliseconds: new(int64(2)), Microseconds: new(int64(2000))}},

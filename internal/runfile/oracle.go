@@ -173,6 +173,7 @@ type OracleWindow struct {
 	TopWaits                   []OracleWait `json:"topWaits,omitempty"`
 	ForegroundWaitMicroseconds *int64       `json:"foregroundWaitMicroseconds,omitempty"`
 	Files                      []OracleFile `json:"files,omitempty"`
+	DatafileBytes              int64        `json:"datafileBytes,omitempty"` // of V$DATAFILE: what CALIBRATE_IO reads
 	// ServiceTimeUnit is the unit of times in V$IOSTAT_FILE in this run: Microseconds or Milliseconds,
 	// derived from V$SYSTEM_EVENT; empty = unknown.
 	ServiceTimeUnit string    `json:"serviceTimeUnit,omitempty"`

@@ -73,6 +73,9 @@ type Database struct {
 	// size of the undo tablespace of the load; 0 = as they are. Container only.
 	RedoLogBytes int64 `json:"redoLogBytes,omitempty" jsonschema:"minimum=67108864,maximum=68719476736"`
 	UndoBytes    int64 `json:"undoBytes,omitempty" jsonschema:"minimum=67108864,maximum=68719476736"`
+	// TablespaceBytes is the size of a tablespace that a calibration reads beside the database's own files; the
+	// run makes and drops it.
+	TablespaceBytes int64 `json:"tablespaceBytes,omitempty" jsonschema:"minimum=1,maximum=17592186044416"`
 	// RedoDirectory is where the host of the database mounts RedoExport, an export of the
 	// engine's server for the online redo logs; empty = they are with the data. Container only.
 	RedoDirectory string `json:"redoDirectory,omitempty"`

@@ -150,5 +150,5 @@ const (
 	MetricStorageLatency     = "StorageLatency"
 	MetricWire               = "Wire"
 	MetricClientCPU          = "ClientCPU"     // busy share of the busiest client
-	MetricClientCPUTime      = "ClientCPUTime" // for each MiB
+	MetricClientCPUTime      = "ClientCPUTime" // of the machines above idle, for each MiB
 )

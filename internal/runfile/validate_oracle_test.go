@@ -166,6 +166,7 @@ func TestTheProblemsOfADatabase(t *testing.T) {
 		"Redo":         {in(func(d *Database) { d.RedoLogBytes = 1 << 30 }), at + "redoLogBytes", "left as it is"},
 		"RedoExport":   {in(func(d *Database) { d.RedoExport = "/vol/redo" }), at + "redoExport", "left as it is"},
 		"RedoMount":    {in(func(d *Database) { d.RedoDirectory = "/redo" }), at + "redoDirectory", "left as it is"},
+		"Tablespace":   {in(func(d *Database) { d.TablespaceBytes = 1 << 30 }), at + "tablespaceBytes", "left as it is"},
 		"Undo":         {in(func(d *Database) { d.UndoBytes = 1 << 30 }), at + "undoBytes", "left as it is"},
 		"SIDOutside":   {in(func(d *Database) { d.SID = "ORCL" }), at + "sid", "left as it is"},
 		"Startup":      {in(func(d *Database) { d.StartupTimeoutSeconds = 1 }), at + "startupTimeoutSeconds", "left as it is"},

@@ -130,6 +130,7 @@ func (c *checker) database(d Database, p Plan) {
 		c.check(!d.RestartBeforeRun, at+".restartBeforeRun", not)
 		c.check(d.RedoLogBytes == 0, at+".redoLogBytes", not)
 		c.check(d.UndoBytes == 0, at+".undoBytes", not)
+		c.check(d.TablespaceBytes == 0, at+".tablespaceBytes", not)
 		c.check(d.RedoDirectory == "", at+".redoDirectory", not)
 		c.check(d.RedoExport == "", at+".redoExport", not)
 		c.externalDirectories(at, d)

@@ -98,6 +98,16 @@ func databaseRefusals() map[string]refusal {
 			fields{slob("workLoop"): int64(1000)},
 			fields{slob("workLoop"): int64(1000), "database": map[string]any{"container": map[string]any{"image": "x", "passwordSecretRef": map[string]any{"name": "p"}}}},
 		},
+		"CalibratedSizeOfAnothersDatabase": {
+			"workload.calibrate.databaseSize is for a database of the run's own", externalSpec,
+			fields{"workload.calibrate.databaseSize": "64Gi"},
+			fields{},
+		},
+		"CalibratedSizeOfPages": {
+			"workload.calibrate.databaseSize must be a multiple of 1Mi from 64Mi", containerSpec,
+			fields{"workload": map[string]any{"calibrate": map[string]any{"databaseSize": "64Ki"}}},
+			fields{"workload": map[string]any{"calibrate": map[string]any{"databaseSize": "64Gi"}}},
+		},
 		"SmallRedo": {
 			"database.container.redoLogSize must be a multiple of 1Mi from 64Mi", containerSpec,
 			fields{in("redoLogSize"): "63Mi"},

@@ -40,6 +40,23 @@ func TestCalibrationsAreMadeInARowAndTheFirstIsWarmUp(t *testing.T) {
 	})
 }
 
+// A new database has a few GiB, and the calibration reads all datafiles.
+func TestACalibrationReadsADatabaseOfTheSizeOfThePlan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, plan := newDatabase(), calibratePlan()
+		d.tablespaces[calibrateTablespace] = "of a run that was killed"
+		plan.Database.TablespaceBytes = 64 << 30
+		load, _ := runOn(t.Context(), t, d, plan)
+		wantSuccess(t, load)
+		if !d.has("slob_tablespace_drop", "slob_tablespace_create", "restart", "calibrate", "slob_tablespace_drop") || len(d.tablespaces) != 1 {
+			t.Errorf("statements %v left %v", d.log, d.tablespaces)
+		}
+		if got := load.Repetitions[0].Oracle.DatafileBytes; got != 1<<30 {
+			t.Errorf("%d bytes of datafiles", got)
+		}
+	})
+}
+
 func checkCalibration(t *testing.T, rep runfile.Repetition) {
 	t.Helper()
 	want := &runfile.Calibration{MaxIOPS: 27000, MaxMegabytesPerSecond: 1050, ActualLatencyMilliseconds: 3, Seconds: 540}

@@ -308,7 +308,9 @@ func (d *database) answerView(name string) (rows [][]any, known bool) {
 		return [][]any{{int64(1), int64(20), "nas", "192.168.1.1", "192.168.1.9", int64(0), int64(5), int64(5), int64(0), int64(0), int64(900)}}, true
 	case "dnfs_servers":
 		return [][]any{{int64(1), int64(1), "nas", "/vol", "NFSv3.0", int64(65536), int64(65536)}}, true
-	case "datafiles", "dnfs_files", "dnfs_stats", "osstat", "time_model":
+	case "datafiles":
+		return [][]any{{"Data File", int64(1), "/opt/oracle/oradata/ORCLCDB/system01.dbf", int64(1 << 30)}}, true
+	case "dnfs_files", "dnfs_stats", "osstat", "time_model":
 		return nil, true
 	}
 	return nil, false

@@ -55,6 +55,9 @@ func (r *runner) Prepare(ctx context.Context) error {
 	if err := r.resize(ctx); err != nil {
 		return err
 	}
+	if err := r.makeTablespace(ctx); err != nil {
+		return err
+	}
 	if err := r.loadSchemas(ctx); err != nil {
 		return err
 	}

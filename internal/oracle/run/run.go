@@ -186,6 +186,10 @@ func (r *runner) Verify(context.Context) error { return nil }
 
 // Clean implements course.Engine.
 func (r *runner) Clean(ctx context.Context) error {
+	if r.plan.Database != nil && r.plan.Database.TablespaceBytes > 0 && r.adminDB != nil {
+		r.course.Enter(runfile.SpanClean, 0, time.Time{})
+		return r.course.Do(ctx, r.dropTablespace)
+	}
 	if r.schemas == nil || r.plan.Keep {
 		return nil
 	}

@@ -113,7 +113,7 @@ func (i *Instance) fileRows() []row {
 func (i *Instance) datafiles(c *catalog, s *session, _ statement) (rows []row) {
 	for _, d := range c.Files {
 		if s.container == 1 || s.container == d.Container {
-			rows = append(rows, row{"filetype_name": "Data File", "file_no": d.No, "name": i.path(d.Name)})
+			rows = append(rows, row{"filetype_name": "Data File", "file_no": d.No, "name": i.path(d.Name), "bytes": d.Blocks * blockBytes})
 		}
 	}
 	return rows
