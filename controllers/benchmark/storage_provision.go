@@ -256,8 +256,8 @@ func unplaceable(t *v1alpha1.TridentStorage, why string) string {
 	if why == "" || t == nil || len(t.StoragePools) == 0 && t.MoveTo == "" {
 		return ""
 	}
-	return fmt.Sprintf("spec.storage.trident.storagePools and moveTo name aggregates, but the backend %s, and ONTAP places "+
-		"its volumes: leave them out", why)
+	return fmt.Sprintf("spec.storage.trident.storagePools and moveTo name aggregates, but the backend %s, and ONTAP "+
+		"places its volumes: leave them out", why)
 }
 
 // placeable refuses aggregates where the array of a backend, as Trident found it, has none for its volumes:
@@ -417,6 +417,19 @@ func (t tridentState) work() string {
 		return fmt.Sprintf("; Trident may be trying %s again, which failed: %s", t.retries, slowLIF)
 	default:
 		return ""
+	}
+}
+
+// holds says that a volume waits for something else that Trident does, and what that is, or why Trident
+// does nothing; unanswered is that of a call.
+func (t tridentState) holds(unanswered bool) (held bool, why string) {
+	switch {
+	case t.down != "":
+		return t.starts, "; " + t.down
+	case t.worksOn != "" || unanswered:
+		return true, t.work()
+	default:
+		return false, ""
 	}
 }
 
@@ -628,8 +641,8 @@ func (r *Reconciler) awaitVolume(ctx context.Context, s *scope, pvc *corev1.Pers
 	if is != callBegins && asked.After(t.worksSince) {
 		t.worksOn = "" // Trident has answered since: the other backend delays no volume (enableConcurrency)
 	}
-	unanswered := is == callBegins && s.now.Sub(asked) > tridentQuick
-	if t.starts || t.worksOn != "" || is == callBegins || is == callSucceeded {
+	held, why := t.holds(is == callBegins && s.now.Sub(asked) > tridentQuick)
+	if held || is == callBegins || is == callSucceeded {
 		end = later(end, later(since, t.downSince).Add(tridentPatience))
 	}
 	reason, message := v1alpha1.ReasonProvisioning,
@@ -638,12 +651,8 @@ func (r *Reconciler) awaitVolume(ctx context.Context, s *scope, pvc *corev1.Pers
 		reason, message = v1alpha1.ReasonProvisioningFailed, fmt.Sprintf("Trident makes no volume for claim %s: %s",
 			pvc.Name, said)
 	}
-	if t.down != "" {
-		message += "; " + t.down
-	} else if t.worksOn != "" || unanswered {
-		message += t.work()
-	}
-	if t.starts || t.down == "" && (t.worksOn != "" || unanswered) {
+	message += why
+	if held {
 		reason, s.tridentSilent = v1alpha1.ReasonTridentBusy, true
 	}
 	if s.now.After(end) {
