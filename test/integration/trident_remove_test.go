@@ -96,7 +96,9 @@ func TestADeletionWaitsForAnArrayThatDoesNotAnswer(t *testing.T) {
 // went before is not what the removal waits for.
 func TestNoVolumeIsLeftBehindForLongerThanTheRemoval(t *testing.T) {
 	t.Parallel()
-	for _, phase := range []corev1.PersistentVolumePhase{corev1.VolumeBound, corev1.VolumeReleased} {
+	for phase, pods := range map[corev1.PersistentVolumePhase]time.Duration{ // how long the pods take to go
+		corev1.VolumeBound: 150 * time.Second, corev1.VolumeReleased: 0,
+	} {
 		t.Run(string(phase), func(t *testing.T) {
 			t.Parallel()
 			w := withTrident(t)
@@ -114,6 +116,7 @@ func TestNoVolumeIsLeftBehindForLongerThanTheRemoval(t *testing.T) {
 			}
 			w.delete("demo")
 			w.settle("demo")
+			w.step(pods)
 			for _, pod := range w.loadPods(w.get("demo")) {
 				_ = w.c.Delete(t.Context(), &pod, client.GracePeriodSeconds(0))
 			}
