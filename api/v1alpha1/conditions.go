@@ -78,7 +78,7 @@ const (
 	ReasonSecretDenied    = "SecretDenied" // its owner does not allow benchmarks to use it
 	// Trident, in the order in which its volume is made.
 	ReasonTridentMissing     = "TridentMissing"     // its CRDs, or it does not run in that namespace
-	ReasonTridentBusy        = "TridentBusy"        // it works on another backend
+	ReasonTridentBusy        = "TridentBusy"        // it works on another backend, or starts
 	ReasonBackendFailed      = "BackendFailed"      // TridentBackendConfig: lastOperationStatus Failed
 	ReasonClassNotFound      = "ClassNotFound"      // StorageClass absent
 	ReasonClassNotTrident    = "ClassNotTrident"    // another provisioner

@@ -9,7 +9,8 @@ import "k8s.io/apimachinery/pkg/api/resource"
 type TridentStorage struct {
 	// storageClassName is a StorageClass that exists, with the provisioner
 	// csi.trident.netapp.io and volumeBindingMode Immediate. For the kernel client
-	// its mountOptions must name the nfsvers of protocol.version.
+	// its mountOptions must name the nfsvers of protocol.version; if it has none, the
+	// nfsMountOptions of the backend.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -28,7 +29,8 @@ type TridentStorage struct {
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isGreaterThan(quantity('0'))",message="storage.trident.size must be greater than zero, for example 100Gi"
 	Size resource.Quantity `json:"size"`
 	// storagePools are the aggregates that the volume may be placed on: this is
-	// how its node is chosen. Without it, Trident chooses.
+	// how its node is chosen. Without it, Trident chooses. Refused for
+	// ontap-nas-flexgroup and on a disaggregated array (AFX), where ONTAP chooses.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
@@ -37,7 +39,7 @@ type TridentStorage struct {
 	// +kubebuilder:validation:items:Pattern=`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`
 	StoragePools []string `json:"storagePools,omitempty"`
 	// pvcAnnotations are Trident's own annotations of the claim, such as
-	// trident.netapp.io/exportPolicy.
+	// trident.netapp.io/exportPolicy, which replaces the export policy of the backend.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k.startsWith('trident.netapp.io/'))",message="storage.trident.pvcAnnotations takes Trident's annotations only: each key must begin with trident.netapp.io/"
@@ -45,7 +47,7 @@ type TridentStorage struct {
 	PVCAnnotations map[string]AnnotationValue `json:"pvcAnnotations,omitempty"`
 	// moveTo is the aggregate that the volume is moved to, online, before the
 	// run: the way to measure data behind another node's LIF. Needs
-	// storage.array.ontap with an account of the cluster.
+	// storage.array.ontap with an account of the cluster. Refused where storagePools is.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63

@@ -33,7 +33,8 @@ const (
 )
 
 // leftover is what does not go: in words, with the command to look, and since
-// when. It stays for good where nothing but its user's hand can fix it.
+// when, at the earliest since the removal began. It stays for good where nothing but its user's
+// hand can fix it.
 type leftover struct {
 	what  string
 	since time.Time
@@ -57,7 +58,8 @@ func (r *Reconciler) removeTrident(ctx context.Context, s *scope) (next, error) 
 	if s.b.Spec.Storage.Trident.BackendName != "" {
 		steps = append(steps,
 			func() (*leftover, error) { return r.removeTridentObject(ctx, s, class) },
-			func() (*leftover, error) { return r.removeTridentObject(ctx, s, config) })
+			func() (*leftover, error) { return r.removeTridentObject(ctx, s, config) },
+			func() (*leftover, error) { return r.backendLeft(ctx, s) })
 	}
 	for _, step := range steps {
 		left, err := step()
@@ -78,7 +80,7 @@ func (r *Reconciler) removeTrident(ctx context.Context, s *scope) (next, error) 
 // tridentLeft waits, and says so. What has been left for long keeps nobody from
 // the target: the load is over.
 func (r *Reconciler) tridentLeft(ctx context.Context, s *scope, left leftover) (next, error) {
-	if !left.stays && s.now.Sub(left.since) <= leftoverPatience {
+	if !left.stays && s.now.Sub(later(left.since, endedAt(s.b))) <= leftoverPatience {
 		if s.cleanup != nil {
 			s.cleanup = &fact{Reason: v1alpha1.ReasonCleaningUp}
 		}
@@ -155,6 +157,9 @@ func (r *Reconciler) volumeLeft(ctx context.Context, s *scope) (*leftover, error
 	if t := pv.Status.LastPhaseTransitionTime; t != nil && pv.DeletionTimestamp.IsZero() {
 		since = t.Time
 	}
+	if pv.Status.Phase == corev1.VolumeBound { // its claim went a moment ago
+		since = s.now
+	}
 	return &leftover{
 		what: fmt.Sprintf("PersistentVolume %s (%s, %s): Trident or the array may not answer, see kubectl describe pv %s",
 			name, pv.Status.Phase, why, name),
@@ -176,7 +181,7 @@ func (r *Reconciler) tridentVolumeLeft(ctx context.Context, s *scope, name strin
 			what: fmt.Sprintf("TridentVolume %s/%s (%s, on the array %s), which no PersistentVolume refers to: to remove it "+
 				"with its data, tridentctl -n %s delete volume %s", u.GetNamespace(), name, cmp.Or(v.State, "without a state"),
 				cmp.Or(v.InternalName, "without a name"), u.GetNamespace(), name),
-			since: later(u.GetCreationTimestamp().Time, endedAt(s.b)),
+			since: u.GetCreationTimestamp().Time,
 		}, nil
 	}
 	asked, err := r.askedAt(ctx, s, name)
@@ -185,8 +190,7 @@ func (r *Reconciler) tridentVolumeLeft(ctx context.Context, s *scope, name strin
 	}
 	return &leftover{
 		what: fmt.Sprintf("the provisioning of claim %s, requested from Trident at %s: StorageClass and backend stay "+
-			"until it has ended, or until %s", s.names.Claim, until(asked, 0), until(asked, callTimeout)),
-		since: endedAt(s.b),
+			"until it has ended, or until %s", s.names.Claim, until(asked), until(asked.Add(callTimeout))),
 	}, nil
 }
 
@@ -239,6 +243,24 @@ func (r *Reconciler) removeTridentObject(ctx context.Context, s *scope, obj clie
 	return &leftover{
 		what:  fmt.Sprintf("%s %s%s: see %s", kindOf(obj), where, tridentSays(obj), look),
 		since: deletedAt(obj, s.now),
+	}, nil
+}
+
+// backendLeft looks at the backend of a configuration that is gone. Trident lets the configuration go
+// without its backend if it ended before it wrote that it had made one.
+func (r *Reconciler) backendLeft(ctx context.Context, s *scope) (*leftover, error) {
+	name, ns := manifest.TridentName(s.b), r.TridentNamespace
+	u, err := r.findBackend(ctx, ns, func(n, _ string) bool { return n == name })
+	if bad := (*pass.Invalid)(nil); errors.As(err, &bad) {
+		return nil, nil //nolint:nilerr,nilnil // without the right to see backends it has made none
+	}
+	if err != nil || u == nil {
+		return nil, err
+	}
+	return &leftover{
+		what: fmt.Sprintf("TridentBackend %s/%s (%s), which no TridentBackendConfig refers to: to remove it, tridentctl -n "+
+			"%s delete backend %s", ns, u.GetName(), name, ns, name),
+		since: u.GetCreationTimestamp().Time,
 	}, nil
 }
 
@@ -324,7 +346,7 @@ func (r *Reconciler) abandonTrident(ctx context.Context, s *scope) string {
 		list = append(list, class, config)
 	}
 	var left []string
-	try := func(obj client.Object, leave bool) {
+	try := func(obj client.Object, leave bool) (gone bool) {
 		act := r.deleteOurs
 		if leave {
 			act = r.isGone
@@ -336,14 +358,19 @@ func (r *Reconciler) abandonTrident(ctx context.Context, s *scope) string {
 		if !gone {
 			left = append(left, kindOf(obj)+" "+strings.TrimPrefix(obj.GetNamespace()+"/"+obj.GetName(), "/"))
 		}
+		return gone
 	}
 	try(claim, false)
 	volume, underWay := r.abandonedVolume(ctx, s)
 	if volume != "" {
 		left = append(left, volume)
 	}
+	configGone := false
 	for _, obj := range list {
-		try(obj, underWay)
+		configGone = try(obj, underWay) // it is the last
+	}
+	if b, err := r.backendLeft(ctx, s); err == nil && b != nil && configGone {
+		left = append(left, b.what)
 	}
 	if len(left) == 0 {
 		return "nothing is left"

@@ -15,8 +15,6 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/manifest"
-	"github.com/nfsbench/nfsbench/internal/plan"
-	"github.com/nfsbench/nfsbench/internal/trident"
 )
 
 // classClaim makes a claim of the class, waits until it is bound, and reads the export of its
@@ -92,15 +90,7 @@ func refusedClass(b *v1alpha1.NFSBenchmark, class *storagev1.StorageClass) strin
 		return fmt.Sprintf("StorageClass %q has reclaimPolicy Retain, and the volume of each run would stay on the storage: "+
 			"name a class with reclaimPolicy Delete, or make a claim and name it in spec.storage.claim", class.Name)
 	}
-	if !plan.MountDecides(b.Spec.Protocol) {
-		return "" // the volume's mount carries nothing
-	}
-	want, have := trident.NFSVersion(plan.MountOptions(b.Spec.Protocol, "")), trident.NFSVersion(class.MountOptions)
-	if have == want || trident.Negotiated(have, want) {
-		return "" // without the option the client and the server agree on a version, which the result is checked for
-	}
-	return fmt.Sprintf("StorageClass %q mounts with nfsvers=%s, but spec.protocol.version %s means nfsvers=%s: name "+
-		"another class, or correct the version", class.Name, have, b.Spec.Protocol.Version, want)
+	return wrongVersion(b, class.Name, class.MountOptions)
 }
 
 // awaitClass waits for the volume of a claim. A class that binds late gets a pod that mounts it.
@@ -131,7 +121,7 @@ func (r *Reconciler) awaitClass(
 		return s.storageFails(v1alpha1.ReasonProvisioningFailed, fmt.Sprintf("claim %s is not bound after %s: %s", pvc.Name,
 			volumePatience, message))
 	}
-	return s.storageWaits(reason, message+"; the run waits until "+until(pvc.CreationTimestamp.Time, volumePatience))
+	return s.storageWaits(reason, message+"; the run waits until "+until(pvc.CreationTimestamp.Add(volumePatience)))
 }
 
 // maxSaid bounds the message of a provisioner, in bytes.
@@ -157,7 +147,7 @@ func (r *Reconciler) removeClassVolume(ctx context.Context, s *scope) (next, err
 	}
 	released := s.now
 	if t := pv.Status.LastPhaseTransitionTime; t != nil && pv.Status.Phase != corev1.VolumeBound {
-		released = t.Time
+		released = later(t.Time, endedAt(s.b))
 	}
 	if s.now.Sub(released) < deletePatience {
 		return s.wait(v1alpha1.ReasonCleaningUp, fmt.Sprintf("waiting for PersistentVolume %s to go", pv.Name), 2*time.Second)

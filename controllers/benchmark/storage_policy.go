@@ -39,6 +39,12 @@ func (r *Reconciler) admit(ctx context.Context, s *scope) (next, error) {
 	if err != nil {
 		return next{}, err
 	}
+	if t := s.b.Spec.Storage.Trident; t != nil && t.BackendName != "" {
+		backend, _ := p.Backend(t.BackendName) // it has one: the rules have looked
+		if reason, message := refusedBackend(s.b, backend.BackendSpec); message != "" {
+			return next{}, invalid(reason, errors.New(message))
+		}
+	}
 	if err := plan.Check(s.b); err != nil { // before there is a volume, or one is moved
 		return next{}, invalid(v1alpha1.ReasonInvalidSpec, err)
 	}

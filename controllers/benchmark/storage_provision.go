@@ -26,6 +26,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/diagnose"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/plan"
+	"github.com/nfsbench/nfsbench/internal/preflight"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/trident"
 )
@@ -160,15 +161,19 @@ const (
 	tridentQuick = 15 * time.Second
 	// tridentAnswers is how long a Trident that does not run may take to start.
 	tridentAnswers = 2 * time.Minute
-	// tridentPatience is how long a run waits for a Trident that is busy. Trident waits 300 s for
-	// a management LIF that does not answer, and it may work on that of somebody else first.
-	tridentPatience = 2*300*time.Second + time.Minute
+	// deadLIF is about how long Trident works on a backend whose management LIF does not answer: twice
+	// 134 s of the kernel and 90 s of ZAPI. A start of Trident takes twice as long for each of them.
+	deadLIF = 450 * time.Second
+	// tridentPatience is how long a run waits for a Trident that is busy. It may work on the
+	// backend of somebody else first.
+	tridentPatience = 2*deadLIF + time.Minute
 	// volumePatience is how long a volume may take, from its claim on, and a backend that
 	// Trident refuses, from its first answer on. It tries again after a failure, and some fix
 	// themselves.
 	volumePatience = 5 * time.Minute
 	// slowLIF explains why Trident is silent.
-	slowLIF = "Trident waits 300 s for a management LIF that does not answer"
+	slowLIF = "Trident waits 8 minutes for a management LIF that does not answer, and for ever for one that accepts " +
+		"connections and sends nothing, until its controller is restarted"
 )
 
 // storageWaits and storageFails set the condition of the storage and that of the run.
@@ -207,7 +212,7 @@ func (r *Reconciler) tridentBackend(ctx context.Context, s *scope) (next, error)
 	case err != nil:
 		return s.storageFails(v1alpha1.ReasonBackendFailed, err.Error())
 	case c.IsReady():
-		return next{}, nil
+		return r.placeable(ctx, s, config)
 	case config.GetDeletionTimestamp() != nil || c.Phase == trident.PhaseDeleting:
 		return s.storageFails(v1alpha1.ReasonBackendFailed, fmt.Sprintf("somebody deletes TridentBackendConfig %s", where))
 	case !c.IsAnswered():
@@ -216,7 +221,7 @@ func (r *Reconciler) tridentBackend(ctx context.Context, s *scope) (next, error)
 		return s.storageFails(v1alpha1.ReasonBackendFailed, refused)
 	case c.IsFailed():
 		return s.storageWaits(v1alpha1.ReasonBackendFailed,
-			refused+"; Trident tries again, and the run waits until "+until(since, volumePatience))
+			refused+"; Trident tries again, and the run waits until "+until(since.Add(volumePatience)))
 	case late:
 		return s.storageFails(v1alpha1.ReasonBackendFailed,
 			fmt.Sprintf("TridentBackendConfig %s is %s after %s: %s", where, c.Phase, volumePatience, c.Message))
@@ -226,11 +231,56 @@ func (r *Reconciler) tridentBackend(ctx context.Context, s *scope) (next, error)
 	}
 }
 
+// refusedBackend says why no volume of a backend of the policy can serve the benchmark; "" where one may.
+func refusedBackend(b *v1alpha1.NFSBenchmark, backend trident.BackendSpec) (reason, message string) {
+	t := b.Spec.Storage.Trident
+	switch why := unplaceable(t, trident.Unplaceable(backend.DriverName(), false)); {
+	case why != "":
+		return v1alpha1.ReasonInvalidSpec, why
+	case backend.DriverName() == trident.DriverFlexGroup:
+		return "", "" // Trident admits the nodes of the cluster to it
+	case backend.ExportPolicy == "" && t.PVCAnnotations[trident.ExportPolicyAnnotation] == "" && !plan.NeedsVolume(b):
+		return preflight.ExportPolicyDenies, fmt.Sprintf("backend %s of the policy has no exportPolicy: %s name a policy "+
+			"that admits the clients in spec.storage.trident.pvcAnnotations (%s), or ask an administrator to name it in "+
+			"policy.backends of the chart", t.BackendName, attachedOnly, trident.ExportPolicyAnnotation)
+	default:
+		return "", ""
+	}
+}
+
+// attachedOnly is why a client that mounts nothing is refused.
+const attachedOnly = "Trident then admits only the nodes that have attached a volume, and this client attaches none:"
+
+// unplaceable says that a benchmark chooses aggregates of a backend on which ONTAP does so; "" where it does not.
+func unplaceable(t *v1alpha1.TridentStorage, why string) string {
+	if why == "" || t == nil || len(t.StoragePools) == 0 && t.MoveTo == "" {
+		return ""
+	}
+	return fmt.Sprintf("spec.storage.trident.storagePools and moveTo name aggregates, but the backend %s, and ONTAP "+
+		"places its volumes: leave them out", why)
+}
+
+// placeable refuses aggregates where the array of a backend, as Trident found it, has none for its volumes:
+// the provisioner would find no pool.
+func (r *Reconciler) placeable(ctx context.Context, s *scope, config *unstructured.Unstructured) (next, error) {
+	t := s.b.Spec.Storage.Trident
+	if unplaceable(t, "?") == "" {
+		return next{}, nil
+	}
+	u, err := r.findBackend(ctx, config.GetNamespace(), func(name, _ string) bool { return name == config.GetName() })
+	if err != nil || u == nil {
+		return next{}, err
+	}
+	b, _ := trident.ReadBackend(u) // what cannot be read of it is said when the volume is there
+	if why := unplaceable(t, b.Unplaceable); why != "" {
+		return s.storageFails(v1alpha1.ReasonInvalidSpec, why)
+	}
+	return next{}, nil
+}
+
 // until says when a wait ends. Conditions have this time and not the time that is left, which
 // would change with every pass.
-func until(since time.Time, patience time.Duration) string {
-	return since.Add(patience).UTC().Format("15:04:05 MST")
-}
+func until(end time.Time) string { return end.UTC().Format("15:04:05 MST") }
 
 // awaitTrident waits while Trident has reported nothing about a backend: it works on it or on
 // another, or does not run.
@@ -247,36 +297,40 @@ func (r *Reconciler) awaitTrident(
 	if err != nil {
 		return next{}, err
 	}
-	reason, message, silent := v1alpha1.ReasonProvisioning, "", v1alpha1.ReasonBackendFailed
+	look := fmt.Sprintf("see kubectl -n %s get pods -l app=controller.csi.trident.netapp.io", ns)
+	reason, message, fails := v1alpha1.ReasonProvisioning, "", v1alpha1.ReasonBackendFailed
+	end := since.Add(tridentPatience)
 	switch {
-	case t.down != "" && s.now.Sub(later(since, t.downSince)) > tridentAnswers:
-		return s.storageFails(v1alpha1.ReasonTridentMissing, fmt.Sprintf("Trident has not processed %s: %s: correct "+
-			"trident.namespace of the chart, or see kubectl -n %s get pods -l app=controller.csi.trident.netapp.io",
-			where, t.down, ns))
+	case t.starts:
+		reason, fails = v1alpha1.ReasonTridentBusy, v1alpha1.ReasonTridentBusy
+		message = fmt.Sprintf("Trident has not yet read %s: %s: %s", where, t.down, look)
+		end = later(since, t.downSince).Add(tridentPatience)
 	case t.down != "":
-		silent = v1alpha1.ReasonTridentMissing
-		message = fmt.Sprintf("Trident has not yet processed %s: %s", where, t.down)
+		fails = v1alpha1.ReasonTridentMissing
+		message = fmt.Sprintf("Trident has not processed %s: %s: correct trident.namespace of the chart, or %s", where,
+			t.down, look)
+		end = later(since, t.downSince).Add(tridentAnswers)
 	case c.Taken:
 		message = fmt.Sprintf("Trident works on %s, created at %s, and has not reported a result: %s", where,
-			until(since, 0), slowLIF)
+			until(since), slowLIF)
 		outcome, err := r.probeLIF(ctx, s)
 		if err != nil {
 			return next{}, err
 		}
 		message += outcome
 	case t.worksOn != "" || t.runs:
-		reason, silent = v1alpha1.ReasonTridentBusy, v1alpha1.ReasonTridentBusy
-		message = fmt.Sprintf("Trident runs and has not yet read %s, created at %s%s", where, until(since, 0), t.work())
+		reason, fails = v1alpha1.ReasonTridentBusy, v1alpha1.ReasonTridentBusy
+		message = fmt.Sprintf("Trident runs and has not yet read %s, created at %s%s", where, until(since), t.work())
 	default:
-		silent = v1alpha1.ReasonTridentMissing
+		fails = v1alpha1.ReasonTridentMissing
 		message = fmt.Sprintf("Trident has not processed %s, created at %s: it reads its own namespace only, and the "+
-			"operator may not see whether it runs: see kubectl -n %s get pods -l app=controller.csi.trident.netapp.io, and "+
-			"correct trident.namespace of the chart%s", where, until(since, 0), ns, t.work())
+			"operator may not see whether it runs: %s, and correct trident.namespace of the chart%s", where, until(since), look,
+			t.work())
 	}
-	if s.now.Sub(since) > tridentPatience {
-		return s.storageFails(silent, message+fmt.Sprintf("; given up after %s", tridentPatience))
+	if s.now.After(end) {
+		return s.storageFails(fails, fmt.Sprintf("%s; given up after %s", message, end.Sub(since).Round(time.Second)))
 	}
-	return s.storageWaits(reason, message+"; the run waits until "+until(since, tridentPatience))
+	return s.storageWaits(reason, message+"; the run waits until "+until(end))
 }
 
 // probeLIF connects from a pod to the management LIF of the backend, and returns the outcome in
@@ -310,7 +364,7 @@ func probed(p corev1.Pod, lif string) string {
 			manifest.NoConnection, pass.ClipTo(strings.Join(strings.Fields(why), " "), maxProbe))
 	case e.ExitCode == 0:
 		return fmt.Sprintf("; the management LIF %s accepts connections from a pod of this namespace: look at the log of "+
-			"Trident's controller", lif)
+			"Trident's controller, and restart it if that shows no answer of the LIF", lif)
 	default:
 		return ""
 	}
@@ -345,11 +399,13 @@ func later(a, b time.Time) time.Time {
 
 // tridentState is what Trident does, as far as it can be seen.
 type tridentState struct {
-	runs      bool      // its Deployment is available
-	down      string    // why it does not run; empty = it runs, or that is not known
-	downSince time.Time // zero = not known
-	worksOn   string    // another backend configuration, in words
-	retries   string    // another that failed, which it works on now and then; its status does not tell when
+	runs       bool      // its Deployment is available
+	down       string    // why it does not run; empty = it runs, or that is not known
+	starts     bool      // it is down and has pods, which are not ready
+	downSince  time.Time // zero = not known
+	worksOn    string    // another backend configuration, in words
+	worksSince time.Time // not before this, the newest of them
+	retries    string    // another that failed, which it works on now and then; its status does not tell when
 }
 
 // work says what keeps Trident busy, or may; "" where nothing is known to.
@@ -361,6 +417,19 @@ func (t tridentState) work() string {
 		return fmt.Sprintf("; Trident may be trying %s again, which failed: %s", t.retries, slowLIF)
 	default:
 		return ""
+	}
+}
+
+// holds says that a volume waits for something else that Trident does, and what that is, or why Trident
+// does nothing; unanswered is that of a call.
+func (t tridentState) holds(unanswered bool) (held bool, why string) {
+	switch {
+	case t.down != "":
+		return t.starts, "; " + t.down
+	case t.worksOn != "" || unanswered:
+		return true, t.work()
+	default:
+		return false, ""
 	}
 }
 
@@ -376,7 +445,7 @@ func (r *Reconciler) lookAtTrident(ctx context.Context, s *scope) (tridentState,
 	case apierrors.IsNotFound(err):
 		t.down = fmt.Sprintf("there is no Deployment %s in namespace %s", trident.Deployment, r.TridentNamespace)
 	case err == nil:
-		t.runs, t.down, t.downSince = availability(d)
+		t = availability(d)
 	case !apierrors.IsForbidden(err):
 		return t, fmt.Errorf("read Deployment %q: %w", trident.Deployment, err)
 	}
@@ -400,7 +469,7 @@ func (r *Reconciler) lookAtTrident(ctx context.Context, s *scope) (tridentState,
 		}
 		switch {
 		case c.IsWorkedOn():
-			t.worksOn = cmp.Or(t.worksOn, what)
+			t.worksOn, t.worksSince = cmp.Or(t.worksOn, what), later(t.worksSince, u.GetCreationTimestamp().Time)
 		case c.IsFailed():
 			t.retries = cmp.Or(t.retries, what)
 		}
@@ -408,18 +477,26 @@ func (r *Reconciler) lookAtTrident(ctx context.Context, s *scope) (tridentState,
 	return t, nil
 }
 
-// availability says whether a Deployment has pods that are ready, and if not, since when.
-func availability(d *appsv1.Deployment) (runs bool, why string, since time.Time) {
+// availability says whether a Deployment has pods that are ready, and if not, since when. Its pods are
+// not ready while Trident starts.
+func availability(d *appsv1.Deployment) tridentState {
+	t := tridentState{runs: d.Status.AvailableReplicas > 0} // scaled to 0 it is available still
+	said := ""
 	for _, c := range d.Status.Conditions {
 		if c.Type == appsv1.DeploymentAvailable && c.Status != corev1.ConditionTrue {
-			return false, fmt.Sprintf("Deployment %s/%s is not available: %s", d.Namespace, d.Name, c.Message),
-				c.LastTransitionTime.Time
+			t.runs, t.downSince, said = false, c.LastTransitionTime.Time, ": "+strings.TrimSuffix(c.Message, ".")
 		}
 	}
-	if d.Status.AvailableReplicas == 0 { // scaled to 0 it is available still
-		return false, fmt.Sprintf("Deployment %s/%s has no pod that is available", d.Namespace, d.Name), time.Time{}
+	switch {
+	case t.runs:
+	case d.Status.Replicas == 0:
+		t.down = fmt.Sprintf("Deployment %s/%s has no pod%s", d.Namespace, d.Name, said)
+	default:
+		t.starts = true
+		t.down = fmt.Sprintf("no pod of Deployment %s/%s is ready%s: a start takes Trident 15 minutes for each backend "+
+			"whose management LIF does not answer", d.Namespace, d.Name, said)
 	}
-	return true, "", time.Time{}
+	return t
 }
 
 // tridentTrouble explains why Trident's objects cannot be had; "" where trying
@@ -460,7 +537,7 @@ func (r *Reconciler) tridentClass(ctx context.Context, s *scope) (next, error) {
 	if class == nil {
 		return n, err
 	}
-	if reason, message := classProblem(s.b, class); reason != "" {
+	if reason, message := classProblem(s.b, class); message != "" {
 		return s.storageFails(reason, message)
 	}
 	return next{}, nil
@@ -483,21 +560,32 @@ func classProblem(b *v1alpha1.NFSBenchmark, class *storagev1.StorageClass) (reas
 			"StorageClass %q binds late (WaitForFirstConsumer), but the export must be known before the first pod: name a "+
 				"class with volumeBindingMode: Immediate, or give spec.storage.trident.backendName", class.Name)
 	}
+	if len(class.MountOptions) == 0 {
+		return "", "" // those of the backend count, which the volume names
+	}
+	return v1alpha1.ReasonInvalidSpec, wrongVersion(b, class.Name, class.MountOptions)
+}
+
+// wrongVersion says that volumes of a class, which are mounted with these options, have another version of NFS than
+// the protocol; "" where they have not. One that is negotiated is wrong for a class of storage.trident only:
+// the result of the others is checked for it.
+func wrongVersion(b *v1alpha1.NFSBenchmark, class string, options []string) string {
 	if !plan.MountDecides(b.Spec.Protocol) {
-		return "", "" // a user-space client names its version itself, and the volume's mount carries nothing
+		return "" // a user-space client names its version itself, and the volume's mount carries nothing
 	}
-	want, have := trident.NFSVersion(plan.MountOptions(b.Spec.Protocol, "")), trident.NFSVersion(class.MountOptions)
-	if have != want && trident.Negotiated(have, want) {
-		return v1alpha1.ReasonInvalidSpec, fmt.Sprintf(
-			"StorageClass %q leaves the version of NFS to be negotiated: add nfsvers=%s to its mountOptions (a copy of the "+
-				"class, since they cannot be changed), or give spec.storage.trident.backendName", class.Name, want)
+	want, have := trident.NFSVersion(plan.MountOptions(b.Spec.Protocol, "")), trident.NFSVersion(options)
+	switch {
+	case have == want:
+		return ""
+	case !trident.Negotiated(have, want):
+		return fmt.Sprintf("StorageClass %q mounts with nfsvers=%s, but spec.protocol.version %s means nfsvers=%s: name "+
+			"another class, or correct the version", class, have, b.Spec.Protocol.Version, want)
+	case b.Spec.Storage.Trident == nil:
+		return ""
+	default:
+		return fmt.Sprintf("StorageClass %q leaves the version of NFS to be negotiated: add nfsvers=%s to its mountOptions "+
+			"(a copy of the class, since they cannot be changed), or give spec.storage.trident.backendName", class, want)
 	}
-	if have != want {
-		return v1alpha1.ReasonInvalidSpec, fmt.Sprintf(
-			"StorageClass %q mounts with nfsvers=%s, but spec.protocol.version %s means nfsvers=%s: name another class, or "+
-				"correct the version", class.Name, have, b.Spec.Protocol.Version, want)
-	}
-	return "", ""
 }
 
 // tridentClaim makes the claim, waits for its volume and follows it to the
@@ -550,9 +638,12 @@ func (r *Reconciler) awaitVolume(ctx context.Context, s *scope, pvc *corev1.Pers
 		}
 	}
 	is, asked := lastCall(told)
-	unanswered := is == callBegins && s.now.Sub(asked) > tridentQuick
-	if t.worksOn != "" || is == callBegins || is == callSucceeded {
-		end = later(end, since.Add(tridentPatience))
+	if is != callBegins && asked.After(t.worksSince) {
+		t.worksOn = "" // Trident has answered since: the other backend delays no volume (enableConcurrency)
+	}
+	held, why := t.holds(is == callBegins && s.now.Sub(asked) > tridentQuick)
+	if held || is == callBegins || is == callSucceeded {
+		end = later(end, later(since, t.downSince).Add(tridentPatience))
 	}
 	reason, message := v1alpha1.ReasonProvisioning,
 		fmt.Sprintf("waiting for Trident to make the volume of claim %s", pvc.Name)
@@ -560,12 +651,9 @@ func (r *Reconciler) awaitVolume(ctx context.Context, s *scope, pvc *corev1.Pers
 		reason, message = v1alpha1.ReasonProvisioningFailed, fmt.Sprintf("Trident makes no volume for claim %s: %s",
 			pvc.Name, said)
 	}
-	switch {
-	case t.down != "" && s.now.Sub(since) > tridentAnswers:
-		message += "; " + t.down
-	case t.worksOn != "" || unanswered:
+	message += why
+	if held {
 		reason, s.tridentSilent = v1alpha1.ReasonTridentBusy, true
-		message += t.work()
 	}
 	if s.now.After(end) {
 		if reason == v1alpha1.ReasonProvisioning {

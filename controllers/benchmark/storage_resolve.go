@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,6 +16,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/plan"
+	"github.com/nfsbench/nfsbench/internal/preflight"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/trident"
 )
@@ -251,6 +253,9 @@ func (r *Reconciler) followTrident(ctx context.Context, s *scope, pv *corev1.Per
 			"Trident names no address for volume %s: its backend %s has no dataLIF, and TridentVolume %s/%s no "+
 				"config.accessInformation.nfsServerIp: set dataLIF", v.Name, b.Name, v.Namespace, v.Name)}, nil
 	}
+	if err := unfit(s.b, pv, v, *b); err != nil {
+		return nil, err
+	}
 	t := s.target
 	t.Export, t.Addresses, t.VolumeName = v.NFSPath, []string{address}, v.Name
 	t.Backend = &plan.Backend{
@@ -258,6 +263,24 @@ func (r *Reconciler) followTrident(ctx context.Context, s *scope, pv *corev1.Per
 		Volume: v.InternalName, Pool: v.Pool,
 	}
 	return nil, nil
+}
+
+// unfit is why a volume that there is, and works, cannot serve the benchmark.
+func unfit(b *v1alpha1.NFSBenchmark, pv *corev1.PersistentVolume, v trident.Volume, backend trident.Backend) error {
+	if v.AttachedOnly && !plan.NeedsVolume(b) {
+		return invalid(preflight.ExportPolicyDenies, fmt.Errorf("the backend of volume %s has autoExportPolicy: %s use a "+
+			"backend with an exportPolicy that admits the clients, and autoExportPolicy: false", v.InternalName, attachedOnly))
+	}
+	if message := unplaceable(b.Spec.Storage.Trident, backend.Unplaceable); message != "" {
+		return invalid(v1alpha1.ReasonInvalidSpec, errors.New(message))
+	}
+	if b.Spec.Storage.Claim != nil || len(pv.Spec.MountOptions) > 0 { // with these, its class was looked at
+		return nil
+	}
+	if message := wrongVersion(b, pv.Spec.StorageClassName, []string{v.MountOptions}); message != "" {
+		return invalid(v1alpha1.ReasonInvalidSpec, errors.New(message))
+	}
+	return nil
 }
 
 // gapOf is what an object of Trident's does not say: it may come to say it.
@@ -292,23 +315,35 @@ func (r *Reconciler) tridentVolume(ctx context.Context, name, namespace string) 
 
 // tridentBackendOf finds the backend of a volume, in the volume's namespace.
 func (r *Reconciler) tridentBackendOf(ctx context.Context, v trident.Volume) (*trident.Backend, *fact, error) {
+	u, err := r.findBackend(ctx, v.Namespace, func(_, uuid string) bool { return uuid != "" && uuid == v.BackendUUID })
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case u == nil:
+		return nil, &fact{Reason: v1alpha1.ReasonBackendFailed, Message: fmt.Sprintf(
+			"Trident has no backend with UUID %q in namespace %s, which TridentVolume %s names", v.BackendUUID, v.Namespace,
+			v.Name)}, nil
+	}
+	b, unread := trident.ReadBackend(u)
+	if unread != nil {
+		return nil, gapOf(v1alpha1.ReasonBackendFailed, unread), nil
+	}
+	return &b, nil, nil
+}
+
+// findBackend finds a TridentBackend by its names; nil where there is none.
+func (r *Reconciler) findBackend(
+	ctx context.Context, namespace string, is func(name, uuid string) bool,
+) (*unstructured.Unstructured, error) {
 	list := tridentList(trident.KindBackend)
-	if err := r.Reader.List(ctx, list, client.InNamespace(v.Namespace)); err != nil {
-		return nil, nil, tridentError(err, v.Namespace)
+	if err := r.Reader.List(ctx, list, client.InNamespace(namespace)); err != nil {
+		return nil, tridentError(err, namespace)
 	}
-	for i := range list.Items {
-		if !trident.HasUUID(&list.Items[i], v.BackendUUID) {
-			continue
-		}
-		b, unread := trident.ReadBackend(&list.Items[i])
-		if unread != nil {
-			return nil, gapOf(v1alpha1.ReasonBackendFailed, unread), nil
-		}
-		return &b, nil, nil
+	i := slices.IndexFunc(list.Items, func(u unstructured.Unstructured) bool { return is(trident.BackendNames(&u)) })
+	if i < 0 {
+		return nil, nil
 	}
-	return nil, &fact{Reason: v1alpha1.ReasonBackendFailed, Message: fmt.Sprintf(
-		"Trident has no backend with UUID %q in namespace %s, which TridentVolume %s names", v.BackendUUID, v.Namespace,
-		v.Name)}, nil
+	return &list.Items[i], nil
 }
 
 func tridentList(kind string) *unstructured.UnstructuredList {

@@ -19,6 +19,11 @@ need_monitors() { # Debian's Prometheus and node_exporter
 	if folder=$(hack/lab/monitors.sh); then export NFSBENCH_MONITORS=$folder; fi
 }
 
+need_vendors() { # the client libraries of NetApp and Pure Storage
+	local folder
+	if folder=$(hack/lab/vendors.sh); then export NFSBENCH_VENDORS=$folder; fi
+}
+
 need_libnfs() { # another client, to talk to our server
 	command -v nfs-cat >/dev/null && return
 	if [[ $EUID != 0 ]] || ! command -v apt-get >/dev/null; then return; fi

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"cmp"
 	"net"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -78,6 +79,8 @@ func TridentName(b *v1alpha1.NFSBenchmark) string { return NamesOf(b).Volume }
 func TridentBackendConfig(
 	b *v1alpha1.NFSBenchmark, namespace string, backend trident.BackendSpec,
 ) *unstructured.Unstructured {
+	backend.ExportPolicy = cmp.Or(string(b.Spec.Storage.Trident.PVCAnnotations[trident.ExportPolicyAnnotation]),
+		backend.ExportPolicy)
 	return trident.NewBackendConfig(namespace, TridentName(b), Labels(b, ComponentVolume), backend)
 }
 
@@ -91,7 +94,7 @@ func TridentClass(b *v1alpha1.NFSBenchmark, backend trident.BackendSpec) *storag
 // connectSeconds bounds a try to connect, with all that its pod needs.
 const connectSeconds = 120
 
-// ProbeJob tries once to connect to the management LIF of a backend, which Trident takes 300 s to
+// ProbeJob tries once to connect to the management LIF of a backend, which Trident takes minutes to
 // give up. The pod has no credentials and sends nothing.
 func ProbeJob(b *v1alpha1.NFSBenchmark, managementLIF string, images Images) *batchv1.Job {
 	c := container(ContainerProbe, images, "survey", "--connect", net.JoinHostPort(trident.Bare(managementLIF), "443"))

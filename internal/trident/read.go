@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
 )
 
 // Volume is what Trident reports about a volume. Fields that Trident may leave out can be empty.
@@ -16,12 +17,16 @@ type Volume struct {
 	Name         string // that of the PersistentVolume
 	Namespace    string // Trident's
 	BackendUUID  string
-	Pool         string // aggregate when it was made; a later move does not change it
+	Pool         string // aggregate when it was made; a later move does not change it; empty where ONTAP chose
 	State        string // online, deleting, missing_backend, ...
 	InternalName string // what the array calls it
 	Protocol     string // file or block
 	NFSPath      string // export path; empty for block volumes
 	NFSServer    string // recorded when it was made: a hint, the backend's address may have changed
+	MountOptions string // of the backend when it was made: they count where the class has none
+	// AttachedOnly says that its export policy admits only the nodes that have attached it, and
+	// before the first of them nobody.
+	AttachedOnly bool
 }
 
 // protocolBlock is that of SAN volumes.
@@ -49,6 +54,11 @@ func ReadVolume(u *unstructured.Unstructured) (Volume, error) {
 		InternalName: r.required("config", "internalName"),
 		Protocol:     r.optional("config", "protocol"),
 		NFSServer:    Bare(r.optional("config", "accessInformation", "nfsServerIp")),
+		MountOptions: r.optional("config", "accessInformation", "mountOptions"),
+		AttachedOnly: ptr.Deref(r.flag("config", "accessInformation", "publishEnforcement"), false),
+	}
+	if v.Pool == managedPool {
+		v.Pool = ""
 	}
 	if v.Protocol == protocolBlock {
 		return v, r.err
@@ -63,6 +73,9 @@ func ReadVolume(u *unstructured.Unstructured) (Volume, error) {
 	}
 	return v, r.err
 }
+
+// managedPool is the one pool of a backend on which ONTAP places the volumes.
+const managedPool = "managed_storage_pool"
 
 const (
 	maxPath = 1024
@@ -92,6 +105,9 @@ type Backend struct {
 	ManagementLIF string
 	SVM           string
 	DataLIF       string // the address that Trident mounts now
+	// Unplaceable is why ONTAP and not Trident chooses the aggregates of its volumes; empty where
+	// Trident does.
+	Unplaceable string
 }
 
 // ReadBackend reads a TridentBackend. The error is a *FieldError.
@@ -115,16 +131,17 @@ func ReadBackend(u *unstructured.Unstructured) (Backend, error) {
 	b.ManagementLIF = Bare(r.optional("config", family, "managementLIF"))
 	b.SVM = r.optional("config", family, "svm")
 	b.DataLIF = Bare(r.optional("config", family, "dataLIF"))
+	b.Unplaceable = Unplaceable(b.Driver, r.optional("config", family, "flags", "disaggregated") == "true")
 	if b.DataLIF != "" && !isHost(b.DataLIF) {
 		r.fail("is not an address", "config", family, "dataLIF")
 	}
 	return b, r.err
 }
 
-// HasUUID says, without reading the rest, whether a TridentBackend is the one.
-func HasUUID(u *unstructured.Unstructured, uuid string) bool {
+// BackendNames are the name and the UUID of a TridentBackend, without reading the rest.
+func BackendNames(u *unstructured.Unstructured) (name, uuid string) {
 	r := &reader{obj: u}
-	return r.optional("backendUUID") == uuid && uuid != ""
+	return r.optional("backendName"), r.optional("backendUUID")
 }
 
 // IsUsable says whether Trident can work with the backend, and why not.
@@ -142,6 +159,18 @@ func (b Backend) IsUsable() (bool, string) {
 		why += ": " + b.StateReason
 	}
 	return false, why
+}
+
+// Unplaceable is that of a Backend.
+func Unplaceable(driver string, disaggregated bool) string {
+	switch {
+	case driver == DriverFlexGroup:
+		return "has driver " + driver
+	case disaggregated:
+		return "is on a disaggregated array (AFX)"
+	default:
+		return ""
+	}
 }
 
 // Refusal says why volumes of a driver cannot be benchmarked over NFS; empty
@@ -197,8 +226,8 @@ func (c BackendConfig) IsFailed() bool { return c.LastOperation == operationFail
 // IsAnswered says that Trident has said something about the configuration.
 func (c BackendConfig) IsAnswered() bool { return c.Phase != "" || c.LastOperation != "" }
 
-// IsWorkedOn says that Trident has taken the configuration and has not answered. It does
-// nothing else meanwhile.
+// IsWorkedOn says that Trident has taken the configuration and has not answered. Meanwhile it takes
+// no other, and makes no volume unless it runs with enableConcurrency.
 func (c BackendConfig) IsWorkedOn() bool { return c.Taken && !c.IsAnswered() }
 
 // ReadBackendConfig reads the status. The error is a *FieldError.

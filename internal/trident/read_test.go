@@ -37,6 +37,7 @@ func TestWhatTridentSaysIsRead(t *testing.T) {
 		Name: "pvc-6f0c1a9e-1111-4222-8333-444455556666", Namespace: "trident", BackendUUID: "b3f0a1d2-0000-4000-8000-000000000007", Pool: "aggr1",
 		State: "online", InternalName: "trident_pvc_6f0c1a9e_1111_4222_8333_444455556666", Protocol: "file",
 		NFSPath: "/trident_pvc_6f0c1a9e_1111_4222_8333_444455556666", NFSServer: "10.0.1.61",
+		AttachedOnly: true,
 	}
 	if diff := cmp.Diff(wantV, v); diff != "" {
 		t.Errorf("volume (-want +got):\n%s", diff)
@@ -164,6 +165,25 @@ func TestStatesInWhichNothingCanBeDoneAreTold(t *testing.T) {
 	}
 }
 
+func TestWhereONTAPPlacesVolumesIsTold(t *testing.T) {
+	for _, tc := range []struct{ driver, disaggregated, want string }{
+		{"ontap-nas", "false", ""}, {"ontap-nas", "true", "AFX"}, {"ontap-nas-flexgroup", "false", "driver ontap-nas-flexgroup"},
+	} {
+		u := object(t, KindBackend)
+		config := u.Object["config"].(map[string]any)["ontap_config"].(map[string]any)
+		config["storageDriverName"], config["flags"].(map[string]any)["disaggregated"] = tc.driver, tc.disaggregated
+		b, err := ReadBackend(u)
+		if err != nil || !strings.Contains(b.Unplaceable, tc.want) || (b.Unplaceable == "") != (tc.want == "") {
+			t.Errorf("%+v: %q, %v", tc, b.Unplaceable, err)
+		}
+	}
+	u := object(t, KindVolume)
+	u.Object["pool"] = "managed_storage_pool"
+	if v, err := ReadVolume(u); err != nil || v.Pool != "" {
+		t.Errorf("pool %q, %v, want that it is not known", v.Pool, err)
+	}
+}
+
 func TestAnotherFamilyOfDriversIsFound(t *testing.T) {
 	u := object(t, KindBackend)
 	u.Object["config"] = map[string]any{"solidfire_config": map[string]any{"storageDriverName": "solidfire-san"}, "version": "1"}
@@ -205,5 +225,5 @@ func readAll(t *testing.T, u *unstructured.Unstructured) {
 	if c, err := ReadBackendConfig(u); err == nil && c.IsReady() && c.IsFailed() {
 		t.Errorf("ready and failed: %+v", c)
 	}
-	HasUUID(u, "x")
+	BackendNames(u)
 }

@@ -37,6 +37,9 @@ const (
 	DefaultNamespace = "trident"
 	// AnnotationPrefix is that of Trident's annotations of a claim.
 	AnnotationPrefix = "trident.netapp.io/"
+	// ExportPolicyAnnotation of a claim names its export policy. Trident obeys it if the backend has
+	// one, too, and no automatic one.
+	ExportPolicyAnnotation = AnnotationPrefix + "exportPolicy"
 )
 
 // Deployment is the controller, in Trident's own namespace.
@@ -67,8 +70,10 @@ type BackendSpec struct {
 	CredentialsSecretName string `json:"credentialsSecretName"`
 	// CABundle has the certificates, as PEM, by which Trident verifies the array. Without
 	// it Trident verifies nothing.
-	CABundle     string `json:"caBundle,omitempty"`
-	ExportPolicy string `json:"exportPolicy,omitempty"` // empty: Trident admits the nodes of the cluster
+	CABundle string `json:"caBundle,omitempty"`
+	// ExportPolicy is that of the volumes. Empty: Trident admits the nodes that have attached a volume,
+	// and those of the cluster to a FlexGroup.
+	ExportPolicy string `json:"exportPolicy,omitempty"`
 }
 
 // DriverName is the driver of the backend, with the default in place of an empty one.

@@ -245,7 +245,7 @@ func (s *Standin) answer(w http.ResponseWriter, r *http.Request, path string) {
 		}
 	}
 	if policy := q.Get("policy_names"); policy != "" {
-		objects = slices.DeleteFunc(slices.Clone(objects), func(o any) bool { return field(o, "policy") != policy })
+		objects = slices.DeleteFunc(slices.Clone(objects), func(o any) bool { return field(field(o, "policy"), "name") != policy })
 	}
 	s.page(w, q, objects)
 }
@@ -306,6 +306,11 @@ func example() map[string][]any {
 		return map[string]any{"name": name, "address": address, "netmask": "255.255.255.0", "services": []string{service}, "type": "vip", "enabled": enabled}
 	}
 	blade := func(name, status string) any { return map[string]any{"name": name, "status": status} }
+	rule := func(policy, client, permission, access string, index int, security ...string) any {
+		return map[string]any{
+			"policy": map[string]any{"name": policy}, "client": client, "permission": permission, "access": access, "index": index, "security": security,
+		}
+	}
 	return map[string][]any{
 		"/arrays": {map[string]any{"name": "fb01", "os": "Purity//FB", "version": "4.5.6"}},
 		"/blades": {blade("CH1.FB2", "healthy"), blade("CH1.FB1", "healthy"), blade("CH1.FB3", "unhealthy"), blade("CH1.FB4", "unused")},
@@ -317,9 +322,9 @@ func example() map[string][]any {
 			map[string]any{"name": "gone", "destroyed": true},
 		},
 		"/nfs-export-policies/rules": {
-			map[string]any{"policy": "oracle", "client": "10.0.2.0/24", "permission": "ro", "access": "root-squash", "index": 2, "security": []string{"sys", "krb5"}},
-			map[string]any{"policy": "oracle", "client": "10.0.1.0/24", "permission": "rw", "access": "no-squash", "index": 1},
-			map[string]any{"policy": "other", "client": "*", "permission": "rw", "access": "no-squash", "index": 1},
+			rule("oracle", "10.0.2.0/24", "ro", "root-squash", 2, "sys", "krb5"),
+			rule("oracle", "10.0.1.0/24", "rw", "no-squash", 1),
+			rule("other", "*", "rw", "no-squash", 1),
 		},
 	}
 }

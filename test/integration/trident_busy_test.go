@@ -30,7 +30,7 @@ func TestASilentTridentIsToldByWhatItDoes(t *testing.T) {
 	silent := func(w *world) { w.array.SetFaults(standin.Faults{Silent: true}) }
 	cases := map[string]struct {
 		world  func(*world)
-		long   bool   // it waits for 10 minutes, else for less than 3
+		long   bool   // it waits for 15 minutes, else for less than 3
 		reason string // meanwhile
 		says   []string
 		not    string
@@ -38,7 +38,7 @@ func TestASilentTridentIsToldByWhatItDoes(t *testing.T) {
 	}{
 		"OnThisBackend": {
 			own, true, v1alpha1.ReasonProvisioning,
-			[]string{"Trident works on TridentBackendConfig ", "waits 300 s"},
+			[]string{"Trident works on TridentBackendConfig ", "waits 8 minutes"},
 			"",
 			v1alpha1.ReasonBackendFailed,
 		},
@@ -51,7 +51,7 @@ func TestASilentTridentIsToldByWhatItDoes(t *testing.T) {
 		"OnAnother": {
 			func(w *world) { w.busy(nil) },
 			true, v1alpha1.ReasonTridentBusy,
-			[]string{"Trident works on TridentBackendConfig ", "/aaa-other", "300 s"},
+			[]string{"Trident works on TridentBackendConfig ", "/aaa-other", "8 minutes"},
 			"",
 			v1alpha1.ReasonTridentBusy,
 		},
@@ -86,15 +86,22 @@ func TestASilentTridentIsToldByWhatItDoes(t *testing.T) {
 		"ScaledToZero": {
 			func(w *world) { silent(w); w.deployed(corev1.ConditionTrue, 0) },
 			false, v1alpha1.ReasonProvisioning,
-			[]string{"has no pod that is available"},
+			[]string{"/trident-controller has no pod"},
 			"", v1alpha1.ReasonTridentMissing,
 		},
 		"NoPods": {
 			func(w *world) { silent(w); w.deployed(corev1.ConditionFalse, 0) },
 			false, v1alpha1.ReasonProvisioning,
-			[]string{"is not available: Deployment does not have minimum availability"},
+			[]string{"has no pod: Deployment does not have minimum availability"},
 			"",
 			v1alpha1.ReasonTridentMissing,
+		},
+		"Starting": {
+			func(w *world) { silent(w); w.deployed(corev1.ConditionFalse, 1) },
+			true, v1alpha1.ReasonTridentBusy,
+			[]string{"no pod of Deployment ", "is ready", "15 minutes for each backend"},
+			"",
+			v1alpha1.ReasonTridentBusy,
 		},
 	}
 	for name, tc := range cases {
@@ -117,12 +124,14 @@ func TestASilentTridentIsToldByWhatItDoes(t *testing.T) {
 				}
 			}
 			check()
-			if tc.long {
-				w.step(10 * time.Minute)
-				w.turns()
-				check()
+			left := w.promised().Sub(w.clock.Now()) // nothing else ends the wait
+			if tc.long != (left > 15*time.Minute) || !tc.long && left > 3*time.Minute {
+				t.Errorf("the run promises to wait for %s: %s", left, w.get("demo").Status.Message)
 			}
-			w.step(3 * time.Minute)
+			w.step(left - 2*time.Second)
+			w.turns()
+			check()
+			w.step(4 * time.Second)
 			w.turns()
 			b := w.get("demo")
 			w.wantPhase(b, v1alpha1.PhaseFailed, tc.says...)
@@ -135,6 +144,116 @@ func TestASilentTridentIsToldByWhatItDoes(t *testing.T) {
 				t.Errorf("status.failure is %s, want %s", b.Status.Failure, want)
 			}
 		})
+	}
+}
+
+// promised is until when the run of demo says that it waits.
+func (w *world) promised() time.Time {
+	w.Helper()
+	message := w.get("demo").Status.Message
+	_, text, _ := strings.Cut(message, "the run waits until ")
+	at, err := time.Parse("15:04:05", strings.TrimSuffix(text, " UTC"))
+	if err != nil {
+		w.Fatalf("no time in %q", message)
+	}
+	now := w.clock.Now().UTC()
+	end := time.Date(now.Year(), now.Month(), now.Day(), at.Hour(), at.Minute(), at.Second(), 0, time.UTC)
+	if end.Before(now) {
+		return end.AddDate(0, 0, 1)
+	}
+	return end
+}
+
+// TestATridentThatStartsIsWaitedFor: its pod is not ready before it has initialized all backends, which one with
+// a dead management LIF makes last 15 minutes.
+func TestATridentThatStartsIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	for name, before := range map[string]func(*world){
+		"BeforeItsBackend": func(*world) {},
+		"BeforeItsVolume": func(w *world) {
+			for len(w.ofTrident(trident.KindBackend)) < 2 {
+				w.settle("demo")
+				w.robot("demo")
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := withTrident(t)
+			other := w.array.backend
+			other.ManagementLIF = newAddress()
+			if err := w.c.Create(t.Context(), trident.NewBackendConfig(w.array.ns, "aaa-other", nil, other)); err != nil {
+				t.Fatal(err)
+			}
+			for w.array.step(w) != "" { //nolint:revive // until it is bound
+			}
+			w.create("demo", w.backend())
+			before(w)
+			w.array.SetFaults(standin.Faults{Drops: other.ManagementLIF})
+			w.array.Restart()
+			w.deployed(corev1.ConditionFalse, 1)
+			for _, wait := range []time.Duration{20 * time.Second, 14 * time.Minute} {
+				w.step(wait)
+				w.turns()
+				b := w.get("demo")
+				w.wantPhase(b, v1alpha1.PhaseProvisioning, "no pod of Deployment ", "15 minutes for each backend")
+				w.wantCondition(b, v1alpha1.ConditionStorageProvisioned, "Unknown", v1alpha1.ReasonTridentBusy)
+			}
+			w.step(time.Minute)
+			pvc := &corev1.PersistentVolumeClaim{}
+			for range 60 {
+				if w.find("nfsb-demo-data", pvc) && pvc.Status.Phase == corev1.ClaimBound {
+					break
+				}
+				w.settle("demo")
+				w.array.step(w)
+			}
+			w.clock.SetTime(time.Now()) // by which the API server dates the pods
+			w.wantPhase(w.finish("demo"), v1alpha1.PhaseSucceeded)
+		})
+	}
+}
+
+// TestATridentThatEndsBeforeItsVolumeIsSaid.
+func TestATridentThatEndsBeforeItsVolumeIsSaid(t *testing.T) {
+	t.Parallel()
+	w := withTrident(t)
+	w.create("demo", w.backend())
+	for len(w.ofTrident(trident.KindBackend)) == 0 {
+		w.settle("demo")
+		w.robot("demo")
+	}
+	w.busy(nil)
+	w.deployed(corev1.ConditionTrue, 0)
+	w.settle("demo")
+	w.step(20 * time.Second)
+	w.wantPhase(w.settle("demo"), v1alpha1.PhaseProvisioning, "/trident-controller has no pod")
+}
+
+// TestAnAnswerOfTridentShowsThatItWaitsForNoOtherBackend: with enableConcurrency it makes volumes meanwhile.
+func TestAnAnswerOfTridentShowsThatItWaitsForNoOtherBackend(t *testing.T) {
+	t.Parallel()
+	w := withTrident(t)
+	w.array.Concurrent = true
+	class := w.class(nil)
+	w.array.SetFaults(standin.Faults{Mute: w.busy(nil), Provisioning: "aggregate aggr1 is full"})
+	w.step(5 * time.Second) // events have whole seconds
+	w.create("demo", gen.TridentClass(class))
+	w.turns()
+	w.step(20 * time.Second)
+	w.turns()
+	b := w.get("demo")
+	w.wantPhase(b, v1alpha1.PhaseProvisioning, "aggregate aggr1 is full")
+	w.wantCondition(b, v1alpha1.ConditionStorageProvisioned, "False", v1alpha1.ReasonProvisioningFailed)
+	if strings.Contains(b.Status.Message, "Trident works on") {
+		t.Errorf("another backend is said to keep Trident busy: %s", b.Status.Message)
+	}
+	w.step(5 * time.Minute)
+	w.turns()
+	b = w.get("demo")
+	w.wantPhase(b, v1alpha1.PhaseFailed, "is not bound after 5m")
+	if b.Status.Failure != v1alpha1.FailureBenchmark {
+		t.Errorf("status.failure is %s, want %s", b.Status.Failure, v1alpha1.FailureBenchmark)
 	}
 }
 
@@ -197,7 +316,7 @@ func TestAManagementLIFIsTriedWhileTridentIsSilent(t *testing.T) {
 			})
 			w.turns()
 			w.wantPhase(w.get("demo"), v1alpha1.PhaseProvisioning, tc.says)
-			w.step(12 * time.Minute)
+			w.step(17 * time.Minute)
 			w.turns()
 			w.wantPhase(w.get("demo"), v1alpha1.PhaseFailed, strings.TrimSuffix(tc.says, "the run waits until"))
 			w.array.SetFaults(standin.Faults{})
@@ -315,7 +434,7 @@ func TestABackendThatIsTriedAgainKeepsTridentBusyToo(t *testing.T) {
 			b := w.get("demo")
 			w.wantPhase(b, v1alpha1.PhaseProvisioning, tc.says)
 			w.wantCondition(b, v1alpha1.ConditionStorageProvisioned, "Unknown", v1alpha1.ReasonTridentBusy)
-			w.step(17 * time.Minute)
+			w.step(22 * time.Minute)
 			w.turns()
 			b = w.get("demo")
 			w.wantPhase(b, v1alpha1.PhaseFailed, tc.says)

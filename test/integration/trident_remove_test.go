@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -8,10 +9,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/trident"
 	"github.com/nfsbench/nfsbench/test/gen"
 	standin "github.com/nfsbench/nfsbench/test/trident"
 )
@@ -87,6 +90,90 @@ func TestADeletionWaitsForAnArrayThatDoesNotAnswer(t *testing.T) {
 	}
 	w.wantPhase(w.finish("next"), v1alpha1.PhaseSucceeded)
 	w.wantMade()
+}
+
+// TestNoVolumeIsLeftBehindForLongerThanTheRemoval: while it is bound, its claim went a moment ago, and a claim that
+// went before is not what the removal waits for.
+func TestNoVolumeIsLeftBehindForLongerThanTheRemoval(t *testing.T) {
+	t.Parallel()
+	for phase, pods := range map[corev1.PersistentVolumePhase]time.Duration{ // how long the pods take to go
+		corev1.VolumeBound: 150 * time.Second, corev1.VolumeReleased: 0,
+	} {
+		t.Run(string(phase), func(t *testing.T) {
+			t.Parallel()
+			w := withTrident(t)
+			w.create("demo", w.backend())
+			w.until("demo", v1alpha1.PhaseRunning)
+			claim, pv := &corev1.PersistentVolumeClaim{}, &corev1.PersistentVolume{}
+			w.find("nfsb-demo-data", claim)
+			claim.Finalizers = nil // nobody plays the controller that removes it
+			if err := errors.Join(w.c.Update(t.Context(), claim), w.c.Get(t.Context(), client.ObjectKey{Name: claim.Spec.VolumeName}, pv)); err != nil {
+				t.Fatal(err)
+			}
+			pv.Status.Phase, pv.Status.LastPhaseTransitionTime = phase, new(metav1.NewTime(time.Now().Add(-time.Hour)))
+			if err := w.c.Status().Update(t.Context(), pv); err != nil {
+				t.Fatal(err)
+			}
+			w.delete("demo")
+			w.settle("demo")
+			w.step(pods)
+			for _, pod := range w.loadPods(w.get("demo")) {
+				_ = w.c.Delete(t.Context(), &pod, client.GracePeriodSeconds(0))
+			}
+			b := w.settle("demo")
+			if !strings.HasPrefix(b.Status.Message, "deleting: waiting for PersistentVolume "+pv.Name+" ("+string(phase)) {
+				t.Errorf("it does not wait for the volume: %s", b.Status.Message)
+			}
+			w.wantCondition(b, v1alpha1.ConditionCleanedUp, "False", v1alpha1.ReasonCleaningUp)
+			w.finish("demo")
+			w.wantMade()
+		})
+	}
+}
+
+// TestABackendThatTridentForgotIsNamed: Trident ended before it wrote that it had made one, and lets its configuration
+// go without it.
+func TestABackendThatTridentForgotIsNamed(t *testing.T) {
+	t.Parallel()
+	for _, policy := range []v1alpha1.LeftoversPolicy{v1alpha1.LeftoversWait, v1alpha1.LeftoversAbandon} {
+		t.Run(string(policy), func(t *testing.T) {
+			t.Parallel()
+			w := withTrident(t)
+			w.array.SetFaults(standin.Faults{Unwritten: true})
+			w.create("demo", w.backend(), gen.Leftovers(policy))
+			w.turns()
+			b, backends := w.get("demo"), w.ofTrident(trident.KindBackend)
+			if len(backends) != 1 {
+				t.Fatalf("Trident has %d backends", len(backends))
+			}
+			says := "TridentBackend " + w.array.ns + "/" + backends[0].GetName() + " (" + manifest.TridentName(b) +
+				"), which no TridentBackendConfig refers to: to remove it, tridentctl -n " + w.array.ns + " delete backend " + manifest.TridentName(b)
+			w.delete("demo")
+			w.turns()
+			b = w.get("demo")
+			w.wantCondition(b, v1alpha1.ConditionCleanedUp, "False", v1alpha1.ReasonCleaningUp)
+			w.step(3 * time.Minute)
+			w.turns()
+			if b = w.get("demo"); policy == v1alpha1.LeftoversAbandon {
+				if told := strings.Join(w.rec.events, "\n"); b != nil || !strings.Contains(told, "left are "+says) {
+					t.Errorf("it is %+v, and no event says %q:\n%s", b, says, told)
+				}
+				return
+			}
+			w.wantCondition(b, v1alpha1.ConditionCleanedUp, "False", v1alpha1.ReasonLeftBehind)
+			if !strings.Contains(b.Status.Message, says) {
+				t.Errorf("the message does not say %q: %s", says, b.Status.Message)
+			}
+			backends[0].SetFinalizers(nil)
+			if err := errors.Join(w.c.Update(t.Context(), &backends[0]), w.c.Delete(t.Context(), &backends[0])); err != nil {
+				t.Fatal(err)
+			}
+			w.turns()
+			if b := w.get("demo"); b != nil {
+				t.Errorf("it stays though the backend is gone: %s", b.Status.Message)
+			}
+		})
+	}
 }
 
 func TestADeletionThatMayAbandonLetsGoAndNamesWhatIsLeft(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/preflight"
 	"github.com/nfsbench/nfsbench/internal/trident"
 	"github.com/nfsbench/nfsbench/test/gen"
 	standin "github.com/nfsbench/nfsbench/test/trident"
@@ -24,18 +25,31 @@ func TestAVolumeOfTridentIsProvisionedUsedAndRemoved(t *testing.T) {
 	t.Parallel()
 	own := func(w *world) gen.Mod { return w.backend("aggr1") }
 	existing := func(w *world) gen.Mod { return gen.TridentClass(w.class(nil)) }
+	auto := func(driver string) func(*world) gen.Mod { // for which Trident makes the rules
+		return func(w *world) gen.Mod {
+			w.array.backend.StorageDriverName, w.array.backend.ExportPolicy = driver, ""
+			return w.backend()
+		}
+	}
+	annotated := func(b *v1alpha1.NFSBenchmark) {
+		b.Spec.Storage.Trident.PVCAnnotations = map[string]v1alpha1.AnnotationValue{trident.ExportPolicyAnnotation: "oracle"}
+	}
 	cases := map[string]struct {
 		storage func(*world) gen.Mod
 		mods    []gen.Mod
 		left    []string // what was there before
 	}{
-		"OwnBackendDirect": {own, nil, nil},
-		"OwnBackendKernel": {own, []gen.Mod{gen.Kernel}, nil},
-		"OwnBackendThree":  {own, []gen.Mod{gen.Clients(3)}, nil},
-		"OwnBackendOracle": {own, []gen.Mod{gen.Oracle, gen.Calibrate(1)}, nil},
-		"ClassOracle":      {existing, []gen.Mod{gen.Oracle, gen.SLOB(bench.SLOBRandomRead, 4)}, []string{"TridentBackendConfig", "TridentBackend"}},
-		"ClassDirect":      {existing, nil, []string{"TridentBackendConfig", "TridentBackend"}},
-		"ClassKernel":      {existing, []gen.Mod{gen.Kernel}, []string{"TridentBackendConfig", "TridentBackend"}},
+		"RulesOfAFlexGroup":     {auto(trident.DriverFlexGroup), nil, nil},
+		"RulesForAKernel":       {auto(""), []gen.Mod{gen.Kernel}, nil},
+		"PolicyOfItsAnnotation": {auto(""), []gen.Mod{annotated}, nil},
+		"OptionsOfABackend":     {func(w *world) gen.Mod { return w.classOfOptions("-o nfsvers=3") }, []gen.Mod{gen.Kernel}, []string{"TridentBackendConfig", "TridentBackend"}},
+		"OwnBackendDirect":      {own, nil, nil},
+		"OwnBackendKernel":      {own, []gen.Mod{gen.Kernel}, nil},
+		"OwnBackendThree":       {own, []gen.Mod{gen.Clients(3)}, nil},
+		"OwnBackendOracle":      {own, []gen.Mod{gen.Oracle, gen.Calibrate(1)}, nil},
+		"ClassOracle":           {existing, []gen.Mod{gen.Oracle, gen.SLOB(bench.SLOBRandomRead, 4)}, []string{"TridentBackendConfig", "TridentBackend"}},
+		"ClassDirect":           {existing, nil, []string{"TridentBackendConfig", "TridentBackend"}},
+		"ClassKernel":           {existing, []gen.Mod{gen.Kernel}, []string{"TridentBackendConfig", "TridentBackend"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -91,8 +105,8 @@ func (w *world) wantTridentPlan(b *v1alpha1.NFSBenchmark) {
 	if err := w.c.Get(w.Context(), client.ObjectKey{Name: rs.VolumeName}, pv); err != nil {
 		w.Fatal(err)
 	}
-	if got := trident.NFSVersion(pv.Spec.MountOptions); got != "3" {
-		w.Errorf("the volume is mounted with %q, want nfsvers=3 named", pv.Spec.MountOptions)
+	if got := trident.NFSVersion(append(pv.Spec.MountOptions, v.MountOptions)); got != "3" {
+		w.Errorf("the volume is mounted with %q and %q, want nfsvers=3 named", pv.Spec.MountOptions, v.MountOptions)
 	}
 	if !kernel && !strings.Contains(rs.Oranfstab, v.NFSPath) {
 		w.Errorf("the oranfstab does not name %s:\n%s", v.NFSPath, rs.Oranfstab)
@@ -148,6 +162,17 @@ func TestAClaimOnAVolumeOfTridentIsFollowed(t *testing.T) {
 			w.wantMade("TridentBackendConfig", "TridentBackend", "TridentVolume", "PersistentVolumeClaim", "PersistentVolume", "volume")
 		})
 	}
+}
+
+func TestAClaimOnAVolumeThatAdmitsAttachedNodesIsRefused(t *testing.T) {
+	t.Parallel()
+	w := withTrident(t)
+	w.array.backend.ExportPolicy = ""
+	w.userClaim("data", w.class(nil))
+	w.create("demo", gen.Claim("data"))
+	b := w.settle("demo")
+	w.wantPhase(b, v1alpha1.PhaseFailed, "this client attaches none")
+	w.wantCondition(b, v1alpha1.ConditionSucceeded, "False", preflight.ExportPolicyDenies)
 }
 
 // userClaim makes a claim that its user has, and lets Trident make its volume.

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/preflight"
 	"github.com/nfsbench/nfsbench/internal/trident"
 	"github.com/nfsbench/nfsbench/test/gen"
 	standin "github.com/nfsbench/nfsbench/test/trident"
@@ -154,6 +155,50 @@ func tridentTroubles() map[string]struct {
 			0, v1alpha1.ReasonInvalidSpec,
 			[]string{"nfsvers=4.1", "spec.protocol.version NFSv3"},
 		},
+		"DirectOfABackendThatAdmitsAttachedNodes": {
+			func(w *world) gen.Mod {
+				w.array.backend.ExportPolicy = ""
+				return gen.TridentClass(w.class(nil))
+			},
+			nil,
+			standin.Faults{},
+			0, preflight.ExportPolicyDenies,
+			[]string{"autoExportPolicy", "this client attaches none"},
+		},
+		"AggregatesOnAFX": {
+			func(w *world) gen.Mod {
+				w.array.AFX = true
+				return w.backend("aggr1")
+			},
+			nil,
+			standin.Faults{},
+			0, v1alpha1.ReasonInvalidSpec,
+			[]string{"storagePools", "disaggregated"},
+		},
+		"MoveOnAFX": {
+			func(w *world) gen.Mod {
+				w.array.AFX = true
+				return gen.TridentClass(w.class(nil))
+			},
+			[]gen.Mod{gen.ONTAP("", "", "reader"), moveTo},
+			standin.Faults{},
+			0, v1alpha1.ReasonInvalidSpec,
+			[]string{"moveTo", "disaggregated"},
+		},
+		"KernelClassOfABackendWithAnotherVersion": {
+			func(w *world) gen.Mod { return w.classOfOptions("-o nfsvers=4.1") },
+			kernel,
+			standin.Faults{},
+			0, v1alpha1.ReasonInvalidSpec,
+			[]string{"mounts with nfsvers=4.1", "spec.protocol.version NFSv3"},
+		},
+		"KernelClassOfABackendWithoutVersion": {
+			func(w *world) gen.Mod { return w.classOfOptions("") },
+			kernel,
+			standin.Faults{},
+			0, v1alpha1.ReasonInvalidSpec,
+			[]string{"add nfsvers=3 to its mountOptions"},
+		},
 		"NoVolume": {
 			backend, nil,
 			standin.Faults{Provisioning: "aggregate aggr1 is full"},
@@ -162,6 +207,20 @@ func tridentTroubles() map[string]struct {
 			[]string{"aggregate aggr1 is full", "is not bound after 5m0s"},
 		},
 	}
+}
+
+func moveTo(b *v1alpha1.NFSBenchmark) { b.Spec.Storage.Trident.MoveTo = "aggr2" }
+
+// classOfOptions is a class without mount options, whose backend has these.
+func (w *world) classOfOptions(options string) gen.Mod {
+	w.Helper()
+	class := w.class(func(c *storagev1.StorageClass) { c.MountOptions = nil })
+	b := w.ofTrident(trident.KindBackend)[0]
+	b.Object["config"].(map[string]any)["ontap_config"].(map[string]any)["nfsMountOptions"] = options
+	if err := w.c.Update(w.Context(), &b); err != nil {
+		w.Fatal(err)
+	}
+	return gen.TridentClass(class)
 }
 
 // ofTrident refuses reads of Trident's kinds.
@@ -220,16 +279,36 @@ func TestWhatKeepsAVolumeOfTridentFromBeingUsedIsSaid(t *testing.T) {
 // TestWhatTheSpecAloneDecidesIsSaidBeforeThereIsAVolume: nothing is made, and no volume moved.
 func TestWhatTheSpecAloneDecidesIsSaidBeforeThereIsAVolume(t *testing.T) {
 	t.Parallel()
-	w := withTrident(t)
-	w.create("demo", w.backend(), gen.Calibrate(1), gen.Oracle, gen.OracleMod(func(c *v1alpha1.DatabaseContainer) {
+	small := gen.OracleMod(func(c *v1alpha1.DatabaseContainer) {
 		c.Parameters = map[string]v1alpha1.ParameterValue{"sga_target": "256M", "shared_pool_size": "200M", "cpu_count": "16"}
-	}))
-	b := w.settle("demo")
-	w.wantPhase(b, v1alpha1.PhaseFailed, "sga_target is 256M", "ORA-00821")
-	w.wantCondition(b, v1alpha1.ConditionSucceeded, "False", v1alpha1.ReasonInvalidSpec)
-	w.wantMade()
-	if c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionStorageProvisioned); c.Reason != v1alpha1.ReasonPending {
-		t.Errorf("there was a volume: %+v", c)
+	})
+	flexGroup := trident.BackendSpec{StorageDriverName: trident.DriverFlexGroup}
+	policy := trident.BackendSpec{ExportPolicy: "pods"}
+	for name, tc := range map[string]struct {
+		backend trident.BackendSpec
+		pools   []string
+		mods    []gen.Mod
+		reason  string
+		says    []string
+	}{
+		"Memory":     {policy, nil, []gen.Mod{gen.Calibrate(1), gen.Oracle, small}, v1alpha1.ReasonInvalidSpec, []string{"sga_target is 256M", "ORA-00821"}},
+		"Aggregates": {flexGroup, []string{"aggr1"}, nil, v1alpha1.ReasonInvalidSpec, []string{"storagePools", "driver ontap-nas-flexgroup"}},
+		"Move":       {flexGroup, nil, []gen.Mod{gen.ONTAP("", "", "reader"), moveTo}, v1alpha1.ReasonInvalidSpec, []string{"moveTo", "driver ontap-nas-flexgroup"}},
+		"NoPolicy":   {trident.BackendSpec{}, nil, nil, preflight.ExportPolicyDenies, []string{"has no exportPolicy", "trident.netapp.io/exportPolicy"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := withTrident(t)
+			w.array.backend.StorageDriverName, w.array.backend.ExportPolicy = tc.backend.StorageDriverName, tc.backend.ExportPolicy
+			w.create("demo", append([]gen.Mod{w.backend(tc.pools...)}, tc.mods...)...)
+			b := w.settle("demo")
+			w.wantPhase(b, v1alpha1.PhaseFailed, tc.says...)
+			w.wantCondition(b, v1alpha1.ConditionSucceeded, "False", tc.reason)
+			w.wantMade()
+			if c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionStorageProvisioned); c.Reason != v1alpha1.ReasonPending {
+				t.Errorf("there was a volume: %+v", c)
+			}
+		})
 	}
 }
 

@@ -79,7 +79,7 @@ func withTrident(t *testing.T) *world {
 		Pools: []string{"aggr10", "aggr1", "aggr2"},
 	})}
 	w.array.backend = trident.BackendSpec{
-		ManagementLIF: w.array.management, SVM: "svm1", CredentialsSecretName: secret.Name,
+		ManagementLIF: w.array.management, SVM: "svm1", CredentialsSecretName: secret.Name, ExportPolicy: "pods",
 	}
 	w.r.TridentNamespace = ns
 	return w
