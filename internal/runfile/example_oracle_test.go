@@ -95,8 +95,8 @@ func fullHost() *DatabaseHost {
 	n := new(int64(65536))
 	return &DatabaseHost{
 		Limits: []ProcessLimit{{Name: "Max open files", Soft: n, Hard: n, HardBefore: new(int64(1073741816))}},
-		Mended: []string{"listener.ora: HOST = a is now 0.0.0.0"}, Servers: []ServerProbe{{Path: "10.0.1.61", Export: "/vol/redo", Problem: "refused"}},
-		ServersNotProbed: "security krb5",
+		Mended: []string{"listener.ora: HOST = a is now 0.0.0.0"}, Servers: []ServerProbe{{Path: "10.0.1.61", Export: "/vol/redo", Problem: "refused", WriteMaxBytes: 65536}},
+		ServersNotProbed: "security krb5", SocketBuffers: &SocketBuffers{ReceiveBytes: 4 << 20, SendBytes: 1 << 20},
 	}
 }
 

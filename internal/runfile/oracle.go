@@ -126,6 +126,8 @@ type DatabaseHost struct {
 	// ServersNotProbed is why no server was asked before the start of Direct NFS; absent = Servers
 	// has the answers, or Direct NFS is off.
 	ServersNotProbed string `json:"serversNotProbed,omitempty"`
+	// SocketBuffers are those that Direct NFS can have; absent = not known, or Direct NFS is off.
+	SocketBuffers *SocketBuffers `json:"socketBuffers,omitempty"`
 }
 
 // ServerProbe is how a path to the NFS server answered a client of the database's pod that mounted
@@ -134,6 +136,14 @@ type ServerProbe struct {
 	Path    string `json:"path"`
 	Export  string `json:"export,omitempty"`  // of the redo logs; absent = that of the data
 	Problem string `json:"problem,omitempty"` // why it could not; absent = it could
+	// WriteMaxBytes is the largest write that the server takes (wtmax); absent = not known.
+	WriteMaxBytes int64 `json:"writeMaxBytes,omitempty"`
+}
+
+// SocketBuffers are the largest buffers that the node grants to a socket.
+type SocketBuffers struct {
+	ReceiveBytes int64 `json:"receiveBytes"`
+	SendBytes    int64 `json:"sendBytes"`
 }
 
 // String returns the path, and the export if it is not that of the data.
