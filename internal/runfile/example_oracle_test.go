@@ -104,6 +104,7 @@ func fullLibrary() *DirectNFSLibrary {
 	return &DirectNFSLibrary{
 		Wanted: true, Method: "make", Path: "/opt/oracle/product/19c/dbhome_1/rdbms/lib/odm/libnfsodm19.so",
 		AlertLine: "Oracle instance running with ODM: Oracle Direct NFS ODM Library Version 6.0", Warnings: []string{"Direct NFS: please check that oradism is setuid"},
+		Mounts:      []DNFSMount{{Export: "/vol/oradata", Server: "filer1", DefinedIn: "oranfstab"}},
 		OradismMode: "-rwsr-x---", OradismOwner: new(int64(1)), // 0 is what it should be, and what "not set" looks like here
 	}
 }

@@ -106,12 +106,21 @@ type DirectNFSLibrary struct {
 	// AlertLine is the line of the alert log that names the ODM library. It proves that the library is
 	// loaded, not that it is used.
 	AlertLine string `json:"alertLine,omitempty"`
-	// Warnings are lines of the alert log about Direct NFS.
+	// Mounts are the attempts to mount that the alert log names.
+	Mounts []DNFSMount `json:"mounts,omitempty"`
+	// Warnings are lines of the alert log about Direct NFS that are no information only.
 	Warnings []string `json:"warnings,omitempty"`
 	// OradismMode is the mode of bin/oradism, such as -rwsr-x---, and
 	// OradismOwner its user ID; Direct NFS needs it setuid root.
 	OradismMode  string `json:"oradismMode,omitempty"`
 	OradismOwner *int64 `json:"oradismOwner,omitempty"`
+}
+
+// DNFSMount is an attempt of Direct NFS to mount an export, in the words of the alert log.
+type DNFSMount struct {
+	Export    string `json:"export"`
+	Server    string `json:"server"`    // its label in the oranfstab, or its name in the mount table
+	DefinedIn string `json:"definedIn"` // oranfstab or mtab
 }
 
 // DatabaseHost is what the container of the database found and changed before it started the

@@ -142,7 +142,7 @@ func (s *supervisor) run(ctx context.Context) error {
 func (s *supervisor) once(ctx context.Context, state string) (again bool, err error) {
 	err = s.journal.change(func(d *runfile.DatabaseState) {
 		// What the alert log said of the start before is forgotten.
-		d.State, d.Library.AlertLine, d.Library.Warnings = state, "", nil
+		d.State, d.Library.AlertLine, d.Library.Mounts, d.Library.Warnings = state, "", nil, nil
 	})
 	if err != nil {
 		return false, err
