@@ -122,6 +122,9 @@ func (f *databaseFlags) run(ctx context.Context, a *app, out io.Writer, env []st
 			return cli.BadInput(err)
 		}
 		o.Engine = &plan.Engine
+		if plan.Database != nil {
+			o.Processes, _ = runfile.ParameterBytes(plan.Database.Parameters["processes"])
+		}
 	}
 	switch {
 	case o.RunDir == "":

@@ -57,6 +57,13 @@ func mounted(permille int64) func(*runfile.Result) {
 	}
 }
 
+// mountsOf is an alert log that mounts what is defined in a file.
+func mountsOf(file string) func(*runfile.Result) {
+	return func(r *runfile.Result) {
+		r.Clients[0].Load.Oracle.Library.Mounts = []runfile.DNFSMount{{Export: "/x", Server: r.Plan.Engine.Server, DefinedIn: file}}
+	}
+}
+
 func TestObservationsOfDirectNFS(t *testing.T) {
 	t.Parallel()
 	yes, no := new(true), new(false)
@@ -86,12 +93,14 @@ func TestObservationsOfDirectNFS(t *testing.T) {
 				rep.Oracle.DirectNFS.ReadBytes, rep.Oracle.DirectNFS.WriteBytes = new(int64(0)), new(int64(0))
 			}
 		}, yes, false, "", "V$DNFS_STATS (the processes that read may have ended)"},
-		"processes ended":              {scanRun, func(r *runfile.Result) { b := windowOf1(r).DirectNFS.ReadBytes; *b = *b / 2 }, yes, false, "", "V$DNFS_STATS (50.0 % of the bytes; the counters of processes that ended are lost)"},
-		"no channels":                  {scanRun, func(r *runfile.Result) { windowOf1(r).DirectNFS.Channels = nil }, yes, false, "DirectNFS NFSv3", "Not seen: V$DNFS_CHANNELS (no row), TCP connections of the pod."},
-		"no connection to a path":      {scanRun, func(r *runfile.Result) { windowOf1(r).Connections = windowOf1(r).Connections[1:] }, yes, false, "", "Not seen: a TCP connection of the pod to 192.168.4.100"},
-		"only rows of servers":         {scanRun, onlyServers, nil, false, "", "Nothing proves that Direct NFS carried the load. Evidence for it: V$DNFS_SERVERS (NFSv3.0), the alert log (ODM library)."},
-		"an external without any view": {scanRun, func(r *runfile.Result) { onlyServers(r); windowOf1(r).DirectNFS.Servers = nil }, nil, false, "DirectNFS of unknown version", "V$DNFS_SERVERS (no row)"},
-		"no window of the database":    {scanRun, func(r *runfile.Result) { r.Clients[0].Load.Repetitions[0].Oracle = nil }, nil, false, "", "counters were not read"},
+		"processes ended":                   {scanRun, func(r *runfile.Result) { b := windowOf1(r).DirectNFS.ReadBytes; *b = *b / 2 }, yes, false, "", "V$DNFS_STATS (50.0 % of the bytes; the counters of processes that ended are lost)"},
+		"no channels":                       {scanRun, func(r *runfile.Result) { windowOf1(r).DirectNFS.Channels = nil }, yes, false, "DirectNFS NFSv3", "Not seen: V$DNFS_CHANNELS (no row), TCP connections of the pod."},
+		"no connection to a path":           {scanRun, func(r *runfile.Result) { windowOf1(r).Connections = windowOf1(r).Connections[1:] }, yes, false, "", "Not seen: a TCP connection of the pod to 192.168.4.100"},
+		"the alert log names the oranfstab": {scanRun, mountsOf("oranfstab"), yes, false, "DirectNFS NFSv3 over 4 of 4 paths", "the alert log (ODM library, a mount of the oranfstab)."},
+		"the alert log names the mtab":      {scanRun, mountsOf("mtab"), yes, false, "DirectNFS NFSv3 over 4 of 4 paths", "Not seen: a mount of the oranfstab in the alert log (but of "},
+		"only rows of servers":              {scanRun, onlyServers, nil, false, "", "Nothing proves that Direct NFS carried the load. Evidence for it: V$DNFS_SERVERS (NFSv3.0), the alert log (ODM library)."},
+		"an external without any view":      {scanRun, func(r *runfile.Result) { onlyServers(r); windowOf1(r).DirectNFS.Servers = nil }, nil, false, "DirectNFS of unknown version", "V$DNFS_SERVERS (no row)"},
+		"no window of the database":         {scanRun, func(r *runfile.Result) { r.Clients[0].Load.Repetitions[0].Oracle = nil }, nil, false, "", "counters were not read"},
 		"files of other folders": {scanRun, func(r *runfile.Result) {
 			w := windowOf1(r)
 			w.Files = append(w.Files, runfile.OracleFile{Number: 1, Type: fileTypeData, AccessMethod: methodOS, SmallReads: 900, SmallReadMegabyte: 7}, runfile.OracleFile{Type: "Log File", AccessMethod: methodOS, LargeReads: 1 << 40, LargeReadMegabyte: 1 << 40})

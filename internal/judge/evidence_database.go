@@ -277,12 +277,24 @@ func connectionObservation(r runfile.Result, s *Summary) observation {
 	return observation{says: agrees, text: "TCP connections of the pod"}
 }
 
-// alertObservation: the line says that the library is loaded, not that it is used.
+// alertObservation: the alert log says that the library is loaded and what it tries to mount, not that it
+// is used.
 func alertObservation(r runfile.Result) observation {
+	const file = "oranfstab"
 	for _, cl := range r.Clients {
-		if o := cl.Load.Oracle; o != nil && o.Library != nil && o.Library.AlertLine != "" {
-			return observation{says: agrees, text: "the alert log (ODM library)"}
+		o := cl.Load.Oracle
+		if o == nil || o.Library == nil || o.Library.AlertLine == "" {
+			continue
 		}
+		own := func(m runfile.DNFSMount) bool { return m.DefinedIn == file && m.Server == r.Plan.Engine.Server }
+		switch mounts := o.Library.Mounts; {
+		case slices.ContainsFunc(mounts, own):
+			return observation{says: agrees, text: "the alert log (ODM library, a mount of the oranfstab)"}
+		case len(mounts) > 0 && len(r.Plan.Engine.Channels) > 0:
+			return observation{says: silent, text: fmt.Sprintf("a mount of the oranfstab in the alert log (but of %s in %s)",
+				mounts[0].Server, mounts[0].DefinedIn)}
+		}
+		return observation{says: agrees, text: "the alert log (ODM library)"}
 	}
 	return observation{says: silent, text: "the alert log"}
 }

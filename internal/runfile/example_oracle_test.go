@@ -90,8 +90,8 @@ func fullHost() *DatabaseHost {
 	n := new(int64(65536))
 	return &DatabaseHost{
 		Limits: []ProcessLimit{{Name: "Max open files", Soft: n, Hard: n, HardBefore: new(int64(1073741816))}},
-		Mended: []string{"listener.ora: HOST = a is now 0.0.0.0"}, Servers: []ServerProbe{{Path: "10.0.1.61", Export: "/vol/redo", Problem: "refused"}},
-		ServersNotProbed: "security krb5",
+		Mended: []string{"listener.ora: HOST = a is now 0.0.0.0"}, Servers: []ServerProbe{{Path: "10.0.1.61", Export: "/vol/redo", Problem: "refused", WriteMaxBytes: 65536}},
+		ServersNotProbed: "security krb5", SocketBuffers: &SocketBuffers{ReceiveBytes: 4 << 20, SendBytes: 1 << 20},
 	}
 }
 
@@ -99,6 +99,7 @@ func fullLibrary() *DirectNFSLibrary {
 	return &DirectNFSLibrary{
 		Wanted: true, Method: "make", Path: "/opt/oracle/product/19c/dbhome_1/rdbms/lib/odm/libnfsodm19.so",
 		AlertLine: "Oracle instance running with ODM: Oracle Direct NFS ODM Library Version 6.0", Warnings: []string{"Direct NFS: please check that oradism is setuid"},
+		Mounts:      []DNFSMount{{Export: "/vol/oradata", Server: "filer1", DefinedIn: "oranfstab"}},
 		OradismMode: "-rwsr-x---", OradismOwner: new(int64(1)), // 0 is what it should be, and what "not set" looks like here
 	}
 }

@@ -108,12 +108,21 @@ type DirectNFSLibrary struct {
 	// AlertLine is the line of the alert log that names the ODM library. It proves that the library is
 	// loaded, not that it is used.
 	AlertLine string `json:"alertLine,omitempty"`
-	// Warnings are lines of the alert log about Direct NFS.
+	// Mounts are the attempts to mount that the alert log names.
+	Mounts []DNFSMount `json:"mounts,omitempty"`
+	// Warnings are lines of the alert log about Direct NFS that are no information only.
 	Warnings []string `json:"warnings,omitempty"`
 	// OradismMode is the mode of bin/oradism, such as -rwsr-x---, and
 	// OradismOwner its user ID; Direct NFS needs it setuid root.
 	OradismMode  string `json:"oradismMode,omitempty"`
 	OradismOwner *int64 `json:"oradismOwner,omitempty"`
+}
+
+// DNFSMount is an attempt of Direct NFS to mount an export, in the words of the alert log.
+type DNFSMount struct {
+	Export    string `json:"export"`
+	Server    string `json:"server"`    // its label in the oranfstab, or its name in the mount table
+	DefinedIn string `json:"definedIn"` // oranfstab or mtab
 }
 
 // DatabaseHost is what the container of the database found and changed before it started the
@@ -128,6 +137,8 @@ type DatabaseHost struct {
 	// ServersNotProbed is why no server was asked before the start of Direct NFS; absent = Servers
 	// has the answers, or Direct NFS is off.
 	ServersNotProbed string `json:"serversNotProbed,omitempty"`
+	// SocketBuffers are those that Direct NFS can have; absent = not known, or Direct NFS is off.
+	SocketBuffers *SocketBuffers `json:"socketBuffers,omitempty"`
 }
 
 // ServerProbe is how a path to the NFS server answered a client of the database's pod that mounted
@@ -136,6 +147,14 @@ type ServerProbe struct {
 	Path    string `json:"path"`
 	Export  string `json:"export,omitempty"`  // of the redo logs; absent = that of the data
 	Problem string `json:"problem,omitempty"` // why it could not; absent = it could
+	// WriteMaxBytes is the largest write that the server takes (wtmax); absent = not known.
+	WriteMaxBytes int64 `json:"writeMaxBytes,omitempty"`
+}
+
+// SocketBuffers are the largest buffers that the node grants to a socket.
+type SocketBuffers struct {
+	ReceiveBytes int64 `json:"receiveBytes"`
+	SendBytes    int64 `json:"sendBytes"`
 }
 
 // String returns the path, and the export if it is not that of the data.

@@ -24,6 +24,9 @@ func TestTheStateHasWhatTheAlertLogSaysOfDirectNFS(t *testing.T) {
 `+odmExample+`
 Direct NFS: attempting to mount /vol/oradata on filer filer1 defined in oranfstab
 Oracle instance running with ODM: something else
+Direct NFS: channel id [0] path [10.0.0.1] to filer [filer1] via local [10.0.0.2] is UP
+Direct NFS: channel id [1] path [10.0.0.1] to filer [filer1] via local [10.0.0.2] is DOWN
+Direct NFS: mount complete dir /vol/oradata on filer1
 He said: Direct NFS: is not at the beginning
 Direct NFS: attempting to mount /vol/oradata on filer filer1 defined in oranfstab
 END
@@ -36,9 +39,13 @@ touch`, 1))
 	if s.Library.AlertLine != odmExample {
 		t.Errorf("alert line %q", s.Library.AlertLine)
 	}
+	mounts := []runfile.DNFSMount{{Export: "/vol/oradata", Server: "filer1", DefinedIn: "oranfstab"}}
+	if diff := cmp.Diff(mounts, s.Library.Mounts); diff != "" {
+		t.Errorf("mounts (-want +got):\n%s", diff)
+	}
 	want := map[string]bool{
-		"Direct NFS: please check that oradism is setuid":                                   true,
-		"Direct NFS: attempting to mount /vol/oradata on filer filer1 defined in oranfstab": true,
+		"Direct NFS: please check that oradism is setuid":                                           true,
+		"Direct NFS: channel id [1] path [10.0.0.1] to filer [filer1] via local [10.0.0.2] is DOWN": true,
 	}
 	for _, w := range s.Library.Warnings {
 		if !want[w] {
@@ -50,7 +57,7 @@ touch`, 1))
 func TestANewStartForgetsWhatWasSaidOfTheOneBefore(t *testing.T) {
 	t.Parallel()
 	i := newImage(t)
-	i.write(i.base+"/runOracle.sh", 0o755, strings.Replace(startScript, "touch", `if test ! -f "$ORACLE_BASE/second"; then echo "`+odmExample+`"; echo "Direct NFS: one"; fi
+	i.write(i.base+"/runOracle.sh", 0o755, strings.Replace(startScript, "touch", `if test ! -f "$ORACLE_BASE/second"; then echo "`+odmExample+`"; echo "Direct NFS: one"; echo "Direct NFS: attempting to mount /x on filer y defined in mtab"; fi
 touch "$ORACLE_BASE/second"
 touch`, 1))
 	r := i.start()
@@ -58,7 +65,7 @@ touch`, 1))
 		return s.State == runfile.DatabaseReady && s.Library.AlertLine == odmExample
 	})
 	i.write(filepath.Join(i.run, runfile.DatabaseWishFile), 0o644, "2")
-	if s := r.ready(2); s.Library.AlertLine != "" || len(s.Library.Warnings) != 0 {
+	if s := r.ready(2); s.Library.AlertLine != "" || len(s.Library.Warnings)+len(s.Library.Mounts) != 0 {
 		t.Errorf("library %+v", s.Library)
 	}
 }

@@ -22,6 +22,8 @@ const (
 	checkLimits    = "open files"
 	checkAIO       = "kernel AIO"
 	checkSlots     = "TCP slots"
+	checkBuffers   = "socket buffers"
+	checkProcesses = "processes"
 	checkDirectNFS = "Direct NFS"
 	checkImage     = "image"
 	checkStart     = "start command"
@@ -172,6 +174,9 @@ func (o Options) examineServers(ctx context.Context, e *examination) {
 			e.warn(checkServer, "%s: %s; %s", p, p.Problem, probeAdvice)
 		}
 	}
+	if small := o.smallWrites(probes); small != "" {
+		e.warn(checkServer, "%s", small)
+	}
 }
 
 // examineNode looks at limits of this container and of its node. What cannot be read is left out.
@@ -203,6 +208,10 @@ func (o Options) examineNode(e *examination) {
 			e.ok(checkAIO, "fs.aio-max-nr is %d, of which %d are in use", most, used)
 		}
 	}
+	if few := o.fewProcesses(); few != "" {
+		e.warn(checkProcesses, "%s", few)
+	}
+	o.examineBuffers(e)
 	// Only the kernel's client has these, and a pod sees them where the module is loaded.
 	if slots, ok := o.sysctl("sunrpc/tcp_max_slot_table_entries"); ok && !o.DirectNFS {
 		if slots < leastSlots {
@@ -211,6 +220,17 @@ func (o Options) examineNode(e *examination) {
 		} else {
 			e.ok(checkSlots, "sunrpc.tcp_max_slot_table_entries is %d", slots)
 		}
+	}
+}
+
+func (o Options) examineBuffers(e *examination) {
+	b, err := o.buffers()
+	switch small := smallBuffers(b); {
+	case !o.DirectNFS || err != nil:
+	case small != "":
+		e.warn(checkBuffers, "%s", small)
+	default:
+		e.ok(checkBuffers, "the node grants %d KiB to receive and %d KiB to send", b.ReceiveBytes>>10, b.SendBytes>>10)
 	}
 }
 

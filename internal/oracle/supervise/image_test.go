@@ -70,7 +70,10 @@ func newImage(t *testing.T) *image {
 		StartupTimeout: patience, ShutdownTimeout: patience, HealthInterval: 20 * time.Millisecond,
 		Env:     []string{"PATH=/usr/bin:/bin", "ORACLE_BASE=" + i.base, "ORACLE_HOME=" + i.home, "ORACLE_PWD=" + password},
 		Secrets: []string{password},
-		Out:     i.out, Log: slog.New(slog.NewTextHandler(i.log, nil)), Now: time.Now,
+		buffers: func() (runfile.SocketBuffers, error) {
+			return runfile.SocketBuffers{ReceiveBytes: 4 << 20, SendBytes: 1 << 20}, nil
+		},
+		Out: i.out, Log: slog.New(slog.NewTextHandler(i.log, nil)), Now: time.Now,
 	}
 	return i
 }

@@ -35,13 +35,13 @@ func TestAnAlertThatIsWrittenIsNoTrouble(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := &supervisor{log: slog.New(slog.NewTextHandler(&log, nil)), journal: j}
-	s.alert("Direct NFS: channel id [0] path [10.0.1.61] to filer [ontap] is UP")
+	s.alert("Direct NFS: channel id [0] path [10.0.1.61] to filer [ontap] is DOWN")
 	if text := log.String(); strings.Contains(text, "level=WARN") || !strings.Contains(text, "level=INFO") {
 		t.Errorf("the log of a line that was written:\n%s", text)
 	}
 	log.Reset()
 	j.dir = dir + "/gone"
-	s.alert("Direct NFS: channel id [1] path [10.0.1.62] to filer [ontap] is UP")
+	s.alert("Direct NFS: channel id [1] path [10.0.1.62] to filer [ontap] is DOWN")
 	if text := log.String(); !strings.Contains(text, "level=WARN") {
 		t.Errorf("the log of a line that could not be written:\n%s", text)
 	}

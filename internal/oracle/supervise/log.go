@@ -129,6 +129,14 @@ const (
 	maxAlertRead = 1 << 20 // of one file in one look
 )
 
+// What the alert log says of a mount, and what it says without a problem.
+var (
+	//nolint:gochecknoglobals // a constant in all but name
+	mountAttempt = regexp.MustCompile(`attempting to mount (\S+) on filer (\S+) defined in (\w+)`)
+	//nolint:gochecknoglobals // a constant in all but name
+	information = regexp.MustCompile(`mount complete|channel id .*\bUP$`)
+)
+
 // alert keeps the line if it is about Direct NFS. Images print the alert log
 // too, so a line may come twice.
 func (s *supervisor) alert(line string) {
@@ -138,11 +146,18 @@ func (s *supervisor) alert(line string) {
 		return
 	}
 	news := false
+	attempt := mountAttempt.FindStringSubmatch(line)
 	err := s.journal.change(func(d *runfile.DatabaseState) {
 		switch l := &d.Library; {
 		case odm:
 			news = l.AlertLine != line
 			l.AlertLine = line
+		case attempt != nil:
+			m := runfile.DNFSMount{Export: attempt[1], Server: attempt[2], DefinedIn: attempt[3]}
+			if news = len(l.Mounts) < keptWarnings && !slices.Contains(l.Mounts, m); news {
+				l.Mounts = append(slices.Clone(l.Mounts), m)
+			}
+		case information.MatchString(line):
 		case len(l.Warnings) < keptWarnings && !slices.Contains(l.Warnings, line):
 			news = true
 			// A new slice: the old one may be on its way out.

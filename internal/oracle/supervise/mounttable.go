@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -37,16 +38,32 @@ func (o Options) checkMountTable() error {
 	if err != nil {
 		problem = fmt.Sprintf("cannot be read by user %d (%v)", os.Getuid(), err)
 	}
-	for line := range bytes.Lines(text) {
+	export, shown := exportIn(text, o.DataDirectory)
+	if !shown {
+		return oracle.Failf(runfile.FailureDirectNFSMissing, "%s of the image %s, and Oracle looks there for the mounts of "+
+			"Direct NFS: it would silently use the kernel's client; derive an image with RUN ln -sf /proc/self/mounts "+
+			"/etc/mtab, or set protocol.client to Kernel", o.MountTable, problem)
+	}
+	oranfstab := o.Export != "" && o.Engine != nil && len(o.Engine.Channels) > 0
+	if oranfstab && path.Clean(export) != path.Clean(o.Export) {
+		return oracle.Failf(runfile.FailureDirectNFSMissing, "%s shows the export %q at %s, and the oranfstab has %q: "+
+			"Oracle would silently use the kernel's client; the mount and the benchmark must name the same export",
+			o.MountTable, clip(export), o.DataDirectory, clip(o.Export))
+	}
+	return nil
+}
+
+// exportIn is the export that a mount table shows at a directory, if NFS is mounted there.
+func exportIn(table []byte, directory string) (export string, shown bool) {
+	plain := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\134`, `\`)
+	for line := range bytes.Lines(table) {
 		fields := strings.Fields(string(line))
-		if len(fields) > 2 && strings.NewReplacer(`\040`, " ", `\011`, "\t", `\134`, `\`).Replace(fields[1]) ==
-			filepath.Clean(o.DataDirectory) && strings.HasPrefix(fields[2], "nfs") {
-			return nil
+		if len(fields) > 2 && plain.Replace(fields[1]) == filepath.Clean(directory) && strings.HasPrefix(fields[2], "nfs") {
+			_, export, _ = runfile.CutMountSource(plain.Replace(fields[0]))
+			return export, true
 		}
 	}
-	return oracle.Failf(runfile.FailureDirectNFSMissing, "%s of the image %s, and Oracle looks there for the mounts of "+
-		"Direct NFS: it would silently use the kernel's client; derive an image with RUN ln -sf /proc/self/mounts "+
-		"/etc/mtab, or set protocol.client to Kernel", o.MountTable, problem)
+	return "", false
 }
 
 func (o Options) readMountTable() ([]byte, error) {

@@ -13,21 +13,25 @@ import (
 // TestOracleMustSeeTheMountInTheMountTable: containerd makes no /etc/mtab in a container.
 func TestOracleMustSeeTheMountInTheMountTable(t *testing.T) {
 	t.Parallel()
+	const link = "ln -sf /proc/self/mounts"
 	for name, tc := range map[string]struct {
 		table  func(data string) string // empty = there is none
 		kernel bool
 		good   bool
+		words  string
 	}{
-		"none":                 {func(string) string { return "" }, false, false},
-		"none, and the kernel": {func(string) string { return "" }, true, true},
-		"without the volume":   {func(string) string { return "overlay / overlay rw 0 0\n" }, false, false},
-		"of another type":      {func(d string) string { return "x " + d + " ext4 rw 0 0\n" }, false, false},
-		"with the volume":      {func(d string) string { return "overlay / overlay rw 0 0\n10.0.1.61:/x " + d + " nfs rw 0 0\n" }, false, true},
-		"with version 4":       {func(d string) string { return "10.0.1.61:/x " + d + " nfs4 rw 0 0\n" }, false, true},
+		"none":                 {func(string) string { return "" }, false, false, link},
+		"none, and the kernel": {func(string) string { return "" }, true, true, ""},
+		"without the volume":   {func(string) string { return "overlay / overlay rw 0 0\n" }, false, false, link},
+		"of another type":      {func(d string) string { return "x " + d + " ext4 rw 0 0\n" }, false, false, link},
+		"with the volume":      {func(d string) string { return "overlay / overlay rw 0 0\n10.0.1.61:/x " + d + " nfs rw 0 0\n" }, false, true, ""},
+		"of another export":    {func(d string) string { return "10.0.1.61:/other " + d + " nfs rw 0 0\n" }, false, false, `the export "/other"`},
+		"with version 4":       {func(d string) string { return "10.0.1.61:/x " + d + " nfs4 rw 0 0\n" }, false, true, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			i := newImage(t)
+			i.o.Export, i.o.Engine = "/x", &runfile.Engine{Security: "krb5", Channels: runfile.ChannelsTo("10.0.1.61")} // of whose servers none is asked
 			i.o.DirectNFS, i.o.MountTable = !tc.kernel, filepath.Join(i.base, "mtab")
 			i.proc("self/mountinfo", "1 0 0:1 / "+i.data+" rw - nfs 10.0.1.61:/x rw,vers=3\n")
 			if text := tc.table(i.data); text != "" { // a link, as runtimes make it
@@ -42,7 +46,7 @@ func TestOracleMustSeeTheMountInTheMountTable(t *testing.T) {
 				return
 			}
 			f := i.fails(runfile.FailureDirectNFSMissing)
-			expect(t, Examine(t.Context(), i.o), checkDirectNFS, runfile.CheckFail, f.Message, "ln -sf /proc/self/mounts")
+			expect(t, Examine(t.Context(), i.o), checkDirectNFS, runfile.CheckFail, f.Message, tc.words)
 		})
 	}
 }

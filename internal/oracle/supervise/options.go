@@ -46,6 +46,8 @@ type Options struct {
 	MinFreeBytes int64 // of the volume before anything is started
 	// Kit is the directory of the user's SLOB kit; empty = there is none.
 	Kit string
+	// Processes is the init parameter that a run sets; 0 = it sets none.
+	Processes int64
 	// MaxOpenFiles is the hard limit of open files of the database; 0 = 65536.
 	MaxOpenFiles uint64
 
@@ -61,6 +63,11 @@ type Options struct {
 	// Reap says that this process inherits orphans and buries them: it is the
 	// first of its container, or a subreaper.
 	Reap bool
+
+	// How the kernel is asked, in place of removeIPC and grantedBuffers. Without removeIPC nothing is
+	// removed.
+	removeIPC func(kind string, id int) error
+	buffers   func() (runfile.SocketBuffers, error)
 
 	Out io.Writer // what the database prints, without secrets
 	Log *slog.Logger
@@ -86,6 +93,12 @@ const (
 func (o Options) withDefaults() Options {
 	o.ProductRoot, o.ProcDir = cmp.Or(o.ProductRoot, o.Root+"/opt/oracle/product"), cmp.Or(o.ProcDir, o.Root+"/proc")
 	o.MountTable = cmp.Or(o.MountTable, o.Root+"/etc/mtab")
+	if o.removeIPC == nil && os.Getpid() == 1 { // then the objects are those of the pod
+		o.removeIPC = removeIPC
+	}
+	if o.buffers == nil {
+		o.buffers = grantedBuffers
+	}
 	o.HealthInterval = cmp.Or(max(0, o.HealthInterval), healthInterval)
 	return o
 }

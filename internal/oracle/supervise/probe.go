@@ -102,7 +102,7 @@ func (o Options) probeOnce(ctx context.Context) ([]runfile.ServerProbe, error) {
 	for i, ch := range channels {
 		wg.Go(func() {
 			probes[i].Path = ch.Path
-			if errs[i] = o.probe(ctx, ch); errs[i] != nil {
+			if probes[i].WriteMaxBytes, errs[i] = o.probe(ctx, ch); errs[i] != nil {
 				probes[i].Problem = clip(errs[i].Error())
 			}
 		})
@@ -126,24 +126,24 @@ func (o Options) probeOnce(ctx context.Context) ([]runfile.ServerProbe, error) {
 	return probes, oracle.Failf(code, "Direct NFS of the database would hang at its start: %w; %s", errs[0], probeAdvice)
 }
 
-// probe mounts the export over one path, and checks the path.
-func (o Options) probe(ctx context.Context, ch bench.ResolvedPath) error {
+// probe mounts the export over one path, and checks the path. It returns the wtmax of the server.
+func (o Options) probe(ctx context.Context, ch bench.ResolvedPath) (size int64, err error) {
 	e := *o.Engine
 	e.Channels = []bench.ResolvedPath{ch}
 	e.MountTimeoutSeconds, e.CallTimeoutSeconds = int32(probePatience/time.Second), int32(probePatience/time.Second)
 	t, err := direct.Open(ctx, direct.Options{Engine: e, Now: o.Now, HighPorts: true})
 	if err != nil {
-		return err
+		return 0, err
 	}
-	size := t.Facts().WriteSizeBytes
+	size = t.Facts().WriteSizeBytes
 	err = errors.Join(target.Check(ctx, t), t.Close())
 	if size%transferUnit != 0 {
-		return oracle.Failf(runfile.FailureUnsupported, "the server takes writes of %d bytes at most (wtmax), and Direct "+
-			"NFS of Oracle uses only servers with a multiple of %d: it would silently use the kernel's client; set the "+
+		return size, oracle.Failf(runfile.FailureUnsupported, "the server takes writes of %d bytes at most (wtmax), and "+
+			"Direct NFS of Oracle uses only servers with a multiple of %d: it would silently use the kernel's client; set the "+
 			"transfer size of the server to 65536 or more (ONTAP: -tcp-max-xfer-size; Linux: /proc/fs/nfsd/max_block_size)",
 			size, transferUnit)
 	}
-	return err
+	return size, err
 }
 
 // problems are those of the probes, in a sentence; empty where there are none.

@@ -402,7 +402,7 @@ func (f *family) descendants() []int {
 }
 
 // extinguish kills all that is left below this process, once it has had the time
-// to end by itself.
+// to end by itself, and waits until it has ended.
 func (f *family) extinguish(patience time.Duration) {
 	deadline := time.NewTimer(patience)
 	defer deadline.Stop()
@@ -417,12 +417,15 @@ func (f *family) extinguish(patience time.Duration) {
 			for _, pid := range left {
 				_ = syscall.Kill(pid, syscall.SIGKILL)
 			}
-			return
 		}
 		select {
 		case <-tick.C:
 		case <-deadline.C:
+			if expired {
+				return // a process waits for its storage
+			}
 			expired = true
+			deadline.Reset(killPatience)
 		}
 	}
 }

@@ -142,7 +142,7 @@ func (s *supervisor) run(ctx context.Context) error {
 func (s *supervisor) once(ctx context.Context, state string) (again bool, err error) {
 	err = s.journal.change(func(d *runfile.DatabaseState) {
 		// What the alert log said of the start before is forgotten.
-		d.State, d.Library.AlertLine, d.Library.Warnings = state, "", nil
+		d.State, d.Library.AlertLine, d.Library.Mounts, d.Library.Warnings = state, "", nil, nil
 	})
 	if err != nil {
 		return false, err
@@ -153,6 +153,7 @@ func (s *supervisor) once(ctx context.Context, state string) (again bool, err er
 	if err := s.mendNetFiles(); err != nil {
 		return false, err
 	}
+	s.removeLeftIPC()
 	c, err := s.start()
 	if err != nil {
 		return false, err
@@ -234,9 +235,28 @@ func (s *supervisor) probeServers(ctx context.Context) error {
 	if s.suspicion = problems(probes); s.suspicion != "" && err == nil {
 		s.log.Warn("The NFS server refuses what Direct NFS may need", "problem", s.suspicion, "advice", probeAdvice)
 	}
+	buffers := s.warnOfNode(probes)
 	return cmp.Or(err, s.journal.change(func(d *runfile.DatabaseState) {
-		d.Host.Servers, d.Host.ServersNotProbed = probes, skipped
+		d.Host.Servers, d.Host.ServersNotProbed, d.Host.SocketBuffers = probes, skipped, buffers
 	}))
+}
+
+// warnOfNode says what of the node and of the servers makes the database slower or smaller. It returns the
+// buffers of Direct NFS.
+func (s *supervisor) warnOfNode(probes []runfile.ServerProbe) *runfile.SocketBuffers {
+	warnings := []string{s.o.fewProcesses(), s.o.smallWrites(probes)}
+	var buffers *runfile.SocketBuffers
+	if s.o.DirectNFS {
+		if b, err := s.o.buffers(); err == nil {
+			buffers, warnings = &b, append(warnings, smallBuffers(b))
+		}
+	}
+	for _, w := range warnings {
+		if w != "" {
+			s.log.Warn("The database may be slower or smaller than it could be", "problem", w)
+		}
+	}
+	return buffers
 }
 
 // serve follows one start until ctx ends or a restart is asked for, both nil,

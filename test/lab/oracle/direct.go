@@ -25,8 +25,10 @@ type directNFS struct {
 	label  string // SVRNAME
 	export string // DIRNAME
 	below  string // of the directory in the export
-	config nfs.Config
-	info   nfs.FSInfo // of the first mount
+	// definedIn is oranfstab or mtab.
+	definedIn string
+	config    nfs.Config
+	info      nfs.FSInfo // of the first mount
 }
 
 type mount struct{ source, point, kind, options string }
@@ -82,7 +84,7 @@ func (i *Instance) fromMount(m *mount, dir string) *directNFS {
 		return nil
 	}
 	d := i.directNFS(host, exported, below)
-	d.config.Channels = []nfs.Channel{{Path: host}}
+	d.config.Channels, d.definedIn = []nfs.Channel{{Path: host}}, "mtab"
 	return d
 }
 
@@ -147,7 +149,7 @@ func (i *Instance) directNFS(server, export, below string) *directNFS {
 	for _, g := range gids {
 		cred.GIDs = append(cred.GIDs, uint32(g))
 	}
-	return &directNFS{label: server, export: export, below: below, config: nfs.Config{
+	return &directNFS{label: server, export: export, below: below, definedIn: "oranfstab", config: nfs.Config{
 		Server: server, Export: export, Credential: cred, Now: i.now, MountTimeout: 20 * time.Second,
 		NFSPort: i.cfg.Direct.NFSPort, MountPort: i.cfg.Direct.MountPort,
 	}}
@@ -156,6 +158,7 @@ func (i *Instance) directNFS(server, export, below string) *directNFS {
 // try mounts once, and looks whether the export shows the files that the mount
 // shows: a file that Oracle could not find over NFS it opens through the kernel.
 func (i *Instance) try(ctx context.Context, d *directNFS, dir string) (*directNFS, error) {
+	i.alert.linef("Direct NFS: attempting to mount %s on filer %s defined in %s", d.export, d.label, d.definedIn)
 	client, err := nfs.Dial(ctx, d.config)
 	if err != nil {
 		i.alert.linef("Direct NFS: NFS3ERR 13 Permission denied. path %s mntport 0 nfsport 0: %v", d.config.Channels[0].Path, err)

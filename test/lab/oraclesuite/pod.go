@@ -112,6 +112,9 @@ func (r *report) addLibrary(l *runfile.DirectNFSLibrary) {
 		return
 	}
 	r.fact("method of switching", cmp.Or(l.Method, "none was needed"))
+	for _, m := range l.Mounts {
+		r.fact("Direct NFS mounts", "an export that is defined in "+m.DefinedIn)
+	}
 	for _, line := range append([]string{l.AlertLine}, l.Warnings...) {
 		if strings.HasPrefix(line, "Oracle instance running with ODM") {
 			r.fact("alert log", line) // with the version of the library

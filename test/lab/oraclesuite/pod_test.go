@@ -41,8 +41,8 @@ func TestAReportOfAPodHasConditionsAndFacts(t *testing.T) {
 	b.Status.Findings = []bench.Finding{{Code: "TooShort", Message: "only 4711 IOPS"}}
 	write("kernel.json", b)
 	result := experiments.Calibrations()[0].Result()
-	result.Clients[0].Load.Oracle.Library = &runfile.DirectNFSLibrary{Warnings: []string{
-		"Direct NFS: attempting to mount /vol/oradata on filer array7.corp.example defined in oranfstab",
+	result.Clients[0].Load.Oracle.Library = &runfile.DirectNFSLibrary{Mounts: []runfile.DNFSMount{{Export: "/vol", Server: "array7.corp.example", DefinedIn: "mtab"}}, Warnings: []string{
+		"Direct NFS: Failed to mount /vol/oradata on filer array7.corp.example",
 	}}
 	f, err := os.Create(filepath.Join(dir, "kernel.result.gz"))
 	if err != nil {
@@ -60,7 +60,7 @@ func TestAReportOfAPodHasConditionsAndFacts(t *testing.T) {
 	}
 	for _, want := range []string{
 		"## kernel\n", "| doctor, image | OK: make is there |", "| doctor, server | WARN |", "| phase | Failed |", "| DatabaseReady | False, ParameterRefused |",
-		"| errors | ORA-00821 |", "| finding | TooShort |", "attempting to mount ... on filer ... defined in oranfstab |", "| datafiles are reached by | DNFS_LIB |",
+		"| errors | ORA-00821 |", "| finding | TooShort |", "Failed to mount ... on filer ... |", "| Direct NFS mounts | an export that is defined in mtab |", "| datafiles are reached by | DNFS_LIB |",
 	} {
 		if !strings.Contains(report.String(), want) {
 			t.Errorf("no %q in\n%s", want, report.String())
