@@ -324,7 +324,7 @@ func TestLoadRefusesBadInputByTheFlag(t *testing.T) {
 		"no export":             {server[:3], []string{"--export is missing"}},
 		"export in server":      {[]string{"load", "--server", "10.0.0.1:/vol", "--export", "/e"}, []string{`--server is "10.0.0.1:/vol"`}},
 		"two ports":             {[]string{"load", "--server", "10.0.0.1:1,10.0.0.2:2", "--export", "/e"}, []string{"--server", "same port"}},
-		"five paths":            {[]string{"load", "--server", "10.0.0.1,10.0.1.2,10.0.2.3,10.0.3.4,10.0.4.5", "--export", "/e"}, []string{"5 entries; 1 to 4 are allowed"}},
+		"five paths":            {[]string{"load", "--server", "10.0.0.1,10.0.1.2,10.0.2.3,10.0.3.4,10.0.4.5", "--export", "/e"}, []string{"--server has 5 addresses; give 1 to 4"}},
 		"pattern":               {with("--pattern", "reed"), []string{`"reed" for "--pattern"`, "RandomRead"}},
 		"block size":            {with("--block-size", "100"), []string{"--block-size is 100"}},
 		"file below block":      {with("--file-size", "4Ki"), []string{"--file-size is 4096"}},

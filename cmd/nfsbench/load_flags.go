@@ -19,6 +19,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/loadgen"
+	"github.com/nfsbench/nfsbench/internal/oranfstab"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/yamlbound"
@@ -140,6 +141,8 @@ func (f *loadFlags) checkStorage(spec v1alpha1.NFSBenchmarkSpec) error {
 	case len(ways) == 0 && (spec.Storage.Export == nil || spec.Protocol.Client == bench.ClientKernel):
 		return errors.New("nothing says where the storage is; give --server and --export, --oranfstab, --mount, or " +
 			"--plan; a file names it with storage.export and the client DirectNFS")
+	case len(f.servers) > oranfstab.MaxPaths:
+		return fmt.Errorf("--server has %d addresses; give 1 to %d", len(f.servers), oranfstab.MaxPaths)
 	case len(f.servers) > 0 && f.export == "":
 		return errors.New("--export is missing; name the export of --server, such as /export")
 	case f.serverLabel != "" && f.oranfstab == "":

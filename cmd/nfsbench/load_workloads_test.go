@@ -155,8 +155,8 @@ func TestLoadRefusesWhatIsOfAnotherWorkload(t *testing.T) {
 		"latency":        {[]string{"--workload=calibrate", "--max-latency=5ms"}, []string{"--max-latency is 5"}},
 		"split latency":  {[]string{"--workload=calibrate", "--max-latency=10500us"}, []string{`"10500us" for "--max-latency"`, "whole"}},
 		"no disk":        {[]string{"--workload=calibrate", "--disks=0"}, []string{"--disks is 0"}},
-		"uneven table":   {[]string{"--workload=slob-scan", "--scan-size=1025Ki"}, []string{"files.sizeBytes is 1049600", "multiple"}},
-		"uneven schema":  {[]string{"--workload=slob-read", "--scale=1025Ki"}, []string{"files.sizeBytes is 1049600", "multiple"}},
+		"uneven table":   {[]string{"--workload=slob-scan", "--scan-size=1025Ki"}, []string{"--scan-size is 1049600", "multiple"}},
+		"uneven schema":  {[]string{"--workload=slob-read", "--scale=1025Ki"}, []string{"--scale is 1049600", "multiple"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, errOut := runLoad(t, cli.ExitBadInput, append([]string{"load", "--server", "10.0.0.1", "--export", "/e"}, tc.args...)...)

@@ -134,10 +134,11 @@ func TestPointsAreThoseOfEachRepetition(t *testing.T) {
 		if len(p) != 1 || p[0].Step != "" {
 			t.Fatalf("%d points of one level of load, step %q", len(p), p[0].Step)
 		}
-		// gen reads 200 MiB/s in blocks of 1 MiB, with latencies from 1000 to 1999 us,
-		// and takes 1 s of CPU for 10 s of it.
+		// gen reads 200 MiB/s in blocks of 1 MiB, with latencies from 1000 to 1999 us. Its machine was
+		// not observed while it was idle.
 		m := p[0].Metrics
-		if m[runfile.MetricThroughput] != 200<<20 || m[runfile.MetricIOPS] != 200 || m[runfile.MetricClientCPUTime] != 500 {
+		_, aboveIdle := m[runfile.MetricClientCPUTime]
+		if m[runfile.MetricThroughput] != 200<<20 || m[runfile.MetricIOPS] != 200 || aboveIdle {
 			t.Errorf("metrics %v", m)
 		}
 		if mean := m[runfile.MetricMeanLatency]; mean < 1490 || mean > 1510 {
@@ -184,7 +185,7 @@ func TestPointsOfARampAreThoseOfEachStepInEachRound(t *testing.T) {
 func TestASuiteComparesTheNumbersOfThePlugin(t *testing.T) {
 	t.Parallel()
 	var users []int32
-	for n := range int32(64) {
+	for n := range int32(32) {
 		users = append(users, n+1)
 	}
 	r := resultOf(t, gen.SLOB(bench.SLOBRandomRead, users...), gen.Repetitions(1))

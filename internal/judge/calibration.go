@@ -235,7 +235,8 @@ func checkCalibration(c *facts, found *findings) {
 	}
 	megabytes := ""
 	if o := c.oracleCalibration(*c.overall); o != nil {
-		megabytes = fmt.Sprintf(" Oracle does not define the megabyte of max_mbps: %d are %d MB/s, or %d if it has 2^20 bytes.",
+		megabytes = fmt.Sprintf(" Oracle does not define the megabyte of max_mbps: %d are %d MB/s, or %d if it has "+
+			"2^20 bytes.",
 			o.MaxMegabytesPerSecond, o.MaxMegabytesPerSecond, o.MaxMegabytesPerSecond*mebibyte/1e6)
 	}
 	found.add(CalibrationOnly, bench.SeverityInfo,

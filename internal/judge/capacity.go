@@ -98,7 +98,8 @@ func (l searchLevel) offered() int64 { return l.Step.OperationsPerSecond }
 // bounds returns the bounds of the search; none for another load.
 func (c *facts) bounds() []runfile.LatencyBound {
 	if w := c.result.Plan.Workload.Capacity(); w != nil {
-		return runfile.Bounds(w)[:min(len(runfile.Bounds(w)), runfile.MaxLatencyBounds)] // the plan of a file may not be valid
+		all := runfile.Bounds(w)
+		return all[:min(len(all), runfile.MaxLatencyBounds)] // the plan of a file may not be valid
 	}
 	return nil
 }

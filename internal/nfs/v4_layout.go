@@ -417,7 +417,8 @@ func (l *layoutsV4) stripe(ctx context.Context, segments []v4.Segment) (*striped
 	for i := range segments {
 		g := &segments[i]
 		if g.Type != v4.LayoutFiles {
-			return nil, fmt.Errorf("the server gives a layout of type %s, which this client does not speak", layout.TypeName(g.Type))
+			return nil, fmt.Errorf("the server gives a layout of type %s, which this client does not speak",
+				layout.TypeName(g.Type))
 		}
 		var body layout.Body
 		d := xdr.NewDecoder(slices.Clone(g.Body))

@@ -12,7 +12,7 @@ func nativeFiles() bench.NativeFiles {
 }
 
 func calibrate() *bench.CalibrateWorkload {
-	return &bench.CalibrateWorkload{PhysicalDisks: 100, MaxLatencyMilliseconds: 20, WarmupRuns: new(int32(1)), NativeFiles: nativeFiles()}
+	return &bench.CalibrateWorkload{PhysicalDisks: 100, MaxLatencyMilliseconds: 20, WarmupRuns: new(int32(1)), DatabaseSize: bench.Bytes(64 << 30), NativeFiles: nativeFiles()}
 }
 
 // slob is a ramp of RandomRead with every field that a load in a database has.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/oranfstab"
 )
 
 // Problem is one thing that is wrong in a plan.
@@ -152,6 +153,8 @@ func (c *checker) channels(e Engine) {
 		c.check(ch.Local == "" || ch.LocalInterface == "", fmt.Sprintf("engine.channels[%d].localInterface", i),
 			"is set beside local; remove one of them")
 	}
+	c.check(len(e.Channels) <= oranfstab.MaxPaths, "engine.channels", "has %d entries; write 1 to %d", len(e.Channels),
+		oranfstab.MaxPaths)
 	if len(c.problems) == 0 {
 		_, err := e.Oranfstab()
 		c.check(err == nil, "engine", "%v", err)
@@ -207,7 +210,8 @@ func (c *checker) blockSize(at string, size int64) {
 
 // files checks the files of the native engine.
 func (c *checker) files(at string, size, block int64) {
-	c.check(size > 0 && (block <= 0 || size%block == 0), at, "is %d; write a multiple of the size of an I/O (%d)", size, block)
+	c.check(size > 0 && (block <= 0 || size%block == 0), at, "is %d; write a multiple of the size of an I/O (%d)",
+		size, block)
 }
 
 func (c *checker) schedule(p *Plan) {

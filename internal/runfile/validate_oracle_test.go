@@ -60,7 +60,7 @@ func TestTheProblemsOfACalibrate(t *testing.T) {
 		"BlockSmall": {func(p *Plan) { p.BlockBytes = 1024 }, "blockBytes", "from 2048"},
 		"BlockLarge": {func(p *Plan) { p.BlockBytes = 64 << 10 }, "blockBytes", "to 32768"},
 		"LargeSmall": {func(p *Plan) { p.LargeReadBytes = 4096 }, "largeReadBytes", "less than one block"},
-		"Directory":  {in(func(c *bench.CalibrateWorkload) { c.NativeFiles.Directory = "../x" }), at + "nativeFiles.directory", "what matches"},
+		"Directory":  {in(func(c *bench.CalibrateWorkload) { c.NativeFiles.Directory = "../x" }), at + "nativeFiles.directory", "name of one directory"},
 	})
 }
 
@@ -160,7 +160,7 @@ func TestTheProblemsOfADatabase(t *testing.T) {
 		"Mounted":      {func(p *Plan) { p.Engine.MountPath = "/x" }, "engine.mountPath", "its own mounts"},
 		"Parameters":   {in(func(d *Database) { d.Parameters = map[string]string{"a": "1"} }), at + "parameters", "left as it is"},
 		"Restart":      {in(func(d *Database) { d.RestartBeforeRun = true }), at + "restartBeforeRun", "left as it is"},
-		"Data":         {in(func(d *Database) { d.DataDirectory = "/u02/../etc" }), at + "dataDirectory", "what matches"},
+		"Data":         {in(func(d *Database) { d.DataDirectory = "/u02/../etc" }), at + "dataDirectory", "a path such as"},
 		"Outside":      {in(func(d *Database) { d.DataDirectory, d.TablespaceDirectory = "/u02", "/u021" }), at + "tablespaceDirectory", "not on the export"},
 		"MountUnknown": {in(func(d *Database) { d.TablespaceDirectory = "/u02" }), at + "tablespaceDirectory", "not on the export"},
 		"Redo":         {in(func(d *Database) { d.RedoLogBytes = 1 << 30 }), at + "redoLogBytes", "left as it is"},

@@ -89,7 +89,7 @@ type Snapshot struct {
 
 // Count is a counter as samples have them; nil for what does not fit.
 func Count[N uint64 | float64](n N) *int64 {
-	if !(n >= 0 && n < math.MaxInt64) {
+	if n != n || n < 0 || n >= math.MaxInt64 { // n != n is not a number
 		return nil
 	}
 	return new(int64(n))

@@ -51,7 +51,7 @@ func (r *runner) makeTablespace(ctx context.Context) error {
 
 func (r *runner) dropTablespace(ctx context.Context) error {
 	found := false
-	err := oracle.Rows(ctx, r.adminDB, sqltext.Text("slob_tablespace"), []any{calibrateTablespace}, func(rows *sql.Rows) error {
+	err := oracle.Rows(ctx, r.adminDB, sqltext.Text("slob_tablespace"), []any{calibrateTablespace}, func(*sql.Rows) error {
 		found = true
 		return nil
 	})

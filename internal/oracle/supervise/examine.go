@@ -181,21 +181,7 @@ func (o Options) examineServers(ctx context.Context, e *examination) {
 
 // examineNode looks at limits of this container and of its node. What cannot be read is left out.
 func (o Options) examineNode(e *examination) {
-	limits, err := o.limitProcesses()
-	for _, l := range limits {
-		if l.Name != openFiles || l.Hard == nil {
-			continue
-		}
-		if *l.Hard < maxOpenFiles {
-			e.warn(checkLimits, "the hard limit is %d, and Oracle's images need %d: raise LimitNOFILE of the "+
-				"container runtime on the node", *l.Hard, maxOpenFiles)
-			continue
-		}
-		e.ok(checkLimits, "the hard limit is %d", *l.Hard)
-	}
-	if err != nil {
-		e.warn(checkLimits, "the limits are not known: %s", err)
-	}
+	o.examineFiles(e)
 	if most, ok := o.sysctl("fs/aio-max-nr"); ok {
 		used, _ := o.sysctl("fs/aio-nr")
 		switch {
@@ -220,6 +206,24 @@ func (o Options) examineNode(e *examination) {
 		} else {
 			e.ok(checkSlots, "sunrpc.tcp_max_slot_table_entries is %d", slots)
 		}
+	}
+}
+
+func (o Options) examineFiles(e *examination) {
+	limits, err := o.limitProcesses()
+	for _, l := range limits {
+		if l.Name != openFiles || l.Hard == nil {
+			continue
+		}
+		if *l.Hard < maxOpenFiles {
+			e.warn(checkLimits, "the hard limit is %d, and Oracle's images need %d: raise LimitNOFILE of the "+
+				"container runtime on the node", *l.Hard, maxOpenFiles)
+			continue
+		}
+		e.ok(checkLimits, "the hard limit is %d", *l.Hard)
+	}
+	if err != nil {
+		e.warn(checkLimits, "the limits are not known: %s", err)
 	}
 }
 
