@@ -168,12 +168,14 @@ func TestRenderRefuses(t *testing.T) {
 		change func(*Server)
 		want   string
 	}{
-		"a line in a name":       {func(s *Server) { s.Name = "x\nserver: y" }, `has no path`},
-		"an empty name":          {func(s *Server) { s.Name = "" }, `before any server line`},
-		"a colon in a name":      {func(s *Server) { s.Name = "a:b" }, `holds a colon`},
-		"a long name":            {func(s *Server) { s.Name = strings.Repeat("x", 256) }, "longer than 255"},
-		"no path":                {func(s *Server) { s.Paths = nil }, `has no path`},
-		"five paths":             {func(s *Server) { s.Paths = []PathPair{{Path: "10.0.1.1"}, {Path: "10.0.1.2"}, {Path: "10.0.1.3"}, {Path: "10.0.1.4"}, {Path: "10.0.1.5"}} }, "at most 4 are allowed"},
+		"a line in a name":  {func(s *Server) { s.Name = "x\nserver: y" }, `has no path`},
+		"an empty name":     {func(s *Server) { s.Name = "" }, `before any server line`},
+		"a colon in a name": {func(s *Server) { s.Name = "a:b" }, `holds a colon`},
+		"a long name":       {func(s *Server) { s.Name = strings.Repeat("x", 256) }, "longer than 255"},
+		"no path":           {func(s *Server) { s.Paths = nil }, `has no path`},
+		"five paths": {func(s *Server) {
+			s.Paths = []PathPair{{Path: "10.0.1.1"}, {Path: "10.0.1.2"}, {Path: "10.0.1.3"}, {Path: "10.0.1.4"}, {Path: "10.0.1.5"}}
+		}, "at most 4 are allowed"},
 		"an empty path":          {func(s *Server) { s.Paths[0].Path = "" }, `has no path`},
 		"a comment in a path":    {func(s *Server) { s.Paths[0].Path = "10.0.0.1#" }, `holds a #`},
 		"a key in a local":       {func(s *Server) { s.Paths[0].Local = "10.0.0.1 path: 10.0.0.2" }, `unexpected "path:"`},
