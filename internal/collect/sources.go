@@ -7,10 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/collect/procfs"
+	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/storage"
 	"github.com/nfsbench/nfsbench/internal/storage/connect"
@@ -83,10 +82,8 @@ func (h *hostReader) sample(at time.Time) runfile.HostSample {
 		s.CgroupCPUMicroseconds, s.CgroupThrottledMicros = cpu.UsageMicroseconds, cpu.ThrottledMicroseconds
 	}
 	if h.ownCPU {
-		var u unix.Rusage // user and system time of this process so far
-		if unix.Getrusage(unix.RUSAGE_SELF, &u) == nil {
-			s.CollectorCPUMicroseconds = new((u.Utime.Nano() + u.Stime.Nano()) / 1000)
-		}
+		cpu, _ := course.ProcessUsage()
+		s.CollectorCPUMicroseconds = new(cpu.Microseconds())
 	}
 	h.sampleAsyncIO(&s)
 	if len(h.volumes) > 0 {

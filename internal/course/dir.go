@@ -112,15 +112,22 @@ func (d *Dir) Refuse(now time.Time, code string, reason error) error {
 // Release waits for the file that says that all clients may start. It serves as
 // Options.Release.
 func (d *Dir) Release(ctx context.Context) error {
+	return poll(ctx, func() (bool, error) {
+		_, err := os.Stat(filepath.Join(d.path, runfile.ReleaseFile))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return false, fmt.Errorf("wait for the other clients: %w", err)
+		}
+		return err == nil, nil
+	})
+}
+
+// poll looks every releasePoll, until it is done or fails, or ctx ends.
+func poll(ctx context.Context, look func() (done bool, err error)) error {
 	ticker := time.NewTicker(releasePoll)
 	defer ticker.Stop()
 	for {
-		_, err := os.Stat(filepath.Join(d.path, runfile.ReleaseFile))
-		if err == nil {
-			return nil
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("wait for the other clients: %w", err)
+		if done, err := look(); done || err != nil {
+			return err
 		}
 		select {
 		case <-ticker.C:
@@ -132,20 +139,12 @@ func (d *Dir) Release(ctx context.Context) error {
 
 // Levels waits until the search file has more than have levels, or says that the search is over. It
 // implements Orders.
-func (d *Dir) Levels(ctx context.Context, have int) (runfile.CapacitySearch, error) {
-	ticker := time.NewTicker(releasePoll)
-	defer ticker.Stop()
-	for {
-		search, err := readLevels(filepath.Join(d.path, runfile.LevelsFile))
-		if err != nil || search.Ended || len(search.Levels) > have {
-			return search, err
-		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return search, context.Cause(ctx)
-		}
-	}
+func (d *Dir) Levels(ctx context.Context, have int) (search runfile.CapacitySearch, err error) {
+	err = poll(ctx, func() (done bool, err error) {
+		search, err = readLevels(filepath.Join(d.path, runfile.LevelsFile))
+		return search.Ended || len(search.Levels) > have, err
+	})
+	return search, err
 }
 
 // readLevels reads the search. A file that does not exist yet is an empty search.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/loadgen/content"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -65,7 +66,7 @@ func (a *arrivals) pacer(perSecond int64) *pacer {
 		distance := uint64(time.Second) / p.perSecond
 		p.offset = time.Duration(muldiv(uint64(a.client), distance, uint64(max(a.clients, a.client+1))))
 	} else {
-		p.gaps, p.seed = a.gaps, mix(a.seed^a.levels<<48)
+		p.gaps, p.seed = a.gaps, content.Mix(a.seed^a.levels<<48)
 	}
 	return &p
 }
@@ -74,7 +75,7 @@ func (a *arrivals) pacer(perSecond int64) *pacer {
 // have the same gaps, but each starts at another one.
 func (c pacer) place(k uint64) uint64 {
 	number, i := k>>cycleBits, k%cycle
-	turn := mix(c.seed+number) % cycle
+	turn := content.Mix(c.seed+number) % cycle
 	within := c.gaps[(turn+i)%cycle] - c.gaps[turn] // wraps at the end of the cycle
 	return number<<32 | uint64(within)
 }
@@ -88,12 +89,4 @@ func (c pacer) randomBefore(at time.Duration) uint64 {
 	number := first >> 32
 	in := sort.Search(cycle, func(i int) bool { return c.place(number<<cycleBits|uint64(i)) >= first })
 	return number<<cycleBits + uint64(in)
-}
-
-// mix mixes the bits of a number, like SplitMix64.
-func mix(x uint64) uint64 {
-	x += 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
 }

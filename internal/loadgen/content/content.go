@@ -45,9 +45,9 @@ func NewPool(seed uint64) *Pool {
 func (p *Pool) File(name string) Data {
 	key := p.seed
 	for _, c := range []byte(name) {
-		key = mix(key ^ uint64(c))
+		key = Mix(key ^ uint64(c))
 	}
-	return Data{pool: p, key: mix(key)}
+	return Data{pool: p, key: Mix(key)}
 }
 
 // Data is the data of one file. The zero value is not usable.
@@ -81,9 +81,9 @@ func Movable(blockBytes int64) bool { return blockBytes%poolBytes == 0 }
 func (d Data) Stamp(buf []byte, off int64, gen uint64) {
 	sector := uint64(off) / SectorBytes
 	for len(buf) >= SectorBytes {
-		where := mix(d.key + sector)
+		where := Mix(d.key + sector)
 		binary.LittleEndian.PutUint64(buf, where^gen)
-		binary.LittleEndian.PutUint64(buf[8:], mix(where+gen))
+		binary.LittleEndian.PutUint64(buf[8:], Mix(where+gen))
 		buf = buf[SectorBytes:]
 		sector++
 	}
@@ -98,7 +98,7 @@ func (d Data) Check(buf []byte, off int64, first, last uint64) error {
 	for at := 0; at+SectorBytes <= len(buf); at += SectorBytes {
 		got := buf[at : at+SectorBytes]
 		pos := off + int64(at)
-		gen := binary.LittleEndian.Uint64(got) ^ mix(d.key+uint64(pos)/SectorBytes) // good only if nothing differs below
+		gen := binary.LittleEndian.Uint64(got) ^ Mix(d.key+uint64(pos)/SectorBytes) // good only if nothing differs below
 		d.Write(want[:], pos, gen)
 		if !bytes.Equal(got, want[:]) {
 			return d.explain(got, want[:], pos)
@@ -125,8 +125,8 @@ func (d Data) explain(got, want []byte, pos int64) error {
 	}
 }
 
-// mix spreads the bits of x over the whole word, one to one.
-func mix(x uint64) uint64 {
+// Mix spreads the bits of x over the whole word, one to one, like SplitMix64.
+func Mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb

@@ -91,8 +91,8 @@ func TestNames(t *testing.T) {
 		want      v3.Status
 	}{
 		{v3.ProcRmdir, c.root, "b", v3.ErrNotEmpty},
-		{v3.ProcRemove, c.root, "b", v3.ErrIsDir},
-		{v3.ProcRmdir, b, "moved", v3.ErrNotDir},
+		{v3.ProcRemove, c.root, "b", v3.Status(21)},
+		{v3.ProcRmdir, b, "moved", v3.Status(20)},
 		{v3.ProcRemove, b, "moved", v3.OK},
 		{v3.ProcRemove, b, "moved", v3.ErrNoEnt},
 		{v3.ProcRmdir, c.root, "b", v3.OK},

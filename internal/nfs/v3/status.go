@@ -9,36 +9,26 @@ import (
 // Status is nfsstat3. As an error it carries the name from RFC 1813.
 type Status uint32
 
-// Status values of RFC 1813 section 2.6.
+// Status values of RFC 1813 section 2.6 that this program names. Error knows them all.
 const (
 	OK             Status = 0
 	ErrPerm        Status = 1
 	ErrNoEnt       Status = 2
 	ErrIO          Status = 5
-	ErrNXIO        Status = 6
 	ErrAcces       Status = 13
 	ErrExist       Status = 17
-	ErrXDev        Status = 18
-	ErrNoDev       Status = 19
-	ErrNotDir      Status = 20
-	ErrIsDir       Status = 21
 	ErrInval       Status = 22
-	ErrFBig        Status = 27
 	ErrNoSpc       Status = 28
 	ErrROFS        Status = 30
-	ErrMLink       Status = 31
 	ErrNameTooLong Status = 63
 	ErrNotEmpty    Status = 66
 	ErrDQuot       Status = 69
 	ErrStale       Status = 70
-	ErrRemote      Status = 71
 	ErrBadHandle   Status = 10001
 	ErrNotSync     Status = 10002
 	ErrBadCookie   Status = 10003
 	ErrNotSupp     Status = 10004
 	ErrTooSmall    Status = 10005
-	ErrServerFault Status = 10006
-	ErrBadType     Status = 10007
 	ErrJukebox     Status = 10008
 )
 
@@ -58,29 +48,29 @@ var statusTexts = map[Status]string{
 	ErrPerm:        "NFS3ERR_PERM: not the owner",
 	ErrNoEnt:       "NFS3ERR_NOENT: no such file or directory",
 	ErrIO:          "NFS3ERR_IO: I/O error on the server",
-	ErrNXIO:        "NFS3ERR_NXIO: no such device on the server",
+	6:              "NFS3ERR_NXIO: no such device on the server",
 	ErrAcces:       "NFS3ERR_ACCES: permission denied",
 	ErrExist:       "NFS3ERR_EXIST: file exists",
-	ErrXDev:        "NFS3ERR_XDEV: link across file systems",
-	ErrNoDev:       "NFS3ERR_NODEV: no such device",
-	ErrNotDir:      "NFS3ERR_NOTDIR: not a directory",
-	ErrIsDir:       "NFS3ERR_ISDIR: is a directory",
+	18:             "NFS3ERR_XDEV: link across file systems",
+	19:             "NFS3ERR_NODEV: no such device",
+	20:             "NFS3ERR_NOTDIR: not a directory",
+	21:             "NFS3ERR_ISDIR: is a directory",
 	ErrInval:       "NFS3ERR_INVAL: invalid argument",
-	ErrFBig:        "NFS3ERR_FBIG: file too large",
+	27:             "NFS3ERR_FBIG: file too large",
 	ErrNoSpc:       "NFS3ERR_NOSPC: no space left on the storage",
 	ErrROFS:        "NFS3ERR_ROFS: the export is read-only",
-	ErrMLink:       "NFS3ERR_MLINK: too many links",
+	31:             "NFS3ERR_MLINK: too many links",
 	ErrNameTooLong: "NFS3ERR_NAMETOOLONG: file name too long",
 	ErrNotEmpty:    "NFS3ERR_NOTEMPTY: directory not empty",
 	ErrDQuot:       "NFS3ERR_DQUOT: quota exceeded",
 	ErrStale:       "NFS3ERR_STALE: the file behind the handle is gone",
-	ErrRemote:      "NFS3ERR_REMOTE: too many levels of remote in path",
+	71:             "NFS3ERR_REMOTE: too many levels of remote in path",
 	ErrBadHandle:   "NFS3ERR_BADHANDLE: illegal file handle",
 	ErrNotSync:     "NFS3ERR_NOT_SYNC: file changed meanwhile",
 	ErrBadCookie:   "NFS3ERR_BAD_COOKIE: stale directory cookie",
 	ErrNotSupp:     "NFS3ERR_NOTSUPP: operation not supported",
 	ErrTooSmall:    "NFS3ERR_TOOSMALL: buffer too small",
-	ErrServerFault: "NFS3ERR_SERVERFAULT: fault on the server",
-	ErrBadType:     "NFS3ERR_BADTYPE: type not supported by the server",
+	10006:          "NFS3ERR_SERVERFAULT: fault on the server",
+	10007:          "NFS3ERR_BADTYPE: type not supported by the server",
 	ErrJukebox:     "NFS3ERR_JUKEBOX: the server asks to try again later",
 }

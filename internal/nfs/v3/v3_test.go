@@ -73,7 +73,7 @@ func codecs() map[string]codec {
 		"CreateRes":        both(CreateRes{OK, true, fh, opt, wcc}),
 		"CreateRes fails":  both(CreateRes{Status: ErrExist, Dir: wcc}),
 		"RenameArgs":       both(RenameArgs{where, where}),
-		"RenameRes":        both(RenameRes{ErrXDev, wcc, wcc}),
+		"RenameRes":        both(RenameRes{18, wcc, wcc}),
 		"ReadArgs":         both(ReadArgs{fh, 1 << 40, 8192}),
 		"ReadRes":          both(ReadRes{OK, opt, 3, true, []byte{1, 2, 3}}),
 		"ReadRes fails":    both(ReadRes{Status: ErrIO, Attr: opt}),

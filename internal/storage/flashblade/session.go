@@ -24,12 +24,8 @@ const (
 	logoutPatience = 3 * time.Second
 )
 
-// usedKey is the context key of the session token that a request began with, loginKey that
-// of requests that are part of a login.
-type (
-	usedKey  struct{}
-	loginKey struct{}
-)
+// usedKey is the context key of the session token that a request began with.
+type usedKey struct{}
 
 // session logs in and keeps the session token.
 type session struct {
@@ -93,9 +89,6 @@ func (s *Source) begin(ctx context.Context) (context.Context, string, error) {
 // renew logs in again after a 401, unless somebody else has done so meanwhile. What the
 // Secret holds may be another token by now.
 func (s *Source) renew(ctx context.Context) (bool, error) {
-	if ctx.Value(loginKey{}) != nil {
-		return false, nil
-	}
 	used, _ := ctx.Value(usedKey{}).(string)
 	err := s.login(ctx, used)
 	return err == nil, err
@@ -103,7 +96,7 @@ func (s *Source) renew(ctx context.Context) (bool, error) {
 
 // login asks for a session, unless there is another than used by now.
 func (s *Source) login(ctx context.Context, used string) error {
-	ctx = context.WithValue(ctx, loginKey{}, true)
+	ctx = rest.WithoutRenewal(ctx)
 	select {
 	case s.session.turn <- struct{}{}:
 		defer func() { <-s.session.turn }()
@@ -179,7 +172,7 @@ func (s *Source) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), logoutPatience)
 	defer cancel()
 	// Without a login: a session that is over already is as good as closed.
-	_, err := s.client.Do(context.WithValue(ctx, loginKey{}, true), http.MethodPost, pathLogout, nil, nil, nil)
+	_, err := s.client.Do(rest.WithoutRenewal(ctx), http.MethodPost, pathLogout, nil, nil, nil)
 	s.session.mu.Lock()
 	defer s.session.mu.Unlock()
 	if s.session.token == token {

@@ -54,8 +54,6 @@ const (
 )
 
 const (
-	// perSecond is what a sample each second needs, three times over.
-	perSecond = 20
 	// pollEvery is how often a move is looked at.
 	pollEvery = 2 * time.Second
 	// ownersFor is how long it is believed which node owns an aggregate: a takeover
@@ -103,7 +101,7 @@ func New(src runfile.Source, cred rest.Credentials, now func() time.Time) (*Sour
 	client, err := rest.New(rest.Config{
 		BaseURL: src.URL, CABundle: src.CABundle, InsecureSkipVerify: src.InsecureSkipVerify,
 		Authorize: s.session.authorize, Renew: s.session.renew, Redact: s.session.redact,
-		PerSecond: perSecond, Now: now,
+		Now: now, // the default limit is what a sample each second needs, three times over
 	})
 	if err != nil {
 		return nil, fmt.Errorf("ONTAP: %w", err)

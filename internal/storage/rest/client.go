@@ -161,6 +161,11 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 // renewing marks the context of requests that themselves are part of a login.
 type renewing struct{}
 
+// WithoutRenewal returns the context of requests that Config.Renew is not asked for.
+func WithoutRenewal(ctx context.Context) context.Context {
+	return context.WithValue(ctx, renewing{}, true)
+}
+
 // Get reads path, which begins with a slash below the base URL, to into (nil = the answer is
 // not looked at) and returns the header of the answer.
 func (c *Client) Get(ctx context.Context, path string, q url.Values, into any) (http.Header, error) {
@@ -248,7 +253,7 @@ func (c *Client) renew(ctx context.Context, err error) bool {
 		return false
 	}
 	// Why there are none matters less than what they were wanted for.
-	renewed, err := c.cfg.Renew(context.WithValue(ctx, renewing{}, true))
+	renewed, err := c.cfg.Renew(WithoutRenewal(ctx))
 	return renewed && err == nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -152,11 +151,8 @@ func isUntrusted(err error) bool {
 	var verify *tls.CertificateVerificationError
 	var record tls.RecordHeaderError
 	var alert tls.AlertError
-	var authority x509.UnknownAuthorityError
-	var host x509.HostnameError
-	var invalid x509.CertificateInvalidError
-	return errors.As(err, &verify) || errors.As(err, &record) || errors.As(err, &alert) || errors.As(err, &authority) ||
-		errors.As(err, &host) || errors.As(err, &invalid) || errors.Is(err, http.ErrSchemeMismatch)
+	return errors.As(err, &verify) || errors.As(err, &record) || errors.As(err, &alert) ||
+		errors.Is(err, http.ErrSchemeMismatch)
 }
 
 // transportError is the error of a request that got no answer: without the URL, whose

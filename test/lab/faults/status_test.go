@@ -37,7 +37,7 @@ func TestWhatTheServerRefusesInMidRunIsToldInItsOwnWords(t *testing.T) {
 		"media error":    {status: v3.ErrIO, read: true, code: runfile.FailureIO, says: []string{"NFS3ERR_IO", "I/O error on the server"}},
 		"read-only":      {status: v3.ErrROFS, code: runfile.FailureAccessDenied, says: []string{"read-only", "NFS3ERR_ROFS"}},
 		"denied":         {status: v3.ErrAcces, read: true, code: runfile.FailureAccessDenied, says: []string{"NFS3ERR_ACCES", "uid"}},
-		"server fault":   {status: v3.ErrServerFault, code: runfile.FailureIO, says: []string{"NFS3ERR_SERVERFAULT"}},
+		"server fault":   {status: v3.Status(10006), code: runfile.FailureIO, says: []string{"NFS3ERR_SERVERFAULT"}},
 		"unknown status": {status: v3.Status(4711), read: true, code: runfile.FailureIO, says: []string{"4711"}},
 	} {
 		t.Run(name, func(t *testing.T) {
