@@ -141,9 +141,6 @@ type Security string
 // SecuritySys is AUTH_SYS, the one flavor that the native engine speaks.
 const SecuritySys Security = "sys"
 
-// Securities lists the flavors.
-func Securities() []Security { return []Security{SecuritySys, "krb5", "krb5i", "krb5p"} }
-
 // Toggle switches something on or off.
 //
 // +kubebuilder:validation:Enum=Enabled;Disabled

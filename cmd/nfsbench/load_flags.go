@@ -367,19 +367,25 @@ func belongs(flag string) []string {
 	}
 }
 
-// workload makes the one that --workload names, and refuses a flag that would do
-// nothing.
-func (f *loadFlags) workload() (w bench.Workload, err error) {
-	err = f.Parse()
+// check refuses a flag that would do nothing, and a zero that a plan would replace by the default.
+func (f *loadFlags) check() (err error) {
 	f.fs.Visit(func(flag *pflag.Flag) {
 		if of := belongs(flag.Name); err == nil && of != nil && !slices.Contains(of, f.Workload) {
 			err = fmt.Errorf("--%s is of --workload %s and does nothing with %s; leave it out", flag.Name,
 				strings.Join(of, " and "), f.Workload)
 		}
-		if err == nil && flag.Value.Type() == "int32" && flag.Value.String() == "0" && flag.DefValue > "1" {
+		if err == nil && flag.Value.String() == "0" && flag.DefValue > "1" {
 			err = fmt.Errorf("--%s is 0; write a number from 1", flag.Name)
 		}
 	})
+	return err
+}
+
+// workload makes the one that --workload names.
+func (f *loadFlags) workload() (w bench.Workload, err error) {
+	if err = f.Parse(); err == nil {
+		err = f.check()
+	}
 	if err != nil {
 		return w, err
 	}

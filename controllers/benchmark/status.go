@@ -268,7 +268,7 @@ func resultsCollected(s *scope, _ error) pass.State {
 	case allFinal(s) && s.outcome.phase == v1alpha1.PhaseSucceeded:
 		return pass.True(v1alpha1.ReasonCollected, "")
 	case s.result != nil && len(s.result.Clients) > 0:
-		return pass.False(string(judge.Partial), "the run did not come to its end; what was measured is partial")
+		return pass.False(judge.Partial, "the run did not come to its end; what was measured is partial")
 	default:
 		return pass.False(v1alpha1.ReasonNotObserved, "the run ended before it measured anything")
 	}

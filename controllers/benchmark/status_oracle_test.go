@@ -161,7 +161,6 @@ func TestWorkloadsInWords(t *testing.T) {
 		"SLOB FullTableScan 8 users":     slob(func(*bench.SLOBWorkload) {}),
 		"SLOB FullTableScan 1 user":      slob(func(w *bench.SLOBWorkload) { w.Users = []int32{1} }),
 		"SLOB FullTableScan 2-16 users":  slob(func(w *bench.SLOBWorkload) { w.Users = []int32{4, 16, 2} }),
-		"SLOB FullTableScan":             slob(func(w *bench.SLOBWorkload) { w.Users = nil }),
 		"SLOB kit FullTableScan 8 users": slob(func(w *bench.SLOBWorkload) { w.Kit = &bench.SLOBKit{} }),
 		"SLOB RandomRead 25% updates 3-4 users": slob(func(w *bench.SLOBWorkload) {
 			w.Access, w.UpdatePercent, w.Users = bench.SLOBRandomRead, 25, []int32{3, 4}

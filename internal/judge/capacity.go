@@ -97,10 +97,8 @@ func (l searchLevel) offered() int64 { return l.Step.OperationsPerSecond }
 
 // bounds returns the bounds of the search; none for another load.
 func (c *facts) bounds() []runfile.LatencyBound {
-	if w := c.result.Plan.Workload.Capacity(); w != nil {
-		return runfile.Bounds(w)[:min(len(runfile.Bounds(w)), runfile.MaxLatencyBounds)] // the plan of a file may not be valid
-	}
-	return nil
+	all := runfile.Bounds(c.result.Plan.Workload.Capacity())
+	return all[:min(len(all), runfile.MaxLatencyBounds)] // the plan of a file may not be valid
 }
 
 // search groups the levels by round, in order.

@@ -146,7 +146,7 @@ func TestAnOpenLoopHidesNoOverload(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			eachWay(t, func(t bubble) {
 				plan := testPlan(bench.PatternRandomRead) // 6 workers
-				plan.Workload.Raw.OperationsPerSecond = new(int64(tc.rate))
+				plan.Workload.Raw.OperationsPerSecond = new(tc.rate)
 				plan.Schedule = runfile.Schedule{WarmupSeconds: 1, DurationSeconds: 10, Repetitions: 1}
 				load, _ := t.run(t.Context(), t.T, plan, &targettest.Memory{Delay: tc.delay})
 				if load.Failure != nil || load.LoopMode != "open" {

@@ -17,7 +17,7 @@ import (
 func hotEngine(tb testing.TB, pattern bench.RawPattern, rate int64) *engine {
 	tb.Helper()
 	tgt, plan := &targettest.Memory{LaneCount: 2}, testPlan(pattern)
-	plan.Workload.Raw.OperationsPerSecond = new(int64(rate))
+	plan.Workload.Raw.OperationsPerSecond = new(rate)
 	if strings.HasSuffix(string(pattern), "Mixed") {
 		plan.Workload.Raw.ReadPercent = new(int32(50))
 	}

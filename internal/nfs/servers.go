@@ -1,8 +1,9 @@
 package nfs
 
 import (
-	"github.com/nfsbench/nfsbench/api/bench"
 	"time"
+
+	"github.com/nfsbench/nfsbench/api/bench"
 )
 
 // ServerStats is what a client knows of one NFSv4 server; compare Oracle's v$dnfs_servers.

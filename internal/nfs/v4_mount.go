@@ -76,7 +76,7 @@ type placeV4 struct {
 func (p *protoV4) connect(ctx context.Context) error {
 	minor, use := uint32(0), uint32(0)
 	switch p.cfg.Version {
-	case bench.NFSv3, bench.NFSv40:
+	case bench.NFSv3, bench.NFSv40, bench.NFSv42: // the last is refused
 	case bench.NFSv41:
 		minor, use = 1, v4.ExchangeUseNonPNFS
 	case bench.PNFS:

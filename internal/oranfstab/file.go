@@ -54,8 +54,9 @@ package oranfstab
 
 import (
 	"fmt"
-	"github.com/nfsbench/nfsbench/api/bench"
 	"strings"
+
+	"github.com/nfsbench/nfsbench/api/bench"
 )
 
 // Limits and defaults of Oracle's documentation.

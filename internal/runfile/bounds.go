@@ -16,7 +16,8 @@ import (
 //go:embed bounds.json
 var boundsText []byte
 
-// bound is what a value may be, and what it is if it is absent. Min and Max are for numbers, and for the lengths of texts and lists.
+// bound is what a value may be, and what it is if it is absent. Min and Max are for numbers, and for the
+// lengths of texts and lists.
 type bound struct {
 	Fields   map[string]*bound `json:"fields,omitempty"`
 	Required []string          `json:"required,omitempty"`
@@ -28,6 +29,7 @@ type bound struct {
 	Default  any               `json:"default,omitempty"` // a number or a text
 }
 
+//nolint:gochecknoglobals // read once
 var bounds = sync.OnceValue(func() (all map[string]*bound) {
 	if err := json.Unmarshal(boundsText, &all); err != nil {
 		panic(err) // the program itself is wrong

@@ -287,7 +287,8 @@ func endOfString(text []byte, i int) int {
 func hasSlowNumber(text []byte) bool {
 	isNumber := func(b byte) bool { return b >= '0' && b <= '9' || b == '.' || b == '+' || b == '-' || b|0x20 == 'e' }
 	isWord := func(at int) bool { // as of a histogram or an identifier, which hold such numbers by chance
-		return at >= 0 && at < len(text) && (text[at]|0x20 >= 'a' && text[at]|0x20 <= 'z' || text[at] == '/' || text[at] == '_')
+		return at >= 0 && at < len(text) &&
+			(text[at]|0x20 >= 'a' && text[at]|0x20 <= 'z' || text[at] == '/' || text[at] == '_')
 	}
 	for i := 0; i < len(text); i++ {
 		start := i

@@ -14,9 +14,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	reflector "github.com/invopop/jsonschema"
-	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/nfsbench/nfsbench/api/bench"
 )
 
 var update = flag.Bool("update", false, "rewrite the schemas and examples in docs/schema")

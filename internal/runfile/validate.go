@@ -207,7 +207,8 @@ func (c *checker) blockSize(at string, size int64) {
 
 // files checks the files of the native engine.
 func (c *checker) files(at string, size, block int64) {
-	c.check(size > 0 && (block <= 0 || size%block == 0), at, "is %d; write a multiple of the size of an I/O (%d)", size, block)
+	c.check(size > 0 && (block <= 0 || size%block == 0), at, "is %d; write a multiple of the size of an I/O (%d)",
+		size, block)
 }
 
 func (c *checker) schedule(p *Plan) {

@@ -204,7 +204,7 @@ func TestALoadThatIsStoppedFromOutsideHasFailedAndSaysWhoStoppedIt(t *testing.T)
 			tc.stop(w, b, &pods[0])
 			w.cancelled(b, 0)
 			b = w.wantFailed(v1alpha1.ReasonPodLost, tc.want...)
-			w.wantCondition(b, v1alpha1.ConditionResultsCollected, "False", string(judge.Partial))
+			w.wantCondition(b, v1alpha1.ConditionResultsCollected, "False", judge.Partial)
 			if b.Status.Summary.ThroughputBytesPerSecond == nil {
 				t.Error("what was measured is lost")
 			}

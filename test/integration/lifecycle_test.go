@@ -199,7 +199,7 @@ func TestSuspendDuringTheRunKeepsWhatWasMeasured(t *testing.T) {
 	w.final(b, part)
 	b = w.settle("demo")
 	w.wantPhase(b, v1alpha1.PhaseCancelled, "partial")
-	w.wantCondition(b, v1alpha1.ConditionResultsCollected, "False", string(judge.Partial))
+	w.wantCondition(b, v1alpha1.ConditionResultsCollected, "False", judge.Partial)
 	if b.Status.Summary.ThroughputBytesPerSecond == nil {
 		t.Error("what was measured is lost")
 	}

@@ -259,7 +259,7 @@ func TestWhatTheLoaderSaysBecomesTheReason(t *testing.T) {
 			if b.Status.Verdict != bench.VerdictInconclusive {
 				t.Errorf("verdict is %s", b.Status.Verdict)
 			}
-			w.wantCondition(b, v1alpha1.ConditionResultsCollected, "False", string(judge.Partial))
+			w.wantCondition(b, v1alpha1.ConditionResultsCollected, "False", judge.Partial)
 		})
 	}
 }

@@ -74,7 +74,8 @@ func (r *runner) fillKit(ctx context.Context) error {
 	}
 	defer copied.remove()
 	spec := slob.Spec{SLOB: *r.plan.Workload.SLOB, BlockBytes: copied.tables.BlockBytes, Below: below}
-	spec.SLOB.Scale, spec.SLOB.ScanTableSize = *bench.Bytes(copied.tables.ScaleBytes), *bench.Bytes(copied.tables.ScanBytes)
+	spec.SLOB.Scale = *bench.Bytes(copied.tables.ScaleBytes)
+	spec.SLOB.ScanTableSize = *bench.Bytes(copied.tables.ScanBytes)
 	spec.SLOB.ObfuscateColumns = bench.Enabled
 	if !copied.tables.Obfuscate {
 		spec.SLOB.ObfuscateColumns = bench.Disabled
@@ -113,7 +114,8 @@ func (r *runner) setUpKit(ctx context.Context, copied *kitCopy, spec slob.Spec, 
 		return err
 	}
 	_ = os.Remove(copied.log()) // of another time
-	if err := copied.run(ctx, "setup.sh", strings.ToUpper(spec.SLOB.Tablespace), fmt.Sprint(spec.SLOB.Schemas)); err != nil {
+	tablespace := strings.ToUpper(spec.SLOB.Tablespace)
+	if err := copied.run(ctx, "setup.sh", tablespace, fmt.Sprint(spec.SLOB.Schemas)); err != nil {
 		return oracle.Failf(runfile.FailureSQL, "%w; in its log: %s", err, copied.logged())
 	}
 	found, err := slob.FindKit(ctx, r.schemaDB, spec)
