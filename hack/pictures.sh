@@ -43,13 +43,13 @@ finish() {
 # plan prints the plan of config/samples/demo.yaml for this network.
 plan() {
 	cat <<-JSON
-		{"version": "nfsbench.io/plan/v2", "run": {"name": "demo"}, "clients": 1, "seed": 1,
+		{"version": "nfsbench.io/plan/v1", "run": {"name": "demo"}, "clients": 1, "seed": 1,
 		 "engine": {"client": "DirectNFS", "nfsVersion": "NFSv3", "server": "demo", "export": "/export", "requireNFS": true,
 		  "channels": [{"path": "10.249.1.2"}, {"path": "10.249.2.2"}], "ports": {"nfs": 2049, "mount": 2049}},
-		 "workload": {"raw": {"pattern": "Read", "blockSizeBytes": 1048576, "fileSizeBytes": 268435456, "jobs": 4, "depth": 4, "directory": "nfsbench"}},
+		 "workload": {"raw": {"pattern": "Read", "fileSize": "256Mi", "jobs": 4, "depth": 4, "directory": "nfsbench"}},
 		 "schedule": {"baselineSeconds": 5, "warmupSeconds": 5, "durationSeconds": 30, "repetitions": 1},
 		 "collect": {"intervalMilliseconds": 1000, "sources": [{"kind": "embedded", "name": "demo", "url": "http://10.249.1.2:8080"}]},
-		 "link": {"bitsPerSecond": 1000000000, "mtuBytes": 1500}, "expect": {"minWirePercent": 90}}
+		 "link": {"bitsPerSecond": "1G"}, "expect": {"minWirePercent": 90}}
 	JSON
 }
 

@@ -88,3 +88,6 @@ const (
 	OutcomeNegligible   Outcome = "Negligible"   // significant, but smaller than what matters
 	OutcomeUnknown      Outcome = "Unknown"      // too few numbers
 )
+
+// Holm is the correction of a comparison where none is given.
+const Holm = "Holm"

@@ -101,6 +101,16 @@ const (
 // NFSVersions lists the versions of NFS. Only the kernel's client speaks NFSv4.2.
 func NFSVersions() []NFSVersion { return []NFSVersion{NFSv3, NFSv40, NFSv41, NFSv42, PNFS} }
 
+// Trunking says how the paths of a client are joined to one NFSv4.1 server, RFC 8881 2.10.5.
+type Trunking string
+
+// The kinds of trunking.
+const (
+	TrunkingSession  Trunking = "Session"  // all connections belong to one session
+	TrunkingClientID Trunking = "ClientID" // one client ID, a session for each path
+	TrunkingSeparate Trunking = "Separate" // the paths lead to servers that share no state
+)
+
 // Transport carries NFS.
 //
 // +kubebuilder:validation:Enum=TCP;RDMA
@@ -130,9 +140,6 @@ type Security string
 
 // SecuritySys is AUTH_SYS, the one flavor that the native engine speaks.
 const SecuritySys Security = "sys"
-
-// Securities lists the flavors.
-func Securities() []Security { return []Security{SecuritySys, "krb5", "krb5i", "krb5p"} }
 
 // Toggle switches something on or off.
 //

@@ -1,5 +1,7 @@
 package v1alpha1
 
+import "github.com/nfsbench/nfsbench/api/bench"
+
 // Metric is a number of a benchmark's status.summary that can be compared. Throughput is in
 // bytes, IOPS in I/Os and Capacity in operations a second; latencies are microseconds; Wire, the
 // share of the wire limit, and ClientCPU, the busy share of the busiest client, are thousandths;
@@ -15,7 +17,7 @@ type Correction string
 
 // The corrections.
 const (
-	CorrectionHolm Correction = "Holm"
+	CorrectionHolm Correction = bench.Holm
 	CorrectionNone Correction = "None"
 )
 

@@ -365,7 +365,7 @@ func TestABadPlanIsToldInTheRunDirectory(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	plan := filepath.Join(dir, "plan.json")
-	if err := os.WriteFile(plan, []byte(`{"version":"nfsbench.io/plan/v2","run":{"name":"x"}}`), 0o600); err != nil {
+	if err := os.WriteFile(plan, []byte(`{"version":"nfsbench.io/plan/v1","run":{"name":"x"}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	runLoad(t, cli.ExitBadInput, "load", "--plan", plan, "--run-dir", dir)

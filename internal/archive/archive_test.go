@@ -180,8 +180,7 @@ func TestPointsOfARampAreThoseOfEachStepInEachRound(t *testing.T) {
 	}
 }
 
-// TestASuiteComparesTheNumbersOfThePlugin without loss, for a ramp longer than a status
-// has room for.
+// TestASuiteComparesTheNumbersOfThePlugin without loss, for the longest ramp.
 func TestASuiteComparesTheNumbersOfThePlugin(t *testing.T) {
 	t.Parallel()
 	var users []int32

@@ -75,9 +75,9 @@ func serverVersion(servers []runfile.NFSServer) string {
 func trunkingWords(servers []runfile.NFSServer) string {
 	var words []string
 	for _, s := range metadataServers(servers) {
-		word := map[string]string{
-			runfile.TrunkingSession: "session trunking", runfile.TrunkingClientID: "client ID trunking",
-			runfile.TrunkingSeparate: "separate servers",
+		word := map[bench.Trunking]string{
+			bench.TrunkingSession: "session trunking", bench.TrunkingClientID: "client ID trunking",
+			bench.TrunkingSeparate: "separate servers",
 		}[s.Trunking]
 		if word != "" && !slices.Contains(words, word) {
 			words = append(words, word)
@@ -215,9 +215,9 @@ func checkServerPaths(c *facts, found *findings) {
 		switch {
 		case s.NFSVersion == string(bench.NFSv40):
 			// NFSv4.0 has no sessions: one client ID over several connections is all there is.
-		case s.Trunking == runfile.TrunkingSeparate:
+		case s.Trunking == bench.TrunkingSeparate:
 			separate = append(separate, s.Addresses...)
-		case s.Trunking == runfile.TrunkingClientID:
+		case s.Trunking == bench.TrunkingClientID:
 			byClientID = append(byClientID, s.Addresses...)
 		}
 	}

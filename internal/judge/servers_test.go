@@ -10,7 +10,7 @@ import (
 
 // over is good over a version of NFSv4 with the native engine, whose paths the server joined
 // as trunking says.
-func over(version, trunking string) func(testing.TB) runfile.Result {
+func over(version string, trunking bench.Trunking) func(testing.TB) runfile.Result {
 	return func(t testing.TB) runfile.Result {
 		t.Helper()
 		r := good(t)
@@ -78,11 +78,11 @@ func TestTheNativeEngineProvesItsVersionByWhatServersAnswer(t *testing.T) {
 		message  string
 	}{
 		"v3":                 {good, nothing, yes, false, "DirectNFS NFSv3 over 2 of 2 paths", `channels with NFSv3\.$`},
-		"v4.0":               {over("NFSv4.0", runfile.TrunkingClientID), nothing, yes, false, "DirectNFS NFSv4.0 over 2 paths (client ID trunking)", `NFSv4\.0`},
-		"session trunking":   {over("NFSv4.1", runfile.TrunkingSession), nothing, yes, false, "DirectNFS NFSv4.1 over 2 paths (session trunking)", `channels with NFSv4\.1 \(session trunking\)\.$`},
-		"separate servers":   {over("NFSv4.1", runfile.TrunkingSeparate), nothing, yes, false, "DirectNFS NFSv4.1 over 2 paths (separate servers)", `NFSv4\.1`},
+		"v4.0":               {over("NFSv4.0", bench.TrunkingClientID), nothing, yes, false, "DirectNFS NFSv4.0 over 2 paths (client ID trunking)", `NFSv4\.0`},
+		"session trunking":   {over("NFSv4.1", bench.TrunkingSession), nothing, yes, false, "DirectNFS NFSv4.1 over 2 paths (session trunking)", `channels with NFSv4\.1 \(session trunking\)\.$`},
+		"separate servers":   {over("NFSv4.1", bench.TrunkingSeparate), nothing, yes, false, "DirectNFS NFSv4.1 over 2 paths (separate servers)", `NFSv4\.1`},
 		"another version":    {over("NFSv4.1", ""), server(func(s *runfile.NFSServer) { s.NFSVersion = "NFSv4.0" }), no, true, "DirectNFS NFSv4.0 over 2 paths", `NFSv4\.1 was declared and NFSv4\.0 carried`},
-		"a path is down":     {over("NFSv4.1", runfile.TrunkingSession), func(r *runfile.Result) { eachRep(r, func(rep *runfile.Repetition) { rep.Channels[1].State = "Down" }) }, no, false, "DirectNFS NFSv4.1 over 1 of 2 paths (session trunking)", `1 of 2 declared paths`},
+		"a path is down":     {over("NFSv4.1", bench.TrunkingSession), func(r *runfile.Result) { eachRep(r, func(rep *runfile.Repetition) { rep.Channels[1].State = "Down" }) }, no, false, "DirectNFS NFSv4.1 over 1 of 2 paths (session trunking)", `1 of 2 declared paths`},
 		"pNFS":               {nativePNFS("10.0.1.61"), nothing, yes, false, "DirectNFS pNFS over 1 path and 1 data server", `100\.0 % of that by layouts to 1 data server\. Metadata went to node b, and data to node a\.$`},
 		"two data servers":   {nativePNFS("10.0.1.61", "10.0.3.61"), nothing, yes, false, "DirectNFS pNFS over 1 path and 2 data servers", `to 2 data servers`},
 		"multipath":          {nativePNFS("10.0.1.61", "10.0.3.61"), oneDataServer, yes, false, "DirectNFS pNFS over 1 path and 1 data server", `to 1 data server`},
@@ -128,7 +128,7 @@ func oneDataServer(r *runfile.Result) {
 func TestFindingsOfServers(t *testing.T) {
 	t.Parallel()
 	local := nativePNFS("10.0.1.61")
-	v41 := over("NFSv4.1", runfile.TrunkingSession)
+	v41 := over("NFSv4.1", bench.TrunkingSession)
 	nothing := func(*runfile.Result) {}
 	fallback := func(ios, bytes int64) func(*runfile.Result) {
 		return func(r *runfile.Result) {
@@ -152,9 +152,9 @@ func TestFindingsOfServers(t *testing.T) {
 		"recovered":           {v41, recovered(2, 1500), StateRecovered, bench.SeverityWarning, bench.ValiditySuspect, `again 2 times under load, in repetition 3: .* waited 1500 ms`},
 		"recovered at once":   {v41, recovered(1, 50), StateRecovered, bench.SeverityInfo, bench.ValidityValid, `again 1 times`},
 		"never recovered":     {v41, nothing, StateRecovered, "", bench.ValidityValid, ""},
-		"separate":            {over("NFSv4.1", runfile.TrunkingSeparate), nothing, PathsNotTrunked, bench.SeverityWarning, bench.ValidityValid, `10\.0\.1\.61, 10\.0\.2\.61 lead to servers that share no state.*-v4\.1-trunking enabled`},
-		"client ID":           {over("NFSv4.1", runfile.TrunkingClientID), nothing, PathsNotTrunked, bench.SeverityInfo, bench.ValidityValid, `one client ID and a session each`},
-		"client ID of v4.0":   {over("NFSv4.0", runfile.TrunkingClientID), nothing, PathsNotTrunked, "", bench.ValidityValid, ""},
+		"separate":            {over("NFSv4.1", bench.TrunkingSeparate), nothing, PathsNotTrunked, bench.SeverityWarning, bench.ValidityValid, `10\.0\.1\.61, 10\.0\.2\.61 lead to servers that share no state.*-v4\.1-trunking enabled`},
+		"client ID":           {over("NFSv4.1", bench.TrunkingClientID), nothing, PathsNotTrunked, bench.SeverityInfo, bench.ValidityValid, `one client ID and a session each`},
+		"client ID of v4.0":   {over("NFSv4.0", bench.TrunkingClientID), nothing, PathsNotTrunked, "", bench.ValidityValid, ""},
 		"trunked":             {v41, nothing, PathsNotTrunked, "", bench.ValidityValid, ""},
 		"not redirected":      {nativePNFS(), nothing, PNFSNotRedirected, bench.SeverityWarning, bench.ValidityInvalid, `no data server moved a byte, and the server granted 4 layouts`},
 		"redirected":          {local, nothing, PNFSNotRedirected, "", bench.ValidityValid, ""},
@@ -201,7 +201,7 @@ func uneven(r *runfile.Result) {
 func TestAGoodRunOverEachVersionHasNoFinding(t *testing.T) {
 	t.Parallel()
 	for name, base := range map[string]func(testing.TB) runfile.Result{
-		"v4.0": over("NFSv4.0", runfile.TrunkingClientID), "v4.1": over("NFSv4.1", runfile.TrunkingSession),
+		"v4.0": over("NFSv4.0", bench.TrunkingClientID), "v4.1": over("NFSv4.1", bench.TrunkingSession),
 		"pNFS": nativePNFS("10.0.1.61"), "pNFS of two": nativePNFS("10.0.1.61", "10.0.3.61"),
 	} {
 		if j := Judge(base(t)); len(j.Findings) > 0 || j.Validity != bench.ValidityValid {
@@ -234,8 +234,8 @@ func TestTheWireOfPNFSIsThatOfTheDataServers(t *testing.T) {
 
 func TestClientsThatSeeOneServerAreOneRow(t *testing.T) {
 	t.Parallel()
-	r := over("NFSv4.1", runfile.TrunkingSession)(t)
-	other := over("NFSv4.1", runfile.TrunkingSession)(t).Clients[0]
+	r := over("NFSv4.1", bench.TrunkingSession)(t)
+	other := over("NFSv4.1", bench.TrunkingSession)(t).Clients[0]
 	other.Index, other.Host.Node = 1, "node1"
 	other.Load.Repetitions[0].Servers[0].ID = 9
 	other.Load.Repetitions[0].Servers[0].Slots = 32

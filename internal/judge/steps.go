@@ -184,7 +184,10 @@ func (c *facts) outstanding() (ios int64, raise string) {
 	if c.overall.Step != nil {
 		users = int64(c.overall.Step.Users)
 	}
-	return users * int64(max(s.ReadAhead, 1)), "users"
+	if s.Access == bench.SLOBFullTableScan && c.result.Plan.Database == nil {
+		users *= int64(max(s.ReadAhead, 1))
+	}
+	return users, "users"
 }
 
 // workingSet is all that the load can read; 0 = not known.

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/stream"
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
@@ -44,7 +45,7 @@ func Dial(ctx context.Context, cfg Config) (*Client, error) {
 	ctx, cancel := context.WithTimeout(ctx, cfg.MountTimeout)
 	defer cancel()
 	c := &Client{cfg: cfg}
-	if cfg.Version == NFSv3 {
+	if cfg.Version == bench.NFSv3 {
 		err = c.mountV3(ctx)
 	} else {
 		err = c.mountV4(ctx)
@@ -81,7 +82,7 @@ func connectChannels(ctx context.Context, cfg Config, port int) ([]*channel, err
 	for _, addr := range cfg.Channels {
 		channels = append(channels, &channel{
 			addr: addr, port: port, now: cfg.Now, logger: cfg.Logger, dontRoute: cfg.DontRoute,
-			twoWay: cfg.Version != NFSv3,
+			twoWay: cfg.Version != bench.NFSv3,
 		})
 	}
 	return channels, connectAll(ctx, channels)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/nfs/mount"
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 )
@@ -33,7 +34,7 @@ type Config struct {
 	Channels []Channel
 	Export   string
 	// Version is NFSv3 if empty.
-	Version Version
+	Version bench.NFSVersion
 	// DontRoute sets SO_DONTROUTE: only directly connected networks are used.
 	DontRoute bool
 
@@ -67,18 +68,6 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Version is a version of the protocol.
-type Version string
-
-// Versions of NFS.
-const (
-	NFSv3  Version = "NFSv3"
-	NFSv40 Version = "NFSv4.0"
-	NFSv41 Version = "NFSv4.1"
-	// PNFS is NFSv4.1 with layouts where the server gives some.
-	PNFS Version = "pNFS"
-)
-
 // Defaults of Config.
 const (
 	DefaultMountTimeout = 30 * time.Second
@@ -104,10 +93,10 @@ func (cfg Config) complete() (Config, error) {
 			return cfg, fmt.Errorf("nfs: %d is not a port", port)
 		}
 	}
-	cfg.Version = cmp.Or(cfg.Version, NFSv3)
+	cfg.Version = cmp.Or(cfg.Version, bench.NFSv3)
 	switch cfg.Version {
-	case NFSv3:
-	case NFSv40, NFSv41, PNFS:
+	case bench.NFSv3:
+	case bench.NFSv40, bench.NFSv41, bench.PNFS:
 		cfg.NFSPort = cmp.Or(cfg.NFSPort, defaultNFSPort)
 	default:
 		return cfg, fmt.Errorf("nfs: version %q is none of NFSv3, NFSv4.0, NFSv4.1, pNFS", cfg.Version)

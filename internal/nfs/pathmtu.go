@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
 	"github.com/nfsbench/nfsbench/internal/nfs/v4"
@@ -50,7 +51,7 @@ func (c *Client) ProbePaths(ctx context.Context) []PathProbe {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout+connectTimeout)
 	defer cancel()
 	version := uint32(v3.Version)
-	if c.cfg.Version != NFSv3 {
+	if c.cfg.Version != bench.NFSv3 {
 		version = v4.Version
 	}
 	found := make([]*PathProbe, len(c.channels))

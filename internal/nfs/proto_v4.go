@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/nfs/stream"
 	"github.com/nfsbench/nfsbench/internal/nfs/v4"
 )
@@ -47,7 +48,7 @@ func (p *protoV4) mount(ctx context.Context) error {
 		}
 	}
 	p.paths.Store(p.at[0].root, []string(nil))
-	if p.cfg.Version == PNFS {
+	if p.cfg.Version == bench.PNFS {
 		p.layouts = newLayouts(p.cfg, p.server(), p.at[0].attrs.FSLayoutTypes)
 		p.warnLayouts(p.at[0].attrs.FSLayoutTypes)
 	}

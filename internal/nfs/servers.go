@@ -2,6 +2,8 @@ package nfs
 
 import (
 	"time"
+
+	"github.com/nfsbench/nfsbench/api/bench"
 )
 
 // ServerStats is what a client knows of one NFSv4 server; compare Oracle's v$dnfs_servers.
@@ -9,13 +11,13 @@ import (
 type ServerStats struct {
 	// DataServer says that a layout leads to it, and not a path of Config.Channels.
 	DataServer bool
-	Version    Version // NFSv40 or NFSv41
+	Version    bench.NFSVersion // NFSv40 or NFSv41
 	Addresses  []string
 	Owner      string // so_major_id of RFC 8881 section 2.10.4: any bytes, like Scope
 	OwnerMinor uint64
 	Scope      string
-	Trunking   Trunking // empty with one address
-	Slots      int      // of each session
+	Trunking   bench.Trunking // empty with one address
+	Slots      int            // of each session
 	Sessions   int
 	Lease      time.Duration
 
@@ -50,7 +52,7 @@ func (c *Client) Servers() []ServerStats {
 		case i > 0:
 			s.Trunking = trunking(p.at[0].server.who(), at.server.who())
 		case at.server.minor > 0 && len(at.server.channels) > 1:
-			s.Trunking = TrunkingSession
+			s.Trunking = bench.TrunkingSession
 		case len(p.at) > 1:
 			s.Trunking = trunking(at.server.who(), p.at[1].server.who())
 		}
@@ -70,7 +72,7 @@ func (l *layoutsV4) serverStats() (all []ServerStats) {
 		s := ds.server.stats()
 		s.DataServer = true
 		if len(ds.server.channels) > 1 {
-			s.Trunking = TrunkingSession
+			s.Trunking = bench.TrunkingSession
 		}
 		all = append(all, s)
 	}
@@ -79,7 +81,7 @@ func (l *layoutsV4) serverStats() (all []ServerStats) {
 
 func (s *serverV4) stats() ServerStats {
 	out := ServerStats{
-		Version: NFSv40, Lease: time.Duration(s.lease.Load()),
+		Version: bench.NFSv40, Lease: time.Duration(s.lease.Load()),
 		Recoveries: s.recoveries.Load(), RecoveryTime: time.Duration(s.recoveryTime.Load()),
 		Callbacks: s.calledBack.Load(),
 	}
@@ -92,7 +94,7 @@ func (s *serverV4) stats() ServerStats {
 	if s.minor == 0 {
 		return out
 	}
-	out.Version = NFSv41
+	out.Version = bench.NFSv41
 	s.facts.Lock()
 	defer s.facts.Unlock()
 	out.Owner, out.OwnerMinor, out.Scope = s.identity.major, s.identity.minor, s.identity.scope

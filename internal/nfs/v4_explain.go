@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/nfs/layout"
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/v4"
@@ -139,8 +140,8 @@ func (q *inquiry) as(cause Cause, says string) error {
 
 // version names what was asked of the server.
 func (q *inquiry) version() string {
-	if q.cfg.Version == PNFS {
-		return string(NFSv41) // pNFS is a part of it
+	if q.cfg.Version == bench.PNFS {
+		return string(bench.NFSv41) // pNFS is a part of it
 	}
 	return string(q.cfg.Version)
 }
@@ -167,8 +168,8 @@ func (q *inquiry) refused(e *rpc.RefusedError) error {
 }
 
 // enable says how a version is enabled.
-func enable(v Version) string {
-	if v == NFSv40 {
+func enable(v bench.NFSVersion) string {
+	if v == bench.NFSv40 {
 		return "ONTAP: vserver nfs modify -vserver SVM -v4.0 enabled; FlashBlade: it has no NFSv4.0, use NFSv4.1; Linux: " +
 			"vers4.0=y under [nfsd] in /etc/nfs.conf, then restart nfs-server"
 	}
@@ -178,9 +179,9 @@ func enable(v Version) string {
 
 // minorVersion asks whether the server speaks the other minor version.
 func (q *inquiry) minorVersion(ctx context.Context) string {
-	other, minor := NFSv41, uint32(1)
-	if q.cfg.Version != NFSv40 {
-		other, minor = NFSv40, 0
+	other, minor := bench.NFSv41, uint32(1)
+	if q.cfg.Version != bench.NFSv40 {
+		other, minor = bench.NFSv40, 0
 	}
 	says := "the server speaks NFSv4, but not " + q.version()
 	switch yes, asked := q.speaks(ctx, minor); {

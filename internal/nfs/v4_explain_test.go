@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/v4"
 )
@@ -36,7 +37,7 @@ func TestEntriesThatNoPathLeadsToAreNotSearched(t *testing.T) {
 
 func TestAPortAbove1023IsToldAsAReason(t *testing.T) {
 	t.Parallel()
-	cfg := &Config{Version: NFSv41, Export: "/export"}
+	cfg := &Config{Version: bench.NFSv41, Export: "/export"}
 	high := &net.TCPAddr{IP: net.IPv4(10, 0, 0, 5), Port: 40000}
 	auth := &rpc.RefusedError{Denied: true, Reject: rpc.RejectAuth, AuthWhy: rpc.AuthTooWeak}
 	for _, err := range []error{
@@ -56,7 +57,7 @@ func TestAPortAbove1023IsToldAsAReason(t *testing.T) {
 
 func TestAServerWithoutNFSv4IsNamed(t *testing.T) {
 	t.Parallel()
-	cfg := &Config{Version: NFSv41, Export: "/export"}
+	cfg := &Config{Version: bench.NFSv41, Export: "/export"}
 	for part, err := range map[string]error{
 		"only NFSv3;":                   &rpc.RefusedError{Accept: rpc.AcceptProgramMismatch, Low: 3, High: 3},
 		"only NFSv2 to NFSv3;":          &rpc.RefusedError{Accept: rpc.AcceptProgramMismatch, Low: 2, High: 3},

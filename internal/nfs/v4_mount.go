@@ -9,24 +9,11 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/session"
 	"github.com/nfsbench/nfsbench/internal/nfs/stream"
 	"github.com/nfsbench/nfsbench/internal/nfs/v4"
-)
-
-// Trunking says what several paths to an NFSv4.1 server are to each other (RFC 8881 section
-// 2.10.5).
-type Trunking string
-
-// Kinds of trunking.
-const (
-	// TrunkingSession: one session over all paths.
-	TrunkingSession Trunking = "Session"
-	// TrunkingClientID: one client ID, and sessions for each path.
-	TrunkingClientID Trunking = "ClientID"
-	// TrunkingSeparate: the paths lead to servers that know nothing of each other.
-	TrunkingSeparate Trunking = "Separate"
 )
 
 // mountV4 connects the channels, finds out which of them lead to the same server, and walks
@@ -89,10 +76,10 @@ type placeV4 struct {
 func (p *protoV4) connect(ctx context.Context) error {
 	minor, use := uint32(0), uint32(0)
 	switch p.cfg.Version {
-	case NFSv3, NFSv40:
-	case NFSv41:
+	case bench.NFSv3, bench.NFSv40, bench.NFSv42: // the last is refused
+	case bench.NFSv41:
 		minor, use = 1, v4.ExchangeUseNonPNFS
-	case PNFS:
+	case bench.PNFS:
 		minor, use = 1, v4.ExchangeUseNonPNFS|v4.ExchangeUsePNFSMDS
 	}
 	first := newServerV4(p.cfg, minor, use, nil)
@@ -105,7 +92,7 @@ func (p *protoV4) connect(ctx context.Context) error {
 		s := newServerV4(p.cfg, minor, use, channels)
 		place := &placeV4{server: s}
 		s.owner, s.verifier, s.ids = first.owner, first.verifier, first.ids
-		if g > 0 && trunking(ids[0], ids[g]) == TrunkingClientID {
+		if g > 0 && trunking(ids[0], ids[g]) == bench.TrunkingClientID {
 			s.shares = true
 		} else if g > 0 {
 			separate++
@@ -149,7 +136,7 @@ func (p *protoV4) group(ctx context.Context, s *serverV4) (groups [][]*channel, 
 		if err != nil {
 			return nil, nil, fmt.Errorf("path %s: %w", ch.addr.Path, err)
 		}
-		g := slices.IndexFunc(ids, func(other identity) bool { return trunking(other, id) == TrunkingSession })
+		g := slices.IndexFunc(ids, func(other identity) bool { return trunking(other, id) == bench.TrunkingSession })
 		if g < 0 {
 			g, groups, ids = len(ids), append(groups, nil), append(ids, id)
 		}
@@ -200,14 +187,14 @@ func (s *serverV4) identify(ctx context.Context, conn *rpc.Conn, known int) (ide
 
 // trunking says what two servers are to each other. Client IDs are not compared: servers
 // that trunk give different ones for different connections.
-func trunking(a, b identity) Trunking {
+func trunking(a, b identity) bench.Trunking {
 	switch {
 	case a.major != b.major || a.scope != b.scope:
-		return TrunkingSeparate
+		return bench.TrunkingSeparate
 	case a.minor != b.minor:
-		return TrunkingClientID
+		return bench.TrunkingClientID
 	default:
-		return TrunkingSession
+		return bench.TrunkingSession
 	}
 }
 

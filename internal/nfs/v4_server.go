@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/nfs/layout"
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/session"
@@ -706,7 +707,7 @@ func (s *serverV4) isOurs(conn *rpc.Conn, over func(v4.Operation) error) error {
 	if err := over(&x); err != nil {
 		return err
 	}
-	if trunking(s.who(), identityOf(&x)) != TrunkingSession {
+	if trunking(s.who(), identityOf(&x)) != bench.TrunkingSession {
 		return errors.New("the path leads to another server than the first path")
 	}
 	return nil

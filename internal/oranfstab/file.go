@@ -54,6 +54,8 @@ package oranfstab
 import (
 	"fmt"
 	"strings"
+
+	"github.com/nfsbench/nfsbench/api/bench"
 )
 
 // Limits and defaults of Oracle's documentation.
@@ -85,7 +87,7 @@ type Security string
 // The security modes that Oracle knows, from 12.2 on. The zero Security means
 // that the file does not say.
 const (
-	SecuritySys   Security = "sys"
+	SecuritySys   Security = Security(bench.SecuritySys)
 	SecurityKrb5  Security = "krb5"
 	SecurityKrb5i Security = "krb5i"
 	SecurityKrb5p Security = "krb5p"

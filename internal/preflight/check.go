@@ -12,6 +12,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/oranfstab"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -26,13 +27,13 @@ type Input struct {
 // The codes of the checks. Each is CamelCase, for it becomes the reason of a
 // condition.
 const (
-	DriverRefused        = "DriverRefused"
+	DriverRefused        = v1alpha1.ReasonDriverRefused
 	ServiceDisabled      = "ServiceDisabled"
 	ProtocolDisabled     = "ProtocolDisabled"
 	UnknownLIF           = "UnknownLIF"
 	LIFDown              = "LIFDown"
-	TooManyPaths         = "TooManyPaths"
-	SameSubnet           = "SameSubnet"
+	TooManyPaths         = string(oranfstab.CodeTooManyPaths)
+	SameSubnet           = string(oranfstab.CodeSameSubnet)
 	TransferSizeTooSmall = "TransferSizeTooSmall"
 	VolumeOffline        = "VolumeOffline"
 	VolumeMoving         = "VolumeMoving"

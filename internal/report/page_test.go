@@ -192,7 +192,7 @@ func hostile(s string) runfile.Result {
 		w.AWR = []runfile.AWRRow{{Event: s, Waits: 1}}
 		c.Load.Repetitions[i].Channels = []runfile.Channel{{ID: 1, Local: s, Path: s, State: s, Role: bench.PathRole(s)}}
 		c.Load.Repetitions[i].Servers = []runfile.NFSServer{{
-			ID: 1, Role: bench.PathRole(s), NFSVersion: s, Addresses: []string{s, s}, Owner: s, OwnerMinor: s, Scope: s, Trunking: s, LayoutType: s,
+			ID: 1, Role: bench.PathRole(s), NFSVersion: s, Addresses: []string{s, s}, Owner: s, OwnerMinor: s, Scope: s, Trunking: bench.Trunking(s), LayoutType: s,
 		}}
 	}
 	for i := range 100 {

@@ -67,7 +67,7 @@ func nfsServerTable(s judge.Summary) *doc.Table {
 			owner += " / " + n.OwnerMinor
 		}
 		row := t.Row(cmp.Or(firstLines(n.Addresses), doc.Unknown), cmp.Or(string(n.Role), doc.Unknown),
-			cmp.Or(n.NFSVersion, doc.Unknown), cmp.Or(n.Trunking, doc.Unknown), cmp.Or(owner, doc.Unknown),
+			cmp.Or(n.NFSVersion, doc.Unknown), cmp.Or(string(n.Trunking), doc.Unknown), cmp.Or(owner, doc.Unknown),
 			cmp.Or(n.Scope, doc.Unknown), nonZero(int64(n.Sessions)), nonZero(int64(n.Slots)),
 			nonZero(int64(n.LeaseSeconds)), fmt.Sprint(n.Callbacks), nonZero(n.LayoutsGranted), fmt.Sprint(n.LayoutsRecalled),
 			fmt.Sprint(n.LayoutFallbacks), recovery)

@@ -134,7 +134,7 @@ func redirected() (runfile.Result, judge.Judgement) {
 			Slots: 180, Sessions: 1, LeaseSeconds: 30, LayoutType: runfile.LayoutTypeFiles, LayoutsGranted: 4, LayoutFallbacks: 12,
 		},
 		{
-			ID: 2, Role: bench.PathDataServer, NFSVersion: "NFSv4.1", Addresses: []string{"10.0.1.61", "10.0.3.61"}, Trunking: runfile.TrunkingSession,
+			ID: 2, Role: bench.PathDataServer, NFSVersion: "NFSv4.1", Addresses: []string{"10.0.1.61", "10.0.3.61"}, Trunking: bench.TrunkingSession,
 			Slots: 180, Sessions: 1, Recoveries: 2, RecoveryMilliseconds: 1500,
 		},
 	}

@@ -71,7 +71,7 @@ func TestARecordThatIsNoneIsRefused(t *testing.T) {
 		"BadGzip":  {"\x1f\x8bxxxxxxxxxxxx", "gzip"},
 		"Cut":      {good.String()[:good.Len()/2], "unexpected end"},
 		"NotJSON":  {"hello", "invalid character"},
-		"OtherDoc": {`{"version":"nfsbench.io/plan/v2"}`, "this program reads"},
+		"OtherDoc": {`{"version":"nfsbench.io/plan/v1"}`, "this program reads"},
 	}
 	for name, tc := range cases {
 		if _, err := ReadSuiteRun(strings.NewReader(tc.doc)); err == nil || !strings.Contains(err.Error(), tc.says) {

@@ -49,11 +49,11 @@ func TestWhatIsWrittenIsReadBack(t *testing.T) {
 func TestReadPlanRefuses(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct{ reason, in, want string }{
-		"UnknownField":   {"a misspelt field would run another benchmark", `{"version":"nfsbench.io/plan/v2","sead":1}`, `"sead"`},
-		"NewerVersion":   {"the version is named before any field is", `{"version":"nfsbench.io/plan/v9","sead":1}`, `"nfsbench.io/plan/v9" and this program reads "nfsbench.io/plan/v2"`},
-		"OlderVersion":   {"only one version is read", `{"version":"nfsbench.io/plan/v1"}`, `use the release of nfsbench that wrote the file`},
+		"UnknownField":   {"a misspelt field would run another benchmark", `{"version":"nfsbench.io/plan/v1","sead":1}`, `"sead"`},
+		"NewerVersion":   {"the version is named before any field is", `{"version":"nfsbench.io/plan/v9","sead":1}`, `"nfsbench.io/plan/v9" and this program reads "nfsbench.io/plan/v1"`},
+		"OlderVersion":   {"only one version is read", `{"version":"nfsbench.io/plan/v0"}`, `use the release of nfsbench that wrote the file`},
 		"NoVersion":      {"a file without a version is not ours", `{}`, `names no version`},
-		"MoreAfterwards": {"two documents in one file are a mistake", `{"version":"nfsbench.io/plan/v2"}{}`, `after top-level value`},
+		"MoreAfterwards": {"two documents in one file are a mistake", `{"version":"nfsbench.io/plan/v1"}{}`, `after top-level value`},
 		"Huge":           {"a wrong file must not be read into memory", strings.Repeat(" ", MaxPlanBytes+1), `larger than`},
 		"NotJSON":        {"the decoder's own words", `plan`, `invalid character`},
 	}
@@ -70,7 +70,7 @@ func TestReadPlanRefuses(t *testing.T) {
 
 func TestReadResultChecksThePlanInside(t *testing.T) {
 	t.Parallel()
-	_, err := ReadResult(strings.NewReader(`{"version":"nfsbench.io/result/v2","plan":{"version":"x"},"clients":[]}`))
+	_, err := ReadResult(strings.NewReader(`{"version":"nfsbench.io/result/v1","plan":{"version":"x"},"clients":[]}`))
 	if err == nil || !strings.Contains(err.Error(), "plan in the result") {
 		t.Errorf("error %v", err)
 	}

@@ -17,7 +17,7 @@ func FuzzReadPlan(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(example)
-	f.Add([]byte(`{"version":"nfsbench.io/plan/v2","workload":{"raw":{}}}`))
+	f.Add([]byte(`{"version":"nfsbench.io/plan/v1","workload":{"raw":{}}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		memory.Bound(t, mostOf(t, data, MaxPlanBytes), func() { readPlanTwice(t, data) })
 	})

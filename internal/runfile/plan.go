@@ -3,11 +3,11 @@ package runfile
 import "github.com/nfsbench/nfsbench/api/bench"
 
 // PlanVersion is the version that every plan file names.
-const PlanVersion = "nfsbench.io/plan/v2"
+const PlanVersion = "nfsbench.io/plan/v1"
 
 // Plan says everything that a loader and a collector must know to make one run.
 type Plan struct {
-	Version  string         `json:"version" jsonschema:"enum=nfsbench.io/plan/v2"`
+	Version  string         `json:"version" jsonschema:"enum=nfsbench.io/plan/v1"`
 	Run      Identity       `json:"run"`
 	Clients  int32          `json:"clients" jsonschema:"minimum=1"` // load-generating processes that start together
 	Engine   Engine         `json:"engine"`

@@ -223,5 +223,5 @@ const (
 
 	DefaultAlpha         = 0.05 // accepted rate of false alarms
 	DefaultMinimumEffect = 0.02 // as a share: 2 %
-	DefaultCorrection    = "Holm"
+	DefaultCorrection    = bench.Holm
 )

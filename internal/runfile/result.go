@@ -10,13 +10,13 @@ import (
 )
 
 // ResultVersion is the version that every result file names.
-const ResultVersion = "nfsbench.io/result/v2"
+const ResultVersion = "nfsbench.io/result/v1"
 
 // Result is what one run gave: the plan, and what each client did and saw.
 // A run with several clients is the list of their results; nothing is averaged
 // on the way, so every number can be computed again from here.
 type Result struct {
-	Version   string         `json:"version" jsonschema:"enum=nfsbench.io/result/v2"`
+	Version   string         `json:"version" jsonschema:"enum=nfsbench.io/result/v1"`
 	Plan      Plan           `json:"plan"`
 	Simulated bool           `json:"simulated,omitempty"` // a stand-in took part; not a measurement of real storage
 	Clients   []ClientResult `json:"clients"`
@@ -197,13 +197,6 @@ type Channel struct {
 	Role bench.PathRole `json:"role,omitempty" jsonschema:"enum=DataServer"`
 }
 
-// How the paths of a client are joined to one server, RFC 8881 2.10.5.
-const (
-	TrunkingSession  = "Session"  // all connections belong to one session
-	TrunkingClientID = "ClientID" // one client ID, a session for each path
-	TrunkingSeparate = "Separate" // the paths lead to servers that share no state
-)
-
 // LayoutTypeFiles is the LayoutType that this client speaks, RFC 8881 13.
 const LayoutTypeFiles = "Files"
 
@@ -228,10 +221,10 @@ type NFSServer struct {
 	OwnerMinor string `json:"ownerMinor,omitempty"` // decimal
 	Scope      string `json:"scope,omitempty"`
 	// Trunking says how several paths are joined; empty with one path.
-	Trunking     string `json:"trunking,omitempty" jsonschema:"enum=Session,enum=ClientID,enum=Separate"`
-	Slots        int32  `json:"slots,omitempty"` // of each session, as the server granted; NFSv4.1
-	Sessions     int32  `json:"sessions,omitempty"`
-	LeaseSeconds int32  `json:"leaseSeconds,omitempty"`
+	Trunking     bench.Trunking `json:"trunking,omitempty" jsonschema:"enum=Session,enum=ClientID,enum=Separate"`
+	Slots        int32          `json:"slots,omitempty"` // of each session, as the server granted; NFSv4.1
+	Sessions     int32          `json:"sessions,omitempty"`
+	LeaseSeconds int32          `json:"leaseSeconds,omitempty"`
 	// LayoutType is Files, the name of a type that this client does not speak, or empty
 	// where the server offers none.
 	LayoutType string `json:"layoutType,omitempty"`

@@ -111,7 +111,7 @@ func TestSchemasRefuseWhatTheReaderRefuses(t *testing.T) {
 	t.Parallel()
 	cases := map[string]func(string) string{
 		"an unknown field":  func(s string) string { return strings.Replace(s, `"seed"`, `"seeds"`, 1) },
-		"another version":   func(s string) string { return strings.Replace(s, "plan/v2", "plan/v0", 1) },
+		"another version":   func(s string) string { return strings.Replace(s, "plan/v1", "plan/v0", 1) },
 		"an unknown client": func(s string) string { return strings.Replace(s, `"DirectNFS"`, `"dNFS"`, 1) },
 	}
 	for name, mutate := range cases {

@@ -111,7 +111,7 @@ func ofServers(r *runfile.Repetition, p runfile.Plan) {
 	if version != bench.NFSv40 {
 		s.NFSVersion, s.Owner, s.Scope, s.Slots, s.Sessions = string(bench.NFSv41), "array1", "array1", 1024, 1
 		if len(r.Channels) > 1 {
-			s.Trunking = runfile.TrunkingSession
+			s.Trunking = bench.TrunkingSession
 		}
 	}
 	r.Servers = []runfile.NFSServer{s}

@@ -13,7 +13,6 @@ import (
 	"github.com/nfsbench/nfsbench/internal/loadgen/content"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target/direct"
-	"github.com/nfsbench/nfsbench/internal/nfs"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -51,7 +50,7 @@ type ledgerSlot struct {
 	generations [ledgerBlocks]uint64 // acknowledged
 }
 
-func open(t *testing.T, at site, version nfs.Version) target.Target {
+func open(t *testing.T, at site, version bench.NFSVersion) target.Target {
 	t.Helper()
 	logger := slog.New(slog.NewTextHandler(t.Output(), nil))
 	tgt, err := direct.Open(t.Context(), direct.Options{Now: time.Now, Logger: logger, Engine: runfile.Engine{
@@ -66,7 +65,7 @@ func open(t *testing.T, at site, version nfs.Version) target.Target {
 }
 
 // keep starts the load on new files of a directory.
-func keep(t *testing.T, at site, version nfs.Version, names ...string) *ledger {
+func keep(t *testing.T, at site, version bench.NFSVersion, names ...string) *ledger {
 	t.Helper()
 	l := &ledger{t: t, tgt: open(t, at, version), names: names, slots: make([]ledgerSlot, ledgerSlots), ended: make(chan struct{})}
 	var err error
@@ -216,7 +215,7 @@ func (l *ledger) balance(at site) []runfile.NFSServer {
 
 func (l *ledger) audit(at site) {
 	l.t.Helper()
-	dir, err := open(l.t, at, nfs.NFSv3).Directory(l.t.Context(), ledgerDir, false)
+	dir, err := open(l.t, at, bench.NFSv3).Directory(l.t.Context(), ledgerDir, false)
 	if err != nil {
 		l.t.Fatal(err)
 	}

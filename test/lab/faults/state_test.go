@@ -8,7 +8,6 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
-	"github.com/nfsbench/nfsbench/internal/nfs"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/kit/measure"
 	"github.com/nfsbench/nfsbench/test/lab/ganesha"
@@ -16,7 +15,7 @@ import (
 )
 
 // stateful are the versions whose servers keep state that a crash loses.
-func stateful() []nfs.Version { return []nfs.Version{nfs.NFSv40, nfs.NFSv41} }
+func stateful() []bench.NFSVersion { return []bench.NFSVersion{bench.NFSv40, bench.NFSv41} }
 
 func TestGaneshaThatForgetsItsClientsLosesNothing(t *testing.T) {
 	// With a grace period, opens are reclaimed; without, they are made anew.
@@ -48,7 +47,7 @@ func TestGaneshaThatForgetsItsClientsLosesNothing(t *testing.T) {
 }
 
 func TestAGaneshaPathThatIsCutKeepsItsState(t *testing.T) {
-	for _, version := range append(stateful(), nfs.NFSv3) {
+	for _, version := range append(stateful(), bench.NFSv3) {
 		t.Run(string(version), func(t *testing.T) {
 			a := ganesha.Start(t, "state", []string{"10.234.3.0/24", "10.234.4.0/24"})
 			at := site{paths: a.LIFs, export: a.Export}
@@ -76,7 +75,7 @@ func layouts(t *testing.T) (*pnfs.Array, site, []string) {
 	t.Helper()
 	a := pnfs.Start(t, pnfs.Options{Name: "state", Subnets: []string{"10.234.5.0/24", "10.234.6.0/24"}})
 	at := site{paths: []string{a.Nodes[0].Address}, export: a.Export}
-	dir, err := open(t, at, nfs.NFSv3).Directory(t.Context(), ledgerDir, true)
+	dir, err := open(t, at, bench.NFSv3).Directory(t.Context(), ledgerDir, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +119,7 @@ func moves(l *ledger, ds int, before runfile.Channel) {
 
 func TestAGaneshaDataServerThatDiesIsReplacedByTheMetadataServer(t *testing.T) {
 	a, at, names := layouts(t)
-	l := keep(t, at, nfs.PNFS, names...)
+	l := keep(t, at, bench.PNFS, names...)
 	ds := dataServer(l, a.Nodes[1].Address)
 	fallbacks := func() int64 { return l.tgt.Servers()[0].LayoutFallbacks }
 	before := fallbacks()
@@ -143,7 +142,7 @@ func TestAGaneshaDataServerThatDiesIsReplacedByTheMetadataServer(t *testing.T) {
 
 func TestAGaneshaMetadataServerThatDiesGivesNewLayouts(t *testing.T) {
 	a, at, names := layouts(t)
-	l := keep(t, at, nfs.PNFS, names...)
+	l := keep(t, at, bench.PNFS, names...)
 	ds := dataServer(l, a.Nodes[1].Address)
 	granted := l.tgt.Servers()[0].LayoutsGranted
 	a.Nodes[0].Crash(t)

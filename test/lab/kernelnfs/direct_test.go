@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/judge"
-	"github.com/nfsbench/nfsbench/internal/nfs"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -30,7 +30,7 @@ func checkDirect(t *testing.T, g guest) {
 		})
 	}
 	t.Run("our client's files hold what was written", func(t *testing.T) { checkFiles(t, g, "direct-check", fileBytes) })
-	for _, version := range []nfs.Version{nfs.NFSv40, nfs.NFSv41, nfs.PNFS} {
+	for _, version := range []bench.NFSVersion{bench.NFSv40, bench.NFSv41, bench.PNFS} {
 		t.Run("our client, "+string(version), func(t *testing.T) { checkSpoken(t, g, version) })
 	}
 	t.Run("our client, pNFS where blocks are offered", func(t *testing.T) { checkBlocks(t, g) })

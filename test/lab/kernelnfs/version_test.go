@@ -8,17 +8,16 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/judge"
-	"github.com/nfsbench/nfsbench/internal/nfs"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // checkSpoken looks at our client over a version of NFSv4 on the kernel's server, over two
 // addresses: at what it did, at what it says of the server, and at what the server says of it.
-func checkSpoken(t *testing.T, g guest, version nfs.Version) {
+func checkSpoken(t *testing.T, g guest, version bench.NFSVersion) {
 	t.Helper()
 	name := "direct-" + strings.TrimPrefix(string(version), "NFSv")
 	rep := checkCopy(t, g, name)
-	if version == nfs.PNFS {
+	if version == bench.PNFS {
 		checkMismatch(t, g, name)
 	} else {
 		checkDirectJudgement(t, g, name)
@@ -27,7 +26,7 @@ func checkSpoken(t *testing.T, g guest, version nfs.Version) {
 	if s.LayoutType != "" || s.LayoutsGranted != 0 {
 		t.Errorf("an ext4 offers layouts: %+v", s)
 	}
-	if all := rep.Read.Count + rep.Write.Count; version == nfs.PNFS && s.LayoutFallbacks < all {
+	if all := rep.Read.Count + rep.Write.Count; version == bench.PNFS && s.LayoutFallbacks < all {
 		t.Errorf("%d I/Os of %d went through the metadata server, want all", s.LayoutFallbacks, all)
 	}
 	checkKnown(t, g, name, version)
@@ -41,7 +40,7 @@ func checkBlocks(t *testing.T, g guest) {
 	if s.LayoutType != "blocks" || s.LayoutsGranted != 0 || s.LayoutFallbacks < rep.Read.Count+rep.Write.Count {
 		t.Errorf("server %+v, want blocks offered, none taken, and all I/O through the server", s)
 	}
-	checkKnown(t, g, "direct-blocks", nfs.PNFS)
+	checkKnown(t, g, "direct-blocks", bench.PNFS)
 	j := checkMismatch(t, g, "direct-blocks")
 	if !slices.ContainsFunc(j.Findings, func(f bench.Finding) bool { return f.Code == judge.LayoutTypeUnsupported }) {
 		t.Errorf("no finding tells that the layout type is not spoken: %+v", j.Findings)
@@ -79,7 +78,7 @@ func checkCopy(t *testing.T, g guest, name string) runfile.Repetition {
 	if !slices.Equal(s.Addresses, []string{"127.0.0.1", "127.0.0.2"}) || s.Recoveries != 0 || s.LeaseSeconds == 0 {
 		t.Errorf("server %+v, want both addresses and nothing recovered", s)
 	}
-	if s.NFSVersion == string(nfs.NFSv41) && (s.Trunking != string(nfs.TrunkingSession) || s.Owner == "" || s.Slots == 0) {
+	if s.NFSVersion == string(bench.NFSv41) && (s.Trunking != bench.TrunkingSession || s.Owner == "" || s.Slots == 0) {
 		t.Errorf("server %+v, want one session over both addresses", s)
 	}
 	return rep
@@ -87,11 +86,11 @@ func checkCopy(t *testing.T, g guest, name string) runfile.Repetition {
 
 // checkKnown compares what the server knew of our client: during the run a client ID of the
 // version with files open, and afterwards nothing.
-func checkKnown(t *testing.T, g guest, name string, version nfs.Version) {
+func checkKnown(t *testing.T, g guest, name string, version bench.NFSVersion) {
 	t.Helper()
 	during := string(g.files[name+"-during/known"])
 	minor := "minor version: 1"
-	if version == nfs.NFSv40 {
+	if version == bench.NFSv40 {
 		minor = "minor version: 0"
 	}
 	if !strings.Contains(during, minor) || !strings.Contains(during, "type: open") {

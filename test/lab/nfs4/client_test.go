@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/nfs"
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/v4"
@@ -29,11 +30,11 @@ const (
 )
 
 // versions are those that most tests run with.
-func versions() []nfs.Version { return []nfs.Version{nfs.NFSv40, nfs.NFSv41} }
+func versions() []bench.NFSVersion { return []bench.NFSVersion{bench.NFSv40, bench.NFSv41} }
 
 // mount4 serves on the addresses and mounts over all of them. The server checks at the end
 // that nothing is left.
-func mount4(tb testing.TB, s *nfs4test.Server, v nfs.Version, addresses ...string) *nfs.Client {
+func mount4(tb testing.TB, s *nfs4test.Server, v bench.NFSVersion, addresses ...string) *nfs.Client {
 	tb.Helper()
 	if len(addresses) == 0 {
 		addresses = []string{here}
@@ -51,7 +52,7 @@ func mount4(tb testing.TB, s *nfs4test.Server, v nfs.Version, addresses ...strin
 	return c
 }
 
-func config4(s *nfs4test.Server, v nfs.Version, change func(*nfs.Config), addresses ...string) nfs.Config {
+func config4(s *nfs4test.Server, v bench.NFSVersion, change func(*nfs.Config), addresses ...string) nfs.Config {
 	cfg := nfs.Config{Export: "/export", Version: v, NFSPort: s.Port(), Now: time.Now, CallTimeout: 20 * time.Second}
 	for _, a := range addresses {
 		cfg.Channels = append(cfg.Channels, nfs.Channel{Path: a})
@@ -234,20 +235,20 @@ func TestPathsOfOneServerAreOneOrSeveral(t *testing.T) {
 	for name, tc := range map[string]struct {
 		identity func(string) nfs4test.Identity
 		perAddr  bool
-		want     nfs.Trunking
+		want     bench.Trunking
 		servers  int
 		opens    int
 	}{
-		"session trunking":                        {nil, false, nfs.TrunkingSession, 1, 1},
-		"session trunking, client IDs by address": {nil, true, nfs.TrunkingSession, 1, 1},
+		"session trunking":                        {nil, false, bench.TrunkingSession, 1, 1},
+		"session trunking, client IDs by address": {nil, true, bench.TrunkingSession, 1, 1},
 		"client ID trunking": {func(a string) nfs4test.Identity {
 			return nfs4test.Identity{Major: "one", Minor: uint64(len(a)) + uint64(a[len(a)-1]), Scope: "s"}
-		}, false, nfs.TrunkingClientID, 2, 1},
-		"separate": {func(a string) nfs4test.Identity { return nfs4test.Identity{Major: a, Scope: "s"} }, false, nfs.TrunkingSeparate, 2, 2},
+		}, false, bench.TrunkingClientID, 2, 1},
+		"separate": {func(a string) nfs4test.Identity { return nfs4test.Identity{Major: a, Scope: "s"} }, false, bench.TrunkingSeparate, 2, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &nfs4test.Server{Identity: tc.identity, ClientIDPerAddress: tc.perAddr, RequireBind: true}
-			c := mount4(t, s, nfs.NFSv41, here, there)
+			c := mount4(t, s, bench.NFSv41, here, there)
 			b := newBlocks(t, c, 16)
 			b.run(t, 2000)
 			all := c.Servers()
@@ -255,7 +256,7 @@ func TestPathsOfOneServerAreOneOrSeveral(t *testing.T) {
 				t.Fatalf("servers %+v, want %d", all, tc.servers)
 			}
 			for _, one := range all {
-				if one.Trunking != tc.want || one.Version != nfs.NFSv41 || one.Recoveries != 0 {
+				if one.Trunking != tc.want || one.Version != bench.NFSv41 || one.Recoveries != 0 {
 					t.Errorf("server %+v, want trunking %s and no recovery", one, tc.want)
 				}
 			}
@@ -275,7 +276,7 @@ func TestSeveralStreamsAtAServerWithClientIDTrunking(t *testing.T) {
 	s := &nfs4test.Server{Identity: func(a string) nfs4test.Identity {
 		return nfs4test.Identity{Major: "one", Minor: uint64(a[len(a)-1]), Scope: "s"}
 	}}
-	c := mount4(t, s, nfs.NFSv41, here, there)
+	c := mount4(t, s, bench.NFSv41, here, there)
 	for range 3 { // the sequence of CREATE_SESSION is that of the client ID, not of the path
 		load(t, c, 4, 200)
 	}
@@ -289,7 +290,7 @@ func TestSeveralStreamsAtAServerWithClientIDTrunking(t *testing.T) {
 
 func TestFewSlotsAreMadeUpForBySessions(t *testing.T) {
 	s := &nfs4test.Server{Slots: 4}
-	c := mount4(t, s, nfs.NFSv41, here, there)
+	c := mount4(t, s, bench.NFSv41, here, there)
 	b := newBlocks(t, c, 64)
 	if n := c.Servers()[0]; n.Slots != 4 || n.Sessions < (64+64)/4 { // as many control calls as slots of the stream
 		t.Errorf("server %+v, want enough sessions of 4 slots", n)
@@ -299,7 +300,7 @@ func TestFewSlotsAreMadeUpForBySessions(t *testing.T) {
 
 func TestTooFewSlotsAreAnErrorThatSaysWhatToDo(t *testing.T) {
 	s := &nfs4test.Server{Slots: 2}
-	c := mount4(t, s, nfs.NFSv41)
+	c := mount4(t, s, bench.NFSv41)
 	_, err := c.NewStream(t.Context(), nfs.StreamConfig{Slots: 129, BlockBytes: 4096})
 	for _, want := range []string{"2 slots", "129 requests", "lower the depth"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -321,7 +322,7 @@ func TestAServerThatLimitsSessionsKeepsNone(t *testing.T) {
 		}
 		return nfs4test.Action{}
 	}}
-	c := mount4(t, s, nfs.NFSv41)
+	c := mount4(t, s, bench.NFSv41)
 	if _, err := c.NewStream(t.Context(), nfs.StreamConfig{Slots: 64, BlockBytes: 4096}); !nfs.IsNoSpace(err) {
 		t.Errorf("NewStream = %v", err)
 	}
@@ -332,16 +333,16 @@ func TestAServerThatLimitsSessionsKeepsNone(t *testing.T) {
 
 func TestAFailedMountLeavesNothing(t *testing.T) {
 	for name, tc := range map[string]struct {
-		version nfs.Version
+		version bench.NFSVersion
 		op      v4.Op
 	}{
-		"no RECLAIM_COMPLETE": {nfs.NFSv41, v4.OpReclaimComplete},
-		"no CREATE_SESSION":   {nfs.NFSv41, v4.OpCreateSession},
-		"no LOOKUP":           {nfs.NFSv41, v4.OpLookup},
-		"no LOOKUP, NFSv4.0":  {nfs.NFSv40, v4.OpLookup},
-		"no SETCLIENTID":      {nfs.NFSv40, v4.OpSetClientID},
-		"no confirmed client": {nfs.NFSv40, v4.OpSetClientIDConfirm},
-		"nobody can be asked": {nfs.NFSv41, v4.OpExchangeID},
+		"no RECLAIM_COMPLETE": {bench.NFSv41, v4.OpReclaimComplete},
+		"no CREATE_SESSION":   {bench.NFSv41, v4.OpCreateSession},
+		"no LOOKUP":           {bench.NFSv41, v4.OpLookup},
+		"no LOOKUP, NFSv4.0":  {bench.NFSv40, v4.OpLookup},
+		"no SETCLIENTID":      {bench.NFSv40, v4.OpSetClientID},
+		"no confirmed client": {bench.NFSv40, v4.OpSetClientIDConfirm},
+		"nobody can be asked": {bench.NFSv41, v4.OpExchangeID},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &nfs4test.Server{Hook: func(c nfs4test.Call) nfs4test.Action {
@@ -365,7 +366,7 @@ func TestAFailedMountLeavesNothing(t *testing.T) {
 // TestALostReplyOfAWriteIsAskedForAgain: the connection ends behind a WRITE that was executed.
 func TestALostReplyOfAWriteIsAskedForAgain(t *testing.T) {
 	s := &nfs4test.Server{Hook: first(v4.OpWrite, nfs4test.Action{Lose: true})}
-	c := mount4(t, s, nfs.NFSv41, here, there)
+	c := mount4(t, s, bench.NFSv41, here, there)
 	f := create4(t, c, "data")
 	p := randomBytes(8192)
 	if _, err := f.WriteAt(t.Context(), p, 0, nfs.FileSync); err != nil {
@@ -472,13 +473,13 @@ func TestADelayStormIsWaitedOut(t *testing.T) {
 			var n atomic.Int64
 			s := &nfs4test.Server{Hook: func(c nfs4test.Call) nfs4test.Action {
 				last := c.Ops[len(c.Ops)-1].Op()
-				if v == nfs.NFSv40 && (c.Has(v4.OpOpen) || c.Has(v4.OpOpenConfirm) || c.Has(v4.OpClose)) {
+				if v == bench.NFSv40 && (c.Has(v4.OpOpen) || c.Has(v4.OpOpenConfirm) || c.Has(v4.OpClose)) {
 					return nfs4test.Action{} // the server would not count what was not executed
 				}
 				if n.Add(1)%9 != 0 {
 					return nfs4test.Action{}
 				}
-				if n.Load()%2 == 0 && v == nfs.NFSv41 && c.Ops[0].Op() == v4.OpSequence {
+				if n.Load()%2 == 0 && v == bench.NFSv41 && c.Ops[0].Op() == v4.OpSequence {
 					last = v4.OpSequence
 				}
 				return nfs4test.Fail(last, v4.ErrDelay)
@@ -493,10 +494,10 @@ func TestADelayStormIsWaitedOut(t *testing.T) {
 }
 
 func TestNFSv4ServersAreDescribed(t *testing.T) {
-	c := mount4(t, &nfs4test.Server{LeaseSeconds: 33, Slots: 16}, nfs.NFSv41, here, there)
+	c := mount4(t, &nfs4test.Server{LeaseSeconds: 33, Slots: 16}, bench.NFSv41, here, there)
 	got := c.Servers()
 	want := []nfs.ServerStats{{
-		Version: nfs.NFSv41, Addresses: []string{here, there}, Owner: "server", Scope: "scope", Trunking: nfs.TrunkingSession,
+		Version: bench.NFSv41, Addresses: []string{here, there}, Owner: "server", Scope: "scope", Trunking: bench.TrunkingSession,
 		Slots: 16, Sessions: 5, Lease: 33 * time.Second,
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -546,7 +547,7 @@ func TestTheClientIDNamesTheAddressFamily(t *testing.T) {
 				}
 				return nfs4test.Action{}
 			}}
-			mount4(t, s, nfs.NFSv40, address)
+			mount4(t, s, bench.NFSv40, address)
 			if got := got.Load(); got == nil || *got != want {
 				t.Errorf("SETCLIENTID has the callback address %+v, want %+v", got, want)
 			}

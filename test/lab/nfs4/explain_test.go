@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/nfs"
 	"github.com/nfsbench/nfsbench/internal/nfs/layout"
 	"github.com/nfsbench/nfsbench/internal/nfs/v4"
@@ -21,7 +22,7 @@ import (
 )
 
 // mountOf dials a server of the test, and gives what it logs.
-func mountOf(tb testing.TB, s *nfs4test.Server, version nfs.Version, export string, change ...func(*nfs.Config)) (*nfs.Client, string, error) {
+func mountOf(tb testing.TB, s *nfs4test.Server, version bench.NFSVersion, export string, change ...func(*nfs.Config)) (*nfs.Client, string, error) {
 	tb.Helper()
 	if s.Port() == 0 {
 		s.Start(tb, "127.0.0.1")
@@ -72,43 +73,43 @@ func TestARefusedMountIsExplainedWithTheFixOfEachVendor(t *testing.T) {
 	vendors := []string{"ONTAP", "FlashBlade", "Linux"}
 	for name, tc := range map[string]struct {
 		server  *nfs4test.Server
-		version nfs.Version
+		version bench.NFSVersion
 		cause   nfs.Cause
 		parts   []string
 	}{
 		"only 4.0": {
-			&nfs4test.Server{Minors: []uint32{0}}, nfs.NFSv41, nfs.CauseVersion,
+			&nfs4test.Server{Minors: []uint32{0}}, bench.NFSv41, nfs.CauseVersion,
 			[]string{"not NFSv4.1", "it speaks NFSv4.0", "-v4.1 enabled", "vers4.1=y"},
 		},
 		"only 4.0 and pNFS": {
-			&nfs4test.Server{Minors: []uint32{0}}, nfs.PNFS, nfs.CauseVersion, []string{"not NFSv4.1", "it speaks NFSv4.0"},
+			&nfs4test.Server{Minors: []uint32{0}}, bench.PNFS, nfs.CauseVersion, []string{"not NFSv4.1", "it speaks NFSv4.0"},
 		},
 		"only 4.1": {
-			&nfs4test.Server{Minors: []uint32{1}}, nfs.NFSv40, nfs.CauseVersion,
+			&nfs4test.Server{Minors: []uint32{1}}, bench.NFSv40, nfs.CauseVersion,
 			[]string{"not NFSv4.0", "it speaks NFSv4.1", "-v4.0 enabled", "vers4.0=y"},
 		},
 		"neither": {
-			&nfs4test.Server{Minors: []uint32{2}}, nfs.NFSv41, nfs.CauseVersion, []string{"and not NFSv4.0 either", "use NFSv3"},
+			&nfs4test.Server{Minors: []uint32{2}}, bench.NFSv41, nfs.CauseVersion, []string{"and not NFSv4.0 either", "use NFSv3"},
 		},
 		"Kerberos": {
-			&nfs4test.Server{Hook: failing(v4.OpLookup, v4.ErrWrongSec)}, nfs.NFSv41, nfs.CauseAccess, []string{"Kerberos", "sec=sys"},
+			&nfs4test.Server{Hook: failing(v4.OpLookup, v4.ErrWrongSec)}, bench.NFSv41, nfs.CauseAccess, []string{"Kerberos", "sec=sys"},
 		},
 		"export policy": {
-			&nfs4test.Server{Hook: failing(v4.OpLookup, v4.ErrAccess)}, nfs.NFSv40, nfs.CauseAccess,
+			&nfs4test.Server{Hook: failing(v4.OpLookup, v4.ErrAccess)}, bench.NFSv40, nfs.CauseAccess,
 			[]string{"export policy", "(address 127.0.0.1)", "/etc/exports"},
 		},
 		"not permitted": {
-			&nfs4test.Server{Hook: failing(v4.OpPutRootFH, v4.ErrPerm)}, nfs.NFSv41, nfs.CauseAccess, []string{"export policy"},
+			&nfs4test.Server{Hook: failing(v4.OpPutRootFH, v4.ErrPerm)}, bench.NFSv41, nfs.CauseAccess, []string{"export policy"},
 		},
 		"client ID in use": {
-			&nfs4test.Server{Hook: failing(v4.OpSetClientID, v4.ErrClIDInUse)}, nfs.NFSv40, nfs.CauseResources, []string{"another one", "run again"},
+			&nfs4test.Server{Hook: failing(v4.OpSetClientID, v4.ErrClIDInUse)}, bench.NFSv40, nfs.CauseResources, []string{"another one", "run again"},
 		},
 		"no room for a session": {
-			&nfs4test.Server{Hook: failing(v4.OpCreateSession, v4.ErrNoSpc)}, nfs.NFSv41, nfs.CauseResources,
+			&nfs4test.Server{Hook: failing(v4.OpCreateSession, v4.ErrNoSpc)}, bench.NFSv41, nfs.CauseResources,
 			[]string{"no room", "-v4.x-session-num-slots"},
 		},
 		"no room for a client": {
-			&nfs4test.Server{Hook: failing(v4.OpExchangeID, v4.ErrServerFault)}, nfs.NFSv41, nfs.CauseResources, []string{"no room"},
+			&nfs4test.Server{Hook: failing(v4.OpExchangeID, v4.ErrServerFault)}, bench.NFSv41, nfs.CauseResources, []string{"no room"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -148,7 +149,7 @@ func TestAnExportThatIsElsewhereInThePseudoFileSystemIsFound(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, version := range []nfs.Version{nfs.NFSv40, nfs.NFSv41} {
+			for _, version := range []bench.NFSVersion{bench.NFSv40, bench.NFSv41} {
 				_, _, err := mountOf(t, &nfs4test.Server{Exports: tc.exports}, version, tc.asked)
 				says(t, err, nfs.CauseExport, tc.parts...)
 				says(t, err, nfs.CauseExport, "junction path", "FlashBlade", "fsid=0", "Pseudo")
@@ -184,7 +185,7 @@ func TestTheSearchForAnExportIsBounded(t *testing.T) {
 				}
 				return nfs4test.Action{}
 			}}
-			_, _, err := mountOf(t, s, nfs.NFSv41, "/x/wanted")
+			_, _, err := mountOf(t, s, bench.NFSv41, "/x/wanted")
 			says(t, err, nfs.CauseExport, "no directory")
 			if n := reads.Load(); n == 0 || n > tc.most {
 				t.Errorf("%d directories were read, at most %d are meant to be", n, tc.most)
@@ -198,9 +199,9 @@ func TestAnExportThatIsAFileIsNamed(t *testing.T) {
 	s := &nfs4test.Server{}
 	s.Start(t, "127.0.0.1")
 	s.AddFile("file", []byte("data"))
-	_, _, err := mountOf(t, s, nfs.NFSv41, "/export/file")
+	_, _, err := mountOf(t, s, bench.NFSv41, "/export/file")
 	says(t, err, nfs.CauseExport, `"/export/file" is a file`, "name the directory")
-	_, _, err = mountOf(t, s, nfs.NFSv41, "/export/file/x")
+	_, _, err = mountOf(t, s, bench.NFSv41, "/export/file/x")
 	says(t, err, nfs.CauseExport, `"/export/file" is no directory`)
 }
 
@@ -229,7 +230,7 @@ func TestAReferralNamesTheServersAndThePath(t *testing.T) {
 			s := &nfs4test.Server{
 				Exports: []string{"/vol/oradata"}, FSLocations: tc.locations, Hook: failing(v4.OpGetFH, v4.ErrMoved),
 			}
-			_, _, err := mountOf(t, s, nfs.NFSv41, "/vol/oradata")
+			_, _, err := mountOf(t, s, bench.NFSv41, "/vol/oradata")
 			says(t, err, nfs.CauseExport, tc.part, "follows no referrals", "ONTAP", "FlashBlade", "Linux")
 		})
 	}
@@ -239,11 +240,11 @@ func TestAServerThatAsksToWaitIsWaitedForAndThenNamed(t *testing.T) {
 	t.Parallel()
 	short := func(c *nfs.Config) { c.MountTimeout = 2 * time.Second } // a busy machine needs some of it for the first answer
 	for op, status := range map[v4.Op]v4.Status{v4.OpLookup: v4.ErrGrace, v4.OpCreateSession: v4.ErrDelay} {
-		_, _, err := mountOf(t, &nfs4test.Server{Hook: failing(op, status), LeaveState: true}, nfs.NFSv41, "/export", short)
+		_, _, err := mountOf(t, &nfs4test.Server{Hook: failing(op, status), LeaveState: true}, bench.NFSv41, "/export", short)
 		says(t, err, nfs.CauseBusy, "still", " after ")
 	}
 	s := &nfs4test.Server{LeaseSeconds: 1, Hook: failing(v4.OpOpen, v4.ErrGrace)}
-	c, _, err := mountOf(t, s, nfs.NFSv41, "/export", func(c *nfs.Config) { c.CallTimeout = 200 * time.Millisecond })
+	c, _, err := mountOf(t, s, bench.NFSv41, "/export", func(c *nfs.Config) { c.CallTimeout = 200 * time.Millisecond })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +260,7 @@ func TestADeniedDirectoryIsToldWithItsOwner(t *testing.T) {
 		}
 		return nfs4test.Fail(v4.OpOpen, v4.ErrROFS)
 	}}
-	c, _, err := mountOf(t, s, nfs.NFSv41, "/export")
+	c, _, err := mountOf(t, s, bench.NFSv41, "/export")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -291,7 +292,7 @@ func TestNFSv4ThatIsNotSpokenIsExplainedOverTheWire(t *testing.T) {
 	}()
 	t.Cleanup(func() { <-done })
 	port := l.Addr().(*net.TCPAddr).Port
-	cfg := nfs.Config{Server: "127.0.0.1", Export: "/export", Version: nfs.NFSv41, NFSPort: port, Now: time.Now}
+	cfg := nfs.Config{Server: "127.0.0.1", Export: "/export", Version: bench.NFSv41, NFSPort: port, Now: time.Now}
 	_, err = nfs.Dial(t.Context(), cfg)
 	says(t, err, nfs.CauseUnreachable, "ends the connection")
 	if err := l.Close(); err != nil {
@@ -308,13 +309,13 @@ func TestPNFSThatWillNotBeUsedIsToldAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		types   []uint32
-		version nfs.Version
+		version bench.NFSVersion
 		part    string
 	}{
-		"off":        {nil, nfs.PNFS, "offers no layouts"},
-		"blocks":     {[]uint32{3, 4}, nfs.PNFS, "layouts of type blocks, flexible files"},
-		"files":      {[]uint32{3, 1}, nfs.PNFS, ""},
-		"not wanted": {nil, nfs.NFSv41, ""},
+		"off":        {nil, bench.PNFS, "offers no layouts"},
+		"blocks":     {[]uint32{3, 4}, bench.PNFS, "layouts of type blocks, flexible files"},
+		"files":      {[]uint32{3, 1}, bench.PNFS, ""},
+		"not wanted": {nil, bench.NFSv41, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -340,7 +341,7 @@ func TestPathsThatLeadToDifferentServersAreTold(t *testing.T) {
 	s := &nfs4test.Server{Identity: func(a string) nfs4test.Identity { return nfs4test.Identity{Major: a} }}
 	s.Start(t, "127.0.0.1", "127.0.0.2")
 	both := func(c *nfs.Config) { c.Channels = []nfs.Channel{{Path: "127.0.0.1"}, {Path: "127.0.0.2"}} }
-	_, log, err := mountOf(t, s, nfs.NFSv41, "/export", both)
+	_, log, err := mountOf(t, s, bench.NFSv41, "/export", both)
 	if err != nil || !strings.Contains(log, "127.0.0.1 | 127.0.0.2") {
 		t.Errorf("it logs %q, %v", log, err)
 	}
@@ -361,7 +362,7 @@ func TestADataServerBehindAFirewallIsNamed(t *testing.T) {
 	})
 	s.Kill("127.0.0.2")
 	var log bytes.Buffer
-	c, _, err := mountOf(t, s, nfs.PNFS, "/export", func(c *nfs.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+	c, _, err := mountOf(t, s, bench.PNFS, "/export", func(c *nfs.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -393,7 +394,7 @@ func TestADataServerBehindAFirewallIsNamed(t *testing.T) {
 func TestTooFewSlotsAreToldWithTheFix(t *testing.T) {
 	t.Parallel()
 	fix := []string{"not enough sessions or slots", "lower depth", "-v4.x-session-num-slots", "FlashBlade", "Linux"}
-	_, _, err := mountOf(t, &nfs4test.Server{Slots: 1, LeaveState: true}, nfs.NFSv41, "/export")
+	_, _, err := mountOf(t, &nfs4test.Server{Slots: 1, LeaveState: true}, bench.NFSv41, "/export")
 	says(t, err, nfs.CauseResources, fix...)
 	var sessions atomic.Int64
 	c, _, err := mountOf(t, &nfs4test.Server{Hook: func(call nfs4test.Call) nfs4test.Action {
@@ -401,7 +402,7 @@ func TestTooFewSlotsAreToldWithTheFix(t *testing.T) {
 			return nfs4test.Fail(v4.OpCreateSession, v4.ErrNoSpc)
 		}
 		return nfs4test.Action{}
-	}}, nfs.NFSv41, "/export")
+	}}, bench.NFSv41, "/export")
 	if err != nil {
 		t.Fatal(err)
 	}

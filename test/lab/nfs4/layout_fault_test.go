@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/nfs"
 	"github.com/nfsbench/nfsbench/internal/nfs/layout"
 	"github.com/nfsbench/nfsbench/internal/nfs/v4"
@@ -131,7 +132,7 @@ func TestBothAddressesOfADataServerCarryData(t *testing.T) {
 		x.moves(t, dsAddress(0))
 	})
 	all := x.c.Servers()
-	if len(all) != 3 || !all[1].DataServer || all[1].Trunking != nfs.TrunkingSession || len(all[1].Addresses) != 2 {
+	if len(all) != 3 || !all[1].DataServer || all[1].Trunking != bench.TrunkingSession || len(all[1].Addresses) != 2 {
 		t.Errorf("servers: %+v", all)
 	}
 	x.ends(t)
@@ -143,7 +144,7 @@ func TestADataServerThatIsDownCostsOnlyPerformance(t *testing.T) {
 	p := &pnfs{Server: s}
 	s.SetLayouts(func(name string) []layout.Segment { return striped2(p, name) })
 	s.Kill(dsAddress(1))
-	p.c = p.dial(t, nfs.PNFS)
+	p.c = p.dial(t, bench.PNFS)
 	p.AddFile("data", nil)
 	x := &checked{pnfs: p, f: p.open(t, "data")}
 	x.d = newChecker(t, x.f, checkedSlots, checkedBlock, checkedBlocks)
@@ -529,7 +530,7 @@ func TestNFSv41AsksForNoLayout(t *testing.T) {
 	s.Start(t, mdsAddress, dsAddress(0), dsAddress(1))
 	p := &pnfs{Server: s}
 	s.SetLayouts(func(name string) []layout.Segment { return striped2(p, name) })
-	p.c = p.dial(t, nfs.NFSv41)
+	p.c = p.dial(t, bench.NFSv41)
 	p.AddFile("data", nil)
 	x := &checked{pnfs: p, f: p.open(t, "data")}
 	x.d = newChecker(t, x.f, checkedSlots, checkedBlock, checkedBlocks)
@@ -642,7 +643,7 @@ func TestAStreamOverDataServersAllocatesNothing(t *testing.T) {
 			p := startPNFS(t, &nfs4test.Server{}, striped2)
 			_ = p.c.Close()
 			// Who looks after layouts allocates beside the operations.
-			p.c = p.dial(t, nfs.PNFS, func(c *nfs.Config) { c.LayoutRetry = time.Hour })
+			p.c = p.dial(t, bench.PNFS, func(c *nfs.Config) { c.LayoutRetry = time.Hour })
 			p.AddFile("data", make([]byte, 1<<20))
 			f := p.open(t, "data")
 			s := p.stream(t, 16, tc.size)

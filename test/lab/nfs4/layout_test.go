@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/nfs"
 	"github.com/nfsbench/nfsbench/internal/nfs/layout"
 	"github.com/nfsbench/nfsbench/internal/nfs/stream"
@@ -56,11 +57,11 @@ func startPNFS(t *testing.T, s *nfs4test.Server, of func(p *pnfs, name string) [
 	if of != nil {
 		s.SetLayouts(func(name string) []layout.Segment { return of(p, name) })
 	}
-	p.c = p.dial(t, nfs.PNFS)
+	p.c = p.dial(t, bench.PNFS)
 	return p
 }
 
-func (p *pnfs) dial(t *testing.T, version nfs.Version, change ...func(*nfs.Config)) *nfs.Client {
+func (p *pnfs) dial(t *testing.T, version bench.NFSVersion, change ...func(*nfs.Config)) *nfs.Client {
 	t.Helper()
 	cfg := nfs.Config{
 		Export: "/export", NFSPort: p.Port(), Now: time.Now, CallTimeout: 20 * time.Second, Version: version,
@@ -616,7 +617,7 @@ func TestADataServerIsReachedOverIPv6(t *testing.T) {
 		d := &layout.Device{StripeIndices: []uint32{0}, Servers: [][]layout.NetAddr{{s.NetAddr("::1")}}}
 		return []layout.Segment{{IOMode: v4.IOModeReadWrite, Length: v4.ToEnd, Body: b, Device: d}}
 	})
-	p.c = p.dial(t, nfs.PNFS)
+	p.c = p.dial(t, bench.PNFS)
 	f := create4(t, p.c, "data")
 	want, got := randomBytes(1<<20), make([]byte, 1<<20)
 	st := p.stream(t, 4, 64*kib)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/nfs"
 	"github.com/nfsbench/nfsbench/internal/nfs/stream"
 	"github.com/nfsbench/nfsbench/internal/nfs/v4"
@@ -201,7 +202,7 @@ func TestLoadSurvivesFaults(t *testing.T) {
 	type fault func(s *nfs4test.Server)
 	for name, tc := range map[string]struct {
 		fault  fault
-		only   nfs.Version
+		only   bench.NFSVersion
 		server func(s *nfs4test.Server)
 		// state says that state is lost, so that recoveries are counted.
 		state bool
@@ -224,11 +225,11 @@ func TestLoadSurvivesFaults(t *testing.T) {
 			s.EndGrace()
 		}},
 		"lease expired": {state: true, fault: func(s *nfs4test.Server) { s.ExpireLease() }},
-		"session destroyed": {only: nfs.NFSv41, state: true, fault: func(s *nfs4test.Server) {
+		"session destroyed": {only: bench.NFSv41, state: true, fault: func(s *nfs4test.Server) {
 			s.DestroySessions()
 		}},
 		"session destroyed, connections have to be bound": {
-			only: nfs.NFSv41, state: true,
+			only: bench.NFSv41, state: true,
 			server: func(s *nfs4test.Server) { s.RequireBind = true }, fault: func(s *nfs4test.Server) { s.DestroySessions() },
 		},
 		"connections killed": {fault: func(s *nfs4test.Server) {
@@ -240,25 +241,25 @@ func TestLoadSurvivesFaults(t *testing.T) {
 			s.Kill(there)
 			_ = s.Listen(there) // else it stays dead
 		}},
-		"state revoked": {only: nfs.NFSv41, state: true, fault: func(s *nfs4test.Server) { s.RevokeState() }},
-		"state revoked, connections killed": {only: nfs.NFSv41, state: true, fault: func(s *nfs4test.Server) {
+		"state revoked": {only: bench.NFSv41, state: true, fault: func(s *nfs4test.Server) { s.RevokeState() }},
+		"state revoked, connections killed": {only: bench.NFSv41, state: true, fault: func(s *nfs4test.Server) {
 			s.RevokeState()
 			s.KillConnections(here)
 			s.KillConnections(there)
 		}},
 		"state revoked, NFSv4.0": {
-			only: nfs.NFSv40, state: true, server: func(s *nfs4test.Server) { s.LeaveState = true },
+			only: bench.NFSv40, state: true, server: func(s *nfs4test.Server) { s.LeaveState = true },
 			fault: func(s *nfs4test.Server) { s.RevokeState() },
 		},
 		"delegations": {server: func(s *nfs4test.Server) { s.Delegate = true }, fault: func(*nfs4test.Server) {}},
-		"recall of what nobody wants": {only: nfs.NFSv41, fault: func(s *nfs4test.Server) {
+		"recall of what nobody wants": {only: bench.NFSv41, fault: func(s *nfs4test.Server) {
 			_ = s.Callback(&v4.CBRecallAny{Types: v4.Bits(0, 1)}) // Callbacks has the error
 		}},
-		"fewer slots": {only: nfs.NFSv41, fault: func(s *nfs4test.Server) {
+		"fewer slots": {only: bench.NFSv41, fault: func(s *nfs4test.Server) {
 			_ = s.RecallSlots(3) // Callbacks has the error
 		}},
 	} {
-		for _, v := range []nfs.Version{nfs.NFSv40, nfs.NFSv41} {
+		for _, v := range []bench.NFSVersion{bench.NFSv40, bench.NFSv41} {
 			if tc.only != "" && tc.only != v {
 				continue
 			}
@@ -338,7 +339,7 @@ func TestTroubleInTheMiddleOfRecovery(t *testing.T) {
 					}
 					return nfs4test.Fail(op, status)
 				}}
-				c := mount4(t, s, nfs.NFSv41, here)
+				c := mount4(t, s, bench.NFSv41, here)
 				f := create4(t, c, "data")
 				s.Restart()
 				armed.Store(true)
@@ -375,7 +376,7 @@ func TestAReclaimWhoseSessionIsLostIsMadeAgain(t *testing.T) {
 		}
 		return nfs4test.Action{}
 	}}
-	c := mount4(t, s, nfs.NFSv41, here)
+	c := mount4(t, s, bench.NFSv41, here)
 	f := create4(t, c, "data")
 	s.Restart()
 	if _, err := f.WriteAt(t.Context(), []byte("abc"), 0, nfs.FileSync); err != nil {
@@ -395,7 +396,7 @@ func TestRevokedStateOfAnIdleFileIsMadeAgain(t *testing.T) {
 		}
 		return nfs4test.Action{}
 	}}
-	c := mount4(t, s, nfs.NFSv41, here)
+	c := mount4(t, s, bench.NFSv41, here)
 	f := create4(t, c, "data")
 	s.RevokeState()
 	if _, err := c.Getattr(t.Context(), c.Root()); err != nil {
@@ -435,7 +436,7 @@ func TestAFileThatCannotBeOpenedAgainFailsAlone(t *testing.T) {
 // TestAnotherFileUnderTheNameIsNotTaken: NFSv4.0 can only open by name.
 func TestAnotherFileUnderTheNameIsNotTaken(t *testing.T) {
 	s := &nfs4test.Server{}
-	c := mount4(t, s, nfs.NFSv40, here)
+	c := mount4(t, s, bench.NFSv40, here)
 	f := create4(t, c, "a")
 	if err := c.Remove(t.Context(), c.Root(), "a"); err != nil {
 		t.Fatal(err)
@@ -467,7 +468,7 @@ func TestAnIdleClientKeepsItsLease(t *testing.T) {
 				LeaseSeconds: 1, EnforceLease: true,
 				Now: func() time.Time { return time.Unix(0, clock.Load()) },
 				Hook: func(c nfs4test.Call) nfs4test.Action {
-					if c.Has(v4.OpRenew) || v == nfs.NFSv41 && len(c.Ops) == 1 && c.Has(v4.OpSequence) {
+					if c.Has(v4.OpRenew) || v == bench.NFSv41 && len(c.Ops) == 1 && c.Has(v4.OpSequence) {
 						clock.Add(int64(900 * time.Millisecond))
 						if renewals.Add(1) == 3 {
 							close(enough)
@@ -512,7 +513,7 @@ func TestSlotsThatTheServerTakesAwayLeadToNewSessions(t *testing.T) {
 				}
 				return nfs4test.Action{}
 			}}
-			c := mount4(t, s, nfs.NFSv41, here, there)
+			c := mount4(t, s, bench.NFSv41, here, there)
 			b := newBlocks(t, c, 16)
 			b.at[300] = func() {
 				s.SetTargetSlot(3)
@@ -530,7 +531,7 @@ func TestSlotsThatTheServerTakesAwayLeadToNewSessions(t *testing.T) {
 // for one of a delegation that nobody here knows.
 func TestFlagsThatStayDoNotKeepTheClientBusy(t *testing.T) {
 	s := &nfs4test.Server{}
-	c := mount4(t, s, nfs.NFSv41, here)
+	c := mount4(t, s, bench.NFSv41, here)
 	f := create4(t, c, "data")
 	s.SetFlags(v4.SeqRecallableStateRevoked | v4.SeqCBPathDown)
 	for range 100 {
@@ -546,7 +547,7 @@ func TestFlagsThatStayDoNotKeepTheClientBusy(t *testing.T) {
 // TestASpuriousLossCostsNothing: the server knows client ID, sessions and opens still.
 func TestASpuriousLossCostsNothing(t *testing.T) {
 	s := &nfs4test.Server{Hook: first(v4.OpWrite, nfs4test.Fail(v4.OpWrite, v4.ErrExpired))}
-	c := mount4(t, s, nfs.NFSv41, here, there)
+	c := mount4(t, s, bench.NFSv41, here, there)
 	load(t, c, 8, 300)
 	if clients, _, _, _ := s.Clients(); clients != 1 {
 		t.Errorf("%d clients", clients)
@@ -567,7 +568,7 @@ func TestDelegationsGoBack(t *testing.T) {
 		}
 		return nfs4test.Action{}
 	}}
-	c := mount4(t, s, nfs.NFSv41, here)
+	c := mount4(t, s, bench.NFSv41, here)
 	gate := make(chan struct{})
 	hold.Store(&gate)
 	create4(t, c, "a")
@@ -589,7 +590,7 @@ func TestDelegationsGoBack(t *testing.T) {
 
 func TestCallbacksAreAnswered(t *testing.T) {
 	s := &nfs4test.Server{}
-	c := mount4(t, s, nfs.NFSv41, here, there)
+	c := mount4(t, s, bench.NFSv41, here, there)
 	for _, tc := range []struct {
 		op   v4.Operation
 		want v4.Status
@@ -659,7 +660,7 @@ func TestCloseDuringRecoveryWaitsForNoAnswer(t *testing.T) {
 func TestAPathToAnotherServerIsNotUsed(t *testing.T) {
 	s := &nfs4test.Server{Identity: func(a string) nfs4test.Identity { return nfs4test.Identity{Major: a, Scope: "s"} }}
 	s.Start(t, here)
-	c, err := nfs.Dial(t.Context(), config4(s, nfs.NFSv41, nil, here, there))
+	c, err := nfs.Dial(t.Context(), config4(s, bench.NFSv41, nil, here, there))
 	if err != nil {
 		t.Fatal(err)
 	}

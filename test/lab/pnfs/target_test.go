@@ -10,13 +10,12 @@ import (
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target/direct"
-	"github.com/nfsbench/nfsbench/internal/nfs"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/targettest"
 )
 
 // mount reaches the array through a node with the client that is tested.
-func mount(tb testing.TB, a *Array, node int, version nfs.Version) target.Target {
+func mount(tb testing.TB, a *Array, node int, version bench.NFSVersion) target.Target {
 	tb.Helper()
 	tgt, err := direct.Open(tb.Context(), direct.Options{Now: time.Now, Engine: runfile.Engine{
 		Client: bench.ClientDirectNFS, NFSVersion: bench.NFSVersion(version), Server: a.Name, Export: a.Export,
@@ -31,7 +30,7 @@ func mount(tb testing.TB, a *Array, node int, version nfs.Version) target.Target
 
 func TestTheClientPassesTheSuiteOfTargets(t *testing.T) {
 	a := usual(t)
-	for _, version := range []nfs.Version{nfs.NFSv3, nfs.NFSv40, nfs.NFSv41, nfs.PNFS} {
+	for _, version := range []bench.NFSVersion{bench.NFSv3, bench.NFSv40, bench.NFSv41, bench.PNFS} {
 		t.Run(string(version), func(t *testing.T) {
 			targettest.Run(t, func(tb testing.TB) target.Target { tb.Helper(); return mount(tb, a, 0, version) })
 		})
@@ -111,7 +110,7 @@ func through(t *testing.T, tgt target.Target, file target.File, want []byte, wri
 // link that was mounted and the cluster link.
 func TestTheClientsBytesTakeTheLinkOfTheNodeThatHasTheFile(t *testing.T) {
 	a := usual(t)
-	for _, version := range []nfs.Version{nfs.PNFS, nfs.NFSv41} {
+	for _, version := range []bench.NFSVersion{bench.PNFS, bench.NFSv41} {
 		t.Run(string(version), func(t *testing.T) {
 			tgt := mount(t, a, 0, version)
 			name := "bytes-" + string(version)
@@ -121,7 +120,7 @@ func TestTheClientsBytesTakeTheLinkOfTheNodeThatHasTheFile(t *testing.T) {
 			}
 			for owner, f := range targetsOnEach(t, a, name, dir) {
 				carrier, indirect := owner, false
-				if version == nfs.NFSv41 {
+				if version == bench.NFSv41 {
 					carrier, indirect = 0, owner != 0
 				}
 				want := bytes.Repeat([]byte{byte(owner + 1), 7, byte(len(version))}, sweepBytes/3+1)[:sweepBytes]
@@ -150,13 +149,13 @@ func crosses(t *testing.T, what string, owner, carrier int, links, cluster [2]in
 
 // checkPlaces looks at what the client says of the servers, after both files were written and
 // read.
-func checkPlaces(t *testing.T, a *Array, tgt target.Target, version nfs.Version) {
+func checkPlaces(t *testing.T, a *Array, tgt target.Target, version bench.NFSVersion) {
 	t.Helper()
 	servers := tgt.Servers()
 	for _, s := range servers {
 		t.Logf("%+v", s)
 	}
-	if mds := servers[0]; version == nfs.NFSv41 {
+	if mds := servers[0]; version == bench.NFSv41 {
 		if len(servers) != 1 || mds.LayoutType != "" || mds.LayoutsGranted != 0 {
 			t.Errorf("servers %+v, want one and no layouts", servers)
 		}

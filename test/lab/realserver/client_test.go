@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/nfs"
 )
 
@@ -19,7 +20,7 @@ import (
 // below: "addr[,addr]:/export".
 const testServer = "NFSBENCH_TEST_NFS"
 
-func dialReal(tb testing.TB, versions ...nfs.Version) *nfs.Client {
+func dialReal(tb testing.TB, versions ...bench.NFSVersion) *nfs.Client {
 	tb.Helper()
 	spec := os.Getenv(testServer)
 	if spec == "" {
@@ -45,12 +46,12 @@ func dialReal(tb testing.TB, versions ...nfs.Version) *nfs.Client {
 }
 
 func TestRealServerReturnsWhatWasWritten(t *testing.T) {
-	for _, version := range []nfs.Version{nfs.NFSv3, nfs.NFSv40, nfs.NFSv41, nfs.PNFS} {
+	for _, version := range []bench.NFSVersion{bench.NFSv3, bench.NFSv40, bench.NFSv41, bench.PNFS} {
 		t.Run(string(version), func(t *testing.T) { returnsWhatWasWritten(t, version) })
 	}
 }
 
-func returnsWhatWasWritten(t *testing.T, version nfs.Version) {
+func returnsWhatWasWritten(t *testing.T, version bench.NFSVersion) {
 	t.Helper()
 	ctx, c := t.Context(), dialReal(t, version)
 	name := fmt.Sprintf("nfsbench-test-%d", os.Getpid())

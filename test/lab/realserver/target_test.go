@@ -10,13 +10,12 @@ import (
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target/direct"
-	"github.com/nfsbench/nfsbench/internal/nfs"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/targettest"
 )
 
 // realServer has the options for the server that testServer names.
-func realServer(tb testing.TB, version nfs.Version) direct.Options {
+func realServer(tb testing.TB, version bench.NFSVersion) direct.Options {
 	tb.Helper()
 	spec := os.Getenv(testServer)
 	if spec == "" {
@@ -33,7 +32,7 @@ func realServer(tb testing.TB, version nfs.Version) direct.Options {
 }
 
 func TestRealServersPassTheSuite(t *testing.T) {
-	for _, version := range []nfs.Version{nfs.NFSv3, nfs.NFSv40, nfs.NFSv41, nfs.PNFS} {
+	for _, version := range []bench.NFSVersion{bench.NFSv3, bench.NFSv40, bench.NFSv41, bench.PNFS} {
 		t.Run(string(version), func(t *testing.T) {
 			opt := realServer(t, version)
 			targettest.Run(t, func(tb testing.TB) target.Target {
@@ -55,17 +54,17 @@ func TestRealServersPassTheSuite(t *testing.T) {
 }
 
 // checkServers wants one server over all addresses, with what the version shows of a server.
-func checkServers(t *testing.T, servers []runfile.NFSServer, version nfs.Version, channels []bench.ResolvedPath) {
+func checkServers(t *testing.T, servers []runfile.NFSServer, version bench.NFSVersion, channels []bench.ResolvedPath) {
 	t.Helper()
-	if version == nfs.NFSv3 {
+	if version == bench.NFSv3 {
 		if servers != nil {
 			t.Errorf("NFSv3 has the servers %+v", servers)
 		}
 		return
 	}
 	speaks, addresses := string(version), []string{}
-	if version == nfs.PNFS {
-		speaks = string(nfs.NFSv41)
+	if version == bench.PNFS {
+		speaks = string(bench.NFSv41)
 	}
 	for _, c := range channels {
 		addresses = append(addresses, c.Path)
@@ -81,7 +80,7 @@ func checkServers(t *testing.T, servers []runfile.NFSServer, version nfs.Version
 	if s.Recoveries != 0 || s.LayoutType == runfile.LayoutTypeFiles {
 		t.Errorf("server %+v recovered state or offers files layouts", s)
 	}
-	if version != nfs.NFSv40 && (s.Owner == "" || s.Slots == 0 || len(channels) > 1 && s.Trunking != string(nfs.TrunkingSession)) {
+	if version != bench.NFSv40 && (s.Owner == "" || s.Slots == 0 || len(channels) > 1 && s.Trunking != bench.TrunkingSession) {
 		t.Errorf("server %+v, want an owner, slots, and one session over all addresses", s)
 	}
 }

@@ -84,7 +84,7 @@ func Open(ctx context.Context, opt Options) (target.Target, error) {
 	info := t.client.Info()
 	t.facts = runfile.MountFacts{
 		Source: runfile.MountSource(opt.Engine.Channels[0].Path, opt.Engine.Export), DirectIO: true,
-		NFSVersion:    string(cmp.Or(cfg.Version, nfs.NFSv3)),
+		NFSVersion:    string(cmp.Or(cfg.Version, bench.NFSv3)),
 		ReadSizeBytes: int64(info.TransferReadBytes), WriteSizeBytes: int64(info.TransferWriteBytes),
 	}
 	// Servers may refuse to tell; then the space is not known.
@@ -155,7 +155,7 @@ func Check(e runfile.Engine) error {
 func config(opt Options) nfs.Config {
 	e := opt.Engine
 	cfg := nfs.Config{
-		Server: e.Server, Export: e.Export, Version: nfs.Version(e.NFSVersion), DontRoute: e.DontRoute,
+		Server: e.Server, Export: e.Export, Version: e.NFSVersion, DontRoute: e.DontRoute,
 		MountTimeout: time.Duration(e.MountTimeoutSeconds) * time.Second,
 		CallTimeout:  time.Duration(e.CallTimeoutSeconds) * time.Second,
 		TransferSize: uint32(e.TransferSizeBytes),
@@ -207,7 +207,7 @@ func (t *Target) Servers() []runfile.NFSServer {
 	for i, s := range t.client.Servers() {
 		r := runfile.NFSServer{
 			ID: int32(i) + 1, Role: bench.PathMetadata, NFSVersion: string(s.Version), Addresses: s.Addresses,
-			Owner: serverName(s.Owner), Scope: serverName(s.Scope), Trunking: string(s.Trunking),
+			Owner: serverName(s.Owner), Scope: serverName(s.Scope), Trunking: s.Trunking,
 			Slots: int32(s.Slots), Sessions: int32(s.Sessions), LeaseSeconds: int32(s.Lease.Seconds()),
 			LayoutType: s.Layouts.Type, Recoveries: s.Recoveries, RecoveryMilliseconds: s.RecoveryTime.Milliseconds(),
 			Callbacks: s.Callbacks, LayoutsGranted: s.Layouts.Granted, LayoutsRecalled: s.Layouts.Recalled,

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/nfs"
 	"github.com/nfsbench/nfsbench/internal/nfs/mount"
@@ -37,7 +38,7 @@ func describe(cfg nfs.Config, label string) string {
 	return fmt.Sprintf("server %q (%s; %s)", label, strings.Join(paths, ", "), ports)
 }
 
-func isV3(cfg nfs.Config) bool { return cfg.Version == "" || cfg.Version == nfs.NFSv3 }
+func isV3(cfg nfs.Config) bool { return cfg.Version == "" || cfg.Version == bench.NFSv3 }
 
 // codeOf is what the result file calls a cause of NFSv4.
 func codeOf(cause nfs.Cause) string {
