@@ -235,9 +235,9 @@ func checkCalibration(c *facts, found *findings) {
 	}
 	megabytes := ""
 	if o := c.oracleCalibration(*c.overall); o != nil {
-		megabytes = fmt.Sprintf(" Oracle does not define the megabyte of max_mbps: %d are %d MB/s, or %d if it has "+
-			"2^20 bytes.",
-			o.MaxMegabytesPerSecond, o.MaxMegabytesPerSecond, o.MaxMegabytesPerSecond*mebibyte/1e6)
+		mbps := o.MaxMegabytesPerSecond
+		megabytes = fmt.Sprintf(" Oracle does not define the megabyte of max_mbps: %d are %d MB/s, or %d if it has 2^20 "+
+			"bytes.", mbps, mbps, mbps*mebibyte/1e6)
 	}
 	found.add(CalibrationOnly, bench.SeverityInfo,
 		"%s is not the I/O of a database, and two runs of it differ: Oracle and NetApp advise against comparing "+

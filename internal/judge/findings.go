@@ -78,6 +78,8 @@ const (
 	Stalls                 Code = "Stalls"
 	CapacityNotReached     Code = "CapacityNotReached"
 	CapacityUncertain      Code = "CapacityUncertain"
+	KnownDefect            Code = "KnownDefect"
+	UnpatchedRelease       Code = "UnpatchedRelease"
 )
 
 func rank(s bench.Severity) int {
@@ -129,6 +131,7 @@ func rules() []rule {
 		{ColdCache, warning, never, ifMeasured(checkCold)},
 		{CacheSuspected, warning, never, all(ifMeasured(checkClientCache), ifMeasured(checkServerCache),
 			ifDatabase(checkBufferCache))},
+		{KnownDefect, warning, never, ifDatabase(checkRelease)},
 		{WaitsNotStorage, warning, never, ifDatabase(checkWaits)},
 		{AsyncIOExhausted, warning, never, ifDatabase(checkAsyncLimit)},
 		{ClientCPUBound, warning, never, ifMeasured(checkClientCPU)},
@@ -174,6 +177,7 @@ func rules() []rule {
 		{ArrayMetricsPartial, never, never, checkMissing},
 		{EmbeddedServer, never, never, checkEmbedded},
 		{LatencyResolution, never, never, nil}, // checkCalibration
+		{UnpatchedRelease, never, never, nil},  // checkRelease
 		{CalibrationOnly, never, never, ifMeasured(checkCalibration)},
 		{SimulatedStorage, never, never, checkStandIn},
 		{SimulatedDatabase, never, never, nil}, // checkStandIn

@@ -51,10 +51,11 @@ func (r *runner) makeTablespace(ctx context.Context) error {
 
 func (r *runner) dropTablespace(ctx context.Context) error {
 	found := false
-	err := oracle.Rows(ctx, r.adminDB, sqltext.Text("slob_tablespace"), []any{calibrateTablespace}, func(*sql.Rows) error {
-		found = true
-		return nil
-	})
+	err := oracle.Rows(ctx, r.adminDB, sqltext.Text("slob_tablespace"), []any{calibrateTablespace},
+		func(*sql.Rows) error {
+			found = true
+			return nil
+		})
 	if err != nil || !found {
 		return err
 	}
