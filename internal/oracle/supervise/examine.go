@@ -208,9 +208,7 @@ func (o Options) examineNode(e *examination) {
 			e.ok(checkAIO, "fs.aio-max-nr is %d, of which %d are in use", most, used)
 		}
 	}
-	if few := o.fewProcesses(); few != "" {
-		e.warn(checkProcesses, "%s", few)
-	}
+	o.examineProcesses(e)
 	o.examineBuffers(e)
 	// Only the kernel's client has these, and a pod sees them where the module is loaded.
 	if slots, ok := o.sysctl("sunrpc/tcp_max_slot_table_entries"); ok && !o.DirectNFS {
@@ -220,6 +218,12 @@ func (o Options) examineNode(e *examination) {
 		} else {
 			e.ok(checkSlots, "sunrpc.tcp_max_slot_table_entries is %d", slots)
 		}
+	}
+}
+
+func (o Options) examineProcesses(e *examination) {
+	if few := o.fewProcesses(); few != "" {
+		e.warn(checkProcesses, "%s", few)
 	}
 }
 
