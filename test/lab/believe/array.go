@@ -225,7 +225,7 @@ func readBeside(ctx context.Context, rig *Rig, version bench.NFSVersion, export,
 	p := reads(export, runfile.Schedule{DurationSeconds: seconds, Repetitions: 1}, path)
 	p.Engine.NFSVersion = version
 	raw := p.Workload.Raw
-	raw.OperationsPerSecond, raw.Directory, raw.Jobs, raw.Depth = new(int64(ops)), "others", 1, 64
+	raw.OperationsPerSecond, raw.Directory, raw.Jobs, raw.Depth = new(ops), "others", 1, 64
 	r, err := rig.Run(ctx, Load{Plan: p})
 	if err = errors.Join(err, failureOf(r)); err != nil {
 		err = fmt.Errorf("another client: %w", err)

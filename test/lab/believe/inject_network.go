@@ -147,7 +147,7 @@ func otherClient(from int) func(ctx context.Context, l *Lane, p *Process, v floa
 		s := randomRead()
 		raw := *s.workload.Raw
 		// Use the files of the load itself: filling others would take longer than the run.
-		raw.OperationsPerSecond, raw.Depth = new(int64(int64(v*pathIOPS))), 16
+		raw.OperationsPerSecond, raw.Depth = new(int64(v*pathIOPS)), 16
 		s.workload.Raw = &raw
 		p := l.plan(s)
 		p.Collect.Sources = nil

@@ -54,7 +54,7 @@ func open(t *testing.T, at site, version bench.NFSVersion) target.Target {
 	t.Helper()
 	logger := slog.New(slog.NewTextHandler(t.Output(), nil))
 	tgt, err := direct.Open(t.Context(), direct.Options{Now: time.Now, Logger: logger, Engine: runfile.Engine{
-		Client: bench.ClientDirectNFS, NFSVersion: bench.NFSVersion(version), Server: "lab", Export: at.export,
+		Client: bench.ClientDirectNFS, NFSVersion: version, Server: "lab", Export: at.export,
 		Channels: runfile.ChannelsTo(at.paths...), MountTimeoutSeconds: 10, CallTimeoutSeconds: 30,
 	}})
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 func mount(tb testing.TB, a *Array, node int, version bench.NFSVersion) target.Target {
 	tb.Helper()
 	tgt, err := direct.Open(tb.Context(), direct.Options{Now: time.Now, Engine: runfile.Engine{
-		Client: bench.ClientDirectNFS, NFSVersion: bench.NFSVersion(version), Server: a.Name, Export: a.Export,
+		Client: bench.ClientDirectNFS, NFSVersion: version, Server: a.Name, Export: a.Export,
 		Channels: runfile.ChannelsTo(a.Nodes[node].Address), MountTimeoutSeconds: 60,
 	}})
 	if err != nil {

@@ -26,7 +26,7 @@ func realServer(tb testing.TB, version bench.NFSVersion) direct.Options {
 		tb.Fatalf("%s=%q is not addr[,addr]:/export", testServer, spec)
 	}
 	return direct.Options{Now: time.Now, Engine: runfile.Engine{
-		Client: bench.ClientDirectNFS, NFSVersion: bench.NFSVersion(version), Server: "real", Export: "/" + export,
+		Client: bench.ClientDirectNFS, NFSVersion: version, Server: "real", Export: "/" + export,
 		Channels: runfile.ChannelsTo(strings.Split(addresses, ",")...), MountTimeoutSeconds: 60,
 	}}
 }
