@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 )
 
@@ -257,33 +258,40 @@ func endOfString(text []byte, i int) int {
 	return i
 }
 
+// slowExponent is a number whose exponent has five digits or more.
+//
+//nolint:gochecknoglobals // a constant in all but name
+var slowExponent = regexp.MustCompile(`^[+-]?[0-9.]+[eE][+-]?0*[1-9][0-9]{4,}$`)
+
 // hasSlowNumber reports whether a text has a number that takes long to read as a quantity, such as
 // "1e-10000000": one with an exponent of five digits, or of more than a thousand digits.
 func hasSlowNumber(text []byte) bool {
 	isNumber := func(b byte) bool { return b >= '0' && b <= '9' || b == '.' || b == '+' || b == '-' || b|0x20 == 'e' }
-	isWord := func(at int) bool { // as of a histogram or an identifier, which hold such numbers by chance
-		if at < 0 || at >= len(text) {
-			return false
-		}
-		b := text[at]
-		return b|0x20 >= 'a' && b|0x20 <= 'z' || b == '/' || b == '_'
-	}
 	for i := 0; i < len(text); i++ {
 		start := i
 		for i < len(text) && isNumber(text[i]) {
 			i++
 		}
-		if i-start < len("1e99999") {
+		number := text[start:i]
+		if len(number) < len("1e99999") {
 			continue
 		}
-		number := text[start:i]
-		at := bytes.IndexAny(number, "eE")
-		slow := at > 0 && len(bytes.TrimLeft(number[at+1:], "+-0")) > 4 && !isWord(start-1) && !isWord(i)
-		if slow || len(number) > 1000 {
+		alone := !isWord(text, start-1) && !isWord(text, i)
+		if alone && slowExponent.Match(number) || len(number) > 1000 {
 			return true
 		}
 	}
 	return false
+}
+
+// isWord reports whether a byte is of a word, such as a histogram or an identifier, which has what looks like a
+// number by chance.
+func isWord(text []byte, at int) bool {
+	if at < 0 || at >= len(text) {
+		return false
+	}
+	b := text[at]
+	return b|0x20 >= 'a' && b|0x20 <= 'z' || b == '/' || b == '_'
 }
 
 // unknownFields is how a reader treats them.

@@ -183,7 +183,7 @@ func (x *compound) layoutGet(o *v4.LayoutGet) v4.Status {
 			continue
 		}
 		o.Segments = append(o.Segments, v4.Segment{
-			Offset: g.Offset, Length: g.Length, IOMode: uint32(g.IOMode), Type: v4.LayoutFiles, Body: xdr.Append(nil, &g.Body),
+			Offset: g.Offset, Length: g.Length, IOMode: g.IOMode, Type: v4.LayoutFiles, Body: xdr.Append(nil, &g.Body),
 		})
 	}
 	if o.Segments == nil {
