@@ -19,8 +19,8 @@ func (w Workload) Capacity() *Capacity {
 	}
 }
 
-// BlockBytes is the size of one I/O: blockSize, or a block of an Oracle database at random, and in order
-// what its scans read at once.
+// BlockBytes is the size of one I/O. Without blockSize it is 8 KiB for random patterns, a block of an Oracle
+// database, and 1 MiB for the others, a read of its scans.
 func (w RawWorkload) BlockBytes() int64 {
 	switch {
 	case w.BlockSize != nil:
@@ -51,7 +51,7 @@ func (w SLOBWorkload) TableBytes() int64 {
 // MTUBytes is the declared MTU, or the 1500 of Ethernet.
 func (l Link) MTUBytes() int32 { return cmp.Or(l.MTU, 1500) }
 
-// String is the path, and the client address that reaches it where one is declared.
+// String returns the path, with the client address in front where one is declared.
 func (p ResolvedPath) String() string {
 	if from := cmp.Or(p.Local, p.LocalInterface); from != "" {
 		return from + " -> " + p.Path

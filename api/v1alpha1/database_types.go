@@ -30,7 +30,7 @@ type Database struct {
 type DatabaseContainer struct {
 	// image of the database, of container-registry.oracle.com or built by
 	// oracle/docker-images, for example
-	// container-registry.oracle.com/database/enterprise:19.3.0.0.
+	// container-registry.oracle.com/database/enterprise_ru:19.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512

@@ -16,8 +16,7 @@ import (
 //go:embed bounds.json
 var boundsText []byte
 
-// bound is what a value may be, and what it is if it is absent. Min and Max are for numbers, and for the lengths
-// of texts and lists.
+// bound limits a value and has its default. Min and Max limit a number, or the length of a text or a list.
 type bound struct {
 	Fields   map[string]*bound `json:"fields,omitempty"`
 	Required []string          `json:"required,omitempty"`
@@ -66,7 +65,7 @@ func CheckWorkload(workload any) error {
 	return c.problems
 }
 
-// words says in words what a pattern is for.
+// words describes what a pattern takes.
 func words(pattern string) string {
 	switch pattern {
 	case `^[A-Za-z0-9_][A-Za-z0-9._-]*$`:
