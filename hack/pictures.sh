@@ -93,7 +93,7 @@ rm -rf "$STATE_DIR"
 mkdir -p "$STATE_DIR"
 CGO_ENABLED=0 go build -o bin/nfsbench ./cmd/nfsbench
 if [[ -z $result ]]; then
-	result=$STATE_DIR/result.json.gz
+	result=$STATE_DIR/result.json
 	measure "$result"
 fi
 # shellcheck disable=SC2016 # the inner shell expands
