@@ -206,10 +206,10 @@ func intervalFacts(s judge.Summary) []doc.Fact {
 	add("p99 ", in.P99Microseconds, Latency, "")
 	var out []doc.Fact
 	if len(parts) > 0 {
-		out = append(out, doc.Fact{Label: "95 %", Text: strings.Join(parts, "  ")})
+		out = append(out, doc.Fact{Label: "95 %", Text: joined(parts)})
 	}
 	if v := s.OpenLoopP99Microseconds; v != nil {
-		out = append(out, doc.Fact{Label: "open loop", Text: "p99 about " + Latency(*v) +
+		out = append(out, doc.Fact{Label: "Open loop", Text: "p99 about " + Latency(*v) +
 			" for a load of the same mean rate that does not wait"})
 	}
 	return out

@@ -127,7 +127,7 @@ func whatFacts(r runfile.Result, j judge.Judgement) []doc.Fact {
 	if s := j.Summary; s != nil {
 		add(doc.Both, "Wire", wire)
 		add(doc.Both, "Client", joined(doc.Whole(costParts(*s))))
-		add(doc.Both, "Storage", joined(doc.Whole(storageParts(*s))))
+		add(doc.Both, "Served", joined(doc.Whole(storageParts(*s))))
 	}
 	add(doc.Both, "Protocol", protocol)
 	if from, to := bounds(r); !from.IsZero() {
