@@ -25,7 +25,7 @@ const (
 	// cannotBoot is the exit code of run.sh on a machine that can have no guest.
 	cannotBoot = 3
 	// guestSeconds bounds the guest's life. It needs a fraction of it on two quiet cores.
-	guestSeconds = 840
+	guestSeconds = 1500
 )
 
 // guest is what a guest left behind.
