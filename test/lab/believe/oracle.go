@@ -186,7 +186,7 @@ func insideInjections() []databaseInjection {
 			Expect: []judge.Code{judge.ForeignLoad},
 		}, load: scans, inject: faults(func(f *standin.Faults, s Strength) { f.ForeignReads = int(s.Value) })},
 		{Injection: Injection{
-			Name: "V$IOSTAT_FILE says a part of the latency", Strengths: wholePercents(80, 40, 5), Gross: "5 %",
+			Name: "the statistics of files say a part of the latency", Strengths: wholePercents(80, 40, 5), Gross: "5 %",
 			Expect: []judge.Code{judge.SuspectLatency},
 		}, inject: faults(func(f *standin.Faults, s Strength) { f.ServiceTimes = int(s.Value) })},
 		{Injection: Injection{

@@ -19,7 +19,7 @@ func TestGrossInjectionsIntoADatabaseAreNoticed(t *testing.T) {
 	chosen := []string{
 		"Direct NFS falls back to the kernel", "Direct NFS uses one path of two", "the oranfstab is not used",
 		"full scans go through the buffer cache", "range scans are read in batches",
-		"a job reads in the same database", "V$IOSTAT_FILE says a part of the latency", "sessions wait for gc cr block 2-way",
+		"a job reads in the same database", "the statistics of files say a part of the latency", "sessions wait for gc cr block 2-way",
 		"sessions wait for three things a little",
 	}
 	for lane, in := range oracleInjections() {
