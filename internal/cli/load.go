@@ -269,7 +269,7 @@ func (l *Load) Explain(spec map[string]any, err error) error {
 	return errors.New(strings.Join(lines, "\n"))
 }
 
-// workloads are those that the flag has a field of; none if its field is of every spec.
+// workloads lists the workloads that have a field for the flag. The list is empty where every spec has the field.
 func (f *Field) workloads() []string {
 	return slices.DeleteFunc(workloads(), func(kind string) bool {
 		path := f.path(kind)

@@ -59,10 +59,7 @@ func (c *checker) within(part string, to any) {
 func CheckWorkload(workload any) error {
 	c := &checker{}
 	c.bound("workload", bounds()["workload"], workload)
-	if len(c.problems) == 0 {
-		return nil
-	}
-	return c.problems
+	return c.err()
 }
 
 // words describes what a pattern takes.

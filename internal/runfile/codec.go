@@ -284,8 +284,7 @@ func hasSlowNumber(text []byte) bool {
 	return false
 }
 
-// isWord reports whether a byte is of a word, such as a histogram or an identifier, which has what looks like a
-// number by chance.
+// isWord reports whether the byte belongs to a word. A histogram or an identifier can contain a number by chance.
 func isWord(text []byte, at int) bool {
 	if at < 0 || at >= len(text) {
 		return false

@@ -55,6 +55,11 @@ func (p *Plan) Validate() error {
 		c.within("database", p.Database)
 		c.database(*p.Database, *p)
 	}
+	return c.err()
+}
+
+// err returns the problems as an error; nil where there are none.
+func (c *checker) err() error {
 	if len(c.problems) == 0 {
 		return nil
 	}

@@ -200,18 +200,24 @@ func TestATridentThatStartsIsWaitedFor(t *testing.T) {
 				w.wantCondition(b, v1alpha1.ConditionStorageProvisioned, "Unknown", v1alpha1.ReasonTridentBusy)
 			}
 			w.step(time.Minute)
-			pvc := &corev1.PersistentVolumeClaim{}
-			for range 60 {
-				if w.find("nfsb-demo-data", pvc) && pvc.Status.Phase == corev1.ClaimBound {
-					break
-				}
-				w.settle("demo")
-				w.array.step(w)
-			}
-			w.clock.SetTime(time.Now()) // by which the API server dates the pods
-			w.wantPhase(w.finish("demo"), v1alpha1.PhaseSucceeded)
+			w.succeedsWithItsVolume()
 		})
 	}
+}
+
+// succeedsWithItsVolume lets the array make the volume, and demands that the run succeeds.
+func (w *world) succeedsWithItsVolume() {
+	w.Helper()
+	pvc := &corev1.PersistentVolumeClaim{}
+	for range 60 {
+		if w.find("nfsb-demo-data", pvc) && pvc.Status.Phase == corev1.ClaimBound {
+			break
+		}
+		w.settle("demo")
+		w.array.step(w)
+	}
+	w.clock.SetTime(time.Now()) // by which the API server dates the pods
+	w.wantPhase(w.finish("demo"), v1alpha1.PhaseSucceeded)
 }
 
 // TestATridentThatEndsBeforeItsVolumeIsSaid.
@@ -383,16 +389,7 @@ func TestABenchmarkSucceedsThoughTridentWasBusyWithAnother(t *testing.T) {
 				w.wantPhase(w.get("demo"), v1alpha1.PhaseProvisioning)
 			}
 			w.array.SetFaults(standin.Faults{})
-			pvc := &corev1.PersistentVolumeClaim{}
-			for range 60 {
-				if w.find("nfsb-demo-data", pvc) && pvc.Status.Phase == corev1.ClaimBound {
-					break
-				}
-				w.settle("demo")
-				w.array.step(w)
-			}
-			w.clock.SetTime(time.Now()) // by which the API server dates the pods
-			w.wantPhase(w.finish("demo"), v1alpha1.PhaseSucceeded)
+			w.succeedsWithItsVolume()
 		})
 	}
 }

@@ -129,7 +129,7 @@ const (
 	maxAlertRead = 1 << 20 // of one file in one look
 )
 
-// What the alert log says of a mount, and what it says without a problem.
+// Lines of the alert log: about a mount, and about events that are no problem.
 var (
 	//nolint:gochecknoglobals // a constant in all but name
 	mountAttempt = regexp.MustCompile(`attempting to mount (\S+) on filer (\S+) defined in (\w+)`)
