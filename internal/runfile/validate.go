@@ -306,8 +306,5 @@ func (q SurveyRequest) Validate() error {
 		"is %q; only a volume of ONTAP can be moved", q.MoveTo)
 	c.check(len(q.MoveTo) <= maxAggregateBytes, "moveTo", "has %d bytes; write the name of an aggregate", len(q.MoveTo))
 	c.between("timeoutSeconds", int64(q.TimeoutSeconds), 0, maxSurveySeconds)
-	if len(c.problems) == 0 {
-		return nil
-	}
-	return c.problems
+	return c.err()
 }
