@@ -15,6 +15,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/collect"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/ports"
 )
 
 func writePlan(t *testing.T) string {
@@ -82,7 +83,7 @@ func TestCollectRefusesWhatItCannotUse(t *testing.T) {
 
 func TestCollectPublishesAndEndsWhenAsked(t *testing.T) {
 	dir, out := t.TempDir(), t.TempDir()
-	f := collectFlags{plan: writePlan(t), runDir: dir, outputDir: out, health: freeAddress(t), metrics: freeAddress(t), grace: time.Minute}
+	f := collectFlags{plan: writePlan(t), runDir: dir, outputDir: out, health: ports.Free(t), metrics: ports.Free(t), grace: time.Minute}
 	env := map[string]string{envIndex: "4", envNode: "worker-1", envLoaderCPU: "1500", envLoaderMemory: "4096"}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -134,16 +135,6 @@ func TestCollectPublishesAndEndsWhenAsked(t *testing.T) {
 	if f := result.Clients[0].Load.Failure; f == nil || f.Code != runfile.FailureLoaderCrashed {
 		t.Errorf("failure %+v", f)
 	}
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
 }
 
 func TestMetricsWhosePortIsTakenCostNoRun(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/faulty"
 	"github.com/nfsbench/nfsbench/test/kit/repository"
+	"github.com/nfsbench/nfsbench/test/ports"
 )
 
 // expect asserts the result of a check, and words of its message.
@@ -169,9 +170,7 @@ func TestALoaderNeedsAClientAndAListener(t *testing.T) {
 	expect(t, checks, checkKit, runfile.CheckOK)
 	expect(t, checks, checkClient, runfile.CheckWarn, "database.external.image")
 	expect(t, checks, checkListener, runfile.CheckOK, address)
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	address = ports.Closed(t).String()
 	i.write(i.home+"/lib/libclntsh.so.19.1", 0o644, "")
 	checks = ExamineClient(t.Context(), i.o, []string{address + "/ORCL"})
 	expect(t, checks, checkClient, runfile.CheckOK, "libclntsh.so.19.1")

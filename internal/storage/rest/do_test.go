@@ -5,7 +5,6 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -17,6 +16,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/storage"
 	"github.com/nfsbench/nfsbench/internal/storage/rest"
+	"github.com/nfsbench/nfsbench/test/ports"
 )
 
 const (
@@ -228,12 +228,7 @@ func TestTheLastAnswerIsToldWhenTheNextTurnComesTooLate(t *testing.T) {
 }
 
 func TestNobodyThereIsUnreachable(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = l.Close()
-	c, err := rest.New(rest.Config{BaseURL: "https://" + l.Addr().String(), Pause: time.Millisecond, Attempts: 2})
+	c, err := rest.New(rest.Config{BaseURL: "https://" + ports.Closed(t).String(), Pause: time.Millisecond, Attempts: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

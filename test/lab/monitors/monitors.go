@@ -4,14 +4,14 @@ package monitors
 
 import (
 	"context"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/nfsbench/nfsbench/test/ports"
 )
 
 // Folder is the variable that names where the programs are; hack/test.sh sets it to what
@@ -32,7 +32,7 @@ type Program struct {
 // the test where there is none.
 func NodeExporter(t *testing.T, procfs string, collectors ...string) *Program {
 	t.Helper()
-	address := freeAddress(t)
+	address := ports.Free(t)
 	flags := []string{
 		"--web.listen-address=" + address, "--path.procfs=" + procfs, "--path.sysfs=" + t.TempDir(),
 		"--log.level=error", "--collector.disable-defaults",
@@ -46,26 +46,13 @@ func NodeExporter(t *testing.T, procfs string, collectors ...string) *Program {
 // Prometheus starts a Prometheus with a configuration. It skips the test where there is none.
 func Prometheus(t *testing.T, config string) *Program {
 	t.Helper()
-	dir, address := t.TempDir(), freeAddress(t)
+	dir, address := t.TempDir(), ports.Free(t)
 	file := filepath.Join(dir, "prometheus.yml")
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return run(t, "prometheus", address, "/-/ready", "--web.listen-address="+address, "--config.file="+file,
 		"--storage.tsdb.path="+filepath.Join(dir, "data"), "--log.level=error")
-}
-
-// freeAddress is an address that nobody else uses: at 127.0.0.1 another test, or a
-// connection that begins there, may take the port before the program does.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	host := net.IPv4(127, byte(64+rand.IntN(64)), byte(rand.IntN(256)), byte(1+rand.IntN(254)))
-	l, err := net.Listen("tcp", net.JoinHostPort(host.String(), "0"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close() //nolint:errcheck // another takes its place
-	return l.Addr().String()
 }
 
 func run(t *testing.T, name, address, ready string, args ...string) *Program {

@@ -19,6 +19,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/layout"
 	"github.com/nfsbench/nfsbench/internal/nfs/v4"
 	"github.com/nfsbench/nfsbench/test/lab/nfs4test"
+	"github.com/nfsbench/nfsbench/test/ports"
 )
 
 // mountOf dials a server of the test, and gives what it logs.
@@ -298,6 +299,7 @@ func TestNFSv4ThatIsNotSpokenIsExplainedOverTheWire(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
+	cfg.NFSPort = int(ports.Closed(t).Port())
 	_, err = nfs.Dial(t.Context(), cfg)
 	says(t, err, nfs.CauseUnreachable, "nothing listens")
 	if !errors.Is(err, syscall.ECONNREFUSED) {

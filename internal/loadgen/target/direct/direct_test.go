@@ -20,6 +20,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/faulty"
+	"github.com/nfsbench/nfsbench/test/ports"
 	"github.com/nfsbench/nfsbench/test/targettest"
 )
 
@@ -104,12 +105,7 @@ func TestFactsAndChannelsSayWhatIsInUse(t *testing.T) {
 
 func TestAStrangerUnderstandsWhyItCannotBeMounted(t *testing.T) {
 	port, _ := serve(t)
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	closed := free.Addr().(*net.TCPAddr).Port
-	_ = free.Close()
+	closed := int(ports.Closed(t).Port())
 	cases := map[string]struct {
 		change func(*runfile.Engine)
 		code   string
