@@ -65,9 +65,6 @@ const (
 	// becomes the baseline of regressions, so that those it shows are
 	// acknowledged.
 	AnnotationAcceptRun = "nfsbench.io/accept-run"
-	// AnnotationDelivered is set by the operator: the UID of a benchmark, or the runs of a suite,
-	// that were sent to the bucket.
-	AnnotationDelivered = "nfsbench.io/delivered"
 )
 
 // The labels of the benchmarks of a suite, and of its workflows.

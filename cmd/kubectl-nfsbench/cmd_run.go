@@ -42,8 +42,7 @@ everything before it accepts it; --dry-run=server asks for that only.
 
 With --storage-class and without NAME it measures a volume of the class for three minutes,
 prints the report, and removes the benchmark, the claim and the volume, also after
-Ctrl-C. --compare measures two classes in turns, with --duration as the time of
-each in all rounds, and says which is better and whether that is significant.
+Ctrl-C.
 
 With --watch the command waits for the end, and the exit code is 0 if the run succeeded
 and its verdict is neither Fail nor Regressed, 1 if it did not succeed, and 3 if
@@ -54,9 +53,8 @@ the verdict is Fail or Regressed.`,
   # two LIFs of an array with Direct NFS, random reads of 8 KiB
   kubectl nfsbench run dnfs --export 192.0.2.11,198.51.100.11:/vol/oradata --pattern RandomRead
 
-  # how fast is a StorageClass, and is another one faster? Nothing stays
+  # how fast is a StorageClass? Nothing stays
   kubectl nfsbench run --storage-class ontap-nas
-  kubectl nfsbench run --storage-class ontap-nas --compare nfs-csi --pattern RandomRead
 
   # the manifest only
   kubectl nfsbench run demo --embedded 1Gi --dry-run=client -o yaml > demo.yaml

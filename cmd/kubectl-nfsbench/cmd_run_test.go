@@ -107,8 +107,6 @@ func TestRunRefusesWhatItDoesNotUnderstand(t *testing.T) {
 		want string
 	}{
 		"a size of what": {[]string{"x", "--claim", "a", "--size", "1Gi"}, "", "--size goes with --storage-class"},
-		"compare named":  {[]string{"x", "--storage-class", "a", "--compare", "b"}, "", "leave out NAME"},
-		"compare itself": {[]string{"--storage-class", "a", "--compare", "a"}, "", "compared with itself"},
 		"a class -w":     {[]string{"--storage-class", "a", "--watch"}, "", "or give a NAME"},
 		"nothing":        {[]string{}, "", "nothing to run"},
 		"no storage":     {[]string{"x"}, "", "0 of --export, --claim, --storage-class and --embedded"},

@@ -93,7 +93,7 @@ func asNew(u *unstructured.Unstructured) *unstructured.Unstructured {
 		annotations := u.GetAnnotations()
 		for _, name := range []string{
 			"kubectl.kubernetes.io/last-applied-configuration", v1alpha1.AnnotationRerun,
-			v1alpha1.AnnotationResubmit, v1alpha1.AnnotationAcceptRun, v1alpha1.AnnotationDelivered,
+			v1alpha1.AnnotationResubmit, v1alpha1.AnnotationAcceptRun,
 		} {
 			delete(annotations, name)
 		}

@@ -21,7 +21,6 @@ import (
 type loadFlags struct {
 	export, claim, embedded string
 	storageClass, size      string
-	compare                 string // another class
 	client, paths           string
 	load                    cli.Load
 	clients                 int32
@@ -36,8 +35,6 @@ func (f *loadFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.storageClass, "storage-class", "",
 		"a StorageClass; without NAME the command measures it, prints the report and removes everything")
 	fs.StringVar(&f.size, "size", "10Gi", "with --storage-class, size of the volume")
-	fs.StringVar(&f.compare, "compare", "",
-		"with --storage-class and without NAME, another class to measure in turns with it")
 	fs.StringVar(&f.client, "client", "", "who speaks NFS: DirectNFS or Kernel (default DirectNFS)")
 	fs.StringVar(&f.paths, "paths", "", "All, Local, Remote or addresses of the export to use, such as "+
 		"192.0.2.11,198.51.100.11; with --embedded how many (default all)")

@@ -55,7 +55,6 @@ type options struct {
 	suites              bool
 	policy              string
 	podDefaults         string
-	results             string
 	check               bool
 	networkPolicies     bool
 	assignedUser        bool
@@ -110,7 +109,6 @@ func parse() options {
 	flag.BoolVar(&o.assignedUser, "assigned-user", false,
 		"leave the user of the pods of benchmarks to the platform, as OpenShift's SCC restricted-v2 requires")
 	flag.StringVar(&o.podDefaults, "pod-defaults", "", "file with defaults of spec.pods of all benchmarks, as YAML")
-	flag.StringVar(&o.results, "results", "", "file that says where results of finished runs are sent, as YAML")
 	flag.StringVar(&o.policy, "policy", "",
 		"file with the policy: what benchmarks may use; empty: the strictest one, in which no node mounts an export")
 	flag.BoolVar(&o.check, "check", false,
@@ -191,7 +189,7 @@ func run(o options, cfg *rest.Config, scheme *runtime.Scheme) error {
 	if err := setUpSuites(mgr, o); err != nil {
 		return fmt.Errorf("set up the controller of suites: %w", err)
 	}
-	if err := errors.Join(registerResultMetrics(mgr, o), deliverResults(mgr, o)); err != nil {
+	if err := registerResultMetrics(mgr, o); err != nil {
 		return err
 	}
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {

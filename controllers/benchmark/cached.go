@@ -38,11 +38,7 @@ func reduceSettled(in any) (any, error) {
 	b.ObjectMeta = metav1.ObjectMeta{
 		Namespace: b.Namespace, Name: b.Name, UID: b.UID, ResourceVersion: b.ResourceVersion, Generation: b.Generation,
 		CreationTimestamp: b.CreationTimestamp, Finalizers: []string{Finalizer}, Labels: b.Labels,
-		Annotations: b.Annotations,
 	}
-	maps.DeleteFunc(b.Annotations, func(key, value string) bool { // a delivery that is marked is marked by the UID
-		return key != v1alpha1.AnnotationDelivered || value != string(b.UID)
-	})
 	maps.DeleteFunc(b.Labels, func(key, _ string) bool { return !strings.HasPrefix(key, v1alpha1.GroupVersion.Group+"/") })
 	b.Spec = v1alpha1.NFSBenchmarkSpec{
 		Protocol: bench.Protocol{Version: b.Spec.Protocol.Version, Client: b.Spec.Protocol.Client},

@@ -67,7 +67,7 @@ func NewReconciler(o Options) *Reconciler {
 // A workflow's pods create benchmarks and report their results, so whoever grants
 // them these rights must have them.
 //
-// +kubebuilder:rbac:groups=nfsbench.io,resources=nfsbenchmarksuites,verbs=get;list;patch;watch
+// +kubebuilder:rbac:groups=nfsbench.io,resources=nfsbenchmarksuites,verbs=get;list;watch
 // +kubebuilder:rbac:groups=nfsbench.io,resources=nfsbenchmarksuites/status,verbs=patch
 // +kubebuilder:rbac:groups=nfsbench.io,resources=nfsbenchmarksuites/finalizers,verbs=update
 // +kubebuilder:rbac:groups=nfsbench.io,resources=nfsbenchmarks,verbs=get;list;watch;create;patch

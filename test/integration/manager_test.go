@@ -2,14 +2,6 @@ package integration
 
 import (
 	"context"
-	"encoding/pem"
-	"maps"
-	"net/http"
-	"net/http/httptest"
-	"os"
-	"path/filepath"
-	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -22,7 +14,6 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/benchmark"
-	"github.com/nfsbench/nfsbench/internal/deliver"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/test/gen"
 )
@@ -48,22 +39,6 @@ func TestAManagerRunsABenchmark(t *testing.T) {
 	if err := r.SetupWithManager(mgr, 2); err != nil {
 		t.Fatal(err)
 	}
-	var bucket sync.Map // paths of what was put
-	server := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { bucket.Store(r.URL.Path, r.Method) }))
-	t.Cleanup(server.Close)
-	keys := t.TempDir()
-	for _, key := range []string{"accessKeyID", "secretAccessKey"} {
-		if err := os.WriteFile(filepath.Join(keys, key), []byte("x"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	where := deliver.Config{S3: &deliver.S3{
-		Endpoint: server.URL, Region: "us-east-1", Bucket: "results", SecretDir: keys,
-		CABundle: string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})),
-	}}
-	if err := deliver.AddTo(mgr, where, true); err != nil {
-		t.Fatal(err)
-	}
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- mgr.Start(ctx) }()
@@ -80,15 +55,10 @@ func TestAManagerRunsABenchmark(t *testing.T) {
 		b := w.get("demo")
 		return b.Status.Phase == v1alpha1.PhaseSucceeded && len(w.ours()) == 1
 	})
-	const mark = v1alpha1.AnnotationDelivered
-	w.eventually("its result is delivered", func() bool { return w.get("demo").Annotations[mark] == string(w.get("demo").UID) })
-	if keys := slices.Collect(maps.Keys(maps.Collect(bucket.Range))); len(keys) != 2 {
-		t.Errorf("the bucket has %v, want the result and the benchmark", keys)
-	}
-	w.eventually("the cache has the mark", func() bool {
+	w.eventually("the cache holds a part of it", func() bool {
 		b := &v1alpha1.NFSBenchmark{}
 		err := mgr.GetCache().Get(t.Context(), client.ObjectKey{Namespace: w.ns, Name: "demo"}, b)
-		return err == nil && len(b.Annotations) == 1 && b.Annotations[mark] != ""
+		return err == nil && b.Status.Resolved == nil && b.Status.ResultRef != nil
 	})
 	w.delete("demo")
 	w.eventually("nothing is left", func() bool {

@@ -91,18 +91,6 @@ and without suites nothing of them or of Argo is granted.
 {{- toYaml $rules -}}
 {{- end -}}
 
-{{/* Where results go, as the manager reads it; empty: nowhere. */}}
-{{- define "nfsbench.results" -}}
-{{- $r := .Values.results -}}
-{{- $c := dict -}}
-{{- if $r.s3.endpoint -}}
-{{- $s3 := omit $r.s3 "credentialsSecretName" -}}
-{{- if $r.s3.credentialsSecretName -}}{{- $_ := set $s3 "secretDir" "/etc/nfsbench-secrets/s3" -}}{{- end -}}
-{{- $_ := set $c "s3" $s3 -}}
-{{- end -}}
-{{- if $c -}}{{- set $c "cluster" $r.cluster | toYaml -}}{{- end -}}
-{{- end -}}
-
 {{/* A value as a CEL literal. Lists and maps of CEL have members of one type, hence dyn. */}}
 {{- define "nfsbench.cel" -}}
 {{- if kindIs "map" . -}}

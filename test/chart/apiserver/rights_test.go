@@ -11,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
@@ -108,28 +107,10 @@ func TestTheChartsRightsSuffice(t *testing.T) {
 				return admin.Get(t.Context(), key, &corev1.Pod{}) == nil
 			})
 
-			mayMark(t, restConfig, direct)
 			for _, b := range []*v1alpha1.NFSBenchmark{direct, kernel, embedded} {
 				remove(t, admin, b)
 			}
 		})
-	}
-}
-
-// mayMark demands that the operator may mark benchmarks and suites whose results it has sent.
-func mayMark(t *testing.T, restConfig *rest.Config, b *v1alpha1.NFSBenchmark) {
-	t.Helper()
-	c, err := client.New(impersonated(restConfig), client.Options{Scheme: schemeOf(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	mark := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"nfsbench.io/delivered":"x"}}}`))
-	suite := &v1alpha1.NFSBenchmarkSuite{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: "none"}}
-	if err := c.Patch(t.Context(), suite, mark); !apierrors.IsNotFound(err) {
-		t.Errorf("mark a suite: %v", err)
-	}
-	if err := c.Patch(t.Context(), b.DeepCopy(), mark); err != nil {
-		t.Errorf("mark a benchmark: %v", err)
 	}
 }
 
