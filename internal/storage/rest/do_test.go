@@ -228,7 +228,7 @@ func TestTheLastAnswerIsToldWhenTheNextTurnComesTooLate(t *testing.T) {
 }
 
 func TestNobodyThereIsUnreachable(t *testing.T) {
-	c, err := rest.New(rest.Config{BaseURL: "https://" + ports.Closed(t).String(), Pause: time.Millisecond, Attempts: 2})
+	c, err := rest.New(rest.Config{BaseURL: "https://" + ports.Reserve(t).String(), Pause: time.Millisecond, Attempts: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -299,7 +299,7 @@ func TestNFSv4ThatIsNotSpokenIsExplainedOverTheWire(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	cfg.NFSPort = int(ports.Closed(t).Port())
+	cfg.NFSPort = int(ports.Reserve(t).Port())
 	_, err = nfs.Dial(t.Context(), cfg)
 	says(t, err, nfs.CauseUnreachable, "nothing listens")
 	if !errors.Is(err, syscall.ECONNREFUSED) {

@@ -31,6 +31,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/deliver"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/kit/repository"
+	"github.com/nfsbench/nfsbench/test/ports"
 )
 
 const keyID, key = "nfsbench", "a-key-of-forty-characters-or-something"
@@ -51,14 +52,7 @@ func start(t *testing.T) server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := free.Addr().String()
-	if err := free.Close(); err != nil {
-		t.Fatal(err)
-	}
+	address := ports.Reserve(t).String()
 	var said bytes.Buffer
 	cmd := exec.Command(tool, "versitygw", "--quiet", "--port", address, "--access", keyID, "--secret", key, //nolint:gosec // ours
 		"--cert", filepath.Join(dir, "tls.crt"), "--key", filepath.Join(dir, "tls.key"), "posix", filepath.Dir(s.folder))

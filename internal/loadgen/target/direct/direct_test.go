@@ -105,7 +105,7 @@ func TestFactsAndChannelsSayWhatIsInUse(t *testing.T) {
 
 func TestAStrangerUnderstandsWhyItCannotBeMounted(t *testing.T) {
 	port, _ := serve(t)
-	closed := int(ports.Closed(t).Port())
+	closed := int(ports.Reserve(t).Port())
 	cases := map[string]struct {
 		change func(*runfile.Engine)
 		code   string
@@ -211,14 +211,7 @@ func TestAnExportPolicyThatRefusesTheClientIsToldAsSuch(t *testing.T) {
 }
 
 func TestAServerThatIsJustStartingIsWaitedFor(t *testing.T) {
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := free.Addr().(*net.TCPAddr).Port
-	if err := free.Close(); err != nil {
-		t.Fatal(err)
-	}
+	port := int(ports.Reserve(t).Port())
 	opened := make(chan error, 1)
 	go func() {
 		o, began := options(port), time.Now()
