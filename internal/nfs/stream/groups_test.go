@@ -129,7 +129,7 @@ func newGroups(t *testing.T, p *concurrent, slots, block, piece int, servers ...
 	var addresses []string
 	cfg := Config{
 		Protocol: p, Lanes: len(servers), Slots: slots, BlockBytes: int64(block), PieceBytes: int64(piece),
-		ReadBytes: 64 << 10, WriteBytes: 64 << 10, Timeout: 20 * time.Second, Now: time.Now,
+		ReadBytes: 64 << 10, WriteBytes: 64 << 10, Timeout: time.Hour, Now: time.Now,
 		Describe: func(int) string { return "lane" },
 		Dial: func(ctx context.Context, lane int) (net.Conn, error) {
 			var d net.Dialer
