@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -40,35 +41,37 @@ func TestTheCheckOfAnInstallation(t *testing.T) {
 		"leads no more": {version: bench.NFSv3, renewed: 2 * leaseFresh, want: "no manager has renewed"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := fake.NewClientBuilder().WithScheme(scheme).WithInterceptorFuncs(interceptor.Funcs{
-				Create: func(_ context.Context, _ client.WithWatch, o client.Object, opts ...client.CreateOption) error {
-					var asked client.CreateOptions
-					asked.ApplyOptions(opts)
-					if len(asked.DryRun) == 0 {
-						t.Error("the benchmark would be kept")
-					}
-					o.(*v1alpha1.NFSBenchmark).Spec.Protocol.Version = tc.version
-					return tc.refused
-				},
-			})
-			if tc.renewed != 0 {
-				b = b.WithObjects(&coordinationv1.Lease{
-					ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: leaderLease},
-					Spec: coordinationv1.LeaseSpec{
-						HolderIdentity: new("nfsbench-0"), RenewTime: &metav1.MicroTime{Time: time.Now().Add(-tc.renewed)},
+			synctest.Test(t, func(t *testing.T) {
+				b := fake.NewClientBuilder().WithScheme(scheme).WithInterceptorFuncs(interceptor.Funcs{
+					Create: func(_ context.Context, _ client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+						var asked client.CreateOptions
+						asked.ApplyOptions(opts)
+						if len(asked.DryRun) == 0 {
+							t.Error("the benchmark would be kept")
+						}
+						o.(*v1alpha1.NFSBenchmark).Spec.Protocol.Version = tc.version
+						return tc.refused
 					},
 				})
-			}
-			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-			defer cancel()
-			var out strings.Builder
-			err := check(ctx, b.Build(), "system", !tc.alone, &out)
-			switch {
-			case tc.want == "" && (err != nil || strings.Contains(out.String(), "leads") == tc.alone):
-				t.Errorf("%v, %q", err, out.String())
-			case tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)):
-				t.Errorf("%v, want %q", err, tc.want)
-			}
+				if tc.renewed != 0 {
+					b = b.WithObjects(&coordinationv1.Lease{
+						ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: leaderLease},
+						Spec: coordinationv1.LeaseSpec{
+							HolderIdentity: new("nfsbench-0"), RenewTime: &metav1.MicroTime{Time: time.Now().Add(-tc.renewed)},
+						},
+					})
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), checkPatience) // by the clock of the bubble
+				defer cancel()
+				var out strings.Builder
+				err := check(ctx, b.Build(), "system", !tc.alone, &out)
+				switch {
+				case tc.want == "" && (err != nil || strings.Contains(out.String(), "leads") == tc.alone):
+					t.Errorf("%v, %q", err, out.String())
+				case tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)):
+					t.Errorf("%v, want %q", err, tc.want)
+				}
+			})
 		})
 	}
 }

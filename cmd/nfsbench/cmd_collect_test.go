@@ -83,7 +83,7 @@ func TestCollectRefusesWhatItCannotUse(t *testing.T) {
 
 func TestCollectPublishesAndEndsWhenAsked(t *testing.T) {
 	dir, out := t.TempDir(), t.TempDir()
-	f := collectFlags{plan: writePlan(t), runDir: dir, outputDir: out, health: ports.Free(t), metrics: ports.Free(t), grace: time.Minute}
+	f := collectFlags{plan: writePlan(t), runDir: dir, outputDir: out, health: ports.Reserve(t).String(), metrics: ports.Reserve(t).String(), grace: time.Minute}
 	env := map[string]string{envIndex: "4", envNode: "worker-1", envLoaderCPU: "1500", envLoaderMemory: "4096"}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -3,15 +3,12 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -23,6 +20,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/server"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/kit/output"
+	"github.com/nfsbench/nfsbench/test/ports"
 )
 
 // serveLoopback runs an NFS server on two loopback addresses with one port and
@@ -33,7 +31,12 @@ func serveLoopback(t *testing.T) (flags []string, dir string) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	s, listen := listenTwice(t, dir)
+	port := ports.Reserve(t).Port()
+	listen := []string{fmt.Sprintf("127.0.0.1:%d", port), fmt.Sprintf("127.0.0.2:%d", port)}
+	s, err := server.New(server.Options{Dir: dir, Listen: listen, Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(ctx) }()
@@ -44,31 +47,6 @@ func serveLoopback(t *testing.T) (flags []string, dir string) {
 		}
 	})
 	return []string{"--server", strings.Join(listen, ","), "--export", "/export"}, dir
-}
-
-// listenTwice makes a server of dir on two addresses of this machine and a port that is
-// free on both. Another process may take the port before the server does.
-func listenTwice(t *testing.T, dir string) (s *server.Server, listen []string) {
-	t.Helper()
-	for {
-		probe, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		port := probe.Addr().(*net.TCPAddr).Port
-		_ = probe.Close()
-		listen = nil
-		for _, host := range []string{"127.0.0.1", "127.0.0.2"} {
-			listen = append(listen, net.JoinHostPort(host, strconv.Itoa(port)))
-		}
-		s, err = server.New(server.Options{Dir: dir, Listen: listen, Now: time.Now})
-		if err == nil {
-			return s, listen
-		}
-		if !errors.Is(err, syscall.EADDRINUSE) {
-			t.Fatal(err)
-		}
-	}
 }
 
 // patience are flags of the limits of a load, which are there for hangs alone.

@@ -23,7 +23,7 @@ func writeRequest(t *testing.T, change func(*runfile.SurveyRequest)) (file, secr
 	t.Helper()
 	q := runfile.SurveyRequest{
 		Run:    runfile.Identity{Name: "look"},
-		Source: runfile.Source{Kind: runfile.SourceONTAP, Name: "ontap", URL: "https://" + ports.Closed(t).String(), SVM: "svm1", Credentials: "array"},
+		Source: runfile.Source{Kind: runfile.SourceONTAP, Name: "ontap", URL: "https://" + ports.Reserve(t).String(), SVM: "svm1", Credentials: "array"},
 		Export: "/vol/oradata", TimeoutSeconds: 1,
 	}
 	if change != nil {
@@ -113,7 +113,7 @@ func TestSurveySaysWhetherAnAddressAcceptsConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = l.Close() }()
-	closed := ports.Closed(t).String()
+	closed := ports.Reserve(t).String()
 	for address, want := range map[string]struct {
 		code int
 		says string

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 	"testing/fstest"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -165,72 +166,80 @@ func sessionOptions(sources ...storage.Source) Options {
 }
 
 func TestASlowSourceDelaysNoOther(t *testing.T) {
-	fake := &storagetest.Fake{}
-	s := Start(t.Context(), sessionOptions(stuckSource{}, fake))
-	waitFor(t, "samples of the others", func() bool {
-		o := s.Observe(nil)
-		return len(o.Samples) > 3 && len(o.Storage) > 3
-	})
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer cancel()
-	observed := s.Finish(ctx, runfile.Load{})
-	if len(observed.Problems) != 0 {
-		t.Errorf("being stopped is no problem of the source: %+v", observed.Problems)
-	}
-	for _, sample := range observed.Storage {
-		if sample.Source != "fake" {
-			t.Errorf("sample of %q", sample.Source)
+	synctest.Test(t, func(t *testing.T) {
+		fake := &storagetest.Fake{}
+		s := Start(t.Context(), sessionOptions(stuckSource{}, fake))
+		waitFor(t, "samples of the others", func() bool {
+			o := s.Observe(nil)
+			return len(o.Samples) > 3 && len(o.Storage) > 3
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		observed := s.Finish(ctx, runfile.Load{})
+		if len(observed.Problems) != 0 {
+			t.Errorf("being stopped is no problem of the source: %+v", observed.Problems)
 		}
-	}
+		for _, sample := range observed.Storage {
+			if sample.Source != "fake" {
+				t.Errorf("sample of %q", sample.Source)
+			}
+		}
+	})
 }
 
 func TestFailuresOfASourceAreCounted(t *testing.T) {
-	fake := &storagetest.Fake{}
-	fake.Fail(errors.New("first"))
-	s := Start(t.Context(), sessionOptions(fake))
-	waitFor(t, "a problem", func() bool { return len(s.Observe(nil).Problems) == 1 })
-	since := s.Observe(nil).Problems[0].Since
-	fake.Fail(errors.New("second"))
-	waitFor(t, "another", func() bool {
-		p := s.Observe(nil).Problems[0]
-		return p.Message == "second" && p.Count > 1 && p.Since.Equal(since) && p.Source == "fake"
+	synctest.Test(t, func(t *testing.T) {
+		fake := &storagetest.Fake{}
+		fake.Fail(errors.New("first"))
+		s := Start(t.Context(), sessionOptions(fake))
+		waitFor(t, "a problem", func() bool { return len(s.Observe(nil).Problems) == 1 })
+		since := s.Observe(nil).Problems[0].Since
+		fake.Fail(errors.New("second"))
+		waitFor(t, "another", func() bool {
+			p := s.Observe(nil).Problems[0]
+			return p.Message == "second" && p.Count > 1 && p.Since.Equal(since) && p.Source == "fake"
+		})
+		fake.Fail(nil)
+		o := s.Finish(t.Context(), runfile.Load{})
+		if len(o.Problems) != 1 || len(o.Storage) == 0 {
+			t.Errorf("problems %+v, %d samples after it went well again", o.Problems, len(o.Storage))
+		}
 	})
-	fake.Fail(nil)
-	o := s.Finish(t.Context(), runfile.Load{})
-	if len(o.Problems) != 1 || len(o.Storage) == 0 {
-		t.Errorf("problems %+v, %d samples after it went well again", o.Problems, len(o.Storage))
-	}
 }
 
 // TestAServiceThatWasJustMadeMayRefuseAtFirst: a node knows it a moment later. One
 // that answered before and refuses then is a failure at once.
 func TestAServiceThatWasJustMadeMayRefuseAtFirst(t *testing.T) {
-	refused := fmt.Errorf("read counters: %w", syscall.ECONNREFUSED)
-	fake := &storagetest.Fake{}
-	fake.Fail(refused)
-	s := Start(t.Context(), sessionOptions(fake))
-	time.AfterFunc(2*firstPause, func() { fake.Fail(nil) })
-	waitFor(t, "a sample", func() bool { return len(s.Observe(nil).Storage) > 0 })
-	if p := s.Observe(nil).Problems; len(p) != 0 {
-		t.Errorf("problems %+v", p)
-	}
-	fake.Fail(refused)
-	waitFor(t, "a problem", func() bool { return len(s.Observe(nil).Problems) == 1 })
-	s.Finish(t.Context(), runfile.Load{})
+	synctest.Test(t, func(t *testing.T) {
+		refused := fmt.Errorf("read counters: %w", syscall.ECONNREFUSED)
+		fake := &storagetest.Fake{}
+		fake.Fail(refused)
+		s := Start(t.Context(), sessionOptions(fake))
+		time.AfterFunc(2*firstPause, func() { fake.Fail(nil) })
+		waitFor(t, "a sample", func() bool { return len(s.Observe(nil).Storage) > 0 })
+		if p := s.Observe(nil).Problems; len(p) != 0 {
+			t.Errorf("problems %+v", p)
+		}
+		fake.Fail(refused)
+		waitFor(t, "a problem", func() bool { return len(s.Observe(nil).Problems) == 1 })
+		s.Finish(t.Context(), runfile.Load{})
+	})
 }
 
 func TestFinishTakesALastSampleAndNoMore(t *testing.T) {
-	o := sessionOptions(&storagetest.Fake{})
-	o.Plan.Collect.IntervalMilliseconds = 3_600_000
-	s := Start(t.Context(), o)
-	waitFor(t, "the first sample", func() bool { o := s.Observe(nil); return len(o.Samples) == 1 && len(o.Storage) == 1 })
-	s.Mark()
-	waitFor(t, "the sample at the mark", func() bool { o := s.Observe(nil); return len(o.Samples) == 2 && len(o.Storage) == 2 })
-	for range 2 {
-		if o := s.Finish(t.Context(), runfile.Load{}); len(o.Samples) != 3 || len(o.Storage) != 3 {
-			t.Errorf("%d and %d samples, want 3 each", len(o.Samples), len(o.Storage))
+	synctest.Test(t, func(t *testing.T) {
+		o := sessionOptions(&storagetest.Fake{})
+		o.Plan.Collect.IntervalMilliseconds = 3_600_000
+		s := Start(t.Context(), o)
+		waitFor(t, "the first sample", func() bool { o := s.Observe(nil); return len(o.Samples) == 1 && len(o.Storage) == 1 })
+		s.Mark()
+		waitFor(t, "the sample at the mark", func() bool { o := s.Observe(nil); return len(o.Samples) == 2 && len(o.Storage) == 2 })
+		for range 2 {
+			if o := s.Finish(t.Context(), runfile.Load{}); len(o.Samples) != 3 || len(o.Storage) != 3 {
+				t.Errorf("%d and %d samples, want 3 each", len(o.Samples), len(o.Storage))
+			}
 		}
-	}
+	})
 }
 
 func TestSourcesOfThePlanBearItsNames(t *testing.T) {

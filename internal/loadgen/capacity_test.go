@@ -164,7 +164,7 @@ func TestClientsShareTheRateAndFollowTheOrders(t *testing.T) {
 		plan.Clients, plan.Schedule.Repetitions, plan.Schedule.DurationSeconds = 3, 2, 40
 		levels := []runfile.CapacityLevel{
 			{Index: 1, Round: 1, OperationsPerSecond: 301, WarmupSeconds: 1, Seconds: 10},
-			{Index: 2, Round: 1, OperationsPerSecond: 602, Seconds: 40},
+			{Index: 2, Round: 1, OperationsPerSecond: 62, Seconds: 40},
 			{Index: 3, Round: 2, OperationsPerSecond: 90, WarmupSeconds: 1, Seconds: 10},
 		}
 		var asked []int
@@ -179,7 +179,7 @@ func TestClientsShareTheRateAndFollowTheOrders(t *testing.T) {
 		if load.Failure != nil || len(load.Repetitions) != 3 {
 			t.Fatalf("failure %+v, %d levels, asked for %v", load.Failure, len(load.Repetitions), asked)
 		}
-		for i, want := range [][2]int64{{1000, 10}, {8040, 32}, {300, 10}} {
+		for i, want := range [][2]int64{{1000, 10}, {840, 32}, {300, 10}} {
 			rep := load.Repetitions[i]
 			want, parts := want[0], int(want[1])
 			if got := rep.Level; len(got.Due) != parts || len(got.Done) != parts || len(got.Slow[0]) != parts {
@@ -288,7 +288,7 @@ func TestAVerificationFindsWritesThatAMixedPatternLost(t *testing.T) {
 		plan := testPlan(bench.PatternRandomMixed)
 		plan.Workload.Raw.ReadPercent = new(int32(50))
 		start := time.Now()
-		tgt := &targettest.Memory{Delay: 10 * time.Millisecond}
+		tgt := &targettest.Memory{Delay: 50 * time.Millisecond}
 		tgt.LoseWrite = func(_ string, off int64) bool { return time.Since(start) > 10*time.Second && off == 4096 }
 		load, _ := t.run(t.Context(), t.T, plan, tgt)
 		if load.Failure == nil || load.Failure.Code != runfile.FailureVerify {

@@ -10,6 +10,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/loadgen/fileset"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	allocations "github.com/nfsbench/nfsbench/test/kit/memory"
 	"github.com/nfsbench/nfsbench/test/targettest"
 )
 
@@ -67,20 +68,12 @@ type budget struct {
 
 func (b *budget) Next(io *target.IO) bool { return b.left.Add(-1) >= 0 && b.Driver.Next(io) }
 
-// allocations returns the allocations of run for many operations less those for a few. One-time
-// costs, such as for goroutines, cancel out.
-func allocations(run func(operations int)) (each float64) {
-	const few, many = 100, 4100
-	once := testing.AllocsPerRun(5, func() { run(few) })
-	return (testing.AllocsPerRun(5, func() { run(many) }) - once) / (many - few)
-}
-
 func TestNoOperationAllocates(t *testing.T) {
 	for _, pattern := range bench.Patterns() {
 		for name, rate := range map[string]int64{"closed": 0, "open": 1_000_000} {
 			t.Run(string(pattern)+"/"+name, func(t *testing.T) {
 				e := hotEngine(t, pattern, rate)
-				n := allocations(func(operations int) {
+				n := allocations.PerOperation(100, 4100, func(operations int) {
 					b := &budget{Driver: e.drivers[1].ready()}
 					b.left.Store(int64(operations))
 					e.streams[1].Run(t.Context(), b)
@@ -105,7 +98,7 @@ func TestNoOperationOfASearchAllocates(t *testing.T) {
 				plan.Workload.SLOB.Capacity = &bench.Capacity{Arrivals: arrivals}
 				step.Kind, step.OperationsPerSecond = runfile.StepRate, 1_000_000
 				e := hotUsers(t, &targettest.Memory{LaneCount: 2}, plan, step)
-				n := allocations(func(operations int) {
+				n := allocations.PerOperation(100, 4100, func(operations int) {
 					b := &budget{Driver: e.drivers[0].ready()}
 					b.left.Store(int64(operations))
 					e.streams[0].Run(t.Context(), b)
@@ -190,7 +183,7 @@ func TestNoOperationOfAUserAllocates(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			plan, step := load()
 			e := hotUsers(t, &targettest.Memory{LaneCount: 2}, plan, step)
-			n := allocations(func(operations int) {
+			n := allocations.PerOperation(100, 4100, func(operations int) {
 				b := &budget{Driver: e.drivers[0].ready()}
 				b.left.Store(int64(operations))
 				e.streams[0].Run(t.Context(), b)

@@ -53,7 +53,7 @@ func checkMean(t *testing.T, name string, ops *runfile.Ops, want time.Duration) 
 func TestEachStepHasItsUsersWithOneReadOutstanding(t *testing.T) {
 	eachWay(t, func(t bubble) {
 		plan := slobPlan(bench.SLOBRandomRead, 1, 4, 2)
-		load, _ := t.run(t.Context(), t.T, plan, &targettest.Memory{Delay: 10 * time.Millisecond})
+		load, _ := t.run(t.Context(), t.T, plan, &targettest.Memory{Delay: 40 * time.Millisecond})
 		if load.Failure != nil {
 			t.Fatalf("failure %+v", load.Failure)
 		}
@@ -63,14 +63,14 @@ func TestEachStepHasItsUsersWithOneReadOutstanding(t *testing.T) {
 			if rep.Index != int32(i+1) {
 				t.Errorf("repetition %d has index %d", i+1, rep.Index)
 			}
-			// 100 a second and user, for ten seconds.
-			if want := 1000 * int64(rep.Step.Users); rep.Read.Count < want-int64(rep.Step.Users) || rep.Read.Count > want+int64(rep.Step.Users) {
+			// 25 a second and user, for ten seconds.
+			if want := 250 * int64(rep.Step.Users); rep.Read.Count < want-int64(rep.Step.Users) || rep.Read.Count > want+int64(rep.Step.Users) {
 				t.Errorf("%+v: %d reads, want %d", *rep.Step, rep.Read.Count, want)
 			}
 			if rep.Read.Bytes != rep.Read.Count*slobBlock || rep.Write != nil {
 				t.Errorf("%+v: %d bytes by %d reads, writes %+v", *rep.Step, rep.Read.Bytes, rep.Read.Count, rep.Write)
 			}
-			checkMean(t.T, "a read", rep.Read, 10*time.Millisecond)
+			checkMean(t.T, "a read", rep.Read, 40*time.Millisecond)
 			if first, last := time.Duration(rep.FirstDoneNanoseconds), time.Duration(rep.LastDoneNanoseconds); first < 9900*time.Millisecond || last > 10*time.Second {
 				t.Errorf("%+v: users ended after %v to %v", *rep.Step, first, last)
 			}

@@ -265,7 +265,7 @@ func TestOneSetOfStreamsServesAllSteps(t *testing.T) {
 			"scans": {slobPlan(bench.SLOBFullTableScan, 33), "open 33 x 32768;open 33 x 32768;run;run;run;run;open 8 x 4096;run;close;close;close"},
 		} {
 			tc.plan.Schedule = runfile.Schedule{BaselineSeconds: 1, WarmupSeconds: 1, DurationSeconds: 1, Repetitions: 2}
-			w := &watched{Memory: &targettest.Memory{LaneCount: 1, Delay: 10 * time.Millisecond}}
+			w := &watched{Memory: &targettest.Memory{LaneCount: 1, Delay: 100 * time.Millisecond}}
 			load, _ := runMem(t.Context(), t, tc.plan, w.Memory, func(o *Options) {
 				o.Open = func(context.Context) (target.Target, error) { return w, nil }
 			})

@@ -44,7 +44,7 @@ func start(tb testing.TB, s *faulty.Server, change func(*Config), addresses ...s
 
 func config(s *faulty.Server, change func(*Config), addresses ...string) Config {
 	cfg := Config{
-		Export: "/export", NFSPort: s.Port(), MountPort: s.Port(), Now: time.Now, CallTimeout: 20 * time.Second,
+		Export: "/export", NFSPort: s.Port(), MountPort: s.Port(), Now: time.Now, CallTimeout: time.Hour, MountTimeout: time.Hour,
 	}
 	for _, a := range addresses {
 		cfg.Channels = append(cfg.Channels, Channel{Path: a})

@@ -150,9 +150,23 @@ func TestServersThatNeverSpeakRPCEndInAClearError(t *testing.T) {
 	}
 }
 
+// ahead is a clock that a test puts forward: so a call times out after an hour of its own, and
+// not when this machine is busy.
+type ahead struct{ by atomic.Int64 }
+
+func (a *ahead) add(d time.Duration) bool {
+	a.by.Add(int64(d))
+	return true
+}
+
+func (a *ahead) config(c *Config) {
+	c.CallTimeout, c.Now = time.Hour, func() time.Time { return time.Now().Add(time.Duration(a.by.Load())) }
+}
+
 func TestASilentServerEndsInATimeout(t *testing.T) {
-	s := &faulty.Server{Hook: onRead(faulty.Drop, func(faulty.Call) bool { return true })}
-	c := start(t, s, func(c *Config) { c.CallTimeout = 400 * time.Millisecond })
+	var late ahead
+	s := &faulty.Server{Hook: onRead(faulty.Drop, func(faulty.Call) bool { return late.add(40 * time.Minute) })}
+	c := start(t, s, late.config)
 	f := c.OpenFile(FileHandle(s.AddFile("data", randomBytes(8192))))
 	_, err := f.ReadAt(t.Context(), make([]byte, 8192), 0)
 	if !errors.Is(err, ErrTimeout) || !strings.Contains(err.Error(), "127.0.0.1") {
@@ -165,8 +179,9 @@ func TestASilentServerEndsInATimeout(t *testing.T) {
 
 func TestOneLostReplyIsAskedForAgain(t *testing.T) {
 	var calls atomic.Int64
-	s := &faulty.Server{Hook: onRead(faulty.Drop, func(faulty.Call) bool { return calls.Add(1) == 1 })}
-	c := start(t, s, func(c *Config) { c.CallTimeout = time.Second })
+	var late ahead
+	s := &faulty.Server{Hook: onRead(faulty.Drop, func(faulty.Call) bool { return calls.Add(1) == 1 && late.add(40*time.Minute) })}
+	c := start(t, s, late.config)
 	content := randomBytes(8192)
 	f := c.OpenFile(FileHandle(s.AddFile("data", content)))
 	p := make([]byte, 8192)

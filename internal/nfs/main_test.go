@@ -84,7 +84,7 @@ func mountElsewhere(tb testing.TB) (*Client, FileHandle) {
 		tb.Fatal(err)
 	}
 	c, err := Dial(tb.Context(), Config{
-		Export: "/export", NFSPort: port, MountPort: port, Now: time.Now, CallTimeout: 20 * time.Second,
+		Export: "/export", NFSPort: port, MountPort: port, Now: time.Now, CallTimeout: time.Hour, MountTimeout: time.Hour,
 		Channels: []Channel{{Path: "127.0.0.1"}, {Path: "127.0.0.2"}},
 	})
 	if err != nil {

@@ -164,9 +164,11 @@ func TestAnArrayThatDoesNotAnswerIsUnreachable(t *testing.T) {
 	if p := r.last().Problem; p == nil || p.Reason != runfile.SurveyUnreachable || !strings.Contains(p.Message, "within 1s") {
 		t.Errorf("problem %+v", p)
 	}
-	r = newRig(hangs)
 	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(20*time.Millisecond, cancel)
+	r = newRig(&array{survey: func(ctx context.Context) (runfile.Survey, error) {
+		cancel()
+		return hangs.survey(ctx)
+	}})
 	if _, err := Run(ctx, r.Options); err != nil {
 		t.Fatalf("the last word is not published by who is told to stop: %v", err)
 	}

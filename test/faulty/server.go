@@ -23,6 +23,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/server"
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
+	"github.com/nfsbench/nfsbench/test/ports"
 )
 
 // Denied is the path that MNT refuses, as an export policy does. The export is "/export".
@@ -69,7 +70,7 @@ type Server struct {
 func (s *Server) Start(tb testing.TB, addresses ...string) {
 	tb.Helper()
 	s.listeners, s.open, s.unstable = map[string]*listener{}, map[string]net.Listener{}, map[string]*memory{}
-	s.done, s.dir = make(chan struct{}), directory(tb)
+	s.done, s.dir, s.port = make(chan struct{}), directory(tb), int(ports.Reserve(tb).Port())
 	o := server.Options{
 		Dir: s.dir, Now: time.Now, MaxTransferBytes: s.MaxTransfer, Intercept: s.intercept,
 		MaxInFlight: 4096, MaxBuffers: 512, // calls that are held back must not hold up others
@@ -129,7 +130,6 @@ func (s *Server) Listen(address string) error {
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", address, err)
 	}
-	s.port = inner.Addr().(*net.TCPAddr).Port
 	l := s.listeners[address]
 	if l == nil {
 		l = &listener{Listener: inner, accepted: make(chan net.Conn), closed: make(chan struct{})}
@@ -150,7 +150,7 @@ func (s *Server) Kill(address string) {
 
 func (s *Server) kill(address string) {
 	if l := s.open[address]; l != nil {
-		_ = l.Close()
+		_ = ports.Close(l)
 	}
 	for _, c := range s.conns {
 		if c.address == address {

@@ -157,7 +157,7 @@ func TestANamespaceThatRefusesADatabaseIsSaidWithItsLabel(t *testing.T) {
 	pod.ResourceVersion = ""
 	// The API server hears of the label a moment later than whoever set it.
 	err = w.c.Create(t.Context(), pod)
-	for end := time.Now().Add(10 * time.Second); apierrors.IsForbidden(err) && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(patience); apierrors.IsForbidden(err) && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		err = w.c.Create(t.Context(), pod)
 	}
 	if err != nil {

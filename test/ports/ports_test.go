@@ -3,15 +3,16 @@ package ports
 import (
 	"errors"
 	"net"
+	"net/netip"
 	"os/exec"
 	"sync"
 	"syscall"
 	"testing"
 )
 
-// TestAClosedPortRefusesWhileProcessesStart: a process that starts has a copy of every
+// TestAReservedPortRefusesWhileProcessesStart: a process that starts has a copy of every
 // descriptor for a moment, and a listener lives as long as its last copy.
-func TestAClosedPortRefusesWhileProcessesStart(t *testing.T) {
+func TestAReservedPortRefusesWhileProcessesStart(t *testing.T) {
 	t.Parallel()
 	var starting sync.WaitGroup
 	for range 4 {
@@ -24,7 +25,7 @@ func TestAClosedPortRefusesWhileProcessesStart(t *testing.T) {
 		})
 	}
 	for range 1000 {
-		c, err := net.Dial("tcp", Closed(t).String())
+		c, err := net.Dial("tcp", Reserve(t).String())
 		if err == nil {
 			_ = c.Close()
 		}
@@ -35,11 +36,62 @@ func TestAClosedPortRefusesWhileProcessesStart(t *testing.T) {
 	starting.Wait()
 }
 
-func TestAFreeAddressCanBeListenedOn(t *testing.T) {
+// TestAReservedPortIsTheTestsAlone: whoever asks for any port gets another one, also while
+// nobody listens, and the test can listen on every address, again and again.
+func TestAReservedPortIsTheTestsAlone(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", Free(t))
-	if err != nil {
-		t.Fatal(err)
+	at := Reserve(t)
+	for range 2 {
+		for _, host := range []string{"127.0.0.1", "127.0.0.2"} {
+			l, err := net.Listen("tcp", netip.AddrPortFrom(netip.MustParseAddr(host), at.Port()).String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := net.Dial("tcp", l.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = c.Close() }()
+			if err := l.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
-	_ = l.Close()
+	var all []net.Listener
+	defer func() {
+		for _, l := range all {
+			_ = l.Close()
+		}
+	}()
+	for range 1000 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all = append(all, l); l.Addr().(*net.TCPAddr).AddrPort().Port() == at.Port() {
+			t.Fatal("another listener was given the port")
+		}
+	}
+}
+
+func TestNoCopyOfAClosedListenerAcceptsOrKeepsTheAddress(t *testing.T) {
+	t.Parallel()
+	at := Reserve(t).String()
+	for range 2 {
+		l, err := net.Listen("tcp", at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		held, err := l.(*net.TCPListener).File()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = held.Close() }()
+		if err := Close(l); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := net.Dial("tcp", at); !errors.Is(err, syscall.ECONNREFUSED) {
+			t.Errorf("got %v", err)
+		}
+	}
 }

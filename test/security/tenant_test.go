@@ -22,7 +22,7 @@ import (
 )
 
 // patience is what only an API server that hangs exceeds.
-const patience = time.Minute
+const patience = 10 * time.Minute
 
 // tenant is a client with the rights of edit in the namespace team-a.
 func tenant(t *testing.T, values ...string) client.Client {

@@ -14,6 +14,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/kit/memory"
 )
 
 // runStreams checks the contract of streams. Parts
@@ -506,23 +507,20 @@ func streamAllocatesNothing(t *testing.T, tgt target.Target) {
 	f := stableFile(t, makeDir(t, tgt, "t-alloc"), "f", numbered(t, slots*block, 1))
 	s, buf := newStream(t, tgt, slots, block), buffers(t, slots, block)
 	for _, write := range []bool{false, true} {
-		limit := few
+		var limit int
 		d := blocks(f, buf, 0, write)
 		d.next = func(o *target.IO, before int) bool {
 			o.Write, o.File, o.Buf, o.Offset = write, f, buf[o.Slot], int64(o.Slot)*block
 			return before < limit
 		}
-		run := func() {
+		d.lanes, d.slots = make([]atomic.Bool, s.Lanes()), make([]tally, slots)
+		each := memory.PerOperation(slots*few, slots*many, func(operations int) {
+			limit = operations / slots
 			for i := range d.slots {
 				d.slots[i].begun = 0
 			}
 			s.Run(t.Context(), d)
-		}
-		d.lanes, d.slots = make([]atomic.Bool, s.Lanes()), make([]tally, slots)
-		// What a Run costs once is no matter.
-		once := testing.AllocsPerRun(5, run)
-		limit = many
-		each := (testing.AllocsPerRun(5, run) - once) / (slots * (many - few))
+		})
 		if text := d.wrong.Load(); text != nil {
 			t.Error(*text)
 		}

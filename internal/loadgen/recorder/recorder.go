@@ -126,7 +126,9 @@ func (r *Recorder) Reset() {
 				c.nanoseconds.Store(0)
 				c.errors.Store(0)
 				for i := range c.buckets {
-					c.buckets[i].Store(0)
+					if c.buckets[i].Load() != 0 { // or all of their memory would be touched
+						c.buckets[i].Store(0)
+					}
 				}
 			}
 		}

@@ -2,40 +2,26 @@ package server_test
 
 import (
 	"bytes"
-	"net"
+	"fmt"
 	"path/filepath"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/nfs"
 	"github.com/nfsbench/nfsbench/internal/nfs/server"
+	"github.com/nfsbench/nfsbench/test/ports"
 )
 
 // startTwoPaths serves one directory on the same port of two loopback addresses, as the
 // Services of a benchmark do.
 func startTwoPaths(tb testing.TB) (*running, int) {
 	tb.Helper()
-	port := freePort(tb)
-	listen := []string{"127.0.0.1:" + port, "127.0.0.2:" + port}
-	s := start(tb, func(o *server.Options) { o.Listen = listen })
-	n, err := strconv.Atoi(port)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return s, n
-}
-
-// freePort is free on every address now, and probably a moment later.
-func freePort(tb testing.TB) string {
-	tb.Helper()
-	l, err := net.Listen("tcp4", "0.0.0.0:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return port(l.Addr().String())
+	port := ports.Reserve(tb).Port()
+	s := start(tb, func(o *server.Options) {
+		o.Listen = []string{fmt.Sprintf("127.0.0.1:%d", port), fmt.Sprintf("127.0.0.2:%d", port)}
+	})
+	return s, int(port)
 }
 
 func dialTwoPaths(tb testing.TB, port int) *nfs.Client {

@@ -80,8 +80,12 @@ func TestFragmentsMakeOneRecord(t *testing.T) {
 	}
 }
 
+// stall is longer than a busy machine keeps a client from going on.
+const stall = 2 * time.Second
+
 func TestAClientThatStopsInARecordIsCutOff(t *testing.T) {
-	s := start(t, func(o *server.Options) { o.StallTimeout, o.MaxBuffers = 50*time.Millisecond, 1 })
+	t.Parallel()
+	s := start(t, func(o *server.Options) { o.StallTimeout, o.MaxBuffers = stall, 1 })
 	c := dial(t, s.Addrs()[0])
 	// It holds the only large buffer until it is cut off.
 	if _, err := c.conn.Write([]byte{0x80, 0x08, 0, 0, 1, 2, 3}); err != nil {
@@ -97,7 +101,8 @@ func TestAClientThatStopsInARecordIsCutOff(t *testing.T) {
 }
 
 func TestAClientThatTakesNoRepliesIsCutOff(t *testing.T) {
-	s := start(t, func(o *server.Options) { o.StallTimeout, o.MaxBuffers = 100*time.Millisecond, 1 })
+	t.Parallel()
+	s := start(t, func(o *server.Options) { o.StallTimeout, o.MaxBuffers = stall, 1 })
 	c := mounted(t, s.Addrs()[0])
 	file := c.create(c.root, "file")
 	c.write(file, 0, make([]byte, 1<<20), v3.Unstable)

@@ -2,6 +2,7 @@ package stream_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -86,11 +87,20 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// start serves on the addresses and mounts over all of them.
+// start serves on the addresses and mounts over all of them. The clock of the client stands
+// still until it has mounted: its timeout is for the calls of streams.
 func start(t *testing.T, s *faulty.Server, timeout time.Duration, addresses ...string) *nfs.Client {
 	t.Helper()
 	s.Start(t, addresses...)
-	cfg := nfs.Config{Export: "/export", NFSPort: s.Port(), MountPort: s.Port(), Now: time.Now, CallTimeout: timeout}
+	var mounted atomic.Bool
+	began := time.Now()
+	now := func() time.Time {
+		if !mounted.Load() {
+			return began
+		}
+		return time.Now()
+	}
+	cfg := nfs.Config{Export: "/export", NFSPort: s.Port(), MountPort: s.Port(), Now: now, CallTimeout: timeout, MountTimeout: time.Hour}
 	for _, a := range addresses {
 		cfg.Channels = append(cfg.Channels, nfs.Channel{Path: a})
 	}
@@ -98,6 +108,7 @@ func start(t *testing.T, s *faulty.Server, timeout time.Duration, addresses ...s
 	if err != nil {
 		t.Fatal(err)
 	}
+	mounted.Store(true)
 	t.Cleanup(func() {
 		if err := c.Close(); err != nil {
 			t.Error(err)
@@ -140,7 +151,7 @@ func TestAStreamReadsEveryBlockFromItsPlace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := &faulty.Server{MaxTransfer: tc.maxTransfer, Short: func(faulty.Call) uint32 { return tc.shortRead }}
-			c := start(t, server, 20*time.Second, tc.addresses...)
+			c := start(t, server, time.Hour, tc.addresses...)
 			content := randomBytes(8 << 20)
 			handle := server.AddFile("data", content)
 			s := openStream(t, c, tc.slots, tc.size)
@@ -181,7 +192,7 @@ func TestAStreamWritesEveryBlockToItsPlace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := &faulty.Server{MaxTransfer: tc.transfer}
-			c := start(t, server, 20*time.Second, "127.0.0.1", "127.0.0.2")
+			c := start(t, server, time.Hour, "127.0.0.1", "127.0.0.2")
 			content := randomBytes(tc.size * 40)
 			handle := server.AddFile("data", make([]byte, len(content)))
 			s := openStream(t, c, tc.slots, tc.size)
@@ -208,33 +219,32 @@ func TestAStreamWritesEveryBlockToItsPlace(t *testing.T) {
 }
 
 func TestAStreamTellsWhatWentWrong(t *testing.T) {
-	var hook atomic.Int32
-	server := &faulty.Server{Hook: func(k faulty.Call) faulty.Action {
-		if k.Procedure == v3.ProcRead || k.Procedure == v3.ProcWrite {
-			return faulty.Action(hook.Load())
-		}
-		return faulty.Answer
-	}}
-	c := start(t, server, 2*time.Second, "127.0.0.1")
 	content := randomBytes(64 << 10)
-	handle := server.AddFile("data", content)
 	for name, tc := range map[string]struct {
 		action faulty.Action
 		write  bool
 		offset int64
+		limit  time.Duration // of a call; 0 = none
 		want   func(error) bool
 	}{
 		"end of file": {want: func(err error) bool { return errors.Is(err, io.EOF) }, offset: 60 << 10},
 		"no space":    {action: faulty.NoSpace, write: true, want: nfs.IsNoSpace},
 		"denied":      {action: faulty.Deny, write: true, want: nfs.IsPermission},
-		"no answer":   {action: faulty.Drop, want: func(err error) bool { return errors.Is(err, stream.ErrTimeout) }},
+		"no answer":   {action: faulty.Drop, limit: 2 * time.Second, want: func(err error) bool { return errors.Is(err, stream.ErrTimeout) }},
 		"garbage":     {action: faulty.Garbage, want: func(err error) bool { return err != nil && !errors.Is(err, stream.ErrTimeout) }},
 		"oversize":    {action: faulty.Oversize, want: func(err error) bool { return err != nil && !errors.Is(err, stream.ErrTimeout) }},
-		"ask later":   {action: faulty.TryLater, want: func(err error) bool { return errors.Is(err, v3.ErrJukebox) }},
+		"ask later":   {action: faulty.TryLater, limit: 2 * time.Second, want: func(err error) bool { return errors.Is(err, v3.ErrJukebox) }},
 		"bad handle":  {want: func(err error) bool { return err != nil }, offset: -1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			hook.Store(int32(tc.action))
+			server := &faulty.Server{Hook: func(k faulty.Call) faulty.Action {
+				if k.Procedure == v3.ProcRead || k.Procedure == v3.ProcWrite {
+					return tc.action
+				}
+				return faulty.Answer
+			}}
+			c := start(t, server, cmp.Or(tc.limit, time.Hour), "127.0.0.1")
+			handle := server.AddFile("data", content)
 			s := openStream(t, c, 2, 8<<10)
 			todo := []stream.IO{{Handle: handle, Offset: tc.offset, Buf: content[:8<<10], Write: tc.write, Stable: stream.FileSync}}
 			if tc.offset < 0 {
@@ -265,7 +275,7 @@ func TestAStreamLosesNothingWithAChannel(t *testing.T) {
 				}
 				return faulty.Answer
 			}}
-			c := start(t, server, 20*time.Second, "127.0.0.1", "127.0.0.2")
+			c := start(t, server, time.Hour, "127.0.0.1", "127.0.0.2")
 			content := randomBytes(4 << 20)
 			handle := server.AddFile("data", content)
 			s := openStream(t, c, 32, 8<<10)
@@ -304,7 +314,7 @@ func TestTheLaneThatEndsAnIOTellsOfIt(t *testing.T) {
 		<-begun // or all could be over before the other path has begun
 		return faulty.Answer
 	}}
-	c := start(t, server, 20*time.Second, "127.0.0.1", "127.0.0.2")
+	c := start(t, server, time.Hour, "127.0.0.1", "127.0.0.2")
 	content := randomBytes(1 << 20)
 	handle := server.AddFile("data", content)
 	s := openStream(t, c, 16, 8<<10)
@@ -348,9 +358,9 @@ func TestALaneThatComesBackGetsItsShareAgain(t *testing.T) {
 		}
 		return action
 	}}
-	c := start(t, server, 20*time.Second, "127.0.0.1", "127.0.0.2")
+	c := start(t, server, time.Hour, "127.0.0.1", "127.0.0.2")
 	handle := server.AddFile("data", make([]byte, 8<<10))
-	d := &until{handle: handle, lane: 1, enough: 500, limit: time.Now().Add(20 * time.Second)}
+	d := &until{handle: handle, lane: 1, enough: 500, limit: time.Now().Add(time.Hour)}
 	for range 16 {
 		d.bufs = append(d.bufs, make([]byte, 8<<10))
 	}
@@ -372,7 +382,7 @@ func TestACancelledStreamEndsAndCanRunAgain(t *testing.T) {
 		}
 		return faulty.Answer
 	}}
-	c := start(t, server, 20*time.Second, "127.0.0.1", "127.0.0.2")
+	c := start(t, server, time.Hour, "127.0.0.1", "127.0.0.2")
 	content := randomBytes(1 << 20)
 	handle := server.AddFile("data", content)
 	s := openStream(t, c, 16, 8<<10)

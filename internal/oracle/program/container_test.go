@@ -34,7 +34,7 @@ func database(t *testing.T, script string) (dir, base string) {
 		_ = supervise.Run(ctx, supervise.Options{
 			RunDir: dir, DataDirectory: t.TempDir(), ProductRoot: base,
 			StartCommand: []string{base + "/start"}, HealthCommand: []string{base + "/healthy"},
-			StartupTimeout: 10 * time.Second, ShutdownTimeout: 10 * time.Second, HealthInterval: 20 * time.Millisecond,
+			StartupTimeout: time.Hour, ShutdownTimeout: time.Hour, HealthInterval: 20 * time.Millisecond,
 			Env: []string{"PATH=/usr/bin:/bin", "ORACLE_BASE=" + base}, Out: io.Discard, Log: slog.New(slog.DiscardHandler), Now: time.Now,
 		})
 	}()

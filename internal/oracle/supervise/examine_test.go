@@ -160,6 +160,7 @@ func TestALoaderNeedsAClientAndAListener(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer func() { _ = l.Close() }()
 	address := l.Addr().String()
 	i.o.Kit = t.TempDir()
 	for _, name := range []string{"runit.sh", "mywait", "trigger", "slob.conf"} {
@@ -170,7 +171,7 @@ func TestALoaderNeedsAClientAndAListener(t *testing.T) {
 	expect(t, checks, checkKit, runfile.CheckOK)
 	expect(t, checks, checkClient, runfile.CheckWarn, "database.external.image")
 	expect(t, checks, checkListener, runfile.CheckOK, address)
-	address = ports.Closed(t).String()
+	address = ports.Reserve(t).String()
 	i.write(i.home+"/lib/libclntsh.so.19.1", 0o644, "")
 	checks = ExamineClient(t.Context(), i.o, []string{address + "/ORCL"})
 	expect(t, checks, checkClient, runfile.CheckOK, "libclntsh.so.19.1")

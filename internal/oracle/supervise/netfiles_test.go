@@ -13,6 +13,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/kit/memory"
+	"github.com/nfsbench/nfsbench/test/ports"
 )
 
 const (
@@ -148,12 +149,7 @@ touch`, 1))
 func TestADatabaseThatNobodyCanConnectToIsNotReady(t *testing.T) {
 	t.Parallel()
 	i := newImage(t)
-	free, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // of this machine
-	if err != nil {
-		t.Fatal(err)
-	}
-	i.o.Listener = free.Addr().String()
-	_ = free.Close()
+	i.o.Listener = ports.Reserve(t).String()
 	f := i.fails(runfile.FailureDatabaseNotReady)
 	for _, want := range []string{"ORA-12541", "listener.ora", i.o.Listener, "DATABASE IS READY TO USE!"} {
 		if !strings.Contains(f.Message, want) {

@@ -16,6 +16,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/storage"
 	"github.com/nfsbench/nfsbench/internal/storage/exporter"
 	"github.com/nfsbench/nfsbench/internal/storage/rest"
+	"github.com/nfsbench/nfsbench/test/ports"
 	"github.com/nfsbench/nfsbench/test/storagetest"
 )
 
@@ -182,9 +183,7 @@ func TestAnswersThatAreNoCounters(t *testing.T) {
 
 func TestOneServerThatIsSilentFailsTheSample(t *testing.T) {
 	there := serve(t, page(ganesha))
-	closed := httptest.NewServer(page(ganesha))
-	closed.Close()
-	gone := runfile.SourceNode{Name: "b", URL: closed.URL + "/metrics?token=s3cret"}
+	gone := runfile.SourceNode{Name: "b", URL: "http://" + ports.Reserve(t).String() + "/metrics?token=s3cret"}
 	hanging := make(chan struct{})
 	mute := serve(t, func(_ http.ResponseWriter, r *http.Request) {
 		select {

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -246,9 +245,7 @@ func TestAnOutageDuringAMoveIsWaitedFor(t *testing.T) {
 		}
 		job(w, r)
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	if got, err := s.source().Move(ctx, "/vol1", "aggr_b", nil); err != nil || outages < 4 {
+	if got, err := s.source().Move(t.Context(), "/vol1", "aggr_b", nil); err != nil || outages < 4 {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/storage"
 	"github.com/nfsbench/nfsbench/internal/storage/rest"
+	"github.com/nfsbench/nfsbench/test/ports"
 )
 
 func TestASurveySaysEverything(t *testing.T) {
@@ -345,7 +346,7 @@ func TestWhySurveysFail(t *testing.T) {
 		"volumes are broken":  {func(a *array, _ *runfile.Source) { a.say("/api/storage/volumes", 500, forbidden) }, runfile.SurveyFailed, "500"},
 		"it is not ONTAP":     {func(a *array, _ *runfile.Source) { a.say("/api/storage/volumes", 200, "<html>") }, runfile.SurveyFailed, "not what was expected"},
 		"not trusted":         {func(_ *array, s *runfile.Source) { s.CABundle = "" }, runfile.SurveyUntrusted, "tls.caBundle"},
-		"nobody there":        {func(a *array, _ *runfile.Source) { a.Close() }, runfile.SurveyUnreachable, "refused"},
+		"nobody there":        {func(_ *array, s *runfile.Source) { s.URL = "https://" + ports.Reserve(t).String() }, runfile.SurveyUnreachable, "refused"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

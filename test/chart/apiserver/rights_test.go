@@ -28,7 +28,7 @@ import (
 )
 
 // A patience that only a hanging operator exceeds.
-const patience = 30 * time.Second
+const patience = 10 * time.Minute
 
 const directBenchmark = `
 apiVersion: nfsbench.io/v1alpha1

@@ -1,7 +1,8 @@
-// Package memory bounds what foreign bytes may make a parser allocate.
+// Package memory bounds what foreign bytes may make a parser allocate, and counts what operations do.
 package memory
 
 import (
+	"math"
 	"runtime"
 	"testing"
 )
@@ -24,6 +25,18 @@ func Bound(t testing.TB, limit int, f func()) {
 	if n > most {
 		t.Fatalf("%d bytes were allocated, more than %d and some slack", n, limit)
 	}
+}
+
+// PerOperation returns how many allocations run makes for each further operation: what it makes
+// once does not count. The least of some attempts does, because whatever else the program does
+// allocates, too.
+func PerOperation(few, many int, run func(operations int)) float64 {
+	least := math.Inf(1)
+	for range 5 {
+		once := testing.AllocsPerRun(1, func() { run(few) })
+		least = min(least, (testing.AllocsPerRun(1, func() { run(many) })-once)/float64(many-few))
+	}
+	return least
 }
 
 // Allocated returns how many bytes the program allocated while f ran.

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/test/ports"
 )
 
 const (
@@ -67,9 +68,9 @@ func newCluster(t *testing.T) *cluster {
 	binaries := os.Getenv(envBinaries)
 	start(t, k.dir, "controller-manager", filepath.Join(binaries, "kube-controller-manager"), "--kubeconfig", admin,
 		"--controllers=job-controller,garbage-collector-controller", "--leader-elect=false",
-		"--bind-address=127.0.0.1", "--secure-port="+freePort(t), "--kube-api-qps=300", "--kube-api-burst=600")
+		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", ports.Reserve(t).Port()), "--kube-api-qps=300", "--kube-api-burst=600")
 	start(t, k.dir, "scheduler", filepath.Join(binaries, "kube-scheduler"), "--kubeconfig", admin,
-		"--leader-elect=false", "--bind-address=127.0.0.1", "--secure-port="+freePort(t))
+		"--leader-elect=false", "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", ports.Reserve(t).Port()))
 	start(t, k.dir, "kwok", filepath.Join(root, "hack", "tool.sh"), "kwok", "--kubeconfig", admin, "--config", filepath.Join("testdata", "kwok.yaml"), "--manage-all-nodes")
 	k.waitForNodes(t)
 	return k
@@ -192,7 +193,7 @@ func buildManager(t *testing.T) string {
 // startManager runs the manager as a process of its own.
 func (k *cluster) startManager(t *testing.T, binary string) *manager {
 	t.Helper()
-	address := "127.0.0.1:" + freePort(t)
+	address := ports.Reserve(t).String()
 	m := &manager{url: "http://" + address + "/metrics"}
 	m.process = start(t, k.dir, "manager", binary, "--kubeconfig", k.kubeconfig(t, managerUser),
 		"--image=nfsbench:growth", "--lease-namespace="+leases, "--zap-encoder=json",

@@ -3,7 +3,6 @@ package growth
 import (
 	"bytes"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -117,15 +116,4 @@ func (p *process) memory(t *testing.T, line string) int64 {
 	}
 	t.Fatalf("/proc/%d/status has no %s", p.cmd.Process.Pid, line)
 	return 0
-}
-
-// freePort is a port of 127.0.0.1 that nobody listens on just now.
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }

@@ -32,7 +32,7 @@ type Program struct {
 // the test where there is none.
 func NodeExporter(t *testing.T, procfs string, collectors ...string) *Program {
 	t.Helper()
-	address := ports.Free(t)
+	address := ports.Reserve(t).String()
 	flags := []string{
 		"--web.listen-address=" + address, "--path.procfs=" + procfs, "--path.sysfs=" + t.TempDir(),
 		"--log.level=error", "--collector.disable-defaults",
@@ -46,7 +46,7 @@ func NodeExporter(t *testing.T, procfs string, collectors ...string) *Program {
 // Prometheus starts a Prometheus with a configuration. It skips the test where there is none.
 func Prometheus(t *testing.T, config string) *Program {
 	t.Helper()
-	dir, address := t.TempDir(), ports.Free(t)
+	dir, address := t.TempDir(), ports.Reserve(t).String()
 	file := filepath.Join(dir, "prometheus.yml")
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
@@ -67,7 +67,7 @@ func run(t *testing.T, name, address, ready string, args ...string) *Program {
 	p := &Program{URL: "http://" + address, path: path, args: args}
 	t.Cleanup(func() { p.End(t) })
 	p.Start(t)
-	deadline, stop := context.WithTimeout(t.Context(), 30*time.Second)
+	deadline, stop := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer stop()
 	for {
 		req, err := http.NewRequestWithContext(deadline, http.MethodGet, p.URL+ready, nil)

@@ -53,7 +53,7 @@ func mount4(tb testing.TB, s *nfs4test.Server, v bench.NFSVersion, addresses ...
 }
 
 func config4(s *nfs4test.Server, v bench.NFSVersion, change func(*nfs.Config), addresses ...string) nfs.Config {
-	cfg := nfs.Config{Export: "/export", Version: v, NFSPort: s.Port(), Now: time.Now, CallTimeout: 20 * time.Second}
+	cfg := nfs.Config{Export: "/export", Version: v, NFSPort: s.Port(), Now: time.Now, CallTimeout: time.Hour, MountTimeout: time.Hour}
 	for _, a := range addresses {
 		cfg.Channels = append(cfg.Channels, nfs.Channel{Path: a})
 	}

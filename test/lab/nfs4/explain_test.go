@@ -31,7 +31,7 @@ func mountOf(tb testing.TB, s *nfs4test.Server, version bench.NFSVersion, export
 	var log bytes.Buffer
 	cfg := nfs.Config{
 		Server: "127.0.0.1", Export: export, Version: version, NFSPort: s.Port(), Now: time.Now,
-		CallTimeout: 20 * time.Second, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		CallTimeout: time.Hour, MountTimeout: time.Hour, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 	}
 	for _, c := range change {
 		c(&cfg)
@@ -239,13 +239,26 @@ func TestAReferralNamesTheServersAndThePath(t *testing.T) {
 
 func TestAServerThatAsksToWaitIsWaitedForAndThenNamed(t *testing.T) {
 	t.Parallel()
-	short := func(c *nfs.Config) { c.MountTimeout = 2 * time.Second } // a busy machine needs some of it for the first answer
 	for op, status := range map[v4.Op]v4.Status{v4.OpLookup: v4.ErrGrace, v4.OpCreateSession: v4.ErrDelay} {
-		_, _, err := mountOf(t, &nfs4test.Server{Hook: failing(op, status), LeaveState: true}, bench.NFSv41, "/export", short)
+		s := &nfs4test.Server{Hook: failing(op, status), LeaveState: true}
+		var err error
+		for limit := time.Second; limit < time.Hour && !errors.Is(err, status); limit *= 4 { // a busy machine needs some of it for the first answer
+			_, _, err = mountOf(t, s, bench.NFSv41, "/export", func(c *nfs.Config) { c.MountTimeout = limit })
+		}
 		says(t, err, nfs.CauseBusy, "still", " after ")
 	}
-	s := &nfs4test.Server{LeaseSeconds: 1, Hook: failing(v4.OpOpen, v4.ErrGrace)}
-	c, _, err := mountOf(t, s, bench.NFSv41, "/export", func(c *nfs.Config) { c.CallTimeout = 200 * time.Millisecond })
+	began, passed := time.Now(), atomic.Int64{}
+	s := &nfs4test.Server{
+		LeaseSeconds: 1, Hook: func(c nfs4test.Call) nfs4test.Action {
+			if c.Has(v4.OpOpen) {
+				passed.Add(int64(40 * time.Minute))
+			}
+			return nfs4test.Fail(v4.OpOpen, v4.ErrGrace)
+		},
+	}
+	c, _, err := mountOf(t, s, bench.NFSv41, "/export", func(c *nfs.Config) {
+		c.Now = func() time.Time { return began.Add(time.Duration(passed.Load())) }
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -299,7 +312,7 @@ func TestNFSv4ThatIsNotSpokenIsExplainedOverTheWire(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	cfg.NFSPort = int(ports.Closed(t).Port())
+	cfg.NFSPort = int(ports.Reserve(t).Port())
 	_, err = nfs.Dial(t.Context(), cfg)
 	says(t, err, nfs.CauseUnreachable, "nothing listens")
 	if !errors.Is(err, syscall.ECONNREFUSED) {

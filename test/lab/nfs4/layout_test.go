@@ -64,7 +64,7 @@ func startPNFS(t *testing.T, s *nfs4test.Server, of func(p *pnfs, name string) [
 func (p *pnfs) dial(t *testing.T, version bench.NFSVersion, change ...func(*nfs.Config)) *nfs.Client {
 	t.Helper()
 	cfg := nfs.Config{
-		Export: "/export", NFSPort: p.Port(), Now: time.Now, CallTimeout: 20 * time.Second, Version: version,
+		Export: "/export", NFSPort: p.Port(), Now: time.Now, CallTimeout: time.Hour, MountTimeout: time.Hour, Version: version,
 		Channels: []nfs.Channel{{Path: mdsAddress}}, LayoutRetry: 20 * time.Millisecond,
 	}
 	for _, c := range change {

@@ -23,6 +23,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/nfs/layout"
 	"github.com/nfsbench/nfsbench/internal/nfs/v4"
+	"github.com/nfsbench/nfsbench/test/ports"
 )
 
 // Identity is what EXCHANGE_ID says of an address (RFC 8881 2.10.5). Equal in all three:
@@ -120,7 +121,7 @@ func (s *Server) Start(tb testing.TB, addresses ...string) {
 	s.conns, s.listeners = map[*conn]struct{}{}, map[string]net.Listener{}
 	s.domains, s.stores = map[[2]string]*domain{}, map[storeKey]*content{}
 	s.counters = map[string]*Counters{}
-	s.done, s.seed = make(chan struct{}), maphash.MakeSeed()
+	s.done, s.seed, s.port = make(chan struct{}), maphash.MakeSeed(), int(ports.Reserve(tb).Port())
 	s.makePseudo()
 	for _, a := range addresses {
 		if err := s.Listen(a); err != nil {
@@ -159,7 +160,6 @@ func (s *Server) Listen(address string) error {
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", address, err)
 	}
-	s.port = l.Addr().(*net.TCPAddr).Port
 	if _, known := s.listeners[address]; !known {
 		s.addresses = append(s.addresses, address)
 		s.counters[address] = &Counters{}
@@ -174,7 +174,7 @@ func (s *Server) Kill(address string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l := s.listeners[address]; l != nil {
-		_ = l.Close()
+		_ = ports.Close(l)
 	}
 	s.killLocked(address)
 }

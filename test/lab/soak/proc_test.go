@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/nfsbench/nfsbench/test/ports"
 )
 
 // served is "nfsbench serve" in a process of its own, so that the memory that
@@ -30,12 +32,7 @@ func serve(t *testing.T) served {
 	if out, err := exec.Command("go", "build", "-C", "../../..", "-o", s.program, "./cmd/nfsbench").CombinedOutput(); err != nil {
 		t.Fatalf("build nfsbench: %v\n%s", err, out)
 	}
-	free, err := net.Listen("tcp", s.host+":0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.port = free.Addr().(*net.TCPAddr).Port
-	_ = free.Close()
+	s.port = int(ports.Reserve(t).Port())
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	cmd := exec.CommandContext(ctx, s.program, "serve", "--dir", t.TempDir(), "--listen", s.address())
 	cmd.Stderr = t.Output()

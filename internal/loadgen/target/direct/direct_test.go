@@ -66,7 +66,7 @@ func options(port int, change ...func(*runfile.Engine)) direct.Options {
 	e := runfile.Engine{
 		Client: bench.ClientDirectNFS, Server: "lab", Export: "/export",
 		Channels: []bench.ResolvedPath{{Local: "127.0.0.1", Path: "127.0.0.1"}, {Local: "127.0.0.2", Path: "127.0.0.1"}},
-		Ports:    runfile.Ports{NFS: port, Mount: port}, MountTimeoutSeconds: 60,
+		Ports:    runfile.Ports{NFS: port, Mount: port}, MountTimeoutSeconds: 3600,
 	}
 	for _, c := range change {
 		c(&e)
@@ -105,14 +105,14 @@ func TestFactsAndChannelsSayWhatIsInUse(t *testing.T) {
 
 func TestAStrangerUnderstandsWhyItCannotBeMounted(t *testing.T) {
 	port, _ := serve(t)
-	closed := int(ports.Closed(t).Port())
+	closed := int(ports.Reserve(t).Port())
 	cases := map[string]struct {
 		change func(*runfile.Engine)
 		code   string
 		says   []string
 	}{
 		"nothing listens": {
-			func(e *runfile.Engine) { e.Ports, e.MountTimeoutSeconds = runfile.Ports{NFS: closed, Mount: closed}, 1 },
+			func(e *runfile.Engine) { e.Ports = runfile.Ports{NFS: closed, Mount: closed} },
 			runfile.FailureUnreachable,
 			[]string{"lab", "127.0.0.1", strconv.Itoa(closed), "does not answer", "firewall"},
 		},
@@ -133,9 +133,7 @@ func TestAStrangerUnderstandsWhyItCannotBeMounted(t *testing.T) {
 			},
 		},
 		"nothing listens for NFSv4": {
-			func(e *runfile.Engine) {
-				e.NFSVersion, e.Ports, e.MountTimeoutSeconds = "NFSv4.0", runfile.Ports{NFS: closed}, 1
-			},
+			func(e *runfile.Engine) { e.NFSVersion, e.Ports = "NFSv4.0", runfile.Ports{NFS: closed} },
 			runfile.FailureUnreachable,
 			[]string{"lab", strconv.Itoa(closed), "nothing listens for NFSv4.0", "-v4.0 enabled"},
 		},
@@ -147,7 +145,15 @@ func TestAStrangerUnderstandsWhyItCannotBeMounted(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			tgt, err := direct.Open(t.Context(), options(port, tc.change))
+			o := options(port, tc.change)
+			began, asked := time.Now(), atomic.Bool{}
+			o.Now = func() time.Time { // nobody is waited for who does not listen
+				if !asked.Swap(true) {
+					return began
+				}
+				return began.Add(time.Hour)
+			}
+			tgt, err := direct.Open(t.Context(), o)
 			if err == nil {
 				_ = tgt.Close()
 			}
@@ -211,14 +217,7 @@ func TestAnExportPolicyThatRefusesTheClientIsToldAsSuch(t *testing.T) {
 }
 
 func TestAServerThatIsJustStartingIsWaitedFor(t *testing.T) {
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := free.Addr().(*net.TCPAddr).Port
-	if err := free.Close(); err != nil {
-		t.Fatal(err)
-	}
+	port := int(ports.Reserve(t).Port())
 	opened := make(chan error, 1)
 	go func() {
 		o, began := options(port), time.Now()
