@@ -367,7 +367,6 @@ func TestEveryVersionOfNFSIsSpelledInSeveralWays(t *testing.T) {
 		t.Helper()
 		var f loadFlags
 		cmd := &cobra.Command{}
-		cmd.SetContext(t.Context())
 		f.register(cmd)
 		if err := cmd.ParseFlags(args); err != nil {
 			t.Fatal(err)

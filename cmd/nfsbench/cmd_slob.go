@@ -30,7 +30,7 @@ executed, and passwords are not printed.`,
   kubectl exec db -- cat /SLOB/slob.conf | nfsbench slob import -`,
 		Args: oneFile("SLOB.CONF"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			src, err := cli.ReadInput(cmd.Context(), cmd.InOrStdin(), args[0], "slob.conf", maxFileBytes)
+			src, err := cli.ReadInput(cmd.Context(), cmd.InOrStdin(), args[0], "slob.conf", maxSLOBConfBytes)
 			if err != nil {
 				return cli.BadInput(err)
 			}
@@ -48,6 +48,9 @@ executed, and passwords are not printed.`,
 	})
 	return cmd
 }
+
+// maxSLOBConfBytes is far above any real file.
+const maxSLOBConfBytes = 1 << 20
 
 // oneFile takes one argument, which the usage calls so.
 func oneFile(name string) cobra.PositionalArgs {

@@ -2,43 +2,11 @@ package main
 
 import (
 	"bytes"
-	"context"
-	"errors"
-	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/nfsbench/nfsbench/internal/cli"
 )
-
-// transcript runs the program and returns what a user sees of it. Log lines are
-// left out: they begin with the time.
-func transcript(t *testing.T, stdin string, args ...string) string {
-	t.Helper()
-	var out, errOut bytes.Buffer
-	code := run(args, strings.NewReader(stdin), &out, &errOut)
-	var b strings.Builder
-	fmt.Fprintf(&b, "$ nfsbench %s\n%s", strings.Join(args, " "), out.String())
-	for line := range strings.Lines(errOut.String()) {
-		if !strings.HasPrefix(line, "time=") {
-			b.WriteString("stderr: " + line)
-		}
-	}
-	fmt.Fprintf(&b, "exit code %d\n", code)
-	return b.String()
-}
-
-func TestReadingATerminalEndsWithTheContext(t *testing.T) {
-	in, _ := io.Pipe() // nobody writes
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := cli.ReadInput(ctx, in, "-", "slob.conf", maxFileBytes); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want the context's error", err)
-	}
-}
 
 func TestSLOBImportPrintsAFragment(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "slob.conf")
@@ -66,7 +34,7 @@ func TestSLOBImportRefusesWhatIsNoSLOBConf(t *testing.T) {
 		"bad value":       {"UPDATE_PCT=70\n", "-", "read <stdin>: UPDATE_PCT is 70; write 0 to 50, or 100"},
 		"value not read":  {"UPDATE_PCT=$U\n", "-", "read <stdin>: UPDATE_PCT is set by line 1, but not as a plain value"},
 		"missing file":    {"", "testdata/none/slob.conf", "no such file"},
-		"much too large":  {string(bytes.Repeat([]byte("#\n"), maxFileBytes)), "-", "larger than 1 MiB"},
+		"much too large":  {string(bytes.Repeat([]byte("#\n"), maxSLOBConfBytes)), "-", "larger than 1 MiB"},
 		"two files":       {"", "a b", "2 files are named"},
 		"unknown command": {"", "", `there is no command "export"`},
 	} {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -94,21 +95,19 @@ func (f *loadFlags) plan() (runfile.Plan, error) {
 	return p, f.Explain(spec, err)
 }
 
-// maxFileBytes bounds what a user wrote, so that the mistyped name of a data file fills no memory.
-const maxFileBytes = 1 << 20
-
 // spec is that of the file, with what the flags say and with defaults.
 func (f *loadFlags) spec() (map[string]any, error) {
 	spec := map[string]any{}
 	if f.file != "" {
+		const limit = 1 << 20
 		var object struct {
 			v1alpha1.NFSBenchmark `json:",inline"`
 
 			Spec map[string]any `json:"spec"`
 		}
-		text, err := cli.ReadInput(f.cmd.Context(), f.cmd.InOrStdin(), f.file, "manifest", maxFileBytes)
+		text, err := cli.ReadInput(f.cmd.Context(), f.cmd.InOrStdin(), f.file, "manifest", limit)
 		if err == nil {
-			err = yamlbound.UnmarshalStrict(text, maxFileBytes, &object)
+			err = yamlbound.UnmarshalStrict(text, limit, &object)
 		}
 		if err == nil && (object.Kind != "NFSBenchmark" || object.Spec == nil) {
 			err = fmt.Errorf("it has no spec, or kind %q; give a file with one NFSBenchmark", object.Kind)
@@ -225,7 +224,7 @@ func (f *loadFlags) locate(b *v1alpha1.NFSBenchmark) (plan.Target, error) {
 }
 
 func (f *loadFlags) useOranfstab(e *runfile.Engine) error {
-	text, err := cli.ReadInput(f.cmd.Context(), f.cmd.InOrStdin(), f.oranfstab, "oranfstab", maxFileBytes)
+	text, err := os.ReadFile(f.oranfstab)
 	if err != nil {
 		return err
 	}

@@ -68,7 +68,7 @@ what was expected of it.`,
 	root.PersistentFlags().StringVar(&level, "log-level", "info", "least level to log: debug, info, warn or error")
 	root.PersistentFlags().StringVar(&format, "log-format", "text", "how to log to stderr: text or json")
 	root.AddCommand(
-		newLoadCommand(a), newCleanCommand(a), newServeCommand(a),
+		newOranfstabCommand(), newLoadCommand(a), newCleanCommand(a), newServeCommand(a),
 		newCollectCommand(a), newSurveyCommand(a), newReportCommand(a), newCompareCommand(a), newSLOBCommand(),
 		newDatabaseCommand(a), newInstallCommand(a), newPermissionsCommand(a),
 	)

@@ -30,19 +30,19 @@ func TestExitCodes(t *testing.T) {
 			code: cli.ExitBadInput, errText: "nfsbench: unknown flag: --nope",
 		},
 		"unknown command": {
-			args: []string{"colect"}, reason: "a typo is answered with the nearest command",
-			code: cli.ExitBadInput, errText: `nfsbench: there is no command "colect"; did you mean "collect"?`,
+			args: []string{"oranfstb"}, reason: "a typo is answered with the nearest command",
+			code: cli.ExitBadInput, errText: `nfsbench: there is no command "oranfstb"; did you mean "oranfstab"?`,
 		},
 		"unknown subcommand": {
-			args: []string{"slob", "zzz"}, reason: "a group does not swallow a typo",
-			code: cli.ExitBadInput, errText: `nfsbench: there is no command "zzz"; 'nfsbench slob --help' lists the commands`,
+			args: []string{"oranfstab", "zzz"}, reason: "a group does not swallow a typo",
+			code: cli.ExitBadInput, errText: `nfsbench: there is no command "zzz"; 'nfsbench oranfstab --help' lists the commands`,
 		},
 		"bad log level": {
-			args: []string{"slob", "--log-level=loud"}, reason: "the flags of the root are checked for every command",
+			args: []string{"oranfstab", "--log-level=loud"}, reason: "the flags of the root are checked for every command",
 			code: cli.ExitBadInput, errText: `nfsbench: --log-level is "loud"; use debug, info, warn or error`,
 		},
 		"bad log format": {
-			args: []string{"slob", "--log-format=xml"}, reason: "the flags of the root are checked for every command",
+			args: []string{"oranfstab", "--log-format=xml"}, reason: "the flags of the root are checked for every command",
 			code: cli.ExitBadInput, errText: `nfsbench: --log-format is "xml"; use text or json`,
 		},
 	}

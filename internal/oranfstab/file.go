@@ -1,4 +1,4 @@
-// Package oranfstab reads and writes oranfstab, the file that tells
+// Package oranfstab reads, checks and writes oranfstab, the file that tells
 // Oracle Direct NFS (dNFS) which servers, paths and exports to use.
 //
 // # Where Oracle looks
@@ -23,12 +23,13 @@
 //	nfs_version: VERSION         nfsv3 (default), nfsv4, nfsv4.1 or pnfs
 //	security_default: MODE       sys (default), krb5, krb5i or krb5p
 //	mnt_timeout: SECONDS         wait for a mount, 600 by default
-//	management: ADDRESS          SNMP address, the server by default; not read here
-//	community: NAME              SNMP community, public by default; not read here
-//	uid: N, gid: N               Windows only, 65534 by default; not read here
+//	management: ADDRESS          SNMP address, the server by default
+//	community: NAME              SNMP community, public by default
+//	uid: N, gid: N               Windows only, 65534 by default
 //	export: PATH mount: PATH [security: MODE]
 //
-// Mounts on Windows, such as C:\DIRECTORY, are refused: no load runs there.
+// On Windows a mount is C:\DIRECTORY, nfs://SERVER/EXPORT, SERVER:/EXPORT or
+// //SERVER/EXPORT.
 //
 // An export with its mount point and its security mode is one line. A line that
 // starts with # is a comment. Keys and the values of nfs_version and security
@@ -111,6 +112,11 @@ type Server struct {
 	SecurityDefault Security
 	// MountTimeoutSeconds is positive, or nil for Oracle's default.
 	MountTimeoutSeconds *int32
+	// Management and Community are for SNMP, which Oracle asks only to find
+	// out whether the storage can do Hybrid Columnar Compression.
+	Management, Community string
+	// UID and GID matter on Windows only.
+	UID, GID *uint32
 	// Exports is what this server serves, at least one.
 	Exports []Export
 }

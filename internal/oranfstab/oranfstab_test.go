@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,12 +35,12 @@ func golden(t *testing.T, file, got string) {
 	}
 }
 
-// inputs returns the example files by name.
-func inputs(t testing.TB) map[string][]byte {
+// inputs returns the example files of a folder of testdata by name.
+func inputs(t testing.TB, folder string) map[string][]byte {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join("testdata", "valid", "*.oranfstab"))
+	files, err := filepath.Glob(filepath.Join("testdata", folder, "*.oranfstab"))
 	if err != nil || len(files) == 0 {
-		t.Fatalf("no examples: %v", err)
+		t.Fatalf("no examples in testdata/%s: %v", folder, err)
 	}
 	all := map[string][]byte{}
 	for _, file := range files {
@@ -53,7 +54,7 @@ func inputs(t testing.TB) map[string][]byte {
 }
 
 func TestWorkingFilesRenderToTheirCanonicalForm(t *testing.T) {
-	for name, src := range inputs(t) {
+	for name, src := range inputs(t, "valid") {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			f, err := Parse(src)
 			if err != nil {
@@ -64,6 +65,18 @@ func TestWorkingFilesRenderToTheirCanonicalForm(t *testing.T) {
 				t.Fatal(err)
 			}
 			golden(t, name+".golden", text)
+		})
+	}
+}
+
+func TestMessages(t *testing.T) {
+	for name, src := range inputs(t, "lint") {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			var b strings.Builder
+			for _, p := range Lint(src) {
+				fmt.Fprintf(&b, "%s [%s]\n", p, p.Code)
+			}
+			golden(t, name+".golden", b.String())
 		})
 	}
 }
@@ -84,7 +97,7 @@ gid: 8
 export: /a mount: /b
 export: /c mount: /d security: krb5p
 `
-	timeout := int32(30)
+	timeout, uid, gid := int32(30), uint32(7), uint32(8)
 	want := File{Servers: []Server{{
 		Name:                "nas1.example.com",
 		Paths:               []PathPair{{Local: "10.0.1.2", Path: "10.0.1.1"}, {Path: "10.0.2.1"}},
@@ -92,6 +105,10 @@ export: /c mount: /d security: krb5p
 		Version:             NFSv4,
 		SecurityDefault:     SecurityKrb5,
 		MountTimeoutSeconds: &timeout,
+		Management:          "10.9.9.9",
+		Community:           "backup",
+		UID:                 &uid,
+		GID:                 &gid,
 		Exports:             []Export{{Path: "/a", Mount: "/b"}, {Path: "/c", Mount: "/d", Security: SecurityKrb5p}},
 	}}}
 	got, err := Parse([]byte(src))
@@ -105,10 +122,24 @@ export: /c mount: /d security: krb5p
 	if err != nil {
 		t.Fatal(err)
 	}
-	lower := strings.NewReplacer("NFSv4", "nfsv4", "KRB5", "krb5",
-		"management: 10.9.9.9\n", "", "community: backup\n", "", "uid: 7\n", "", "gid: 8\n", "")
+	lower := strings.NewReplacer("NFSv4", "nfsv4", "KRB5", "krb5")
 	if diff := cmp.Diff(lower.Replace(src), text); diff != "" {
 		t.Errorf("rendered (-want +got):\n%s", diff)
+	}
+}
+
+func TestParseReturnsErrorsButNoWarnings(t *testing.T) {
+	_, err := Parse([]byte("server: nas\npath: nas.example.com\nexport: a mount: b\n"))
+	var perr *ParseError
+	if !errors.As(err, &perr) {
+		t.Fatalf("got %v, want a ParseError", err)
+	}
+	if n := len(perr.Problems); n != 2 {
+		t.Errorf("got %d problems, want the 2 relative paths without the warning about the host name", n)
+	}
+	want := `line 3, column 9: export "a" does not begin with a slash (and 1 more)`
+	if got := err.Error(); got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
@@ -146,19 +177,21 @@ func TestRenderRefuses(t *testing.T) {
 			s.Paths = []PathPair{{Path: "10.0.1.1"}, {Path: "10.0.1.2"}, {Path: "10.0.1.3"}, {Path: "10.0.1.4"}, {Path: "10.0.1.5"}}
 		}, "at most 4 are allowed"},
 		"an empty path":          {func(s *Server) { s.Paths[0].Path = "" }, `has no path`},
-		"a comment in a path":    {func(s *Server) { s.Paths[0].Path = "10.0.0.1#" }, `holds a # or a quote`},
-		"a key in a local":       {func(s *Server) { s.Paths[0].Local = "10.0.0.1 path: 10.0.0.2" }, `unexpected "path: 10.0.0.2"`},
+		"a comment in a path":    {func(s *Server) { s.Paths[0].Path = "10.0.0.1#" }, `holds a #`},
+		"a key in a local":       {func(s *Server) { s.Paths[0].Local = "10.0.0.1 path: 10.0.0.2" }, `unexpected "path:"`},
 		"a carriage return":      {func(s *Server) { s.Exports[0].Mount = "/b\r" }, `read back differently`},
 		"options in a mount":     {func(s *Server) { s.Exports[0].Mount = "/b security: sys" }, `read back differently`},
-		"a relative export":      {func(s *Server) { s.Exports[0].Path = "a" }, `begins with a slash`},
-		"a colon in an export":   {func(s *Server) { s.Exports[0].Path = "/a:b" }, `has no colon`},
-		"a no-break space":       {func(s *Server) { s.Exports[0].Path = "/a\u00a0b" }, `plain ASCII`},
+		"a relative export":      {func(s *Server) { s.Exports[0].Path = "a" }, `does not begin with a slash`},
+		"a colon in an export":   {func(s *Server) { s.Exports[0].Path = "/a:b" }, `holds a colon`},
+		"a no-break space":       {func(s *Server) { s.Exports[0].Path = "/a\u00a0b" }, `not ASCII`},
 		"no export":              {func(s *Server) { s.Exports = nil }, `has no export`},
 		"a version":              {func(s *Server) { s.Version = "nfsv3\nuid: 0" }, `read back differently`},
 		"an upper case version":  {func(s *Server) { s.Version = "NFSv3" }, `read back differently`},
 		"a security":             {func(s *Server) { s.SecurityDefault = "none" }, `no security mode`},
 		"an export's security":   {func(s *Server) { s.Exports[0].Security = "SYS" }, `read back differently`},
 		"a timeout":              {func(s *Server) { n := int32(0); s.MountTimeoutSeconds = &n }, `not a positive number`},
+		"a community":            {func(s *Server) { s.Community = "a b" }, `unexpected "b"`},
+		"a management address":   {func(s *Server) { s.Management = "a/b" }, `management "a/b"`},
 		"pnfs with Kerberos":     {func(s *Server) { s.Version, s.SecurityDefault, s.Name = PNFS, SecurityKrb5, "a.b" }, "pnfs works with security sys only"},
 		"one mount, two exports": {func(s *Server) { s.Exports = append(s.Exports, Export{Path: "/c", Mount: "/b"}) }, "already"},
 	}
@@ -219,11 +252,16 @@ func randomFile(r *rand.Rand) File {
 		if r.IntN(2) == 0 {
 			n := 1 + r.Int32N(1000)
 			s.MountTimeoutSeconds = &n
+			s.Management, s.Community = "10.9.9.9", "public"
+		}
+		if r.IntN(4) == 0 {
+			n := r.Uint32()
+			s.UID, s.GID = &n, &n
 		}
 		for j := range 1 + r.IntN(3) {
 			s.Exports = append(s.Exports, Export{
 				Path:     pick(r, "/", "/vol/Data", "/a-b_c.d,e=f+@%()[]{}~!$&*;<>?|\\^`"),
-				Mount:    fmt.Sprintf("/u0%d/%d", i, j),
+				Mount:    fmt.Sprintf("%s%d/%d", pick(r, "/u0", `C:\u`), i, j),
 				Security: pick(r, modes...),
 			})
 		}
@@ -235,10 +273,12 @@ func randomFile(r *rand.Rand) File {
 func pick[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
 
 func FuzzParse(f *testing.F) {
-	for _, src := range inputs(f) {
-		f.Add(src)
+	for _, folder := range []string{"valid", "lint"} {
+		for _, src := range inputs(f, folder) {
+			f.Add(src)
+		}
 	}
-	for _, tc := range mistakes() {
+	for _, tc := range ruleCases() {
 		f.Add([]byte(tc.src))
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
@@ -248,12 +288,18 @@ func FuzzParse(f *testing.F) {
 
 func parseHostile(t *testing.T, src []byte) {
 	t.Helper()
-	file, err := Parse(src)
-	if err != nil {
-		var at *lineError
-		if !errors.As(err, &at) || at.line < 1 || at.line > strings.Count(string(src), "\n")+1 {
-			t.Errorf("the error names no line of the file: %v", err)
+	problems := Lint(src)
+	lines := strings.Count(string(src), "\n") + 1
+	for _, p := range problems {
+		if p.Line < 1 || p.Line > lines || p.Column < 1 {
+			t.Errorf("problem is outside the file: %+v", p)
 		}
+	}
+	file, err := Parse(src)
+	if (err != nil) != slices.ContainsFunc(problems, isError) {
+		t.Fatalf("Parse says %v, Lint says %v", err, problems)
+	}
+	if err != nil {
 		return
 	}
 	text, err := Render(file)
@@ -266,109 +312,5 @@ func parseHostile(t *testing.T, src []byte) {
 	}
 	if diff := cmp.Diff(file, again); diff != "" {
 		t.Errorf("(-first +second):\n%s", diff)
-	}
-}
-
-// ok is a block that breaks no rule; cases put their mistake before or behind.
-const (
-	head = "server: nas\npath: 10.0.1.1\n"
-	tail = "export: /a mount: /b\n"
-	ok   = head + tail
-)
-
-type mistake struct{ src, want string }
-
-func mistakes() map[string]mistake {
-	four := "server: nas\npath: 10.0.1.1\npath: 10.0.2.1\npath: 10.0.3.1\npath: 10.0.4.1\n"
-	long := strings.Repeat("x", 1024)
-	return map[string]mistake{
-		"byte order mark":          {"\ufeff" + ok, "line 1: the line has the character U+FEFF"},
-		"no-break space":           {head + "export:\u00a0/a mount: /b\n", "line 3: the line has the character U+00A0"},
-		"not UTF-8":                {"server: gr\xfcn\n", "line 1: the line has the character U+FFFD"},
-		"control character":        {"server: n\aas\n", "line 1: the line has the character U+0007"},
-		"quotes":                   {`server: "nas"`, "line 1: server holds a # or a quote"},
-		"hash in a word":           {head + "export: /a#b mount: /b\n", "line 3: export holds a #"},
-		"colon in a label":         {"server: nas:1\n", `line 1: server "nas:1" holds a colon`},
-		"unknown key":              {"hello: world\n" + ok, `line 1: there is no key "hello"; write one of server, local,`},
-		"only a colon":             {": x\n" + ok, `line 1: there is no key ""`},
-		"missing colon":            {"server nas\n", `line 1: server has no colon; write "server:"`},
-		"missing colon, IPv6":      {"server: nas\npath fd00::1\n", `line 2: path has no colon; write "path:"`},
-		"missing value":            {"server:\n", "line 1: server has no value"},
-		"missing address":          {"server: nas\nlocal:\n", "line 2: local has no value"},
-		"two addresses":            {"server: nas\npath: 10.0.1.1 10.0.2.1\n", `line 2: unexpected "10.0.2.1" behind the value of path`},
-		"value of dontroute":       {head + "dontroute no\n", `line 3: unexpected "no" behind dontroute`},
-		"mount options":            {head + "export: /a mount: /b rw,hard\n", "line 3: the line of an export is"},
-		"behind security":          {head + "export: /a mount: /b security: sys x\n", "line 3: the line of an export is"},
-		"repeated version":         {head + "nfs_version: nfsv3\nnfs_version: nfsv4\n", "line 4: this server has nfs_version already"},
-		"repeated dontroute":       {head + "dontroute\ndonotroute\n", "line 4: this server has dontroute already"},
-		"empty":                    {"", "line 1: the file has no server"},
-		"only comments":            {"# x\n# y\n", "line 2: the file has no server"},
-		"path before server":       {"path: 10.0.9.1\n" + ok, "line 1: path stands before any server line"},
-		"same label":               {ok + "server: NAS\n", `line 4: there is a server "NAS" already`},
-		"no path":                  {"\nserver: nas\n" + tail, `line 2: server "nas" has no path`},
-		"no export":                {head + "server: b\n", `line 1: server "nas" has no export`},
-		"five paths":               {four + "path: 10.0.5.1\n", "line 6: this is path number 5"},
-		"same pair twice":          {"server: nas\npath: nas\npath: nas\n", `line 3: the server has path "nas" already`},
-		"local at the end":         {ok + "local: 10.0.1.2\n", `line 4: local "10.0.1.2" is not followed by a path`},
-		"two locals":               {"server: nas\nlocal: 10.0.1.2\nlocal: 10.0.2.2\n", `line 2: local "10.0.1.2" is not followed`},
-		"mount on its own line":    {head + "mount: /b\n", "line 3: mount has to be on the line of an export"},
-		"security on its own line": {ok + "security: sys\n", "line 4: security has to be on the line of an export"},
-		"no mount":                 {head + "export: /a /b\n", "line 3: the line of an export is"},
-		"no export path":           {head + "export: mount: /b\n", "line 3: the line of an export is"},
-		"blank in the export":      {head + "export: /my data mount: /b\n", "line 3: the line of an export is"},
-		"relative export":          {head + "export: a mount: /b\n", `line 3: "a" has to be a path that begins with a slash`},
-		"server in the export":     {head + "export: nas:/a mount: /b\n", `line 3: "nas:/a" has to be a path`},
-		"mount on Windows":         {head + `export: /a mount: C:\b`, `line 3: "C:\\b" has to be a path`},
-		"long path":                {head + "export: /" + long + " mount: /b\n", "at most 1024 characters"},
-		"long label":               {"server: " + long[:256] + "\n", "line 1: the server label is longer than 255"},
-		"same mount":               {ok + "server: n2\npath: 10.0.1.1\nexport: /c mount: /b/\n", `line 6: mount "/b/" is on line 3 already`},
-		"unknown version":          {head + "nfs_version: nfsv4.2\n", `line 3: there is no nfs_version "nfsv4.2"; write nfsv3`},
-		"unknown default":          {head + "security_default: none\n", `line 3: there is no security mode "none"`},
-		"unknown security":         {head + "export: /a mount: /b security: ntlm\n", `line 3: there is no security mode "ntlm"`},
-		"timeout with a unit":      {head + "mnt_timeout: 10m\n", `line 3: mnt_timeout "10m" is not a positive number`},
-		"timeout zero":             {head + "mnt_timeout: 0\n", `line 3: mnt_timeout "0"`},
-		"timeout too large":        {head + "mnt_timeout: 2147483648\n", `line 3: mnt_timeout "2147483648"`},
-		"pnfs with Kerberos":       {"server: a.b\npath: 10.0.1.1\nnfs_version: pnfs\nsecurity_default: krb5\n" + tail, "line 1: pnfs works with security sys only"},
-		"Kerberos, short label":    {head + "export: /a mount: /b security: krb5\n", "line 1: Kerberos needs the full host name"},
-		"Kerberos, address":        {"server: 10.0.1.1\npath: 10.0.1.1\nsecurity_default: krb5\n" + tail, "line 1: Kerberos needs the full host name"},
-		"mistyped address":         {"server: nas\npath: 10.0.1.300\n", `line 2: path "10.0.1.300" is neither`},
-		"address and export":       {"server: nas\npath: 10.0.1.1:/a\n", `line 2: path "10.0.1.1:/a" is neither`},
-		"bracketed IPv6":           {"server: nas\npath: [fd00::1]\n", `line 2: path "[fd00::1]" is neither`},
-		"any address":              {"server: nas\nlocal: 0.0.0.0\n", `line 2: local "0.0.0.0" is neither`},
-		"a hyphen first":           {"server: nas\npath: -a\n", `line 2: path "-a" is neither`},
-		"an empty label":           {"server: nas\npath: a..b\n", `line 2: path "a..b" is neither`},
-		"overlong label":           {"server: nas\npath: " + long[:64] + "\n", "line 2: path"},
-	}
-}
-
-func TestParseNamesTheFirstMistake(t *testing.T) {
-	for name, tc := range mistakes() {
-		if _, err := Parse([]byte(tc.src)); err == nil || !strings.Contains(err.Error(), tc.want) {
-			t.Errorf("%s: got %v, want %q", name, err, tc.want)
-		}
-	}
-}
-
-func TestParseTakesWhatPeopleWrite(t *testing.T) {
-	for reason, src := range map[string]string{
-		"line ends of Windows":           strings.ReplaceAll(ok, "\n", "\r\n"),
-		"tabs":                           "server:\tnas\npath:\t10.0.1.1\nexport: /a\tmount: /b\n",
-		"no newline at the end":          strings.TrimSuffix(ok, "\n"),
-		"comments in any language":       "# gr\xfcn\n\n  # y \u00a0\n" + ok,
-		"a comment behind a value":       head + "nfs_version: nfsv3 # was 4\n" + tail,
-		"blanks at the colon, or none":   "server : nas\npath :10.0.1.1\nexport:/a mount :/b\n",
-		"capitals":                       "SERVER: nas\npath: 10.0.1.1\nExport: /a Mount: /b Security: SYS\n",
-		"a comment between the pair":     "server: nas\nlocal: 10.0.1.2\n# x\n\npath: 10.0.1.1\n" + tail,
-		"dontroute with a colon":         head + "dontroute:\n" + tail,
-		"a version behind exports":       ok + "nfs_version: nfsv4\n",
-		"the root of a server":           head + "export: / mount: /b\n",
-		"the same export of two servers": ok + "server: n2\npath: 10.0.1.1\nexport: /a mount: /c\n",
-		"what only Windows reads":        head + "uid: 1001\ngid: 0\n" + tail,
-		"Kerberos with a full name":      "server: nas.example.com\npath: fd00::1\nsecurity_default: krb5\n" + tail,
-		"a host name as long as it may":  "server: nas\npath: " + strings.Repeat("a", 63) + ".A_9-\n" + tail,
-	} {
-		if _, err := Parse([]byte(src)); err != nil {
-			t.Errorf("%s: %v", reason, err)
-		}
 	}
 }

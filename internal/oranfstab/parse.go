@@ -1,17 +1,16 @@
 package oranfstab
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
-	"path"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/nfsbench/nfsbench/internal/nearest"
 )
 
-// The keys. Those without a name here are read and have no meaning for a load.
+// The keys, in the order in which the documentation of this package has them.
 const (
 	keyServer          = "server"
 	keyLocal           = "local"
@@ -20,274 +19,398 @@ const (
 	keyVersion         = "nfs_version"
 	keySecurityDefault = "security_default"
 	keyTimeout         = "mnt_timeout"
+	keyManagement      = "management"
+	keyCommunity       = "community"
+	keyUID             = "uid"
+	keyGID             = "gid"
 	keyExport          = "export"
 	keyMount           = "mount"
 	keySecurity        = "security"
+
+	// keyDoNotRoute is what the oldest examples have for dontroute.
+	keyDoNotRoute = "donotroute"
 )
 
 func keys() []string {
 	return []string{
-		keyServer, keyLocal, keyPath, keyDontRoute, "donotroute", keyVersion, keySecurityDefault, keyTimeout,
-		"management", "community", "uid", "gid", keyExport, keyMount, keySecurity,
+		keyServer, keyLocal, keyPath, keyDontRoute, keyVersion, keySecurityDefault, keyTimeout,
+		keyManagement, keyCommunity, keyUID, keyGID, keyExport, keyMount, keySecurity, keyDoNotRoute,
 	}
 }
 
-// lineError is what is wrong with a line, and what to write instead.
-type lineError struct {
-	line    int // from 1
-	message string
+// Parse reads the text of an oranfstab. Where [Lint] finds a problem of severity
+// [Error], it returns a *[ParseError] with those problems and no File. Warnings
+// do not stop it; [Lint] tells them.
+//
+// A File that Parse returns can be rendered, and parses to itself again.
+func Parse(src []byte) (File, error) {
+	servers, problems := analyse(string(src))
+	if errs := slices.DeleteFunc(problems, func(p Problem) bool { return !isError(p) }); len(errs) > 0 {
+		return File{}, &ParseError{Problems: errs}
+	}
+	f := File{Servers: make([]Server, 0, len(servers))}
+	for _, b := range servers {
+		f.Servers = append(f.Servers, b.server())
+	}
+	return f, nil
 }
 
-func (e *lineError) Error() string { return fmt.Sprintf("line %d: %s", e.line, e.message) }
+// Lint returns everything that is wrong or doubtful in the text of an oranfstab,
+// in the order of the file. To check a [File], render it first.
+func Lint(src []byte) []Problem {
+	_, problems := analyse(string(src))
+	return problems
+}
 
-// Parse reads an oranfstab. Its error names the first line that breaks a rule, and says what to
-// write instead.
-func Parse(src []byte) (File, error) {
-	p := parser{mounts: map[string]int{}}
-	for text := range strings.Lines(string(src)) {
-		p.line++
-		if err := p.read(text); err != nil {
-			return File{}, err
+// analyse parses the lines one by one and then checks the blocks as a whole.
+func analyse(src string) ([]*block, []Problem) {
+	var p parser
+	lines, last := scan(&p.log, src)
+	for _, words := range lines {
+		p.statement(words)
+	}
+	p.dropLocal()
+	checkBlocks(&p.log, p.blocks, last)
+	// In the order of the file. Those of one place keep the order in which they were found.
+	slices.SortStableFunc(p.problems, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	return p.blocks, p.problems
+}
+
+// parser reads statements into blocks. It goes on after an error as if the line
+// had been right where it can, so that one mistake is reported once.
+type parser struct {
+	log
+	blocks []*block
+	block  *block // the one that attributes go to, nil before the first
+	local  word   // the last local that had no path yet
+}
+
+// block is a server block with the places of everything in it.
+type block struct {
+	name     word // without text if the server line is missing or has no value
+	channels []channel
+	locals   int
+	singles  map[string]word // values of the keys that may appear once
+	exports  []exportLine
+
+	sawPath, sawExport bool // even where the value was unusable
+}
+
+type channel struct{ local, path word }
+
+type exportLine struct{ path, mount, security word }
+
+// statement reads one line.
+func (p *parser) statement(words []word) {
+	name, key, colon, rest := p.takeKey(words)
+	if !slices.Contains(keys(), name) {
+		hint := "remove the line, or write # before it"
+		if near := nearest.To(name, keys()); near != "" {
+			hint = fmt.Sprintf("did you mean %q?", near)
+		}
+		p.add(CodeUnknownKey, key, "there is no key %q; %s", key.text, hint)
+		return
+	}
+	if name != keyPath {
+		p.dropLocal()
+	}
+	if !colon && name != keyDontRoute && name != keyDoNotRoute {
+		p.missingColon(key)
+	}
+	switch name {
+	case keyServer:
+		p.server(key, rest)
+		return
+	case keyMount:
+		p.add(CodeMountNotOnExportLine, key, `mount has to follow the export on its line: "export: PATH mount: PATH"`)
+		return
+	case keySecurity:
+		p.add(CodeSecurityNotOnExportLine, key,
+			`security has to follow the mount on the line of the export; for all exports of a server use security_default`)
+		return
+	}
+	if p.block == nil {
+		p.add(CodeAttributeBeforeServer, key, `%s stands before any server line; begin the file with "server: NAME"`,
+			key.text)
+		p.openBlock(word{})
+	}
+	switch name {
+	case keyLocal, keyPath:
+		p.address(name, key, rest)
+	case keyDontRoute, keyDoNotRoute:
+		p.dontRoute(name, key, colon, rest)
+	case keyExport:
+		p.export(key, rest)
+	default:
+		p.single(name, key, rest)
+	}
+}
+
+func (p *parser) missingColon(key word) {
+	p.add(CodeMissingColon, key, "%s has no colon; write %q", key.text, strings.ToLower(key.text)+":")
+}
+
+// takeKey splits the key off a line, or off the rest of an export line. The name
+// is the key in lower case.
+func (p *parser) takeKey(words []word) (name string, key word, colon bool, rest []word) {
+	first, rest := words[0], words[1:]
+	i := strings.IndexByte(first.text, ':')
+	switch {
+	case i >= 0:
+		key, colon = first.until(i), true
+		if i+1 < len(first.text) {
+			value := first.from(i + 1)
+			p.add(CodeNoBlankAfterColon, value, "no blank stands between the colon and the value; add one")
+			rest = append([]word{value}, rest...)
+		}
+	case len(rest) > 0 && rest[0].text[0] == ':':
+		key, colon = first, true
+		p.add(CodeBlankBeforeColon, rest[0].until(1), "a blank stands before the colon; remove it")
+		if rest[0].text == ":" {
+			rest = rest[1:]
+		} else {
+			rest = append([]word{rest[0].from(1)}, rest[1:]...)
+		}
+	default:
+		key = first
+	}
+	name = strings.ToLower(key.text)
+	if name != key.text && slices.Contains(keys(), name) {
+		p.add(CodeKeyCase, key, "the documents for Linux have keys in lower case; write %q", name)
+	}
+	return name, key, colon, rest
+}
+
+// value returns the one value that a key must have.
+func (p *parser) value(key word, rest []word) (word, bool) {
+	if len(rest) == 0 {
+		p.add(CodeMissingValue, key, "%s has no value", key.text)
+		return word{}, false
+	}
+	if len(rest) > 1 {
+		p.add(CodeTrailingText, rest[1], "unexpected %q behind the value of %s, which takes one word", rest[1].text, key.text)
+	}
+	return rest[0], true
+}
+
+func (p *parser) server(key word, rest []word) {
+	name, ok := p.value(key, rest)
+	if c := checkLabel(name.text); ok && c != "" {
+		p.add(CodeBadCharacter, name, "server %q %s", name.text, c)
+	}
+	if len(name.text) > maxNameBytes {
+		p.add(CodeTooLong, name, "the server label is longer than %d characters", maxNameBytes)
+	}
+	p.openBlock(name)
+}
+
+// openBlock begins the block that the following attributes go to.
+func (p *parser) openBlock(name word) {
+	p.block = &block{name: name, singles: map[string]word{}}
+	p.blocks = append(p.blocks, p.block)
+}
+
+// dropLocal complains about a local that is still waiting for its path.
+func (p *parser) dropLocal() {
+	if p.local.text != "" {
+		p.add(CodeLocalWithoutPath, p.local, `local %s is not followed by a path; write "path: ADDRESS" on the next line`,
+			p.local.text)
+	}
+	p.local = word{}
+}
+
+func (p *parser) address(name string, key word, rest []word) {
+	p.block.sawPath = p.block.sawPath || name == keyPath
+	v, ok := p.value(key, rest)
+	if !ok {
+		p.local = word{}
+		return
+	}
+	if c := checkAddress(v.text); c != "" {
+		p.add(CodeBadAddress, v, "%s %q %s", name, v.text, c)
+	} else {
+		switch a, err := netip.ParseAddr(v.text); {
+		case err != nil:
+			p.add(CodeHostName, v, "%s %q is a host name; write the IP address", name, v.text)
+		case a.Is6():
+			p.add(CodeIPv6Address, v, "%s %s is an IPv6 address; use IPv4 unless you have seen this work", name, v.text)
 		}
 	}
-	if err := p.closeServer(); err != nil {
-		return File{}, err
+	if name == keyLocal {
+		p.local = v
+		p.block.locals++
+		p.checkCount(p.block.locals, key)
+		return
 	}
-	if len(p.servers) == 0 {
-		return File{}, errorAt(max(p.line, 1), `the file has no server; write "server: NAME", a path and an export`)
-	}
-	return File{Servers: p.servers}, nil
+	p.block.channels = append(p.block.channels, channel{local: p.local, path: v})
+	p.local = word{}
+	p.checkCount(len(p.block.channels), key)
 }
 
-// parser reads lines into servers.
-type parser struct {
-	line    int
-	servers []Server
-	mounts  map[string]int // the line of each, of all servers
-
-	// Of the last server:
-	opened    int             // its line
-	seen      map[string]bool // keys that may appear once
-	local     string          // the last one that has no path yet
-	localLine int
+func (p *parser) checkCount(n int, key word) {
+	if n == MaxPaths+1 {
+		p.add(CodeTooManyPaths, key, "this is %s number %d of the server; at most %d are allowed", key.text, n, MaxPaths)
+	}
 }
 
-func errorAt(line int, format string, args ...any) error {
-	return &lineError{line: line, message: fmt.Sprintf(format, args...)}
+func (p *parser) dontRoute(name string, key word, colon bool, rest []word) {
+	if name == keyDoNotRoute {
+		p.add(CodeDontRouteSpelling, key, `%s is an old spelling; write "dontroute"`, key.text)
+	}
+	if colon {
+		p.add(CodeDontRouteColon, key, `dontroute is a bare word; remove the colon`)
+	}
+	if len(rest) > 0 {
+		p.add(CodeTrailingText, rest[0],
+			"unexpected %q behind dontroute, which takes no value; to turn it off, remove the line", rest[0].text)
+	}
+	p.once(keyDontRoute, key, key)
 }
 
-func (p *parser) errorf(format string, args ...any) error { return errorAt(p.line, format, args...) }
+// single reads a key that takes one value and may appear once in a block.
+func (p *parser) single(name string, key word, rest []word) {
+	if name == keyVersion && p.block.sawExport {
+		p.add(CodeVersionAfterExport, key,
+			"nfs_version stands behind an export line; put it before the first export of the server")
+	}
+	v, ok := p.value(key, rest)
+	if !ok {
+		return
+	}
+	p.once(name, key, v)
+	switch name {
+	case keyVersion:
+		switch _, ok := parseVersion(v.text); {
+		case ok:
+		case strings.EqualFold(v.text, "nfsv4.2"):
+			p.add(CodeUnknownVersion, v, "Oracle has no NFSv4.2; write nfsv4.1")
+		default:
+			p.add(CodeUnknownVersion, v, "there is no nfs_version %q; write nfsv3, nfsv4, nfsv4.1 or pnfs", v.text)
+		}
+	case keySecurityDefault:
+		p.checkSecurity(v)
+	case keyTimeout:
+		if _, ok := parseTimeout(v.text); !ok {
+			p.add(CodeBadTimeout, v, "mnt_timeout %q is not a positive number of seconds; write for example %d", v.text,
+				DefaultMountTimeoutSeconds)
+		}
+	case keyManagement:
+		if c := checkAddress(v.text); c != "" {
+			p.add(CodeBadAddress, v, "management %q %s", v.text, c)
+		}
+	case keyCommunity:
+		if c := checkLabel(v.text); c != "" {
+			p.add(CodeBadCharacter, v, "community %q %s", v.text, c)
+		}
+	case keyUID, keyGID:
+		p.add(CodeWindowsOnly, key, "%s is for Windows; on other systems remove the line", name)
+		switch id, ok := parseID(v.text); {
+		case !ok:
+			p.add(CodeBadID, v, "%s %q is not a number", name, v.text)
+		case id == 0:
+			p.add(CodeRootIDIgnored, v, "%s 0 has no effect; write the number of another user or remove the line", name)
+		}
+	}
+}
 
-// read splits a line into its key and what follows the colon.
-func (p *parser) read(text string) error {
-	text = strings.Trim(strings.ReplaceAll(strings.TrimRight(text, "\r\n"), "\t", " "), " ")
-	if text == "" || text[0] == '#' {
-		return nil
+func (p *parser) once(name string, key, value word) {
+	if first, again := p.block.singles[name]; again {
+		p.add(CodeDuplicateKey, key, "this server has %s on line %d already; remove one of them", name, first.line)
+		return
 	}
-	if i := strings.IndexFunc(text, func(r rune) bool { return r < ' ' || r > '~' }); i >= 0 {
-		r, _ := utf8.DecodeRuneInString(text[i:])
-		return p.errorf("the line has the character %U; type it anew in plain ASCII", r)
+	p.block.singles[name] = value
+}
+
+func (p *parser) checkSecurity(v word) {
+	if _, ok := parseSecurity(v.text); !ok {
+		p.add(CodeUnknownSecurity, v, "there is no security mode %q; write sys, krb5, krb5i or krb5p", v.text)
 	}
-	text, _, _ = strings.Cut(text, " #")
-	end := strings.IndexAny(text, ": ")
-	if end < 0 {
-		end = len(text)
-	}
-	key, rest := strings.ToLower(text[:end]), strings.Trim(text[end:], " ")
-	value, colon := strings.CutPrefix(rest, ":")
-	value = strings.Trim(value, " ")
-	switch isDontRoute := key == keyDontRoute || key == "donotroute"; {
-	case !slices.Contains(keys(), key):
-		return p.errorf("there is no key %q; write one of %s", text[:end], strings.Join(keys(), ", "))
-	case strings.ContainsAny(value, "#\"'"):
-		return p.errorf("%s holds a # or a quote; remove it, the file has no quoting", key)
-	case isDontRoute && value != "":
-		return p.errorf("unexpected %q behind dontroute, which takes no value; to turn it off, remove the line", value)
-	case isDontRoute:
-		return p.statement(keyDontRoute, "")
-	case !colon:
-		return p.errorf("%s has no colon; write %q", key, key+":")
-	}
-	return p.statement(key, value)
 }
 
 const exportForm = `"export: PATH mount: PATH [security: MODE]"`
 
-func (p *parser) statement(key, value string) error {
-	switch {
-	case p.local != "" && key != keyPath:
-		return p.localAlone()
-	case key == keyServer:
-		return p.openServer(value)
-	case len(p.servers) == 0:
-		return p.errorf(`%s stands before any server line; begin the file with "server: NAME"`, key)
-	case key == keyMount, key == keySecurity:
-		return p.errorf("%s has to be on the line of an export: %s; for all exports write security_default", key, exportForm)
-	case key == keyExport:
-		return p.export(value)
-	case key != keyLocal && key != keyPath && p.seen[key]:
-		return p.errorf("this server has %s already; remove one of them", key)
-	}
-	p.seen[key] = true
-	s := &p.servers[len(p.servers)-1]
-	if key == keyDontRoute {
-		s.DontRoute = true
-		return nil
-	}
-	if err := p.oneWord(key, value); err != nil {
-		return err
-	}
-	switch key {
-	case keyLocal:
-		p.local, p.localLine = value, p.line
-		return p.address(key, value)
-	case keyPath:
-		return p.path(s, value)
-	case keyVersion:
-		s.Version = Version(strings.ToLower(value))
-		if !slices.Contains([]Version{NFSv3, NFSv4, NFSv41, PNFS}, s.Version) {
-			return p.errorf("there is no nfs_version %q; write nfsv3, nfsv4, nfsv4.1 or pnfs", value)
-		}
-	case keySecurityDefault:
-		return p.security(&s.SecurityDefault, value)
-	case keyTimeout:
-		n, err := strconv.ParseInt(value, 10, 32)
-		if err != nil || n <= 0 {
-			return p.errorf("mnt_timeout %q is not a positive number of seconds; write for example %d", value,
-				DefaultMountTimeoutSeconds)
-		}
-		s.MountTimeoutSeconds = new(int32(n))
-	}
-	return nil
-}
-
-func (p *parser) localAlone() error {
-	return errorAt(p.localLine, `local %q is not followed by a path; write "path: ADDRESS" on the next line`, p.local)
-}
-
-func (p *parser) oneWord(key, value string) error {
-	switch _, more, _ := strings.Cut(value, " "); {
-	case value == "":
-		return p.errorf("%s has no value", key)
-	case more != "":
-		return p.errorf("unexpected %q behind the value of %s, which takes one word", more, key)
-	}
-	return nil
-}
-
-func (p *parser) openServer(name string) error {
-	if err := p.oneWord(keyServer, name); err != nil {
-		return err
-	}
-	if err := p.closeServer(); err != nil {
-		return err
-	}
-	switch {
-	case strings.Contains(name, ":"):
-		return p.errorf("server %q holds a colon, which ends a key", name)
-	case len(name) > maxNameBytes:
-		return p.errorf("the server label is longer than %d characters", maxNameBytes)
-	// Without case, because no document says that Oracle distinguishes labels by it.
-	case slices.ContainsFunc(p.servers, func(s Server) bool { return strings.EqualFold(s.Name, name) }):
-		return p.errorf("there is a server %q already; labels have to be unique", name)
-	}
-	p.servers, p.opened, p.seen = append(p.servers, Server{Name: name}), p.line, map[string]bool{}
-	return nil
-}
-
-// closeServer checks what one line of a server does not show.
-func (p *parser) closeServer() error {
-	if p.local != "" {
-		return p.localAlone()
-	}
-	if len(p.servers) == 0 {
-		return nil
-	}
-	s := p.servers[len(p.servers)-1]
-	_, notAddress := netip.ParseAddr(s.Name)
-	qualified := notAddress != nil && isHostName(s.Name) && strings.Contains(s.Name, ".")
-	kerberos := slices.ContainsFunc(s.Exports, func(e Export) bool { return s.EffectiveSecurity(e) != SecuritySys })
-	switch {
-	case len(s.Paths) == 0:
-		return errorAt(p.opened, `server %q has no path; write "path: ADDRESS"`, s.Name)
-	case len(s.Exports) == 0:
-		return errorAt(p.opened, `server %q has no export; write "export: PATH mount: PATH"`, s.Name)
-	case kerberos && s.Version == PNFS:
-		return errorAt(p.opened, "pnfs works with security sys only; write sys, or another nfs_version than pnfs")
-	case kerberos && !qualified:
-		return errorAt(p.opened, "Kerberos needs the full host name of the server as its label, such as "+
-			"nas1.example.com; it is %q", s.Name)
-	}
-	return nil
-}
-
-func (p *parser) path(s *Server, value string) error {
-	pair := PathPair{Local: p.local, Path: value}
-	p.local = ""
-	switch {
-	case slices.Contains(s.Paths, pair):
-		return p.errorf("the server has path %q already, with the same local", value)
-	case len(s.Paths) == MaxPaths:
-		return p.errorf("this is path number %d of the server; at most %d are allowed", MaxPaths+1, MaxPaths)
-	}
-	s.Paths = append(s.Paths, pair)
-	return p.address(keyPath, value)
-}
-
-func (p *parser) address(key, value string) error {
-	a, err := netip.ParseAddr(value)
-	if err != nil && !isHostName(value) || err == nil && (a.IsUnspecified() || a.IsMulticast()) {
-		return p.errorf("%s %q is neither the IP address of a host nor a host name; write the bare address", key, value)
-	}
-	return nil
-}
-
-// hostName allows underscores, which are not in the standard but in use. A name whose last label is
-// a number is a mistyped IPv4 address.
-//
-//nolint:gochecknoglobals // constants in all but name
-var (
-	hostName   = regexp.MustCompile(`^\w[\w-]{0,62}(\.\w[\w-]{0,62})*$`)
-	lastNumber = regexp.MustCompile(`(^|\.)\d+$`)
-)
-
-func isHostName(s string) bool {
-	return len(s) <= maxNameBytes && hostName.MatchString(s) && !lastNumber.MatchString(s)
-}
-
-func (p *parser) security(into *Security, value string) error {
-	*into = Security(strings.ToLower(value))
-	if !slices.Contains([]Security{SecuritySys, SecurityKrb5, SecurityKrb5i, SecurityKrb5p}, *into) {
-		return p.errorf("there is no security mode %q; write sys, krb5, krb5i or krb5p", value)
-	}
-	return nil
-}
-
-var exportLine = regexp.MustCompile(`(?i)^(\S+) +mount *: *(\S+)( +security *: *(\S+))?$`) //nolint:gochecknoglobals // a constant in all but name
-
 // export reads the one line that has several keys.
-func (p *parser) export(value string) error {
-	m := exportLine.FindStringSubmatch(value)
-	if m == nil {
-		return p.errorf("the line of an export is %s; no path may have a blank", exportForm)
+func (p *parser) export(key word, rest []word) {
+	p.block.sawExport = true
+	var e exportLine
+	e.path, rest = p.operand(key, rest, keyMount)
+	if len(rest) == 0 {
+		p.add(CodeExportWithoutMount, key, "the export has no mount on its line; write %s", exportForm)
+		p.checkExport(e)
+		return
 	}
-	e := Export{Path: m[1], Mount: m[2]}
-	for _, dir := range m[1:3] {
-		if dir[0] != '/' || strings.Contains(dir, ":") || len(dir) > maxPathBytes {
-			return p.errorf("%q has to be a path that begins with a slash, has no colon and at most %d characters", dir,
-				maxPathBytes)
-		}
+	key, rest = p.innerKey(rest)
+	e.mount, rest = p.operand(key, rest, keySecurity)
+	if len(rest) > 0 {
+		key, rest = p.innerKey(rest)
+		e.security, _ = p.operand(key, rest, "")
 	}
-	if m[3] != "" {
-		if err := p.security(&e.Security, m[4]); err != nil {
-			return err
-		}
+	p.checkExport(e)
+	if e.path.text != "" && e.mount.text != "" {
+		p.block.exports = append(p.block.exports, e)
 	}
-	if first, again := p.mounts[path.Clean(e.Mount)]; again {
-		return p.errorf("mount %q is on line %d already; a mount point has one export", e.Mount, first)
+}
+
+// innerKey takes mount or security off the line.
+func (p *parser) innerKey(words []word) (word, []word) {
+	_, key, colon, rest := p.takeKey(words)
+	if !colon {
+		p.missingColon(key)
 	}
-	p.mounts[path.Clean(e.Mount)] = p.line
-	s := &p.servers[len(p.servers)-1]
-	s.Exports = append(s.Exports, e)
-	return nil
+	return key, rest
+}
+
+// operand returns the value of the key and what follows from the next key on.
+// What stands between the two is reported.
+func (p *parser) operand(key word, rest []word, next string) (value word, after []word) {
+	own := rest
+	i := slices.IndexFunc(rest, func(w word) bool {
+		key, _, _ := strings.Cut(w.text, ":")
+		return next != "" && strings.EqualFold(key, next)
+	})
+	if i >= 0 {
+		own, after = rest[:i], rest[i:]
+	}
+	if len(own) == 0 {
+		p.add(CodeMissingValue, key, "%s has no value; write %s", key.text, exportForm)
+		return word{}, after
+	}
+	switch {
+	case len(own) == 1:
+	case i >= 0:
+		p.add(CodePathWithBlank, own[1], "unexpected %q before %s; the line is %s, and no path may have a blank", own[1].text,
+			next, exportForm)
+	case next != keyMount: // else the missing mount is what is wrong
+		p.add(CodeTrailingText, own[1], "unexpected %q; the line is %s, and no path may have a blank",
+			own[1].text, exportForm)
+	}
+	return own[0], after
+}
+
+func (p *parser) checkExport(e exportLine) {
+	p.checkDirectory(keyExport, e.path, checkPath)
+	p.checkDirectory(keyMount, e.mount, checkMount)
+	if _, windows := windowsMount(e.mount.text); windows {
+		p.add(CodeWindowsOnly, e.mount, "mount %q is a Windows path; on other systems write the path of the kernel mount",
+			e.mount.text)
+	}
+	if e.security.text != "" {
+		p.checkSecurity(e.security)
+	}
+}
+
+func (p *parser) checkDirectory(name string, v word, check func(string) (complaint, Code)) {
+	if v.text == "" {
+		return
+	}
+	if c, code := check(v.text); c != "" {
+		p.add(code, v, "%s %q %s", name, v.text, c)
+		return
+	}
+	if clean := cleaned(v.text); clean != v.text {
+		p.add(CodeUncleanPath, v, "%s %q has superfluous slashes or dots; write %q as the kernel's mount table does", name,
+			v.text, clean)
+	}
 }

@@ -12,7 +12,7 @@ import (
 // comment, lower case, one blank between words, an empty line between servers,
 // and nothing that is not set.
 //
-// What it has written is read by [Parse]: it refuses what Parse refuses, and whatever is
+// What it has written is read by [Parse]: it refuses, in Lint's words, what Parse refuses, and whatever is
 // not read back as it was, such as a value that would begin another line or attribute.
 func Render(f File) (string, error) {
 	if len(f.Servers) == 0 {
@@ -27,9 +27,9 @@ func Render(f File) (string, error) {
 	}
 	text := b.String()
 	read, err := Parse([]byte(text))
-	if wrong := (*lineError)(nil); errors.As(err, &wrong) {
-		// The number of a line that nobody sees is of no use.
-		return "", fmt.Errorf("render oranfstab: %s", wrong.message)
+	if perr := (*ParseError)(nil); errors.As(err, &perr) {
+		// Places in a file that nobody will see are of no use.
+		return "", fmt.Errorf("render oranfstab: %s", perr.Problems[0].Message)
 	}
 	// Parse returns empty slices of servers only, so the servers are copied.
 	if !reflect.DeepEqual(read, File{Servers: append([]Server{}, f.Servers...)}) {
@@ -51,6 +51,14 @@ func writeServer(b *strings.Builder, s Server) {
 	writeLine(b, keySecurityDefault, string(s.SecurityDefault))
 	if s.MountTimeoutSeconds != nil {
 		writeLine(b, keyTimeout, strconv.FormatInt(int64(*s.MountTimeoutSeconds), 10))
+	}
+	writeLine(b, keyManagement, s.Management)
+	writeLine(b, keyCommunity, s.Community)
+	if s.UID != nil {
+		writeLine(b, keyUID, strconv.FormatUint(uint64(*s.UID), 10))
+	}
+	if s.GID != nil {
+		writeLine(b, keyGID, strconv.FormatUint(uint64(*s.GID), 10))
 	}
 	for _, e := range s.Exports {
 		b.WriteString(keyExport + ": " + e.Path + " " + keyMount + ": " + e.Mount)

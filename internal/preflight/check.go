@@ -12,6 +12,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/oranfstab"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -31,8 +32,8 @@ const (
 	ProtocolDisabled     = "ProtocolDisabled"
 	UnknownLIF           = "UnknownLIF"
 	LIFDown              = "LIFDown"
-	TooManyPaths         = "TooManyPaths"
-	SameSubnet           = "SameSubnet"
+	TooManyPaths         = string(oranfstab.CodeTooManyPaths)
+	SameSubnet           = string(oranfstab.CodeSameSubnet)
 	TransferSizeTooSmall = "TransferSizeTooSmall"
 	VolumeOffline        = "VolumeOffline"
 	VolumeMoving         = "VolumeMoving"

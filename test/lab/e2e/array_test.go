@@ -53,6 +53,9 @@ func usedOranfstab(t *testing.T, b *v1alpha1.NFSBenchmark, a array) {
 	if rs == nil {
 		t.Fatal("status.resolved is missing")
 	}
+	if problems := oranfstab.Lint([]byte(rs.Oranfstab)); len(problems) > 0 {
+		t.Errorf("lint of the oranfstab: %v", problems)
+	}
 	f, err := oranfstab.Parse([]byte(rs.Oranfstab))
 	if err != nil {
 		t.Fatalf("the oranfstab in the status: %v\n%s", err, rs.Oranfstab)

@@ -1,0 +1,154 @@
+package oranfstab
+
+import (
+	"fmt"
+	"net/netip"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A complaint is what is wrong with a value, in words that go behind the name
+// of the value: "holds a quote". The empty complaint means that it is right.
+type complaint = string
+
+// checkToken finds the characters that mean something else in the file.
+func checkToken(s string) complaint {
+	if i := strings.IndexAny(s, "#\"'"); i >= 0 {
+		if s[i] == '#' {
+			return "holds a #, which may begin a comment"
+		}
+		return fmt.Sprintf("holds a quote (%c); the file has no quoting", s[i])
+	}
+	return ""
+}
+
+// checkLabel is for server names and SNMP communities.
+func checkLabel(s string) complaint {
+	if c := checkToken(s); c != "" {
+		return c
+	}
+	if strings.Contains(s, ":") {
+		return "holds a colon, which ends a key"
+	}
+	return ""
+}
+
+func checkAddress(s string) complaint {
+	if c := checkToken(s); c != "" {
+		return c
+	}
+	if a, err := netip.ParseAddr(s); err == nil {
+		if a.IsUnspecified() || a.IsMulticast() {
+			return "is not the address of a host"
+		}
+		return ""
+	}
+	switch {
+	case strings.HasPrefix(s, "["):
+		return "has brackets; write the bare address"
+	case strings.Contains(s, ":/"):
+		return "has an export in it; write the address here and the export in an export line"
+	case !isHostName(s):
+		return "is neither an IP address nor a host name"
+	default:
+		return ""
+	}
+}
+
+// isHostName allows underscores, which are not in the standard but in use. A
+// name whose last label is a number is a mistyped IPv4 address.
+func isHostName(s string) bool {
+	labels := strings.Split(s, ".")
+	for _, l := range labels {
+		rest := strings.TrimFunc(l, func(r rune) bool {
+			return r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		})
+		if l == "" || len(l) > 63 || l[0] == '-' || rest != "" {
+			return false
+		}
+	}
+	last := labels[len(labels)-1]
+	return len(s) <= maxNameBytes && strings.Trim(last, "0123456789") != ""
+}
+
+// isQualified reports whether a server name can be that of a Kerberos principal.
+func isQualified(name string) bool {
+	_, err := netip.ParseAddr(name)
+	return err != nil && isHostName(name) && strings.Contains(name, ".")
+}
+
+// checkPath is for exports, and for mount points that are not on Windows.
+func checkPath(s string) (complaint, Code) {
+	if c := checkToken(s); c != "" {
+		return c, CodeBadCharacter
+	}
+	switch {
+	case !strings.HasPrefix(s, "/") && strings.Contains(s, ":/"):
+		return "has a server in it; write the path only", CodeRelativePath
+	case !strings.HasPrefix(s, "/"):
+		return "does not begin with a slash", CodeRelativePath
+	case strings.Contains(s, ":"):
+		return "holds a colon, which ends a key", CodeBadCharacter
+	case len(s) > maxPathBytes:
+		return fmt.Sprintf("is longer than %d characters", maxPathBytes), CodeTooLong
+	default:
+		return "", ""
+	}
+}
+
+func checkMount(s string) (complaint, Code) {
+	if path, ok := windowsMount(s); ok {
+		return checkPath("/" + path)
+	}
+	return checkPath(s)
+}
+
+// windowsMount returns what follows the drive or the server in the forms that a mount has on
+// Windows: C:\DIRECTORY, nfs://SERVER/EXPORT, SERVER:/EXPORT and //SERVER/EXPORT.
+func windowsMount(s string) (rest string, ok bool) {
+	s = strings.ReplaceAll(s, `\`, "/")
+	server, rest, ok := strings.Cut(s, ":/")
+	if !ok || strings.EqualFold(server, "nfs") {
+		if ok {
+			s = "/" + rest
+		}
+		if s, ok = strings.CutPrefix(s, "//"); !ok {
+			return "", false
+		}
+		server, rest, ok = strings.Cut(s, "/")
+	}
+	_, err := netip.ParseAddr(server)
+	return rest, ok && (err == nil || isHostName(server))
+}
+
+// cleaned returns the spelling that a kernel's mount table has for the path.
+func cleaned(s string) string {
+	if _, windows := windowsMount(s); windows {
+		return s
+	}
+	return path.Clean(s)
+}
+
+func parseVersion(s string) (Version, bool) {
+	v := Version(strings.ToLower(s))
+	return v, slices.Contains([]Version{NFSv3, NFSv4, NFSv41, PNFS}, v)
+}
+
+func parseSecurity(s string) (Security, bool) {
+	v := Security(strings.ToLower(s))
+	return v, slices.Contains([]Security{SecuritySys, SecurityKrb5, SecurityKrb5i, SecurityKrb5p}, v)
+}
+
+// parseTimeout takes seconds. A sign or leading zeros are refused: they are not
+// in any example, and they would not be written back.
+func parseTimeout(s string) (int32, bool) {
+	n, err := strconv.ParseInt(s, 10, 32)
+	return int32(n), err == nil && n > 0 && strconv.FormatInt(n, 10) == s
+}
+
+func parseID(s string) (uint32, bool) {
+	n, err := strconv.ParseUint(s, 10, 32)
+	return uint32(n), err == nil && strconv.FormatUint(n, 10) == s
+}
