@@ -70,13 +70,9 @@ func smallReads(w runfile.OracleWindow) (count int64, micros float64) {
 
 // dataFiles are the data files that were read in a window.
 func dataFiles(w runfile.OracleWindow) []runfile.OracleFile {
-	var out []runfile.OracleFile
-	for _, f := range w.Files {
-		if f.Type == fileTypeData && f.SmallReads+f.LargeReads > 0 {
-			out = append(out, f)
-		}
-	}
-	return out
+	return where(w.Files, func(f runfile.OracleFile) bool {
+		return f.Type == fileTypeData && f.SmallReads+f.LargeReads > 0
+	})
 }
 
 func eventOf(w runfile.OracleWindow, name string) (waits, micros int64) {
@@ -89,37 +85,19 @@ func eventOf(w runfile.OracleWindow, name string) (waits, micros int64) {
 	return waits, micros
 }
 
-// databaseWindows are what databases counted in the windows that count: of one
-// repetition, or of all (0).
-func databaseWindows(r runfile.Result, index int32) []runfile.OracleWindow {
-	var out []runfile.OracleWindow
-	for _, cl := range r.Clients {
-		for _, rep := range cl.Load.Repetitions {
-			counts := rep.Step == nil || !rep.Step.Warmup
-			if rep.Oracle != nil && counts && (index == 0 || rep.Index == index) {
-				out = append(out, *rep.Oracle)
-			}
-		}
-	}
-	return out
-}
-
 // databaseSummary puts together what the views said. Files are of the repetition
 // that stands for all, servers and channels of all that count.
-func databaseSummary(r runfile.Result, s *Summary) *DatabaseSummary {
-	if r.Plan.Database == nil || s == nil {
+func (c *facts) databaseSummary() *DatabaseSummary {
+	if c.Plan.Database == nil || c.overall == nil {
 		return nil
 	}
-	chosen := databaseWindows(r, s.Repetition)
-	d := &DatabaseSummary{Files: fileSummaries(chosen)}
-	for _, w := range chosen { // one: a database is loaded by one client
+	d := &DatabaseSummary{Files: fileSummaries(c.overall.databases)}
+	for _, w := range c.overall.databases { // one: a database is loaded by one client
 		d.Waits = append(d.Waits, waitsOf(w)...)
 	}
-	for _, w := range databaseWindows(r, 0) {
+	for _, w := range c.databases {
 		for _, row := range w.DirectNFS.Servers {
-			if !slices.Contains(d.Servers, row) {
-				d.Servers = append(d.Servers, row)
-			}
+			d.Servers = withNew(d.Servers, row)
 		}
 		for _, ch := range w.DirectNFS.Channels {
 			d.Channels = withChannel(d.Channels, ch)
@@ -204,9 +182,7 @@ func (s *fileSum) add(f runfile.OracleFile, unit float64) {
 	s.readMicros += f.SmallReadTime * unit
 	s.syncReads += f.SmallSyncReads
 	s.syncMicros += f.SmallSyncReadTime * unit
-	if !slices.Contains(s.methods, f.AccessMethod) {
-		s.methods = append(s.methods, f.AccessMethod)
-	}
+	s.methods = withNew(s.methods, f.AccessMethod)
 }
 
 // nanoseconds is a mean; nil when there is none.
@@ -216,15 +192,4 @@ func (s *fileSum) nanoseconds(micros float64, reads int64) *int64 {
 		return nil
 	}
 	return rounded(ns)
-}
-
-// oracleFacts are what the loaders found of the database.
-func (c *facts) oracleFacts() []runfile.Oracle {
-	var out []runfile.Oracle
-	for _, cl := range c.result.Clients {
-		if o := cl.Load.Oracle; o != nil {
-			out = append(out, *o)
-		}
-	}
-	return out
 }

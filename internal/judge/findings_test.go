@@ -138,7 +138,7 @@ func wireCases() map[string]findingCase {
 		"TransferSizeBelowWanted": {nil, func(r *runfile.Result) {
 			r.Plan.Engine.TransferSizeBytes = 262144
 			r.Clients[0].Load.Mount.ReadSizeBytes = 65536
-		}, TransferSizeReduced, bench.SeverityWarning, bench.ValidityValid, `64Ki where 256Ki were asked for`},
+		}, TransferSizeReduced, bench.SeverityWarning, bench.ValidityValid, `64Ki, where 256Ki were asked for`},
 		"RetransmitsTCP": {nil, func(r *runfile.Result) {
 			eachWindow(r, "Measure", func(w *runfile.ObservedWindow) { w.TCPRetransmittedSegment = new(int64(150_000)) })
 		}, Retransmits, bench.SeverityWarning, bench.ValidityValid, `10\.\d of 1000 TCP segments`},

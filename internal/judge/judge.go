@@ -25,17 +25,25 @@ import (
 func Judge(r runfile.Result) Judgement {
 	c := newFacts(r)
 	j := Judgement{
-		Engine: engineOf(r.Plan), Summary: c.overall, Repetitions: c.headline, VariationPermille: c.variation,
-		Steps: c.steps, Calibrations: c.calibrations, Capacity: c.capacity, Database: c.database,
-		Wire: c.wire, Protocol: c.protocol, Series: c.series,
+		Engine: engineOf(r.Plan), VariationPermille: c.variation, Steps: c.steps, Capacity: c.capacity,
+		Database: c.database, Wire: c.wire, Protocol: c.protocol, Series: c.seriesPoints(),
 	}
-	if indirect := c.indirect(); len(indirect) > 0 {
-		j.Indirect = indirect[0].sentence(c.volume())
+	for _, s := range c.headline {
+		j.Repetitions = append(j.Repetitions, s.Summary)
 	}
-	o := expect(c, &j)
+	if c.overall != nil {
+		j.Summary = &c.overall.Summary
+	}
+	for _, r := range c.calibrations {
+		j.Calibrations = append(j.Calibrations, r.CalibrationSummary)
+	}
+	if len(c.indirect) > 0 {
+		j.Indirect = c.indirect[0].sentence(c.volume)
+	}
+	o := c.expect()
 	j.Findings = append(find(c), o.findings...).sorted()
 	j.Validity = ValidityOf(j.Findings)
-	j.Verdict = verdict(c, j, o)
+	j.Verdict = c.verdict(j, o)
 	return j
 }
 
