@@ -137,10 +137,9 @@ type disagreement struct {
 // else's; fewer were answered on the way.
 func checkArray(c *facts, found *findings) {
 	var all []disagreement
-	loads := timelines(c.Clients)
 	for _, s := range c.repetitions {
 		for _, w := range s.storage {
-			for _, d := range c.disagreements(s, w, loads) {
+			for _, d := range c.disagreements(s, w) {
 				all = withDisagreement(all, d)
 			}
 		}
@@ -173,7 +172,7 @@ func withDisagreement(all []disagreement, d disagreement) []disagreement {
 }
 
 // disagreements returns those of one repetition and source, over the seconds that the storage counted.
-func (c *facts) disagreements(s repetition, w runfile.StorageWindow, loads map[int32]*timeline) []disagreement {
+func (c *facts) disagreements(s repetition, w runfile.StorageWindow) []disagreement {
 	uncounted := c.Plan.Database != nil && s.Total.Ops == 0
 	// The samples of a Prometheus are older than their time, which long windows forgive.
 	stale := w.Seconds < scrapedSeconds && c.isPrometheus(w)
@@ -193,7 +192,7 @@ func (c *facts) disagreements(s repetition, w runfile.StorageWindow, loads map[i
 		if d.array == nil {
 			continue
 		}
-		array, did := float64(*d.array)/w.Seconds, c.clientsDid(s, w, d.of, d.kind, loads)
+		array, did := float64(*d.array)/w.Seconds, c.clientsDid(s, w, d.of, d.kind)
 		more := array > did.most
 		if more || array < did.least && !c.mayMiss(d.kind) {
 			found = append(found, disagreement{
@@ -212,10 +211,8 @@ type expected struct{ rate, least, most float64 }
 // clientsDid returns what the clients did in one direction in the seconds of a storage window, from
 // their samples of these seconds. Without samples it uses their mean. The tolerance then grows by the
 // part of the repetition outside the window or without all clients, where the load may have differed.
-func (c *facts) clientsDid(s repetition, w runfile.StorageWindow, d *Direction, kind direction,
-	loads map[int32]*timeline,
-) expected {
-	if e, known := c.sampledDid(s, w, d, kind, loads); known {
+func (c *facts) clientsDid(s repetition, w runfile.StorageWindow, d *Direction, kind direction) expected {
+	if e, known := c.sampledDid(s, w, d, kind); known {
 		return e
 	}
 	e := expected{rate: bench.OrZero(d).bytesPerSec}
@@ -230,12 +227,10 @@ func (c *facts) clientsDid(s repetition, w runfile.StorageWindow, d *Direction, 
 // the reads of its own processes elsewhere), the window is so short that a small error of its
 // length matters, or the times of the counters are unknown. A Prometheus reports values older than
 // their time, and each node of a FlexGroup counts at its own time.
-func (c *facts) sampledDid(s repetition, w runfile.StorageWindow, d *Direction, kind direction,
-	loads map[int32]*timeline,
-) (expected, bool) {
+func (c *facts) sampledDid(s repetition, w runfile.StorageWindow, d *Direction, kind direction) (expected, bool) {
 	length := w.End.Sub(w.Start)
 	if w.Start.IsZero() || length < sampledLeast || s.Total.Ops == 0 || c.isPrometheus(w) ||
-		c.volume.Style == "flexgroup" || !sampledAll(s, d, kind, loads) {
+		c.volume.Style == "flexgroup" || !c.sampledAll(s, d, kind) {
 		return expected{}, false
 	}
 	offsets := clockOffsets(s.parts)
@@ -249,7 +244,7 @@ func (c *facts) sampledDid(s repetition, w runfile.StorageWindow, d *Direction, 
 			// The window uses the clock of the first client, which queries the storage.
 			start := w.Start.Add(shift + offsets[0] - offsets[k])
 			ops := [2]*runfile.Ops{reads: p.rep.Read, writes: p.rep.Write}
-			load, rate := loads[p.client.Index], float64(bench.OrZero(ops[kind]).Bytes)/p.seconds
+			load, rate := c.timelines[p.client.Index], float64(bench.OrZero(ops[kind]).Bytes)/p.seconds
 			did, _ := load.between(start, start.Add(length), kind, rate)
 			low, _ := load.between(start.Add(stampError), start.Add(length), kind, rate)
 			_, high := load.between(start, start.Add(length+stampError), kind, rate)
@@ -267,10 +262,10 @@ func (c *facts) sampledDid(s repetition, w runfile.StorageWindow, d *Direction, 
 }
 
 // sampledAll reports whether the samples of a repetition add up to its load.
-func sampledAll(s repetition, d *Direction, kind direction, loads map[int32]*timeline) bool {
+func (c *facts) sampledAll(s repetition, d *Direction, kind direction) bool {
 	missing := bench.OrZero(d).Bytes
 	for _, p := range s.parts {
-		load := loads[p.client.Index]
+		load := c.timelines[p.client.Index]
 		if load == nil {
 			return false
 		}
@@ -295,36 +290,26 @@ type timeline struct {
 	measured     map[int32][2]int64 // bytes sampled in each repetition
 }
 
-// timelines returns a timeline for each client that has all samples, by client index.
-func timelines(clients []runfile.ClientResult) map[int32]*timeline {
-	all := map[int32]*timeline{}
-	for _, cl := range clients {
-		byTime := func(a, b runfile.LoadSample) int { return a.Time.Compare(b.Time) }
-		if l := cl.Load; l.SampleSeconds <= 1 && len(l.Samples) > 0 && slices.IsSortedFunc(l.Samples, byTime) {
-			all[cl.Index] = newTimeline(l.Samples)
-		}
+// newTimeline returns nil if samples are missing.
+func newTimeline(load runfile.Load) *timeline {
+	samples := load.Samples
+	byTime := func(a, b runfile.LoadSample) int { return a.Time.Compare(b.Time) }
+	if load.SampleSeconds > 1 || len(samples) == 0 || !slices.IsSortedFunc(samples, byTime) {
+		return nil
 	}
-	return all
-}
-
-func newTimeline(samples []runfile.LoadSample) *timeline {
 	t := &timeline{covered: make([]time.Duration, 1), bytes: make([][2]float64, 1), measured: map[int32][2]int64{}}
 	for i, s := range samples {
 		began := s.Time.Add(-time.Second)
 		// A late sample, and the last sample of a span, have a different length.
-		if i > 0 {
-			last := samples[i-1]
-			if last.Time.After(began) || last.Span == s.Span && last.Repetition == s.Repetition {
-				began = last.Time
-			}
+		last := samples[max(i-1, 0)]
+		if i > 0 && (last.Time.After(began) || last.Span == s.Span && last.Repetition == s.Repetition) {
+			began = last.Time
 		}
 		sum := t.bytes[i]
 		measured := t.measured[s.Repetition]
 		for kind, ops := range []*runfile.SampleOps{s.Read, s.Write} {
-			if ops != nil {
-				sum[kind] += float64(ops.Bytes)
-				measured[kind] += ops.Bytes
-			}
+			sum[kind] += float64(bench.OrZero(ops).Bytes)
+			measured[kind] += bench.OrZero(ops).Bytes
 		}
 		if s.Span == runfile.SpanMeasure {
 			t.measured[s.Repetition] = measured

@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -82,6 +81,7 @@ func (b BoundCapacity) Bound() string {
 type search struct {
 	round  int32
 	levels []searchLevel       // in the order in which they were measured
+	byRate []searchLevel       // the last of each rate, which is the longest, ascending
 	bounds []capacity.Estimate // in the order of the plan
 }
 
@@ -124,11 +124,15 @@ func (c *facts) search() []search {
 		rounds[at].levels = append(rounds[at].levels, c.searchLevel(s))
 	}
 	for i := range rounds {
-		levels := make([]runfile.CapacityLevel, 0, len(rounds[i].levels))
-		for _, l := range rounds[i].levels {
-			levels = append(levels, l.asMeasured())
+		r, last := &rounds[i], map[int64]searchLevel{}
+		levels := make([]runfile.CapacityLevel, 0, len(r.levels))
+		for _, l := range r.levels {
+			levels, last[l.offered()] = append(levels, l.asMeasured()), l
 		}
-		rounds[i].bounds = capacity.Estimates(c.bounds, levels)
+		for _, rate := range slices.Sorted(maps.Keys(last)) {
+			r.byRate = append(r.byRate, last[rate])
+		}
+		r.bounds = capacity.Estimates(c.bounds, levels)
 	}
 	return rounds
 }
@@ -175,12 +179,11 @@ func reached(e capacity.Estimate) bool { return e.OperationsPerSecond > 0 && !e.
 func tooFew(e capacity.Estimate) bool { return e.OperationsPerSecond == 0 && e.High == 0 }
 
 // at returns the level that represents a capacity: the highest at or below it, or else the lowest
-// of all. Of several levels at one rate it takes the last, which is the longest.
+// of all.
 func (r search) at(rate int64) *repetition {
-	best := slices.MinFunc(r.levels, func(a, b searchLevel) int { return cmp.Compare(a.offered(), b.offered()) })
-	rate = max(rate, best.offered())
-	for _, l := range r.levels {
-		if l.offered() <= rate && l.offered() >= best.offered() {
+	best := r.byRate[0]
+	for _, l := range r.byRate {
+		if l.offered() <= rate {
 			best = l
 		}
 	}
@@ -189,13 +192,12 @@ func (r search) at(rate int64) *repetition {
 
 // above returns the lowest level above a capacity; nil if there is none.
 func (r search) above(rate int64) *repetition {
-	var best *repetition
-	for _, l := range r.levels {
-		if l.offered() > rate && (best == nil || l.offered() <= best.Step.OperationsPerSecond) {
-			best = l.repetition
+	for _, l := range r.byRate {
+		if l.offered() > rate {
+			return l.repetition
 		}
 	}
-	return best
+	return nil
 }
 
 // rates returns the estimates of all rounds that reached the capacity within a bound.
@@ -420,16 +422,6 @@ func (c *facts) curvePoint(group []searchLevel) (p CurvePoint, follows bool) {
 	return p, float64(p.Achieved) >= due/n*followShare
 }
 
-func joined(sum, d *Direction) *Direction {
-	if d == nil {
-		return sum
-	}
-	if sum == nil {
-		sum = &Direction{}
-	}
-	return new(sum.plus(*d))
-}
-
 // due returns the operations a second that were due. With random arrivals it differs a little from
 // the requested rate.
 func (l searchLevel) due() float64 {
@@ -525,21 +517,16 @@ func (b BoundCapacity) ended() string {
 func (c *facts) contradiction() (low, high int64, ok bool) {
 	for _, r := range c.searches {
 		lowestBroken := int64(math.MaxInt64)
-		last := map[int64]searchLevel{}
-		for _, l := range r.levels {
-			last[l.offered()] = l
-		}
-		for _, rate := range slices.Sorted(maps.Keys(last)) {
-			l := last[rate]
+		for _, l := range r.byRate {
 			if l.outcome == nil || l.seconds() < decidedSeconds {
 				continue
 			}
 			switch holds, sure := capacity.Sure(c.bounds[0], l.asMeasured()); {
 			case !sure:
 			case !holds:
-				lowestBroken = min(lowestBroken, rate)
-			case float64(rate) >= contradicts*float64(lowestBroken):
-				return lowestBroken, rate, true
+				lowestBroken = min(lowestBroken, l.offered())
+			case float64(l.offered()) >= contradicts*float64(lowestBroken):
+				return lowestBroken, l.offered(), true
 			}
 		}
 	}
@@ -566,14 +553,6 @@ func (c *facts) searchSeconds() float64 {
 		least = min(least, float64(sum)/1000)
 	}
 	return least
-}
-
-// capacityVariation returns the variation between the rounds' capacities; nil with fewer than two.
-func (c *facts) capacityVariation() *int32 {
-	if cv, ok := stats.CoefficientOfVariation(rates(c.searches, 0)); ok {
-		return permille(cv)
-	}
-	return nil
 }
 
 // limitedBy returns the reason if the limit applies to the capacity within the first bound. The level above the

@@ -124,9 +124,7 @@ func (c *facts) implausible(w runfile.OracleWindow, mean float64) string {
 		return fmt.Sprintf("%s took %.1f µs in V$SYSTEM_EVENT", eventSequentialRead, float64(us)/float64(waits))
 	}
 	// The storage's mean is of all reads: it compares only where all are small.
-	s := c.Plan.Workload.SLOB
-	if array := c.overall.Storage.MeanLatencyMicroseconds; array != nil && s != nil &&
-		s.Access == bench.SLOBRandomRead && below(float64(*array)) {
+	if array := c.overall.Storage.MeanLatencyMicroseconds; array != nil && c.randomReads() && below(float64(*array)) {
 		return fmt.Sprintf("the storage itself took %d µs", *array)
 	}
 	if o := w.Calibration; o != nil && o.MaxIOPS > 0 && float64(o.MaxIOPS)*mean < 1e6 {
@@ -146,8 +144,7 @@ func (c *facts) implausible(w runfile.OracleWindow, mean float64) string {
 // read into the buffer cache without a wait of their own, limited by what the batches can
 // hold. Without waits for batches there are none.
 func checkBatches(c *facts, found *findings) {
-	s := c.Plan.Workload.SLOB
-	if s == nil || s.Access != bench.SLOBRandomRead {
+	if !c.randomReads() {
 		return
 	}
 	for _, rep := range c.repetitions {
@@ -189,8 +186,7 @@ func (c *facts) refusedDefaults() (names []string) {
 
 // checkScan: a scan by way of the buffer cache reads less, and in smaller pieces.
 func checkScan(c *facts, found *findings) {
-	s := c.Plan.Workload.SLOB
-	if s == nil || s.Access != bench.SLOBFullTableScan {
+	if bench.OrZero(c.Plan.Workload.SLOB).Access != bench.SLOBFullTableScan {
 		return
 	}
 	for _, rep := range c.repetitions {
@@ -214,11 +210,10 @@ func checkScan(c *facts, found *findings) {
 // answered from memory, and hardly load the storage. An update looks at a block
 // more than once, and at undo.
 func checkBufferCache(c *facts, found *findings) {
-	s := c.Plan.Workload.SLOB
-	if s == nil || s.Access != bench.SLOBRandomRead {
+	if !c.randomReads() {
 		return
 	}
-	limit := float64(storageReadShare)
+	s, limit := c.Plan.Workload.SLOB, float64(storageReadShare)
 	if s.UpdatePercent > 0 {
 		limit = storageUpdateShare
 	}

@@ -76,9 +76,8 @@ func checkForeignSessions(c *facts, found *findings) {
 
 // checkUserTime looks for waits that are too short for the number of users and reads.
 func checkUserTime(c *facts, found *findings) {
-	slob := c.Plan.Workload.SLOB
-	if slob == nil || slob.Access != bench.SLOBRandomRead || slob.Kit != nil || slob.WorkLoop > 0 ||
-		slob.Think != nil {
+	slob := bench.OrZero(c.Plan.Workload.SLOB)
+	if !c.randomReads() || slob.Kit != nil || slob.WorkLoop > 0 || slob.Think != nil {
 		return // users may be idle, or wait for reads that began earlier
 	}
 	if len(c.busyClient(c.overall.ClientCPU)) > 0 || c.severalInstances() || c.overall.Read == nil || c.waitsAsStorage() {

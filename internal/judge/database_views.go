@@ -2,7 +2,7 @@ package judge
 
 import (
 	"cmp"
-	"math"
+	"maps"
 	"slices"
 	"strings"
 
@@ -150,7 +150,6 @@ type fileSum struct {
 
 func fileSummaries(windows []runfile.OracleWindow) []DatabaseFile {
 	sums := map[int64]*fileSum{}
-	var numbers []int64
 	for _, w := range windows {
 		unit := microsecondsEach(w)
 		for _, f := range dataFiles(w) {
@@ -158,19 +157,17 @@ func fileSummaries(windows []runfile.OracleWindow) []DatabaseFile {
 			if s == nil {
 				s = &fileSum{unitKnown: true}
 				sums[f.Number] = s
-				numbers = append(numbers, f.Number)
 			}
 			s.add(f, unit)
 		}
 	}
-	slices.Sort(numbers)
-	out := make([]DatabaseFile, 0, len(numbers))
-	for _, n := range numbers {
+	out := make([]DatabaseFile, 0, len(sums))
+	for _, n := range slices.Sorted(maps.Keys(sums)) {
 		s := sums[n]
 		out = append(out, DatabaseFile{
 			Number: n, AccessMethod: strings.Join(s.methods, ", "), SmallReads: &s.reads,
-			SmallReadNanoseconds: s.nanoseconds(s.readMicros, s.reads), SmallSyncReadNanoseconds: s.nanoseconds(s.syncMicros,
-				s.syncReads),
+			SmallReadNanoseconds:     s.nanoseconds(s.readMicros, s.reads),
+			SmallSyncReadNanoseconds: s.nanoseconds(s.syncMicros, s.syncReads),
 		})
 	}
 	return out
@@ -187,9 +184,8 @@ func (s *fileSum) add(f runfile.OracleFile, unit float64) {
 
 // nanoseconds is a mean; nil when there is none.
 func (s *fileSum) nanoseconds(micros float64, reads int64) *int64 {
-	ns := micros * 1000 / float64(reads)
-	if !s.unitKnown || reads <= 0 || !(ns >= 0 && ns < math.MaxInt64) {
+	if !s.unitKnown || reads <= 0 {
 		return nil
 	}
-	return rounded(ns)
+	return rounded(micros * 1000 / float64(reads))
 }

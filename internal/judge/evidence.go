@@ -30,7 +30,7 @@ func (c *facts) evidence() Evidence {
 
 func (c *facts) directEvidence() Evidence {
 	s := c.overall
-	bytes, layouts, paths, up, missing := int64(0), int64(0), 0, 0, []string(nil)
+	bytes, layouts, paths, missing := int64(0), int64(0), 0, []string(nil)
 	for _, p := range s.Paths {
 		bytes += p.Bytes()
 		if p.Role == bench.PathDataServer {
@@ -38,14 +38,12 @@ func (c *facts) directEvidence() Evidence {
 			continue
 		}
 		paths++
-		if p.State == stateUp {
-			up++
-			continue
+		if p.State != stateUp {
+			missing = append(missing, label(p)+" ("+p.State+")")
 		}
-		missing = append(missing, pathPair{Local: p.Local, Path: p.Path}.String()+" ("+p.State+")")
 	}
 	declared, version := c.Plan.Engine.NFSVersion, cmp.Or(serverVersion(s.Servers), c.seenVersion())
-	e := Evidence{Observed: observedPaths(s.Summary, version, up, paths)}
+	e := Evidence{Observed: observedPaths(s.Summary, version, paths-len(missing), paths)}
 	share := float64(bytes) / float64(s.Total.Bytes)
 	switch {
 	case len(s.Paths) == 0:

@@ -43,34 +43,31 @@ func (c *facts) databaseEvidence() Evidence {
 
 // weigh combines what the observations say: one that denies outweighs all.
 func (e Evidence) weigh(all []observation) Evidence {
-	said := func(t statement) []string {
-		var texts []string
-		for _, w := range all {
-			if w.says == t && w.text != "" {
-				texts = append(texts, w.text)
-			}
+	said, proven := map[statement][]string{}, map[statement]bool{}
+	for _, o := range all {
+		if o.text != "" {
+			said[o.says] = append(said[o.says], o.text)
+			proven[o.says] = proven[o.says] || o.proof
 		}
-		return texts
 	}
 	agree, unseen := "", ""
-	if texts := said(agrees); len(texts) > 0 {
+	if texts := said[agrees]; len(texts) > 0 {
 		agree = " Evidence for it: " + strings.Join(texts, ", ") + "."
 	}
-	if texts := said(silent); len(texts) > 0 {
+	if texts := said[silent]; len(texts) > 0 {
 		unseen = " Not seen: " + strings.Join(texts, ", ") + "."
 	}
-	proven := slices.ContainsFunc(all, func(w observation) bool { return w.proof && w.says == agrees })
 	switch {
-	case len(said(denies)) > 0:
-		return e.no(true, "Direct NFS was declared, but %s.%s", strings.Join(said(denies), ", and "), agree)
-	case len(said(doubts)) > 0:
-		e.Doubted = slices.ContainsFunc(all, func(w observation) bool { return w.says == doubts && w.proof })
+	case len(said[denies]) > 0:
+		return e.no(true, "Direct NFS was declared, but %s.%s", strings.Join(said[denies], ", and "), agree)
+	case len(said[doubts]) > 0:
+		e.Doubted = proven[doubts]
 		return e.no(false, "Not all of the load is known to have gone over Direct NFS: %s.%s",
-			strings.Join(said(doubts), ", and "), agree)
-	case len(said(incomplete)) > 0:
-		return e.no(false, "%s.%s", strings.Join(said(incomplete), ", and "), agree)
-	case proven:
-		return e.yes("Direct NFS carried the load. Evidence: %s.%s", strings.Join(said(agrees), ", "), unseen)
+			strings.Join(said[doubts], ", and "), agree)
+	case len(said[incomplete]) > 0:
+		return e.no(false, "%s.%s", strings.Join(said[incomplete], ", and "), agree)
+	case proven[agrees]:
+		return e.yes("Direct NFS carried the load. Evidence: %s.%s", strings.Join(said[agrees], ", "), unseen)
 	}
 	e.Message = fmt.Sprintf("Nothing proves that Direct NFS carried the load.%s%s", agree, unseen)
 	return e

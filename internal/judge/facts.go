@@ -32,6 +32,7 @@ type facts struct {
 	block     int64                  // bytes of one I/O of the load; 0 = not known
 	transfer  [2]int64               // bytes that one READ or WRITE moves, by direction
 	wire      *WireLimit             // nil: not known
+	timelines map[int32]*timeline    // by client
 
 	repetitions  []repetition // that count, of all steps
 	warmups      []repetition // of those that do not
@@ -67,11 +68,12 @@ type repetition struct {
 func newFacts(r runfile.Result) *facts {
 	c := &facts{
 		Result: r, survey: bench.OrZero(r.Plan.Survey), declared: declaredPaths(r.Plan),
-		block: blockBytes(r.Plan), bounds: searchBounds(r.Plan),
+		block: blockBytes(r.Plan), bounds: searchBounds(r.Plan), timelines: map[int32]*timeline{},
 	}
 	c.volume = bench.OrZero(c.survey.Volume)
 	indexes := map[int32]bool{} // of the repetitions that any client has
 	for _, cl := range r.Clients {
+		c.timelines[cl.Index] = newTimeline(cl.Load)
 		if o := cl.Load.Oracle; o != nil {
 			c.oracles = append(c.oracles, *o)
 		}
@@ -116,7 +118,7 @@ func (c *facts) conclude() {
 	}
 	c.overall, c.variation = medianOf(c.headline), variationOf(c.headline)
 	if c.capacity != nil {
-		c.variation = c.capacityVariation()
+		c.variation = variation(rates(c.searches, 0)) // between the capacities of the rounds
 	}
 }
 
@@ -176,8 +178,8 @@ func (c *facts) repetition(index int32) (repetition, bool) {
 	for _, p := range parts {
 		s.DurationMilliseconds = max(s.DurationMilliseconds, p.rep.End.Sub(p.rep.Start).Milliseconds())
 		s.EdgeMilliseconds = max(s.EdgeMilliseconds, p.rep.EdgeMilliseconds)
-		s.Read = added(s.Read, p.rep.Read, p.seconds)
-		s.Write = added(s.Write, p.rep.Write, p.seconds)
+		s.Read = joined(s.Read, directionOf(p.rep.Read, p.seconds))
+		s.Write = joined(s.Write, directionOf(p.rep.Write, p.seconds))
 		if p.rep.Oracle != nil {
 			s.databases = append(s.databases, *p.rep.Oracle)
 		}
@@ -204,19 +206,23 @@ func (c *facts) repetition(index int32) (repetition, bool) {
 	return s, true
 }
 
-func added(d *Direction, ops *runfile.Ops, seconds float64) *Direction {
+func directionOf(ops *runfile.Ops, seconds float64) *Direction {
 	if ops == nil {
-		return d
+		return nil
 	}
-	if d == nil {
-		d = &Direction{}
-	}
-	sum := d.plus(Direction{
+	return &Direction{
 		Ops: ops.Count, Bytes: ops.Bytes, Errors: ops.Errors, histograms: []string{ops.Histogram},
 		batches: [][]runfile.Batch{ops.Batches}, buckets: bucketsOf(ops.Buckets), latencySum: ops.TotalMicroseconds,
 		bytesPerSec: float64(ops.Bytes) / seconds, iopsSec: float64(ops.Count) / seconds,
-	})
-	return &sum
+	}
+}
+
+// joined is the sum of two directions, of which either may be nil.
+func joined(sum, d *Direction) *Direction {
+	if d == nil {
+		return sum
+	}
+	return new(bench.OrZero(sum).plus(*d))
 }
 
 func (d Direction) plus(o Direction) Direction {

@@ -82,118 +82,65 @@ const (
 	UnpatchedRelease       Code = "UnpatchedRelease"
 )
 
+// rank orders severities; Info is the lowest.
 func rank(s bench.Severity) int {
-	switch s {
-	case bench.SeverityError:
-		return 2
-	case bench.SeverityWarning:
-		return 1
-	default:
-		return 0
-	}
+	return slices.Index([]bench.Severity{bench.SeverityWarning, bench.SeverityError}, s)
 }
 
 // never is a rank that no severity reaches.
 const never = 99
 
-// rule names the severity from which a code makes a run Suspect or Invalid.
-type rule struct {
-	code             Code
+// effect names the severity from which findings of some codes make a run Suspect or Invalid.
+type effect struct {
 	suspect, invalid int
+	codes            []Code
 }
 
-// rules is the table of all findings, in the order in which they are shown.
+// effects is the table of all findings, in the order in which they are shown.
 // A finding that says that a correctly measured number is low leaves the run Valid.
-func rules() []rule {
+func effects() []effect {
 	info, warning, failure := rank(bench.SeverityInfo), rank(bench.SeverityWarning), rank(bench.SeverityError)
-	return []rule{
-		{VerificationFailed, info, info},
-		{ProtocolMismatch, info, failure},
-		{DNFSNotActive, info, info},
-		{Partial, info, never},
-		{IOErrors, warning, never},
-		{ExpectationMissed, never, never},
-		{ExpectationNotMeasured, never, never},
-		{AboveWireLimit, warning, never},
-		{NotNFS, warning, never},
-		{PathUnused, warning, never},
-		{OranfstabNotUsed, warning, never},
-		{SuspectLatency, warning, never},
-		{BatchedReads, warning, never},
-		{BufferedScan, warning, never},
-		{ParameterDiffers, warning, never},
-		{ColdCache, warning, never},
-		{CacheSuspected, warning, never},
-		{KnownDefect, warning, never},
-		{WaitsNotStorage, warning, never},
-		{AsyncIOExhausted, warning, never},
-		{ClientCPUBound, warning, never},
-		{ForeignLoad, warning, never},
-		{ArrayDisagrees, warning, never},
-		{VolumeMoved, warning, never},
-		{NotSteady, warning, never},
-		{TooShort, warning, never},
-		{VariationHigh, warning, never},
-		{CapacityUncertain, warning, never},
-		{ClientsNotTogether, warning, never},
-		{ChannelLost, warning, never},
-		{ChannelReconnected, warning, never},
-		{StateRecovered, warning, never},
-		{LayoutFallback, warning, never},
-		{LateOperations, failure, never},
-		{BelowWireSpeed, never, never},
-		{LineSaturated, never, never},
-		{IndirectPath, never, never},
-		{PNFSNotRedirected, never, never},
-		{LayoutTypeUnsupported, never, never},
-		{LIFNotHome, never, never},
-		{QoSThrottled, never, never},
-		{PathImbalance, never, never},
-		{MTUDiffers, never, never},
-		{RACImbalance, never, never},
-		{MultiplePathsOnNFSv4, never, never},
-		{PathsNotTrunked, never, never},
-		{SyncIO, never, never},
-		{LatencyLimitExceeded, never, never},
-		{CapacityNotReached, never, never},
-		{TransferSizeCapped, never, never},
-		{TransferSizeReduced, never, never},
-		{Retransmits, never, never},
-		{StorageCPUBound, never, never},
-		{HalfDuplexCopy, never, never},
-		{Stalls, never, never},
-		{CoordinatedOmission, never, never},
-		{ClockSkew, never, never},
-		{WireLimitUnknown, never, never},
-		{NotCollected, never, never},
-		{ArrayMetricsPartial, never, never},
-		{EmbeddedServer, never, never},
-		{LatencyResolution, never, never},
-		{UnpatchedRelease, never, never},
-		{CalibrationOnly, never, never},
-		{SimulatedStorage, never, never},
-		{SimulatedDatabase, never, never},
+	return []effect{
+		{info, info, []Code{VerificationFailed}},
+		{info, failure, []Code{ProtocolMismatch}},
+		{info, info, []Code{DNFSNotActive}},
+		{info, never, []Code{Partial}},
+		{warning, never, []Code{IOErrors}},
+		{never, never, []Code{ExpectationMissed, ExpectationNotMeasured}},
+		{warning, never, []Code{
+			AboveWireLimit, NotNFS, PathUnused, OranfstabNotUsed, SuspectLatency, BatchedReads, BufferedScan, ParameterDiffers,
+			ColdCache, CacheSuspected, KnownDefect, WaitsNotStorage, AsyncIOExhausted, ClientCPUBound, ForeignLoad,
+			ArrayDisagrees, VolumeMoved, NotSteady, TooShort, VariationHigh, CapacityUncertain, ClientsNotTogether,
+			ChannelLost, ChannelReconnected, StateRecovered, LayoutFallback,
+		}},
+		{failure, never, []Code{LateOperations}},
+		{never, never, []Code{
+			BelowWireSpeed, LineSaturated, IndirectPath, PNFSNotRedirected, LayoutTypeUnsupported, LIFNotHome, QoSThrottled,
+			PathImbalance, MTUDiffers, RACImbalance, MultiplePathsOnNFSv4, PathsNotTrunked, SyncIO, LatencyLimitExceeded,
+			CapacityNotReached, TransferSizeCapped, TransferSizeReduced, Retransmits, StorageCPUBound, HalfDuplexCopy, Stalls,
+			CoordinatedOmission, ClockSkew, WireLimitUnknown, NotCollected, ArrayMetricsPartial, EmbeddedServer,
+			LatencyResolution, UnpatchedRelease, CalibrationOnly, SimulatedStorage, SimulatedDatabase,
+		}},
 	}
 }
 
 // Codes are all codes, in the order in which findings are shown.
 func Codes() []Code {
-	table := rules()
-	codes := make([]Code, 0, len(table))
-	for _, e := range table {
-		codes = append(codes, e.code)
+	var codes []Code
+	for _, e := range effects() {
+		codes = append(codes, e.codes...)
 	}
 	return codes
 }
 
 // ValidityOf returns the worst validity of all findings.
 func ValidityOf(findings []bench.Finding) bench.Validity {
-	table := rules()
+	table := effects()
 	v := bench.ValidityValid
 	for _, f := range findings {
 		for _, e := range table {
 			switch rank := rank(f.Severity); {
-			case e.code != f.Code:
+			case !slices.Contains(e.codes, f.Code):
 			case rank >= e.invalid:
 				return bench.ValidityInvalid
 			case rank >= e.suspect:

@@ -1,8 +1,10 @@
 package judge
 
 import (
+	"fmt"
 	"os"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/kit/golden"
 )
 
 type findingCase struct {
@@ -121,7 +124,7 @@ func wireCases() map[string]findingCase {
 			slower(r, 50)
 			r.Plan.Workload.Raw.Depth, r.Plan.Workload.Raw.Jobs = 1, 1
 			eachWindow(r, "Measure", func(w *runfile.ObservedWindow) { w.Storage[0].Nodes[0].CPUPermille = new(int32(990)) })
-		}, BelowWireSpeed, bench.SeverityWarning, bench.ValidityValid, `Most likely first: the CPU of storage node n1 is at 99\.0 %; .*outstanding`},
+		}, BelowWireSpeed, bench.SeverityWarning, bench.ValidityValid, `Most likely first: the CPU of storage node n1 was 99\.0 % busy; .*outstanding`},
 		"LineSaturated":       {nil, func(r *runfile.Result) { slower(r, 108) }, LineSaturated, bench.SeverityInfo, bench.ValidityValid, `97\.\d %\): the line is full`},
 		"AboveWireLimit":      {nil, func(r *runfile.Result) { r.Plan.Link.BitsPerSecond = *bench.Bits(1e9) }, AboveWireLimit, bench.SeverityError, bench.ValiditySuspect, `more than the declared links can carry`},
 		"AboveWireLimitFound": {nil, func(r *runfile.Result) { discover(r, 1e9) }, AboveWireLimit, bench.SeverityError, bench.ValiditySuspect, `more than the discovered links`},
@@ -407,4 +410,27 @@ func TestTheDocsListEveryCodeAndNoOther(t *testing.T) {
 	if diff := cmp.Diff(Codes(), documented); diff != "" {
 		t.Errorf("docs/findings.md and the table of codes differ, order included:\n%s", diff)
 	}
+}
+
+// hack/generate.sh writes the row.
+func TestTheDocsSayWhatMakesARunSuspect(t *testing.T) {
+	t.Parallel()
+	var warned, failed []string
+	for _, e := range effects() {
+		for _, code := range e.codes {
+			switch {
+			case e.invalid == rank(bench.SeverityInfo):
+			case e.suspect <= rank(bench.SeverityWarning):
+				warned = append(warned, "`"+code+"`")
+			case e.suspect == rank(bench.SeverityError):
+				failed = append(failed, "`"+code+"`")
+			}
+		}
+	}
+	text, err := os.ReadFile("../../docs/findings.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := fmt.Sprintf("| `Suspect` | any of %s as Warning or Error; %s as Error |", strings.Join(warned, ", "), strings.Join(failed, ", "))
+	golden.Compare(t, "../../docs/findings.md", regexp.MustCompile("(?m)^. `Suspect` .*$").ReplaceAllLiteral(text, []byte(row)))
 }

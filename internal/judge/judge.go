@@ -25,8 +25,11 @@ import (
 func Judge(r runfile.Result) Judgement {
 	c := newFacts(r)
 	j := Judgement{
-		Engine: engineOf(r.Plan), VariationPermille: c.variation, Steps: c.steps, Capacity: c.capacity,
+		Engine: EngineNative, VariationPermille: c.variation, Steps: c.steps, Capacity: c.capacity,
 		Database: c.database, Wire: c.wire, Protocol: c.protocol, Series: c.seriesPoints(),
+	}
+	if r.Plan.Database != nil {
+		j.Engine = EngineOracle
 	}
 	for _, s := range c.headline {
 		j.Repetitions = append(j.Repetitions, s.Summary)

@@ -10,13 +10,6 @@ import (
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
-func engineOf(p runfile.Plan) string {
-	if p.Database != nil {
-		return EngineOracle
-	}
-	return EngineNative
-}
-
 func (s Summary) isWarmup() bool { return s.Step != nil && s.Step.Warmup }
 
 func (s Summary) isOf(kind string) bool { return s.Step != nil && s.Step.Kind == kind }
@@ -73,14 +66,17 @@ func variationOf(all []repetition) *int32 {
 		rates = append(rates, s.Total.bytesPerSec)
 		iops = append(iops, s.Total.iopsSec)
 	}
-	var most *int32
-	if cv, ok := stats.CoefficientOfVariation(rates); ok {
-		most = permille(cv)
+	if all[0].figure() != all[0].Total.bytesPerSec {
+		return larger(variation(rates), variation(iops))
 	}
-	if cv, ok := stats.CoefficientOfVariation(iops); ok && all[0].figure() != all[0].Total.bytesPerSec {
-		most = larger(most, permille(cv))
+	return variation(rates)
+}
+
+func variation(values []float64) *int32 {
+	if cv, ok := stats.CoefficientOfVariation(values); ok {
+		return permille(cv)
 	}
-	return most
+	return nil
 }
 
 // roundsOf are the repetitions of one step.

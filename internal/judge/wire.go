@@ -211,10 +211,10 @@ func checkWire(c *facts, found *findings) {
 			"of each path) to see what share of the wire was reached.", c.whyUnknown())
 		return
 	}
-	s := c.overall
-	share := *s.WirePermille
+	share, full, limited := *c.overall.WirePermille, c.fullSteps(), c.limitedBy(LimitWire)
 	limit, got := c.busier()
 	numbers := fmt.Sprintf("%s of %s (%s)", megabytes(got), megabytes(limit), percent(int64(share)))
+	const more = "; add paths or faster links to find out."
 	switch {
 	case share > wireExceeded && c.wire.Source == Declared:
 		found.fail(AboveWireLimit, "%s: more than the declared links can carry. The declaration is wrong, or the load "+
@@ -223,14 +223,15 @@ func checkWire(c *facts, found *findings) {
 		found.fail(AboveWireLimit, "%s: more than the discovered links can carry. The load did not cross them, or the "+
 			"interface reports a wrong speed. Declare the link.", numbers)
 	case share >= wireSaturated:
-		found.info(LineSaturated, "%s: the line is full%s. The storage may be faster than this; add paths or faster "+
-			"links to find out.", numbers, c.fullSteps(" with "))
-	case c.limitedBy(LimitWire) != "":
+		if full != "" {
+			full = " with " + full
+		}
+		found.info(LineSaturated, "%s: the line is full%s. The storage may be faster than this"+more, numbers, full)
+	case limited != "":
 		found.info(LineSaturated, "%s The line limits the capacity, and the storage may be faster: add paths or faster "+
-			"links to find out.", c.limitedBy(LimitWire))
-	case c.fullSteps("") != "":
-		found.info(LineSaturated, "The line is full with %s. The storage may be faster than that; add paths or faster "+
-			"links to find out.", c.fullSteps(""))
+			"links to find out.", limited)
+	case full != "":
+		found.info(LineSaturated, "The line is full with %s. The storage may be faster than that"+more, full)
 	case share < wireGood && c.shouldFillTheWire():
 		found.warn(BelowWireSpeed, "%s. Oracle gets line speed over NFS unless something is ill-configured. %s", numbers,
 			c.suspects())
@@ -269,7 +270,7 @@ func (c *facts) whyUnknown() string {
 
 // fullSteps names the levels of load that filled the line, where there are
 // several; else it is empty.
-func (c *facts) fullSteps(before string) string {
+func (c *facts) fullSteps() string {
 	var full []string
 	for _, s := range c.steps {
 		if atLeastPermille(s.WirePermille, wireSaturated) {
@@ -278,12 +279,12 @@ func (c *facts) fullSteps(before string) string {
 	}
 	const most = 3
 	switch {
-	case len(full) == 0 || len(c.steps) < 2:
+	case len(c.steps) < 2:
 		return ""
 	case len(full) > most:
-		return fmt.Sprintf("%s%s, and %d more steps", before, strings.Join(full[:most], ", "), len(full)-most)
+		return fmt.Sprintf("%s, and %d more steps", strings.Join(full[:most], ", "), len(full)-most)
 	default:
-		return before + strings.Join(full, ", ")
+		return strings.Join(full, ", ")
 	}
 }
 
@@ -323,19 +324,11 @@ func (c *facts) suspects() string {
 		suspect(noticeable(p, s.Summary) && !slices.Contains(idle, label(p)), "path %s was down for %s", label(p),
 			seconds(p.DownMilliseconds))
 	}
-	cpu := s.ClientCPU
-	suspect(atLeastPermille(cpu.BusiestNodePermille, cpuBusy), "the client's CPU is at %s",
-		permilleText(cpu.BusiestNodePermille))
-	suspect(atLeastPermille(cpu.BusiestLimitPermille, cpuBusy), "the loader is at %s of its CPU limit",
-		permilleText(cpu.BusiestLimitPermille))
-	suspect(atLeastPermille(cpu.DatabaseLimitPermille, cpuBusy), "the database is at %s of the CPU that it can use",
-		permilleText(cpu.DatabaseLimitPermille))
+	list = append(list, c.busyClient(s.ClientCPU)...)
 	for _, i := range c.indirect {
 		suspect(true, "path %s is indirect: node %s owns the volume", listed(i.paths), i.owner)
 	}
-	for _, n := range s.StorageNodes {
-		suspect(bindsLoad(s.StorageNodes, n), "the CPU of storage node %s is at %s", n.Name, permilleText(n.CPUPermille))
-	}
+	list = append(list, busyStorage(s)...)
 	xfer, block := c.transfer[reads], c.block
 	if s.Read == nil {
 		xfer = c.transfer[writes]
