@@ -70,7 +70,7 @@ func smallReads(w runfile.OracleWindow) (count int64, micros float64) {
 
 // dataFiles are the data files that were read in a window.
 func dataFiles(w runfile.OracleWindow) []runfile.OracleFile {
-	return where(w.Files, func(f runfile.OracleFile) bool {
+	return filtered(w.Files, func(f runfile.OracleFile) bool {
 		return f.Type == fileTypeData && f.SmallReads+f.LargeReads > 0
 	})
 }

@@ -110,7 +110,7 @@ func checkRounds(c *facts, found *findings) {
 	want, n, what := int(c.Plan.Schedule.Repetitions), len(c.repetitions), "repetitions"
 	switch slob := c.Plan.Workload.SLOB; {
 	case c.Plan.Workload.Calibrate != nil:
-		n, what = len(where(c.calibrations, calibration.complete)), "calibrations"
+		n, what = len(filtered(c.calibrations, calibration.complete)), "calibrations"
 	case len(c.bounds) > 0:
 		n, what = len(c.searches), "searches for capacity"
 	case slob != nil && len(slob.Ramp()) > 0:

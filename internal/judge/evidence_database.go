@@ -127,7 +127,7 @@ func (c *facts) accessObservation() observation {
 // ownServers are the rows of the server or export of the plan; a database may
 // use others. Where there is none, all are.
 func (c *facts) ownServers(all []runfile.DNFSServer) []runfile.DNFSServer {
-	own := where(all, func(row runfile.DNFSServer) bool {
+	own := filtered(all, func(row runfile.DNFSServer) bool {
 		return row.Server == c.Plan.Engine.Server || row.Export != "" && row.Export == c.Plan.Engine.Export
 	})
 	if len(own) == 0 {
@@ -300,7 +300,7 @@ func (c *facts) observedDirect() string {
 	if len(paths) == 0 {
 		return text
 	}
-	return fmt.Sprintf("%s over %d of %d paths", text, len(where(paths, PathShare.carried)), len(paths))
+	return fmt.Sprintf("%s over %d of %d paths", text, len(filtered(paths, PathShare.carried)), len(paths))
 }
 
 // databaseKernelEvidence: what the mount says, unless the database says that it

@@ -27,7 +27,7 @@ type facts struct {
 	volume    runfile.SurveyVolume   // that the load was on; its zero value is not known
 	declared  []pathPair             // the channels of the plan
 	oracles   []runfile.Oracle       // what the loaders found of the database
-	databases []runfile.OracleWindow // what databases counted in all windows that count
+	databases []runfile.OracleWindow // what databases counted in the windows that count
 	cores     float64                // that the database can use at most; 0 = not known, or all of its machine
 	block     int64                  // bytes of one I/O of the load; 0 = not known
 	transfer  [2]int64               // bytes that one READ or WRITE moves, by direction
@@ -61,8 +61,8 @@ type repetition struct {
 	storage   []runfile.StorageWindow // of each source once
 	owner     string                  // the node that owned the data, if known
 	used      []string                // the addresses of the storage that the load went to
-	mount     mountLoad
-	databases []runfile.OracleWindow
+	mount     mountLoad               // what the mounts of the kernel moved
+	databases []runfile.OracleWindow  // what databases counted
 }
 
 func newFacts(r runfile.Result) *facts {
@@ -105,7 +105,7 @@ func newFacts(r runfile.Result) *facts {
 	return c
 }
 
-// conclude makes of the repetitions what represents them.
+// conclude computes what represents the repetitions.
 func (c *facts) conclude() {
 	c.steps = c.stepSummaries()
 	c.calibrations = c.calibrationRuns()
@@ -366,8 +366,8 @@ func larger(a, b *int32) *int32 {
 	return a
 }
 
-// where returns the elements that are wanted.
-func where[T any](all []T, wanted func(T) bool) []T {
+// filtered returns the elements that are wanted.
+func filtered[T any](all []T, wanted func(T) bool) []T {
 	var out []T
 	for _, v := range all {
 		if wanted(v) {

@@ -8,8 +8,8 @@
 //	facts -> findings of the checks -> expectations -> validity -> verdict
 //
 // The facts (facts.go) are made once, and nothing writes to them afterwards. A
-// check is a function from facts to findings, in the file of its subject; the table
-// in findings.go lists all codes and checks.
+// check is a function from facts to findings, in the file of its subject; findings.go
+// has the table of all codes and the list of all checks.
 //
 // Every threshold is a constant in thresholds.go and stands in docs/findings.md.
 package judge

@@ -42,7 +42,7 @@ func (c *facts) indirections() []indirection {
 		i := slices.IndexFunc(found, func(f indirection) bool { return f.node.Name == name })
 		if i < 0 {
 			i = len(found)
-			seen := where(c.overall.StorageNodes, func(n StorageNode) bool { return n.Name == name })
+			seen := filtered(c.overall.StorageNodes, func(n StorageNode) bool { return n.Name == name })
 			node := append(seen, StorageNode{Name: name})[0]
 			found = append(found, indirection{node: node, owner: c.overall.owner})
 		}

@@ -156,7 +156,7 @@ func busyInterfaces(cl runfile.ClientResult, all []runfile.Interface) []runfile.
 			moved[i.Name] += i.ReceivedBytes + i.SentBytes
 		}
 	}
-	return where(all, func(i runfile.Interface) bool { return load > 0 && moved[i.Name] >= load/10 })
+	return filtered(all, func(i runfile.Interface) bool { return load > 0 && moved[i.Name] >= load/10 })
 }
 
 // interfaceOf finds the interface that has an address, written with or without

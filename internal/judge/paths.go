@@ -144,7 +144,7 @@ func label(p PathShare) string {
 }
 
 func byRole(shares []PathShare, role bench.PathRole) []PathShare {
-	return where(shares, func(p PathShare) bool { return p.Role == role })
+	return filtered(shares, func(p PathShare) bool { return p.Role == role })
 }
 
 // loss is what a path lost of its time, over all repetitions.
@@ -182,7 +182,7 @@ func (c *facts) losses() []loss {
 			}
 		}
 	}
-	return where(all, func(l loss) bool { return l.downMilliseconds > 0 || l.reconnects > 0 })
+	return filtered(all, func(l loss) bool { return l.downMilliseconds > 0 || l.reconnects > 0 })
 }
 
 // noticeable reports whether a path was away for so long that the numbers of
@@ -241,7 +241,7 @@ func (c *facts) meanwhile(name string) (quiet, carried int) {
 			measured := func(s runfile.LoadSample) bool {
 				return s.Span == runfile.SpanMeasure && s.Repetition == rep.Repetition
 			}
-			for _, s := range where(p.client.Load.Samples, measured) {
+			for _, s := range filtered(p.client.Load.Samples, measured) {
 				if by, seen := carriedBy(s, own); seen && by[true] == 0 {
 					quiet++
 					carried += int(min(by[false], 1))
@@ -339,7 +339,7 @@ func (c *facts) databasePaths(t *pathTable, parts []clientRep) []PathShare {
 // ownChannels are those of the server of the plan; a database may use others.
 // Where none has that label, the oranfstab was not used, and all are.
 func (c *facts) ownChannels(all []runfile.DNFSChannel) []runfile.DNFSChannel {
-	own := where(all, func(ch runfile.DNFSChannel) bool { return ch.Server == c.Plan.Engine.Server })
+	own := filtered(all, func(ch runfile.DNFSChannel) bool { return ch.Server == c.Plan.Engine.Server })
 	if len(own) == 0 {
 		return all
 	}

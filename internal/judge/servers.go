@@ -50,7 +50,7 @@ func mergedServers(a, b runfile.NFSServer) runfile.NFSServer {
 
 // metadataServers are those that the paths of the plan lead to.
 func metadataServers(all []runfile.NFSServer) []runfile.NFSServer {
-	return where(all, func(s runfile.NFSServer) bool { return s.Role != bench.PathDataServer })
+	return filtered(all, func(s runfile.NFSServer) bool { return s.Role != bench.PathDataServer })
 }
 
 // serverVersion is the version that the replies of the servers show; it joins different ones,
@@ -82,7 +82,7 @@ func trunkingWords(servers []runfile.NFSServer) string {
 
 // byLayout are the paths to data servers that moved data.
 func byLayout(shares []PathShare) []PathShare {
-	return where(byRole(shares, bench.PathDataServer), PathShare.carried)
+	return filtered(byRole(shares, bench.PathDataServer), PathShare.carried)
 }
 
 // dataPaths are the paths that should carry the data: with layouts those to data servers, for

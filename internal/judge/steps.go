@@ -81,7 +81,7 @@ func variation(values []float64) *int32 {
 
 // roundsOf are the repetitions of one step.
 func (c *facts) roundsOf(kind string, users int32) []repetition {
-	return where(c.repetitions, func(s repetition) bool { return s.isOf(kind) && s.Step.Users == users })
+	return filtered(c.repetitions, func(s repetition) bool { return s.isOf(kind) && s.Step.Users == users })
 }
 
 // stepSummaries returns the median repetition of each level of load, in the order of the first
@@ -210,7 +210,7 @@ func Points(r runfile.Result) [][]runfile.SuitePoint {
 	for _, round := range rounds {
 		// A median over rounds would be no sample.
 		of := *c
-		of.warmups, of.repetitions = nil, where(c.repetitions, func(s repetition) bool {
+		of.warmups, of.repetitions = nil, filtered(c.repetitions, func(s repetition) bool {
 			return s.Step != nil && s.Step.Round == round
 		})
 		if of.conclude(); of.overall != nil {
