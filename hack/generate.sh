@@ -2,7 +2,8 @@
 # Regenerate everything that is generated, with the tools that hack/tools pins:
 # deep copies, the CRD, the operator's role, the API reference, the chart's
 # copies of these and its README, Argo CD's ConfigMap with our health checks and
-# actions, and the JSON Schemas of docs/schema.
+# actions, the JSON Schemas of docs/schema, and the codes in docs/findings.md that make a
+# run Suspect.
 #
 # usage: hack/generate.sh
 #
@@ -61,3 +62,4 @@ argocd=config/gitops/argocd
 } >"$argocd/argocd-cm.yaml"
 
 go test ./internal/runfile -run 'Schema|Example' -count=1 -update >/dev/null
+go test ./internal/judge -run TheDocsSay -count=1 -update >/dev/null

@@ -16,7 +16,7 @@ case ${1:-} in
 esac
 
 # Where hack/generate.sh writes.
-generated=(api config charts docs/schema)
+generated=(api config charts docs/schema docs/findings.md)
 
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT

@@ -13,76 +13,79 @@ import (
 )
 
 func checkStandIn(c *facts, found *findings) {
-	database := slices.ContainsFunc(c.oracleFacts(), func(o runfile.Oracle) bool { return o.StandIn })
+	database := slices.ContainsFunc(c.oracles, func(o runfile.Oracle) bool { return o.StandIn })
 	if database {
-		found.add(SimulatedDatabase, bench.SeverityInfo,
-			"The database was a stand-in for Oracle. The numbers show that nfsbench works, and nothing about Oracle. Use "+
-				"an image of Oracle.")
+		found.info(SimulatedDatabase, "The database was a stand-in for Oracle. The numbers show that nfsbench works, and "+
+			"nothing about Oracle. Use an image of Oracle.")
 	}
-	storage := c.result.Simulated && !database || c.result.Plan.Survey.IsStandIn()
-	for _, s := range c.result.Plan.Collect.Sources {
+	storage := c.Simulated && !database || c.Plan.Survey.IsStandIn()
+	for _, s := range c.Plan.Collect.Sources {
 		storage = storage || strings.Contains(s.Name, runfile.StandIn)
 	}
 	if storage {
-		found.add(SimulatedStorage, bench.SeverityInfo,
-			"A stand-in for real storage took part. The numbers show that nfsbench works, and nothing about an array. Set "+
-				"spec.storage to an export or a claim of yours.")
+		found.info(SimulatedStorage, "A stand-in for real storage took part. The numbers show that nfsbench works, and "+
+			"nothing about an array. Set spec.storage to an export or a claim of yours.")
 	}
 }
 
 // checkMissing reports what the array did not.
 func checkMissing(c *facts, found *findings) {
-	for _, m := range c.survey().Missing {
+	for _, m := range c.survey.Missing {
 		fix := ""
 		if m.Fix != "" {
 			fix = " " + strings.TrimSuffix(m.Fix, ".") + "."
 		}
-		found.addOnce(ArrayMetricsPartial, bench.SeverityInfo, "The array did not report %s: %s.%s", m.What,
-			strings.TrimSuffix(m.Why, "."), fix)
+		found.info(ArrayMetricsPartial, "The array did not report %s: %s.%s", m.What, strings.TrimSuffix(m.Why, "."), fix)
 	}
-	for _, s := range c.result.Plan.Collect.Sources {
-		if silent, why := c.silence(s); silent > 0 {
-			found.add(ArrayMetricsPartial, bench.SeverityWarning,
-				"Source %s has no usable counters in %d of %d repetitions: %s.", s.Name,
-				silent, len(c.shown()), why)
-		}
+	for _, s := range c.silent {
+		found.warn(ArrayMetricsPartial, "Source %s has no usable counters in %d of %d repetitions: %s.", s.source,
+			s.repetitions, len(c.shown()), s.why)
 	}
 }
 
-// silence counts the repetitions without a usable window of a source, and explains why. A source that only one
-// client samples is not expected from the others. What the embedded server does not report is NotCollected.
-func (c *facts) silence(s runfile.Source) (repetitions int, why string) {
-	if s.Kind == runfile.SourceEmbedded || len(c.result.Clients) == 0 || c.result.Clients[0].Observed == nil {
-		return 0, ""
+// silence is a source without a usable window in some repetitions.
+type silence struct {
+	source      string
+	repetitions int
+	why         string
+}
+
+// silences leaves out what the embedded server does not report, which is NotCollected. A source that only one
+// client samples is not expected from the others.
+func (c *facts) silences() (all []silence) {
+	if len(c.Clients) == 0 || c.Clients[0].Observed == nil {
+		return nil
 	}
-	is := func(w runfile.StorageWindow) bool { return w.Source == s.Name }
+	for _, source := range c.Plan.Collect.Sources {
+		if s := c.silenceOf(source.Name); s.repetitions > 0 && source.Kind != runfile.SourceEmbedded {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+func (c *facts) silenceOf(source string) silence {
+	s := silence{source: source}
+	is := func(w runfile.StorageWindow) bool { return w.Source == source }
 	for _, rep := range c.shown() {
-		parts := c.parts(rep.Repetition)
-		if slices.ContainsFunc(storageWindows(parts), is) {
-			continue
+		if !slices.ContainsFunc(rep.storage, is) {
+			s.repetitions++
+			s.why = cmp.Or(s.why, unusable(rep.parts, is))
 		}
-		repetitions++
-		why = cmp.Or(why, unusable(parts, is))
 	}
-	for _, cl := range c.result.Clients {
-		if cl.Observed == nil {
-			continue
-		}
-		for _, p := range cl.Observed.Problems {
-			if p.Source == s.Name {
-				why = fmt.Sprintf("it could not be read %d times (%s)", p.Count, strings.TrimSuffix(p.Message, "."))
+	for _, cl := range c.Clients {
+		for _, p := range bench.OrZero(cl.Observed).Problems {
+			if p.Source == source {
+				s.why = fmt.Sprintf("it could not be read %d times (%s)", p.Count, strings.TrimSuffix(p.Message, "."))
 			}
 		}
 	}
-	return repetitions, why
+	return s
 }
 
 func unusable(parts []clientRep, is func(runfile.StorageWindow) bool) string {
 	for _, p := range parts {
-		if p.window == nil {
-			continue
-		}
-		for _, w := range p.window.Storage {
+		for _, w := range bench.OrZero(p.window).Storage {
 			switch {
 			case !is(w):
 			case w.Reset:
@@ -100,14 +103,15 @@ func unusable(parts []clientRep, is func(runfile.StorageWindow) bool) string {
 }
 
 func checkStorageCPU(c *facts, found *findings) {
-	if c.limitedBy(LimitStorageCPU, StorageCPUBound, found) {
+	if reason := c.limitedBy(LimitStorageCPU); reason != "" {
+		found.warn(StorageCPUBound, "%s It limits the capacity: spread the load over more nodes, or use a larger one.",
+			reason)
 		return
 	}
 	for _, n := range c.overall.StorageNodes {
 		if bindsLoad(c.overall.StorageNodes, n) {
-			found.add(StorageCPUBound, bench.SeverityWarning,
-				"The CPU of storage node %s was %s busy: it is the limit. Spread the load "+
-					"over more nodes, or use a larger one.", n.Name, permilleText(n.CPUPermille))
+			found.warn(StorageCPUBound, "The CPU of storage node %s was %s busy: it is the limit. Spread the load over more "+
+				"nodes, or use a larger one.", n.Name, permilleText(n.CPUPermille))
 		}
 	}
 }
@@ -133,10 +137,9 @@ type disagreement struct {
 // else's; fewer were answered on the way.
 func checkArray(c *facts, found *findings) {
 	var all []disagreement
-	loads := timelines(c.result)
 	for _, s := range c.repetitions {
-		for _, w := range storageWindows(c.parts(s.Repetition)) {
-			for _, d := range c.disagreements(s, w, loads) {
+		for _, w := range s.storage {
+			for _, d := range c.disagreements(s, w) {
 				all = withDisagreement(all, d)
 			}
 		}
@@ -147,9 +150,8 @@ func checkArray(c *facts, found *findings) {
 			meaning = "a cache on the way answered the rest, or storage.array names another volume than the load uses. " +
 				"Use direct I/O and files larger than the caches, and check the name of the volume"
 		}
-		found.add(ArrayDisagrees, bench.SeverityWarning,
-			"Storage %s counted %s of %s and the clients %s (repetition %s): %s.",
-			d.source, megabytes(int64(d.array)), d.direction, megabytes(int64(d.clients)), listed(d.repetitions), meaning)
+		found.warn(ArrayDisagrees, "Storage %s counted %s of %s and the clients %s (repetition %s): %s.", d.source,
+			megabytes(int64(d.array)), d.direction, megabytes(int64(d.clients)), listed(d.repetitions), meaning)
 	}
 }
 
@@ -162,24 +164,19 @@ func withDisagreement(all []disagreement, d disagreement) []disagreement {
 		return append(all, d)
 	}
 	repetitions := slices.Concat(all[i].repetitions, d.repetitions)
-	if all[i].gap() < d.gap() {
+	if math.Abs(all[i].array-all[i].clients) < math.Abs(d.array-d.clients) {
 		all[i] = d
 	}
 	all[i].repetitions = repetitions
 	return all
 }
 
-func (d disagreement) gap() float64 {
-	if d.more {
-		return d.array - d.clients
-	}
-	return d.clients - d.array
-}
-
 // disagreements returns those of one repetition and source, over the seconds that the storage counted.
-func (c *facts) disagreements(s Summary, w runfile.StorageWindow, loads map[int32]*timeline) []disagreement {
-	uncounted := c.result.Plan.Database != nil && s.Total.Ops == 0
-	if c.lags(w) || s.DurationMilliseconds <= 0 || uncounted {
+func (c *facts) disagreements(s repetition, w runfile.StorageWindow) []disagreement {
+	uncounted := c.Plan.Database != nil && s.Total.Ops == 0
+	// The samples of a Prometheus are older than their time, which long windows forgive.
+	stale := w.Seconds < scrapedSeconds && c.isPrometheus(w)
+	if stale || s.DurationMilliseconds <= 0 || uncounted {
 		return nil
 	}
 	var found []disagreement
@@ -195,10 +192,9 @@ func (c *facts) disagreements(s Summary, w runfile.StorageWindow, loads map[int3
 		if d.array == nil {
 			continue
 		}
-		array, did := float64(*d.array)/w.Seconds, c.clientsDid(s, w, d.of, d.kind, loads)
+		array, did := float64(*d.array)/w.Seconds, c.clientsDid(s, w, d.of, d.kind)
 		more := array > did.most
-		less := array < did.least && !c.mayMiss(s, d.of)
-		if more || less {
+		if more || array < did.least && !c.mayMiss(d.kind) {
 			found = append(found, disagreement{
 				source: w.Source, direction: d.name, more: more, array: array, clients: did.rate,
 				repetitions: []string{fmt.Sprint(s.Repetition)},
@@ -215,18 +211,13 @@ type expected struct{ rate, least, most float64 }
 // clientsDid returns what the clients did in one direction in the seconds of a storage window, from
 // their samples of these seconds. Without samples it uses their mean. The tolerance then grows by the
 // part of the repetition outside the window or without all clients, where the load may have differed.
-func (c *facts) clientsDid(s Summary, w runfile.StorageWindow, d *Direction, kind direction,
-	loads map[int32]*timeline,
-) expected {
-	if e, known := c.sampledDid(s, w, d, kind, loads); known {
+func (c *facts) clientsDid(s repetition, w runfile.StorageWindow, d *Direction, kind direction) expected {
+	if e, known := c.sampledDid(s, w, d, kind); known {
 		return e
 	}
-	e := expected{}
-	if d != nil {
-		e.rate = d.bytesPerSec
-	}
+	e := expected{rate: bench.OrZero(d).bytesPerSec}
 	coverage := min(w.Seconds*1000/float64(s.DurationMilliseconds), 1)
-	tolerance := (arrayTolerance+edgePermille(&s))/1000 + 1 - coverage + 1 - together(c.parts(s.Repetition))
+	tolerance := (arrayTolerance+s.edgePermille())/1000 + 1 - coverage + 1 - s.together
 	e.least = e.rate*(1-tolerance) - foreignBytesPerSecond
 	e.most = e.rate*(1+tolerance) + foreignBytesPerSecond
 	return e
@@ -236,26 +227,24 @@ func (c *facts) clientsDid(s Summary, w runfile.StorageWindow, d *Direction, kin
 // the reads of its own processes elsewhere), the window is so short that a small error of its
 // length matters, or the times of the counters are unknown. A Prometheus reports values older than
 // their time, and each node of a FlexGroup counts at its own time.
-func (c *facts) sampledDid(s Summary, w runfile.StorageWindow, d *Direction, kind direction,
-	loads map[int32]*timeline,
-) (expected, bool) {
-	parts := c.parts(s.Repetition)
+func (c *facts) sampledDid(s repetition, w runfile.StorageWindow, d *Direction, kind direction) (expected, bool) {
 	length := w.End.Sub(w.Start)
-	if w.Start.IsZero() || length < sampledLeast || s.Total.Ops == 0 || c.isPrometheus(w) || c.isFlexGroup() ||
-		!sampledAll(parts, s, d, kind, loads) {
+	if w.Start.IsZero() || length < sampledLeast || s.Total.Ops == 0 || c.isPrometheus(w) ||
+		c.volume.Style == "flexgroup" || !c.sampledAll(s, d, kind) {
 		return expected{}, false
 	}
-	offsets := clockOffsets(parts)
+	offsets := clockOffsets(s.parts)
 	// The offset between the clocks of storage and client is known only to within one sampling
 	// interval. In addition, each end of the window may be later than its timestamp, by stampError.
 	unsure := c.sourceInterval(w.Source)
 	var e expected
 	for i, shift := range []time.Duration{0, -unsure, -unsure / 2, unsure / 2, unsure} {
 		var bytes, least, most float64
-		for k, p := range parts {
+		for k, p := range s.parts {
 			// The window uses the clock of the first client, which queries the storage.
 			start := w.Start.Add(shift + offsets[0] - offsets[k])
-			load, rate := loads[p.client.Index], float64(opsBytes(opsOf(p.rep, kind)))/p.seconds
+			ops := [2]*runfile.Ops{reads: p.rep.Read, writes: p.rep.Write}
+			load, rate := c.timelines[p.client.Index], float64(bench.OrZero(ops[kind]).Bytes)/p.seconds
 			did, _ := load.between(start, start.Add(length), kind, rate)
 			low, _ := load.between(start.Add(stampError), start.Add(length), kind, rate)
 			_, high := load.between(start, start.Add(length+stampError), kind, rate)
@@ -273,10 +262,10 @@ func (c *facts) sampledDid(s Summary, w runfile.StorageWindow, d *Direction, kin
 }
 
 // sampledAll reports whether the samples of a repetition add up to its load.
-func sampledAll(parts []clientRep, s Summary, d *Direction, kind direction, loads map[int32]*timeline) bool {
-	missing := opsOrZero(d)
-	for _, p := range parts {
-		load := loads[p.client.Index]
+func (c *facts) sampledAll(s repetition, d *Direction, kind direction) bool {
+	missing := bench.OrZero(d).Bytes
+	for _, p := range s.parts {
+		load := c.timelines[p.client.Index]
 		if load == nil {
 			return false
 		}
@@ -284,8 +273,6 @@ func sampledAll(parts []clientRep, s Summary, d *Direction, kind direction, load
 	}
 	return math.Abs(float64(missing))*1000 <= float64(s.Total.Bytes)*sampledMissing
 }
-
-func (c *facts) isFlexGroup() bool { return c.volume().Style == "flexgroup" }
 
 // direction is the kind of an operation.
 type direction int
@@ -295,13 +282,6 @@ const (
 	writes
 )
 
-func opsOf(rep runfile.Repetition, kind direction) *runfile.Ops {
-	if kind == writes {
-		return rep.Write
-	}
-	return rep.Read
-}
-
 // timeline is what one client did, cumulative over its samples.
 type timeline struct {
 	began, ended []time.Time        // of each sample
@@ -310,33 +290,26 @@ type timeline struct {
 	measured     map[int32][2]int64 // bytes sampled in each repetition
 }
 
-// timelines returns a timeline for each client that has all samples, by client index.
-func timelines(r runfile.Result) map[int32]*timeline {
-	all := map[int32]*timeline{}
-	for _, cl := range r.Clients {
-		byTime := func(a, b runfile.LoadSample) int { return a.Time.Compare(b.Time) }
-		if l := cl.Load; l.SampleSeconds <= 1 && len(l.Samples) > 0 && slices.IsSortedFunc(l.Samples, byTime) {
-			all[cl.Index] = newTimeline(l.Samples)
-		}
+// newTimeline returns nil if samples are missing.
+func newTimeline(load runfile.Load) *timeline {
+	samples := load.Samples
+	byTime := func(a, b runfile.LoadSample) int { return a.Time.Compare(b.Time) }
+	if load.SampleSeconds > 1 || len(samples) == 0 || !slices.IsSortedFunc(samples, byTime) {
+		return nil
 	}
-	return all
-}
-
-func newTimeline(samples []runfile.LoadSample) *timeline {
 	t := &timeline{covered: make([]time.Duration, 1), bytes: make([][2]float64, 1), measured: map[int32][2]int64{}}
 	for i, s := range samples {
 		began := s.Time.Add(-time.Second)
 		// A late sample, and the last sample of a span, have a different length.
-		if i > 0 && (samples[i-1].Time.After(began) || sameWindow(samples[i-1], s)) {
-			began = samples[i-1].Time
+		last := samples[max(i-1, 0)]
+		if i > 0 && (last.Time.After(began) || last.Span == s.Span && last.Repetition == s.Repetition) {
+			began = last.Time
 		}
 		sum := t.bytes[i]
 		measured := t.measured[s.Repetition]
 		for kind, ops := range []*runfile.SampleOps{s.Read, s.Write} {
-			if ops != nil {
-				sum[kind] += float64(ops.Bytes)
-				measured[kind] += ops.Bytes
-			}
+			sum[kind] += float64(bench.OrZero(ops).Bytes)
+			measured[kind] += bench.OrZero(ops).Bytes
 		}
 		if s.Span == runfile.SpanMeasure {
 			t.measured[s.Repetition] = measured
@@ -368,14 +341,10 @@ func (t *timeline) until(at time.Time, kind direction) (covered time.Duration, b
 	return covered, bytes
 }
 
-func sameWindow(a, b runfile.LoadSample) bool {
-	return a.Span == b.Span && a.Repetition == b.Repetition
-}
-
 // sourceInterval returns the time between two readings of a source.
 func (c *facts) sourceInterval(name string) time.Duration {
-	interval := c.result.Plan.Collect.IntervalMilliseconds
-	for _, s := range c.result.Plan.Collect.Sources {
+	interval := c.Plan.Collect.IntervalMilliseconds
+	for _, s := range c.Plan.Collect.Sources {
 		if s.Name == name && s.IntervalMilliseconds > 0 {
 			interval = s.IntervalMilliseconds
 		}
@@ -385,29 +354,10 @@ func (c *facts) sourceInterval(name string) time.Duration {
 
 // mayMiss says that the array may count less than the clients: reads that a cache of the client
 // answers, and the redo that a database writes to an export beside the volume that is counted.
-func (c *facts) mayMiss(s Summary, d *Direction) bool {
-	if d == s.Read {
-		return cacheSuspected(c)
+func (c *facts) mayMiss(kind direction) bool {
+	if kind == writes {
+		return bench.OrZero(c.Plan.Database).RedoDirectory != ""
 	}
-	db := c.result.Plan.Database
-	return db != nil && db.RedoDirectory != ""
-}
-
-// lags reports stale samples of a Prometheus: they are older than their time, which long
-// windows forgive and short ones do not.
-func (c *facts) lags(w runfile.StorageWindow) bool {
-	return w.Seconds < scrapedSeconds && c.isPrometheus(w)
-}
-
-func (c *facts) isPrometheus(w runfile.StorageWindow) bool {
-	return slices.ContainsFunc(c.result.Plan.Collect.Sources, func(s runfile.Source) bool {
-		return s.Name == w.Source && s.Kind == runfile.SourcePrometheus
-	})
-}
-
-// cacheSuspected says that a cache of the client or of the storage is suspected,
-// which explains why the storage sent less to a mount of the kernel.
-func cacheSuspected(c *facts) bool {
 	if !c.kernel() {
 		return false
 	}
@@ -417,11 +367,17 @@ func cacheSuspected(c *facts) bool {
 	return slices.ContainsFunc(found, func(f bench.Finding) bool { return f.Severity == bench.SeverityWarning })
 }
 
+func (c *facts) isPrometheus(w runfile.StorageWindow) bool {
+	return slices.ContainsFunc(c.Plan.Collect.Sources, func(s runfile.Source) bool {
+		return s.Name == w.Source && s.Kind == runfile.SourcePrometheus
+	})
+}
+
 // checkQoS compares the load with the ceiling of the volume. The ceiling counts operations of NFS, as the
 // clients do; the counters of a volume have others (LayerVolume), of the same bytes.
 func checkQoS(c *facts, found *findings) {
-	v := c.volume()
-	if v.QoS == nil {
+	q := c.volume.QoS
+	if q == nil {
 		return
 	}
 	ops, bytes := 0.0, c.overall.Total.bytesPerSec
@@ -429,24 +385,21 @@ func checkQoS(c *facts, found *findings) {
 		ops += float64(p.Replies) * 1000 / float64(max(c.overall.DurationMilliseconds, 1))
 	}
 	ops = max(ops, c.overall.Total.iopsSec)
-	if l := c.overall.Storage; l.BytesPerSecond != nil {
-		bytes = max(bytes, float64(*l.BytesPerSecond))
-	}
+	bytes = max(bytes, float64(bench.OrZero(c.overall.Storage.BytesPerSecond)))
 	reached := func(ceiling *int64, got float64) bool {
 		return ceiling != nil && *ceiling > 0 && got*1000 >= float64(*ceiling)*qosReached
 	}
 	var at []string
-	if q := v.QoS; reached(q.MaxIOPS, ops) {
+	if reached(q.MaxIOPS, ops) {
 		at = append(at, fmt.Sprintf("%.0f of %d IOPS", ops, *q.MaxIOPS))
 	}
-	if q := v.QoS; reached(q.MaxBytesPerSecond, bytes) {
+	if reached(q.MaxBytesPerSecond, bytes) {
 		at = append(at, fmt.Sprintf("%s of %s", megabytes(int64(bytes)), megabytes(*q.MaxBytesPerSecond)))
 	}
 	if len(at) > 0 {
-		found.add(QoSThrottled, bench.SeverityWarning,
-			"The QoS policy %s of %s was reached: %s. The run measured the policy and not the array. Raise the limit (qos "+
-				"policy-group modify -policy-group %s -max-throughput ...), unless you want to measure it.",
-			v.QoS.Policy, volumeName(v), strings.Join(at, ", "), v.QoS.Policy)
+		found.warn(QoSThrottled, "The QoS policy %s of %s was reached: %s. The run measured the policy and not the "+
+			"array. Raise the limit (qos policy-group modify -policy-group %s -max-throughput ...), unless you want to "+
+			"measure it.", q.Policy, volumeName(c.volume), strings.Join(at, ", "), q.Policy)
 	}
 }
 
@@ -462,13 +415,13 @@ type place struct {
 func checkMoves(c *facts, found *findings) {
 	places := map[string][]*place{} // by source
 	for _, rep := range c.repetitions {
-		for _, w := range storageWindows(c.parts(rep.Repetition)) {
+		for _, w := range rep.storage {
 			if places[w.Source] == nil {
 				places[w.Source] = c.places(w.Source)
 			}
 			for _, p := range places[w.Source] {
 				for _, node := range p.seen(w) {
-					follow(c, found, p, node, w.Source, rep.Repetition)
+					c.follow(found, p, node, w.Source, rep.Repetition)
 				}
 			}
 		}
@@ -477,45 +430,43 @@ func checkMoves(c *facts, found *findings) {
 
 // places are the objects to follow, with their last places.
 func (c *facts) places(source string) []*place {
-	volume := &place{
-		what: volumeName(c.volume()),
+	all := []*place{{
+		what: volumeName(c.volume),
+		node: c.volume.Node,
 		here: func(s runfile.StorageSample) string { return s.VolumeNode },
 		seen: func(w runfile.StorageWindow) []string { return w.VolumeNodes },
-	}
-	if c.survey().Source == source {
-		volume.node = c.volume().Node
-	}
-	all := []*place{volume}
+	}}
 	used := c.everUsed()
 	slices.Sort(used)
-	for _, address := range slices.Compact(used) {
+	for _, address := range used {
+		on := func(paths []runfile.StoragePath) string {
+			for _, p := range paths {
+				if runfile.SameAddress(p.Address, address) {
+					return p.Node
+				}
+			}
+			return ""
+		}
 		p := &place{
 			what: "path " + address,
-			here: func(s runfile.StorageSample) string { return nodeOfPath(s.Paths, address) },
-			seen: func(w runfile.StorageWindow) []string { return []string{nodeOfPath(w.Paths, address)} },
+			here: func(s runfile.StorageSample) string { return on(s.Paths) },
+			seen: func(w runfile.StorageWindow) []string { return []string{on(w.Paths)} },
 		}
-		if l := c.result.Plan.Survey.LIF(address); l != nil {
-			p.what = fmt.Sprintf("LIF %s (%s)", cmp.Or(l.Name, "?"), address)
-			if c.survey().Source == source {
-				p.node = l.Node
-			}
+		if l := c.survey.LIF(address); l != nil {
+			p.what, p.node = fmt.Sprintf("LIF %s (%s)", cmp.Or(l.Name, "?"), address), l.Node
 		}
 		all = append(all, p)
+	}
+	if c.survey.Source != source {
+		for _, p := range all {
+			p.node = ""
+		}
 	}
 	return all
 }
 
-func nodeOfPath(paths []runfile.StoragePath, address string) string {
-	for _, p := range paths {
-		if runfile.SameAddress(p.Address, address) {
-			return p.Node
-		}
-	}
-	return ""
-}
-
 // follow reports a move when an object is not where it was.
-func follow(c *facts, found *findings, p *place, node, source string, repetition int32) {
+func (c *facts) follow(found *findings, p *place, node, source string, repetition int32) {
 	was := p.node
 	if node == "" || node == was {
 		return
@@ -528,25 +479,19 @@ func follow(c *facts, found *findings, p *place, node, source string, repetition
 	if t, seen := c.arrived(*p, was, source); seen {
 		when = " at " + t.UTC().Format(time.RFC3339)
 	}
-	found.addOnce(VolumeMoved, bench.SeverityWarning,
-		"%s moved from node %s to %s%s (seen in repetition %d): the numbers mix two places, and the move itself is a "+
-			"load. Run again when nothing moves.",
-		capital(p.what), was, node, when, repetition)
+	found.warn(VolumeMoved, "%s moved from node %s to %s%s (seen in repetition %d): the numbers mix two places, and "+
+		"the move itself is a load. Run again when nothing moves.", strings.ToUpper(p.what[:1])+p.what[1:], was, node, when,
+		repetition)
 }
 
 // arrived is the first reading at the new node after one at the old, by the
 // array's clock.
 func (c *facts) arrived(p place, was, source string) (time.Time, bool) {
-	for _, cl := range c.result.Clients {
-		if cl.Observed == nil {
-			continue
-		}
-		before := c.survey().Source == source
-		for _, s := range cl.Observed.Storage {
-			if s.Source != source {
-				continue
-			}
+	for _, cl := range c.Clients {
+		before := c.survey.Source == source
+		for _, s := range bench.OrZero(cl.Observed).Storage {
 			switch here := p.here(s); {
+			case s.Source != source:
 			case here == was:
 				before = true
 			case here == p.node && before:
@@ -555,11 +500,4 @@ func (c *facts) arrived(p place, was, source string) (time.Time, bool) {
 		}
 	}
 	return time.Time{}, false
-}
-
-func capital(s string) string {
-	if s == "" || s[0] < 'a' || s[0] > 'z' {
-		return s
-	}
-	return string(s[0]-'a'+'A') + s[1:]
 }

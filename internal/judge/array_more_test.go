@@ -244,11 +244,11 @@ func TestTheArrayIsNotBlamedForRedoOnAnotherExport(t *testing.T) {
 		"elsewhere, and more writes": {"/redo", 100, 200, 1},
 		"elsewhere, and fewer reads": {"/redo", 50, 100, 1},
 	} {
-		f := &facts{result: runfile.Result{Plan: runfile.Plan{Database: &runfile.Database{RedoDirectory: c.directory, DirectNFS: true}}}}
-		f.result.Plan.Engine.Client = bench.ClientDirectNFS
-		s := Summary{DurationMilliseconds: 60_000, Total: Direction{Ops: 1}, Read: &Direction{bytesPerSec: 100e6}, Write: &Direction{bytesPerSec: 100e6}}
+		f := &facts{Result: runfile.Result{Plan: runfile.Plan{Database: &runfile.Database{RedoDirectory: c.directory, DirectNFS: true}}}}
+		f.Plan.Engine.Client = bench.ClientDirectNFS
+		s := repetition{together: 1, Summary: Summary{DurationMilliseconds: 60_000, Total: Direction{Ops: 1}, Read: &Direction{bytesPerSec: 100e6}, Write: &Direction{bytesPerSec: 100e6}}}
 		w := runfile.StorageWindow{Seconds: 60, ReadBytes: new(int64(c.read * 60e6)), WriteBytes: new(int64(c.writes * 60e6))}
-		if got := f.disagreements(s, w, nil); len(got) != c.found {
+		if got := f.disagreements(s, w); len(got) != c.found {
 			t.Errorf("%s: %+v, want %d", name, got, c.found)
 		}
 	}

@@ -106,37 +106,6 @@ func both(changes ...func(*runfile.Result)) func(*runfile.Result) {
 	}
 }
 
-func TestTheArrayIsFoundOutWhereItShouldBe(t *testing.T) {
-	t.Parallel()
-	for _, cases := range []map[string]findingCase{localityCases(), quietCases(), counterCases(t), moveCases(), settingCases(), partialCases()} {
-		for name, c := range cases {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				if c.base == nil {
-					c.base = twoNodes("a")
-				}
-				r := c.base(t)
-				c.mutate(&r)
-				j := Judge(r)
-				var found []bench.Finding
-				for _, f := range j.Findings {
-					if f.Code == c.code {
-						found = append(found, f)
-					}
-				}
-				switch {
-				case c.severity == "" && len(found) > 0:
-					t.Errorf("found %+v", found)
-				case c.severity != "" && len(found) != 1:
-					t.Errorf("%d times %s in %+v", len(found), c.code, j.Findings)
-				case c.severity != "":
-					checkFinding(t, c, found[0], j)
-				}
-			})
-		}
-	}
-}
-
 func TestAGoodRunAgainstAnArrayHasNoFinding(t *testing.T) {
 	t.Parallel()
 	for name, base := range map[string]func(testing.TB) runfile.Result{"local": twoNodes("a"), "pNFS": pnfsRun} {

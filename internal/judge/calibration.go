@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -13,13 +14,15 @@ import (
 // calibration is one run of a calibrate workload: a repetition with what Oracle
 // said, or the native steps of one round.
 type calibration struct {
-	warmup bool
+	CalibrationSummary
+
 	round  int32
-	oracle *Summary // of the repetition that called CALIBRATE_IO
-	small  *Summary // native: the level that stands for those within the latency
-	least  *Summary // native: the level of the least latency
-	large  *Summary // native: the level that gave the most bytes
-	within []*Summary
+	oracle *repetition          // that called CALIBRATE_IO
+	said   *runfile.Calibration // its result
+	small  *repetition          // native: the level that stands for those within the latency
+	least  *repetition          // native: the level of the least latency
+	large  *repetition          // native: the level that gave the most bytes
+	within []*repetition
 }
 
 // sameIOPS is how far below the highest IOPS a level may be and still represent it. Saturated
@@ -29,7 +32,7 @@ const sameIOPS = 0.98
 
 // calibrationRuns puts the repetitions of each run together, in order.
 func (c *facts) calibrationRuns() []calibration {
-	plan := c.result.Plan.Workload.Calibrate
+	plan := c.Plan.Workload.Calibrate
 	if plan == nil {
 		return nil
 	}
@@ -40,10 +43,10 @@ func (c *facts) calibrationRuns() []calibration {
 		if s.Step == nil {
 			continue
 		}
-		at := slices.IndexFunc(runs, func(r calibration) bool { return r.warmup == s.Step.Warmup && r.round == s.Step.Round })
+		at := slices.IndexFunc(runs, func(r calibration) bool { return r.Warmup == s.Step.Warmup && r.round == s.Step.Round })
 		if at < 0 {
 			at = len(runs)
-			runs = append(runs, calibration{warmup: s.Step.Warmup, round: s.Step.Round})
+			runs = append(runs, calibration{CalibrationSummary: CalibrationSummary{Warmup: s.Step.Warmup}, round: s.Step.Round})
 		}
 		runs[at].add(s, plan.MaxLatencyMilliseconds)
 	}
@@ -53,24 +56,14 @@ func (c *facts) calibrationRuns() []calibration {
 	return runs
 }
 
-// choose takes the level with the fewest reads at once of those that give the most IOPS.
-func (r *calibration) choose() {
-	most := 0.0
-	for _, s := range r.within {
-		most = max(most, s.Total.iopsSec)
-	}
-	for _, s := range r.within {
-		if s.Total.iopsSec >= sameIOPS*most && (r.small == nil || s.Step.Users < r.small.Step.Users) {
-			r.small = s
-		}
-	}
-}
-
-func (r *calibration) add(s *Summary, maxLatencyMilliseconds int32) {
+func (r *calibration) add(s *repetition, maxLatencyMilliseconds int32) {
 	l := s.Total.Latency
 	switch {
 	case s.isOf(runfile.StepCalibrate):
-		r.oracle = s
+		r.oracle, r.said = s, nil
+		for _, w := range s.databases {
+			r.said = cmp.Or(r.said, w.Calibration)
+		}
 	case s.isOf(runfile.StepLargeReads) && (r.large == nil || s.Total.bytesPerSec > r.large.Total.bytesPerSec):
 		r.large = s
 	case !s.isOf(runfile.StepSmallReads) || l == nil:
@@ -84,59 +77,49 @@ func (r *calibration) add(s *Summary, maxLatencyMilliseconds int32) {
 	}
 }
 
-// calibrate takes the figures of CALIBRATE_IO for each run.
-func (c *facts) calibrate() []CalibrationSummary {
-	runs := c.calibrationRuns()
-	out := make([]CalibrationSummary, 0, len(runs))
-	for _, r := range runs {
-		s := CalibrationSummary{Warmup: r.warmup}
-		if r.oracle != nil {
-			if o := c.oracleCalibration(*r.oracle); o != nil {
-				s.MaxIOPS, s.MaxMegabytesPerSecond, s.ActualLatencyMilliseconds = &o.MaxIOPS, &o.MaxMegabytesPerSecond,
-					&o.ActualLatencyMilliseconds
-			}
-		}
-		if r.small != nil {
-			s.MaxIOPS = new(r.small.Total.OperationsPerSecond)
-			s.ActualLatencyMilliseconds = rounded(float64(r.small.Total.Latency.MeanMicroseconds) / 1000)
-		}
-		if r.large != nil {
-			s.MaxMegabytesPerSecond = rounded(r.large.Total.bytesPerSec / 1e6)
-		}
-		out = append(out, s)
+// choose takes the level with the fewest reads at once of those that give the most IOPS, and the figures of
+// CALIBRATE_IO.
+func (r *calibration) choose() {
+	most := 0.0
+	for _, s := range r.within {
+		most = max(most, s.Total.iopsSec)
 	}
-	return out
-}
-
-// oracleCalibration returns the result of CALIBRATE_IO in a repetition.
-func (c *facts) oracleCalibration(s Summary) *runfile.Calibration {
-	for _, p := range c.parts(s.Repetition) {
-		if p.rep.Oracle != nil && p.rep.Oracle.Calibration != nil {
-			return p.rep.Oracle.Calibration
+	for _, s := range r.within {
+		if s.Total.iopsSec >= sameIOPS*most && (r.small == nil || s.Step.Users < r.small.Step.Users) {
+			r.small = s
 		}
 	}
-	return nil
+	if o := r.said; o != nil {
+		r.MaxIOPS, r.MaxMegabytesPerSecond, r.ActualLatencyMilliseconds = &o.MaxIOPS, &o.MaxMegabytesPerSecond,
+			&o.ActualLatencyMilliseconds
+	}
+	if r.small != nil {
+		r.MaxIOPS = new(r.small.Total.OperationsPerSecond)
+		r.ActualLatencyMilliseconds = rounded(float64(r.small.Total.Latency.MeanMicroseconds) / 1000)
+	}
+	if r.large != nil {
+		r.MaxMegabytesPerSecond = rounded(r.large.Total.bytesPerSec / 1e6)
+	}
 }
 
-// calibrationSummaries returns one summary per counted run. IOPS and latency come from small reads,
+// complete says that a run counts and went through both phases.
+func (r calibration) complete() bool {
+	return !r.Warmup && (r.said != nil || r.large != nil && r.least != nil)
+}
+
+// calibrationHeadlines returns one repetition per counted run. IOPS and latency come from small reads,
 // bytes per second from large ones: the two phases are measured one after the other. Everything
 // else (operations and bytes counted, paths, CPU, storage) comes from the small reads.
-func (c *facts) calibrationSummaries() []Summary {
-	var out []Summary
-	for _, r := range c.calibrationRuns() {
-		if r.warmup {
-			continue
-		}
+func (c *facts) calibrationHeadlines() []repetition {
+	var out []repetition
+	for _, r := range c.calibrations {
+		s := cmp.Or(r.small, r.least)
 		switch {
-		case r.oracle != nil:
-			if o := c.oracleCalibration(*r.oracle); o != nil {
-				out = append(out, c.inTwoPhases(*r.oracle, float64(o.MaxIOPS), float64(o.MaxMegabytesPerSecond)*1e6, Intervals{}))
-			}
-		case r.small != nil || r.least != nil:
-			s := r.small
-			if s == nil {
-				s = r.least
-			}
+		case r.Warmup:
+		case r.said != nil:
+			out = append(out, c.inTwoPhases(*r.oracle, float64(r.said.MaxIOPS), float64(r.said.MaxMegabytesPerSecond)*1e6,
+				Intervals{}))
+		case r.oracle == nil && s != nil:
 			rate, intervals := 0.0, s.Total.Intervals
 			intervals.BytesPerSecond = nil
 			if r.large != nil {
@@ -148,31 +131,25 @@ func (c *facts) calibrationSummaries() []Summary {
 	return out
 }
 
-func (c *facts) inTwoPhases(s Summary, iops, bytesPerSecond float64, intervals Intervals) Summary {
-	read := Direction{}
-	if s.Read != nil {
-		read = *s.Read
-	}
+func (c *facts) inTwoPhases(s repetition, iops, bytesPerSecond float64, intervals Intervals) repetition {
+	read := bench.OrZero(s.Read)
 	for _, d := range []*Direction{&read, &s.Total} {
 		d.iopsSec, d.bytesPerSec = iops, bytesPerSecond
 		d.OperationsPerSecond, d.BytesPerSecond = int64(math.Round(iops)), int64(math.Round(bytesPerSecond))
 		d.Latency, d.Intervals = s.Total.Latency, intervals
 	}
 	s.Read, s.Write = &read, nil
-	c.wireShare(&s)
+	c.wireShare(&s.Summary)
 	return s
 }
 
 // oracleLatency fills in latencies that only the database knows: for a calibration from
 // V$IOSTAT_FILE, and for random reads without buckets from V$SYSTEM_EVENT. If the user's own SLOB
 // kit made an AWR report, the mean is that of the report, because people compare with it.
-func (c *facts) oracleLatency(s *Summary, parts []clientRep) {
+func (c *facts) oracleLatency(s *repetition) {
 	count, micros, reported := int64(0), 0.0, false
-	for _, p := range parts {
-		if p.rep.Oracle == nil {
-			continue
-		}
-		n, us, awr := c.readLatency(*p.rep.Oracle, s.isOf(runfile.StepCalibrate))
+	for _, w := range s.databases {
+		n, us, awr := c.readLatency(w, s.isOf(runfile.StepCalibrate))
 		count += n
 		micros += us
 		reported = reported || awr
@@ -198,12 +175,11 @@ func (c *facts) oracleLatency(s *Summary, parts []clientRep) {
 // readLatency returns the number of single-block reads and their total microseconds. It is
 // meaningless for scans: their few single-block reads go to the dictionary.
 func (c *facts) readLatency(w runfile.OracleWindow, calibration bool) (count int64, micros float64, awr bool) {
-	slob := c.result.Plan.Workload.SLOB
 	switch {
 	case calibration:
 		count, micros = smallReads(w)
 		return count, micros, false
-	case slob == nil || slob.Access != bench.SLOBRandomRead:
+	case !c.randomReads():
 		return 0, 0, false
 	}
 	// V$SYSTEM_EVENT counts microseconds in all instances. A report rounds, and may be of one.
@@ -222,41 +198,45 @@ func (c *facts) readLatency(w runfile.OracleWindow, calibration bool) (count int
 	return count, micros, true
 }
 
+// randomReads says that the load reads an Oracle database, or what looks like one, at random.
+func (c *facts) randomReads() bool {
+	return bench.OrZero(c.Plan.Workload.SLOB).Access == bench.SLOBRandomRead
+}
+
 // checkCalibration says what the number of a calibration is good for, and
 // compares its runs.
 func checkCalibration(c *facts, found *findings) {
-	plan := c.result.Plan.Workload.Calibrate
+	plan := c.Plan.Workload.Calibrate
 	if plan == nil {
 		return
 	}
 	what := "CALIBRATE_IO"
-	if c.result.Plan.Database == nil {
+	if c.Plan.Database == nil {
 		what = "What CALIBRATE_IO does"
 	}
 	megabytes := ""
-	if o := c.oracleCalibration(*c.overall); o != nil {
-		mbps := o.MaxMegabytesPerSecond
-		megabytes = fmt.Sprintf(" Oracle does not define the megabyte of max_mbps: %d are %d MB/s, or %d if it has 2^20 "+
-			"bytes.", mbps, mbps, mbps*mebibyte/1e6)
+	for _, w := range c.overall.databases {
+		if o := w.Calibration; o != nil {
+			mbps := o.MaxMegabytesPerSecond
+			megabytes = fmt.Sprintf(" Oracle does not define the megabyte of max_mbps: %d are %d MB/s, or %d if it has 2^20 "+
+				"bytes.", mbps, mbps, mbps*mebibyte/1e6)
+		}
 	}
-	found.add(CalibrationOnly, bench.SeverityInfo,
-		"%s is not the I/O of a database, and two runs of it differ: Oracle and NetApp advise against comparing "+
-			"storage with it. Use workload.slob for that.%s", what, megabytes)
-	for _, w := range databaseWindows(c.result, c.overall.Repetition) {
+	found.info(CalibrationOnly, "%s is not the I/O of a database, and two runs of it differ: Oracle and NetApp advise "+
+		"against comparing storage with it. Use workload.slob for that.%s", what, megabytes)
+	for _, w := range c.overall.databases {
 		if w.DatafileBytes > 0 {
-			found.addOnce(CacheSuspected, bench.SeverityInfo,
-				"CALIBRATE_IO reads all datafiles: %s were read %.1f times. To measure more than caches, make them larger "+
-					"(workload.calibrate.databaseSize).", bytesText(w.DatafileBytes),
+			found.info(CacheSuspected, "CALIBRATE_IO reads all datafiles: %s were read %.1f times. To measure more than "+
+				"caches, make them larger (workload.calibrate.databaseSize).", bytesText(w.DatafileBytes),
 				float64(c.everRead())/float64(w.DatafileBytes))
 		}
 	}
 	for _, s := range c.calibrations {
-		if l := s.ActualLatencyMilliseconds; l != nil && *l <= 1 && !s.Warmup && c.result.Plan.Database != nil {
-			found.addOnce(LatencyResolution, bench.SeverityInfo,
-				"CALIBRATE_IO reports latency in whole milliseconds, here %d: this is too coarse for this storage.%s",
-				*l, c.finerLatency())
+		if l := s.ActualLatencyMilliseconds; l != nil && *l <= 1 && !s.Warmup && c.Plan.Database != nil {
+			found.info(LatencyResolution, "CALIBRATE_IO reports latency in whole milliseconds, here %d: this is too coarse "+
+				"for this storage.%s", *l, c.finerLatency())
 		}
-		checkLimit(c, found, s, plan.MaxLatencyMilliseconds)
+		checkLimit(c, found, s.CalibrationSummary, plan.MaxLatencyMilliseconds)
 	}
 }
 
@@ -276,64 +256,52 @@ func checkLimit(c *facts, found *findings, s CalibrationSummary, limit int32) {
 	switch {
 	case s.Warmup:
 	case l != nil && *l > int64(limit):
-		found.addOnce(LatencyLimitExceeded, bench.SeverityWarning,
-			"CALIBRATE_IO reached its IOPS at %d ms, above the limit of %d ms, so no number is within the limit. Raise "+
-				"maxLatencyMilliseconds.", *l, limit)
+		found.warn(LatencyLimitExceeded, "CALIBRATE_IO reached its IOPS at %d ms, above the limit of %d ms, so no number "+
+			"is within the limit. Raise maxLatencyMilliseconds.", *l, limit)
 	case s.MaxIOPS == nil && c.overall.isOf(runfile.StepSmallReads):
-		found.addOnce(LatencyLimitExceeded, bench.SeverityWarning,
-			"Even %s took %d µs on average, above the limit of %d ms, so no IOPS are within the limit. Raise "+
-				"maxLatencyMilliseconds, or find what slows the storage.",
+		found.warn(LatencyLimitExceeded, "Even %s took %d µs on average, above the limit of %d ms, so no IOPS are within "+
+			"the limit. Raise maxLatencyMilliseconds, or find what slows the storage.",
 			level(runfile.StepSmallReads, c.overall.Step.Users), c.overall.Total.Latency.MeanMicroseconds, limit)
 	}
 }
 
 // checkCold compares the first run with all later ones. Raw loads have their own warm-up for that.
 func checkCold(c *facts, found *findings) {
-	name, figures, text := c.runFigures()
-	if len(figures) < 2 {
+	name, unit, figures := c.runFigures()
+	if len(figures) < 2 || figures[0]*1000 >= slices.Min(figures[1:])*coldShare {
 		return
 	}
-	for _, later := range figures[1:] {
-		if figures[0]*1000 >= later*coldShare {
-			return
-		}
-	}
-	numbers := fmt.Sprintf("The first %s gave %s and the next %s: it found cold caches.", name, text(figures[0]),
-		text(figures[1]))
+	numbers := fmt.Sprintf("The first %s gave "+unit+" and the next "+unit+": it found cold caches.", name, figures[0],
+		figures[1])
 	if len(c.calibrations) > 0 && c.calibrations[0].Warmup {
-		found.add(ColdCache, bench.SeverityInfo, "%s It was a warm-up and does not count.", numbers)
+		found.info(ColdCache, "%s It was a warm-up and does not count.", numbers)
 		return
 	}
-	found.add(ColdCache, bench.SeverityWarning,
-		"%s It counts nevertheless. Use a warm-up (workload.calibrate.warmupRuns, or "+
-			"run.warmupSeconds).", numbers)
+	found.warn(ColdCache, "%s It counts nevertheless. Use a warm-up (workload.calibrate.warmupRuns, or "+
+		"run.warmupSeconds).", numbers)
 }
 
-// runFigures are the numbers of the runs of one step in order, and how to write
-// them.
-func (c *facts) runFigures() (name string, figures []float64, text func(float64) string) {
-	if c.result.Plan.Workload.Calibrate != nil {
+// runFigures are the numbers of the runs of one step in order, and how to write them; none where a run has none.
+func (c *facts) runFigures() (name, unit string, figures []float64) {
+	switch {
+	case c.Plan.Workload.Calibrate != nil:
 		for _, s := range c.calibrations {
 			if s.MaxIOPS == nil {
-				return "", nil, nil
+				return "", "", nil
 			}
 			figures = append(figures, float64(*s.MaxIOPS))
 		}
-		return "calibration", figures, func(v float64) string { return fmt.Sprintf("%.0f IOPS", v) }
-	}
-	if len(c.searches) > 0 {
-		figures = rates(c.searches, 0)
-		if len(figures) < len(c.searches) {
-			return "", nil, nil
+		return "calibration", "%.0f IOPS", figures
+	case len(c.searches) > 0:
+		if figures = rates(c.searches, 0); len(figures) < len(c.searches) {
+			return "", "", nil
 		}
-		return "search", figures, func(v float64) string { return fmt.Sprintf("%.0f operations/s", v) }
-	}
-	if c.overall.Step == nil {
-		return "", nil, nil
+		return "search", "%.0f operations/s", figures
+	case c.overall.Step == nil:
+		return "", "", nil
 	}
 	for _, s := range c.headline {
-		figures = append(figures, s.figure())
+		figures = append(figures, s.figure()/1e6)
 	}
-	return "round with " + level(c.overall.Step.Kind,
-		c.overall.Step.Users), figures, func(v float64) string { return megabytes(int64(v)) }
+	return "round with " + level(c.overall.Step.Kind, c.overall.Step.Users), "%.1f MB/s", figures
 }

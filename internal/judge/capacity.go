@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -82,12 +81,14 @@ func (b BoundCapacity) Bound() string {
 type search struct {
 	round  int32
 	levels []searchLevel       // in the order in which they were measured
+	byRate []searchLevel       // the last of each rate, which is the longest, ascending
 	bounds []capacity.Estimate // in the order of the plan
 }
 
 // searchLevel is one level with the results of all clients.
 type searchLevel struct {
-	*Summary
+	*repetition
+
 	reports []runfile.LevelReport    // one per client
 	outcome *runfile.CapacityOutcome // nil if a client has no report
 }
@@ -95,9 +96,9 @@ type searchLevel struct {
 // offered is the requested rate of all clients together.
 func (l searchLevel) offered() int64 { return l.Step.OperationsPerSecond }
 
-// bounds returns the bounds of the search; none for another load.
-func (c *facts) bounds() []runfile.LatencyBound {
-	if w := c.result.Plan.Workload.Capacity(); w != nil {
+// searchBounds returns the bounds of the search; none for another load.
+func searchBounds(plan runfile.Plan) []runfile.LatencyBound {
+	if w := plan.Workload.Capacity(); w != nil {
 		all := runfile.Bounds(w)
 		return all[:min(len(all), runfile.MaxLatencyBounds)] // the plan of a file may not be valid
 	}
@@ -106,8 +107,7 @@ func (c *facts) bounds() []runfile.LatencyBound {
 
 // search groups the levels by round, in order.
 func (c *facts) search() []search {
-	bounds := c.bounds()
-	if len(bounds) == 0 {
+	if len(c.bounds) == 0 {
 		return nil
 	}
 	var rounds []search
@@ -124,29 +124,32 @@ func (c *facts) search() []search {
 		rounds[at].levels = append(rounds[at].levels, c.searchLevel(s))
 	}
 	for i := range rounds {
-		levels := make([]runfile.CapacityLevel, 0, len(rounds[i].levels))
-		for _, l := range rounds[i].levels {
-			levels = append(levels, l.asMeasured())
+		r, last := &rounds[i], map[int64]searchLevel{}
+		levels := make([]runfile.CapacityLevel, 0, len(r.levels))
+		for _, l := range r.levels {
+			levels, last[l.offered()] = append(levels, l.asMeasured()), l
 		}
-		rounds[i].bounds = capacity.Estimates(bounds, levels)
+		for _, rate := range slices.Sorted(maps.Keys(last)) {
+			r.byRate = append(r.byRate, last[rate])
+		}
+		r.bounds = capacity.Estimates(c.bounds, levels)
 	}
 	return rounds
 }
 
 // searchLevel adds up the clients' reports of a level.
-func (c *facts) searchLevel(s *Summary) searchLevel {
-	l := searchLevel{Summary: s}
-	parts := c.parts(s.Repetition)
-	if len(parts) < len(c.result.Clients) {
+func (c *facts) searchLevel(s *repetition) searchLevel {
+	l := searchLevel{repetition: s}
+	if len(s.parts) < len(c.Clients) {
 		return l
 	}
-	for _, p := range parts {
+	for _, p := range s.parts {
 		if p.rep.Level == nil {
 			return l
 		}
 		l.reports = append(l.reports, *p.rep.Level)
 	}
-	l.outcome = new(capacity.Merge(c.bounds(), l.reports))
+	l.outcome = new(capacity.Merge(c.bounds, l.reports))
 	return l
 }
 
@@ -176,27 +179,25 @@ func reached(e capacity.Estimate) bool { return e.OperationsPerSecond > 0 && !e.
 func tooFew(e capacity.Estimate) bool { return e.OperationsPerSecond == 0 && e.High == 0 }
 
 // at returns the level that represents a capacity: the highest at or below it, or else the lowest
-// of all. Of several levels at one rate it takes the last, which is the longest.
-func (r search) at(rate int64) *Summary {
-	best := slices.MinFunc(r.levels, func(a, b searchLevel) int { return cmp.Compare(a.offered(), b.offered()) })
-	rate = max(rate, best.offered())
-	for _, l := range r.levels {
-		if l.offered() <= rate && l.offered() >= best.offered() {
+// of all.
+func (r search) at(rate int64) *repetition {
+	best := r.byRate[0]
+	for _, l := range r.byRate {
+		if l.offered() <= rate {
 			best = l
 		}
 	}
-	return best.Summary
+	return best.repetition
 }
 
 // above returns the lowest level above a capacity; nil if there is none.
-func (r search) above(rate int64) *Summary {
-	var best *Summary
-	for _, l := range r.levels {
-		if l.offered() > rate && (best == nil || l.offered() <= best.Step.OperationsPerSecond) {
-			best = l.Summary
+func (r search) above(rate int64) *repetition {
+	for _, l := range r.byRate {
+		if l.offered() > rate {
+			return l.repetition
 		}
 	}
-	return best
+	return nil
 }
 
 // rates returns the estimates of all rounds that reached the capacity within a bound.
@@ -217,9 +218,9 @@ func (c *facts) capacityOf() *Capacity {
 	}
 	out := &Capacity{
 		Searches: int32(len(c.searches)), Curve: c.curve(), //nolint:gosec // rounds are few
-		Statements: c.result.Plan.Database != nil,
+		Statements: c.Plan.Database != nil,
 	}
-	for i, b := range c.bounds() {
+	for i, b := range c.bounds {
 		out.Bounds = append(out.Bounds, c.boundCapacity(i, b))
 	}
 	return out
@@ -270,10 +271,10 @@ func (c *facts) medianSearch(bound int) search {
 	return found[stats.MedianIndex(rates(found, bound))]
 }
 
-// searchSummaries returns one summary per round: the level at the capacity within the first bound,
+// searchHeadlines returns one level per round: that at the capacity within the first bound,
 // whose numbers were measured together.
-func (c *facts) searchSummaries() []Summary {
-	var out []Summary
+func (c *facts) searchHeadlines() []repetition {
+	var out []repetition
 	for _, r := range c.searches {
 		out = append(out, *r.at(r.bounds[0].OperationsPerSecond))
 	}
@@ -282,18 +283,18 @@ func (c *facts) searchSummaries() []Summary {
 
 // limit names what limits the load at the capacity of a round, from the level above it and the level at it.
 func (c *facts) limit(r search, rate int64) (by, reason string) {
-	levels := []*Summary{r.at(rate)}
-	if above := r.above(rate); above != nil && above != levels[0] {
-		levels = []*Summary{above, levels[0]}
+	levels := []*repetition{r.at(rate)}
+	if above := r.above(rate); above != nil {
+		levels = []*repetition{above, levels[0]}
 	}
 	for _, l := range []struct {
 		name string
-		seen func(*Summary) []string
+		seen func(*repetition) []string
 	}{
 		{LimitWire, fullWire},
-		{LimitClientCPU, func(s *Summary) []string { return c.busyClient(s.ClientCPU) }},
+		{LimitClientCPU, func(s *repetition) []string { return c.busyClient(s.ClientCPU) }},
 		{LimitStorageCPU, busyStorage},
-		{LimitQueue, func(s *Summary) []string { return c.fullQueue(r, s) }},
+		{LimitQueue, func(s *repetition) []string { return c.fullQueue(r, s) }},
 	} {
 		for _, s := range levels {
 			if seen := l.seen(s); len(seen) > 0 {
@@ -302,20 +303,20 @@ func (c *facts) limit(r search, rate int64) (by, reason string) {
 		}
 	}
 	used := "neither the links nor the CPUs that were sampled nor the I/Os outstanding were used up"
-	if c.result.Plan.Database != nil {
+	if c.Plan.Database != nil {
 		used = "neither the links nor the CPUs that were sampled were used up; whether the sessions were is not known"
 	}
 	return LimitStorage, fmt.Sprintf("At %d operations/s %s.", levels[0].Step.OperationsPerSecond, used)
 }
 
-func fullWire(s *Summary) []string {
+func fullWire(s *repetition) []string {
 	if !atLeastPermille(s.WirePermille, wireSaturated) {
 		return nil
 	}
 	return []string{"the load was " + permilleText(s.WirePermille) + " of the wire limit"}
 }
 
-func busyStorage(s *Summary) []string {
+func busyStorage(s *repetition) []string {
 	var seen []string
 	for _, n := range s.StorageNodes {
 		if bindsLoad(s.StorageNodes, n) {
@@ -328,9 +329,9 @@ func busyStorage(s *Summary) []string {
 // fullQueue reports that operations waited for a free I/O while the storage was as fast as at the
 // lowest rate. Little's law gives the time of an I/O from its start: when the maximum is
 // outstanding, it is that number divided by the rate.
-func (c *facts) fullQueue(r search, s *Summary) []string {
+func (c *facts) fullQueue(r search, s *repetition) []string {
 	waiting, ops := int64(0), s.Total.Ops
-	for _, p := range c.parts(s.Repetition) {
+	for _, p := range s.parts {
 		waiting += p.rep.LateOps + p.rep.DroppedOps
 		ops += p.rep.DroppedOps
 	}
@@ -352,8 +353,8 @@ func (c *facts) fullQueue(r search, s *Summary) []string {
 // mostOutstanding returns the maximum number of outstanding I/Os in a search, and the factors of
 // that product; 0 = unknown.
 func (c *facts) mostOutstanding(clients int32) (ios int64, product string) {
-	if s := c.result.Plan.Workload.SLOB; s != nil {
-		if c.result.Plan.Database != nil || len(s.Ramp()) == 0 {
+	if s := c.Plan.Workload.SLOB; s != nil {
+		if c.Plan.Database != nil || len(s.Ramp()) == 0 {
 			return 0, "" // a database session does more than wait for reads
 		}
 		users := int64(s.Ramp()[0]) * int64(clients)
@@ -366,73 +367,59 @@ func (c *facts) mostOutstanding(clients int32) (ios int64, product string) {
 	return int64(r.Jobs) * int64(r.Depth) * int64(clients), "jobs x depth"
 }
 
-// curve returns one point per rate, over all rounds, with the knee.
+// curve returns one point per rate, ascending, over all rounds, with the knee: the last rate that achieves what was
+// due before the first that does not. All or no rates that achieve it have no knee.
 func (c *facts) curve() []CurvePoint {
-	var points []CurvePoint
-	var due []float64 // operations a second that were due
-	for _, group := range c.byRate() {
-		p := CurvePoint{Offered: group[0].offered()}
-		read, write, total := c.sumOf(group)
-		wanted, n := 0.0, float64(len(group))
-		for _, l := range group {
-			wanted += l.due()
+	byRate := map[int64][]searchLevel{}
+	for _, r := range c.searches {
+		for _, l := range r.levels {
+			byRate[l.offered()] = append(byRate[l.offered()], l)
 		}
-		for _, d := range []*Direction{read, write, &total} {
-			if d != nil {
-				d.bytesPerSec, d.iopsSec = d.bytesPerSec/n, d.iopsSec/n
-				c.finish(d)
-			}
-		}
-		p.Achieved, p.BytesPerSecond, p.Errors = total.OperationsPerSecond, total.BytesPerSecond, total.Errors
-		if l := total.Latency; l != nil && !l.MeanOnly {
-			p.P50Microseconds, p.P99Microseconds, p.P999Microseconds = l.P50Microseconds, l.P99Microseconds, l.P999Microseconds
-		}
-		if read != nil && write != nil {
-			p.Read, p.Write = read, write
-		}
-		points, due = append(points, p), append(due, wanted/n)
 	}
-	markKneeOfCurve(points, due)
+	var points []CurvePoint
+	ended := false
+	for _, rate := range slices.Sorted(maps.Keys(byRate)) {
+		p, follows := c.curvePoint(byRate[rate])
+		if !follows && !ended && len(points) > 0 {
+			points[len(points)-1].Knee = true
+		}
+		ended = ended || !follows
+		points = append(points, p)
+	}
 	return points
 }
 
-// sumOf adds up the work of several levels: I/Os in both directions, or statements.
-func (c *facts) sumOf(group []searchLevel) (read, write *Direction, total Direction) {
+// curvePoint adds up the levels of one rate: I/Os in both directions, or statements. It follows if it achieves
+// what was due.
+func (c *facts) curvePoint(group []searchLevel) (p CurvePoint, follows bool) {
+	var read, write *Direction
+	var total Direction
+	due, n := 0.0, float64(len(group))
 	for _, l := range group {
-		if c.result.Plan.Database != nil {
+		due += l.due()
+		if c.Plan.Database != nil {
 			total = total.plus(l.statements())
 		} else {
 			read, write, total = joined(read, l.Read), joined(write, l.Write), total.plus(l.Total)
 		}
 	}
-	return read, write, total
-}
-
-// byRate groups the levels of all rounds by rate, ascending.
-func (c *facts) byRate() [][]searchLevel {
-	var all []searchLevel
-	for _, r := range c.searches {
-		all = append(all, r.levels...)
-	}
-	slices.SortStableFunc(all, func(a, b searchLevel) int { return cmp.Compare(a.offered(), b.offered()) })
-	var groups [][]searchLevel
-	for i, l := range all {
-		if i == 0 || l.offered() != all[i-1].offered() {
-			groups = append(groups, nil)
+	for _, d := range []*Direction{read, write, &total} {
+		if d != nil {
+			d.bytesPerSec, d.iopsSec = d.bytesPerSec/n, d.iopsSec/n
+			c.finish(d)
 		}
-		groups[len(groups)-1] = append(groups[len(groups)-1], l)
 	}
-	return groups
-}
-
-func joined(sum, d *Direction) *Direction {
-	if d == nil {
-		return sum
+	p = CurvePoint{
+		Offered: group[0].offered(), Achieved: total.OperationsPerSecond, BytesPerSecond: total.BytesPerSecond,
+		Errors: total.Errors,
 	}
-	if sum == nil {
-		sum = &Direction{}
+	if l := total.Latency; l != nil && !l.MeanOnly {
+		p.P50Microseconds, p.P99Microseconds, p.P999Microseconds = l.P50Microseconds, l.P99Microseconds, l.P999Microseconds
 	}
-	return new(sum.plus(*d))
+	if read != nil && write != nil {
+		p.Read, p.Write = read, write
+	}
+	return p, float64(p.Achieved) >= due/n*followShare
 }
 
 // due returns the operations a second that were due. With random arrivals it differs a little from
@@ -461,20 +448,6 @@ func (l searchLevel) statements() Direction {
 	return d
 }
 
-// markKneeOfCurve marks the last point that achieves what was due, before the first that does
-// not. It marks none if all points or no points achieve it.
-func markKneeOfCurve(points []CurvePoint, due []float64) {
-	for i := range points {
-		if float64(points[i].Achieved) >= due[i]*followShare {
-			continue
-		}
-		if i > 0 {
-			points[i-1].Knee = true
-		}
-		return
-	}
-}
-
 // checkCapacity reports a search that did not find the capacity, or not exactly.
 func checkCapacity(c *facts, found *findings) {
 	if c.capacity == nil {
@@ -484,10 +457,8 @@ func checkCapacity(c *facts, found *findings) {
 		c.checkBound(b, found)
 	}
 	if low, high, changed := c.contradiction(); changed {
-		found.add(NotSteady, bench.SeverityWarning,
-			"The storage did not keep %s at %d operations/s and kept it at %d: it changed "+
-				"while the search was under way. Run again when it is quiet.", c.bounds()[0],
-			low, high)
+		found.warn(NotSteady, "The storage did not keep %s at %d operations/s and kept it at %d: it changed while the "+
+			"search was under way. Run again when it is quiet.", c.bounds[0], low, high)
 	}
 }
 
@@ -495,23 +466,21 @@ func (c *facts) checkBound(b BoundCapacity, found *findings) {
 	name := b.Bound()
 	switch {
 	case b.Reached && b.uncertain():
-		found.add(CapacityUncertain, bench.SeverityWarning,
-			"The capacity within %s is %d operations/s, %s: this is too wide to compare.%s Repeat the search "+
-				"(run.repetitions), let its levels be longer (run.durationSeconds), and look for others on the storage.",
-			name, b.OperationsPerSecond, b.interval(), b.ended())
+		found.warn(CapacityUncertain, "The capacity within %s is %d operations/s, %s: this is too wide to compare.%s "+
+			"Repeat the search (run.repetitions), let its levels be longer (run.durationSeconds), and look for others on "+
+			"the storage.", name, b.OperationsPerSecond, b.interval(), b.ended())
 	case b.Reached:
 	case b.OperationsPerSecond == 0 && b.High == 0:
-		found.add(CapacityNotReached, bench.SeverityWarning,
-			"No rate that was tried surely keeps %s, and none surely breaks it: there were too few operations to tell. Let the "+
-				"levels be longer (run.durationSeconds), or use a percentile that fewer operations show.", name)
+		found.warn(CapacityNotReached, "No rate that was tried surely keeps %s, and none surely breaks it: there were "+
+			"too few operations to tell. Let the levels be longer (run.durationSeconds), or use a percentile that fewer "+
+			"operations show.", name)
 	case b.OperationsPerSecond == 0:
-		found.add(CapacityNotReached, bench.SeverityWarning,
-			"No rate that was tried keeps %s: the lowest was %d operations/s. Allow more latency, or find what slows the "+
-				"storage when it is almost idle.", name, c.capacity.Curve[0].Offered)
+		found.warn(CapacityNotReached, "No rate that was tried keeps %s: the lowest was %d operations/s. Allow more "+
+			"latency, or find what slows the storage when it is almost idle.", name, c.capacity.Curve[0].Offered)
 	default:
-		found.add(CapacityNotReached, bench.SeverityWarning,
-			"The highest rate that was tried, %d operations/s, keeps %s: the capacity is not below it, and may be above.%s "+
-				"Use more clients, or a bound of less latency.", b.OperationsPerSecond, name, b.ended())
+		found.warn(CapacityNotReached, "The highest rate that was tried, %d operations/s, keeps %s: the capacity is not "+
+			"below it, and may be above.%s Use more clients, or a bound of less latency.", b.OperationsPerSecond, name,
+			b.ended())
 	}
 }
 
@@ -548,21 +517,16 @@ func (b BoundCapacity) ended() string {
 func (c *facts) contradiction() (low, high int64, ok bool) {
 	for _, r := range c.searches {
 		lowestBroken := int64(math.MaxInt64)
-		last := map[int64]searchLevel{}
-		for _, l := range r.levels {
-			last[l.offered()] = l
-		}
-		for _, rate := range slices.Sorted(maps.Keys(last)) {
-			l := last[rate]
+		for _, l := range r.byRate {
 			if l.outcome == nil || l.seconds() < decidedSeconds {
 				continue
 			}
-			switch holds, sure := capacity.Sure(c.bounds()[0], l.asMeasured()); {
+			switch holds, sure := capacity.Sure(c.bounds[0], l.asMeasured()); {
 			case !sure:
 			case !holds:
-				lowestBroken = min(lowestBroken, rate)
-			case float64(rate) >= contradicts*float64(lowestBroken):
-				return lowestBroken, rate, true
+				lowestBroken = min(lowestBroken, l.offered())
+			case float64(l.offered()) >= contradicts*float64(lowestBroken):
+				return lowestBroken, l.offered(), true
 			}
 		}
 	}
@@ -571,7 +535,7 @@ func (c *facts) contradiction() (low, high int64, ok bool) {
 
 // shown returns the repetitions whose numbers are shown. The other levels of a search are short,
 // and need no array counters.
-func (c *facts) shown() []Summary {
+func (c *facts) shown() []repetition {
 	if c.capacity != nil {
 		return c.headline
 	}
@@ -591,31 +555,11 @@ func (c *facts) searchSeconds() float64 {
 	return least
 }
 
-// capacityVariation returns the variation between the rounds' capacities; nil with fewer than two.
-func (c *facts) capacityVariation() *int32 {
-	if cv, ok := stats.CoefficientOfVariation(rates(c.searches, 0)); ok {
-		return permille(cv)
-	}
-	return nil
-}
-
-// limitedBy adds a finding with this code if the limit applies to the capacity within the first
-// bound. The level above the capacity shows the limit; the summary describes the level at it.
-func (c *facts) limitedBy(limit string, code Code, found *findings) bool {
+// limitedBy returns the reason if the limit applies to the capacity within the first bound. The level above the
+// capacity shows the limit; the summary describes the level at it.
+func (c *facts) limitedBy(limit string) string {
 	if c.capacity == nil || c.capacity.Bounds[0].LimitedBy != limit {
-		return false
+		return ""
 	}
-	severity, meaning := bench.SeverityWarning, ""
-	switch limit {
-	case LimitWire:
-		severity, meaning = bench.SeverityInfo,
-			"The line limits the capacity, and the storage may be faster: add paths or faster "+
-				"links to find out."
-	case LimitClientCPU:
-		meaning = "The client and not the storage may limit the capacity: give it more CPU, or use more clients."
-	case LimitStorageCPU:
-		meaning = "It limits the capacity: spread the load over more nodes, or use a larger one."
-	}
-	found.add(code, severity, "%s %s", c.capacity.Bounds[0].LimitReason, meaning)
-	return true
+	return c.capacity.Bounds[0].LimitReason
 }

@@ -312,7 +312,7 @@ func TestTheLengthOfALevelIsThatOfItsReports(t *testing.T) {
 		"longer than a level is": {runfile.LevelReport{Seconds: 1 << 30}, 3600},
 		"negative":               {runfile.LevelReport{Seconds: -1}, 4},
 	} {
-		l := searchLevel{Summary: &Summary{DurationMilliseconds: 3900}, reports: []runfile.LevelReport{c.report}}
+		l := searchLevel{repetition: &repetition{Summary: Summary{DurationMilliseconds: 3900}}, reports: []runfile.LevelReport{c.report}}
 		if got := l.seconds(); got != c.want {
 			t.Errorf("%s: %g s, want %g", name, got, c.want)
 		}

@@ -12,7 +12,9 @@ import (
 )
 
 func checkClientCPU(c *facts, found *findings) {
-	if c.limitedBy(LimitClientCPU, ClientCPUBound, found) {
+	if reason := c.limitedBy(LimitClientCPU); reason != "" {
+		found.warn(ClientCPUBound, "%s The client and not the storage may limit the capacity: give it more CPU, or use "+
+			"more clients.", reason)
 		return
 	}
 	seen := c.busyClient(c.overall.ClientCPU)
@@ -20,12 +22,10 @@ func checkClientCPU(c *facts, found *findings) {
 	case len(seen) == 0:
 	case atLeastPermille(c.overall.WirePermille, wireSaturated):
 		// The line is full, so the CPU did not limit the load.
-		found.add(ClientCPUBound, bench.SeverityInfo, "The line is full, but the client is almost at its limit: %s.",
-			strings.Join(seen, ", "))
+		found.info(ClientCPUBound, "The line is full, but the client is almost at its limit: %s.", strings.Join(seen, ", "))
 	default:
-		found.add(ClientCPUBound, bench.SeverityWarning,
-			"The client and not the storage may be the limit: %s. Give it more CPU, or use "+
-				"more clients.", strings.Join(seen, ", "))
+		found.warn(ClientCPUBound, "The client and not the storage may be the limit: %s. Give it more CPU, or use more "+
+			"clients.", strings.Join(seen, ", "))
 	}
 }
 
@@ -40,7 +40,7 @@ func (c *facts) busyClient(cpu ClientCPU) []string {
 	}
 	if atLeastPermille(cpu.DatabaseLimitPermille, cpuBusy) {
 		seen = append(seen, "the database used "+permilleText(cpu.DatabaseLimitPermille)+" of the "+
-			coresText(databaseCores(c.result))+" that it can use at most")
+			strconv.FormatFloat(c.cores, 'f', -1, 64)+" cores that it can use at most")
 	}
 	if atLeastPermille(cpu.WorstThrottlePermille, throttled) {
 		seen = append(seen, "a loader was throttled for "+permilleText(cpu.WorstThrottlePermille)+" of the time")
@@ -53,37 +53,34 @@ func checkClientCache(c *facts, found *findings) {
 	if !c.kernel() {
 		return // the user-space client has no cache
 	}
-	read := opsOrZero(c.overall.Read)
-	if m, seen, known := mountCounters(c.result, c.overall.Repetition); known {
-		checkPageCache(c, found, m, seen.least, int64(float64(read)*seen.least))
+	read := bench.OrZero(c.overall.Read).Bytes
+	if c.overall.mount.known {
+		checkPageCache(c.overall, found, int64(float64(read)*c.overall.mount.least))
 		return // the counters prove it, in one way or the other
 	}
-	if c.result.Plan.Database != nil {
+	if c.Plan.Database != nil {
 		return // the loader does not know what a database does with its mount
 	}
-	for _, cl := range c.result.Clients {
-		set := c.workingSet() / int64(max(len(c.result.Clients), 1))
+	for _, cl := range c.Clients {
+		set := c.workingSet() / int64(len(c.Clients))
 		if mt := cl.Load.Mount; mt != nil && !mt.DirectIO && read > 0 && set < cl.Host.MemoryBytes {
-			found.add(CacheSuspected, bench.SeverityWarning,
-				"Client %d reads %s through its page cache of up to %s. Use direct I/O, or "+
-					"files larger than its memory.", cl.Index, bytesText(set), bytesText(cl.Host.MemoryBytes))
+			found.warn(CacheSuspected, "Client %d reads %s through its page cache of up to %s. Use direct I/O, or files "+
+				"larger than its memory.", cl.Index, bytesText(set), bytesText(cl.Host.MemoryBytes))
 			return
 		}
 	}
 }
 
 // checkPageCache compares the mount's counters with the load of the same time.
-func checkPageCache(c *facts, found *findings, m runfile.MountCounters, coverage float64, read int64) {
-	buffered := m.NormalReadBytes + m.NormalWriteBytes
+func checkPageCache(s *repetition, found *findings, read int64) {
+	buffered := s.mount.NormalReadBytes + s.mount.NormalWriteBytes
 	switch {
-	case float64(m.ServerReadBytes)*1000 < float64(read)*leastMoved(c.overall, coverage):
-		found.add(CacheSuspected, bench.SeverityWarning,
-			"The load read %s and the server sent %s: the rest came from the client's page cache. Use direct I/O, or files "+
-				"larger than the client's memory.", bytesText(read), bytesText(m.ServerReadBytes))
-	case float64(buffered)*1000 > float64(c.overall.Total.Bytes)*(1000-clientCacheShare):
-		found.add(CacheSuspected, bench.SeverityWarning,
-			"%s of %s went through the client's page cache instead of direct I/O. Oracle does direct I/O "+
-				"(filesystemio_options=setall); so must the benchmark.", bytesText(buffered), bytesText(c.overall.Total.Bytes))
+	case float64(s.mount.ServerReadBytes)*1000 < float64(read)*s.leastMoved():
+		found.warn(CacheSuspected, "The load read %s and the server sent %s: the rest came from the client's page cache. "+
+			"Use direct I/O, or files larger than the client's memory.", bytesText(read), bytesText(s.mount.ServerReadBytes))
+	case float64(buffered)*1000 > float64(s.Total.Bytes)*(1000-clientCacheShare):
+		found.warn(CacheSuspected, "%s of %s went through the client's page cache instead of direct I/O. Oracle does "+
+			"direct I/O (filesystemio_options=setall); so must the benchmark.", bytesText(buffered), bytesText(s.Total.Bytes))
 	}
 }
 
@@ -95,37 +92,27 @@ func checkServerCache(c *facts, found *findings) {
 	if s.Read == nil || s.Read.Latency == nil || s.Read.Latency.MeanOnly {
 		return
 	}
-	set := c.workingSet()
-	reread := set > 0 && set <= smallWorkingSetBytes && c.everRead() >= rereadFactor*set
+	set, read := c.workingSet(), c.everRead()
+	reread := set > 0 && set <= smallWorkingSetBytes && read >= rereadFactor*set
+	times := float64(read) / float64(set)
 	p50 := s.Read.Latency.P50Microseconds
 	switch {
 	case reread && p50 < implausibleP50Micros:
-		found.add(CacheSuspected, bench.SeverityWarning,
-			"Half of the reads took less than %d µs and the files (%s) were read %.1f times over: the storage's cache "+
-				"probably answered them. Use files larger than its cache.", p50+1, bytesText(set),
-			float64(c.everRead())/float64(set))
+		found.warn(CacheSuspected, "Half of the reads took less than %d µs and the files (%s) were read %.1f times over: "+
+			"the storage's cache probably answered them. Use files larger than its cache.", p50+1, bytesText(set), times)
 	case reread:
-		found.add(CacheSuspected, bench.SeverityInfo,
-			"The files (%s) are small enough for the storage's cache and were read %.1f times over. That is fine for "+
-				"measuring the network path; for its disks use files larger than its cache.", bytesText(set),
-			float64(c.everRead())/float64(set))
+		found.info(CacheSuspected, "The files (%s) are small enough for the storage's cache and were read %.1f times "+
+			"over. That is fine for measuring the network path; for its disks use files larger than its cache.",
+			bytesText(set), times)
 	}
 }
 
 // everRead is all that was read in the measured windows.
-func (c *facts) everRead() int64 {
-	sum := int64(0)
+func (c *facts) everRead() (sum int64) {
 	for _, s := range c.repetitions {
-		sum += opsOrZero(s.Read)
+		sum += bench.OrZero(s.Read).Bytes
 	}
 	return sum
-}
-
-func opsOrZero(d *Direction) int64 {
-	if d == nil {
-		return 0
-	}
-	return d.Bytes
 }
 
 func checkTime(c *facts, found *findings) {
@@ -136,22 +123,18 @@ func checkTime(c *facts, found *findings) {
 	switch {
 	case c.overall.isOf(runfile.StepCalibrate): // takes as long as Oracle wants
 	case seconds < tooShortWarnSeconds:
-		found.add(TooShort, bench.SeverityWarning,
-			"Only %.0f s were measured. Bursts, caches and credits of the storage can falsify "+
-				"windows below %d s. Use 60 s or more, 300 s for writes.", seconds, tooShortWarnSeconds)
+		found.warn(TooShort, "Only %.0f s were measured. Bursts, caches and credits of the storage can falsify windows "+
+			"below %d s. Use 60 s or more, 300 s for writes.", seconds, tooShortWarnSeconds)
 	case seconds < tooShortInfoSeconds:
-		found.add(TooShort, bench.SeverityInfo,
-			"%.0f s were measured. Use 60 s or more for numbers to compare, 300 s for writes.",
-			seconds)
+		found.info(TooShort, "%.0f s were measured. Use 60 s or more for numbers to compare, 300 s for writes.", seconds)
 	}
 	for _, s := range c.repetitions {
 		// A calibration cannot be steady: it has loads of two kinds. Nor can a level above the capacity;
 		// checkCapacity checks the levels below.
 		if f := s.Steadiness; f.Known && !f.Steady && !s.isOf(runfile.StepCalibrate) && !s.isOf(runfile.StepRate) {
-			found.add(NotSteady, bench.SeverityWarning,
-				"Repetition %s was not steady: throughput deviated by %s from its mean and "+
-					"drifted by %s%s; latency deviated by %s and drifted by %s%s. Use a longer warm-up, and look for what changed.",
-				s.name(), permilleText(&f.DeviationPermille), permilleText(&f.DriftPermille), stepText(f.StepPermille),
+			found.warn(NotSteady, "Repetition %s was not steady: throughput deviated by %s from its mean and drifted by "+
+				"%s%s; latency deviated by %s and drifted by %s%s. Use a longer warm-up, and look for what changed.", s.name(),
+				permilleText(&f.DeviationPermille), permilleText(&f.DriftPermille), stepText(f.StepPermille),
 				permilleText(&f.LatencyDeviationPermille), permilleText(&f.LatencyDriftPermille), stepText(f.LatencyStepPermille))
 		}
 	}
@@ -169,22 +152,20 @@ func checkPace(c *facts, found *findings) {
 		return // a search exceeds the possible pace on purpose
 	}
 	late, dropped, ops := int64(0), int64(0), int64(0)
-	for _, cl := range c.result.Clients {
+	for _, cl := range c.Clients {
 		for _, rep := range cl.Load.Repetitions {
 			late += rep.LateOps
 			dropped += rep.DroppedOps
-			ops += opsCount(rep.Read) + opsCount(rep.Write)
+			ops += bench.OrZero(rep.Read).Count + bench.OrZero(rep.Write).Count
 		}
 	}
 	switch {
 	case dropped > 0:
-		found.add(LateOperations, bench.SeverityError,
-			"%d operations were due and never started, %d started late, of %d: the storage or the client cannot keep the "+
-				"pace. Lower operationsPerSecond, or raise depth and jobs.", dropped, late, ops+dropped)
+		found.fail(LateOperations, "%d operations were due and never started, %d started late, of %d: the storage or the "+
+			"client cannot keep the pace. Lower operationsPerSecond, or raise depth and jobs.", dropped, late, ops+dropped)
 	case late*1000 > ops*lateShare:
-		found.add(LateOperations, bench.SeverityWarning,
-			"%d of %d operations started after they were due. Latency includes the time that they waited. Raise depth and "+
-				"jobs to keep the pace.", late, ops)
+		found.warn(LateOperations, "%d of %d operations started after they were due. Latency includes the time that they "+
+			"waited. Raise depth and jobs to keep the pace.", late, ops)
 	}
 }
 
@@ -195,12 +176,11 @@ func bytesText(b int64) string { return fmt.Sprintf("%.1f GiB", float64(b)/(1<<3
 func checkForeignLoad(c *facts, found *findings) {
 	for _, s := range c.repetitions {
 		var seen []string
-		for _, cl := range c.result.Clients {
+		for _, cl := range c.Clients {
 			seen = append(seen, c.foreignOnClient(cl, s)...)
 		}
 		if len(seen) > 0 {
-			found.add(ForeignLoad, bench.SeverityWarning,
-				"Repetition %s was not alone: %s. Run again when the machines are quiet.", s.name(),
+			found.warn(ForeignLoad, "Repetition %s was not alone: %s. Run again when the machines are quiet.", s.name(),
 				strings.Join(seen, ", "))
 		}
 	}
@@ -211,25 +191,24 @@ func checkForeignLoad(c *facts, found *findings) {
 // and only our own loads, because a database has other files.
 func checkForeignMount(c *facts, found *findings) {
 	buffered := func(cl runfile.ClientResult) bool { return cl.Load.Mount == nil || !cl.Load.Mount.DirectIO }
-	if !c.kernel() || c.result.Plan.Database != nil || slices.ContainsFunc(c.result.Clients, buffered) {
+	if !c.kernel() || c.Plan.Database != nil || slices.ContainsFunc(c.Clients, buffered) {
 		return
 	}
 	for _, s := range c.repetitions {
-		m, seen, known := mountCounters(c.result, s.Repetition)
-		moved, load := m.ServerReadBytes+m.ServerWriteBytes, float64(s.Total.Bytes)
+		moved, load := s.mount.ServerReadBytes+s.mount.ServerWriteBytes, float64(s.Total.Bytes)
 		// Within the time of the counters the load may have moved all of its bytes.
-		tolerated := max(load*(mountForeign+edgePermille(&s)), foreignBytesPerSecond*float64(s.DurationMilliseconds)) / 1000
-		if !known || float64(moved) <= load+tolerated {
+		tolerated := max(load*(mountForeign+s.edgePermille()), foreignBytesPerSecond*float64(s.DurationMilliseconds)) / 1000
+		if !s.mount.known || float64(moved) <= load+tolerated {
 			continue
 		}
-		found.add(ForeignLoad, bench.SeverityWarning,
-			"In repetition %s the mount moved %s and the load only %s of that: something else on the machine uses the same "+
-				"mount. Run again when nothing else does.", s.name(), bytesText(moved), bytesText(int64(load*seen.most)))
+		found.warn(ForeignLoad, "In repetition %s the mount moved %s and the load only %s of that: something else on the "+
+			"machine uses the same mount. Run again when nothing else does.", s.name(), bytesText(moved),
+			bytesText(int64(load*s.mount.most)))
 		return
 	}
 }
 
-func (c *facts) foreignOnClient(cl runfile.ClientResult, s Summary) []string {
+func (c *facts) foreignOnClient(cl runfile.ClientResult, s repetition) []string {
 	w := windowOf(cl, windowBaseline, s.Repetition)
 	if w == nil {
 		return nil
@@ -249,7 +228,7 @@ func (c *facts) foreignOnClient(cl runfile.ClientResult, s Summary) []string {
 		seen = append(seen, fmt.Sprintf("the machine of client %d was %s busy while idle", cl.Index,
 			permilleText(w.NodeCPUPermille)))
 	}
-	if cl.Index != c.result.Clients[0].Index {
+	if cl.Index != c.Clients[0].Index {
 		return seen // the storage's counters are the same for all clients
 	}
 	for _, st := range w.Storage {
@@ -279,7 +258,7 @@ func checkVariation(c *facts, found *findings) {
 	high := func(v *int32) bool { return v != nil && *v > variationHigh }
 	const todo = "(coefficient of variation). Find what differs between them before you compare the numbers with " +
 		"others."
-	calibrate := c.result.Plan.Workload.Calibrate != nil
+	calibrate := c.Plan.Workload.Calibrate != nil
 	if c.overall.Step == nil || calibrate || c.capacity != nil {
 		what, n := "The throughput of %d repetitions varies by %s ", len(c.headline)
 		switch {
@@ -289,7 +268,7 @@ func checkVariation(c *facts, found *findings) {
 			what, n = "The capacities of %d searches vary by %s ", len(rates(c.searches, 0))
 		}
 		if high(c.variation) {
-			found.add(VariationHigh, bench.SeverityWarning, what+todo, n, permilleText(c.variation))
+			found.warn(VariationHigh, what+todo, n, permilleText(c.variation))
 		}
 		return
 	}
@@ -300,83 +279,65 @@ func checkVariation(c *facts, found *findings) {
 		}
 	}
 	if len(varying) > 0 {
-		found.add(VariationHigh, bench.SeverityWarning, "The throughput varies between rounds: %s "+todo, listed(varying))
+		found.warn(VariationHigh, "The throughput varies between rounds: %s "+todo, listed(varying))
 	}
 }
 
 // databaseCores are the cores that the database can use at most; 0 = not known, or all of its
 // machine. The editions with a limit use two (Oracle Database Licensing Information).
-func databaseCores(r runfile.Result) float64 {
-	if r.Plan.Database == nil {
+func (c *facts) databaseCores() float64 {
+	if c.Plan.Database == nil {
 		return 0
 	}
-	if m := r.Plan.Database.CPUMillis; m > 0 {
+	if m := c.Plan.Database.CPUMillis; m > 0 {
 		return float64(m) / 1000
 	}
 	limited := regexp.MustCompile(`(?i)\bfree\b|express edition`)
-	for _, cl := range r.Clients {
-		if o := cl.Load.Oracle; o != nil && limited.MatchString(o.Banner) {
-			return 2
-		}
+	if slices.ContainsFunc(c.oracles, func(o runfile.Oracle) bool { return limited.MatchString(o.Banner) }) {
+		return 2
 	}
 	return 0
 }
 
-// databaseShare is how much of the cores that it can use a database used; nil = not known.
-func databaseShare(p clientRep, cores float64) *int32 {
-	used := databaseCPU(p)
-	if used <= 0 || cores <= 0 {
-		return nil
-	}
-	return permille(float64(used) / 1e6 / p.seconds / cores)
-}
-
-func coresText(cores float64) string {
-	return strconv.FormatFloat(cores, 'f', -1, 64) + " cores"
-}
-
-func clientCPU(parts []clientRep, databaseCores float64) ClientCPU {
+func (c *facts) clientCPU(s repetition) ClientCPU {
 	var cpu ClientCPU
-	for _, p := range parts {
-		used := p.rep.CPUMicroseconds
+	for _, p := range s.parts {
+		loader, database, w := p.rep.CPUMicroseconds, databaseCPU(p), bench.OrZero(p.window)
 		// The kernel's client works outside of the loader process, but inside
 		// its cgroup for what it does in system calls: the larger is nearer.
-		if p.window != nil && p.window.CgroupCPUMicroseconds != nil {
-			used = max(used, *p.window.CgroupCPUMicroseconds)
+		loader = max(loader, bench.OrZero(w.CgroupCPUMicroseconds))
+		cpu.Millicores += int64(float64(loader+database) / p.seconds / 1000)
+		if limit := bench.OrZero(p.client.Host.CPULimit); limit > 0 {
+			cpu.BusiestLimitPermille = larger(cpu.BusiestLimitPermille, permille(float64(loader)/1e6/p.seconds/limit))
 		}
-		used += databaseCPU(p)
-		cpu.Millicores += int64(float64(used) / p.seconds / 1000)
-		if limit := p.client.Host.CPULimit; limit != nil && *limit > 0 {
-			own := float64(used-databaseCPU(p)) / 1e6
-			cpu.BusiestLimitPermille = larger(cpu.BusiestLimitPermille, permille(own/p.seconds / *limit))
+		if database > 0 && c.cores > 0 {
+			cpu.DatabaseLimitPermille = larger(cpu.DatabaseLimitPermille, permille(float64(database)/1e6/p.seconds/c.cores))
 		}
-		cpu.DatabaseLimitPermille = larger(cpu.DatabaseLimitPermille, databaseShare(p, databaseCores))
-		cpu.BusiestNodePermille = larger(cpu.BusiestNodePermille, hostBusy(p))
-		if p.window == nil {
-			continue
-		}
-		cpu.BusiestNodePermille = larger(cpu.BusiestNodePermille, p.window.NodeCPUPermille)
-		if t := p.window.CgroupThrottledMicros; t != nil {
+		cpu.BusiestNodePermille = larger(larger(cpu.BusiestNodePermille, hostBusy(p)), w.NodeCPUPermille)
+		if t := w.CgroupThrottledMicros; t != nil {
 			cpu.WorstThrottlePermille = larger(cpu.WorstThrottlePermille, permille(float64(*t)/1e6/p.seconds))
 		}
+	}
+	if used := c.machineCPU(s.parts); used > 0 && s.Total.Bytes > 0 {
+		cpu.MicrosecondsPerMiB = rounded(used / (float64(s.Total.Bytes) / mebibyte))
 	}
 	return cpu
 }
 
-// machineCPU is the CPU time of the clients' machines above what they use while idle. Only the machine compares
-// clients: with Direct NFS the process itself does RPC and TCP, with the kernel's client kernel threads
-// do, which belong to no process and no container. It is not known for machines that somebody else
+// machineCPU is the CPU time, in microseconds, of the clients' machines above what they use while idle. Only the
+// machine compares clients: with Direct NFS the process itself does RPC and TCP, with the kernel's client kernel
+// threads do, which belong to no process and no container. It is not known (0) for machines that somebody else
 // uses, or that run an external database.
-func (c *facts) machineCPU(parts []clientRep) (microseconds float64, known bool) {
-	if d := c.result.Plan.Database; d != nil && d.Kind == runfile.DatabaseExternal {
-		return 0, false
+func (c *facts) machineCPU(parts []clientRep) (microseconds float64) {
+	if c.external() {
+		return 0
 	}
 	seen := map[string]bool{}
 	for _, p := range parts {
 		idle := baselineOf(p.client, p.rep)
 		if p.window == nil || p.window.NodeCPUPermille == nil || idle == nil || idle.NodeCPUPermille == nil ||
 			atLeastPermille(idle.NodeCPUPermille, foreignCPU) {
-			return 0, false
+			return 0
 		}
 		if node := nodeOf(p.client); !seen[node] {
 			seen[node] = true
@@ -384,22 +345,20 @@ func (c *facts) machineCPU(parts []clientRep) (microseconds float64, known bool)
 			microseconds += above * float64(p.client.Host.CPUs) * p.seconds * 1e6
 		}
 	}
-	return microseconds, microseconds > 0
+	return microseconds
 }
 
 // databaseCPU returns the CPU time of the database processes in microseconds. It belongs to the
 // load, like that of the loader.
 func databaseCPU(p clientRep) int64 {
-	if p.rep.Oracle == nil {
-		return 0
-	}
-	return p.rep.Oracle.Statistics[statForegroundCPU] + p.rep.Oracle.Statistics[statBackgroundCPU]
+	statistics := bench.OrZero(p.rep.Oracle).Statistics
+	return statistics[statForegroundCPU] + statistics[statBackgroundCPU]
 }
 
 // hostBusy is how busy the machines of the database were, as it says itself.
 func hostBusy(p clientRep) *int32 {
-	o := p.rep.Oracle
-	if o == nil || o.BusyCentiseconds == nil || o.IdleCentiseconds == nil {
+	o := bench.OrZero(p.rep.Oracle)
+	if o.BusyCentiseconds == nil || o.IdleCentiseconds == nil {
 		return nil
 	}
 	busy, idle := float64(*o.BusyCentiseconds), float64(*o.IdleCentiseconds)

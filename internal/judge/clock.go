@@ -1,6 +1,8 @@
 package judge
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nfsbench/nfsbench/api/bench"
@@ -11,12 +13,16 @@ import (
 // a second or two do not matter in a log.
 const clockSkewed = 5 * time.Second
 
-// clockOffset is the time to add to a client's times to compare them with those of others.
-func clockOffset(cl runfile.ClientResult) (ahead time.Duration, known bool) {
-	if cl.Observed == nil || cl.Observed.ClockOffsetMilliseconds == nil {
-		return 0, false
+// clockOffset is the time to add to a client's times to compare them with those of others; nil = not known.
+func clockOffset(cl runfile.ClientResult) *time.Duration {
+	return duration(bench.OrZero(cl.Observed).ClockOffsetMilliseconds)
+}
+
+func duration(milliseconds *int64) *time.Duration {
+	if milliseconds == nil {
+		return nil
 	}
-	return time.Duration(*cl.Observed.ClockOffsetMilliseconds) * time.Millisecond, true
+	return new(time.Duration(*milliseconds) * time.Millisecond)
 }
 
 // clockOffsets returns the offsets of all clients, or zeros: with only some of them, clients that
@@ -24,19 +30,14 @@ func clockOffset(cl runfile.ClientResult) (ahead time.Duration, known bool) {
 // synchronized clocks are better than the estimate.
 func clockOffsets(parts []clientRep) []time.Duration {
 	offsets := make([]time.Duration, len(parts))
-	var least, most time.Duration
 	for i, p := range parts {
-		ahead, known := clockOffset(p.client)
-		if !known {
+		ahead := clockOffset(p.client)
+		if ahead == nil {
 			return make([]time.Duration, len(parts))
 		}
-		offsets[i] = ahead
-		if i == 0 {
-			least, most = ahead, ahead
-		}
-		least, most = min(least, ahead), max(most, ahead)
+		offsets[i] = *ahead
 	}
-	if most-least < clockSkewed {
+	if slices.Max(offsets)-slices.Min(offsets) < clockSkewed {
 		clear(offsets)
 	}
 	return offsets
@@ -46,33 +47,24 @@ func clockOffsets(parts []clientRep) []time.Duration {
 // differs from that of the machine that surveyed it. An array
 // divides its counts by its own seconds, so only its times are wrong.
 func checkClocks(c *facts, found *findings) {
-	if ms := c.survey().ClockOffsetMilliseconds; ms != nil {
-		offset := time.Duration(*ms) * time.Millisecond
+	skew := func(offset *time.Duration, whose, others, why string) {
+		if offset == nil || offset.Abs() < clockSkewed {
+			return
+		}
 		which := "ahead of"
-		if offset < 0 {
+		if *offset < 0 {
 			which = "behind"
 		}
-		if offset.Abs() >= clockSkewed {
-			found.add(ClockSkew, bench.SeverityWarning,
-				"The clock of the array is %.0f s %s that of the machine that surveyed it. The "+
-					"numbers are valid, because each rate uses one clock only, but the times in the logs of the array do not match "+
-					"those of the clients. Set its clock (NTP).",
-				offset.Abs().Seconds(), which)
-		}
+		found.warn(ClockSkew, "%s is %.0f s %s that of %s. The numbers are valid, because %s. Set its clock (NTP).", whose,
+			offset.Abs().Seconds(), which, others, why)
 	}
-	for _, cl := range c.result.Clients {
-		ahead, known := clockOffset(cl)
-		if !known || ahead.Abs() < clockSkewed {
-			continue
+	skew(duration(c.survey.ClockOffsetMilliseconds), "The clock of the array", "the machine that surveyed it",
+		"each rate uses one clock only, but the times in the logs of the array do not match those of the clients")
+	for _, cl := range c.Clients {
+		if offset := clockOffset(cl); offset != nil { // of the API server
+			skew(new(-*offset), fmt.Sprintf("Client %d: the clock of %s", cl.Index, nodeOf(cl)), "the API server",
+				"clients start by a signal, but the times of its samples do not match the logs of the storage")
 		}
-		which := "behind"
-		if ahead < 0 {
-			which = "ahead of"
-		}
-		found.add(ClockSkew, bench.SeverityWarning,
-			"Client %d: the clock of %s is %.0f s %s that of the API server. The numbers are "+
-				"valid, because clients start by a signal, but the times of its samples do not match the logs of the storage. "+
-				"Set its clock (NTP).", cl.Index, nodeOf(cl), ahead.Abs().Seconds(), which)
 	}
 }
 
@@ -80,26 +72,23 @@ func checkClocks(c *facts, found *findings) {
 // Clients start a level of a search up to a second apart, which is too much for a short level. The
 // worst of the longer levels represents them all.
 func checkTogether(c *facts, found *findings) {
-	worst, level := 1.0, ""
+	report := func(s repetition) {
+		found.warn(ClientsNotTogether, "In repetition %s the clients ran together for only %.0f %% of the time, so their "+
+			"sum is too high. Check the clocks of their machines.", s.name(), s.together*100)
+	}
+	var worst *repetition
 	for _, s := range c.repetitions {
-		share := together(c.parts(s.Repetition))
 		switch {
-		case share*1000 >= overlapGood:
+		case s.together*1000 >= overlapGood:
 		case !s.isOf(runfile.StepRate):
-			found.notTogether(s.name(), share)
-		case s.DurationMilliseconds >= decidedSeconds*1000 && share < worst:
-			worst, level = share, s.name()
+			report(s)
+		case s.DurationMilliseconds >= decidedSeconds*1000 && (worst == nil || s.together < worst.together):
+			worst = &s
 		}
 	}
-	if level != "" {
-		found.notTogether(level, worst)
+	if worst != nil {
+		report(*worst)
 	}
-}
-
-func (fs *findings) notTogether(repetition string, share float64) {
-	fs.add(ClientsNotTogether, bench.SeverityWarning,
-		"In repetition %s the clients ran together for only %.0f %% of the time, so "+
-			"their sum is too high. Check the clocks of their machines.", repetition, share*100)
 }
 
 // together is the share of the shortest window in which all clients ran.

@@ -15,28 +15,26 @@ import (
 // checkDirectNFS tells why Direct NFS did not carry the load: where the kernel
 // did so without a word, or where the loader saw it before.
 func checkDirectNFS(c *facts, found *findings) {
-	d := c.result.Plan.Database
-	if d == nil || !d.DirectNFS {
+	if !bench.OrZero(c.Plan.Database).DirectNFS {
 		return
 	}
 	codes := []string{runfile.FailureDirectNFSInactive, runfile.FailureDirectNFSMissing, runfile.FailureOradism}
-	for _, cl := range c.result.Clients {
+	for _, cl := range c.Clients {
 		if f := cl.Load.Failure; f != nil && slices.Contains(codes, f.Code) {
-			found.add(DNFSNotActive, bench.SeverityError, "%s", f.Message)
+			found.fail(DNFSNotActive, "%s", f.Message)
 			return
 		}
 	}
-	if share, known := accessShare(c.result, methodDirectNFS); known && share < protocolShare {
-		found.add(DNFSNotActive, bench.SeverityError,
-			"Direct NFS is declared, and %s of the reads of data files used %s: Oracle fell back without a message. %s",
-			percent(1000-share), otherMethods(c.result, methodDirectNFS), c.whyInactive())
+	if share, known := c.accessShare(methodDirectNFS); known && share < protocolShare {
+		found.fail(DNFSNotActive, "Direct NFS is declared, and %s of the reads of data files used %s: Oracle fell back "+
+			"without a message. %s", percent(1000-share), c.otherMethods(methodDirectNFS), c.whyInactive())
 	}
 }
 
 // whyInactive is what the container of the database saw of it.
 func (c *facts) whyInactive() string {
 	var why []string
-	for _, o := range c.oracleFacts() {
+	for _, o := range c.oracles {
 		l := o.Library
 		if l == nil {
 			continue
@@ -63,8 +61,8 @@ func (c *facts) whyInactive() string {
 
 // checkOranfstab: Oracle finds mounts by itself, too, with one path and NFSv3.
 func checkOranfstab(c *facts, found *findings) {
-	label := c.result.Plan.Engine.Server
-	if !c.result.Plan.Database.DirectNFS || label == "" || len(c.database.Servers) == 0 {
+	label := c.Plan.Engine.Server
+	if !c.Plan.Database.DirectNFS || label == "" || len(c.database.Servers) == 0 {
 		return
 	}
 	var names []string
@@ -72,35 +70,28 @@ func checkOranfstab(c *facts, found *findings) {
 		if row.Server == label {
 			return
 		}
-		if !slices.Contains(names, row.Server) {
-			names = append(names, row.Server)
-		}
+		names = withNew(names, row.Server)
 	}
-	found.add(OranfstabNotUsed, bench.SeverityWarning,
-		"The oranfstab calls the server %s and V$DNFS_SERVERS %s: Oracle did not use it, and found the mount by itself, "+
-			"with one path. Check the file's syntax and place (/etc/oranfstab), and that its export and mount are those of "+
-			"the kernel; then restart the instance.",
-		label, listed(names))
+	found.warn(OranfstabNotUsed, "The oranfstab calls the server %s and V$DNFS_SERVERS %s: Oracle did not use it, and "+
+		"found the mount by itself, with one path. Check the file's syntax and place (/etc/oranfstab), and that its "+
+		"export and mount are those of the kernel; then restart the instance.", label, listed(names))
 }
 
 // checkTrunking: NetApp says that Oracle's client has one path for each export
 // with NFSv4.1, for the server does not trunk.
 func checkTrunking(c *facts, found *findings) {
-	version := c.result.Plan.Engine.NFSVersion
-	if n := len(declaredPaths(c.result.Plan)); c.result.Plan.Database.DirectNFS && n > 1 && version != "NFSv3" &&
-		version != "" {
-		found.add(MultiplePathsOnNFSv4, bench.SeverityWarning,
-			"The oranfstab has %d paths with %s, and Oracle's client spreads over several with NFSv3 only (NetApp: no client "+
-				"ID trunking). Use NFSv3, or one path.", n, version)
+	version := c.Plan.Engine.NFSVersion
+	if n := len(c.declared); c.Plan.Database.DirectNFS && n > 1 && version != bench.NFSv3 && version != "" {
+		found.warn(MultiplePathsOnNFSv4, "The oranfstab has %d paths with %s, and Oracle's client spreads over several "+
+			"with NFSv3 only (NetApp: no client ID trunking). Use NFSv3, or one path.", n, version)
 	}
 }
 
 // checkTimeUnit reports service times that cannot be used.
 func checkTimeUnit(c *facts, found *findings) {
-	for _, w := range databaseWindows(c.result, c.overall.Repetition) {
+	for _, w := range c.overall.databases {
 		if w.ServiceTimeUnit == "" && len(dataFiles(w)) > 0 {
-			found.addOnce(NotCollected, bench.SeverityInfo,
-				"The unit of the times in V$IOSTAT_FILE is unknown, so they are omitted.")
+			found.info(NotCollected, "The unit of the times in V$IOSTAT_FILE is unknown, so they are omitted.")
 		}
 	}
 }
@@ -108,7 +99,7 @@ func checkTimeUnit(c *facts, found *findings) {
 // checkServiceTime looks for service times that cannot be: pNFS of Oracle 12.2
 // reports 19 µs where 350 are spent.
 func checkServiceTime(c *facts, found *findings) {
-	for _, w := range databaseWindows(c.result, c.overall.Repetition) {
+	for _, w := range c.overall.databases {
 		count, micros := smallReads(w)
 		if count < latencyWaits {
 			continue
@@ -120,8 +111,7 @@ func checkServiceTime(c *facts, found *findings) {
 				hint = "Oracle 12.2 is known to count wrongly with pNFS: its number of reads is right, but use the latency " +
 					"that the array reports."
 			}
-			found.add(SuspectLatency, bench.SeverityWarning,
-				"V$IOSTAT_FILE says %.1f µs for a single-block read, but %s. %s", mean, why, hint)
+			found.warn(SuspectLatency, "V$IOSTAT_FILE says %.1f µs for a single-block read, but %s. %s", mean, why, hint)
 			return
 		}
 	}
@@ -134,9 +124,7 @@ func (c *facts) implausible(w runfile.OracleWindow, mean float64) string {
 		return fmt.Sprintf("%s took %.1f µs in V$SYSTEM_EVENT", eventSequentialRead, float64(us)/float64(waits))
 	}
 	// The storage's mean is of all reads: it compares only where all are small.
-	s := c.result.Plan.Workload.SLOB
-	if array := c.overall.Storage.MeanLatencyMicroseconds; array != nil && s != nil &&
-		s.Access == bench.SLOBRandomRead && below(float64(*array)) {
+	if array := c.overall.Storage.MeanLatencyMicroseconds; array != nil && c.randomReads() && below(float64(*array)) {
 		return fmt.Sprintf("the storage itself took %d µs", *array)
 	}
 	if o := w.Calibration; o != nil && o.MaxIOPS > 0 && float64(o.MaxIOPS)*mean < 1e6 {
@@ -156,12 +144,11 @@ func (c *facts) implausible(w runfile.OracleWindow, mean float64) string {
 // read into the buffer cache without a wait of their own, limited by what the batches can
 // hold. Without waits for batches there are none.
 func checkBatches(c *facts, found *findings) {
-	s := c.result.Plan.Workload.SLOB
-	if s == nil || s.Access != bench.SLOBRandomRead {
+	if !c.randomReads() {
 		return
 	}
 	for _, rep := range c.repetitions {
-		for _, w := range databaseWindows(c.result, rep.Repetition) {
+		for _, w := range rep.databases {
 			single, _ := eventOf(w, eventSequentialRead)
 			batches, _ := eventOf(w, eventParallelRead)
 			blocks := min(max(w.Statistics[statReadsCache]-single, batches*leastBatch), batches*mostBatch)
@@ -170,18 +157,16 @@ func checkBatches(c *facts, found *findings) {
 			}
 			hint := "Leave _db_block_prefetch_limit, _db_block_prefetch_quota and _db_file_noncontig_mblock_read_count at 0 " +
 				"in database.container.parameters."
-			if c.result.Plan.Database.Kind == runfile.DatabaseExternal {
+			if c.Plan.Database.Kind == runfile.DatabaseExternal {
 				hint = "Set _db_block_prefetch_limit, _db_block_prefetch_quota and _db_file_noncontig_mblock_read_count to 0 in " +
 					"this database while it is measured, as SLOB's documents do, or use the latency that the array reports."
 			}
 			if names := c.refusedDefaults(); len(names) > 0 {
 				hint = fmt.Sprintf("This release does not take %s = 0: use the latency that the array reports.", listed(names))
 			}
-			found.add(BatchedReads, bench.SeverityWarning,
-				"In repetition %s about %.1f %% of the blocks were read in batches (%d waits for %s, %d for %s): the latency is "+
-					"that of the other blocks only. %s",
-				rep.name(), float64(blocks)/float64(single+blocks)*100, batches, eventParallelRead, single, eventSequentialRead,
-				hint)
+			found.warn(BatchedReads, "In repetition %s about %.1f %% of the blocks were read in batches (%d waits for %s, "+
+				"%d for %s): the latency is that of the other blocks only. %s", rep.name(),
+				float64(blocks)/float64(single+blocks)*100, batches, eventParallelRead, single, eventSequentialRead, hint)
 			return
 		}
 	}
@@ -189,10 +174,10 @@ func checkBatches(c *facts, found *findings) {
 
 // refusedDefaults are those that would have kept reads single.
 func (c *facts) refusedDefaults() (names []string) {
-	for _, o := range c.oracleFacts() {
+	for _, o := range c.oracles {
 		for _, p := range o.Parameters {
-			if p.IsRefusedDefault() && !slices.Contains(names, p.Name) {
-				names = append(names, p.Name)
+			if p.IsRefusedDefault() {
+				names = withNew(names, p.Name)
 			}
 		}
 	}
@@ -201,23 +186,21 @@ func (c *facts) refusedDefaults() (names []string) {
 
 // checkScan: a scan by way of the buffer cache reads less, and in smaller pieces.
 func checkScan(c *facts, found *findings) {
-	s := c.result.Plan.Workload.SLOB
-	if s == nil || s.Access != bench.SLOBFullTableScan {
+	if bench.OrZero(c.Plan.Workload.SLOB).Access != bench.SLOBFullTableScan {
 		return
 	}
 	for _, rep := range c.repetitions {
-		for _, w := range databaseWindows(c.result, rep.Repetition) {
+		for _, w := range rep.databases {
 			all, direct := w.Statistics[statReads], w.Statistics[statReadsDirect]
 			if all <= 0 || float64(direct)*1000 >= float64(all)*directShare {
 				continue
 			}
 			scattered, _ := eventOf(w, eventScatteredRead)
 			past, _ := eventOf(w, eventDirectRead)
-			found.add(BufferedScan, bench.SeverityWarning,
-				"In repetition %s %.1f %% of the blocks were read past the buffer cache (%s), so this is not a full scan of "+
-					"the storage; waits: %s %d, %s %d. Make scanTableSize larger than the buffer cache, or the cache smaller "+
-					"(db_cache_size).",
-				rep.name(), float64(direct)/float64(all)*100, statReadsDirect, eventDirectRead, past, eventScatteredRead, scattered)
+			found.warn(BufferedScan, "In repetition %s %.1f %% of the blocks were read past the buffer cache (%s), so this "+
+				"is not a full scan of the storage; waits: %s %d, %s %d. Make scanTableSize larger than the buffer cache, or "+
+				"the cache smaller (db_cache_size).", rep.name(), float64(direct)/float64(all)*100, statReadsDirect,
+				eventDirectRead, past, eventScatteredRead, scattered)
 			return
 		}
 	}
@@ -227,28 +210,26 @@ func checkScan(c *facts, found *findings) {
 // answered from memory, and hardly load the storage. An update looks at a block
 // more than once, and at undo.
 func checkBufferCache(c *facts, found *findings) {
-	s := c.result.Plan.Workload.SLOB
-	if s == nil || s.Access != bench.SLOBRandomRead {
+	if !c.randomReads() {
 		return
 	}
-	limit := float64(storageReadShare)
+	s, limit := c.Plan.Workload.SLOB, float64(storageReadShare)
 	if s.UpdatePercent > 0 {
 		limit = storageUpdateShare
 	}
 	rows := float64(max(s.WorkUnit, 1))
 	limit *= rows / (rows + indexBlocks)
 	for _, rep := range c.repetitions {
-		for _, w := range databaseWindows(c.result, rep.Repetition) {
+		for _, w := range rep.databases {
 			logical, known := w.Statistics[statLogicalReads]
 			physical, counted := w.Statistics[statReads]
 			if !known || !counted || logical <= 0 || float64(physical)*1000 >= float64(logical)*limit {
 				continue
 			}
-			found.add(CacheSuspected, bench.SeverityWarning,
-				"In repetition %s only %.1f %% of the blocks that sessions read came from storage (%s %d of %s %d): the rest "+
-					"came from the buffer cache. Make scale larger than the buffer cache, or the cache smaller (db_cache_size, "+
-					"with an sga_target that leaves no room for more).",
-				rep.name(), float64(physical)/float64(logical)*100, statReads, physical, statLogicalReads, logical)
+			found.warn(CacheSuspected, "In repetition %s only %.1f %% of the blocks that sessions read came from storage "+
+				"(%s %d of %s %d): the rest came from the buffer cache. Make scale larger than the buffer cache, or the cache "+
+				"smaller (db_cache_size, with an sga_target that leaves no room for more).", rep.name(),
+				float64(physical)/float64(logical)*100, statReads, physical, statLogicalReads, logical)
 			return
 		}
 	}
@@ -257,7 +238,7 @@ func checkBufferCache(c *facts, found *findings) {
 // checkParameters compares init parameters with what was asked for.
 func checkParameters(c *facts, found *findings) {
 	var differ []string
-	for _, o := range c.oracleFacts() {
+	for _, o := range c.oracles {
 		for _, p := range o.Parameters {
 			if p.Requested != "" && !p.AsRequested() && !p.IsRefusedDefault() {
 				differ = append(differ, fmt.Sprintf("%s is %s (asked for: %s)", p.Name, cmp.Or(p.Value, "empty"), p.Requested))
@@ -265,21 +246,20 @@ func checkParameters(c *facts, found *findings) {
 		}
 	}
 	if len(differ) > 0 {
-		found.add(ParameterDiffers, bench.SeverityWarning,
-			"Init parameters are not as declared: %s. Oracle rounds some values, and limits others by edition and memory. "+
-				"Declare values that it supports.", listed(differ))
+		found.warn(ParameterDiffers, "Init parameters are not as declared: %s. Oracle rounds some values, and limits "+
+			"others by edition and memory. Declare values that it supports.", listed(differ))
 	}
 }
 
 // checkInstances compares what the instances of a RAC read.
 func checkInstances(c *facts, found *findings) {
 	sums, total := map[string]float64{}, 0.0
-	for _, o := range c.oracleFacts() {
+	for _, o := range c.oracles {
 		for _, i := range o.Instances {
 			sums[i.Name] = 0
 		}
 	}
-	for _, w := range databaseWindows(c.result, 0) {
+	for _, w := range c.databases {
 		for name, bytes := range w.InstanceBytes {
 			sums[name] += float64(bytes)
 			total += float64(bytes)
@@ -294,8 +274,7 @@ func checkInstances(c *facts, found *findings) {
 		lines = append(lines, fmt.Sprintf("%s %.1f %%", name, sums[name]/total*100))
 	}
 	if uneven {
-		found.add(RACImbalance, bench.SeverityWarning,
-			"The instances did not read alike: %s. Use one service for each instance (database.external.services), and a "+
-				"number of schemas that is a multiple of theirs.", strings.Join(lines, ", "))
+		found.warn(RACImbalance, "The instances did not read alike: %s. Use one service for each instance "+
+			"(database.external.services), and a number of schemas that is a multiple of theirs.", strings.Join(lines, ", "))
 	}
 }

@@ -2,7 +2,6 @@ package judge
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/nfsbench/nfsbench/api/bench"
@@ -16,30 +15,28 @@ const flattered = "Direct NFS needs no asynchronous I/O of the kernel: compared 
 // checkAsync looks for data files without asynchronous I/O, and for a kernel that
 // gave none.
 func checkAsync(c *facts, found *findings) {
-	direct := c.result.Plan.Database.DirectNFS
-	if files := syncFiles(c.result); len(files) > 0 {
+	direct := c.Plan.Database.DirectNFS
+	if files := c.syncFiles(); len(files) > 0 {
 		hint := "Set filesystemio_options=SETALL in database.container.parameters, and leave disk_asynch_io at TRUE. " +
 			flattered
 		if direct {
 			hint = "Direct NFS is asynchronous by itself: leave disk_asynch_io at TRUE, and check that Direct NFS is " +
 				"active."
 		}
-		found.add(SyncIO, bench.SeverityWarning,
-			"Data files without asynchronous I/O (V$IOSTAT_FILE.ASYNCH_IO is ASYNC_OFF): %s. Each "+
-				"process then has one read at a time. %s", listed(files), hint)
-	} else if most := asyncIO(c.result, windowMeasure); most != nil && most.Requests == 0 && !direct {
-		found.add(SyncIO, bench.SeverityWarning,
-			"No process of the node had asynchronous I/O of the kernel under load (fs.aio-nr is 0). "+
-				"V$IOSTAT_FILE.ASYNCH_IO only says that the files are capable of it. Check filesystemio_options and "+
-				"disk_asynch_io, and the alert log for ORA-27090. %s", flattered)
+		found.warn(SyncIO, "Data files without asynchronous I/O (V$IOSTAT_FILE.ASYNCH_IO is ASYNC_OFF): %s. Each process "+
+			"then has one read at a time. %s", listed(files), hint)
+	} else if most := c.asyncIO(windowMeasure); most != nil && most.Requests == 0 && !direct {
+		found.warn(SyncIO, "No process of the node had asynchronous I/O of the kernel under load (fs.aio-nr is 0). "+
+			"V$IOSTAT_FILE.ASYNCH_IO only says that the files are capable of it. Check filesystemio_options and "+
+			"disk_asynch_io, and the alert log for ORA-27090. %s", flattered)
 	}
 }
 
-func syncFiles(r runfile.Result) (files []string) {
-	for _, w := range databaseWindows(r, 0) {
+func (c *facts) syncFiles() (files []string) {
+	for _, w := range c.databases {
 		for _, f := range dataFiles(w) {
-			if n := strconv.FormatInt(f.Number, 10); f.AsynchIO == asynchOff && !slices.Contains(files, n) {
-				files = append(files, n)
+			if f.AsynchIO == asynchOff {
+				files = withNew(files, strconv.FormatInt(f.Number, 10))
 			}
 		}
 	}
@@ -49,29 +46,26 @@ func syncFiles(r runfile.Result) (files []string) {
 // checkAsyncLimit: at the limit a process that starts gets no asynchronous I/O, and
 // reads one block at a time, or fails.
 func checkAsyncLimit(c *facts, found *findings) {
-	most := asyncIO(c.result, windowMeasure)
+	most := c.asyncIO(windowMeasure)
 	if most == nil || most.Limit <= 0 || float64(most.Requests)*1000 < float64(most.Limit)*asyncUsed {
 		return
 	}
 	severity, hint := bench.SeverityWarning, flattered
-	if c.result.Plan.Database.DirectNFS {
+	if c.Plan.Database.DirectNFS {
 		severity = bench.SeverityInfo
 		hint = "Direct NFS does not need it, but a comparison with the kernel's client on this node would not be fair."
 	}
 	found.add(AsyncIOExhausted, severity, "The node's asynchronous I/O was nearly used up under load: fs.aio-nr %d of "+
-		"fs.aio-max-nr %d. Processes that get none read synchronously, or fail with ORA-27090. Set fs.aio-max-nr to 3145728 "+
-		"on the node (sysctl). %s", most.Requests, most.Limit, hint)
+		"fs.aio-max-nr %d. Processes that get none read synchronously, or fail with ORA-27090. Set fs.aio-max-nr to "+
+		"3145728 on the node (sysctl). %s", most.Requests, most.Limit, hint)
 }
 
 // asyncIO is the asynchronous I/O of the node of the database in all windows of a
 // kind, where it was highest; nil = not known.
-func asyncIO(r runfile.Result, kind string) (most *runfile.AsyncIO) {
-	for _, cl := range r.Clients {
-		if cl.Observed == nil {
-			continue
-		}
-		for _, w := range cl.Observed.Windows {
-			if a := w.AsyncIO; w.Kind == kind && a != nil && (most == nil || a.Requests > most.Requests) {
+func (c *facts) asyncIO(kind string) (most *runfile.AsyncIO) {
+	for _, cl := range c.Clients {
+		for w := range windowsOf(cl, kind) {
+			if a := w.AsyncIO; a != nil && (most == nil || a.Requests > most.Requests) {
 				most = a
 			}
 		}
@@ -80,13 +74,13 @@ func asyncIO(r runfile.Result, kind string) (most *runfile.AsyncIO) {
 }
 
 // asyncText is the sentence about asynchronous I/O in the evidence.
-func asyncText(r runfile.Result) string {
-	most := asyncIO(r, windowMeasure)
+func (c *facts) asyncText() string {
+	most := c.asyncIO(windowMeasure)
 	if most == nil {
 		return ""
 	}
 	before := ""
-	if idle := asyncIO(r, windowBaseline); idle != nil {
+	if idle := c.asyncIO(windowBaseline); idle != nil {
 		before = fmt.Sprintf(", and %d before it", idle.Requests)
 	}
 	return fmt.Sprintf(" Asynchronous I/O of the node: fs.aio-nr was %d under load%s, of fs.aio-max-nr %d.", most.Requests,

@@ -2,7 +2,6 @@ package judge
 
 import (
 	"math"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -166,12 +165,11 @@ func TestOneWindowThatFellBackIsEnough(t *testing.T) {
 	}
 }
 
-func TestFindingsOfDatabases(t *testing.T) {
-	t.Parallel()
+func databaseCases() map[string]findingCase {
 	calibrated := func(testing.TB) runfile.Result { return experiments.Calibrations()[0].Result() }
 	random := func(testing.TB) runfile.Result { return experiments.Ramp() }
 	last := func(r *runfile.Result) *runfile.OracleWindow { return r.Clients[0].Load.Repetitions[1].Oracle }
-	cases := map[string]findingCase{
+	return map[string]findingCase{
 		"Fallback": {scanRun, func(r *runfile.Result) {
 			windowOf1(r).Files[0].AccessMethod = methodOS
 			l := r.Clients[0].Load.Oracle.Library
@@ -336,19 +334,6 @@ func TestFindingsOfDatabases(t *testing.T) {
 			r.Plan.Link.BitsPerSecond = *bench.Bits(25e9)
 			r.Clients[0].Load.Repetitions[0].Step.Users, r.Plan.Workload.SLOB.Ramp()[0] = 2, 2
 		}, BelowWireSpeed, bench.SeverityWarning, bench.ValidityValid, `2 outstanding I/Os for 4 paths are few: raise users`},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := c.base(t)
-			c.mutate(&r)
-			j := Judge(r)
-			i := slices.IndexFunc(j.Findings, func(f bench.Finding) bool { return f.Code == c.code })
-			if i < 0 {
-				t.Fatalf("no %s in %+v", c.code, j.Findings)
-			}
-			checkFinding(t, c, j.Findings[i], j)
-		})
 	}
 }
 

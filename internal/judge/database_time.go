@@ -20,12 +20,12 @@ type sessionTime struct {
 }
 
 // sessionTimeOf is known if users work for the whole window.
-func (c *facts) sessionTimeOf(s Summary) (t sessionTime, known bool) {
-	slob := c.result.Plan.Workload.SLOB
+func (c *facts) sessionTimeOf(s repetition) (t sessionTime, known bool) {
+	slob := c.Plan.Workload.SLOB
 	if slob == nil || s.Step == nil || s.Step.Users <= 0 {
 		return t, false
 	}
-	for _, p := range c.parts(s.Repetition) {
+	for _, p := range s.parts {
 		w := p.rep.Oracle
 		if w == nil || w.ForegroundWaitMicroseconds == nil {
 			return t, false
@@ -42,7 +42,7 @@ func (c *facts) sessionTimeOf(s Summary) (t sessionTime, known bool) {
 // checkForeignReads holds what the sessions of the load read against what the database did.
 func checkForeignReads(c *facts, found *findings) {
 	for _, s := range c.repetitions {
-		for _, w := range databaseWindows(c.result, s.Repetition) {
+		for _, w := range s.databases {
 			all, known := w.Statistics[statReadBytes]
 			if !known || w.OwnReadBytes == nil {
 				continue
@@ -50,10 +50,10 @@ func checkForeignReads(c *facts, found *findings) {
 			others := float64(all - *w.OwnReadBytes)
 			rate := others * 1000 / float64(max(s.DurationMilliseconds, 1))
 			if others*1000 > float64(all)*othersRead && rate > foreignBytesPerSecond {
-				found.add(ForeignLoad, bench.SeverityWarning,
-					"In repetition %s the sessions of the load read %.1f %% of the bytes that the database read. Others read %s, "+
-						"which are not counted as load. Look for jobs, backups and other sessions (V$SESSION), and run again when "+
-						"nobody else uses it.", s.name(), float64(*w.OwnReadBytes)/float64(all)*100, megabytes(int64(rate)))
+				found.warn(ForeignLoad, "In repetition %s the sessions of the load read %.1f %% of the bytes that the database "+
+					"read. Others read %s, which are not counted as load. Look for jobs, backups and other sessions (V$SESSION), "+
+					"and run again when nobody else uses it.", s.name(), float64(*w.OwnReadBytes)/float64(all)*100,
+					megabytes(int64(rate)))
 				return
 			}
 		}
@@ -67,20 +67,17 @@ func checkForeignSessions(c *facts, found *findings) {
 		if !known || (t.waited-t.slack).Seconds()*1000 <= t.all.Seconds()*usersWait {
 			continue
 		}
-		found.add(ForeignLoad, bench.SeverityWarning,
-			"In repetition %s the sessions of the database waited for %.1f s, and %d users have only %.1f s in that time: "+
-				"others use the database. Look for jobs and other sessions "+
-				"(V$SESSION), and run again when nobody else uses it.",
-			s.name(), t.waited.Seconds(), s.Step.Users, t.all.Seconds())
+		found.warn(ForeignLoad, "In repetition %s the sessions of the database waited for %.1f s, and %d users have only "+
+			"%.1f s in that time: others use the database. Look for jobs and other sessions (V$SESSION), and run again when "+
+			"nobody else uses it.", s.name(), t.waited.Seconds(), s.Step.Users, t.all.Seconds())
 		return
 	}
 }
 
 // checkUserTime looks for waits that are too short for the number of users and reads.
 func checkUserTime(c *facts, found *findings) {
-	slob := c.result.Plan.Workload.SLOB
-	if slob == nil || slob.Access != bench.SLOBRandomRead || slob.Kit != nil || slob.WorkLoop > 0 ||
-		slob.Think != nil {
+	slob := bench.OrZero(c.Plan.Workload.SLOB)
+	if !c.randomReads() || slob.Kit != nil || slob.WorkLoop > 0 || slob.Think != nil {
 		return // users may be idle, or wait for reads that began earlier
 	}
 	if len(c.busyClient(c.overall.ClientCPU)) > 0 || c.severalInstances() || c.overall.Read == nil || c.waitsAsStorage() {
@@ -91,16 +88,14 @@ func checkUserTime(c *facts, found *findings) {
 	if !known || c.overall.Read.Ops < latencyWaits || accounted*1000 >= t.all.Seconds()*latencyAgrees {
 		return
 	}
-	found.add(SuspectLatency, bench.SeverityWarning,
-		"Of the time of %d users the views have only %.1f %% as waits or CPU time: a read took %.1f µs by the number of "+
-			"users and of reads. Either the views count too little, or the users were idle because the loader or its network "+
-			"was slow. Use the latency that the array reports.",
-		c.overall.Step.Users, accounted/t.all.Seconds()*100,
-		float64(t.all.Microseconds())/float64(c.overall.Read.Ops))
+	found.warn(SuspectLatency, "Of the time of %d users the views have only %.1f %% as waits or CPU time: a read took "+
+		"%.1f µs by the number of users and of reads. Either the views count too little, or the users were idle because "+
+		"the loader or its network was slow. Use the latency that the array reports.", c.overall.Step.Users,
+		accounted/t.all.Seconds()*100, float64(t.all.Microseconds())/float64(c.overall.Read.Ops))
 }
 
 func (c *facts) severalInstances() bool {
-	return slices.ContainsFunc(databaseWindows(c.result, c.overall.Repetition), func(w runfile.OracleWindow) bool {
+	return slices.ContainsFunc(c.overall.databases, func(w runfile.OracleWindow) bool {
 		return len(w.InstanceBytes) > 1
 	})
 }
@@ -112,7 +107,7 @@ func (c *facts) waitsAsStorage() bool {
 	if array == nil {
 		return false
 	}
-	return slices.ContainsFunc(databaseWindows(c.result, c.overall.Repetition), func(w runfile.OracleWindow) bool {
+	return slices.ContainsFunc(c.overall.databases, func(w runfile.OracleWindow) bool {
 		waits, micros := eventOf(w, eventSequentialRead)
 		return waits >= latencyWaits && float64(micros)/float64(waits)*1000 >= float64(*array)*latencyAgrees
 	})

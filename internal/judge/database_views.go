@@ -2,7 +2,7 @@ package judge
 
 import (
 	"cmp"
-	"math"
+	"maps"
 	"slices"
 	"strings"
 
@@ -70,13 +70,9 @@ func smallReads(w runfile.OracleWindow) (count int64, micros float64) {
 
 // dataFiles are the data files that were read in a window.
 func dataFiles(w runfile.OracleWindow) []runfile.OracleFile {
-	var out []runfile.OracleFile
-	for _, f := range w.Files {
-		if f.Type == fileTypeData && f.SmallReads+f.LargeReads > 0 {
-			out = append(out, f)
-		}
-	}
-	return out
+	return filtered(w.Files, func(f runfile.OracleFile) bool {
+		return f.Type == fileTypeData && f.SmallReads+f.LargeReads > 0
+	})
 }
 
 func eventOf(w runfile.OracleWindow, name string) (waits, micros int64) {
@@ -89,37 +85,19 @@ func eventOf(w runfile.OracleWindow, name string) (waits, micros int64) {
 	return waits, micros
 }
 
-// databaseWindows are what databases counted in the windows that count: of one
-// repetition, or of all (0).
-func databaseWindows(r runfile.Result, index int32) []runfile.OracleWindow {
-	var out []runfile.OracleWindow
-	for _, cl := range r.Clients {
-		for _, rep := range cl.Load.Repetitions {
-			counts := rep.Step == nil || !rep.Step.Warmup
-			if rep.Oracle != nil && counts && (index == 0 || rep.Index == index) {
-				out = append(out, *rep.Oracle)
-			}
-		}
-	}
-	return out
-}
-
 // databaseSummary puts together what the views said. Files are of the repetition
 // that stands for all, servers and channels of all that count.
-func databaseSummary(r runfile.Result, s *Summary) *DatabaseSummary {
-	if r.Plan.Database == nil || s == nil {
+func (c *facts) databaseSummary() *DatabaseSummary {
+	if c.Plan.Database == nil || c.overall == nil {
 		return nil
 	}
-	chosen := databaseWindows(r, s.Repetition)
-	d := &DatabaseSummary{Files: fileSummaries(chosen)}
-	for _, w := range chosen { // one: a database is loaded by one client
+	d := &DatabaseSummary{Files: fileSummaries(c.overall.databases)}
+	for _, w := range c.overall.databases { // one: a database is loaded by one client
 		d.Waits = append(d.Waits, waitsOf(w)...)
 	}
-	for _, w := range databaseWindows(r, 0) {
+	for _, w := range c.databases {
 		for _, row := range w.DirectNFS.Servers {
-			if !slices.Contains(d.Servers, row) {
-				d.Servers = append(d.Servers, row)
-			}
+			d.Servers = withNew(d.Servers, row)
 		}
 		for _, ch := range w.DirectNFS.Channels {
 			d.Channels = withChannel(d.Channels, ch)
@@ -172,7 +150,6 @@ type fileSum struct {
 
 func fileSummaries(windows []runfile.OracleWindow) []DatabaseFile {
 	sums := map[int64]*fileSum{}
-	var numbers []int64
 	for _, w := range windows {
 		unit := microsecondsEach(w)
 		for _, f := range dataFiles(w) {
@@ -180,19 +157,17 @@ func fileSummaries(windows []runfile.OracleWindow) []DatabaseFile {
 			if s == nil {
 				s = &fileSum{unitKnown: true}
 				sums[f.Number] = s
-				numbers = append(numbers, f.Number)
 			}
 			s.add(f, unit)
 		}
 	}
-	slices.Sort(numbers)
-	out := make([]DatabaseFile, 0, len(numbers))
-	for _, n := range numbers {
+	out := make([]DatabaseFile, 0, len(sums))
+	for _, n := range slices.Sorted(maps.Keys(sums)) {
 		s := sums[n]
 		out = append(out, DatabaseFile{
 			Number: n, AccessMethod: strings.Join(s.methods, ", "), SmallReads: &s.reads,
-			SmallReadNanoseconds: s.nanoseconds(s.readMicros, s.reads), SmallSyncReadNanoseconds: s.nanoseconds(s.syncMicros,
-				s.syncReads),
+			SmallReadNanoseconds:     s.nanoseconds(s.readMicros, s.reads),
+			SmallSyncReadNanoseconds: s.nanoseconds(s.syncMicros, s.syncReads),
 		})
 	}
 	return out
@@ -204,27 +179,13 @@ func (s *fileSum) add(f runfile.OracleFile, unit float64) {
 	s.readMicros += f.SmallReadTime * unit
 	s.syncReads += f.SmallSyncReads
 	s.syncMicros += f.SmallSyncReadTime * unit
-	if !slices.Contains(s.methods, f.AccessMethod) {
-		s.methods = append(s.methods, f.AccessMethod)
-	}
+	s.methods = withNew(s.methods, f.AccessMethod)
 }
 
 // nanoseconds is a mean; nil when there is none.
 func (s *fileSum) nanoseconds(micros float64, reads int64) *int64 {
-	ns := micros * 1000 / float64(reads)
-	if !s.unitKnown || reads <= 0 || !(ns >= 0 && ns < math.MaxInt64) {
+	if !s.unitKnown || reads <= 0 {
 		return nil
 	}
-	return rounded(ns)
-}
-
-// oracleFacts are what the loaders found of the database.
-func (c *facts) oracleFacts() []runfile.Oracle {
-	var out []runfile.Oracle
-	for _, cl := range c.result.Clients {
-		if o := cl.Load.Oracle; o != nil {
-			out = append(out, *o)
-		}
-	}
-	return out
+	return rounded(micros * 1000 / float64(reads))
 }

@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -30,9 +29,8 @@ func checkWaits(c *facts, found *findings) {
 	if sum < waitsElsewhere {
 		return
 	}
-	found.add(WaitsNotStorage, bench.SeverityWarning,
-		"Sessions spent %s of their wait time on %s. That is not a wait for storage, so the storage may give more than was "+
-			"measured. %s", percent(sum), listed(parts), advice)
+	found.warn(WaitsNotStorage, "Sessions spent %s of their wait time on %s. That is not a wait for storage, so the "+
+		"storage may give more than was measured. %s", percent(sum), listed(parts), advice)
 }
 
 // perhapsStorage reports waits that small logs or too few writers cause. Slow storage causes a few
@@ -57,7 +55,7 @@ func (c *facts) notStorage(w DatabaseWait) string {
 		return ""
 	}
 	parameters := "database.container.parameters"
-	if c.result.Plan.Database.Kind == runfile.DatabaseExternal {
+	if c.Plan.Database.Kind == runfile.DatabaseExternal {
 		parameters = "this database"
 	}
 	switch w.Name {
@@ -88,7 +86,7 @@ func (c *facts) notStorage(w DatabaseWait) string {
 	case "Network":
 		return "Sessions wait to send to their clients: look at the network between the loader and the database."
 	case "Administrative", "Queueing", "Other":
-		if c.result.Plan.Workload.SLOB != nil && (w.Class != "Other" || strings.HasPrefix(w.Name, "latch")) {
+		if c.Plan.Workload.SLOB != nil && (w.Class != "Other" || strings.HasPrefix(w.Name, "latch")) {
 			return "Look up the wait, and what the database does beside the load."
 		}
 	}

@@ -64,26 +64,21 @@ const baseUpdate = 3
 // checkRelease looks for defects of Direct NFS, and for a release that nobody has patched.
 func checkRelease(c *facts, found *findings) {
 	const all = "Oracle lists all in MOS 1495104.1."
-	d := c.result.Plan.Database
-	for _, o := range c.oracleFacts() {
+	d := c.Plan.Database
+	for _, o := range c.oracles {
 		release, update, known := releaseUpdate(o)
 		if !known {
 			continue
 		}
 		if release >= 18 && release <= 21 && update == baseUpdate {
-			found.addOnce(UnpatchedRelease, bench.SeverityInfo,
-				"The database is %d.%d, the base release without later updates. Measure the release update that you will "+
-					"use. "+all, release, update)
+			found.info(UnpatchedRelease, "The database is %d.%d, the base release without later updates. Measure the "+
+				"release update that you will use. "+all, release, update)
 		}
 		for _, x := range defects() {
-			if !d.DirectNFS || !x.affects(release, update, c.result.Plan.Engine.NFSVersion) {
+			if !d.DirectNFS || !x.affects(release, update, c.Plan.Engine.NFSVersion) {
 				continue
 			}
-			severity := bench.SeverityInfo
-			if x.data {
-				severity = bench.SeverityWarning
-			}
-			found.addOnce(KnownDefect, severity,
+			found.add(KnownDefect, warningIf(x.data),
 				"Direct NFS of %d.%d has the published defect %s: %s. Fixed by %s (%s). %s", release, update, x.numbers, x.what,
 				x.fixed, x.source, all)
 		}

@@ -22,7 +22,7 @@ func TestCountersMayMissTheEdgesOfAShortWindowOnly(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := edgePermille(&Summary{DurationMilliseconds: tc.milliseconds}); got < tc.want-0.01 || got > tc.want+0.01 {
+			if got := (Summary{DurationMilliseconds: tc.milliseconds}).edgePermille(); got < tc.want-0.01 || got > tc.want+0.01 {
 				t.Errorf("got %v permille, want %v", got, tc.want)
 			}
 		})
@@ -154,7 +154,7 @@ func TestTheMountBesideDirectNFSIsNotBlamedForItsEdges(t *testing.T) {
 		"the most that those are":         {5e5, 2000, 0, silent},
 		"more than that":                  {5e5, 2001, 0, denies},
 	} {
-		rep := runfile.Repetition{Index: 1, Start: t0, End: t0.Add(time.Minute)}
+		rep := runfile.Repetition{Index: 1, Start: t0, End: t0.Add(time.Minute), Read: &runfile.Ops{Bytes: tc.load * 60}}
 		w := runfile.ObservedWindow{
 			Kind: windowMeasure, Repetition: 1, Start: rep.Start, End: rep.End, EdgeMilliseconds: tc.edge,
 			Mount: &runfile.MountCounters{ServerReadBytes: tc.load * 60 * tc.moved / 1000},
@@ -163,8 +163,7 @@ func TestTheMountBesideDirectNFSIsNotBlamedForItsEdges(t *testing.T) {
 			Load:     runfile.Load{Repetitions: []runfile.Repetition{rep}},
 			Observed: &runfile.Observed{Windows: []runfile.ObservedWindow{w}},
 		}}}
-		s := &Summary{Repetition: 1, DurationMilliseconds: 60_000, Total: Direction{Bytes: tc.load * 60}}
-		if got := mountObservation(r, s); got.says != tc.says {
+		if got := newFacts(r).mountObservation(); got.says != tc.says {
 			t.Errorf("%s: %d, want %d: %s", name, got.says, tc.says, got.text)
 		}
 	}

@@ -12,25 +12,25 @@ import (
 )
 
 // evidence looks at what carried the load: the channels of Direct NFS, the mount
-// of the kernel, or all that a database has seen (d). s is nil when nothing was
-// measured.
-func evidence(r runfile.Result, s *Summary, d *DatabaseSummary) Evidence {
+// of the kernel, or all that a database has seen.
+func (c *facts) evidence() Evidence {
 	switch {
-	case s != nil && d != nil && len(databaseWindows(r, 0)) > 0:
-		return databaseEvidence(r, s, d)
-	case s == nil || s.Total.Bytes == 0:
+	case c.overall != nil && c.Plan.Database != nil && len(c.databases) > 0:
+		return c.databaseEvidence()
+	case c.overall == nil || c.overall.Total.Bytes == 0:
 		return Evidence{Message: "Nothing was measured, so no protocol was seen under load."}
-	case d != nil:
+	case c.Plan.Database != nil:
 		return Evidence{Message: "The database's own counters were not read, so no protocol was seen under load."}
+	case c.Plan.Engine.Client == bench.ClientDirectNFS:
+		return c.directEvidence()
+	default:
+		return c.kernelEvidence()
 	}
-	if r.Plan.Engine.Client == bench.ClientDirectNFS {
-		return directEvidence(r, s)
-	}
-	return kernelEvidence(r, s)
 }
 
-func directEvidence(r runfile.Result, s *Summary) Evidence {
-	bytes, layouts, paths, up, missing := int64(0), int64(0), 0, 0, []string(nil)
+func (c *facts) directEvidence() Evidence {
+	s := c.overall
+	bytes, layouts, paths, missing := int64(0), int64(0), 0, []string(nil)
 	for _, p := range s.Paths {
 		bytes += p.Bytes()
 		if p.Role == bench.PathDataServer {
@@ -38,27 +38,25 @@ func directEvidence(r runfile.Result, s *Summary) Evidence {
 			continue
 		}
 		paths++
-		if p.State == "Up" {
-			up++
-			continue
+		if p.State != stateUp {
+			missing = append(missing, label(p)+" ("+p.State+")")
 		}
-		missing = append(missing, pathPair{Local: p.Local, Path: p.Path}.String()+" ("+p.State+")")
 	}
-	declared, version := r.Plan.Engine.NFSVersion, cmp.Or(serverVersion(s.Servers), seenVersion(r))
-	e := Evidence{Observed: observedPaths(s, version, up, paths)}
+	declared, version := c.Plan.Engine.NFSVersion, cmp.Or(serverVersion(s.Servers), c.seenVersion())
+	e := Evidence{Observed: observedPaths(s.Summary, version, paths-len(missing), paths)}
 	share := float64(bytes) / float64(s.Total.Bytes)
 	switch {
 	case len(s.Paths) == 0:
 		e.Message = "The loader reported no channels, so the protocol cannot be seen."
 		return e
-	case share*1000 < protocolShare-edgePermille(s):
+	case share*1000 < protocolShare-s.edgePermille():
 		return e.no(true, "Only %.1f %% of the load went over Direct NFS channels (%d of %d bytes).", share*100, bytes,
 			s.Total.Bytes)
 	case differs(declared, version) && (declared != bench.PNFS || version != string(bench.NFSv41)):
 		return e.no(true, "%s was declared and %s carried the load.", declared, version)
 	case declared == bench.PNFS && layouts == 0:
 		return e.no(true, "pNFS was declared and the client used no layout: all I/O went through the metadata server.")
-	case share*1000 < protocolShare-windowEdge(s):
+	case share*1000 < protocolShare-s.windowEdge():
 		e.Message = fmt.Sprintf("%.1f %% of the load was counted on Direct NFS channels (%d of %d bytes). The loader waited "+
 			"%d ms for a processor at the edges of the window, which explains the rest, so this proves nothing. Give the "+
 			"client more CPU.", share*100, bytes, s.Total.Bytes, s.EdgeMilliseconds)
@@ -68,7 +66,7 @@ func directEvidence(r runfile.Result, s *Summary) Evidence {
 			strings.Join(missing, ", "))
 	case layouts > 0:
 		return e.yes("%.1f %% of the load went over Direct NFS channels with %s, and %.1f %% of that by layouts to %s.%s",
-			share*100, orUnknown(version), float64(layouts)/float64(bytes)*100, quantity(dataServers(s), "data server"),
+			share*100, orUnknown(version), float64(layouts)/float64(bytes)*100, quantity(dataServers(s.Summary), "data server"),
 			redirection(s.Paths))
 	}
 	joined := ""
@@ -84,8 +82,8 @@ func redirection(shares []PathShare) string {
 	nodes := func(of []PathShare) string {
 		var names []string
 		for _, p := range of {
-			if p.Node != "" && !slices.Contains(names, p.Node) {
-				names = append(names, p.Node)
+			if p.Node != "" {
+				names = withNew(names, p.Node)
 			}
 		}
 		return listed(names)
@@ -98,7 +96,7 @@ func redirection(shares []PathShare) string {
 }
 
 // observedPaths says in words what carried the load.
-func observedPaths(s *Summary, version string, up, paths int) string {
+func observedPaths(s Summary, version string, up, paths int) string {
 	servers := dataServers(s)
 	if servers > 0 {
 		version = string(bench.PNFS)
@@ -129,38 +127,37 @@ func quantity(n int, what string) string {
 // edgePermille is the part of a window that channels and mounts may miss, because their counters
 // are not read exactly when it begins or ends. It is a larger share of a short window. If the
 // loader had to wait for a processor, it measured the delay.
-func edgePermille(s *Summary) float64 {
+func (s Summary) edgePermille() float64 {
 	waited := float64(s.EdgeMilliseconds) / float64(max(s.DurationMilliseconds, 1))
-	return windowEdge(s) + min(waited, mostEdge)*1000
+	return s.windowEdge() + min(waited, mostEdge)*1000
 }
 
 // windowEdge is the usual tolerance, in permille of the window.
-func windowEdge(s *Summary) float64 {
+func (s Summary) windowEdge() float64 {
 	return min(edgeMilliseconds/float64(max(s.DurationMilliseconds, 1)), 0.1) * 1000
 }
 
 // leastMoved is the minimum permille of the load that a mount must move in the time of its counters. If
 // that is not the whole window, the machine was busy, and the load may have been faster in the rest.
-func leastMoved(s *Summary, coverage float64) float64 {
-	return clientCacheShare - edgePermille(s) - (1-coverage)*1000
+func (s repetition) leastMoved() float64 {
+	return clientCacheShare - s.edgePermille() - (1-s.mount.least)*1000
 }
 
-func kernelEvidence(r runfile.Result, s *Summary) Evidence {
-	version := seenVersion(r)
+func (c *facts) kernelEvidence() Evidence {
+	s, m, declared, version := c.overall, c.overall.mount, c.Plan.Engine.NFSVersion, c.seenVersion()
+	layouts := m.PNFSReads+m.PNFSWrites > 0
 	e := Evidence{Observed: "Kernel " + orUnknown(version)}
-	m, seen, known := mountCounters(r, s.Repetition)
-	if m.PNFSReads+m.PNFSWrites > 0 {
+	if layouts {
 		e.Observed += " with pNFS layouts"
 	}
-	declared := r.Plan.Engine.NFSVersion
 	if declared != bench.PNFS && differs(declared, version) {
 		return e.no(true, "%s was declared and the volume is mounted with %s.", declared, version)
 	}
 	if declared == bench.PNFS && version != "" && !strings.HasPrefix(version, "NFSv4.") {
 		return e.no(true, "pNFS was declared and the volume is mounted with %s, which has no layouts.", version)
 	}
-	if r.Plan.Engine.Transport == bench.TransportRDMA && known {
-		switch protocols := transports(r, s.Repetition); {
+	if c.Plan.Engine.Transport == bench.TransportRDMA && m.known {
+		switch protocols := s.transports(); {
 		case slices.Contains(protocols, "tcp"):
 			return e.no(true, "RDMA was declared and the mount uses TCP.")
 		case len(protocols) == 0:
@@ -169,16 +166,16 @@ func kernelEvidence(r runfile.Result, s *Summary) Evidence {
 		}
 		e.Observed += " over RDMA"
 	}
-	if !known {
+	if !m.known {
 		e.Message = "The mount's counters were not collected for every client, or only with long delays, so the protocol " +
 			"cannot be seen under load."
 		return e
 	}
-	if declared == bench.PNFS && m.PNFSReads+m.PNFSWrites == 0 {
+	if declared == bench.PNFS && !layouts {
 		return e.no(true, "pNFS was declared and the client used no layout: all I/O went through the metadata server.")
 	}
-	moved, wanted := m.ServerReadBytes+m.ServerWriteBytes, float64(s.Total.Bytes)*seen.least
-	if float64(moved)*1000 < wanted*leastMoved(s, seen.least) {
+	moved, wanted := m.ServerReadBytes+m.ServerWriteBytes, float64(s.Total.Bytes)*m.least
+	if float64(moved)*1000 < wanted*s.leastMoved() {
 		return e.no(false, "The mount moved %d bytes and the load %.0f: the rest came from a cache of the client or from "+
 			"another file system.", moved, wanted)
 	}
@@ -201,64 +198,60 @@ func (e Evidence) yes(format string, args ...any) Evidence {
 	return e
 }
 
-// part is the share of a repetition that counters cover. A reading takes time, so least is the
-// share that they surely cover, and most the share that they can cover.
-type part struct{ least, most float64 }
+// mountLoad is what the mounts of all clients moved in a repetition. A reading takes time, so least is the share of
+// the repetition that the counters surely cover, and most the share that they can cover.
+type mountLoad struct {
+	runfile.MountCounters
 
-// mountCounters adds up the mounts of all clients in a repetition's window. It returns false if a
-// client has no counters, or if the counters may cover nothing. They cover the time between two
-// samples inside the repetition. Clients that share a mount have the same counters, which count once.
-func mountCounters(r runfile.Result, index int32) (sum runfile.MountCounters, seen part, known bool) {
+	least, most float64
+	known       bool
+}
+
+// mountLoad is not known if a client has no counters, or if the counters may cover nothing. They cover the time
+// between two samples inside the repetition. Clients that share a mount have the same counters, which count once.
+func (c *facts) mountLoad(s repetition) (sum mountLoad) {
 	var least, most, lasted time.Duration
-	mounts, shared := map[string]bool{}, false
-	for _, cl := range r.Clients {
-		w := windowOf(cl, windowMeasure, index)
-		if w == nil || w.Mount == nil {
-			return sum, part{}, false
+	mounts := map[string]bool{}
+	for _, p := range s.parts {
+		if p.window == nil || p.window.Mount == nil {
+			return sum
 		}
-		mount := mountOf(cl)
+		mount := mountOf(p.client)
 		if mounts[mount] {
-			shared = true
 			continue
 		}
 		mounts[mount] = true
-		length, edge := w.End.Sub(w.Start), time.Duration(max(0, w.EdgeMilliseconds))*time.Millisecond
+		length := p.window.End.Sub(p.window.Start)
+		edge := time.Duration(max(0, p.window.EdgeMilliseconds)) * time.Millisecond
 		least += max(0, length-edge)
 		most += length + edge
-		for _, rep := range cl.Load.Repetitions {
-			if rep.Index == index {
-				lasted += rep.End.Sub(rep.Start)
-			}
-		}
-		sum.ServerReadBytes += w.Mount.ServerReadBytes
-		sum.ServerWriteBytes += w.Mount.ServerWriteBytes
-		sum.NormalReadBytes += w.Mount.NormalReadBytes
-		sum.NormalWriteBytes += w.Mount.NormalWriteBytes
-		sum.PNFSReads += w.Mount.PNFSReads
-		sum.PNFSWrites += w.Mount.PNFSWrites
-		sum.Retransmits += w.Mount.Retransmits
-	}
-	if least <= 0 || lasted <= 0 {
-		return sum, part{}, false
+		lasted += p.rep.End.Sub(p.rep.Start)
+		m := p.window.Mount
+		sum.ServerReadBytes += m.ServerReadBytes
+		sum.ServerWriteBytes += m.ServerWriteBytes
+		sum.NormalReadBytes += m.NormalReadBytes
+		sum.NormalWriteBytes += m.NormalWriteBytes
+		sum.PNFSReads += m.PNFSReads
+		sum.PNFSWrites += m.PNFSWrites
+		sum.Retransmits += m.Retransmits
 	}
 	of := func(d time.Duration) float64 { return min(float64(d)/float64(lasted), 1) }
-	seen = part{least: of(least), most: of(most)}
-	if shared { // with clients that ran at another time
-		seen.least *= together((&facts{result: r}).parts(index))
+	if len(s.parts) < len(c.Clients) || least <= 0 {
+		return sum
 	}
-	return sum, seen, true
+	sum.least, sum.most, sum.known = of(least), of(most), true
+	if len(mounts) < len(s.parts) { // with clients that ran at another time
+		sum.least *= s.together
+	}
+	return sum
 }
 
 // transports are the protocols of the connections of all mounts in a repetition, tcp or rdma.
-func transports(r runfile.Result, index int32) (seen []string) {
-	for _, cl := range r.Clients {
-		w := windowOf(cl, windowMeasure, index)
-		if w == nil || w.Mount == nil {
-			continue
-		}
-		for _, t := range w.Mount.Transports {
-			if t.Protocol != "" && !slices.Contains(seen, t.Protocol) {
-				seen = append(seen, t.Protocol)
+func (s repetition) transports() (seen []string) {
+	for _, p := range s.parts {
+		for _, t := range p.window.Mount.Transports {
+			if t.Protocol != "" {
+				seen = withNew(seen, t.Protocol)
 			}
 		}
 	}
@@ -276,14 +269,14 @@ func mountOf(cl runfile.ClientResult) string {
 
 // seenVersion is the NFS version in use: what the loader says, or else the
 // mount's options. It is empty when unknown and joins different ones.
-func seenVersion(r runfile.Result) string {
+func (c *facts) seenVersion() string {
 	var seen []string
-	for _, cl := range r.Clients {
-		if v := versionOf(cl.Load.Mount); v != "" && (len(seen) == 0 || seen[len(seen)-1] != v) {
+	for _, cl := range c.Clients {
+		if v := versionOf(cl.Load.Mount); v != "" {
 			seen = append(seen, v)
 		}
 	}
-	return strings.Join(seen, " and ")
+	return strings.Join(slices.Compact(seen), " and ")
 }
 
 func versionOf(m *runfile.MountFacts) string {
@@ -306,21 +299,10 @@ func versionOf(m *runfile.MountFacts) string {
 // differs compares what was declared with what was seen; what is not known
 // does not differ. NFSv4 and NFSv4.0 are one version.
 func differs(declared bench.NFSVersion, seen string) bool {
-	if declared == "" || seen == "" {
-		return false
+	if seen == "NFSv4" {
+		seen = string(bench.NFSv40)
 	}
-	norm := func(v string) string {
-		if v == "NFSv4" {
-			return "NFSv4.0"
-		}
-		return v
-	}
-	return norm(string(declared)) != norm(seen)
+	return declared != "" && seen != "" && string(declared) != seen
 }
 
-func orUnknown(version string) string {
-	if version == "" {
-		return "of unknown version"
-	}
-	return version
-}
+func orUnknown(version string) string { return cmp.Or(version, "of unknown version") }

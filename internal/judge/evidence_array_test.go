@@ -31,13 +31,13 @@ func TestTheArrayObservesTheProtocol(t *testing.T) {
 				{Kind: windowMeasure, Storage: []runfile.StorageWindow{{Clients: []runfile.StorageClient{tc.client}}}},
 			}}}}}
 			r.Plan.Engine.NFSVersion, r.Plan.Engine.Channels = tc.declared, runfile.ChannelsTo("10.0.1.61")
-			if _, asked := arrayObservation(r); asked {
+			if w := newFacts(r).arrayObservation(); w.text != "" {
 				t.Error("there is no array, and it speaks")
 			}
 			r.Plan.Collect.Sources = []runfile.Source{{Kind: runfile.SourceONTAP}}
-			w, asked := arrayObservation(r)
-			if !asked || w.says != tc.want || w.proof {
-				t.Errorf("asked %v, it says %d with proof %v: %s", asked, w.says, w.proof, w.text)
+			w := newFacts(r).arrayObservation()
+			if w.text == "" || w.says != tc.want || w.proof {
+				t.Errorf("it says %d with proof %v: %s", w.says, w.proof, w.text)
 			}
 			if w.says == agrees && !strings.Contains(w.text, tc.client.Address+" by "+tc.client.Protocol) {
 				t.Errorf("who it was is not told: %s", w.text)

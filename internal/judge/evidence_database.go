@@ -30,51 +30,44 @@ type observation struct {
 }
 
 // databaseEvidence combines all observations of a database.
-func databaseEvidence(r runfile.Result, s *Summary, d *DatabaseSummary) Evidence {
-	if !r.Plan.Database.DirectNFS {
-		return databaseKernelEvidence(r, s, d)
+func (c *facts) databaseEvidence() Evidence {
+	if !c.Plan.Database.DirectNFS {
+		return c.databaseKernelEvidence()
 	}
-	e := Evidence{Observed: observedDirect(r, s, d)}
-	all := []observation{
-		accessObservation(r), serverObservation(r, d), channelObservation(s), statsObservation(r),
-		mountObservation(r, s), connectionObservation(r, s), alertObservation(r),
-	}
-	if w, asked := arrayObservation(r); asked {
-		all = append(all, w)
-	}
-	return e.weigh(all)
+	e := Evidence{Observed: c.observedDirect()}
+	return e.weigh([]observation{
+		c.accessObservation(), c.serverObservation(), channelObservation(c.overall.Summary), c.statsObservation(),
+		c.mountObservation(), c.connectionObservation(), c.alertObservation(), c.arrayObservation(),
+	})
 }
 
 // weigh combines what the observations say: one that denies outweighs all.
 func (e Evidence) weigh(all []observation) Evidence {
-	said := func(t statement) []string {
-		var texts []string
-		for _, w := range all {
-			if w.says == t {
-				texts = append(texts, w.text)
-			}
+	said, proven := map[statement][]string{}, map[statement]bool{}
+	for _, o := range all {
+		if o.text != "" {
+			said[o.says] = append(said[o.says], o.text)
+			proven[o.says] = proven[o.says] || o.proof
 		}
-		return texts
 	}
 	agree, unseen := "", ""
-	if texts := said(agrees); len(texts) > 0 {
+	if texts := said[agrees]; len(texts) > 0 {
 		agree = " Evidence for it: " + strings.Join(texts, ", ") + "."
 	}
-	if texts := said(silent); len(texts) > 0 {
+	if texts := said[silent]; len(texts) > 0 {
 		unseen = " Not seen: " + strings.Join(texts, ", ") + "."
 	}
-	proven := slices.ContainsFunc(all, func(w observation) bool { return w.proof && w.says == agrees })
 	switch {
-	case len(said(denies)) > 0:
-		return e.no(true, "Direct NFS was declared, but %s.%s", strings.Join(said(denies), ", and "), agree)
-	case len(said(doubts)) > 0:
-		e.Doubted = slices.ContainsFunc(all, func(w observation) bool { return w.says == doubts && w.proof })
+	case len(said[denies]) > 0:
+		return e.no(true, "Direct NFS was declared, but %s.%s", strings.Join(said[denies], ", and "), agree)
+	case len(said[doubts]) > 0:
+		e.Doubted = proven[doubts]
 		return e.no(false, "Not all of the load is known to have gone over Direct NFS: %s.%s",
-			strings.Join(said(doubts), ", and "), agree)
-	case len(said(incomplete)) > 0:
-		return e.no(false, "%s.%s", strings.Join(said(incomplete), ", and "), agree)
-	case proven:
-		return e.yes("Direct NFS carried the load. Evidence: %s.%s", strings.Join(said(agrees), ", "), unseen)
+			strings.Join(said[doubts], ", and "), agree)
+	case len(said[incomplete]) > 0:
+		return e.no(false, "%s.%s", strings.Join(said[incomplete], ", and "), agree)
+	case proven[agrees]:
+		return e.yes("Direct NFS carried the load. Evidence: %s.%s", strings.Join(said[agrees], ", "), unseen)
 	}
 	e.Message = fmt.Sprintf("Nothing proves that Direct NFS carried the load.%s%s", agree, unseen)
 	return e
@@ -82,9 +75,9 @@ func (e Evidence) weigh(all []observation) Evidence {
 
 // accessShare is the smallest share, in permille, of a method in the reads of data files in a
 // window; false if no window shows it.
-func accessShare(r runfile.Result, method string) (least int64, known bool) {
+func (c *facts) accessShare(method string) (least int64, known bool) {
 	least = 1000
-	for _, w := range databaseWindows(r, 0) {
+	for _, w := range c.databases {
 		files := dataFiles(w)
 		weigh := func(f runfile.OracleFile) float64 { return float64(f.SmallReadMegabyte) + float64(f.LargeReadMegabyte) }
 		if !slices.ContainsFunc(files, func(f runfile.OracleFile) bool { return weigh(f) > 0 }) {
@@ -105,12 +98,12 @@ func accessShare(r runfile.Result, method string) (least int64, known bool) {
 }
 
 // otherMethods returns the methods of data files that were read in another way.
-func otherMethods(r runfile.Result, method string) string {
+func (c *facts) otherMethods(method string) string {
 	var seen []string
-	for _, w := range databaseWindows(r, 0) {
+	for _, w := range c.databases {
 		for _, f := range dataFiles(w) {
-			if f.AccessMethod != method && !slices.Contains(seen, f.AccessMethod) {
-				seen = append(seen, f.AccessMethod)
+			if f.AccessMethod != method {
+				seen = withNew(seen, f.AccessMethod)
 			}
 		}
 	}
@@ -118,28 +111,25 @@ func otherMethods(r runfile.Result, method string) string {
 	return strings.Join(seen, ", ")
 }
 
-func accessObservation(r runfile.Result) observation {
+func (c *facts) accessObservation() observation {
 	const view = "V$IOSTAT_FILE.ACCESS_METHOD"
-	switch share, known := accessShare(r, methodDirectNFS); {
+	switch share, known := c.accessShare(methodDirectNFS); {
 	case !known:
 		return observation{says: silent, text: view + " (no data file was read)"}
 	case share >= protocolShare:
 		return observation{says: agrees, text: fmt.Sprintf("%s (%s)", view, methodDirectNFS), proof: true}
 	default:
 		return observation{says: denies, text: fmt.Sprintf("%s is %s for %s of the reads of data files", view,
-			otherMethods(r, methodDirectNFS), percent(1000-share))}
+			c.otherMethods(methodDirectNFS), percent(1000-share))}
 	}
 }
 
 // ownServers are the rows of the server or export of the plan; a database may
 // use others. Where there is none, all are.
-func ownServers(plan runfile.Plan, all []runfile.DNFSServer) []runfile.DNFSServer {
-	var own []runfile.DNFSServer
-	for _, row := range all {
-		if row.Server == plan.Engine.Server || row.Export != "" && row.Export == plan.Engine.Export {
-			own = append(own, row)
-		}
-	}
+func (c *facts) ownServers(all []runfile.DNFSServer) []runfile.DNFSServer {
+	own := filtered(all, func(row runfile.DNFSServer) bool {
+		return row.Server == c.Plan.Engine.Server || row.Export != "" && row.Export == c.Plan.Engine.Export
+	})
 	if len(own) == 0 {
 		return all
 	}
@@ -163,25 +153,26 @@ func oracleVersion(text string) string {
 	}
 }
 
-func serverObservation(r runfile.Result, d *DatabaseSummary) observation {
+func (c *facts) serverObservation() observation {
 	const view = "V$DNFS_SERVERS"
-	rows := ownServers(r.Plan, d.Servers)
+	rows := c.ownServers(c.database.Servers)
 	if len(rows) == 0 {
 		return observation{says: silent, text: view + " (no row)"}
 	}
+	declared := c.Plan.Engine.NFSVersion
 	for _, row := range rows {
 		switch seen := oracleVersion(row.Version); {
 		case seen == "":
 			return observation{says: silent, text: fmt.Sprintf("the protocol in %s (%q)", view, row.Version)}
-		case differs(r.Plan.Engine.NFSVersion, seen):
-			return observation{says: denies, text: fmt.Sprintf("%s was declared and %s says %s of %s", r.Plan.Engine.NFSVersion,
-				view, row.Version, row.Server)}
+		case differs(declared, seen):
+			return observation{says: denies, text: fmt.Sprintf("%s was declared and %s says %s of %s", declared, view,
+				row.Version, row.Server)}
 		}
 	}
 	return observation{says: agrees, text: fmt.Sprintf("%s (%s)", view, rows[0].Version)}
 }
 
-func channelObservation(s *Summary) observation {
+func channelObservation(s Summary) observation {
 	const view = "V$DNFS_CHANNELS"
 	if len(s.Paths) == 0 {
 		return observation{says: silent, text: view + " (no row)"}
@@ -202,10 +193,10 @@ func channelObservation(s *Summary) observation {
 
 // statsObservation compares the bytes of the client with those of the database. A
 // process that ends takes its counters along, so fewer bytes say nothing.
-func statsObservation(r runfile.Result) observation {
+func (c *facts) statsObservation() observation {
 	const view = "V$DNFS_STATS"
 	carried, all, known := 0.0, 0.0, false
-	for _, w := range databaseWindows(r, 0) {
+	for _, w := range c.databases {
 		n := w.DirectNFS
 		if n.ReadBytes == nil || n.WriteBytes == nil {
 			continue
@@ -217,7 +208,7 @@ func statsObservation(r runfile.Result) observation {
 	switch {
 	case !known || all <= 0:
 		return observation{says: silent, text: view}
-	case carried <= 0 && r.Plan.Workload.Calibrate != nil:
+	case carried <= 0 && c.Plan.Workload.Calibrate != nil:
 		// CALIBRATE_IO starts processes of its own, which may end before they are looked at again.
 		return observation{says: silent, text: view + " (the processes that read may have ended)"}
 	case carried <= 0:
@@ -231,10 +222,9 @@ func statsObservation(r runfile.Result) observation {
 }
 
 // mountObservation: with Direct NFS the kernel's mount of the same volume is idle.
-func mountObservation(r runfile.Result, s *Summary) observation {
-	m, seen, known := mountCounters(r, s.Repetition)
-	wanted := float64(s.Total.Bytes) * seen.most
-	if !known || wanted <= 0 {
+func (c *facts) mountObservation() observation {
+	m, wanted := c.overall.mount, float64(c.overall.Total.Bytes)*c.overall.mount.most
+	if !m.known || wanted <= 0 {
 		return observation{says: silent, text: "mountstats"}
 	}
 	moved := float64(m.ServerReadBytes) + float64(m.ServerWriteBytes)
@@ -242,34 +232,33 @@ func mountObservation(r runfile.Result, s *Summary) observation {
 	switch {
 	case share <= mountFlat:
 		return observation{says: agrees, text: "mountstats (flat)"}
-	case moved*1000 <= foreignBytesPerSecond*seen.most*float64(s.DurationMilliseconds):
+	case moved*1000 <= foreignBytesPerSecond*m.most*float64(c.overall.DurationMilliseconds):
 		// Trace files have this size whatever the load is.
 		return observation{says: silent, text: fmt.Sprintf("mountstats (%.1f %% of a small load)", share/10)}
-	case share <= mountCarried:
-		return observation{
-			says: doubts, text: fmt.Sprintf("the kernel's mount moved %.1f %% of the bytes", share/10),
-			proof: true,
-		}
-	default:
-		return observation{says: denies, text: fmt.Sprintf("the kernel's mount moved %.1f %% of the bytes", share/10)}
 	}
+	says := denies
+	if share <= mountCarried {
+		says = doubts
+	}
+	text := fmt.Sprintf("the kernel's mount moved %.1f %% of the bytes", share/10)
+	return observation{says: says, text: text, proof: true}
 }
 
 // connectionObservation looks for a connection of the pod to each path: the kernel's
 // are those of the node.
-func connectionObservation(r runfile.Result, s *Summary) observation {
+func (c *facts) connectionObservation() observation {
 	var remotes []string
-	for _, w := range databaseWindows(r, 0) {
-		for _, c := range w.Connections {
-			if i := strings.LastIndexByte(c.Remote, ':'); i >= 0 {
-				remotes = append(remotes, strings.Trim(c.Remote[:i], "[]"))
+	for _, w := range c.databases {
+		for _, connection := range w.Connections {
+			if i := strings.LastIndexByte(connection.Remote, ':'); i >= 0 {
+				remotes = append(remotes, strings.Trim(connection.Remote[:i], "[]"))
 			}
 		}
 	}
-	if len(remotes) == 0 || len(s.Paths) == 0 {
+	if len(remotes) == 0 || len(c.overall.Paths) == 0 {
 		return observation{says: silent, text: "TCP connections of the pod"}
 	}
-	for _, p := range s.Paths {
+	for _, p := range c.overall.Paths {
 		if !slices.ContainsFunc(remotes, func(a string) bool { return runfile.SameAddress(a, p.Path) }) {
 			return observation{says: silent, text: "a TCP connection of the pod to " + p.Path}
 		}
@@ -279,18 +268,17 @@ func connectionObservation(r runfile.Result, s *Summary) observation {
 
 // alertObservation: the alert log says that the library is loaded and what it tries to mount, not that it
 // is used.
-func alertObservation(r runfile.Result) observation {
+func (c *facts) alertObservation() observation {
 	const file = "oranfstab"
-	for _, cl := range r.Clients {
-		o := cl.Load.Oracle
-		if o == nil || o.Library == nil || o.Library.AlertLine == "" {
+	for _, o := range c.oracles {
+		if o.Library == nil || o.Library.AlertLine == "" {
 			continue
 		}
-		own := func(m runfile.DNFSMount) bool { return m.DefinedIn == file && m.Server == r.Plan.Engine.Server }
+		own := func(m runfile.DNFSMount) bool { return m.DefinedIn == file && m.Server == c.Plan.Engine.Server }
 		switch mounts := o.Library.Mounts; {
 		case slices.ContainsFunc(mounts, own):
 			return observation{says: agrees, text: "the alert log (ODM library, a mount of the oranfstab)"}
-		case len(mounts) > 0 && len(r.Plan.Engine.Channels) > 0:
+		case len(mounts) > 0 && len(c.declared) > 0:
 			return observation{says: silent, text: fmt.Sprintf("a mount of the oranfstab in the alert log (but of %s in %s)",
 				mounts[0].Server, mounts[0].DefinedIn)}
 		}
@@ -300,87 +288,73 @@ func alertObservation(r runfile.Result) observation {
 }
 
 // observedDirect is the protocol in words.
-func observedDirect(r runfile.Result, s *Summary, d *DatabaseSummary) string {
-	if share, known := accessShare(r, methodDirectNFS); known && share < protocolShare {
-		return strings.TrimSpace("Kernel " + seenVersion(r))
+func (c *facts) observedDirect() string {
+	if share, known := c.accessShare(methodDirectNFS); known && share < protocolShare {
+		return strings.TrimSpace("Kernel " + c.seenVersion())
 	}
 	version := ""
-	if rows := ownServers(r.Plan, d.Servers); len(rows) > 0 {
+	if rows := c.ownServers(c.database.Servers); len(rows) > 0 {
 		version = oracleVersion(rows[0].Version)
 	}
-	text := "DirectNFS " + orUnknown(version)
-	if len(s.Paths) == 0 {
+	text, paths := "DirectNFS "+orUnknown(version), c.overall.Paths
+	if len(paths) == 0 {
 		return text
 	}
-	used := 0
-	for _, p := range s.Paths {
-		if p.carried() {
-			used++
-		}
-	}
-	return fmt.Sprintf("%s over %d of %d paths", text, used, len(s.Paths))
+	return fmt.Sprintf("%s over %d of %d paths", text, len(filtered(paths, PathShare.carried)), len(paths))
 }
 
 // databaseKernelEvidence: what the mount says, unless the database says that it
 // used its own client.
-func databaseKernelEvidence(r runfile.Result, s *Summary, d *DatabaseSummary) Evidence {
-	own, known := accessShare(r, methodOS)
-	others := otherMethods(r, methodOS)
+func (c *facts) databaseKernelEvidence() Evidence {
+	own, known := c.accessShare(methodOS)
+	others := c.otherMethods(methodOS)
 	switch {
 	case known && own < protocolShare:
 		e := Evidence{Observed: strings.Replace(others, methodDirectNFS, "DirectNFS", 1)}
 		return e.no(true, "The kernel's client was declared, but V$IOSTAT_FILE.ACCESS_METHOD is %s for %s of the reads "+
 			"of data files.", others, percent(1000-own))
-	case !known && slices.ContainsFunc(d.Channels, func(ch runfile.DNFSChannel) bool { return ch.Sends > 0 }):
+	case !known && slices.ContainsFunc(c.database.Channels, func(ch runfile.DNFSChannel) bool { return ch.Sends > 0 }):
 		return Evidence{Observed: "DirectNFS"}.no(true,
 			"The kernel's client was declared, but V$DNFS_CHANNELS has paths that sent calls.")
 	}
-	e := kernelEvidence(r, s)
+	e := c.kernelEvidence()
 	if known {
 		e.Message = "V$IOSTAT_FILE.ACCESS_METHOD is " + methodOS + ". " + e.Message
-	}
-	if !known && e.Verified != nil && *e.Verified {
+	} else if bench.OrZero(e.Verified) {
 		e.Message += " V$IOSTAT_FILE did not tell."
 	}
-	e.Message += asyncText(r)
+	e.Message += c.asyncText()
 	return e
 }
 
 // arrayObservation uses the array's list of connected clients: who used the volume over which address with
 // which protocol. It proves nothing alone, because the kernel's mount beside Direct NFS is a client too.
-// It never denies, because an array forgets idle clients late. asked is false if no array has such a list.
-func arrayObservation(r runfile.Result) (w observation, asked bool) {
-	if !slices.ContainsFunc(r.Plan.Collect.Sources, func(s runfile.Source) bool { return s.Kind == runfile.SourceONTAP }) {
-		return observation{}, false
+// It never denies, because an array forgets idle clients late. It is empty if no array has such a list.
+func (c *facts) arrayObservation() observation {
+	if !slices.ContainsFunc(c.Plan.Collect.Sources, func(s runfile.Source) bool { return s.Kind == runfile.SourceONTAP }) {
+		return observation{}
 	}
 	const list = "the array's list of clients"
-	paths := declaredPaths(r.Plan)
-	for _, c := range connectedClients(r) {
-		declared := slices.ContainsFunc(paths, func(p pathPair) bool { return p.Path == c.Server })
-		if declared && arrayProtocol(c.Protocol, r.Plan.Engine.NFSVersion) {
-			text := fmt.Sprintf("%s (%s by %s at %s)", list, c.Address, c.Protocol, c.Server)
-			return observation{says: agrees, text: text}, true
+	for _, seen := range c.connectedClients() {
+		declared := slices.ContainsFunc(c.declared, func(p pathPair) bool { return p.Path == seen.Server })
+		if declared && arrayProtocol(seen.Protocol, c.Plan.Engine.NFSVersion) {
+			text := fmt.Sprintf("%s (%s by %s at %s)", list, seen.Address, seen.Protocol, seen.Server)
+			return observation{says: agrees, text: text}
 		}
 	}
-	return observation{says: silent, text: list}, true
+	return observation{says: silent, text: list}
 }
 
 // connectedClients returns the connected clients of all measured windows.
-func connectedClients(r runfile.Result) []runfile.StorageClient {
-	var out []runfile.StorageClient
-	for _, cl := range r.Clients {
-		if cl.Observed == nil {
-			continue
-		}
-		for _, w := range cl.Observed.Windows {
+func (c *facts) connectedClients() (all []runfile.StorageClient) {
+	for _, cl := range c.Clients {
+		for w := range windowsOf(cl, windowMeasure) {
 			for _, s := range w.Storage {
-				if w.Kind == windowMeasure {
-					out = append(out, s.Clients...)
-				}
+				all = append(all, s.Clients...)
 			}
 		}
 	}
-	return out
+	return all
 }
 
 // arrayProtocol reports whether what ONTAP calls nfs3, nfs4, nfs4.1 or nfs4.2 is the

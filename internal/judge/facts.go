@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -20,33 +21,74 @@ const (
 // facts are what the checks share: the result, and what is computed from it once.
 // Nothing writes to them after newFacts.
 type facts struct {
-	result       runfile.Result
-	wire         *WireLimit // nil: not known
-	repetitions  []Summary  // that count, of all steps
-	warmups      []Summary  // of those that do not
+	runfile.Result
+
+	survey    runfile.Survey         // what the array said before the run; its zero value says nothing
+	volume    runfile.SurveyVolume   // that the load was on; its zero value is not known
+	declared  []pathPair             // the channels of the plan
+	oracles   []runfile.Oracle       // what the loaders found of the database
+	databases []runfile.OracleWindow // what databases counted in the windows that count
+	cores     float64                // that the database can use at most; 0 = not known, or all of its machine
+	block     int64                  // bytes of one I/O of the load; 0 = not known
+	transfer  [2]int64               // bytes that one READ or WRITE moves, by direction
+	wire      *WireLimit             // nil: not known
+	timelines map[int32]*timeline    // by client
+
+	repetitions  []repetition // that count, of all steps
+	warmups      []repetition // of those that do not
 	steps        []StepSummary
-	calibrations []CalibrationSummary
-	searches     []search  // searches for capacity, by round
-	capacity     *Capacity // nil: no search
-	headline     []Summary // those that overall is the median of
-	overall      *Summary  // nil: nothing was measured
+	calibrations []calibration
+	bounds       []runfile.LatencyBound // of a search for capacity; none for another load
+	searches     []search               // by round
+	capacity     *Capacity              // nil: no search
+	headline     []repetition           // those that overall is the median of
+	overall      *repetition            // nil: nothing was measured
 	database     *DatabaseSummary
-	series       []SeriesPoint
 	variation    *int32
 	protocol     Evidence
+	indirect     []indirection
+	silent       []silence
 	unreadable   []string // why latency histograms cannot be read
 }
 
+// repetition is one repetition over all clients, with what the checks need beside its numbers.
+type repetition struct {
+	Summary
+
+	parts     []clientRep
+	together  float64                 // share of the shortest window in which all clients ran
+	points    []stats.Point           // of all clients
+	storage   []runfile.StorageWindow // of each source once
+	owner     string                  // the node that owned the data, if known
+	used      []string                // the addresses of the storage that the load went to
+	mount     mountLoad               // what the mounts of the kernel moved
+	databases []runfile.OracleWindow  // what databases counted
+}
+
 func newFacts(r runfile.Result) *facts {
-	c := &facts{result: r, wire: wireLimit(r)}
+	c := &facts{
+		Result: r, survey: bench.OrZero(r.Plan.Survey), declared: declaredPaths(r.Plan),
+		block: blockBytes(r.Plan), bounds: searchBounds(r.Plan), timelines: map[int32]*timeline{},
+	}
+	c.volume = bench.OrZero(c.survey.Volume)
 	indexes := map[int32]bool{} // of the repetitions that any client has
 	for _, cl := range r.Clients {
+		c.timelines[cl.Index] = newTimeline(cl.Load)
+		if o := cl.Load.Oracle; o != nil {
+			c.oracles = append(c.oracles, *o)
+		}
 		for _, rep := range cl.Load.Repetitions {
 			indexes[rep.Index] = true
+			if rep.Oracle != nil && (rep.Step == nil || !rep.Step.Warmup) {
+				c.databases = append(c.databases, *rep.Oracle)
+			}
 		}
 	}
+	c.cores = c.databaseCores()
+	c.transfer = [2]int64{reads: c.transferBytes(reads), writes: c.transferBytes(writes)}
+	c.wire = c.wireLimit()
 	for _, index := range slices.Sorted(maps.Keys(indexes)) {
-		s, ok := c.summary(index)
+		s, ok := c.repetition(index)
 		switch {
 		case !ok:
 		case s.isWarmup():
@@ -55,22 +97,29 @@ func newFacts(r runfile.Result) *facts {
 			c.repetitions = append(c.repetitions, s)
 		}
 	}
+	c.conclude()
+	c.database = c.databaseSummary()
+	c.protocol = c.evidence()
+	c.indirect = c.indirections()
+	c.silent = c.silences()
+	return c
+}
+
+// conclude computes what represents the repetitions.
+func (c *facts) conclude() {
 	c.steps = c.stepSummaries()
-	c.calibrations = c.calibrate()
+	c.calibrations = c.calibrationRuns()
 	c.searches = c.search()
 	c.capacity = c.capacityOf()
 	c.headline = c.headlines()
-	if len(c.headline) > 0 {
-		c.overall = medianOf(c.headline)
-		c.series = seriesPoints(r, c.overall.Repetition)
-		c.variation = variationOf(c.headline)
-		if c.capacity != nil {
-			c.variation = c.capacityVariation()
-		}
+	c.overall, c.variation = nil, nil
+	if len(c.headline) == 0 {
+		return
 	}
-	c.database = databaseSummary(r, c.overall)
-	c.protocol = evidence(r, c.overall, c.database)
-	return c
+	c.overall, c.variation = medianOf(c.headline), variationOf(c.headline)
+	if c.capacity != nil {
+		c.variation = variation(rates(c.searches, 0)) // between the capacities of the rounds
+	}
 }
 
 // clientRep is one client's part in a repetition.
@@ -83,7 +132,7 @@ type clientRep struct {
 
 func (c *facts) parts(index int32) []clientRep {
 	var parts []clientRep
-	for _, cl := range c.result.Clients {
+	for _, cl := range c.Clients {
 		for _, rep := range cl.Load.Repetitions {
 			seconds := rep.End.Sub(rep.Start).Seconds()
 			if rep.Index != index || seconds <= 0 {
@@ -95,32 +144,45 @@ func (c *facts) parts(index int32) []clientRep {
 	return parts
 }
 
-func windowOf(cl runfile.ClientResult, kind string, index int32) *runfile.ObservedWindow {
-	if cl.Observed == nil {
-		return nil
+// windowsOf are the windows of a kind that a client's collector has.
+func windowsOf(cl runfile.ClientResult, kind string) iter.Seq[*runfile.ObservedWindow] {
+	return func(yield func(*runfile.ObservedWindow) bool) {
+		windows := bench.OrZero(cl.Observed).Windows
+		for i := range windows {
+			if windows[i].Kind == kind && !yield(&windows[i]) {
+				return
+			}
+		}
 	}
-	for i, w := range cl.Observed.Windows {
-		if w.Kind == kind && w.Repetition == index {
-			return &cl.Observed.Windows[i]
+}
+
+func windowOf(cl runfile.ClientResult, kind string, index int32) *runfile.ObservedWindow {
+	for w := range windowsOf(cl, kind) {
+		if w.Repetition == index {
+			return w
 		}
 	}
 	return nil
 }
 
-// summary adds up the clients of one repetition. Each client's rate is over its
+// repetition adds up the clients of one repetition. Each client's rate is over its
 // own window and the rates are added: the clocks of two machines differ by more
 // than their windows do.
-func (c *facts) summary(index int32) (Summary, bool) {
+func (c *facts) repetition(index int32) (repetition, bool) {
 	parts := c.parts(index)
 	if len(parts) == 0 {
-		return Summary{}, false
+		return repetition{}, false
 	}
-	s := Summary{Repetition: index, Clients: int32(len(parts)), Step: parts[0].rep.Step}
+	s := repetition{parts: parts, together: together(parts), storage: storageWindows(parts)}
+	s.Repetition, s.Clients, s.Step = index, int32(len(parts)), parts[0].rep.Step
 	for _, p := range parts {
 		s.DurationMilliseconds = max(s.DurationMilliseconds, p.rep.End.Sub(p.rep.Start).Milliseconds())
 		s.EdgeMilliseconds = max(s.EdgeMilliseconds, p.rep.EdgeMilliseconds)
-		s.Read = added(s.Read, p.rep.Read, p.seconds)
-		s.Write = added(s.Write, p.rep.Write, p.seconds)
+		s.Read = joined(s.Read, directionOf(p.rep.Read, p.seconds))
+		s.Write = joined(s.Write, directionOf(p.rep.Write, p.seconds))
+		if p.rep.Oracle != nil {
+			s.databases = append(s.databases, *p.rep.Oracle)
+		}
 	}
 	for _, d := range []*Direction{s.Read, s.Write} {
 		if d != nil {
@@ -129,36 +191,38 @@ func (c *facts) summary(index int32) (Summary, bool) {
 		}
 	}
 	if h := c.finish(&s.Total); h != nil {
-		c.openLoop(&s, h)
+		c.openLoop(&s.Summary, h)
 	}
-	c.oracleLatency(&s, parts)
-	points, _ := series(c.result, index)
-	c.intervals(&s, points)
-	c.wireShare(&s)
+	c.oracleLatency(&s)
+	s.points = c.series(index, func(*runfile.LoadSample) {})
+	c.intervals(&s)
+	c.wireShare(&s.Summary)
 	s.Paths, s.Servers = c.pathShares(parts), serversOf(parts)
-	s.ClientCPU = clientCPU(parts, databaseCores(c.result))
-	if used, known := c.machineCPU(parts); known && s.Total.Bytes > 0 {
-		s.ClientCPU.MicrosecondsPerMiB = rounded(used / (float64(s.Total.Bytes) / mebibyte))
-	}
-	c.storageSide(&s, parts)
+	s.ClientCPU = c.clientCPU(s)
+	s.mount = c.mountLoad(s)
+	c.storageSide(&s)
 	s.CollectorCPUPermille = collectorCPU(parts)
-	s.Steadiness = steadiness(points)
+	s.Steadiness = steadiness(s.points)
 	return s, true
 }
 
-func added(d *Direction, ops *runfile.Ops, seconds float64) *Direction {
+func directionOf(ops *runfile.Ops, seconds float64) *Direction {
 	if ops == nil {
-		return d
+		return nil
 	}
-	if d == nil {
-		d = &Direction{}
-	}
-	sum := d.plus(Direction{
+	return &Direction{
 		Ops: ops.Count, Bytes: ops.Bytes, Errors: ops.Errors, histograms: []string{ops.Histogram},
 		batches: [][]runfile.Batch{ops.Batches}, buckets: bucketsOf(ops.Buckets), latencySum: ops.TotalMicroseconds,
 		bytesPerSec: float64(ops.Bytes) / seconds, iopsSec: float64(ops.Count) / seconds,
-	})
-	return &sum
+	}
+}
+
+// joined is the sum of two directions, of which either may be nil.
+func joined(sum, d *Direction) *Direction {
+	if d == nil {
+		return sum
+	}
+	return new(bench.OrZero(sum).plus(*d))
 }
 
 func (d Direction) plus(o Direction) Direction {
@@ -178,9 +242,7 @@ func (c *facts) finish(d *Direction) *stats.Histogram {
 	d.OperationsPerSecond = int64(math.Round(d.iopsSec))
 	h, err := stats.MergeEncoded(d.histograms...)
 	if err != nil {
-		if !slices.Contains(c.unreadable, err.Error()) {
-			c.unreadable = append(c.unreadable, err.Error())
-		}
+		c.unreadable = withNew(c.unreadable, err.Error())
 		return nil
 	}
 	d.Latency = h.Latency()
@@ -221,39 +283,29 @@ func permille(share float64) *int32 {
 	return &v
 }
 
-func opsBytes(o *runfile.Ops) int64 {
-	if o == nil {
-		return 0
+// sampleInterval is the time between two samples of the client that has the fewest: a thinned result keeps
+// one sample of so many.
+func (c *facts) sampleInterval() time.Duration {
+	seconds := int32(1)
+	for _, cl := range c.Clients {
+		seconds = max(seconds, cl.Load.SampleSeconds)
 	}
-	return o.Bytes
+	return time.Duration(seconds) * time.Second
 }
 
-func opsCount(o *runfile.Ops) int64 {
-	if o == nil {
-		return 0
-	}
-	return o.Count
-}
-
-// samplesOf returns the samples of each client in the measured window of a repetition, after
-// applying change to each.
-func samplesOf(r runfile.Result, index int32, change func(*runfile.LoadSample)) [][]stats.Sample {
-	out := make([][]stats.Sample, 0, len(r.Clients))
-	for _, cl := range r.Clients {
-		stands := int64(max(cl.Load.SampleSeconds, 1)) // a thinned result keeps one sample of so many
+// series merges the samples of all clients in the measured window of a repetition, after applying change to
+// each. It leaves out the intervals that some client has no sample of: at the edges they would look like a dip.
+func (c *facts) series(index int32, change func(*runfile.LoadSample)) []stats.Point {
+	clients := make([][]stats.Sample, 0, len(c.Clients))
+	for _, cl := range c.Clients {
+		stands := int64(max(cl.Load.SampleSeconds, 1))
 		var samples []stats.Sample
 		for _, s := range cl.Load.Samples {
 			if s.Span != runfile.SpanMeasure || s.Repetition != index {
 				continue
 			}
 			change(&s)
-			read, write := runfile.SampleOps{}, runfile.SampleOps{}
-			if s.Read != nil {
-				read = *s.Read
-			}
-			if s.Write != nil {
-				write = *s.Write
-			}
+			read, write := bench.OrZero(s.Read), bench.OrZero(s.Write)
 			samples = append(samples, stats.Sample{
 				Time: s.Time, Ops: stands * (read.Count + write.Count),
 				ReadBytes: stands * read.Bytes, WriteBytes: stands * write.Bytes,
@@ -262,41 +314,29 @@ func samplesOf(r runfile.Result, index int32, change func(*runfile.LoadSample)) 
 			})
 		}
 		if len(samples) > 0 {
-			out = append(out, samples)
+			clients = append(clients, samples)
 		}
 	}
-	return out
-}
-
-// series merges the clients of a repetition, without the intervals that some
-// client has no sample of: at the edges they would look like a dip.
-func series(r runfile.Result, index int32) ([]stats.Point, time.Duration) {
-	return seriesOf(r, index, func(*runfile.LoadSample) {})
-}
-
-func seriesOf(r runfile.Result, index int32, change func(*runfile.LoadSample)) ([]stats.Point, time.Duration) {
-	interval := time.Second
-	for _, cl := range r.Clients {
-		interval = max(interval, time.Duration(cl.Load.SampleSeconds)*time.Second)
-	}
-	samples := samplesOf(r, index, change)
-	points := stats.MergeSeries(samples, interval)
+	points := stats.MergeSeries(clients, c.sampleInterval())
 	first, last := 0, len(points)
-	for first < last && points[first].Clients < len(samples) {
+	for first < last && points[first].Clients < len(clients) {
 		first++
 	}
-	for last > first && points[last-1].Clients < len(samples) {
+	for last > first && points[last-1].Clients < len(clients) {
 		last--
 	}
-	return points[first:last], interval
+	return points[first:last]
 }
 
-func seriesPoints(r runfile.Result, index int32) []SeriesPoint {
-	points, interval := series(r, index)
-	out := make([]SeriesPoint, 0, len(points))
-	for i, p := range points {
+// seriesPoints are those of the repetition that represents all.
+func (c *facts) seriesPoints() []SeriesPoint {
+	if c.overall == nil {
+		return nil
+	}
+	out := make([]SeriesPoint, 0, len(c.overall.points))
+	for i, p := range c.overall.points {
 		out = append(out, SeriesPoint{
-			Second:             float64(i+1) * interval.Seconds(),
+			Second:             float64(i+1) * c.sampleInterval().Seconds(),
 			ReadBytesPerSecond: int64(p.ReadBytesPerSecond), WriteBytesPerSecond: int64(p.WriteBytesPerSecond),
 		})
 	}
@@ -326,14 +366,35 @@ func larger(a, b *int32) *int32 {
 	return a
 }
 
-func (c *facts) raw() bench.RawWorkload {
-	if r := c.result.Plan.Workload.Raw; r != nil {
-		return *r
+// filtered returns the elements that are wanted.
+func filtered[T any](all []T, wanted func(T) bool) []T {
+	var out []T
+	for _, v := range all {
+		if wanted(v) {
+			out = append(out, v)
+		}
 	}
-	return bench.RawWorkload{}
+	return out
 }
 
-// native says that our own user-space client carried the load.
-func (c *facts) native() bool { return !c.kernel() && c.result.Plan.Database == nil }
+// withNew appends v unless it is there.
+func withNew[T comparable](all []T, v T) []T {
+	if slices.Contains(all, v) {
+		return all
+	}
+	return append(all, v)
+}
 
-func (c *facts) kernel() bool { return c.result.Plan.Engine.Client == bench.ClientKernel }
+func (c *facts) raw() bench.RawWorkload { return bench.OrZero(c.Plan.Workload.Raw) }
+
+// native says that our own user-space client carried the load.
+func (c *facts) native() bool { return !c.kernel() && c.Plan.Database == nil }
+
+func (c *facts) kernel() bool { return c.Plan.Engine.Client == bench.ClientKernel }
+
+// external says that the load was that of a database on machines of its own.
+func (c *facts) external() bool {
+	return bench.OrZero(c.Plan.Database).Kind == runfile.DatabaseExternal
+}
+
+func (c *facts) isPNFS() bool { return c.Plan.Engine.NFSVersion == bench.PNFS }

@@ -82,126 +82,65 @@ const (
 	UnpatchedRelease       Code = "UnpatchedRelease"
 )
 
+// rank orders severities; Info is the lowest.
 func rank(s bench.Severity) int {
-	switch s {
-	case bench.SeverityError:
-		return 2
-	case bench.SeverityWarning:
-		return 1
-	default:
-		return 0
-	}
+	return slices.Index([]bench.Severity{bench.SeverityWarning, bench.SeverityError}, s)
 }
 
 // never is a rank that no severity reaches.
 const never = 99
 
-// check looks for findings of one subject.
-type check func(c *facts, found *findings)
-
-// rule names the severity from which a code makes a run Suspect or Invalid,
-// and which check makes it. A check that makes several codes stands in the first
-// of their rows only; the others name it in a comment.
-type rule struct {
-	code             Code
+// effect names the severity from which findings of some codes make a run Suspect or Invalid.
+type effect struct {
 	suspect, invalid int
-	check            check
+	codes            []Code
 }
 
-// rules is the table of all findings, in the order in which they are shown.
+// effects is the table of all findings, in the order in which they are shown.
 // A finding that says that a correctly measured number is low leaves the run Valid.
-func rules() []rule {
+func effects() []effect {
 	info, warning, failure := rank(bench.SeverityInfo), rank(bench.SeverityWarning), rank(bench.SeverityError)
-	return []rule{
-		{VerificationFailed, info, info, checkEnd},
-		{ProtocolMismatch, info, failure, checkProtocol},
-		{DNFSNotActive, info, info, checkDirectNFS},
-		{Partial, info, never, nil}, // checkEnd
-		{IOErrors, warning, never, ifMeasured(checkErrors)},
-		{ExpectationMissed, never, never, nil},      // expect
-		{ExpectationNotMeasured, never, never, nil}, // expect
-		{AboveWireLimit, warning, never, ifMeasured(checkWire)},
-		{NotNFS, warning, never, checkFilesystem},
-		{PathUnused, warning, never, ifMeasured(checkPaths)},
-		{OranfstabNotUsed, warning, never, ifDatabase(checkOranfstab)},
-		{SuspectLatency, warning, never, all(ifDatabase(checkServiceTime), ifDatabase(checkUserTime))},
-		{BatchedReads, warning, never, ifDatabase(checkBatches)},
-		{BufferedScan, warning, never, ifDatabase(checkScan)},
-		{ParameterDiffers, warning, never, ifDatabase(checkParameters)},
-		{ColdCache, warning, never, ifMeasured(checkCold)},
-		{CacheSuspected, warning, never, all(ifMeasured(checkClientCache), ifMeasured(checkServerCache),
-			ifDatabase(checkBufferCache))},
-		{KnownDefect, warning, never, ifDatabase(checkRelease)},
-		{WaitsNotStorage, warning, never, ifDatabase(checkWaits)},
-		{AsyncIOExhausted, warning, never, ifDatabase(checkAsyncLimit)},
-		{ClientCPUBound, warning, never, ifMeasured(checkClientCPU)},
-		{ForeignLoad, warning, never, all(ifMeasured(checkForeignLoad), ifMeasured(checkForeignMount),
-			ifDatabase(checkForeignReads), ifDatabase(checkForeignSessions))},
-		{ArrayDisagrees, warning, never, ifMeasured(checkArray)},
-		{VolumeMoved, warning, never, ifMeasured(checkMoves)},
-		{NotSteady, warning, never, ifMeasured(checkTime)},
-		{TooShort, warning, never, nil}, // checkTime
-		{VariationHigh, warning, never, ifMeasured(checkVariation)},
-		{CapacityUncertain, warning, never, ifMeasured(checkCapacity)},
-		{ClientsNotTogether, warning, never, ifMeasured(checkTogether)},
-		{ChannelLost, warning, never, nil},        // checkPaths
-		{ChannelReconnected, warning, never, nil}, // checkPaths
-		{StateRecovered, warning, never, ifMeasured(checkRecovery)},
-		{LayoutFallback, warning, never, ifMeasured(checkFallback)},
-		{LateOperations, failure, never, ifMeasured(checkPace)},
-		{BelowWireSpeed, never, never, nil}, // checkWire
-		{LineSaturated, never, never, nil},  // checkWire
-		{IndirectPath, never, never, ifMeasured(checkLocality)},
-		{PNFSNotRedirected, never, never, ifMeasured(checkRedirection)},
-		{LayoutTypeUnsupported, never, never, ifMeasured(checkLayoutType)},
-		{LIFNotHome, never, never, checkHomes},
-		{QoSThrottled, never, never, ifMeasured(checkQoS)},
-		{PathImbalance, never, never, nil}, // checkPaths
-		{MTUDiffers, never, never, checkMTU},
-		{RACImbalance, never, never, ifDatabase(checkInstances)},
-		{MultiplePathsOnNFSv4, never, never, ifDatabase(checkTrunking)},
-		{PathsNotTrunked, never, never, ifMeasured(checkServerPaths)},
-		{SyncIO, never, never, ifDatabase(checkAsync)},
-		{LatencyLimitExceeded, never, never, nil}, // checkCalibration
-		{CapacityNotReached, never, never, nil},   // checkCapacity
-		{TransferSizeCapped, never, never, ifMeasured(checkTransferSize)},
-		{TransferSizeReduced, never, never, nil}, // checkTransferSize
-		{Retransmits, never, never, ifMeasured(checkRetransmits)},
-		{StorageCPUBound, never, never, ifMeasured(checkStorageCPU)},
-		{HalfDuplexCopy, never, never, ifMeasured(checkCopy)},
-		{Stalls, never, never, ifMeasured(checkStalls)},
-		{CoordinatedOmission, never, never, ifMeasured(checkOmission)},
-		{ClockSkew, never, never, checkClocks},
-		{WireLimitUnknown, never, never, nil}, // checkWire
-		{NotCollected, never, never, all(checkCollection, ifDatabase(checkTimeUnit))},
-		{ArrayMetricsPartial, never, never, checkMissing},
-		{EmbeddedServer, never, never, checkEmbedded},
-		{LatencyResolution, never, never, nil}, // checkCalibration
-		{UnpatchedRelease, never, never, nil},  // checkRelease
-		{CalibrationOnly, never, never, ifMeasured(checkCalibration)},
-		{SimulatedStorage, never, never, checkStandIn},
-		{SimulatedDatabase, never, never, nil}, // checkStandIn
+	return []effect{
+		{info, info, []Code{VerificationFailed}},
+		{info, failure, []Code{ProtocolMismatch}},
+		{info, info, []Code{DNFSNotActive}},
+		{info, never, []Code{Partial}},
+		{warning, never, []Code{IOErrors}},
+		{never, never, []Code{ExpectationMissed, ExpectationNotMeasured}},
+		{warning, never, []Code{
+			AboveWireLimit, NotNFS, PathUnused, OranfstabNotUsed, SuspectLatency, BatchedReads, BufferedScan, ParameterDiffers,
+			ColdCache, CacheSuspected, KnownDefect, WaitsNotStorage, AsyncIOExhausted, ClientCPUBound, ForeignLoad,
+			ArrayDisagrees, VolumeMoved, NotSteady, TooShort, VariationHigh, CapacityUncertain, ClientsNotTogether,
+			ChannelLost, ChannelReconnected, StateRecovered, LayoutFallback,
+		}},
+		{failure, never, []Code{LateOperations}},
+		{never, never, []Code{
+			BelowWireSpeed, LineSaturated, IndirectPath, PNFSNotRedirected, LayoutTypeUnsupported, LIFNotHome, QoSThrottled,
+			PathImbalance, MTUDiffers, RACImbalance, MultiplePathsOnNFSv4, PathsNotTrunked, SyncIO, LatencyLimitExceeded,
+			CapacityNotReached, TransferSizeCapped, TransferSizeReduced, Retransmits, StorageCPUBound, HalfDuplexCopy, Stalls,
+			CoordinatedOmission, ClockSkew, WireLimitUnknown, NotCollected, ArrayMetricsPartial, EmbeddedServer,
+			LatencyResolution, UnpatchedRelease, CalibrationOnly, SimulatedStorage, SimulatedDatabase,
+		}},
 	}
 }
 
 // Codes are all codes, in the order in which findings are shown.
 func Codes() []Code {
-	table := rules()
-	codes := make([]Code, 0, len(table))
-	for _, e := range table {
-		codes = append(codes, e.code)
+	var codes []Code
+	for _, e := range effects() {
+		codes = append(codes, e.codes...)
 	}
 	return codes
 }
 
 // ValidityOf returns the worst validity of all findings.
 func ValidityOf(findings []bench.Finding) bench.Validity {
-	table := rules()
+	table := effects()
 	v := bench.ValidityValid
 	for _, f := range findings {
 		for _, e := range table {
 			switch rank := rank(f.Severity); {
-			case e.code != f.Code:
+			case !slices.Contains(e.codes, f.Code):
 			case rank >= e.invalid:
 				return bench.ValidityInvalid
 			case rank >= e.suspect:
@@ -212,57 +151,70 @@ func ValidityOf(findings []bench.Finding) bench.Validity {
 	return v
 }
 
+// check looks for findings of one subject.
+type check func(c *facts, found *findings)
+
+// checks are those that a result can be asked: any result, one that measured something, and one of a database.
+// Findings of one code and severity are shown in the order of their checks.
+func (c *facts) checks() []check {
+	all := []check{
+		checkEnd, checkProtocol, checkDirectNFS, checkFilesystem, checkHomes, checkMTU, checkClocks, checkCollection,
+		checkMissing, checkEmbedded, checkStandIn,
+	}
+	if c.overall != nil {
+		all = append(all,
+			checkErrors, checkWire, checkPaths, checkCold, checkClientCache, checkServerCache, checkClientCPU,
+			checkForeignLoad, checkForeignMount, checkArray, checkMoves, checkTime, checkVariation, checkCapacity,
+			checkTogether, checkRecovery, checkFallback, checkPace, checkLocality, checkRedirection, checkLayoutType,
+			checkQoS, checkServerPaths, checkTransferSize, checkRetransmits, checkStorageCPU, checkCopy, checkStalls,
+			checkOmission, checkCalibration,
+		)
+	}
+	if c.overall != nil && c.Plan.Database != nil {
+		all = append(all,
+			checkOranfstab, checkServiceTime, checkUserTime, checkBatches, checkScan, checkParameters, checkBufferCache,
+			checkRelease, checkWaits, checkAsyncLimit, checkForeignReads, checkForeignSessions, checkInstances,
+			checkTrunking, checkAsync, checkTimeUnit,
+		)
+	}
+	return all
+}
+
 // findings collects what the checks find.
 type findings []bench.Finding
 
+func (fs *findings) fail(code Code, format string, args ...any) {
+	fs.add(code, bench.SeverityError, format, args...)
+}
+
+func (fs *findings) warn(code Code, format string, args ...any) {
+	fs.add(code, bench.SeverityWarning, format, args...)
+}
+
+func (fs *findings) info(code Code, format string, args ...any) {
+	fs.add(code, bench.SeverityInfo, format, args...)
+}
+
+// add adds a finding unless the same one is there.
 func (fs *findings) add(code Code, severity bench.Severity, format string, args ...any) {
-	*fs = append(*fs, bench.Finding{Code: code, Severity: severity, Message: fmt.Sprintf(format, args...)})
+	*fs = withNew(*fs, bench.Finding{Code: code, Severity: severity, Message: fmt.Sprintf(format, args...)})
 }
 
-// addOnce adds a finding unless the same one is there.
-func (fs *findings) addOnce(code Code, severity bench.Severity, format string, args ...any) {
-	f := bench.Finding{Code: code, Severity: severity, Message: fmt.Sprintf(format, args...)}
-	if !slices.Contains(*fs, f) {
-		*fs = append(*fs, f)
+// warningIf is the severity of a finding that only sometimes matters.
+func warningIf(matters bool) bench.Severity {
+	if matters {
+		return bench.SeverityWarning
 	}
+	return bench.SeverityInfo
 }
 
-// find runs all checks in the order of the table.
+// find runs all checks.
 func find(c *facts) findings {
 	var found findings
-	for _, r := range rules() {
-		if r.check != nil {
-			r.check(c, &found)
-		}
+	for _, check := range c.checks() {
+		check(c, &found)
 	}
 	return found
-}
-
-// all runs several checks that make one code.
-func all(checks ...check) check {
-	return func(c *facts, found *findings) {
-		for _, run := range checks {
-			run(c, found)
-		}
-	}
-}
-
-// ifMeasured runs a check of numbers only where there are any.
-func ifMeasured(run check) check {
-	return func(c *facts, found *findings) {
-		if c.overall != nil {
-			run(c, found)
-		}
-	}
-}
-
-// ifDatabase runs a check only where a database was measured.
-func ifDatabase(run check) check {
-	return ifMeasured(func(c *facts, found *findings) {
-		if c.result.Plan.Database != nil {
-			run(c, found)
-		}
-	})
 }
 
 // sorted puts the gravest first and keeps the order of the table among equals.

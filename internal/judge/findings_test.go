@@ -1,8 +1,10 @@
 package judge
 
 import (
+	"fmt"
 	"os"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/kit/golden"
 )
 
 type findingCase struct {
@@ -30,27 +33,62 @@ func mtus(a, b int32) func(*runfile.Result) {
 	}
 }
 
+// findingCases are all cases, by subject and name.
+func findingCases(t *testing.T) map[string]findingCase {
+	t.Helper()
+	all := map[string]findingCase{}
+	for _, of := range []struct {
+		base     func(testing.TB) runfile.Result
+		subjects map[string]map[string]findingCase
+	}{
+		{good, map[string]map[string]findingCase{
+			"wire": wireCases(), "path": pathCases(), "loss": lossCases(), "client": clientCases(), "storage": storageCases(t), "end": endCases(),
+			"time": timeCases(), "server": serverCases(), "database": databaseCases(),
+		}},
+		{twoNodes("a"), map[string]map[string]findingCase{
+			"locality": localityCases(), "quiet": quietCases(), "counter": counterCases(t), "move": moveCases(), "setting": settingCases(), "partial": partialCases(),
+		}},
+	} {
+		for subject, cases := range of.subjects {
+			for name, c := range cases {
+				if c.base == nil {
+					c.base = of.base
+				}
+				all[subject+"/"+name] = c
+			}
+		}
+	}
+	return all
+}
+
+func (c findingCase) result(t *testing.T) runfile.Result {
+	t.Helper()
+	r := c.base(t)
+	c.mutate(&r)
+	return r
+}
+
 func TestFindings(t *testing.T) {
 	t.Parallel()
-	for _, cases := range []map[string]findingCase{wireCases(), pathCases(), lossCases(), clientCases(), storageCases(t), endCases(), timeCases()} {
-		for name, c := range cases {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				if c.base == nil {
-					c.base = good
+	for name, c := range findingCases(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j := Judge(c.result(t))
+			var found []bench.Finding
+			for _, f := range j.Findings {
+				if f.Code == c.code {
+					found = append(found, f)
 				}
-				r := c.base(t)
-				c.mutate(&r)
-				j := Judge(r)
-				for _, f := range j.Findings {
-					if f.Code == c.code {
-						checkFinding(t, c, f, j)
-						return
-					}
-				}
+			}
+			switch {
+			case c.severity == "" && len(found) > 0:
+				t.Errorf("found %+v", found)
+			case c.severity != "" && len(found) == 0:
 				t.Errorf("no %s in %+v", c.code, j.Findings)
-			})
-		}
+			case c.severity != "":
+				checkFinding(t, c, found[0], j)
+			}
+		})
 	}
 }
 
@@ -86,7 +124,7 @@ func wireCases() map[string]findingCase {
 			slower(r, 50)
 			r.Plan.Workload.Raw.Depth, r.Plan.Workload.Raw.Jobs = 1, 1
 			eachWindow(r, "Measure", func(w *runfile.ObservedWindow) { w.Storage[0].Nodes[0].CPUPermille = new(int32(990)) })
-		}, BelowWireSpeed, bench.SeverityWarning, bench.ValidityValid, `Most likely first: the CPU of storage node n1 is at 99\.0 %; .*outstanding`},
+		}, BelowWireSpeed, bench.SeverityWarning, bench.ValidityValid, `Most likely first: the CPU of storage node n1 was 99\.0 % busy; .*outstanding`},
 		"LineSaturated":       {nil, func(r *runfile.Result) { slower(r, 108) }, LineSaturated, bench.SeverityInfo, bench.ValidityValid, `97\.\d %\): the line is full`},
 		"AboveWireLimit":      {nil, func(r *runfile.Result) { r.Plan.Link.BitsPerSecond = *bench.Bits(1e9) }, AboveWireLimit, bench.SeverityError, bench.ValiditySuspect, `more than the declared links can carry`},
 		"AboveWireLimitFound": {nil, func(r *runfile.Result) { discover(r, 1e9) }, AboveWireLimit, bench.SeverityError, bench.ValiditySuspect, `more than the discovered links`},
@@ -103,7 +141,7 @@ func wireCases() map[string]findingCase {
 		"TransferSizeBelowWanted": {nil, func(r *runfile.Result) {
 			r.Plan.Engine.TransferSizeBytes = 262144
 			r.Clients[0].Load.Mount.ReadSizeBytes = 65536
-		}, TransferSizeReduced, bench.SeverityWarning, bench.ValidityValid, `64Ki where 256Ki were asked for`},
+		}, TransferSizeReduced, bench.SeverityWarning, bench.ValidityValid, `64Ki, where 256Ki were asked for`},
 		"RetransmitsTCP": {nil, func(r *runfile.Result) {
 			eachWindow(r, "Measure", func(w *runfile.ObservedWindow) { w.TCPRetransmittedSegment = new(int64(150_000)) })
 		}, Retransmits, bench.SeverityWarning, bench.ValidityValid, `10\.\d of 1000 TCP segments`},
@@ -372,4 +410,27 @@ func TestTheDocsListEveryCodeAndNoOther(t *testing.T) {
 	if diff := cmp.Diff(Codes(), documented); diff != "" {
 		t.Errorf("docs/findings.md and the table of codes differ, order included:\n%s", diff)
 	}
+}
+
+// hack/generate.sh writes the row.
+func TestTheDocsSayWhatMakesARunSuspect(t *testing.T) {
+	t.Parallel()
+	var warned, failed []string
+	for _, e := range effects() {
+		for _, code := range e.codes {
+			switch {
+			case e.invalid == rank(bench.SeverityInfo):
+			case e.suspect <= rank(bench.SeverityWarning):
+				warned = append(warned, "`"+code+"`")
+			case e.suspect == rank(bench.SeverityError):
+				failed = append(failed, "`"+code+"`")
+			}
+		}
+	}
+	text, err := os.ReadFile("../../docs/findings.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := fmt.Sprintf("| `Suspect` | any of %s as Warning or Error; %s as Error |", strings.Join(warned, ", "), strings.Join(failed, ", "))
+	golden.Compare(t, "../../docs/findings.md", regexp.MustCompile("(?m)^. `Suspect` .*$").ReplaceAllLiteral(text, []byte(row)))
 }

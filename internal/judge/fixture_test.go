@@ -61,7 +61,7 @@ func client(t testing.TB, index int32) runfile.ClientResult {
 	}
 	for rep := int32(1); rep <= 3; rep++ {
 		start := t0.Add(time.Duration(rep) * 100 * time.Second)
-		c.Load.Repetitions = append(c.Load.Repetitions, repetition(t, rep, start))
+		c.Load.Repetitions = append(c.Load.Repetitions, goodRepetition(t, rep, start))
 		c.Load.Samples = append(c.Load.Samples, samples(rep, start)...)
 		c.Observed.Windows = append(c.Observed.Windows, windows(rep, start)...)
 	}
@@ -73,7 +73,7 @@ const (
 	goodBytes = int64(goodOps) << 20
 )
 
-func repetition(t testing.TB, index int32, start time.Time) runfile.Repetition {
+func goodRepetition(t testing.TB, index int32, start time.Time) runfile.Repetition {
 	t.Helper()
 	half := goodBytes / 2
 	return runfile.Repetition{

@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
@@ -38,21 +37,20 @@ func whole(low, high float64) *Interval {
 	return &Interval{Low: int64(math.Floor(min(low, math.MaxInt64/2))), High: int64(math.Ceil(min(high, math.MaxInt64/2)))}
 }
 
-// intervals sets the intervals of the rates and of the mean latency. points cover both directions.
-func (c *facts) intervals(s *Summary, points []stats.Point) {
-	s.Total.rates(points)
-	if s.Read == nil || s.Write == nil {
-		for _, d := range []*Direction{s.Read, s.Write} {
-			if d != nil {
-				d.rates(points)
-			}
-		}
-		return
+// intervals sets the intervals of the rates and of the mean latency. The points of a repetition cover both directions.
+func (c *facts) intervals(s *repetition) {
+	s.Total.rates(s.points)
+	read, write := s.points, s.points
+	if s.Read != nil && s.Write != nil {
+		read = c.series(s.Repetition, func(l *runfile.LoadSample) { l.Write = nil })
+		write = c.series(s.Repetition, func(l *runfile.LoadSample) { l.Read = nil })
 	}
-	points, _ = seriesOf(c.result, s.Repetition, func(l *runfile.LoadSample) { l.Write = nil })
-	s.Read.rates(points)
-	points, _ = seriesOf(c.result, s.Repetition, func(l *runfile.LoadSample) { l.Read = nil })
-	s.Write.rates(points)
+	if s.Read != nil {
+		s.Read.rates(read)
+	}
+	if s.Write != nil {
+		s.Write.rates(write)
+	}
 }
 
 func (d *Direction) rates(points []stats.Point) {
@@ -135,8 +133,8 @@ func aligned(all [][]runfile.Batch) ([][]runfile.Batch, bool) {
 
 // openLoop sets what a raw closed loop cannot see; h has the latencies of Total.
 func (c *facts) openLoop(s *Summary, h *stats.Histogram) {
-	raw := c.result.Plan.Workload.Raw
-	open := slices.ContainsFunc(c.result.Clients, func(cl runfile.ClientResult) bool { return cl.Load.LoopMode == "open" })
+	raw := c.Plan.Workload.Raw
+	open := slices.ContainsFunc(c.Clients, func(cl runfile.ClientResult) bool { return cl.Load.LoopMode == "open" })
 	if raw == nil || open || s.Total.iopsSec <= 0 {
 		return
 	}
@@ -148,7 +146,7 @@ func (c *facts) openLoop(s *Summary, h *stats.Histogram) {
 // checkStalls looks for a system that stops now and then. The levels of a search for capacity overload
 // it on purpose.
 func checkStalls(c *facts, found *findings) {
-	if c.result.Plan.Workload.Capacity() != nil {
+	if c.Plan.Workload.Capacity() != nil {
 		return
 	}
 	for _, of := range []struct {
@@ -172,10 +170,9 @@ func checkStalls(c *facts, found *findings) {
 		if *share < slowTimeShare {
 			continue
 		}
-		found.add(Stalls, bench.SeverityWarning,
-			"%s of the time of all %s belongs to those that took more than %s, where the median is "+
-				"%s: something stops now and then. Without these stalls the numbers are better by about this share. Look at the "+
-				"longest operations over time in the report, and for pauses of the server, of the network, or of this client.",
+		found.warn(Stalls, "%s of the time of all %s belongs to those that took more than %s, where the median is %s: "+
+			"something stops now and then. Without these stalls the numbers are better by about this share. Look at the "+
+			"longest operations over time in the report, and for pauses of the server, of the network, or of this client.",
 			permilleText(share), of.name, micros(slow), micros(median))
 	}
 }
@@ -189,9 +186,8 @@ func checkOmission(c *facts, found *findings) {
 		float64(*open)*1000 < float64(l.P99Microseconds)*omissionFactor {
 		return
 	}
-	found.add(CoordinatedOmission, bench.SeverityInfo,
-		"For %s of the time the workers waited for operations that took more than %s, "+
-			"ten times the 99th percentile. Workers that wait start no other operations, so that p99 is only %s; under a load "+
-			"of the same mean rate that does not wait, p99 would be about %s. Set operationsPerSecond to measure it.",
+	found.info(CoordinatedOmission, "For %s of the time the workers waited for operations that took more than %s, ten "+
+		"times the 99th percentile. Workers that wait start no other operations, so that p99 is only %s; under a load of "+
+		"the same mean rate that does not wait, p99 would be about %s. Set operationsPerSecond to measure it.",
 		permilleText(s.StalledPermille), micros(10*l.P99Microseconds), micros(l.P99Microseconds), micros(*open))
 }

@@ -8,8 +8,8 @@
 //	facts -> findings of the checks -> expectations -> validity -> verdict
 //
 // The facts (facts.go) are made once, and nothing writes to them afterwards. A
-// check is a function from facts to findings, in the file of its subject; the table
-// in findings.go lists all codes and checks.
+// check is a function from facts to findings, in the file of its subject; findings.go
+// has the table of all codes and the list of all checks.
 //
 // Every threshold is a constant in thresholds.go and stands in docs/findings.md.
 package judge
@@ -25,17 +25,28 @@ import (
 func Judge(r runfile.Result) Judgement {
 	c := newFacts(r)
 	j := Judgement{
-		Engine: engineOf(r.Plan), Summary: c.overall, Repetitions: c.headline, VariationPermille: c.variation,
-		Steps: c.steps, Calibrations: c.calibrations, Capacity: c.capacity, Database: c.database,
-		Wire: c.wire, Protocol: c.protocol, Series: c.series,
+		Engine: EngineNative, VariationPermille: c.variation, Steps: c.steps, Capacity: c.capacity,
+		Database: c.database, Wire: c.wire, Protocol: c.protocol, Series: c.seriesPoints(),
 	}
-	if indirect := c.indirect(); len(indirect) > 0 {
-		j.Indirect = indirect[0].sentence(c.volume())
+	if r.Plan.Database != nil {
+		j.Engine = EngineOracle
 	}
-	o := expect(c, &j)
+	for _, s := range c.headline {
+		j.Repetitions = append(j.Repetitions, s.Summary)
+	}
+	if c.overall != nil {
+		j.Summary = &c.overall.Summary
+	}
+	for _, r := range c.calibrations {
+		j.Calibrations = append(j.Calibrations, r.CalibrationSummary)
+	}
+	if len(c.indirect) > 0 {
+		j.Indirect = c.indirect[0].sentence(c.volume)
+	}
+	o := c.expect()
 	j.Findings = append(find(c), o.findings...).sorted()
 	j.Validity = ValidityOf(j.Findings)
-	j.Verdict = verdict(c, j, o)
+	j.Verdict = c.verdict(j, o)
 	return j
 }
 

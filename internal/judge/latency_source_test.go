@@ -9,7 +9,7 @@ import (
 
 func TestARoundedMeanNeverTakesThePlaceOfAnExactOne(t *testing.T) {
 	c := &facts{}
-	c.result.Plan.Workload.SLOB = &bench.SLOBWorkload{Access: bench.SLOBRandomRead}
+	c.Plan.Workload.SLOB = &bench.SLOBWorkload{Access: bench.SLOBRandomRead}
 	exact := []runfile.OracleEvent{{Name: eventSequentialRead, Waits: 600, Microseconds: 270000}}
 	for name, tc := range map[string]struct {
 		seconds float64

@@ -18,80 +18,52 @@ type indirection struct {
 	paths []string // as address (LIF)
 }
 
-// indirect finds where the load of the repetition that stands for all entered by
+// indirections are where the load of the repetition that stands for all entered by
 // another node. With pNFS the declared address is where layouts come from, and not where
 // data must go: the kernel does not tell where it went, and the channels of the native
 // engine do.
-func (c *facts) indirect() []indirection {
-	if c.overall == nil {
+func (c *facts) indirections() []indirection {
+	if c.overall == nil || c.overall.owner == "" {
 		return nil
 	}
-	windows := storageWindows(c.parts(c.overall.Repetition))
-	owner := c.owner(windows)
-	used := c.usedAddresses(*c.overall)
+	used := c.overall.used
 	if c.isPNFS() {
 		used = nil
 		for _, p := range byLayout(c.overall.Paths) {
 			used = append(used, p.Path)
 		}
 	}
-	if owner == "" {
-		return nil
-	}
 	var found []indirection
 	for _, address := range used {
-		node := c.nodeOfLIF(address, windows)
-		if node == "" || node == owner {
+		name, lif := c.endOf(address, c.overall.storage)
+		if name == "" || name == c.overall.owner {
 			continue
 		}
-		i := slices.IndexFunc(found, func(f indirection) bool { return f.node.Name == node })
+		i := slices.IndexFunc(found, func(f indirection) bool { return f.node.Name == name })
 		if i < 0 {
 			i = len(found)
-			found = append(found, indirection{node: c.node(node), owner: owner})
+			seen := filtered(c.overall.StorageNodes, func(n StorageNode) bool { return n.Name == name })
+			node := append(seen, StorageNode{Name: name})[0]
+			found = append(found, indirection{node: node, owner: c.overall.owner})
 		}
-		found[i].paths = append(found[i].paths, c.pathName(address, windows))
+		if lif != "" {
+			address += " (" + lif + ")"
+		}
+		found[i].paths = append(found[i].paths, address)
 	}
 	return found
-}
-
-func (c *facts) isPNFS() bool { return c.result.Plan.Engine.NFSVersion == "pNFS" }
-
-// node is what was seen of a storage node.
-func (c *facts) node(name string) StorageNode {
-	for _, n := range c.overall.StorageNodes {
-		if n.Name == name {
-			return n
-		}
-	}
-	return StorageNode{Name: name}
-}
-
-// pathName is an address with the name of its LIF.
-func (c *facts) pathName(address string, windows []runfile.StorageWindow) string {
-	for _, w := range windows {
-		for _, p := range w.Paths {
-			if p.Name != "" && runfile.SameAddress(p.Address, address) {
-				return fmt.Sprintf("%s (%s)", address, p.Name)
-			}
-		}
-	}
-	if l := c.result.Plan.Survey.LIF(address); l != nil && l.Name != "" {
-		return fmt.Sprintf("%s (%s)", address, l.Name)
-	}
-	return address
 }
 
 // checkLocality reports paths that end on the wrong node. A user who asked for that is
 // told what it cost.
 func checkLocality(c *facts, found *findings) {
-	for _, i := range c.indirect() {
-		first := i.sentence(c.volume())
-		if c.result.Plan.Engine.PathSelection == bench.PathsRemote {
-			found.add(IndirectPath, bench.SeverityInfo,
-				"%s. protocol.paths.select: Remote asks for that; compare with Local.", first)
+	for _, i := range c.indirect {
+		first := i.sentence(c.volume)
+		if c.Plan.Engine.PathSelection == bench.PathsRemote {
+			found.info(IndirectPath, "%s. protocol.paths.select: Remote asks for that; compare with Local.", first)
 			continue
 		}
-		found.add(IndirectPath, bench.SeverityWarning, "%s. %s", first, c.directly(i.owner))
+		found.warn(IndirectPath, "%s. %s", first, c.directly(i.owner))
 	}
 }
 
@@ -101,24 +73,18 @@ func (i indirection) sentence(v runfile.SurveyVolume) string {
 	if len(i.paths) > 1 {
 		what, verb = "Paths", "are"
 	}
-	return fmt.Sprintf("%s %s %s indirect: node %s owns %s, and %s", what, listed(i.paths), verb, i.owner, volumeName(v),
-		i.work())
-}
-
-func (i indirection) work() string {
-	n := i.node
+	n, busy, idle := i.node, permilleText(i.node.CPUPermille), permilleText(i.node.BaselineCPUPermille)
+	work := fmt.Sprintf("the load enters at node %s (busy %s, %s while idle)", n.Name, busy, idle)
 	switch {
 	case n.CPUPermille == nil:
-		return fmt.Sprintf("the load enters at node %s (its CPU is not known)", n.Name)
+		work = fmt.Sprintf("the load enters at node %s (its CPU is not known)", n.Name)
 	case n.BaselineCPUPermille == nil:
-		return fmt.Sprintf("node %s is busy %s", n.Name, permilleText(n.CPUPermille))
+		work = fmt.Sprintf("node %s is busy %s", n.Name, busy)
 	case int64(*n.CPUPermille)-int64(*n.BaselineCPUPermille) >= cpuRise:
-		return fmt.Sprintf("node %s is busy %s (%s while idle)", n.Name, permilleText(n.CPUPermille),
-			permilleText(n.BaselineCPUPermille))
-	default:
-		return fmt.Sprintf("the load enters at node %s (busy %s, %s while idle)", n.Name, permilleText(n.CPUPermille),
-			permilleText(n.BaselineCPUPermille))
+		work = fmt.Sprintf("node %s is busy %s (%s while idle)", n.Name, busy, idle)
 	}
+	return fmt.Sprintf("%s %s %s indirect: node %s owns %s, and %s", what, listed(i.paths), verb, i.owner, volumeName(v),
+		work)
 }
 
 func volumeName(v runfile.SurveyVolume) string {
@@ -131,7 +97,7 @@ func volumeName(v runfile.SurveyVolume) string {
 // directly says how to reach the owner itself.
 func (c *facts) directly(owner string) string {
 	var there []string
-	lifs := c.survey().LIFs
+	lifs := c.survey.LIFs
 	for _, l := range lifs {
 		if l.Node == owner && (l.Up == nil || *l.Up) {
 			there = append(there, fmt.Sprintf("%s (%s)", l.Address, l.Name))
@@ -149,7 +115,7 @@ func (c *facts) directly(owner string) string {
 
 // svm is the name to put into a command.
 func (c *facts) svm() string {
-	for _, s := range c.result.Plan.Collect.Sources {
+	for _, s := range c.Plan.Collect.Sources {
 		if s.SVM != "" {
 			return s.SVM
 		}
@@ -160,7 +126,7 @@ func (c *facts) svm() string {
 // checkHomes looks at the LIFs in use. With pNFS these are all.
 func checkHomes(c *facts, found *findings) {
 	used := c.everUsed()
-	for _, l := range c.survey().LIFs {
+	for _, l := range c.survey.LIFs {
 		if l.AtHome == nil || *l.AtHome || !c.isPNFS() &&
 			!slices.ContainsFunc(used, func(a string) bool { return runfile.SameAddress(a, l.Address) }) {
 			continue
@@ -169,22 +135,22 @@ func checkHomes(c *facts, found *findings) {
 		if l.Node == l.HomeNode {
 			where = fmt.Sprintf("is on node %s, but not on its home port", cmp.Or(l.Node, "?"))
 		}
-		found.add(LIFNotHome, bench.SeverityWarning,
-			"LIF %s (%s) %s: usually after a failover that was not reverted. Revert it: network interface revert -vserver "+
-				"%s -lif %s.", l.Name, l.Address, where, c.svm(), l.Name)
+		found.warn(LIFNotHome, "LIF %s (%s) %s: usually after a failover that was not reverted. Revert it: network "+
+			"interface revert -vserver %s -lif %s.", l.Name, l.Address, where, c.svm(), l.Name)
 	}
 }
 
 // everUsed are the addresses that carried load in any repetition, or those that
 // should have when there is none.
-func (c *facts) everUsed() []string {
-	var used []string
+func (c *facts) everUsed() (used []string) {
 	for _, s := range c.repetitions {
-		used = append(used, c.usedAddresses(s)...)
+		for _, address := range s.used {
+			used = withNew(used, address)
+		}
 	}
 	if len(c.repetitions) == 0 {
-		for _, p := range declaredPaths(c.result.Plan) {
-			used = append(used, p.Path)
+		for _, p := range c.declared {
+			used = withNew(used, p.Path)
 		}
 	}
 	return used
@@ -196,36 +162,32 @@ func checkRedirection(c *facts, found *findings) {
 	if !c.isPNFS() {
 		return
 	}
-	const todo = "Check that pNFS is on (vserver nfs modify -vserver %s -v4.1-pnfs enabled), NFSv4.0 and referrals are " +
-		"off, and that clients reach every data LIF of the SVM."
-	m, _, known := mountCounters(c.result, c.overall.Repetition)
-	if c.kernel() && known && m.PNFSReads+m.PNFSWrites == 0 {
-		found.add(PNFSNotRedirected, bench.SeverityWarning,
-			"No I/O was redirected: the client did not read or write through a layout. "+todo, c.svm())
-		return
-	}
-	if c.native() && len(byLayout(c.overall.Paths)) == 0 {
+	what := ""
+	lif, share, stuck := c.stuck()
+	switch m := c.overall.mount; {
+	case c.kernel() && m.known && m.PNFSReads+m.PNFSWrites == 0:
+		what = "No I/O was redirected: the client did not read or write through a layout."
+	case c.native() && len(byLayout(c.overall.Paths)) == 0:
 		granted := int64(0)
 		for _, s := range c.overall.Servers {
 			granted += s.LayoutsGranted
 		}
-		found.add(PNFSNotRedirected, bench.SeverityWarning,
-			"No I/O was redirected: no data server moved a byte, and the server granted %d layouts. "+todo, granted, c.svm())
+		what = fmt.Sprintf("No I/O was redirected: no data server moved a byte, and the server granted %d layouts.", granted)
+	case stuck:
+		what = fmt.Sprintf("pNFS did not redirect the load: %s of the bytes still went through %s, which is not on the node "+
+			"that owns %s.", percent(share), lif, volumeName(c.volume))
+	default:
 		return
 	}
-	if lif, share, ok := c.stuck(); ok {
-		found.add(PNFSNotRedirected, bench.SeverityWarning,
-			"pNFS did not redirect the load: %s of the bytes still went through %s, which is not on the node that owns "+
-				"%s. "+todo,
-			percent(share), lif, volumeName(c.volume()), c.svm())
-	}
+	found.warn(PNFSNotRedirected, "%s Check that pNFS is on (vserver nfs modify -vserver %s -v4.1-pnfs enabled), NFSv4.0 "+
+		"and referrals are off, and that clients reach every data LIF of the SVM.", what, c.svm())
 }
 
 // stuck is the mounted LIF when it carried nearly all, away from the data.
 func (c *facts) stuck() (lif string, permille int64, ok bool) {
 	mounted, all := 0.0, 0.0
 	var names []string
-	used := c.usedAddresses(*c.overall)
+	used := slices.Clone(c.overall.used)
 	for _, p := range byLayout(c.overall.Paths) {
 		used = slices.DeleteFunc(used, func(a string) bool { return runfile.SameAddress(a, p.Path) })
 	}

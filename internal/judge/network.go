@@ -14,60 +14,49 @@ import (
 // checkTransferSize compares what one READ or WRITE moves with the requested size, or with the block.
 // If the array allows no more, the finding names its setting.
 func checkTransferSize(c *facts, found *findings) {
-	wanted := c.result.Plan.Engine.TransferSizeBytes
-	block := blockBytes(c.result.Plan)
-	directions := []struct {
-		name        string
-		write, used bool
-	}{{"READ", false, c.overall.Read != nil}, {"WRITE", true, c.overall.Write != nil}}
-	for _, d := range directions {
-		xfer := transferBytes(c.result, d.write)
-		full, why := min(block, defaultXfer), fmt.Sprintf("so each block of %s takes several", size(block))
-		if wanted > 0 {
-			full, why = min(wanted, block), fmt.Sprintf("where %s were asked for", size(wanted))
-		}
-		limit := int64(0) // the most that the array moves at once; 0: it did not report it
-		if n := c.survey().NFS; n != nil && n.TransferSizeBytes != nil {
-			limit = *n.TransferSizeBytes
-		}
+	full, why := min(c.block, defaultXfer), fmt.Sprintf("so each block of %s takes several", size(c.block))
+	wanted := c.Plan.Engine.TransferSizeBytes
+	if wanted > 0 {
+		full, why = min(wanted, c.block), fmt.Sprintf("where %s were asked for", size(wanted))
+	}
+	limit := bench.OrZero(bench.OrZero(c.survey.NFS).TransferSizeBytes) // of the array; 0: not known
+	for _, d := range []struct {
+		name string
+		xfer int64
+		used bool
+	}{{"READ", c.transfer[reads], c.overall.Read != nil}, {"WRITE", c.transfer[writes], c.overall.Write != nil}} {
+		moves := fmt.Sprintf("A %s moves %s, %s", d.name, size(d.xfer), why)
 		switch {
-		case !d.used || xfer >= full:
-		case limit > 0 && limit < full && xfer <= limit:
-			found.add(TransferSizeCapped, bench.SeverityWarning,
-				"A %s moves %s, %s: the array allows %s. Raise it (vserver nfs modify -vserver %s -tcp-max-xfer-size %d, "+
-					"privilege advanced), then mount again.", d.name, size(xfer), why, size(limit), c.svm(), full)
+		case !d.used || d.xfer >= full:
+		case limit > 0 && limit < full && d.xfer <= limit:
+			found.warn(TransferSizeCapped, "%s: the array allows %s. Raise it (vserver nfs modify -vserver %s "+
+				"-tcp-max-xfer-size %d, privilege advanced), then mount again.", moves, size(limit), c.svm(), full)
 		case limit > 0:
-			found.add(TransferSizeReduced,
-				bench.SeverityWarning,
-				"A %s moves %s, %s, and the array allows %s: the limit is that of the mount. Look at its rsize and "+
-					"wsize.", d.name, size(xfer), why, size(limit))
+			found.warn(TransferSizeReduced, "%s, and the array allows %s: the limit is that of the mount. Look at its rsize "+
+				"and wsize.", moves, size(limit))
 		case wanted > 0:
-			found.add(TransferSizeReduced,
-				bench.SeverityWarning,
-				"A %s moves %s %s. Raise the server's limit (ONTAP: tcp-max-xfer-size), or the mount's rsize and wsize, "+
-					"then mount again.", d.name, size(xfer), why)
+			found.warn(TransferSizeReduced, "%s. Raise the server's limit (ONTAP: tcp-max-xfer-size), or the mount's rsize "+
+				"and wsize, then mount again.", moves)
 		default:
-			found.add(TransferSizeReduced, bench.SeverityWarning,
-				"A %s moves %s, %s. Raise the server's limit (ONTAP: tcp-max-xfer-size), "+
-					"then mount again.", d.name, size(xfer), why)
+			found.warn(TransferSizeReduced, "%s. Raise the server's limit (ONTAP: tcp-max-xfer-size), then mount again.", moves)
 		}
 	}
 }
 
 func checkRetransmits(c *facts, found *findings) {
 	for _, t := range c.segmentTroubles() {
-		found.add(Retransmits, bench.SeverityWarning, "%s%s. Look for %s.", t.what, t.why, t.look)
+		found.warn(Retransmits, "%s%s. Look for %s.", t.what, t.why, t.look)
 	}
 	again := int64(0)
 	for _, p := range c.overall.Paths {
 		again += p.Retransmits
 	}
-	if m, _, known := mountCounters(c.result, c.overall.Repetition); known && c.kernel() {
+	if m := c.overall.mount; m.known && c.kernel() {
 		again += m.Retransmits
 	}
 	if again > 0 {
-		found.add(Retransmits, bench.SeverityWarning,
-			"%d NFS calls were sent again because no reply came in time. Look at the server's log and at the network.", again)
+		found.warn(Retransmits, "%d NFS calls were sent again because no reply came in time. Look at the server's log "+
+			"and at the network.", again)
 	}
 }
 
@@ -88,13 +77,11 @@ func (c *facts) segmentTroubles() (troubles []segmentTrouble) {
 			"were sent again", "",
 			"a bad cable, a duplex or MTU mismatch, and drops in a switch",
 		})
-	if read := c.overall.Read; read != nil {
-		check(read.Bytes, outOfOrderRate,
-			func(w *runfile.ObservedWindow) *int64 { return w.TCPOutOfOrderSegments }, segmentTrouble{
-				"arrived out of order", ": packets from the server were lost or overtook others",
-				"a bad cable, drops in a switch, and a bond that spreads one connection over its links",
-			})
-	}
+	check(bench.OrZero(c.overall.Read).Bytes, outOfOrderRate,
+		func(w *runfile.ObservedWindow) *int64 { return w.TCPOutOfOrderSegments }, segmentTrouble{
+			"arrived out of order", ": packets from the server were lost or overtook others",
+			"a bad cable, drops in a switch, and a bond that spreads one connection over its links",
+		})
 	return troubles
 }
 
@@ -103,7 +90,7 @@ func (c *facts) segmentTroubles() (troubles []segmentTrouble) {
 // namespace.
 func (c *facts) segmentPermille(payload int64, count func(*runfile.ObservedWindow) *int64) (float64, bool) {
 	counted, known := int64(0), false
-	for _, p := range c.parts(c.overall.Repetition) {
+	for _, p := range c.overall.parts {
 		if p.window == nil {
 			continue
 		}
@@ -133,22 +120,22 @@ func checkCopy(c *facts, found *findings) {
 	if c.wire != nil {
 		compare = fmt.Sprintf(" That is %.1f %% of what one direction carries.", both/float64(c.wire.ReadBytesPerSecond)*100)
 	}
-	found.add(HalfDuplexCopy, bench.SeverityInfo,
-		"The copy is serial, half duplex: with depth 1 each job reads a block, then writes it. Read %s and write %s make "+
-			"%s together.%s Use depth 2 or more to fill both directions.",
+	found.info(HalfDuplexCopy, "The copy is serial, half duplex: with depth 1 each job reads a block, then writes it. "+
+		"Read %s and write %s make %s together.%s Use depth 2 or more to fill both directions.",
 		megabytes(s.Read.BytesPerSecond), megabytes(s.Write.BytesPerSecond), megabytes(int64(both)), compare)
 }
 
 // carriersOf are the interfaces that carry the load of one client: those with
 // the local address of a channel, or, for a mount of the kernel, those that
 // moved a tenth of its bytes.
-func carriersOf(plan runfile.Plan, c runfile.ClientResult) []runfile.Interface {
-	if plan.Engine.Client != bench.ClientDirectNFS {
-		return busyInterfaces(c)
+func (c *facts) carriersOf(cl runfile.ClientResult) []runfile.Interface {
+	interfaces := bench.OrZero(cl.Observed).Interfaces
+	if c.Plan.Engine.Client != bench.ClientDirectNFS {
+		return busyInterfaces(cl, interfaces)
 	}
 	var found []runfile.Interface
-	for _, p := range connectedPaths(c) {
-		i, ok := interfaceOf(c.Observed.Interfaces, p.Local)
+	for _, p := range connectedPaths(cl) {
+		i, ok := interfaceOf(interfaces, p.Local)
 		if !ok {
 			return nil
 		}
@@ -159,26 +146,17 @@ func carriersOf(plan runfile.Plan, c runfile.ClientResult) []runfile.Interface {
 	return found
 }
 
-func busyInterfaces(c runfile.ClientResult) []runfile.Interface {
+func busyInterfaces(cl runfile.ClientResult, all []runfile.Interface) []runfile.Interface {
 	load, moved := int64(0), map[string]int64{}
-	for _, rep := range c.Load.Repetitions {
-		load += opsBytes(rep.Read) + opsBytes(rep.Write)
+	for _, rep := range cl.Load.Repetitions {
+		load += bench.OrZero(rep.Read).Bytes + bench.OrZero(rep.Write).Bytes
 	}
-	for _, w := range c.Observed.Windows {
-		if w.Kind != windowMeasure {
-			continue
-		}
+	for w := range windowsOf(cl, windowMeasure) {
 		for _, i := range w.Interfaces {
 			moved[i.Name] += i.ReceivedBytes + i.SentBytes
 		}
 	}
-	var busy []runfile.Interface
-	for _, i := range c.Observed.Interfaces {
-		if load > 0 && moved[i.Name] >= load/10 {
-			busy = append(busy, i)
-		}
-	}
-	return busy
+	return filtered(all, func(i runfile.Interface) bool { return load > 0 && moved[i.Name] >= load/10 })
 }
 
 // interfaceOf finds the interface that has an address, written with or without
@@ -201,24 +179,19 @@ func interfaceOf(all []runfile.Interface, local string) (runfile.Interface, bool
 
 // nodeOf is the machine of a client. Without a node name each client counts as
 // a machine of its own.
-func nodeOf(c runfile.ClientResult) string {
-	if c.Host.Node != "" {
-		return c.Host.Node
-	}
-	return c.Host.Name
-}
+func nodeOf(cl runfile.ClientResult) string { return cmp.Or(cl.Host.Node, cl.Host.Name) }
 
 // loadedNodes are the machines that do the I/O of a client: its own, or the hosts
 // of an external database.
-func loadedNodes(plan runfile.Plan, c runfile.ClientResult) []string {
+func (c *facts) loadedNodes(cl runfile.ClientResult) []string {
 	var hosts []string
-	if d := plan.Database; d != nil && d.Kind == runfile.DatabaseExternal && c.Load.Oracle != nil {
-		for _, i := range c.Load.Oracle.Instances {
+	if c.external() {
+		for _, i := range bench.OrZero(cl.Load.Oracle).Instances {
 			hosts = append(hosts, cmp.Or(i.Host, i.Name))
 		}
 	}
 	if len(hosts) == 0 {
-		return []string{nodeOf(c)}
+		return []string{nodeOf(cl)}
 	}
 	return hosts
 }

@@ -50,13 +50,7 @@ func mergedServers(a, b runfile.NFSServer) runfile.NFSServer {
 
 // metadataServers are those that the paths of the plan lead to.
 func metadataServers(all []runfile.NFSServer) []runfile.NFSServer {
-	var found []runfile.NFSServer
-	for _, s := range all {
-		if s.Role != bench.PathDataServer {
-			found = append(found, s)
-		}
-	}
-	return found
+	return filtered(all, func(s runfile.NFSServer) bool { return s.Role != bench.PathDataServer })
 }
 
 // serverVersion is the version that the replies of the servers show; it joins different ones,
@@ -64,8 +58,8 @@ func metadataServers(all []runfile.NFSServer) []runfile.NFSServer {
 func serverVersion(servers []runfile.NFSServer) string {
 	var seen []string
 	for _, s := range metadataServers(servers) {
-		if s.NFSVersion != "" && !slices.Contains(seen, s.NFSVersion) {
-			seen = append(seen, s.NFSVersion)
+		if s.NFSVersion != "" {
+			seen = withNew(seen, s.NFSVersion)
 		}
 	}
 	return strings.Join(seen, " and ")
@@ -79,8 +73,8 @@ func trunkingWords(servers []runfile.NFSServer) string {
 			bench.TrunkingSession: "session trunking", bench.TrunkingClientID: "client ID trunking",
 			bench.TrunkingSeparate: "separate servers",
 		}[s.Trunking]
-		if word != "" && !slices.Contains(words, word) {
-			words = append(words, word)
+		if word != "" {
+			words = withNew(words, word)
 		}
 	}
 	return strings.Join(words, ", ")
@@ -88,13 +82,7 @@ func trunkingWords(servers []runfile.NFSServer) string {
 
 // byLayout are the paths to data servers that moved data.
 func byLayout(shares []PathShare) []PathShare {
-	var found []PathShare
-	for _, p := range shares {
-		if p.Role == bench.PathDataServer && p.carried() {
-			found = append(found, p)
-		}
-	}
-	return found
+	return filtered(byRole(shares, bench.PathDataServer), PathShare.carried)
 }
 
 // dataPaths are the paths that should carry the data: with layouts those to data servers, for
@@ -108,7 +96,7 @@ func dataPaths(shares []PathShare) []PathShare {
 
 // dataServers is how many servers, and not addresses, the data went to. What no server is
 // known of counts by its address.
-func dataServers(s *Summary) int {
+func dataServers(s Summary) int {
 	seen := map[string]bool{}
 	for _, p := range byLayout(s.Paths) {
 		name := p.Path
@@ -133,7 +121,7 @@ func checkFallback(c *facts, found *findings) {
 			ios += server.LayoutFallbacks
 			here += server.LayoutFallbackBytes
 			if server.LayoutFallbacks > 0 {
-				where = append(where, fmt.Sprint(s.Repetition))
+				where = withNew(where, fmt.Sprint(s.Repetition))
 			}
 		}
 		bytes, all = bytes+here, all+s.Total.Bytes
@@ -142,15 +130,10 @@ func checkFallback(c *facts, found *findings) {
 	if ios <= 0 || !c.isPNFS() || !c.native() {
 		return
 	}
-	severity := bench.SeverityInfo
-	if worst >= layoutFallbackShare {
-		severity = bench.SeverityWarning
-	}
-	found.add(LayoutFallback, severity,
-		"%d I/Os with %s (%s) went through the metadata server although pNFS was declared, in repetition %s. A data "+
-			"server did not answer, or its layout was recalled. Check that a firewall lets the client connect to port 2049 of "+
-			"each data server, and that the data servers and their LIFs are up.",
-		ios, gibibytes(bytes), percent(shareOf(bytes, all)), listed(slices.Compact(where)))
+	found.add(LayoutFallback, warningIf(worst >= layoutFallbackShare), "%d I/Os with %s (%s) went through the metadata "+
+		"server although pNFS was declared, in repetition %s. A data server did not answer, or its layout was recalled. "+
+		"Check that a firewall lets the client connect to port 2049 of each data server, and that the data servers and "+
+		"their LIFs are up.", ios, gibibytes(bytes), percent(shareOf(bytes, all)), listed(where))
 }
 
 // checkLayoutType reports layouts that the client cannot read.
@@ -160,14 +143,14 @@ func checkLayoutType(c *facts, found *findings) {
 	}
 	var types []string
 	for _, s := range c.overall.Servers {
-		if t := s.LayoutType; t != "" && t != runfile.LayoutTypeFiles && !slices.Contains(types, t) {
-			types = append(types, t)
+		if t := s.LayoutType; t != "" && t != runfile.LayoutTypeFiles {
+			types = withNew(types, t)
 		}
 	}
 	if len(types) > 0 {
-		found.add(LayoutTypeUnsupported, bench.SeverityWarning,
-			"The server offers layouts of the type %s, and this client speaks files layouts only (RFC 8881, chapter 13). "+
-				"Choose a server or a file system with files layouts, or use protocol.client: Kernel.", listed(types))
+		found.warn(LayoutTypeUnsupported, "The server offers layouts of the type %s, and this client speaks files "+
+			"layouts only (RFC 8881, chapter 13). Choose a server or a file system with files layouts, or use "+
+			"protocol.client: Kernel.", listed(types))
 	}
 }
 
@@ -185,27 +168,20 @@ func checkRecovery(c *facts, found *findings) {
 	times, waited, worst, where := int64(0), int64(0), int64(0), []string(nil)
 	for _, s := range c.repetitions {
 		for _, server := range s.Servers {
-			if server.Recoveries <= 0 {
-				continue
+			if server.Recoveries > 0 {
+				times += server.Recoveries
+				waited += server.RecoveryMilliseconds
+				worst = max(worst, shareOf(server.RecoveryMilliseconds, s.DurationMilliseconds))
+				where = withNew(where, fmt.Sprint(s.Repetition))
 			}
-			times += server.Recoveries
-			waited += server.RecoveryMilliseconds
-			worst = max(worst, shareOf(server.RecoveryMilliseconds, s.DurationMilliseconds))
-			where = append(where, fmt.Sprint(s.Repetition))
 		}
 	}
-	if times == 0 {
-		return
+	if times > 0 {
+		found.add(StateRecovered, warningIf(worst >= channelLostShare), "The client had to make its state at the server "+
+			"(client ID, session, opens) again %d times under load, in repetition %s: the server was restarted, a lease "+
+			"expired, or a session was lost. I/O waited %d ms for that, which is a gap in the numbers. Look at the server's "+
+			"log for that time, and measure again.", times, listed(where), waited)
 	}
-	severity := bench.SeverityInfo
-	if worst >= channelLostShare {
-		severity = bench.SeverityWarning
-	}
-	found.add(StateRecovered, severity,
-		"The client had to make its state at the server (client ID, session, opens) again %d times under load, in "+
-			"repetition %s: the server was restarted, a lease expired, or a session was lost. I/O waited %d ms for that, "+
-			"which is a gap in the numbers. Look at the server's log for that time, and measure again.",
-		times, listed(slices.Compact(where)), waited)
 }
 
 // checkServerPaths reports several paths that the server did not join to one session.
@@ -222,15 +198,14 @@ func checkServerPaths(c *facts, found *findings) {
 		}
 	}
 	if len(separate) > 0 {
-		found.add(PathsNotTrunked, bench.SeverityWarning,
-			"The paths %s lead to servers that share no state: each has a client ID, a session and opens of its own, and I/O "+
-				"of a lost path waits until the file is opened on another. Use addresses of one server, and switch session "+
-				"trunking on (ONTAP 9.14.1 or newer: vserver nfs modify -vserver %s -v4.1-trunking enabled).",
-			listed(separate), c.svm())
+		found.warn(PathsNotTrunked, "The paths %s lead to servers that share no state: each has a client ID, a session "+
+			"and opens of its own, and I/O of a lost path waits until the file is opened on another. Use addresses of one "+
+			"server, and switch session trunking on (ONTAP 9.14.1 or newer: vserver nfs modify -vserver %s -v4.1-trunking "+
+			"enabled).", listed(separate), c.svm())
 	}
 	if len(byClientID) > 0 {
-		found.add(PathsNotTrunked, bench.SeverityInfo,
-			"The paths %s have one client ID and a session each (client ID trunking): the server does not let one session use "+
-				"all of them. A call whose reply is lost may be executed once more over another path.", listed(byClientID))
+		found.info(PathsNotTrunked, "The paths %s have one client ID and a session each (client ID trunking): the server "+
+			"does not let one session use all of them. A call whose reply is lost may be executed once more over another "+
+			"path.", listed(byClientID))
 	}
 }

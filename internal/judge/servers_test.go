@@ -125,8 +125,7 @@ func oneDataServer(r *runfile.Result) {
 	})
 }
 
-func TestFindingsOfServers(t *testing.T) {
-	t.Parallel()
+func serverCases() map[string]findingCase {
 	local := nativePNFS("10.0.1.61")
 	v41 := over("NFSv4.1", bench.TrunkingSession)
 	nothing := func(*runfile.Result) {}
@@ -142,7 +141,7 @@ func TestFindingsOfServers(t *testing.T) {
 			s.Recoveries, s.RecoveryMilliseconds = times, ms
 		}
 	}
-	cases := map[string]findingCase{
+	return map[string]findingCase{
 		"fallback":            {local, fallback(2000, goodBytes/10), LayoutFallback, bench.SeverityWarning, bench.ValiditySuspect, `^2000 I/Os with 12\.45 GiB \(3\.3 %\) .* in repetition 2\. .*port 2049`},
 		"small fallback":      {local, fallback(1, 1<<20), LayoutFallback, bench.SeverityInfo, bench.ValidityValid, `^1 I/Os`},
 		"no fallback":         {local, nothing, LayoutFallback, "", bench.ValidityValid, ""},
@@ -167,28 +166,6 @@ func TestFindingsOfServers(t *testing.T) {
 			still(5)(r) // only channel 1 carries something
 			r.Clients[0].Load.Repetitions[1].Channels[2].DownMilliseconds = 3000
 		}, ChannelLost, bench.SeverityWarning, bench.ValiditySuspect, `data server 10\.0\.9\.9 -> 10\.0\.3\.61 was down for 3\.0 s .*through the metadata server meanwhile`},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := c.base(t)
-			c.mutate(&r)
-			j := Judge(r)
-			var found []bench.Finding
-			for _, f := range j.Findings {
-				if f.Code == c.code {
-					found = append(found, f)
-				}
-			}
-			switch {
-			case c.severity == "" && len(found) > 0:
-				t.Errorf("found %+v", found)
-			case c.severity != "" && len(found) != 1:
-				t.Errorf("%d times %s in %+v", len(found), c.code, j.Findings)
-			case c.severity != "":
-				checkFinding(t, c, found[0], j)
-			}
-		})
 	}
 }
 

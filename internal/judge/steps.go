@@ -10,13 +10,6 @@ import (
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
-func engineOf(p runfile.Plan) string {
-	if p.Database != nil {
-		return EngineOracle
-	}
-	return EngineNative
-}
-
 func (s Summary) isWarmup() bool { return s.Step != nil && s.Step.Warmup }
 
 func (s Summary) isOf(kind string) bool { return s.Step != nil && s.Step.Kind == kind }
@@ -49,7 +42,7 @@ func level(kind string, users int32) string {
 
 // medianOf returns the representative repetition: the median by throughput, or by IOPS for
 // calibrations and searches, which measure IOPS.
-func medianOf(all []Summary) *Summary {
+func medianOf(all []repetition) *repetition {
 	rates := make([]float64, 0, len(all))
 	for _, s := range all {
 		rates = append(rates, s.figure())
@@ -67,31 +60,28 @@ func (s Summary) figure() float64 {
 
 // variationOf is how much the repetitions of one step differ; nil when that
 // cannot be told.
-func variationOf(all []Summary) *int32 {
+func variationOf(all []repetition) *int32 {
 	rates, iops := make([]float64, 0, len(all)), make([]float64, 0, len(all))
 	for _, s := range all {
 		rates = append(rates, s.Total.bytesPerSec)
 		iops = append(iops, s.Total.iopsSec)
 	}
-	var most *int32
-	if cv, ok := stats.CoefficientOfVariation(rates); ok {
-		most = permille(cv)
+	if all[0].figure() != all[0].Total.bytesPerSec {
+		return larger(variation(rates), variation(iops))
 	}
-	if cv, ok := stats.CoefficientOfVariation(iops); ok && all[0].figure() != all[0].Total.bytesPerSec {
-		most = larger(most, permille(cv))
+	return variation(rates)
+}
+
+func variation(values []float64) *int32 {
+	if cv, ok := stats.CoefficientOfVariation(values); ok {
+		return permille(cv)
 	}
-	return most
+	return nil
 }
 
 // roundsOf are the repetitions of one step.
-func (c *facts) roundsOf(kind string, users int32) []Summary {
-	var rounds []Summary
-	for _, s := range c.repetitions {
-		if s.isOf(kind) && s.Step.Users == users {
-			rounds = append(rounds, s)
-		}
-	}
-	return rounds
+func (c *facts) roundsOf(kind string, users int32) []repetition {
+	return filtered(c.repetitions, func(s repetition) bool { return s.isOf(kind) && s.Step.Users == users })
 }
 
 // stepSummaries returns the median repetition of each level of load, in the order of the first
@@ -106,8 +96,8 @@ func (c *facts) stepSummaries() []StepSummary {
 		if slices.ContainsFunc(steps, func(o StepSummary) bool { return o.Kind == kind && o.Users == users }) {
 			continue
 		}
-		m := medianOf(c.roundsOf(kind, users))
-		steps = append(steps, StepSummary{Kind: kind, Users: users, Summary: *m, WirePermille: m.WirePermille})
+		m := medianOf(c.roundsOf(kind, users)).Summary
+		steps = append(steps, StepSummary{Kind: kind, Users: users, Summary: m, WirePermille: m.WirePermille})
 	}
 	markKnee(steps, runfile.StepUsers)
 	markKnee(steps, runfile.StepSmallReads)
@@ -139,12 +129,12 @@ func markKnee(steps []StepSummary, kind string) {
 
 // headlines returns the repetitions that the summary is chosen from: those of the step with the
 // most users, one per round for calibrations and searches, or all.
-func (c *facts) headlines() []Summary {
-	if c.result.Plan.Workload.Calibrate != nil {
-		return c.calibrationSummaries()
+func (c *facts) headlines() []repetition {
+	if c.Plan.Workload.Calibrate != nil {
+		return c.calibrationHeadlines()
 	}
 	if len(c.searches) > 0 {
-		return c.searchSummaries()
+		return c.searchHeadlines()
 	}
 	most := int32(-1)
 	for _, s := range c.repetitions {
@@ -175,7 +165,7 @@ func blockBytes(p runfile.Plan) int64 {
 // outstanding is how many I/Os the load keeps going at once, and what to raise
 // for more.
 func (c *facts) outstanding() (ios int64, raise string) {
-	s := c.result.Plan.Workload.SLOB
+	s := c.Plan.Workload.SLOB
 	if s == nil {
 		r := c.raw()
 		return int64(r.Jobs) * int64(r.Depth) * int64(c.overall.Clients), "depth or jobs"
@@ -184,7 +174,7 @@ func (c *facts) outstanding() (ios int64, raise string) {
 	if c.overall.Step != nil {
 		users = int64(c.overall.Step.Users)
 	}
-	if s.Access == bench.SLOBFullTableScan && c.result.Plan.Database == nil {
+	if s.Access == bench.SLOBFullTableScan && c.Plan.Database == nil {
 		users *= int64(max(s.ReadAhead, 1))
 	}
 	return users, "users"
@@ -192,29 +182,39 @@ func (c *facts) outstanding() (ios int64, raise string) {
 
 // workingSet is all that the load can read; 0 = not known.
 func (c *facts) workingSet() int64 {
-	p := c.result.Plan
+	p := c.Plan
 	if w := p.Workload.SLOB; w != nil && p.Database != nil {
 		return w.TableBytes() * int64(w.Schemas)
 	}
 	f := p.Files()
-	return f.SizeBytes * int64(f.Count) * int64(max(len(c.result.Clients), 1))
+	return f.SizeBytes * int64(f.Count) * int64(max(len(c.Clients), 1))
 }
 
 // Points are the numbers of a result that can be compared, by repetition: one
 // point, or one for each step of a ramp. Warm-up is left out.
 func Points(r runfile.Result) [][]runfile.SuitePoint {
-	rounds := roundsOf(r)
-	if len(rounds) == 0 {
-		var points [][]runfile.SuitePoint
-		for _, s := range Judge(r).Repetitions {
-			points = append(points, []runfile.SuitePoint{point(s, nil)})
+	c := newFacts(r)
+	var rounds []int32
+	for _, s := range c.repetitions {
+		if s.Step != nil {
+			rounds = withNew(rounds, s.Step.Round)
 		}
-		return points
 	}
+	slices.Sort(rounds)
 	var points [][]runfile.SuitePoint
+	if len(rounds) == 0 {
+		for _, s := range c.headline {
+			points = append(points, []runfile.SuitePoint{point(s.Summary, nil)})
+		}
+	}
 	for _, round := range rounds {
-		if of := Headline(Judge(only(r, round))); len(of) > 0 {
-			points = append(points, of)
+		// A median over rounds would be no sample.
+		of := *c
+		of.warmups, of.repetitions = nil, filtered(c.repetitions, func(s repetition) bool {
+			return s.Step != nil && s.Step.Round == round
+		})
+		if of.conclude(); of.overall != nil {
+			points = append(points, headline(of.steps, &of.overall.Summary, of.capacity))
 		}
 	}
 	return points
@@ -223,47 +223,21 @@ func Points(r runfile.Result) [][]runfile.SuitePoint {
 // Headline returns the numbers that represent a whole run, as Points does for one repetition: medians
 // if the run has several repetitions. A calibration has one point, its result. The levels that it
 // tried on the way depend on what it found, so two calibrations need not have the same levels.
-func Headline(j Judgement) []runfile.SuitePoint {
+func Headline(j Judgement) []runfile.SuitePoint { return headline(j.Steps, j.Summary, j.Capacity) }
+
+func headline(steps []StepSummary, s *Summary, c *Capacity) []runfile.SuitePoint {
 	var points []runfile.SuitePoint
-	for _, s := range j.Steps {
-		if s.Kind != runfile.StepUsers {
-			continue
+	for _, step := range steps {
+		if step.Kind == runfile.StepUsers {
+			p := point(step.Summary, nil)
+			p.Step, p.Knee = fmt.Sprintf("%s=%d", step.Kind, step.Users), step.Knee
+			points = append(points, p)
 		}
-		p := point(s.Summary, nil)
-		p.Step, p.Knee = fmt.Sprintf("%s=%d", s.Kind, s.Users), s.Knee
-		points = append(points, p)
 	}
-	if len(points) == 0 && j.Summary != nil {
-		points = append(points, point(*j.Summary, j.Capacity))
+	if len(points) == 0 && s != nil {
+		points = append(points, point(*s, c))
 	}
 	return points
-}
-
-// roundsOf are the rounds of a load with steps, ascending; none without steps.
-func roundsOf(r runfile.Result) []int32 {
-	var rounds []int32
-	for _, c := range r.Clients {
-		for _, rep := range c.Load.Repetitions {
-			if rep.Step != nil && !rep.Step.Warmup && !slices.Contains(rounds, rep.Step.Round) {
-				rounds = append(rounds, rep.Step.Round)
-			}
-		}
-	}
-	slices.Sort(rounds)
-	return rounds
-}
-
-// only is the result as if there had been no other round: the judgement takes
-// the median over rounds otherwise, and a median is no sample.
-func only(r runfile.Result, round int32) runfile.Result {
-	clients := slices.Clone(r.Clients)
-	for i, c := range clients {
-		clients[i].Load.Repetitions = slices.DeleteFunc(slices.Clone(c.Load.Repetitions), func(rep runfile.Repetition) bool {
-			return rep.Step == nil || rep.Step.Warmup || rep.Step.Round != round
-		})
-	}
-	r.Clients = clients
-	return r
 }
 
 // point takes the metrics of one repetition. If the wire limits a capacity, its percentage is that of the

@@ -6,22 +6,33 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // storageSide fills in what the storage itself counted in a repetition.
-func (c *facts) storageSide(s *Summary, parts []clientRep) {
-	windows := storageWindows(parts)
-	owner := c.owner(windows)
+func (c *facts) storageSide(s *repetition) {
+	s.owner = c.volume.Node
+	for _, w := range s.storage {
+		if len(w.VolumeNodes) > 0 { // what was seen under load is nearer to the truth than what was said before
+			s.owner = w.VolumeNodes[0]
+			break
+		}
+	}
+	s.used = c.usedAddresses(s.Summary)
 	var entries []string
-	for _, address := range c.usedAddresses(*s) {
-		if n := c.nodeOfLIF(address, windows); n != "" {
+	for _, address := range s.used {
+		if n, _ := c.endOf(address, s.storage); n != "" {
 			entries = append(entries, n)
 		}
 	}
-	s.StorageNodes = c.storageNodes(windows, baselineWindows(parts), owner, entries)
-	s.StoragePaths = c.storagePaths(windows, owner)
-	s.Storage = storageLoad(c.result.Plan.Collect.Sources, windows)
+	var idle []*runfile.ObservedWindow
+	for _, p := range s.parts {
+		idle = append(idle, baselineOf(p.client, p.rep))
+	}
+	s.StorageNodes = c.storageNodes(*s, usable(idle), entries)
+	s.StoragePaths = c.storagePaths(*s)
+	s.Storage = storageLoad(c.Plan.Collect.Sources, s.storage)
 }
 
 // storageWindows are the windows of each storage source, once: every client's
@@ -34,24 +45,16 @@ func storageWindows(parts []clientRep) []runfile.StorageWindow {
 	return usable(all)
 }
 
-func baselineWindows(parts []clientRep) []runfile.StorageWindow {
-	var all []*runfile.ObservedWindow
-	for _, p := range parts {
-		all = append(all, baselineOf(p.client, p.rep))
-	}
-	return usable(all)
-}
-
 // baselineOf is the idle window before a repetition; the levels of one round
 // share that before the first.
 func baselineOf(cl runfile.ClientResult, rep runfile.Repetition) *runfile.ObservedWindow {
-	if w := windowOf(cl, windowBaseline, rep.Index); w != nil || rep.Step == nil || cl.Observed == nil {
+	if w := windowOf(cl, windowBaseline, rep.Index); w != nil || rep.Step == nil {
 		return w
 	}
 	var last *runfile.ObservedWindow
-	for i, w := range cl.Observed.Windows {
-		if w.Kind == windowBaseline && w.Repetition < rep.Index && (last == nil || w.Repetition > last.Repetition) {
-			last = &cl.Observed.Windows[i]
+	for w := range windowsOf(cl, windowBaseline) {
+		if w.Repetition < rep.Index && (last == nil || w.Repetition > last.Repetition) {
+			last = w
 		}
 	}
 	return last
@@ -63,10 +66,7 @@ func usable(windows []*runfile.ObservedWindow) []runfile.StorageWindow {
 	var out []runfile.StorageWindow
 	known := map[string]bool{}
 	for _, w := range windows {
-		if w == nil {
-			continue
-		}
-		for _, s := range w.Storage {
+		for _, s := range bench.OrZero(w).Storage {
 			if !known[s.Source] && !s.Reset && s.Seconds > 0 {
 				known[s.Source] = true
 				out = append(out, s)
@@ -77,51 +77,20 @@ func usable(windows []*runfile.ObservedWindow) []runfile.StorageWindow {
 	return out
 }
 
-// survey is what the array said before the run; its zero value says nothing.
-func (c *facts) survey() runfile.Survey {
-	if s := c.result.Plan.Survey; s != nil {
-		return *s
-	}
-	return runfile.Survey{}
-}
-
-// volume is the one that the load was on; its zero value is not known.
-func (c *facts) volume() runfile.SurveyVolume {
-	if v := c.survey().Volume; v != nil {
-		return *v
-	}
-	return runfile.SurveyVolume{}
-}
-
-// owner is the node that owned the data when the windows began; what was seen
-// under load is nearer to the truth than what was said before.
-func (c *facts) owner(windows []runfile.StorageWindow) string {
-	for _, w := range windows {
-		if len(w.VolumeNodes) > 0 {
-			return w.VolumeNodes[0]
-		}
-	}
-	return c.volume().Node
-}
-
 // usedAddresses are the addresses of the storage that the load went to.
-func (c *facts) usedAddresses(s Summary) []string {
-	var used []string
-	add := func(address string) {
-		if address != "" && !slices.Contains(used, address) {
-			used = append(used, address)
-		}
-	}
-	if !c.kernel() {
-		for _, p := range s.Paths {
-			if p.carried() {
-				add(p.Path)
+func (c *facts) usedAddresses(s Summary) (used []string) {
+	if c.kernel() {
+		for _, cl := range c.Clients {
+			if address := mountedAddress(cl.Load.Mount); address != "" {
+				used = withNew(used, address)
 			}
 		}
 		return used
 	}
-	for _, cl := range c.result.Clients {
-		add(mountedAddress(cl.Load.Mount))
+	for _, p := range s.Paths {
+		if p.carried() && p.Path != "" {
+			used = withNew(used, p.Path)
+		}
 	}
 	return used
 }
@@ -141,38 +110,47 @@ func mountedAddress(m *runfile.MountFacts) string {
 	return server
 }
 
-// nodeOfLIF is where an address was under load, or else before it.
-func (c *facts) nodeOfLIF(address string, windows []runfile.StorageWindow) string {
+// endOf is the node that an address was on under load, or else before it, and the name of its LIF.
+func (c *facts) endOf(address string, windows []runfile.StorageWindow) (node, lif string) {
 	for _, w := range windows {
 		for _, p := range w.Paths {
-			if p.Node != "" && runfile.SameAddress(p.Address, address) {
-				return p.Node
+			if runfile.SameAddress(p.Address, address) {
+				node, lif = cmp.Or(node, p.Node), cmp.Or(lif, p.Name)
 			}
 		}
 	}
-	if l := c.result.Plan.Survey.LIF(address); l != nil {
-		return l.Node
+	if l := c.survey.LIF(address); l != nil {
+		node, lif = cmp.Or(node, l.Node), cmp.Or(lif, l.Name)
 	}
-	return ""
+	return node, lif
 }
 
 // storageNodes are the nodes that were sampled, and those that have to do with
 // the load although nobody may read their CPU: a table without one of them
 // would hide that it worked. The owner comes first, then where paths end.
-func (c *facts) storageNodes(windows, baseline []runfile.StorageWindow, owner string, entries []string) []StorageNode {
+func (c *facts) storageNodes(s repetition, baseline []runfile.StorageWindow, entries []string) []StorageNode {
+	idle := map[[2]string]*int32{} // CPU by source and node
+	for _, w := range baseline {
+		for _, n := range w.Nodes {
+			idle[[2]string{w.Source, n.Name}] = n.CPUPermille
+		}
+	}
 	var nodes []StorageNode
-	for _, w := range windows {
+	for _, w := range s.storage {
 		for _, n := range w.Nodes {
 			nodes = append(nodes, StorageNode{
-				Source: w.Source, Name: n.Name, CPUPermille: n.CPUPermille,
-				BaselineCPUPermille: cpuOf(baseline, w.Source, n.Name),
+				Source: w.Source, Name: n.Name, CPUPermille: n.CPUPermille, BaselineCPUPermille: idle[[2]string{w.Source, n.Name}],
 			})
 		}
 	}
-	for _, name := range append([]string{owner}, entries...) {
+	for _, name := range append([]string{s.owner}, entries...) {
 		if name != "" && !slices.ContainsFunc(nodes, func(n StorageNode) bool { return n.Name == name }) {
-			nodes = append(nodes, StorageNode{Source: c.survey().Source, Name: name})
+			nodes = append(nodes, StorageNode{Source: c.survey.Source, Name: name})
 		}
+	}
+	for i := range nodes {
+		nodes[i].Owner = nodes[i].Name == s.owner && s.owner != ""
+		nodes[i].Entry = slices.Contains(entries, nodes[i].Name)
 	}
 	rank := func(n StorageNode) int {
 		switch {
@@ -184,39 +162,25 @@ func (c *facts) storageNodes(windows, baseline []runfile.StorageWindow, owner st
 			return 2
 		}
 	}
-	for i := range nodes {
-		nodes[i].Owner, nodes[i].Entry = nodes[i].Name == owner && owner != "", slices.Contains(entries, nodes[i].Name)
-	}
 	slices.SortStableFunc(nodes, func(a, b StorageNode) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Name, b.Name))
 	})
 	return nodes
 }
 
-func cpuOf(windows []runfile.StorageWindow, source, node string) *int32 {
-	for _, w := range windows {
-		for _, n := range w.Nodes {
-			if w.Source == source && n.Name == node {
-				return n.CPUPermille
-			}
-		}
-	}
-	return nil
-}
-
-func (c *facts) storagePaths(windows []runfile.StorageWindow, owner string) []StoragePath {
+func (c *facts) storagePaths(s repetition) []StoragePath {
 	var paths []StoragePath
-	for _, w := range windows {
+	for _, w := range s.storage {
 		for _, p := range w.Paths {
 			sp := StoragePath{
 				Source: w.Source, Address: p.Address, LIF: p.Name, Node: p.Node, ReadBytes: p.ReadBytes,
 				WriteBytes: p.WriteBytes,
 			}
-			if l := c.result.Plan.Survey.LIF(p.Address); l != nil {
+			if l := c.survey.LIF(p.Address); l != nil {
 				sp.LIF, sp.Node = cmp.Or(sp.LIF, l.Name), cmp.Or(sp.Node, l.Node)
 			}
-			if owner != "" && sp.Node != "" {
-				sp.Local = new(sp.Node == owner)
+			if s.owner != "" && sp.Node != "" {
+				sp.Local = new(sp.Node == s.owner)
 			}
 			paths = append(paths, sp)
 		}

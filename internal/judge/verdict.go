@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/stats"
@@ -16,45 +17,40 @@ type outcome struct {
 
 // expect compares every threshold of the plan with the measurement, because a user who missed two
 // wants to know both.
-func expect(c *facts, j *Judgement) outcome {
+func (c *facts) expect() outcome {
 	var o outcome
-	e := c.result.Plan.Expect
+	e := c.Plan.Expect
 	if e == nil {
 		return o
 	}
-	s := j.Summary
-	if s == nil {
-		s = &Summary{}
+	var s Summary
+	if c.overall != nil {
+		s = c.overall.Summary
 	}
-	bytes, iops := c.measured(j.Summary)
-	atLeast(&o, "of the wire limit", e.MinWirePercent, s.WirePermille, 10, percent)
-	atLeast(&o, "throughput", e.MinMegabytesPerSecond, known(bytes, s.Total.BytesPerSecond), 1_000_000, megabytes)
-	atLeast(&o, "IOPS", e.MinIOPS, known(iops, s.Total.OperationsPerSecond), 1, plain)
+	bytes, iops := c.measured()
+	compare(&o, "of the wire limit", atLeast, e.MinWirePercent, s.WirePermille, 10, percent)
+	compare(&o, "throughput", atLeast, e.MinMegabytesPerSecond, known(bytes, s.Total.BytesPerSecond), 1_000_000, megabytes)
+	compare(&o, "IOPS", atLeast, e.MinIOPS, known(iops, s.Total.OperationsPerSecond), 1, plain)
 	var mean *int64
 	if l := s.Total.Latency; l != nil {
 		mean = &l.MeanMicroseconds
 	}
-	atMost(&o, "mean latency", e.MaxMeanLatencyMicroseconds, mean, 1, micros)
+	compare(&o, "mean latency", atMost, e.MaxMeanLatencyMicroseconds, mean, 1, micros)
 	o.expectP99(e.MaxP99LatencyMicroseconds, s.Total.Latency)
 	o.expectCapacity(e.MinCapacity, c.capacity)
-	atMost(&o, "variation between repetitions", e.MaxVariationPercent, j.VariationPermille, 10, percent)
+	compare(&o, "variation between repetitions", atMost, e.MaxVariationPercent, c.variation, 10, percent)
 	return o
 }
 
 // measured reports which of the two rates were measured. In a calibration one may be missing,
 // because they come from two phases.
-func (c *facts) measured(s *Summary) (bytes, iops bool) {
-	switch {
-	case s == nil:
-		return false, false
-	case c.result.Plan.Workload.Calibrate == nil:
-		return true, true
+func (c *facts) measured() (bytes, iops bool) {
+	if c.overall == nil || c.Plan.Workload.Calibrate == nil {
+		return c.overall != nil, c.overall != nil
 	}
-	within := false
-	for _, r := range c.calibrationRuns() {
-		within = within || !r.warmup && (r.small != nil || r.oracle != nil)
-	}
-	return s.Total.bytesPerSec > 0, within
+	return c.overall.Total.bytesPerSec > 0, slices.ContainsFunc(c.calibrations, func(r calibration) bool {
+		return !r.Warmup && (r.small != nil || r.oracle != nil)
+	})
 }
 
 // expectP99 compares with a percentile, or with the bucket that contains it. If the bound lies
@@ -63,15 +59,14 @@ func (o *outcome) expectP99(want *int64, l *stats.Latency) {
 	switch {
 	case want == nil:
 	case l == nil || l.MeanOnly:
-		atMost(o, "p99 latency", want, nil, 1, micros)
+		compare(o, "p99 latency", atMost, want, nil, 1, micros)
 	case l.Bucketed && l.P99Microseconds > *want && l.P99Microseconds/2 <= *want:
 		o.unmeasured = true
-		o.findings.add(ExpectationNotMeasured, bench.SeverityWarning,
-			"Expected at most %s p99 latency, and the database counts it between %s and %s, in powers of two, so the "+
-				"comparison is undecided. Use a power of two.",
-			micros(*want), micros(l.P99Microseconds/2), micros(l.P99Microseconds))
+		o.findings.warn(ExpectationNotMeasured, "Expected at most %s p99 latency, and the database counts it between %s "+
+			"and %s, in powers of two, so the comparison is undecided. Use a power of two.", micros(*want),
+			micros(l.P99Microseconds/2), micros(l.P99Microseconds))
 	default:
-		atMost(o, "p99 latency", want, &l.P99Microseconds, 1, micros)
+		compare(o, "p99 latency", atMost, want, &l.P99Microseconds, 1, micros)
 	}
 }
 
@@ -91,7 +86,7 @@ func (o *outcome) expectCapacity(want *int64, c *Capacity) {
 			got = &b.OperationsPerSecond
 		}
 	}
-	atLeast(o, "capacity (operations/s)", want, got, 1, plain)
+	compare(o, "capacity (operations/s)", atLeast, want, got, 1, plain)
 }
 
 func known(ok bool, v int64) *int64 {
@@ -101,41 +96,27 @@ func known(ok bool, v int64) *int64 {
 	return &v
 }
 
-type integer interface{ int32 | int64 }
+const (
+	atLeast = "at least"
+	atMost  = "at most"
+)
 
-// atLeast and atMost compare got with want x scale: thresholds are in the unit
-// that people write, measurements in the finest one.
-func atLeast[T integer](o *outcome, what string, want, got *T, scale T, format func(int64) string) {
-	if want != nil {
-		o.compare(what, "at least", got == nil, got != nil && *got >= *want*scale, format(int64(*want*scale)),
-			formatted(got, format))
+// compare compares got with want x scale: thresholds are in the unit that people write, measurements in the
+// finest one.
+func compare[T int32 | int64](o *outcome, what, bound string, want, got *T, scale T, format func(int64) string) {
+	if want == nil {
+		return
 	}
-}
-
-func atMost[T integer](o *outcome, what string, want, got *T, scale T, format func(int64) string) {
-	if want != nil {
-		o.compare(what, "at most", got == nil, got != nil && *got <= *want*scale, format(int64(*want*scale)),
-			formatted(got, format))
-	}
-}
-
-func formatted[T integer](v *T, format func(int64) string) string {
-	if v == nil {
-		return ""
-	}
-	return format(int64(*v))
-}
-
-func (o *outcome) compare(what, bound string, unknown, ok bool, want, got string) {
+	wanted := format(int64(*want * scale))
 	switch {
-	case unknown:
+	case got == nil:
 		o.unmeasured = true
-		o.findings.add(ExpectationNotMeasured, bench.SeverityWarning,
-			"Expected %s %s %s, but it was not measured, so there is no verdict on it. Declare protocol.link for the wire "+
-				"limit; run two repetitions or more for the variation.", bound, want, what)
-	case !ok:
+		o.findings.warn(ExpectationNotMeasured, "Expected %s %s %s, but it was not measured, so there is no verdict on "+
+			"it. Declare protocol.link for the wire limit; run two repetitions or more for the variation.", bound, wanted,
+			what)
+	case bound == atLeast && *got < *want*scale, bound == atMost && *got > *want*scale:
 		o.missed = true
-		o.findings.add(ExpectationMissed, bench.SeverityError, "Expected %s %s %s and got %s.", bound, want, what, got)
+		o.findings.fail(ExpectationMissed, "Expected %s %s %s and got %s.", bound, wanted, what, format(int64(*got)))
 	}
 }
 
@@ -146,13 +127,10 @@ func megabytes(v int64) string      { return fmt.Sprintf("%.1f MB/s", float64(v)
 
 // verdict decides. An invalid or partial run decides nothing, in either
 // direction; a suspect one does, and its validity stands beside it.
-func verdict(c *facts, j Judgement, o outcome) bench.Verdict {
-	partial := false
-	for _, f := range j.Findings {
-		partial = partial || f.Code == Partial
-	}
+func (c *facts) verdict(j Judgement, o outcome) bench.Verdict {
+	partial := slices.ContainsFunc(j.Findings, func(f bench.Finding) bool { return f.Code == Partial })
 	switch {
-	case !asked(c.result.Plan.Expect):
+	case bench.OrZero(c.Plan.Expect) == bench.Expect{}:
 		return bench.VerdictNotEvaluated
 	case j.Validity == bench.ValidityInvalid || partial || j.Summary == nil:
 		return bench.VerdictInconclusive
@@ -164,5 +142,3 @@ func verdict(c *facts, j Judgement, o outcome) bench.Verdict {
 		return bench.VerdictPass
 	}
 }
-
-func asked(e *bench.Expect) bool { return e != nil && *e != (bench.Expect{}) }

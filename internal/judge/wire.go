@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/nfsbench/nfsbench/api/bench"
-	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // What the layers below the data cost, in bytes. docs/wire-limit.md shows the
@@ -69,46 +68,36 @@ func (l WireLink) Payload(transferBytes, callBytes int64) float64 {
 
 // wireLimit finds the links of a run, and what they can carry; nil when the
 // speed of one of them is not known.
-func wireLimit(r runfile.Result) *WireLimit {
+func (c *facts) wireLimit() *WireLimit {
 	w := &WireLimit{Source: Declared}
-	if r.Plan.Link != nil {
-		w.Links = declaredLinks(r)
+	if c.Plan.Link != nil {
+		w.Links = c.declaredLinks()
 	} else {
-		w.Source, w.Links = Discovered, discoveredLinks(r)
+		w.Source, w.Links = Discovered, c.discoveredLinks()
 	}
-	if len(w.Links) == 0 {
-		return nil
-	}
-	rd, wr, read, write := 0.0, 0.0, transferBytes(r, false), transferBytes(r, true)
+	rd, wr := 0.0, 0.0
 	for _, l := range w.Links {
-		rd += l.Payload(read, readCallBytes)
-		wr += l.Payload(write, writeCallBytes)
+		rd += l.Payload(c.transfer[reads], readCallBytes)
+		wr += l.Payload(c.transfer[writes], writeCallBytes)
 	}
 	w.ReadBytesPerSecond, w.WriteBytesPerSecond = int64(rd), int64(wr)
 	if w.ReadBytesPerSecond <= 0 || w.WriteBytesPerSecond <= 0 {
-		return nil // nothing can be compared with it
+		return nil // no link is known, or nothing can be compared with it
 	}
-	w.Arithmetic = arithmetic(w.Links, read, rd)
+	w.Arithmetic = arithmetic(w.Links, c.transfer[reads], rd)
 	return w
 }
 
 // declaredLinks counts the declared link once for each path of each machine: clients on one machine share its
 // links, and each instance of an external database has the links of its host. With pNFS, the native engine's
 // paths are the addresses of data servers that moved data: the data does not cross the link of a metadata path.
-func declaredLinks(r runfile.Result) []WireLink {
-	var links []WireLink
-	seen := map[string]bool{}
-	for _, c := range r.Clients {
-		for _, p := range pathsOf(r.Plan, c) {
-			for _, node := range loadedNodes(r.Plan, c) {
-				key := node + "|" + p.String()
-				if seen[key] {
-					continue
-				}
-				seen[key] = true
-				links = append(links, WireLink{
+func (c *facts) declaredLinks() (links []WireLink) {
+	for _, cl := range c.Clients {
+		for _, p := range c.pathsOf(cl) {
+			for _, node := range c.loadedNodes(cl) {
+				links = withNew(links, WireLink{
 					Label: p.String(), Node: node, IPv6: isIPv6(p.Path),
-					BitsPerSecond: r.Plan.Link.BitsPerSecond.Value(), MTUBytes: mtuOr(r.Plan.Link.MTUBytes()),
+					BitsPerSecond: c.Plan.Link.BitsPerSecond.Value(), MTUBytes: mtuOr(c.Plan.Link.MTUBytes()),
 				})
 			}
 		}
@@ -119,30 +108,24 @@ func declaredLinks(r runfile.Result) []WireLink {
 // discoveredLinks takes the interfaces that carry the local address of a path,
 // each once. One interface of unknown speed makes the whole limit unknown: a
 // sum that leaves one out would call every result too fast.
-func discoveredLinks(r runfile.Result) []WireLink {
+func (c *facts) discoveredLinks() []WireLink {
 	var links []WireLink
-	seen := map[string]bool{}
-	for _, c := range r.Clients {
-		if c.Observed == nil {
-			return nil
-		}
-		carriers := carriersOf(r.Plan, c)
+	for _, cl := range c.Clients {
+		carriers := c.carriersOf(cl)
 		if len(carriers) == 0 {
 			return nil
 		}
-		ipv6 := slices.ContainsFunc(pathsOf(r.Plan, c), func(p pathPair) bool { return isIPv6(p.Path) })
+		ipv6 := slices.ContainsFunc(c.pathsOf(cl), func(p pathPair) bool { return isIPv6(p.Path) })
 		for _, i := range carriers {
-			key := nodeOf(c) + "|" + i.Name
-			if seen[key] {
+			node := nodeOf(cl)
+			if slices.ContainsFunc(links, func(l WireLink) bool { return l.Node == node && l.Label == i.Name }) {
 				continue
 			}
-			seen[key] = true
-			if i.SpeedBitsPerSecond == nil || *i.SpeedBitsPerSecond <= 0 || i.Virtual {
+			if i.Virtual || bench.OrZero(i.SpeedBitsPerSecond) <= 0 {
 				return nil
 			}
 			links = append(links, WireLink{
-				Label: i.Name, Node: nodeOf(c), BitsPerSecond: *i.SpeedBitsPerSecond,
-				MTUBytes: mtuOr(i.MTUBytes), IPv6: ipv6,
+				Label: i.Name, Node: node, BitsPerSecond: *i.SpeedBitsPerSecond, MTUBytes: mtuOr(i.MTUBytes), IPv6: ipv6,
 			})
 		}
 	}
@@ -158,28 +141,24 @@ func mtuOr(mtu int32) int32 {
 
 // transferBytes is how much data one READ or WRITE moves: the block, unless
 // the mount, or what Direct NFS reports about the server, cuts it into smaller ones.
-func transferBytes(r runfile.Result, write bool) int64 {
-	n := cmp.Or(blockBytes(r.Plan), defaultXfer)
+func (c *facts) transferBytes(kind direction) int64 {
+	n := cmp.Or(c.block, defaultXfer)
 	limit := func(read, written int64) {
-		if write {
-			read = written
-		}
-		if read > 0 {
-			n = min(n, read)
+		if most := [2]int64{reads: read, writes: written}[kind]; most > 0 {
+			n = min(n, most)
 		}
 	}
-	if d := r.Plan.Database; d != nil && d.DirectNFS {
-		for _, w := range databaseWindows(r, 0) {
-			for _, row := range ownServers(r.Plan, w.DirectNFS.Servers) {
+	if bench.OrZero(c.Plan.Database).DirectNFS {
+		for _, w := range c.databases {
+			for _, row := range c.ownServers(w.DirectNFS.Servers) {
 				limit(row.ReadMaxBytes, row.WriteMaxBytes)
 			}
 		}
 		return n // the mount is the kernel's, which carries nothing
 	}
-	for _, c := range r.Clients {
-		if m := c.Load.Mount; m != nil {
-			limit(m.ReadSizeBytes, m.WriteSizeBytes)
-		}
+	for _, cl := range c.Clients {
+		m := bench.OrZero(cl.Load.Mount)
+		limit(m.ReadSizeBytes, m.WriteSizeBytes)
 	}
 	return n
 }
@@ -223,42 +202,39 @@ func isIPv6(addr string) bool {
 }
 
 func checkWire(c *facts, found *findings) {
-	if c.wire == nil && c.result.Plan.Link != nil {
-		found.add(WireLimitUnknown, bench.SeverityInfo, "The wire limit is not known, because no path of the load is known.")
+	if c.wire == nil && c.Plan.Link != nil {
+		found.info(WireLimitUnknown, "The wire limit is not known, because no path of the load is known.")
 		return
 	}
 	if c.wire == nil {
-		found.add(WireLimitUnknown, bench.SeverityInfo,
-			"The speed of the links is not known: %s. Declare it (link: bitsPerSecond and mtu of each path) to see what "+
-				"share of the wire was reached.", c.whyUnknown())
+		found.info(WireLimitUnknown, "The speed of the links is not known: %s. Declare it (link: bitsPerSecond and mtu "+
+			"of each path) to see what share of the wire was reached.", c.whyUnknown())
 		return
 	}
-	s := c.overall
-	share := *s.WirePermille
+	share, full, limited := *c.overall.WirePermille, c.fullSteps(), c.limitedBy(LimitWire)
 	limit, got := c.busier()
 	numbers := fmt.Sprintf("%s of %s (%s)", megabytes(got), megabytes(limit), percent(int64(share)))
+	const more = "; add paths or faster links to find out."
 	switch {
 	case share > wireExceeded && c.wire.Source == Declared:
-		found.add(AboveWireLimit, bench.SeverityError,
-			"%s: more than the declared links can carry. The declaration is wrong, or the load did not cross these links. "+
-				"Correct link.bitsPerSecond and link.mtu.", numbers)
+		found.fail(AboveWireLimit, "%s: more than the declared links can carry. The declaration is wrong, or the load "+
+			"did not cross these links. Correct link.bitsPerSecond and link.mtu.", numbers)
 	case share > wireExceeded:
-		found.add(AboveWireLimit, bench.SeverityError,
-			"%s: more than the discovered links can carry. The load did not cross them, or the interface reports a wrong "+
-				"speed. Declare the link.", numbers)
+		found.fail(AboveWireLimit, "%s: more than the discovered links can carry. The load did not cross them, or the "+
+			"interface reports a wrong speed. Declare the link.", numbers)
 	case share >= wireSaturated:
-		found.add(LineSaturated, bench.SeverityInfo,
-			"%s: the line is full%s. The storage may be faster than this; add paths or faster "+
-				"links to find out.", numbers, c.fullSteps(" with "))
-	case c.limitedBy(LimitWire, LineSaturated, found):
-	case c.fullSteps("") != "":
-		found.add(LineSaturated, bench.SeverityInfo,
-			"The line is full with %s. The storage may be faster than that; add paths or "+
-				"faster links to find out.", c.fullSteps(""))
+		if full != "" {
+			full = " with " + full
+		}
+		found.info(LineSaturated, "%s: the line is full%s. The storage may be faster than this"+more, numbers, full)
+	case limited != "":
+		found.info(LineSaturated, "%s The line limits the capacity, and the storage may be faster: add paths or faster "+
+			"links to find out.", limited)
+	case full != "":
+		found.info(LineSaturated, "The line is full with %s. The storage may be faster than that"+more, full)
 	case share < wireGood && c.shouldFillTheWire():
-		found.add(BelowWireSpeed, bench.SeverityWarning,
-			"%s. Oracle gets line speed over NFS unless something is ill-configured. %s",
-			numbers, c.suspects())
+		found.warn(BelowWireSpeed, "%s. Oracle gets line speed over NFS unless something is ill-configured. %s", numbers,
+			c.suspects())
 	}
 }
 
@@ -275,17 +251,17 @@ func (c *facts) busier() (limit, got int64) {
 }
 
 func (c *facts) whyUnknown() string {
-	for _, cl := range c.result.Clients {
+	for _, cl := range c.Clients {
 		if cl.Observed == nil {
 			return "no interfaces were collected"
 		}
-		carriers := carriersOf(c.result.Plan, cl)
+		carriers := c.carriersOf(cl)
 		if len(carriers) == 0 {
 			return "no interface could be matched with the paths"
 		}
 		for _, i := range carriers {
 			if i.Virtual || i.SpeedBitsPerSecond == nil {
-				return fmt.Sprintf("%s is a virtual interface, or reports no speed", i.Name)
+				return i.Name + " is a virtual interface, or reports no speed"
 			}
 		}
 	}
@@ -294,7 +270,7 @@ func (c *facts) whyUnknown() string {
 
 // fullSteps names the levels of load that filled the line, where there are
 // several; else it is empty.
-func (c *facts) fullSteps(before string) string {
+func (c *facts) fullSteps() string {
 	var full []string
 	for _, s := range c.steps {
 		if atLeastPermille(s.WirePermille, wireSaturated) {
@@ -303,21 +279,21 @@ func (c *facts) fullSteps(before string) string {
 	}
 	const most = 3
 	switch {
-	case len(full) == 0 || len(c.steps) < 2:
+	case len(c.steps) < 2:
 		return ""
 	case len(full) > most:
-		return fmt.Sprintf("%s%s, and %d more steps", before, strings.Join(full[:most], ", "), len(full)-most)
+		return fmt.Sprintf("%s, and %d more steps", strings.Join(full[:most], ", "), len(full)-most)
 	default:
-		return before + strings.Join(full, ", ")
+		return strings.Join(full, ", ")
 	}
 }
 
 // shouldFillTheWire reports loads that should: sequential ones without a pace, and large random ones.
 func (c *facts) shouldFillTheWire() bool {
-	if s := c.result.Plan.Workload.SLOB; s != nil {
+	if s := c.Plan.Workload.SLOB; s != nil {
 		return s.Access == bench.SLOBFullTableScan && s.Think == nil && s.Capacity == nil
 	}
-	if c.result.Plan.Workload.Calibrate != nil {
+	if c.Plan.Workload.Calibrate != nil {
 		return false // what it looks for is IOPS
 	}
 	r := c.raw()
@@ -345,24 +321,18 @@ func (c *facts) suspects() string {
 	idle, _ := idlePaths(dataPaths(s.Paths))
 	suspect(len(idle) > 0, "path %s carries nothing", strings.Join(idle, ", "))
 	for _, p := range s.Paths {
-		suspect(noticeable(p, *s) && !slices.Contains(idle, label(p)), "path %s was down for %s", label(p),
+		suspect(noticeable(p, s.Summary) && !slices.Contains(idle, label(p)), "path %s was down for %s", label(p),
 			seconds(p.DownMilliseconds))
 	}
-	cpu := s.ClientCPU
-	suspect(atLeastPermille(cpu.BusiestNodePermille, cpuBusy), "the client's CPU is at %s",
-		permilleText(cpu.BusiestNodePermille))
-	suspect(atLeastPermille(cpu.BusiestLimitPermille, cpuBusy), "the loader is at %s of its CPU limit",
-		permilleText(cpu.BusiestLimitPermille))
-	suspect(atLeastPermille(cpu.DatabaseLimitPermille, cpuBusy), "the database is at %s of the CPU that it can use",
-		permilleText(cpu.DatabaseLimitPermille))
-	for _, i := range c.indirect() {
+	list = append(list, c.busyClient(s.ClientCPU)...)
+	for _, i := range c.indirect {
 		suspect(true, "path %s is indirect: node %s owns the volume", listed(i.paths), i.owner)
 	}
-	for _, n := range s.StorageNodes {
-		suspect(bindsLoad(s.StorageNodes, n), "the CPU of storage node %s is at %s", n.Name, permilleText(n.CPUPermille))
+	list = append(list, busyStorage(s)...)
+	xfer, block := c.transfer[reads], c.block
+	if s.Read == nil {
+		xfer = c.transfer[writes]
 	}
-	xfer := transferBytes(c.result, s.Read == nil)
-	block := blockBytes(c.result.Plan)
 	suspect(xfer < min(block, defaultXfer), "the server cuts blocks of %s into transfers of %s", size(block), size(xfer))
 	for _, t := range c.segmentTroubles() {
 		suspect(true, "%s: look for %s", t.what, t.look)

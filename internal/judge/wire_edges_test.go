@@ -20,7 +20,7 @@ func TestFindingsOfTheWireBeginWhereTheDocsSay(t *testing.T) {
 		{849, BelowWireSpeed}, {851, ""}, {949, ""}, {951, LineSaturated}, {1019, LineSaturated}, {1022, AboveWireLimit},
 	} {
 		r := good(t)
-		limit := wireLimit(r).ReadBytesPerSecond
+		limit := newFacts(r).wire.ReadBytesPerSecond
 		eachRep(&r, func(rep *runfile.Repetition) {
 			rep.Read.Bytes = limit * c.permille / 1000 * int64(rep.End.Sub(rep.Start).Seconds())
 			for i := range rep.Channels {
@@ -51,7 +51,7 @@ func TestClientsOfOneMachineShareItsLinks(t *testing.T) {
 		second := r.Clients[0]
 		second.Index, second.Host.Node = 1, node
 		r.Clients = append(r.Clients, second)
-		if w := wireLimit(r); w == nil || len(w.Links) != links {
+		if w := newFacts(r).wire; w == nil || len(w.Links) != links {
 			t.Errorf("the second client is on %s: %+v, want %d links", node, w, links)
 		}
 	}
@@ -61,7 +61,7 @@ func TestClientsOfOneMachineShareItsLinks(t *testing.T) {
 func TestWritesAreComparedWithTheLimitOfWrites(t *testing.T) {
 	t.Parallel()
 	r := good(t)
-	limit := wireLimit(r)
+	limit := newFacts(r).wire
 	if limit.WriteBytesPerSecond == limit.ReadBytesPerSecond {
 		t.Fatal("both directions have one limit: the test shows nothing")
 	}

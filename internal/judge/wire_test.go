@@ -55,14 +55,14 @@ func TestDiscoveredLinksCountEachInterfaceOnce(t *testing.T) {
 	t.Parallel()
 	r := good(t)
 	discover(&r, 10e9)
-	w := wireLimit(r)
+	w := newFacts(r).wire
 	if w == nil || w.Source != Discovered || len(w.Links) != 2 || w.Links[0].Label != "eth0" || w.Links[1].Label != "eth1" {
 		t.Fatalf("wire %+v", w)
 	}
 	// Both channels leave through eth0 now.
 	r.Clients[0].Observed.Interfaces[0].Addresses = []string{"10.0.1.5/24", "10.0.2.5/24"}
 	r.Clients[0].Observed.Interfaces[1].Addresses = nil
-	if w := wireLimit(r); w == nil || len(w.Links) != 1 {
+	if w := newFacts(r).wire; w == nil || len(w.Links) != 1 {
 		t.Errorf("wire %+v; two paths over one interface are one link", w)
 	}
 }
@@ -74,7 +74,7 @@ func TestTheKernelsLinkIsTheInterfaceThatCarriedTheLoad(t *testing.T) {
 	eachWindow(&r, "Measure", func(w *runfile.ObservedWindow) {
 		w.Interfaces = []runfile.InterfaceRead{{Name: "eth1", ReceivedBytes: goodBytes}, {Name: "eth0", ReceivedBytes: 1 << 20}}
 	})
-	if w := wireLimit(r); w == nil || len(w.Links) != 1 || w.Links[0].Label != "eth1" {
+	if w := newFacts(r).wire; w == nil || len(w.Links) != 1 || w.Links[0].Label != "eth1" {
 		t.Errorf("wire %+v", w)
 	}
 }
@@ -84,14 +84,14 @@ func TestAHopelessDeclarationGivesNoLimit(t *testing.T) {
 	for _, l := range []bench.Link{{}, {BitsPerSecond: *bench.Bits(1)}, {BitsPerSecond: *bench.Bits(-8e9)}} {
 		r := good(t)
 		r.Plan.Link = &l
-		if w := wireLimit(r); w != nil {
+		if w := newFacts(r).wire; w != nil {
 			t.Errorf("link %+v: %+v", l, w)
 		}
 		Judge(r)
 	}
 	r := good(t)
 	r.Plan.Link.MTU = 52
-	if w := wireLimit(r); w == nil || w.Links[0].MTUBytes != 1500 {
+	if w := newFacts(r).wire; w == nil || w.Links[0].MTUBytes != 1500 {
 		t.Errorf("an MTU that cannot be: %+v", w)
 	}
 }
@@ -99,7 +99,7 @@ func TestAHopelessDeclarationGivesNoLimit(t *testing.T) {
 func TestTheArithmeticIsShown(t *testing.T) {
 	t.Parallel()
 	want := "2 x 10 Gbit/s / 8 x 8948/9038 (MTU 9000) x 1048576/1048708 (RPC) = 2474.8 MB/s per direction"
-	if got := wireLimit(good(t)).Arithmetic; got != want {
+	if got := newFacts(good(t)).wire.Arithmetic; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	mixed := []WireLink{{Label: "eth0", BitsPerSecond: 1e9, MTUBytes: 1500}, {Label: "eth1", BitsPerSecond: 2_500_000_000, MTUBytes: 1500}}
