@@ -7,15 +7,17 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"github.com/nfsbench/nfsbench/internal/nfs/stream"
 )
 
 // ErrLostWrites says that the server restarted and lost unstable data, and that
 // the File has no source to write them again from.
 var ErrLostWrites = errors.New("the server restarted and lost uncommitted data")
 
-// unstable are data that the server holds under one verifier.
+// unstable are data that a server holds under one verifier.
 type unstable struct {
-	v    verifier
+	v    stream.Verifier
 	data spanSet
 }
 
@@ -43,7 +45,7 @@ func (f *File) UncommittedBytes() int64 {
 	return n
 }
 
-func (f *File) remember(v verifier, from, to int64) {
+func (f *File) remember(v stream.Verifier, from, to int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i := range f.dirty {
@@ -75,19 +77,12 @@ func (f *File) commitDirty(ctx context.Context) error {
 	taken, source := f.dirty, f.source
 	f.dirty = nil
 	f.mu.Unlock()
-	if len(taken) == 0 {
-		return nil
-	}
-	v, err := f.c.proto.commit(ctx, f)
-	if err != nil {
-		f.putBack(taken)
-		return fmt.Errorf("commit: %w", err)
-	}
 	for i := range taken {
-		if taken[i].v == v {
-			continue
+		v, err := f.c.proto.commit(ctx, f, taken[i].v.Server)
+		if err == nil && v != taken[i].v {
+			err = f.resend(ctx, &taken[i].data, source)
 		}
-		if err := f.resend(ctx, &taken[i].data, source); err != nil {
+		if err != nil {
 			f.putBack(taken[i:])
 			return fmt.Errorf("commit: %w", err)
 		}

@@ -164,7 +164,8 @@ func (v *dataV4) Decode(d *xdr.Decoder, p *stream.Part) (r stream.Results) {
 		var h v4.WriteHead
 		v4.DecodeWriteHead(d, to.table != nil, &h)
 		op, status, sequence = h.Op, h.Status, h.Sequence
-		r.Count, r.Committed, r.Verifier = int(h.Count), stream.Stability(h.Committed), h.Verifier
+		r.Count, r.Committed = int(h.Count), stream.Stability(h.Committed)
+		r.Verifier = stream.Verifier{Server: to.opens, Value: h.Verifier}
 	} else {
 		var h v4.ReadHead
 		v4.DecodeReadHead(d, to.table != nil, &h)

@@ -93,6 +93,12 @@ const (
 	Disconnect
 )
 
+// Verifier changes when a server may have lost unstable data.
+type Verifier struct {
+	Server int // which of several servers says it, as the Protocol counts them
+	Value  [8]byte
+}
+
 // Results are what a reply says, without its data.
 type Results struct {
 	Next Next
@@ -101,7 +107,7 @@ type Results struct {
 	Count     int // bytes moved
 	EOF       bool
 	Committed Stability
-	Verifier  [8]byte
+	Verifier  Verifier
 	// Data is how many bytes of data follow in the reply of a READ.
 	Data int
 }

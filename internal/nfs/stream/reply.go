@@ -164,7 +164,7 @@ func (l *lane) writeDone(f *fragment, rep *reply) {
 	switch io := f.IO; {
 	case rep.Committed != Unstable:
 	case !io.Unstable:
-		io.Unstable, io.Verifiers = true, [2][8]byte{rep.Verifier, rep.Verifier}
+		io.Unstable, io.Verifiers = true, [2]Verifier{rep.Verifier, rep.Verifier}
 	case rep.Verifier != io.Verifiers[0]:
 		io.Verifiers[1] = rep.Verifier
 	}
