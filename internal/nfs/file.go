@@ -21,12 +21,10 @@ type File struct {
 	state  any    // of the protocol: opens and layouts
 	closed atomic.Bool
 
-	mu     sync.Mutex
-	dirty  []unstable
-	source io.ReaderAt
+	mu    sync.Mutex
+	dirty []unstable
 
 	commitTurn chan struct{} // holds a token while somebody commits
-	resent     atomic.Int64
 }
 
 // OpenFile returns a File for a handle of NFSv3, which knows no open: nothing is sent. Open
