@@ -231,7 +231,7 @@ func (f *fileV4) fromDataServer(r stream.Results, p *stream.Part, status v4.Stat
 		return stream.Results{Next: stream.Delay, Err: status}
 	case status == v4.ErrGrace:
 		return stream.Results{Next: stream.Elsewhere, Err: status}
-	case status != v4.OK, p.IO.Write && (r.Count == 0 || r.Count > p.Bytes() || r.Committed < p.IO.Stable):
+	case status != v4.OK, p.Check(&r) != nil:
 		f.layout.drop()
 		return stream.Results{Next: stream.Elsewhere, Err: status}
 	case p.IO.Write:
