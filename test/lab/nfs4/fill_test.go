@@ -33,7 +33,7 @@ func TestAFillSurvivesARestart(t *testing.T) {
 			t.Parallel()
 			s := serveNFS4(t, v == bench.PNFS)
 			e := engineOf(s, "127.0.0.1", "127.0.0.2")
-			e.NFSVersion = v
+			e.NFSVersion, e.CallTimeoutSeconds = v, 600
 			lost := &watcher{text: "lost data"}
 			tgt, err := direct.Open(t.Context(), direct.Options{Engine: e, Now: time.Now, Logger: slog.New(slog.NewTextHandler(lost, nil))})
 			if err != nil {
