@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"net"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -68,7 +67,7 @@ func TestTheClientOfThisProjectUsesBothPaths(t *testing.T) {
 		t.Fatal(err)
 	}
 	lost, err := f.Commit(t.Context())
-	if err != nil || !slices.Equal(lost, []nfs.Span{{From: 0, To: 8 << 20}}) || f.UncommittedBytes() != 0 {
+	if err != nil || len(lost) != 1 || lost[0] != (nfs.Span{From: 0, To: 8 << 20}) || f.UncommittedBytes() != 0 {
 		t.Errorf("after the restart Commit = %v, %v, and %d bytes are uncommitted", lost, err, f.UncommittedBytes())
 	}
 	got := make([]byte, len(want))
