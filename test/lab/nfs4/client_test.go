@@ -20,7 +20,6 @@ import (
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/nfs"
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
-	"github.com/nfsbench/nfsbench/internal/nfs/stream"
 	"github.com/nfsbench/nfsbench/internal/nfs/v4"
 	"github.com/nfsbench/nfsbench/test/lab/nfs4test"
 )
@@ -189,58 +188,6 @@ func TestNFSv4CommitTellsWhatARestartLost(t *testing.T) {
 			s.EndGrace()
 			if lost, err := f.Commit(t.Context()); err != nil || !slices.Equal(lost, []nfs.Span{{From: 0, To: 50_000}}) {
 				t.Errorf("Commit = %v, %v, want that all is lost", lost, err)
-			}
-		})
-	}
-}
-
-// filler writes blocks of a content once, unstable, and tells the file.
-type filler struct {
-	f       *nfs.File
-	content []byte
-	next    atomic.Int64
-	errs    atomic.Pointer[error]
-}
-
-func (d *filler) Next(x *stream.IO) bool {
-	off := (d.next.Add(1) - 1) * blockBytes
-	if off >= int64(len(d.content)) {
-		return false
-	}
-	d.f.Prepare(x)
-	x.Write, x.Stable, x.Offset, x.Buf = true, stream.Unstable, off, d.content[off:][:blockBytes]
-	return true
-}
-
-func (d *filler) Done(x *stream.IO) {
-	if x.Err != nil {
-		d.errs.Store(&x.Err)
-	}
-	d.f.Wrote(x)
-}
-
-// TestCommitGoesToEachServer: separate servers of a cluster have verifiers of their own.
-func TestCommitGoesToEachServer(t *testing.T) {
-	for _, v := range versions() {
-		t.Run(string(v), func(t *testing.T) {
-			s := &nfs4test.Server{Identity: func(a string) nfs4test.Identity { return nfs4test.Identity{Major: a, Scope: "s"} }}
-			c := mount4(t, s, v, here, there)
-			d := &filler{f: create4(t, c, "data"), content: randomBytes(64 * blockBytes)}
-			st, err := c.NewStream(t.Context(), nfs.StreamConfig{Slots: 8, BlockBytes: blockBytes})
-			if err != nil {
-				t.Fatal(err)
-			}
-			st.Run(t.Context(), d)
-			if err := d.errs.Load(); err != nil {
-				t.Fatal(*err)
-			}
-			if lost, err := d.f.Commit(t.Context()); err != nil || len(lost) > 0 {
-				t.Errorf("Commit = %v, %v, and no server restarted", lost, err)
-			}
-			for _, a := range []string{here, there} {
-				if k := s.Counters(a); k.BytesWritten == 0 || k.Commits != 1 {
-					t.Errorf("path %s: %+v, want writes and one commit", a, k)
-				}
 			}
 		})
 	}

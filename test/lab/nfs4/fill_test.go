@@ -11,6 +11,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/loadgen/fileset"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target/direct"
+	"github.com/nfsbench/nfsbench/test/lab/nfs4test"
 )
 
 // watcher waits for a text in a log.
@@ -26,50 +27,78 @@ func (w *watcher) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// filled fills two files over both addresses of the metadata server and verifies them; lost says
+// that the client noticed a loss. progress is called as Fill does it, before is called when all
+// is filled.
+func filled(t *testing.T, s *nfs4test.Server, v bench.NFSVersion, progress func(int64), before func()) (lost bool) {
+	t.Helper()
+	e := engineOf(s, here, there)
+	e.NFSVersion, e.CallTimeoutSeconds = v, 600
+	log := &watcher{text: "lost data"}
+	tgt, err := direct.Open(t.Context(), direct.Options{Engine: e, Now: time.Now, Logger: slog.New(slog.NewTextHandler(log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tgt.Close() }()
+	set, err := fileset.Prepare(t.Context(), tgt, fileset.Spec{Directory: "d", Jobs: 2, FileSizeBytes: 8 << 20, BlockSizeBytes: 64 << 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var written atomic.Int64
+	err = set.Fill(t.Context(), func(n int64) { progress(written.Add(n)) })
+	if err != nil || written.Load() != 16<<20 {
+		t.Fatalf("%d bytes were filled, %v", written.Load(), err)
+	}
+	before()
+	if _, err := set.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	if v, wrong, err := set.Verify(t.Context()); err != nil || v.BlocksWrong != 0 || v.BlocksChecked != 128 {
+		t.Errorf("verified %+v: %s, %v", v, wrong, err)
+	}
+	return log.seen.Load()
+}
+
 // TestAFillSurvivesARestart: what was not committed is lost with the state of the files.
 func TestAFillSurvivesARestart(t *testing.T) {
 	for _, v := range append(versions(), bench.PNFS) {
 		t.Run(string(v), func(t *testing.T) {
 			t.Parallel()
 			s := serveNFS4(t, v == bench.PNFS)
-			e := engineOf(s, "127.0.0.1", "127.0.0.2")
-			e.NFSVersion, e.CallTimeoutSeconds = v, 600
-			lost := &watcher{text: "lost data"}
-			tgt, err := direct.Open(t.Context(), direct.Options{Engine: e, Now: time.Now, Logger: slog.New(slog.NewTextHandler(lost, nil))})
-			if err != nil {
-				t.Fatal(err)
+			restart := func() {
+				s.Restart()
+				s.EndGrace()
 			}
-			defer func() { _ = tgt.Close() }()
-			set, err := fileset.Prepare(t.Context(), tgt, fileset.Spec{
-				Directory: "d", Jobs: 2, FileSizeBytes: 8 << 20, BlockSizeBytes: 64 << 10,
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			var filled atomic.Int64
 			var once sync.Once
-			err = set.Fill(t.Context(), func(n int64) {
-				if filled.Add(n) >= 6<<20 {
-					once.Do(func() {
-						s.Restart()
-						s.EndGrace()
-					})
+			inTheMiddle := func(written int64) {
+				if written >= 6<<20 {
+					once.Do(restart)
+				}
+			}
+			if !filled(t, s, v, inTheMiddle, restart) {
+				t.Error("the restart lost nothing: the test proves nothing")
+			}
+		})
+	}
+}
+
+// TestAFillIsCommittedAtEachServer: separate servers of a cluster have verifiers of their own.
+func TestAFillIsCommittedAtEachServer(t *testing.T) {
+	for _, v := range versions() {
+		t.Run(string(v), func(t *testing.T) {
+			t.Parallel()
+			s := &nfs4test.Server{Identity: func(a string) nfs4test.Identity { return nfs4test.Identity{Major: a, Scope: "s"} }}
+			s.Start(t, here, there)
+			lost := filled(t, s, v, func(int64) {}, func() {
+				for _, a := range []string{here, there} {
+					if k := s.Counters(a); k.BytesWritten == 0 || k.Commits == 0 {
+						t.Errorf("path %s: %+v, want writes and commits", a, k)
+					}
 				}
 			})
-			if err != nil || filled.Load() != 16<<20 {
-				t.Fatalf("%d bytes were filled, %v", filled.Load(), err)
-			}
-			if !lost.seen.Load() {
-				t.Fatal("the restart lost nothing: the test proves nothing")
-			}
-			s.Restart() // what is not stable now is lost
-			s.EndGrace()
-			if _, err := set.Open(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			defer set.Close()
-			if v, wrong, err := set.Verify(t.Context()); err != nil || v.BlocksWrong != 0 || v.BlocksChecked != 128 {
-				t.Errorf("verified %+v: %s, %v", v, wrong, err)
+			if lost {
+				t.Error("data count as lost, and no server restarted")
 			}
 		})
 	}
