@@ -3,34 +3,17 @@ package nfs
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
+
+	"github.com/nfsbench/nfsbench/internal/nfs/stream"
 )
 
-// ErrLostWrites says that the server restarted and lost unstable data, and that
-// the File has no source to write them again from.
-var ErrLostWrites = errors.New("the server restarted and lost uncommitted data")
-
-// unstable are data that the server holds under one verifier.
+// unstable are data that a server holds under one verifier.
 type unstable struct {
-	v    verifier
+	v    stream.Verifier
 	data spanSet
 }
-
-// SetSource says where Commit gets data that the server lost in a restart.
-// src.ReadAt must give for each range what was written there last, and may be
-// called from any goroutine that calls Commit. Ranges that Commit is
-// writing again must not be written by others at the same time.
-func (f *File) SetSource(src io.ReaderAt) {
-	f.mu.Lock()
-	f.source = src
-	f.mu.Unlock()
-}
-
-// ResentBytes returns how many bytes were written again after restarts.
-func (f *File) ResentBytes() int64 { return f.resent.Load() }
 
 // UncommittedBytes returns how many bytes wait for a Commit.
 func (f *File) UncommittedBytes() int64 {
@@ -43,7 +26,7 @@ func (f *File) UncommittedBytes() int64 {
 	return n
 }
 
-func (f *File) remember(v verifier, from, to int64) {
+func (f *File) remember(v stream.Verifier, from, to int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i := range f.dirty {
@@ -56,84 +39,53 @@ func (f *File) remember(v verifier, from, to int64) {
 	f.dirty[len(f.dirty)-1].data.add(from, to)
 }
 
-// Commit makes all unstable data written before the call stable. When the server
-// restarted meanwhile, what it lost is written again from the source; without a
-// source the error is ErrLostWrites. After an error the data count as uncommitted
-// still.
-func (f *File) Commit(ctx context.Context) error {
+// Commit makes all unstable data written before the call stable, but for what servers lost in
+// a restart: these ranges are returned, and are for the caller to write again. After an error
+// all of it counts as uncommitted still.
+func (f *File) Commit(ctx context.Context) (lost []Span, err error) {
 	select {
 	case f.commitTurn <- struct{}{}:
 	case <-ctx.Done():
-		return ctx.Err()
+		return nil, ctx.Err()
 	}
 	defer func() { <-f.commitTurn }()
-	return f.commitDirty(ctx)
-}
-
-func (f *File) commitDirty(ctx context.Context) error {
 	f.mu.Lock()
-	taken, source := f.dirty, f.source
+	taken := f.dirty
 	f.dirty = nil
 	f.mu.Unlock()
-	if len(taken) == 0 {
-		return nil
-	}
-	v, err := f.c.proto.commit(ctx, f)
-	if err != nil {
-		f.putBack(taken)
-		return fmt.Errorf("commit: %w", err)
-	}
+	var all spanSet
 	for i := range taken {
-		if taken[i].v == v {
-			continue
+		v, err := f.c.proto.commit(ctx, f, taken[i].v.Server)
+		if err != nil {
+			f.putBack(taken)
+			return nil, fmt.Errorf("commit: %w", err)
 		}
-		if err := f.resend(ctx, &taken[i].data, source); err != nil {
-			f.putBack(taken[i:])
-			return fmt.Errorf("commit: %w", err)
+		if v != taken[i].v {
+			for _, s := range taken[i].data.spans {
+				all.add(s.From, s.To)
+			}
 		}
 	}
-	return nil
+	if n := all.bytes(); n > 0 {
+		f.c.cfg.Logger.Warn("Server restarted and lost data before they were committed", "bytes", n)
+	}
+	return all.spans, nil
 }
 
 func (f *File) putBack(taken []unstable) {
 	for i := range taken {
 		for _, s := range taken[i].data.spans {
-			f.remember(taken[i].v, s.from, s.to)
+			f.remember(taken[i].v, s.From, s.To)
 		}
 	}
 }
 
-// resend writes lost data again, stable at once so that nothing can be lost twice.
-// One buffer is enough for any amount.
-func (f *File) resend(ctx context.Context, lost *spanSet, source io.ReaderAt) error {
-	if source == nil {
-		return fmt.Errorf("%w: %d bytes", ErrLostWrites, lost.bytes())
-	}
-	f.c.cfg.Logger.Warn("Server restarted, writing lost data again", "bytes", lost.bytes())
-	buf := make([]byte, min(lost.bytes(), int64(f.c.info.TransferWriteBytes)))
-	for _, s := range lost.spans {
-		for at := s.from; at < s.to; {
-			p := buf[:min(int64(len(buf)), s.to-at)]
-			if n, err := source.ReadAt(p, at); n < len(p) {
-				return fmt.Errorf("get lost data at offset %d from the source: %w", at, err)
-			}
-			n, err := f.WriteAt(ctx, p, at, FileSync)
-			f.resent.Add(int64(n))
-			if err != nil {
-				return fmt.Errorf("write lost data again: %w", err)
-			}
-			at += int64(n)
-		}
-	}
-	return nil
-}
-
-// span is a range of bytes of a file: [from, to).
-type span struct{ from, to int64 }
+// Span is a range of bytes of a file: [From, To).
+type Span struct{ From, To int64 }
 
 // spanSet is a set of bytes, kept as sorted spans that neither touch nor overlap.
 // The zero spanSet is empty.
-type spanSet struct{ spans []span }
+type spanSet struct{ spans []Span }
 
 // add puts [from, to) into the set, joining what it touches. Without growth of
 // the number of spans it does not allocate.
@@ -143,16 +95,16 @@ func (s *spanSet) add(from, to int64) {
 	}
 	// first is the first span that ends at or after from, last the first that
 	// begins after to: everything between is swallowed.
-	first, _ := slices.BinarySearchFunc(s.spans, from, func(x span, v int64) int { return cmp.Compare(x.to, v) })
+	first, _ := slices.BinarySearchFunc(s.spans, from, func(x Span, v int64) int { return cmp.Compare(x.To, v) })
 	last := first
-	for last < len(s.spans) && s.spans[last].from <= to {
+	for last < len(s.spans) && s.spans[last].From <= to {
 		last++
 	}
 	if first == last {
-		s.spans = slices.Insert(s.spans, first, span{from, to})
+		s.spans = slices.Insert(s.spans, first, Span{from, to})
 		return
 	}
-	s.spans[first] = span{min(from, s.spans[first].from), max(to, s.spans[last-1].to)}
+	s.spans[first] = Span{min(from, s.spans[first].From), max(to, s.spans[last-1].To)}
 	s.spans = slices.Delete(s.spans, first+1, last)
 }
 
@@ -160,7 +112,7 @@ func (s *spanSet) add(from, to int64) {
 func (s *spanSet) bytes() int64 {
 	n := int64(0)
 	for _, x := range s.spans {
-		n += x.to - x.from
+		n += x.To - x.From
 	}
 	return n
 }

@@ -2,7 +2,6 @@ package nfs
 
 import (
 	"bytes"
-	"errors"
 	"sync/atomic"
 	"testing"
 
@@ -13,37 +12,35 @@ import (
 	"github.com/nfsbench/nfsbench/test/faulty"
 )
 
-func TestCommitSendsAgainWhatARestartLost(t *testing.T) {
+func TestCommitTellsWhatARestartLost(t *testing.T) {
 	s := &faulty.Server{MaxTransfer: 4096}
 	c := start(t, s, nil)
 	content := randomBytes(50_000)
 	f := c.OpenFile(FileHandle(s.AddFile("data", make([]byte, len(content)))))
-	f.SetSource(bytes.NewReader(content))
-	write := func(from, to int) {
-		if _, err := f.WriteAt(t.Context(), content[from:to], int64(from), Unstable); err != nil {
+	write := func(from, to int, how Stability) {
+		if _, err := f.WriteAt(t.Context(), content[from:to], int64(from), how); err != nil {
 			t.Fatal(err)
 		}
 	}
-	write(0, 10_000)
-	write(20_000, 30_000)
+	write(0, 10_000, Unstable)
+	write(20_000, 30_000, Unstable)
 	s.Restart()
 	if bytes.Equal(s.Content("data")[:10_000], content[:10_000]) {
 		t.Fatal("the fake server lost nothing: the test proves nothing")
 	}
-	write(30_000, 50_000)
-	if err := f.Commit(t.Context()); err != nil {
-		t.Fatal(err)
+	write(30_000, 50_000, Unstable)
+	lost, err := f.Commit(t.Context())
+	if diff := cmp.Diff([]Span{{0, 10_000}, {20_000, 30_000}}, lost); diff != "" || err != nil {
+		t.Fatalf("Commit: %v; what was lost differs (-want +got):\n%s", err, diff)
 	}
-	if got := f.ResentBytes(); got != 20_000 {
-		t.Errorf("ResentBytes = %d, want what was written before the restart and no more", got)
+	for _, x := range lost {
+		write(int(x.From), int(x.To), FileSync)
 	}
-	want := append([]byte(nil), content...)
-	clear(want[10_000:20_000])
-	if !bytes.Equal(s.Content("data"), want) {
-		t.Error("content differs after commit")
+	if lost, err := f.Commit(t.Context()); err != nil || len(lost) > 0 {
+		t.Errorf("the second Commit = %v, %v", lost, err)
 	}
-	s.Restart()
-	if !bytes.Equal(s.Content("data"), want) {
+	clear(content[10_000:20_000])
+	if s.Restart(); !bytes.Equal(s.Content("data"), content) {
 		t.Error("what was committed did not survive a second restart")
 	}
 }
@@ -74,7 +71,7 @@ func (d *fill) Done(x *stream.IO) {
 	d.f.Wrote(x)
 }
 
-func TestCommitSendsAgainWhatAStreamHasWrittenBeforeARestart(t *testing.T) {
+func TestCommitTellsWhatAStreamHasWrittenBeforeARestart(t *testing.T) {
 	var writes atomic.Int64
 	s := &faulty.Server{MaxTransfer: 4096}
 	s.Hook = func(c faulty.Call) faulty.Action {
@@ -86,7 +83,6 @@ func TestCommitSendsAgainWhatAStreamHasWrittenBeforeARestart(t *testing.T) {
 	c := start(t, s, nil, "127.0.0.1", "127.0.0.2")
 	d := &fill{content: randomBytes(512 << 10), block: 32 << 10}
 	d.f = c.OpenFile(FileHandle(s.AddFile("data", nil)))
-	d.f.SetSource(bytes.NewReader(d.content))
 	st, err := c.NewStream(t.Context(), StreamConfig{Slots: 4, BlockBytes: int64(d.block)})
 	if err != nil {
 		t.Fatal(err)
@@ -95,39 +91,28 @@ func TestCommitSendsAgainWhatAStreamHasWrittenBeforeARestart(t *testing.T) {
 	if err := d.errs.Load(); err != nil {
 		t.Fatal(*err)
 	}
-	if bytes.Equal(s.Content("data"), d.content) {
+	content := s.Content("data")
+	if bytes.Equal(content, d.content) {
 		t.Fatal("the restart lost nothing: the test proves nothing")
 	}
-	if err := d.f.Commit(t.Context()); err != nil || !bytes.Equal(s.Content("data"), d.content) {
-		t.Errorf("Commit = %v, or the content differs", err)
+	lost, err := d.f.Commit(t.Context())
+	if err != nil {
+		t.Fatal(err)
 	}
-	if n := d.f.ResentBytes(); n < 128<<10 || n > 256<<10 {
-		t.Errorf("%d bytes were sent again, want those of the I/Os that had begun before the restart", n)
+	var bytesLost int64
+	for _, x := range lost {
+		bytesLost += x.To - x.From
+		copy(content[x.From:x.To], d.content[x.From:x.To])
+	}
+	if !bytes.Equal(content, d.content) {
+		t.Error("more was lost than Commit says")
+	}
+	if bytesLost < 128<<10 || bytesLost > 256<<10 {
+		t.Errorf("%d bytes were lost, want those of the I/Os that had begun before the restart", bytesLost)
 	}
 	want := s.Content("data")
 	if s.Restart(); !bytes.Equal(s.Content("data"), want) {
 		t.Error("what was committed did not survive a second restart")
-	}
-}
-
-func TestCommitWithoutSourceSaysThatDataAreLost(t *testing.T) {
-	s := &faulty.Server{}
-	c := start(t, s, nil)
-	f := c.OpenFile(FileHandle(s.AddFile("data", nil)))
-	content := randomBytes(8192)
-	if _, err := f.WriteAt(t.Context(), content, 0, Unstable); err != nil {
-		t.Fatal(err)
-	}
-	s.Restart()
-	if err := f.Commit(t.Context()); !errors.Is(err, ErrLostWrites) {
-		t.Errorf("Commit = %v, want ErrLostWrites", err)
-	}
-	if got := f.UncommittedBytes(); got != 8192 {
-		t.Errorf("UncommittedBytes = %d after a failed commit, want that nothing is forgotten", got)
-	}
-	f.SetSource(bytes.NewReader(content))
-	if err := f.Commit(t.Context()); err != nil || !bytes.Equal(s.Content("data"), content) {
-		t.Errorf("a second Commit with a source = %v, or other content", err)
 	}
 }
 
@@ -139,8 +124,8 @@ func TestStableWritesNeedNoCommit(t *testing.T) {
 	if _, err := f.WriteAt(t.Context(), randomBytes(8192), 0, FileSync); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Commit(t.Context()); err != nil || commits.Load() != 0 {
-		t.Errorf("Commit = %v with %d calls, want none", err, commits.Load())
+	if lost, err := f.Commit(t.Context()); err != nil || len(lost) > 0 || commits.Load() != 0 {
+		t.Errorf("Commit = %v, %v with %d calls, want none", lost, err, commits.Load())
 	}
 }
 
@@ -155,24 +140,24 @@ func countCommits(n *atomic.Int64) func(faulty.Call) faulty.Action {
 
 func TestSpanSetJoinsWhatTouches(t *testing.T) {
 	for name, tc := range map[string]struct {
-		add  []span
-		want []span
+		add  []Span
+		want []Span
 	}{
-		"apart":            {[]span{{10, 20}, {0, 5}, {30, 40}}, []span{{0, 5}, {10, 20}, {30, 40}}},
-		"touching":         {[]span{{0, 10}, {20, 30}, {10, 20}}, []span{{0, 30}}},
-		"inside":           {[]span{{0, 100}, {10, 20}}, []span{{0, 100}}},
-		"around":           {[]span{{10, 20}, {30, 40}, {5, 50}}, []span{{5, 50}}},
-		"overlap left":     {[]span{{10, 20}, {5, 15}}, []span{{5, 20}}},
-		"overlap right":    {[]span{{10, 20}, {15, 25}}, []span{{10, 25}}},
-		"bridge of two":    {[]span{{0, 10}, {20, 30}, {40, 50}, {9, 21}}, []span{{0, 30}, {40, 50}}},
-		"empty is ignored": {[]span{{5, 5}, {7, 3}}, nil},
+		"apart":            {[]Span{{10, 20}, {0, 5}, {30, 40}}, []Span{{0, 5}, {10, 20}, {30, 40}}},
+		"touching":         {[]Span{{0, 10}, {20, 30}, {10, 20}}, []Span{{0, 30}}},
+		"inside":           {[]Span{{0, 100}, {10, 20}}, []Span{{0, 100}}},
+		"around":           {[]Span{{10, 20}, {30, 40}, {5, 50}}, []Span{{5, 50}}},
+		"overlap left":     {[]Span{{10, 20}, {5, 15}}, []Span{{5, 20}}},
+		"overlap right":    {[]Span{{10, 20}, {15, 25}}, []Span{{10, 25}}},
+		"bridge of two":    {[]Span{{0, 10}, {20, 30}, {40, 50}, {9, 21}}, []Span{{0, 30}, {40, 50}}},
+		"empty is ignored": {[]Span{{5, 5}, {7, 3}}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var s spanSet
 			for _, x := range tc.add {
-				s.add(x.from, x.to)
+				s.add(x.From, x.To)
 			}
-			if diff := cmp.Diff(tc.want, s.spans, cmp.AllowUnexported(span{})); diff != "" {
+			if diff := cmp.Diff(tc.want, s.spans); diff != "" {
 				t.Errorf("spans differ (-want +got):\n%s", diff)
 			}
 		})
@@ -193,11 +178,11 @@ func FuzzSpanSetEqualsASetOfBytes(f *testing.F) {
 		var got [256]bool
 		last := int64(-1)
 		for _, x := range s.spans {
-			if x.from <= last || x.to <= x.from {
+			if x.From <= last || x.To <= x.From {
 				t.Fatalf("spans are not sorted and apart: %v", s.spans)
 			}
-			last = x.to
-			for b := x.from; b < x.to; b++ {
+			last = x.To
+			for b := x.From; b < x.To; b++ {
 				got[b] = true
 			}
 		}

@@ -36,7 +36,7 @@ func (v *dataV3) Decode(d *xdr.Decoder, p *stream.Part) (r stream.Results) {
 		var res v3.WriteRes
 		res.DecodeBrief(d)
 		status, r.Count = res.Status, int(res.Count)
-		r.Committed, r.Verifier = stream.Stability(res.Committed), res.Verifier
+		r.Committed, r.Verifier.Value = stream.Stability(res.Committed), res.Verifier
 	} else {
 		var res v3.ReadRes
 		r.Data = res.DecodeHead(d)

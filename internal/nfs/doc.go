@@ -37,8 +37,8 @@
 //
 // # Stability of writes
 //
-// Data written with Unstable are remembered as ranges, sorted by the write
-// verifier that the server gave. Commit compares it with the verifier of its own
-// reply; ranges with another verifier were lost by a restart of the server and
-// are written again from the File's source.
+// Data written with Unstable are remembered as ranges, sorted by server and write
+// verifier. Commit asks each of these servers and compares the verifier of its
+// reply; ranges with another one were lost by a restart of the server, and the
+// caller has to write them again.
 package nfs

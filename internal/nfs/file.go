@@ -21,12 +21,10 @@ type File struct {
 	state  any    // of the protocol: opens and layouts
 	closed atomic.Bool
 
-	mu     sync.Mutex
-	dirty  []unstable
-	source io.ReaderAt
+	mu    sync.Mutex
+	dirty []unstable
 
 	commitTurn chan struct{} // holds a token while somebody commits
-	resent     atomic.Int64
 }
 
 // OpenFile returns a File for a handle of NFSv3, which knows no open: nothing is sent. Open
@@ -146,28 +144,20 @@ func (c *Client) encodePart(o *op) (err error) {
 }
 
 func (c *Client) decodePart(o *op) stream.Results {
-	d, x := xdr.NewDecoder(o.call.Results), o.part.IO
+	d := xdr.NewDecoder(o.call.Results)
 	r := c.data.Decode(&d, &o.part)
 	if r.Err != nil || r.Next != stream.Finish {
 		return r
 	}
-	var data []byte
-	if d.Err() == nil && r.Data <= len(x.Buf) {
-		data = d.Fixed(r.Data)
+	if d.Err() == nil {
+		r.Err = o.part.Check(&r)
 	}
-	switch {
-	case d.Err() != nil:
-		r.Err = &rpc.ProtocolError{Err: d.Err()}
-	case r.Data > len(x.Buf):
-		r.Err = &rpc.ProtocolError{Err: rpc.ErrTooMuchData}
-	case x.Write && (r.Count == 0 || r.Count > len(x.Buf)):
-		r.Err = violation("WRITE of %d bytes is answered with %d written", len(x.Buf), r.Count)
-	case x.Write && r.Committed < x.Stable:
-		r.Err = violation("WRITE asked for stability %d and got %d", x.Stable, r.Committed)
-	case !x.Write && r.Count != r.Data:
-		r.Err = violation("READ answers with %d bytes of data but counts %d", r.Data, r.Count)
+	if r.Err == nil {
+		copy(o.part.IO.Buf, d.Fixed(r.Data))
 	}
-	copy(x.Buf, data)
+	if err := d.Err(); err != nil {
+		r.Err = &rpc.ProtocolError{Err: err}
+	}
 	return r
 }
 

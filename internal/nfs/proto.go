@@ -49,9 +49,6 @@ type FSStat struct {
 	TotalBytes, AvailableBytes uint64
 }
 
-// verifier changes when the server may have lost unstable data.
-type verifier [8]byte
-
 // protocol is one version of NFS over a transport: everything but READ and WRITE, which its
 // stream.Protocol encodes. Implementations are safe for many goroutines.
 type protocol interface {
@@ -73,7 +70,8 @@ type fileProtocol interface {
 	statFS(ctx context.Context, root FileHandle) (FSStat, error)
 	getAttr(ctx context.Context, file FileHandle) (Attr, error)
 	setSize(ctx context.Context, file FileHandle, sizeBytes uint64) error
-	commit(ctx context.Context, f *File) (verifier, error)
+	// commit makes stable what one of several servers holds, as stream.Verifier names it.
+	commit(ctx context.Context, f *File, server int) (stream.Verifier, error)
 	// open makes a File usable for I/O, and creates it if how is not nil. It fills in the
 	// handle and the state of f.
 	open(ctx context.Context, f *File, dir FileHandle, name string, how *creation) error

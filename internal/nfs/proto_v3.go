@@ -38,10 +38,10 @@ func (p *protoV3) close(ctx context.Context) error {
 	return p.farewell(ctx)
 }
 
-func (p *protoV3) commit(ctx context.Context, f *File) (verifier, error) {
+func (p *protoV3) commit(ctx context.Context, f *File, _ int) (stream.Verifier, error) {
 	var res v3.CommitRes
 	_, err := p.invoke(ctx, v3.ProcCommit, &v3.CommitArgs{Handle: f.raw}, &res)
-	return res.Verifier, err
+	return stream.Verifier{Value: res.Verifier}, err
 }
 
 // invoke makes a call without bulk data and decodes its results into res, which aliases

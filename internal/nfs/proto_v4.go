@@ -140,10 +140,11 @@ func (p *protoV4) setSize(ctx context.Context, file FileHandle, sizeBytes uint64
 	return p.server().do(ctx, &v4.PutFH{Handle: []byte(file)}, &v4.SetAttr{Attrs: attrs})
 }
 
-func (p *protoV4) commit(ctx context.Context, f *File) (verifier, error) {
+func (p *protoV4) commit(ctx context.Context, f *File, server int) (stream.Verifier, error) {
 	var commit v4.Commit
-	err := p.server().do(ctx, &v4.PutFH{Handle: f.raw}, &commit)
-	return verifier(commit.Verifier), err
+	o := f.state.(*fileV4).opens[server] //nolint:errcheck,forcetypeassert // open has put it there
+	err := o.server.do(ctx, &v4.PutFH{Handle: o.handle}, &commit)
+	return stream.Verifier{Server: server, Value: commit.Verifier}, err
 }
 
 func (p *protoV4) open(ctx context.Context, f *File, dir FileHandle, name string, how *creation) error {

@@ -164,7 +164,8 @@ func (v *dataV4) Decode(d *xdr.Decoder, p *stream.Part) (r stream.Results) {
 		var h v4.WriteHead
 		v4.DecodeWriteHead(d, to.table != nil, &h)
 		op, status, sequence = h.Op, h.Status, h.Sequence
-		r.Count, r.Committed, r.Verifier = int(h.Count), stream.Stability(h.Committed), h.Verifier
+		r.Count, r.Committed = int(h.Count), stream.Stability(h.Committed)
+		r.Verifier = stream.Verifier{Server: to.opens, Value: h.Verifier}
 	} else {
 		var h v4.ReadHead
 		v4.DecodeReadHead(d, to.table != nil, &h)
@@ -230,7 +231,7 @@ func (f *fileV4) fromDataServer(r stream.Results, p *stream.Part, status v4.Stat
 		return stream.Results{Next: stream.Delay, Err: status}
 	case status == v4.ErrGrace:
 		return stream.Results{Next: stream.Elsewhere, Err: status}
-	case status != v4.OK, p.IO.Write && (r.Count == 0 || r.Count > p.Bytes() || r.Committed < p.IO.Stable):
+	case status != v4.OK, p.Check(&r) != nil:
 		f.layout.drop()
 		return stream.Results{Next: stream.Elsewhere, Err: status}
 	case p.IO.Write:

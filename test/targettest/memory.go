@@ -216,7 +216,7 @@ func (f *file) before(ctx context.Context, op string, off int64) error {
 	}
 }
 
-func (f *file) Commit(ctx context.Context) error { return context.Cause(ctx) }
+func (f *file) Commit(ctx context.Context) ([]target.Span, error) { return nil, context.Cause(ctx) }
 
 func (f *file) Size(ctx context.Context) (int64, error) {
 	if err := context.Cause(ctx); err != nil {

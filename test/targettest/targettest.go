@@ -79,8 +79,8 @@ func makeFile(t *testing.T, dir target.Directory, name string, data []byte) targ
 		if err := f.WriteAt(t.Context(), data, 0); err != nil {
 			t.Fatalf("write: %v", err)
 		}
-		if err := f.Commit(t.Context()); err != nil {
-			t.Fatalf("commit: %v", err)
+		if lost, err := f.Commit(t.Context()); err != nil || len(lost) > 0 {
+			t.Fatalf("commit: %v, %v", lost, err)
 		}
 	}
 	return f
@@ -182,8 +182,8 @@ func writtenIsRead(t *testing.T, tgt target.Target) {
 		if err := f.WriteAt(t.Context(), buf[0], block); err != nil {
 			t.Fatalf("%s write: %v", name, err)
 		}
-		if err := f.Commit(t.Context()); err != nil {
-			t.Fatalf("commit: %v", err)
+		if lost, err := f.Commit(t.Context()); err != nil || len(lost) > 0 {
+			t.Fatalf("commit: %v, %v", lost, err)
 		}
 		if n, err := f.ReadAt(t.Context(), buf[1], block); err != nil || n != size {
 			t.Fatalf("read %d, %v", n, err)

@@ -132,19 +132,3 @@ func Mix(x uint64) uint64 {
 	x = (x ^ x>>27) * 0x94d049bb133111eb
 	return x ^ x>>31
 }
-
-// ReaderAt gives the data of one generation at any offset that is a multiple of
-// SectorBytes.
-type ReaderAt struct {
-	Data       Data
-	Generation uint64
-}
-
-// ReadAt implements io.ReaderAt. It never ends.
-func (r ReaderAt) ReadAt(p []byte, off int64) (int, error) {
-	if off < 0 || off%SectorBytes != 0 || len(p)%SectorBytes != 0 {
-		return 0, fmt.Errorf("read %d bytes at %d: neither may cut a sector of %d bytes", len(p), off, SectorBytes)
-	}
-	r.Data.Write(p, off, r.Generation)
-	return len(p), nil
-}

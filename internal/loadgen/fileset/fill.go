@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/nfsbench/nfsbench/internal/loadgen/content"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 )
 
@@ -72,7 +72,14 @@ func (d *task) Done(io *target.IO) {
 type filling struct {
 	file *File
 	open target.File
-	left atomic.Int64 // bytes not written yet
+	left atomic.Int64  // bytes not written yet
+	lost []target.Span // in a restart of the server, before they were committed
+}
+
+// chunk is what one I/O writes.
+type chunk struct {
+	of       *filling
+	from, to int64
 }
 
 // Fill writes the missing files, several chunks at once and in order, so that the storage can
@@ -85,31 +92,69 @@ func (s *Set) Fill(ctx context.Context, progress func(bytes int64)) error {
 	}
 	written := make(chan *filling, len(files))
 	chunks := (s.spec.FileSizeBytes + fillChunkBytes - 1) / fillChunkBytes // of each file
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return s.complete(ctx, written, len(files)) })
+	group, within := errgroup.WithContext(ctx)
+	group.Go(func() error { return s.complete(within, written, len(files)) })
 	group.Go(func() error {
-		return s.carry(ctx, fillSlots, min(fillChunkBytes, s.spec.FileSizeBytes), &task{
-			count: chunks * int64(len(files)),
-			begin: func(i int64, io *target.IO) {
-				f, off := files[i/chunks], i%chunks*fillChunkBytes
-				io.Write, io.File, io.Offset = true, f.open, off
-				io.Buf = io.Buf[:min(int64(len(io.Buf)), s.spec.FileSizeBytes-off)]
-				f.file.Data.Write(io.Buf, off, s.generation())
-			},
-			end: func(i int64, io *target.IO) error {
-				f, n := files[i/chunks], int64(len(io.Buf))
-				if io.Err != nil {
-					return fmt.Errorf("fill %q at %d: %w", f.file.Name, io.Offset, io.Err)
-				}
-				if f.left.Add(-n) == 0 {
-					written <- f
-				}
-				progress(n)
-				return nil
-			},
+		at := func(i int64) chunk {
+			from := i % chunks * fillChunkBytes
+			return chunk{files[i/chunks], from, min(from+fillChunkBytes, s.spec.FileSizeBytes)}
+		}
+		return s.write(within, chunks*int64(len(files)), at, func(f *filling, n int64) {
+			if f.left.Add(-n) == 0 {
+				written <- f
+			}
+			progress(n)
 		})
 	})
-	return group.Wait()
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return s.rewrite(ctx, slices.DeleteFunc(files, func(f *filling) bool { return len(f.lost) == 0 }))
+}
+
+// write writes so many chunks, of which at gives each.
+func (s *Set) write(ctx context.Context, count int64, at func(i int64) chunk, wrote func(f *filling, n int64)) error {
+	return s.carry(ctx, fillSlots, min(fillChunkBytes, s.spec.FileSizeBytes), &task{
+		count: count,
+		begin: func(i int64, io *target.IO) {
+			c := at(i)
+			io.Write, io.File, io.Offset, io.Buf = true, c.of.open, c.from, io.Buf[:c.to-c.from]
+			c.of.file.Data.Write(io.Buf, c.from, s.generation())
+		},
+		end: func(i int64, io *target.IO) error {
+			f := at(i).of
+			if io.Err != nil {
+				return fmt.Errorf("fill %q at %d: %w", f.file.Name, io.Offset, io.Err)
+			}
+			wrote(f, int64(len(io.Buf)))
+			return nil
+		},
+	})
+}
+
+// rewrite writes again what was lost of files, stable at once so that nothing can be lost twice.
+func (s *Set) rewrite(ctx context.Context, files []*filling) (err error) {
+	if len(files) == 0 {
+		return nil
+	}
+	var chunks []chunk
+	for _, f := range files {
+		if f.open, err = s.dir.Open(ctx, f.file.Name, target.OpenOptions{Stable: true}); err != nil {
+			return fmt.Errorf("open %q: %w", f.file.Name, err)
+		}
+		defer func() { _ = f.open.Close() }()
+		for _, l := range f.lost {
+			for from := l.From; from < l.To; from += fillChunkBytes {
+				chunks = append(chunks, chunk{f, from, min(from+fillChunkBytes, l.To)})
+			}
+		}
+		s.marker.Complete = append(s.marker.Complete, f.file.Name)
+	}
+	at := func(i int64) chunk { return chunks[i] }
+	if err := s.write(ctx, int64(len(chunks)), at, func(*filling, int64) {}); err != nil {
+		return err
+	}
+	return s.writeMarker(ctx)
 }
 
 // makeFiles makes the missing files anew. An old one is removed and not truncated: it may
@@ -126,9 +171,6 @@ func (s *Set) makeFiles(ctx context.Context) (files []*filling, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("create %q: %w", f.Name, err)
 		}
-		if r, ok := opened.(target.Resender); ok {
-			r.SetSource(content.ReaderAt{Data: f.Data, Generation: s.generation()})
-		}
 		filling := &filling{file: f, open: opened}
 		filling.left.Store(s.spec.FileSizeBytes)
 		files = append(files, filling)
@@ -136,15 +178,19 @@ func (s *Set) makeFiles(ctx context.Context) (files []*filling, err error) {
 	return files, nil
 }
 
-// complete commits each file that is written, and writes its name into the marker.
-func (s *Set) complete(ctx context.Context, written <-chan *filling, count int) error {
+// complete commits each file that is written, and writes its name into the marker, unless
+// something of it was lost.
+func (s *Set) complete(ctx context.Context, written <-chan *filling, count int) (err error) {
 	for range count {
 		select {
 		case f := <-written:
-			if err := f.open.Commit(ctx); err != nil {
+			if f.lost, err = f.open.Commit(ctx); err != nil {
 				return fmt.Errorf("commit %q: %w", f.file.Name, err)
 			}
 			_ = f.open.Close()
+			if len(f.lost) > 0 {
+				continue
+			}
 			s.marker.Complete = append(s.marker.Complete, f.file.Name)
 			if err := s.writeMarker(ctx); err != nil {
 				return err

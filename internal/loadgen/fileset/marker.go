@@ -79,9 +79,9 @@ func (s *Set) writeMarker(ctx context.Context) error {
 		return fmt.Errorf("encode marker: %w", err)
 	}
 	name := fmt.Sprintf(markerFormat, s.spec.Client)
-	f, err := s.dir.Open(ctx, name, target.OpenOptions{Create: true})
+	f, err := s.dir.Open(ctx, name, target.OpenOptions{Create: true, Stable: true})
 	if target.IsExist(err) {
-		f, err = s.dir.Open(ctx, name, target.OpenOptions{})
+		f, err = s.dir.Open(ctx, name, target.OpenOptions{Stable: true})
 	}
 	if err != nil {
 		return fmt.Errorf("open marker %q: %w", name, err)
@@ -103,13 +103,7 @@ func (s *Set) writeMarker(ctx context.Context) error {
 		buf[i] = ' '
 	}
 	buf[len(buf)-1] = '\n'
-	if r, ok := f.(target.Resender); ok {
-		r.SetSource(bytes.NewReader(buf)) // a server may restart before it commits
-	}
 	if err := f.WriteAt(ctx, buf, 0); err != nil {
-		return fmt.Errorf("write marker %q: %w", name, err)
-	}
-	if err := f.Commit(ctx); err != nil {
 		return fmt.Errorf("write marker %q: %w", name, err)
 	}
 	return nil

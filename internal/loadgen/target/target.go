@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"runtime"
 	"syscall"
@@ -112,20 +111,18 @@ type File interface {
 	// WriteAt writes all of p at off, or returns an error; then any part of p
 	// may have been written.
 	WriteAt(ctx context.Context, p []byte, off int64) error
-	// Commit makes everything that was written through this File survive a
-	// crash of the server.
-	Commit(ctx context.Context) error
+	// Commit makes everything that was written through this File survive a crash of the
+	// server. It returns what the server has lost already, in a restart: the caller writes
+	// that again.
+	Commit(ctx context.Context) (lost []Span, err error)
 	// Size asks the server for the present size in bytes.
 	Size(ctx context.Context) (int64, error)
 	// Close forgets the file. It does not commit.
 	Close() error
 }
 
-// Resender is implemented by files that notice when the server lost data before
-// a Commit, and can then write them again. src gives what was written last.
-type Resender interface {
-	SetSource(src io.ReaderAt)
-}
+// Span is a range of bytes of a file: [From, To).
+type Span struct{ From, To int64 }
 
 // StreamOptions say what a stream is for.
 type StreamOptions struct {

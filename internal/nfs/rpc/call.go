@@ -7,11 +7,11 @@ import (
 )
 
 // Call is one remote procedure call. The fields of the request are set before
-// Conn.Start and belong to the connection until the call is done. A Call may be
+// Conn.Do and belong to the connection until the call is done. A Call may be
 // used again after it is done; its memory is reused.
 type Call struct {
 	// Request is the record mark, the call header and the arguments, as
-	// AppendCall begins it. Mark and xid are filled in by Start.
+	// AppendCall begins it. Mark and xid are filled in there.
 	Request []byte
 	// Since is the caller's clock when it made the call, for Conn.Oldest.
 	Since int64

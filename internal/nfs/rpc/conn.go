@@ -75,9 +75,17 @@ func NewConn(nc net.Conn, opts Options) *Conn {
 	return c
 }
 
-// Start sends call. If it returns nil the call will be done, one day: Wait for
-// it. If it returns an error the call was not sent and is not outstanding.
-func (c *Conn) Start(call *Call) error {
+// Do makes call and returns its error. If ctx ends first, it returns the error of ctx, and
+// the call must not be used again.
+func (c *Conn) Do(ctx context.Context, call *Call) error {
+	if err := c.start(call); err != nil {
+		return err
+	}
+	return c.wait(ctx, call)
+}
+
+// start sends call. After an error it was not sent and is not outstanding.
+func (c *Conn) start(call *Call) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err != nil {
@@ -96,9 +104,8 @@ func (c *Conn) Start(call *Call) error {
 	return nil
 }
 
-// Wait waits until call, which Start accepted, is done, and returns its error. If
-// ctx ends first, Wait returns its error, and the call must not be used again.
-func (c *Conn) Wait(ctx context.Context, call *Call) error {
+// wait waits until call, which start accepted, is done.
+func (c *Conn) wait(ctx context.Context, call *Call) error {
 	select {
 	case <-call.done:
 		return call.Err
@@ -110,14 +117,6 @@ func (c *Conn) Wait(ctx context.Context, call *Call) error {
 		}
 		return ctx.Err()
 	}
-}
-
-// Do is Start and Wait.
-func (c *Conn) Do(ctx context.Context, call *Call) error {
-	if err := c.Start(call); err != nil {
-		return err
-	}
-	return c.Wait(ctx, call)
 }
 
 // Oldest returns the smallest Since of all outstanding calls.

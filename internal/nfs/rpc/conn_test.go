@@ -278,7 +278,7 @@ func TestAConnectionThatFailsTakesBackWhatTheOtherSideHasNotReceived(t *testing.
 	call := &Call{}
 	call.Reset()
 	call.Request = append(AppendCall(nil, 100003, 3, 7, Auth{}), make([]byte, 64<<20)...) // more than all buffers hold
-	if err := c.Start(call); err != nil {
+	if err := c.start(call); err != nil {
 		t.Fatal(err)
 	}
 	_ = p.nc.SetDeadline(time.Now().Add(time.Minute))
@@ -286,7 +286,7 @@ func TestAConnectionThatFailsTakesBackWhatTheOtherSideHasNotReceived(t *testing.
 		t.Fatal(err)
 	}
 	c.Fail(io.ErrUnexpectedEOF)
-	if err := c.Wait(t.Context(), call); err == nil {
+	if err := c.wait(t.Context(), call); err == nil {
 		t.Error("the call did not fail")
 	}
 	if n, err := io.Copy(io.Discard, p.nc); !errors.Is(err, syscall.ECONNRESET) {

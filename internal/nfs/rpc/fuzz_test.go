@@ -96,7 +96,7 @@ func feedConn(t *testing.T, in []byte) {
 	for i := range uint32(2) {
 		call := newCall(i)
 		call.xid, call.hasXID = i+1, true
-		if err := c.Start(call); err != nil {
+		if err := c.start(call); err != nil {
 			t.Fatal(err)
 		}
 		calls = append(calls, call)
@@ -104,7 +104,7 @@ func feedConn(t *testing.T, in []byte) {
 	_, _ = there.Write(in)
 	_ = there.Close()
 	for _, call := range calls {
-		if err := c.Wait(t.Context(), call); err == nil && len(call.Results) > len(in) {
+		if err := c.wait(t.Context(), call); err == nil && len(call.Results) > len(in) {
 			t.Fatalf("%d bytes of results in a reply of %d", len(call.Results), len(in))
 		}
 	}

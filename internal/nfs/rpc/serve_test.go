@@ -35,7 +35,7 @@ func TestACallOfTheOtherSideIsServedBetweenReplies(t *testing.T) {
 	defer func() { _ = c.Close() }()
 	call := newCall(1)
 	started := make(chan error, 1)
-	go func() { started <- c.Start(call) }() // it writes, and a pipe has no room
+	go func() { started <- c.start(call) }() // it writes, and a pipe has no room
 	rec := NewRecordReader(there, 1<<20)
 	next := func() []byte {
 		if err := rec.Next(); err != nil {
@@ -60,7 +60,7 @@ func TestACallOfTheOtherSideIsServedBetweenReplies(t *testing.T) {
 	if _, err := there.Write(reply(binary.BigEndian.Uint32(request), []byte{0, 0, 0, 0})); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Wait(t.Context(), call); err != nil {
+	if err := c.wait(t.Context(), call); err != nil {
 		t.Error(err)
 	}
 }

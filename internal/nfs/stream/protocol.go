@@ -2,7 +2,9 @@ package stream
 
 import (
 	"errors"
+	"fmt"
 
+	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 )
 
@@ -93,6 +95,12 @@ const (
 	Disconnect
 )
 
+// Verifier changes when a server may have lost unstable data.
+type Verifier struct {
+	Server int // which of several servers says it, as the Protocol counts them
+	Value  [8]byte
+}
+
 // Results are what a reply says, without its data.
 type Results struct {
 	Next Next
@@ -101,7 +109,25 @@ type Results struct {
 	Count     int // bytes moved
 	EOF       bool
 	Committed Stability
-	Verifier  [8]byte
+	Verifier  Verifier
 	// Data is how many bytes of data follow in the reply of a READ.
 	Data int
+}
+
+// Check returns an error if the results of a call that succeeded cannot be those of p.
+func (p *Part) Check(r *Results) error {
+	var err error
+	switch {
+	case r.Data > p.Bytes():
+		err = rpc.ErrTooMuchData
+	case !p.IO.Write && r.Count != r.Data:
+		err = fmt.Errorf("READ answers with %d bytes of data but counts %d", r.Data, r.Count)
+	case p.IO.Write && (r.Count == 0 || r.Count > p.Bytes()):
+		err = fmt.Errorf("WRITE of %d bytes is answered with %d written", p.Bytes(), r.Count)
+	case p.IO.Write && r.Committed < p.IO.Stable:
+		err = fmt.Errorf("WRITE asked for stability %d and got %d", p.IO.Stable, r.Committed)
+	default:
+		return nil
+	}
+	return violation(err)
 }

@@ -122,66 +122,52 @@ func (l *lane) settle(f *fragment, rep *reply) {
 		l.park(f)
 	case rep.Err != nil:
 		l.finished(f, rep.Err)
-	case f.IO.Write:
-		l.writeDone(f, rep)
 	default:
-		l.readDone(f, rep)
+		l.moved(f, &rep.Results)
 	}
 	if l.group != 0 && l.completed == completed { // else the slot may be another lane's
 		l.leave(sl)
 	}
 }
 
-func (l *lane) readDone(f *fragment, rep *reply) {
-	if rep.Count != rep.Data {
-		l.refuse(f, fmt.Errorf("READ answers with %d bytes of data but counts %d", rep.Data, rep.Count))
+// moved goes on with a part of which something was moved.
+func (l *lane) moved(f *fragment, r *Results) {
+	switch err := f.Check(r); {
+	case err != nil && l.group != 0:
+		l.park(f)
+		return
+	case err != nil:
+		l.finished(f, err) // asking again gives the same
 		return
 	}
-	l.BytesRead.Add(int64(rep.Count))
-	f.From += rep.Count
+	if f.IO.Write {
+		l.BytesWritten.Add(int64(r.Count))
+		f.IO.note(r)
+	} else {
+		l.BytesRead.Add(int64(r.Count))
+	}
+	f.From += r.Count
 	switch {
 	case f.From == f.To:
 		l.finished(f, nil)
-	case rep.EOF:
+	case r.EOF:
 		l.finished(f, io.EOF)
-	case rep.Count == 0:
+	case r.Count == 0:
 		l.finished(f, io.ErrNoProgress)
 	default:
 		l.again(f)
 	}
 }
 
-func (l *lane) writeDone(f *fragment, rep *reply) {
-	if rep.Count == 0 || rep.Count > f.Bytes() {
-		l.refuse(f, fmt.Errorf("WRITE of %d bytes is answered with %d written", f.Bytes(), rep.Count))
-		return
+// note keeps the verifier of what is not stable.
+func (x *IO) note(r *Results) {
+	switch {
+	case r.Committed != Unstable:
+	case !x.Unstable:
+		x.Unstable, x.Verifiers = true, [2]Verifier{r.Verifier, r.Verifier}
+	case r.Verifier != x.Verifiers[0]:
+		x.Verifiers[1] = r.Verifier
 	}
-	if rep.Committed < f.IO.Stable {
-		l.refuse(f, fmt.Errorf("WRITE asked for stability %d and got %d", f.IO.Stable, rep.Committed))
-		return
-	}
-	l.BytesWritten.Add(int64(rep.Count))
-	switch io := f.IO; {
-	case rep.Committed != Unstable:
-	case !io.Unstable:
-		io.Unstable, io.Verifiers = true, [2][8]byte{rep.Verifier, rep.Verifier}
-	case rep.Verifier != io.Verifiers[0]:
-		io.Verifiers[1] = rep.Verifier
-	}
-	if f.From += rep.Count; f.From == f.To {
-		l.finished(f, nil)
-		return
-	}
-	l.again(f)
-}
-
-// refuse fails an I/O whose reply makes no sense: asking again gives the same.
-func (l *lane) refuse(f *fragment, err error) {
-	if l.group != 0 {
-		l.park(f)
-		return
-	}
-	l.finished(f, violation(err))
 }
 
 // park leaves f to group 0, as a new request. leave takes it there.

@@ -36,9 +36,9 @@ type IO struct {
 	Wait time.Duration
 
 	// Unstable says that some of what was written waits for a COMMIT. Verifiers are those of
-	// the server then: two that differ when it restarted meanwhile.
+	// the server then: two that differ when it restarted meanwhile, or another one went on.
 	Unstable  bool
-	Verifiers [2][8]byte
+	Verifiers [2]Verifier
 
 	// Err is nil when all of Buf was read or written; io.EOF when the file ended
 	// before; ErrTimeout; a status of the Protocol; *rpc.RefusedError; *rpc.ProtocolError.

@@ -37,7 +37,7 @@ func serveNFS4(t *testing.T, layouts bool) *nfs4test.Server {
 		s.SetLayouts(func(string) []layout.Segment {
 			return []layout.Segment{{
 				IOMode: v4.IOModeReadWrite, Length: v4.ToEnd, Device: dev,
-				Body: layout.Body{Device: v4.DeviceID{1}, StripeUnit: 64 << 10},
+				Body: layout.Body{Device: v4.DeviceID{1}, StripeUnit: 64 << 10, CommitThroughMDS: true},
 			}}
 		})
 	}

@@ -401,7 +401,7 @@ func (s *Server) domain(address string) *domain {
 	key := [2]string{id.Major, id.Scope}
 	d := s.domains[key]
 	if d == nil {
-		d = &domain{boot: 1, verifier: v4.Verifier{1}}
+		d = &domain{boot: 1, verifier: v4.Verifier{1, byte(len(s.domains))}} // no two servers have the same
 		d.forget()
 		s.domains[key] = d
 	}

@@ -113,8 +113,8 @@ func overwriteAndCompare(t *testing.T, f *nfs.File, content []byte) {
 		})
 	}
 	wg.Wait()
-	if err := f.Commit(t.Context()); err != nil || f.UncommittedBytes() != 0 {
-		t.Errorf("Commit = %v, %d bytes uncommitted", err, f.UncommittedBytes())
+	if lost, err := f.Commit(t.Context()); err != nil || len(lost) > 0 || f.UncommittedBytes() != 0 {
+		t.Errorf("Commit = %v, %v, %d bytes uncommitted", lost, err, f.UncommittedBytes())
 	}
 	got := make([]byte, len(content))
 	if n, err := f.ReadAt(t.Context(), got, 0); n != len(content) || err != nil || !bytes.Equal(got, content) {

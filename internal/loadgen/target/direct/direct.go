@@ -11,7 +11,7 @@
 // for the same reason where the kernel does the I/O. UNSTABLE writes with one
 // COMMIT at the end would measure the memory of the server. Files are filled
 // that way, since filling is not measured: UNSTABLE and COMMIT, and data that a
-// restart of the server lost in between are sent again.
+// restart of the server lost in between are written again.
 package direct
 
 import (
@@ -19,7 +19,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"math"
@@ -367,15 +366,18 @@ func (f *file) WriteAt(ctx context.Context, p []byte, off int64) error {
 	return f.t.explain("write", err)
 }
 
-func (f *file) Commit(ctx context.Context) error { return f.t.explain("commit", f.f.Commit(ctx)) }
+func (f *file) Commit(ctx context.Context) (lost []target.Span, err error) {
+	spans, err := f.f.Commit(ctx)
+	for _, s := range spans {
+		lost = append(lost, target.Span(s))
+	}
+	return lost, f.t.explain("commit", err)
+}
 
 func (f *file) Size(ctx context.Context) (int64, error) {
 	attr, err := f.t.client.Getattr(ctx, f.f.Handle())
 	return clampInt64(attr.SizeBytes), f.t.explain("ask for the size", err)
 }
-
-// SetSource implements target.Resender.
-func (f *file) SetSource(src io.ReaderAt) { f.f.SetSource(src) }
 
 func (f *file) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)

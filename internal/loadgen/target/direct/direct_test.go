@@ -259,7 +259,7 @@ func TestMeasuredWritesAreStableAndFillingIsNot(t *testing.T) {
 		if got := direct.UncommittedBytes(f); got != want {
 			t.Errorf("stable %v: %d bytes wait for a COMMIT, want %d", stable, got, want)
 		}
-		if err := f.Commit(t.Context()); err != nil || direct.UncommittedBytes(f) != 0 {
+		if _, err := f.Commit(t.Context()); err != nil || direct.UncommittedBytes(f) != 0 {
 			t.Errorf("after COMMIT %d bytes wait, %v", direct.UncommittedBytes(f), err)
 		}
 	}
@@ -280,7 +280,8 @@ func TestWhatWasFilledSurvivesARestartOfTheServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = tgt.Close() }()
-	set, err := fileset.Prepare(t.Context(), tgt, fileset.Spec{Directory: "d", Jobs: 2, FileSizeBytes: 8 << 20, BlockSizeBytes: 64 << 10})
+	spec := fileset.Spec{Directory: "d", Jobs: 2, FileSizeBytes: 8 << 20, BlockSizeBytes: 64 << 10}
+	set, err := fileset.Prepare(t.Context(), tgt, spec)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -301,5 +302,8 @@ func TestWhatWasFilledSurvivesARestartOfTheServer(t *testing.T) {
 	defer set.Close()
 	if v, wrong, err := set.Verify(t.Context()); err != nil || v.BlocksWrong != 0 || v.BlocksChecked != 128 {
 		t.Errorf("verified %+v: %s, %v", v, wrong, err)
+	}
+	if again, err := fileset.Prepare(t.Context(), tgt, spec); err != nil || again.MissingBytes() > 0 {
+		t.Errorf("the next run has to fill files again (%v)", err)
 	}
 }

@@ -155,7 +155,7 @@ func useFile(t *testing.T, ctx context.Context, tgt target.Target, file target.F
 	}
 	defer func() { _ = arena.Release() }()
 	_ = file.WriteAt(ctx, arena.Buffer(0), 0)
-	_ = file.Commit(ctx)
+	_, _ = file.Commit(ctx)
 	_, _ = file.Size(ctx)
 	if n, err := file.ReadAt(ctx, arena.Buffer(1), 0); n > block || n < block && err == nil {
 		t.Fatalf("ReadAt = %d, %v", n, err)

@@ -275,11 +275,11 @@ func (f *file) WriteAt(ctx context.Context, p []byte, off int64) error {
 	return failure("write", err)
 }
 
-func (f *file) Commit(ctx context.Context) error {
+func (f *file) Commit(ctx context.Context) ([]target.Span, error) {
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	}
-	return failure("fsync", f.f.Sync())
+	return nil, failure("fsync", f.f.Sync())
 }
 
 func (f *file) Size(ctx context.Context) (int64, error) {
