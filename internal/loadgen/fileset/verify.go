@@ -49,7 +49,7 @@ func (s *Set) Verify(ctx context.Context) (v runfile.Verification, wrong string,
 			v.BlocksChecked++
 			if bad != nil {
 				v.BlocksWrong++
-				wrong = cmp.Or(wrong, fmt.Sprintf("file %q: %v", f.Name, bad))
+				wrong = cmp.Or(wrong, fmt.Sprintf("file %q: %s", f.Name, bad.Text))
 			}
 			return nil
 		},
