@@ -82,12 +82,21 @@ func OpenTarget(ctx context.Context, e runfile.Engine, now func() time.Time,
 	}
 }
 
+// writes says whether a load writes.
+func writes(w bench.Workload) bool {
+	if w.Raw != nil {
+		return w.Raw.Pattern != bench.PatternRead && w.Raw.Pattern != bench.PatternRandomRead
+	}
+	return w.SLOB != nil && w.SLOB.UpdatePercent > 0
+}
+
 // filesetOf says which files a client of a plan needs.
 func filesetOf(p *runfile.Plan, client int32) fileset.Spec {
 	f := p.Files()
 	return fileset.Spec{
 		Run: p.Run, Directory: f.Directory, Client: client, Jobs: f.Count,
 		Copy:          p.Workload.Raw != nil && p.Workload.Raw.Pattern == bench.PatternCopy,
+		Writes:        writes(p.Workload), Verify: f.Verify,
 		FileSizeBytes: f.SizeBytes, BlockSizeBytes: f.BlockSizeBytes,
 		Seed: p.Seed, OverwriteExisting: f.OverwriteExisting,
 	}

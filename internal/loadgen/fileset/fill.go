@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
@@ -41,7 +42,7 @@ func (s *Set) carry(ctx context.Context, slots int, block int64, d *task) error 
 // task is a Driver that does so many I/Os, each once.
 type task struct {
 	count int64
-	begin func(i int64, io *target.IO)       // fills in I/O i but for its buffer, which it may shorten
+	begin func(i int64, io *target.IO) bool  // fills in I/O i but for its buffer, which it may shorten; false = none
 	end   func(i int64, io *target.IO) error // an error ends the task
 
 	arena  *target.Arena
@@ -57,8 +58,7 @@ func (d *task) Next(io *target.IO) bool {
 		return false
 	}
 	d.items[io.Slot], io.Buf = i, d.arena.Buffer(io.Slot)
-	d.begin(i, io)
-	return true
+	return d.begin(i, io)
 }
 
 // Done implements target.Driver.
@@ -73,6 +73,15 @@ type filling struct {
 	file *File
 	open target.File
 	left atomic.Int64 // bytes not written yet
+
+	mu sync.Mutex // of File.doubted
+}
+
+// doubt notes that a chunk may be written once more, late: it may undo a write of the load.
+func (f *filling) doubt(off, bytes int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.file.doubted = append(f.file.doubted, [2]int64{off, off + bytes - 1})
 }
 
 // Fill writes the missing files, several chunks at once and in order, so that the storage can
@@ -90,16 +99,20 @@ func (s *Set) Fill(ctx context.Context, progress func(bytes int64)) error {
 	group.Go(func() error {
 		return s.carry(ctx, fillSlots, min(fillChunkBytes, s.spec.FileSizeBytes), &task{
 			count: chunks * int64(len(files)),
-			begin: func(i int64, io *target.IO) {
+			begin: func(i int64, io *target.IO) bool {
 				f, off := files[i/chunks], i%chunks*fillChunkBytes
 				io.Write, io.File, io.Offset = true, f.open, off
 				io.Buf = io.Buf[:min(int64(len(io.Buf)), s.spec.FileSizeBytes-off)]
 				f.file.Data.Write(io.Buf, off, s.generation())
+				return true
 			},
 			end: func(i int64, io *target.IO) error {
 				f, n := files[i/chunks], int64(len(io.Buf))
 				if io.Err != nil {
 					return fmt.Errorf("fill %q at %d: %w", f.file.Name, io.Offset, io.Err)
+				}
+				if io.SentAgain {
+					f.doubt(io.Offset, n)
 				}
 				if f.left.Add(-n) == 0 {
 					written <- f

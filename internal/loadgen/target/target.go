@@ -187,6 +187,9 @@ type IO struct {
 	Offset int64
 	Wait   time.Duration
 
+	// SentAgain says that a part was sent a second time, because the connection was lost before the answer.
+	// The server may execute both calls, and the first one late. Set by the stream, as far as it knows.
+	SentAgain bool
 	// Err is nil when all of Buf was read or written; io.EOF when the file
 	// ended before.
 	Err error

@@ -72,7 +72,7 @@ func (s *stream) Next(io *nfsstream.IO) bool {
 // Done implements the Driver of package nfs/stream.
 func (s *stream) Done(io *nfsstream.IO) {
 	own := &s.slots[io.Slot]
-	own.Lane, own.Err = io.Lane, nil
+	own.Lane, own.Err, own.SentAgain = io.Lane, nil, io.SentAgain
 	own.File.(*file).f.Wrote(io) //nolint:errcheck,forcetypeassert // as in Next
 	if io.Err != nil {
 		what := "read"
