@@ -33,11 +33,10 @@ func checkEnd(c *facts, found *findings) {
 				"Client %d did not reach its planned end; the numbers cover the run until then. "+
 					"Look at its log, and run again.", cl.Index)
 		}
-		if v := l.Verification; v != nil && v.BlocksWrong > 0 &&
+		if v := l.Verification; v != nil && v.Wrong() > 0 &&
 			(l.Failure == nil || l.Failure.Code != runfile.FailureVerify) {
 			found.add(VerificationFailed, bench.SeverityError,
-				"Client %d: %d of %d blocks read back differ from what was written. Do not use this storage for data until "+
-					"you know the cause.", cl.Index, v.BlocksWrong, v.BlocksChecked)
+				"Client %d: %s. Do not use this storage for data until you know the cause.", cl.Index, v.Describe())
 		}
 	}
 	plan := c.result.Plan

@@ -29,6 +29,7 @@ func Judge(r runfile.Result) Judgement {
 		Steps: c.steps, Calibrations: c.calibrations, Capacity: c.capacity, Database: c.database,
 		Wire: c.wire, Protocol: c.protocol, Series: c.series,
 	}
+	j.Data = dataWords(&r)
 	if indirect := c.indirect(); len(indirect) > 0 {
 		j.Indirect = indirect[0].sentence(c.volume())
 	}
@@ -66,6 +67,8 @@ type Judgement struct {
 	Protocol          Evidence        `json:"protocol"`
 	Series            []SeriesPoint   `json:"series,omitempty"` // of the median repetition, all clients
 	Findings          []bench.Finding `json:"findings,omitempty"`
+	// Data says in words what was checked of the data, and what came of it. Empty = nothing was checked.
+	Data string `json:"data,omitempty"`
 	// Indirect says in one sentence, without its full stop, which paths end on a node
 	// that does not own the volume. Empty = none is known.
 	Indirect string `json:"indirect,omitempty"`

@@ -79,7 +79,9 @@ type spoiler struct {
 	spoilt atomic.Int64
 }
 
-func (s *spoiler) Event(e runfile.Event) { s.after.Store(s.after.Load() || e.Span == runfile.SpanVerify) }
+func (s *spoiler) Event(e runfile.Event) {
+	s.after.Store(s.after.Load() || e.Span == runfile.SpanVerify)
+}
 
 func (s *spoiler) target(every int64, spoil func(data []byte)) *targettest.Memory {
 	return &targettest.Memory{Delay: 4 * time.Millisecond, Watch: func(op, name string, _ int64, _, data []byte) {

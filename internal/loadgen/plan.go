@@ -95,8 +95,8 @@ func filesetOf(p *runfile.Plan, client int32) fileset.Spec {
 	f := p.Files()
 	return fileset.Spec{
 		Run: p.Run, Directory: f.Directory, Client: client, Jobs: f.Count,
-		Copy:          p.Workload.Raw != nil && p.Workload.Raw.Pattern == bench.PatternCopy,
-		Writes:        writes(p.Workload), Verify: f.Verify,
+		Copy:   p.Workload.Raw != nil && p.Workload.Raw.Pattern == bench.PatternCopy,
+		Writes: writes(p.Workload), Verify: f.Verify,
 		FileSizeBytes: f.SizeBytes, BlockSizeBytes: f.BlockSizeBytes,
 		Seed: p.Seed, OverwriteExisting: f.OverwriteExisting,
 	}

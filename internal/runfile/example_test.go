@@ -118,7 +118,7 @@ func fullResult() Result {
 					Level: &LevelReport{Index: 1, Seconds: 2, Due: []int64{2300}, Done: []int64{2299}, Errors: 1, Slow: [][]int64{{23}}, Histogram: "HISTFAAAAB"},
 					Step:  &Step{Kind: StepUsers, Users: 4, OperationsPerSecond: 2300, Round: 1, Warmup: true}, Oracle: fullWindow(),
 				}},
-				Samples:      []LoadSample{{Time: t0, Span: SpanMeasure, Repetition: 1, Read: sample, Write: sample, Channels: []PathBytes{{ID: 1, BytesRead: 1, BytesWritten: 1}}}},
+				Samples: []LoadSample{{Time: t0, Span: SpanMeasure, Repetition: 1, Read: sample, Write: sample, Channels: []PathBytes{{ID: 1, BytesRead: 1, BytesWritten: 1}}}},
 				Verification: &Verification{
 					ReadsChecked: 2300, ReadsWrong: 4, WrongReads: Faults{Lost: 1, Torn: 1, Misplaced: 1, Corrupted: 1},
 					WritesAcknowledged: 2300, WritesSentAgain: 1, BlocksWritten: 2000, BlocksInDoubt: 1, BlocksChecked: 64, WrittenBlocksChecked: 64,

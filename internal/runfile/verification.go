@@ -38,6 +38,29 @@ const MaxExamples = 8
 // Wrong is how many reads and blocks were wrong.
 func (v *Verification) Wrong() int64 { return v.ReadsWrong + v.BlocksWrong }
 
+// Add adds the figures of another client.
+func (v *Verification) Add(o *Verification) {
+	v.ReadsChecked += o.ReadsChecked
+	v.ReadsWrong += o.ReadsWrong
+	v.WrongReads.add(o.WrongReads)
+	v.WritesAcknowledged += o.WritesAcknowledged
+	v.WritesSentAgain += o.WritesSentAgain
+	v.BlocksWritten += o.BlocksWritten
+	v.BlocksInDoubt += o.BlocksInDoubt
+	v.BlocksChecked += o.BlocksChecked
+	v.WrittenBlocksChecked += o.WrittenBlocksChecked
+	v.BlocksWrong += o.BlocksWrong
+	v.WrongBlocks.add(o.WrongBlocks)
+	v.Cut = v.Cut || o.Cut
+}
+
+func (f *Faults) add(o Faults) {
+	f.Lost += o.Lost
+	f.Torn += o.Torn
+	f.Misplaced += o.Misplaced
+	f.Corrupted += o.Corrupted
+}
+
 // AddExample adds one of the first examples.
 func (v *Verification) AddExample(w WrongData) {
 	if len(v.Examples) < MaxExamples {
@@ -75,12 +98,10 @@ type WrongData struct {
 func (v *Verification) Describe() string {
 	var parts []string
 	if v.BlocksWrong > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %d blocks read back are not what was written (%s)", v.BlocksWrong,
-			v.BlocksChecked, v.WrongBlocks.words("lost")))
+		parts = append(parts, v.WrongBlocksWords())
 	}
 	if v.ReadsWrong > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %d reads of the load did not give what was written (%s)", v.ReadsWrong,
-			v.ReadsChecked, v.WrongReads.words("stale")))
+		parts = append(parts, v.WrongReadsWords())
 	}
 	out := strings.Join(parts, ", and ")
 	if len(v.Examples) > 0 {
@@ -88,6 +109,18 @@ func (v *Verification) Describe() string {
 		out += fmt.Sprintf("; the first: file %q: %s", e.File, e.Message)
 	}
 	return out
+}
+
+// WrongBlocksWords says how many blocks were wrong that were read back.
+func (v *Verification) WrongBlocksWords() string {
+	return fmt.Sprintf("%d of %d blocks read back are not what was written (%s)", v.BlocksWrong, v.BlocksChecked,
+		v.WrongBlocks.words("lost"))
+}
+
+// WrongReadsWords says how many reads of the load were wrong.
+func (v *Verification) WrongReadsWords() string {
+	return fmt.Sprintf("%d of %d reads of the load did not give what was written (%s)", v.ReadsWrong, v.ReadsChecked,
+		v.WrongReads.words("stale"))
 }
 
 // words lists the kinds that there are.

@@ -43,7 +43,7 @@ type Spec struct {
 	BlockSizeBytes    int64
 	Seed              uint64
 	Verify            bench.VerifyMode // what Verify reads back; empty = Written
-	OverwriteExisting bool // take a directory that has files but no marker
+	OverwriteExisting bool             // take a directory that has files but no marker
 }
 
 // Set is the files of one client.

@@ -112,7 +112,9 @@ func (t *Tracker) doubt(first, last int64) {
 }
 
 // isWritten reports whether this run wrote to a block.
-func (t *Tracker) isWritten(block int64) bool { return len(t.state) > 0 && t.state[block].Load() >= oneWrite }
+func (t *Tracker) isWritten(block int64) bool {
+	return len(t.state) > 0 && t.state[block].Load() >= oneWrite
+}
 
 // written says what was written, and counts the blocks in doubt among it.
 func (t *Tracker) written() (acknowledged, blocks, doubted int64) {
