@@ -67,7 +67,7 @@ type Judgement struct {
 	Protocol          Evidence        `json:"protocol"`
 	Series            []SeriesPoint   `json:"series,omitempty"` // of the median repetition, all clients
 	Findings          []bench.Finding `json:"findings,omitempty"`
-	// Data says in words what was checked of the data, and what came of it. Empty = nothing was checked.
+	// Data says in words what was checked of the data, and the outcome. Empty = nothing was checked.
 	Data string `json:"data,omitempty"`
 	// Indirect says in one sentence, without its full stop, which paths end on a node
 	// that does not own the volume. Empty = none is known.

@@ -50,6 +50,10 @@ func CheckPlan(p *runfile.Plan) error {
 				need, int64(mostBufferBytes))
 		}
 	}
+	if f := p.Files(); writes(w) && 4*(f.SizeBytes/f.BlockSizeBytes)*int64(f.Count) > mostBufferBytes {
+		return fmt.Errorf("%s: the state of all blocks is more than %d bytes of memory: make the files smaller or the "+
+			"blocks larger", path, int64(mostBufferBytes))
+	}
 	if name := p.Files().Directory; name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00\n") ||
 		len(name) > 255 {
 		return fmt.Errorf("%s.directory %q is not a plain directory name; use one without a slash, such as %q", path,
