@@ -22,7 +22,8 @@ func dataWords(r *runfile.Result) string {
 	}
 	var parts []string
 	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
-	const whole, part = "all %d blocks that were written were read back", "%d of %d blocks that were written were read back"
+	const whole = "all %d blocks that were written were read back"
+	const part = "%d of %d blocks that were written were read back"
 	switch v := all; {
 	case v.BlocksWrong > 0:
 		add("%s", v.WrongBlocksWords())

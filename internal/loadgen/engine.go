@@ -128,10 +128,13 @@ func (e *engine) open(ctx context.Context, t target.Target) error {
 	}
 	lanes := e.lanes()
 	e.rec = recorder.New(lanes)
-	for _, d := range e.drivers {
+	for s, d := range e.drivers {
 		for i := range d.lanes {
 			lanes--
 			d.lanes[i].shard = e.rec.Shard(lanes)
+			if paths, ok := e.streams[s].(target.Paths); ok {
+				d.lanes[i].path = paths.Path(i)
+			}
 		}
 	}
 	return nil

@@ -57,6 +57,7 @@ const cacheLines = 128 // bytes; two, because they are fetched in pairs
 // lane is one goroutine that calls next and done.
 type lane struct {
 	shard *recorder.Shard
+	path  string // where its I/O goes; empty if that is not known
 	// The end of one I/O is the start of the next one in the same slot, which saves a look at the
 	// clock. slot is -1 or the slot whose I/O ended last, at ended. A slot that has since been on
 	// another lane ended its last I/O there.
@@ -279,7 +280,7 @@ func (w *worker) check(io *target.IO, l *lane) {
 	}
 	if bad := f.Data.Check(io.Buf, io.Offset, w.oldest, last); bad != nil {
 		w.tainted = true
-		w.engine.wrong.note(f, bad)
+		w.engine.wrong.note(f, bad, l.path)
 	}
 }
 
@@ -289,12 +290,14 @@ type wrongReads struct {
 	found runfile.Verification
 }
 
-func (r *wrongReads) note(f *fileset.File, bad *content.Difference) {
+func (r *wrongReads) note(f *fileset.File, bad *content.Difference, path string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.found.ReadsWrong++
 	fileset.NoteFault(&r.found.WrongReads, bad.Fault)
-	r.found.AddExample(fileset.WrongData(f, bad, true))
+	example := fileset.WrongData(f, bad)
+	example.Read, example.Path = true, path
+	r.found.AddExample(example)
 }
 
 // fail ends the round. An I/O that we cancelled fails when it has ended anyway.

@@ -258,6 +258,9 @@ func TestAServerThatReadsWrongIsFound(t *testing.T) {
 			if load.Failure == nil || load.Failure.Code != runfile.FailureVerify || v.BlocksWrong > 0 || s.badReads == 0 {
 				t.Errorf("failure %+v, verification %+v", load.Failure, v)
 			}
+			if e := v.Examples[0]; !strings.Contains(e.Path, "127.0.0.1") || !strings.Contains(load.Failure.Message, e.Path) {
+				t.Errorf("the first example came over %q: %s", e.Path, load.Failure.Message)
+			}
 			switch {
 			case tc.kind != nil && (tc.kind(v.WrongReads) != s.badReads || v.ReadsWrong != s.badReads):
 				t.Errorf("%d of %d wrong reads were found: %+v", v.ReadsWrong, s.badReads, v.WrongReads)

@@ -90,7 +90,9 @@ type WrongData struct {
 	File   string `json:"file"`
 	Offset int64  `json:"offset"`
 	// Read says that a read of the load found it, and not the reading back after it.
-	Read    bool   `json:"read,omitempty"`
+	Read bool `json:"read,omitempty"`
+	// Path is where the data of such a read came from, as far as the client knows it.
+	Path    string `json:"path,omitempty"`
 	Message string `json:"message"`
 }
 
@@ -107,6 +109,9 @@ func (v *Verification) Describe() string {
 	if len(v.Examples) > 0 {
 		e := v.Examples[0]
 		out += fmt.Sprintf("; the first: file %q: %s", e.File, e.Message)
+		if e.Path != "" {
+			out += " (over " + e.Path + ")"
+		}
 	}
 	return out
 }

@@ -109,9 +109,7 @@ func (s *Server) reply(c *conn, call Call, args []byte, execute func() []byte, a
 		s.change(args)
 	}
 	out := execute()
-	if call.IsRead() {
-		s.changeReply(args, out)
-	}
+	s.changeReply(call, args, out)
 	if done := len(out) > resultsAt+4 && binary.BigEndian.Uint32(out[resultsAt:]) == uint32(v3.OK); done && (commits || call.IsWrite()) {
 		out[len(out)-1] += s.restarts // the end of the verifier, which ends the results
 		if commits {
@@ -182,8 +180,8 @@ func (s *Server) change(args []byte) {
 }
 
 // changeReply lets Reading change the data in the reply to a READ.
-func (s *Server) changeReply(args, reply []byte) {
-	if s.Reading == nil || len(reply) < resultsAt {
+func (s *Server) changeReply(call Call, args, reply []byte) {
+	if s.Reading == nil || !call.IsRead() || len(reply) < resultsAt {
 		return
 	}
 	var r v3.ReadArgs

@@ -40,7 +40,8 @@ func (s *Set) Verify(ctx context.Context, over func() bool) (runfile.Verificatio
 	if r.found.BlocksWritten == 0 && r.mode == bench.VerifyWritten {
 		r.mode = bench.VerifySample
 	}
-	err := s.carry(ctx, verifySlots, r.chunk*s.spec.BlockSizeBytes, &task{count: math.MaxInt64, begin: r.begin, end: r.end})
+	all := &task{count: math.MaxInt64, begin: r.begin, end: r.end}
+	err := s.carry(ctx, verifySlots, r.chunk*s.spec.BlockSizeBytes, all)
 	return r.found, err
 }
 
@@ -174,7 +175,7 @@ func (r *reader) note(f *File, block int64, bad *content.Difference) {
 	if bad != nil {
 		r.found.BlocksWrong++
 		NoteFault(&r.found.WrongBlocks, bad.Fault)
-		r.found.AddExample(WrongData(f, bad, false))
+		r.found.AddExample(WrongData(f, bad))
 	}
 }
 
@@ -192,12 +193,12 @@ func NoteFault(in *runfile.Faults, fault content.Fault) {
 	}
 }
 
-// WrongData describes wrong data of a file, which the load read or which were read back after it.
-func WrongData(f *File, bad *content.Difference, ofLoad bool) runfile.WrongData {
+// WrongData describes wrong data of a file.
+func WrongData(f *File, bad *content.Difference) runfile.WrongData {
 	kind := map[content.Fault]string{
 		content.Lost: runfile.FaultLost, content.Torn: runfile.FaultTorn, content.Misplaced: runfile.FaultMisplaced,
 	}[bad.Fault]
 	return runfile.WrongData{
-		Kind: cmp.Or(kind, runfile.FaultCorrupted), File: f.Name, Offset: bad.Offset, Message: bad.Text, Read: ofLoad,
+		Kind: cmp.Or(kind, runfile.FaultCorrupted), File: f.Name, Offset: bad.Offset, Message: bad.Text,
 	}
 }

@@ -163,6 +163,12 @@ func ProvideThreads(lanes int) (restore func()) {
 	return func() { runtime.GOMAXPROCS(before) }
 }
 
+// Paths is implemented by a Stream that knows over which path a lane carries its I/O.
+type Paths interface {
+	// Path names the path of a lane.
+	Path(lane int) string
+}
+
 // Driver says what a Stream does, and is called with the outcome. Different lanes call
 // it at the same time, but never for the same slot.
 type Driver interface {

@@ -46,6 +46,9 @@ func connections(opt target.StreamOptions, channels int) int {
 // Lanes implements target.Stream.
 func (s *stream) Lanes() int { return s.s.Lanes() }
 
+// Path implements target.Paths.
+func (s *stream) Path(lane int) string { return s.s.Path(lane) }
+
 // Run implements target.Stream.
 func (s *stream) Run(ctx context.Context, d target.Driver) {
 	s.driver = d
