@@ -1,7 +1,6 @@
 package runfile
 
 import (
-	"cmp"
 	"path"
 	"time"
 
@@ -42,7 +41,7 @@ func (p Plan) Files() Files {
 		f.Count, f.SizeBytes = max(w.SLOB.Schemas, 1), w.SLOB.TableBytes()
 	}
 	f.Directory, f.OverwriteExisting = n.Directory, n.ForeignFiles == bench.ForeignFilesOverwrite
-	f.Verify = cmp.Or(n.Verify, bench.VerifyWritten)
+	f.Verify = n.Verify
 	return f
 }
 
