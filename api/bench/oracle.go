@@ -68,6 +68,12 @@ type NativeFiles struct {
 	// +optional
 	// +default="Refuse"
 	ForeignFiles ForeignFilesPolicy `json:"foreignFiles,omitempty"`
+	// verify says what is read back after the load: the blocks that it wrote, a Sample of each file, or All
+	// blocks. It takes no longer than one measured window; the result says if that cut it. Every read of the
+	// load is checked in any case.
+	// +optional
+	// +default="Written"
+	Verify VerifyMode `json:"verify,omitempty"`
 }
 
 // SLOBWorkload is a load of SQL statements on schemas of the SLOB model, with

@@ -91,6 +91,12 @@ type RawWorkload struct {
 	// +optional
 	// +default="Refuse"
 	ForeignFiles ForeignFilesPolicy `json:"foreignFiles,omitempty"`
+	// verify says what is read back after the load: the blocks that it wrote, a Sample of each file, or All
+	// blocks. It takes no longer than one measured window; the result says if that cut it. Every read of the
+	// load is checked in any case.
+	// +optional
+	// +default="Written"
+	Verify VerifyMode `json:"verify,omitempty"`
 }
 
 // Capacity asks for the highest rate of operations, of all clients together, whose latency
@@ -194,6 +200,21 @@ func Patterns() []RawPattern {
 		PatternMixed, PatternRandomMixed,
 	}
 }
+
+// VerifyMode says what is read back after the load.
+//
+// +kubebuilder:validation:Enum=Sample;Written;All
+type VerifyMode string
+
+// What is read back.
+const (
+	VerifySample  VerifyMode = "Sample"
+	VerifyWritten VerifyMode = "Written"
+	VerifyAll     VerifyMode = "All"
+)
+
+// VerifyModes lists what may be read back.
+func VerifyModes() []VerifyMode { return []VerifyMode{VerifySample, VerifyWritten, VerifyAll} }
 
 // ForeignFilesPolicy says what to do with files that are not ours.
 //

@@ -429,7 +429,7 @@ func TestFlagsBecomeAPlan(t *testing.T) {
 		},
 		Workload: bench.Workload{Raw: &bench.RawWorkload{
 			Pattern: bench.PatternRandomWrite, FileSize: *bench.Bytes(1 << 30), Jobs: 8, Depth: 8,
-			OperationsPerSecond: new(int64(500)), Directory: "nfsbench", ForeignFiles: bench.ForeignFilesRefuse,
+			OperationsPerSecond: new(int64(500)), Directory: "nfsbench", ForeignFiles: bench.ForeignFilesRefuse, Verify: bench.VerifyWritten,
 		}},
 		Schedule: runfile.Schedule{DurationSeconds: 60, WarmupSeconds: 10, BaselineSeconds: 5, CooldownSeconds: 5, Repetitions: 1, TimeoutSeconds: 600},
 		Collect:  runfile.Collect{IntervalMilliseconds: 1000},

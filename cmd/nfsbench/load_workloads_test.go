@@ -23,7 +23,7 @@ func planOf(t *testing.T, args ...string) runfile.Plan {
 }
 
 func nativeFiles(directory string, foreign bench.ForeignFilesPolicy) bench.NativeFiles {
-	return bench.NativeFiles{Count: 4, Size: *bench.Bytes(1 << 30), Directory: directory, ForeignFiles: foreign}
+	return bench.NativeFiles{Count: 4, Size: *bench.Bytes(1 << 30), Directory: directory, ForeignFiles: foreign, Verify: bench.VerifyWritten}
 }
 
 func TestFlagsBecomeTheLoadOfADatabase(t *testing.T) {
@@ -37,7 +37,7 @@ func TestFlagsBecomeTheLoadOfADatabase(t *testing.T) {
 			[]string{"--workload=calibrate", "--disks=40", "--max-latency=30ms", "--warmup-runs=2", "--files=8", "--file-size=2Gi", "--keep-files"},
 			bench.Workload{Calibrate: &bench.CalibrateWorkload{
 				PhysicalDisks: 40, MaxLatencyMilliseconds: 30, WarmupRuns: new(int32(2)),
-				NativeFiles: bench.NativeFiles{Count: 8, Size: *bench.Bytes(2 << 30), Directory: "nfsbench", ForeignFiles: bench.ForeignFilesRefuse},
+				NativeFiles: bench.NativeFiles{Count: 8, Size: *bench.Bytes(2 << 30), Directory: "nfsbench", ForeignFiles: bench.ForeignFilesRefuse, Verify: bench.VerifyWritten},
 			}},
 			60,
 		},

@@ -54,7 +54,9 @@ func setNumbers(s *scope) {
 
 // fillSummary fills the fields of all metrics by their names, and what people read.
 func fillSummary(sum *v1alpha1.Summary, j *judge.Judgement) {
-	*sum = v1alpha1.Summary{Workload: sum.Workload, Protocol: sum.Protocol, Paths: sum.Paths}
+	*sum = v1alpha1.Summary{
+		Workload: sum.Workload, Protocol: sum.Protocol, Paths: sum.Paths, Data: pass.ClipTo(j.Data, 512),
+	}
 	fields, intervals := map[string]any{}, map[string]any{}
 	for _, n := range judge.Numbers(*j.Summary, j.Capacity) {
 		fields[n.Field] = n.Value / max(n.Divisor, 1)

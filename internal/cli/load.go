@@ -125,6 +125,10 @@ func loadFields() []*Field {
 		row("overwrite-existing", choice(string(bench.ForeignFilesOverwrite)), "",
 			"use a directory that has files which nfsbench did not make",
 			"raw.foreignFiles", "calibrate.nativeFiles.foreignFiles", "slob.nativeFiles.foreignFiles"),
+		row("verify", word(bench.VerifyModes(), nil), string(bench.VerifyWritten),
+			"what to read back after the load, no longer than one window lasts: the blocks that it wrote, a Sample of each "+
+				"file, or All; every read of the load is checked in any case",
+			"raw.verify", "calibrate.nativeFiles.verify", "slob.nativeFiles.verify"),
 		row("keep-files", choice("Retain"), "", "leave the files for the next run, which then need not fill them",
 			"cleanup.onSuccess"),
 		row("seed", whole(), "",

@@ -31,10 +31,9 @@ func checkEnd(c *facts, found *findings) {
 			found.fail(Partial, "Client %d did not reach its planned end; the numbers cover the run until then. Look at its "+
 				"log, and run again.", cl.Index)
 		}
-		v := bench.OrZero(l.Verification)
-		if v.BlocksWrong > 0 && bench.OrZero(l.Failure).Code != runfile.FailureVerify {
-			found.fail(VerificationFailed, "Client %d: %d of %d blocks read back differ from what was written. Do not use "+
-				"this storage for data until you know the cause.", cl.Index, v.BlocksWrong, v.BlocksChecked)
+		if v := l.Verification; v != nil && v.Wrong() > 0 && bench.OrZero(l.Failure).Code != runfile.FailureVerify {
+			found.fail(VerificationFailed, "Client %d: %s. Do not use this storage for data until you know the cause.",
+				cl.Index, v.Describe())
 		}
 	}
 	if n := len(c.Clients); n < int(c.Plan.Clients) {

@@ -315,8 +315,14 @@ func endCases() map[string]findingCase {
 		"PartialClients":     {nil, func(r *runfile.Result) { r.Plan.Clients = 3 }, Partial, bench.SeverityError, bench.ValiditySuspect, `1 of 3 clients`},
 		"PartialRepetitions": {nil, func(r *runfile.Result) { r.Plan.Schedule.Repetitions = 5 }, Partial, bench.SeverityError, bench.ValiditySuspect, `3 of 5 repetitions`},
 		"VerificationFailed": {nil, func(r *runfile.Result) {
-			r.Clients[0].Load.Verification = &runfile.Verification{BlocksChecked: 64, BlocksWrong: 2}
-		}, VerificationFailed, bench.SeverityError, bench.ValidityInvalid, `2 of 64 blocks`},
+			r.Clients[0].Load.Verification = &runfile.Verification{BlocksChecked: 64, BlocksWrong: 2, WrongBlocks: runfile.Faults{Lost: 1, Torn: 1}}
+		}, VerificationFailed, bench.SeverityError, bench.ValidityInvalid, `2 of 64 blocks read back are not what was written \(1 lost, 1 torn\)`},
+		"WrongReads": {nil, func(r *runfile.Result) {
+			r.Clients[0].Load.Verification = &runfile.Verification{
+				ReadsChecked: 500, ReadsWrong: 2, WrongReads: runfile.Faults{Lost: 2},
+				Examples: []runfile.WrongData{{Kind: runfile.FaultLost, File: "c0-j0.dat", Message: "offset 8192 holds zeros"}},
+			}
+		}, VerificationFailed, bench.SeverityError, bench.ValidityInvalid, `2 of 500 reads of the load did not give what was written \(2 stale\); the first: file "c0-j0.dat": offset 8192 holds zeros`},
 		"VerificationFailure": {nil, func(r *runfile.Result) {
 			r.Clients[0].Load.Failure = &runfile.Failure{Code: runfile.FailureVerify, Message: "block 7 of file 1"}
 		}, VerificationFailed, bench.SeverityError, bench.ValidityInvalid, `block 7`},

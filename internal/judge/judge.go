@@ -28,6 +28,7 @@ func Judge(r runfile.Result) Judgement {
 		Engine: EngineNative, VariationPermille: c.variation, Steps: c.steps, Capacity: c.capacity,
 		Database: c.database, Wire: c.wire, Protocol: c.protocol, Series: c.seriesPoints(),
 	}
+	j.Data = dataWords(&r)
 	if r.Plan.Database != nil {
 		j.Engine = EngineOracle
 	}
@@ -77,6 +78,8 @@ type Judgement struct {
 	Protocol          Evidence        `json:"protocol"`
 	Series            []SeriesPoint   `json:"series,omitempty"` // of the median repetition, all clients
 	Findings          []bench.Finding `json:"findings,omitempty"`
+	// Data says in words what was checked of the data, and the outcome. Empty = nothing was checked.
+	Data string `json:"data,omitempty"`
 	// Indirect says in one sentence, without its full stop, which paths end on a node
 	// that does not own the volume. Empty = none is known.
 	Indirect string `json:"indirect,omitempty"`

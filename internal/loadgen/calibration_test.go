@@ -181,6 +181,13 @@ func TestWhatOneClientFindsIsNotFoundByMany(t *testing.T) {
 	if err := CheckPlan(&plan); err == nil || !strings.Contains(err.Error(), "readAhead") {
 		t.Errorf("a terabyte of buffers gave %v", err)
 	}
+	for pattern, refused := range map[bench.RawPattern]bool{bench.PatternOverwrite: true, bench.PatternRead: false} {
+		plan = testPlan(pattern)
+		plan.Workload.Raw.BlockSize, plan.Workload.Raw.FileSize = bench.Bytes(512), *bench.Bytes(4 << 40)
+		if err := CheckPlan(&plan); (err != nil) != refused || refused && !strings.Contains(err.Error(), "state of all blocks") {
+			t.Errorf("%s of 2 x 4 TiB in blocks of 512 bytes gave %v", pattern, err)
+		}
+	}
 	plan = slobPlan(bench.SLOBRandomRead, 1)
 	plan.Workload.SLOB.NativeFiles.Directory = "a\nb"
 	if diff := cmp.Diff(true, strings.Contains(fmt.Sprint(CheckPlan(&plan)), "workload.slob.nativeFiles.directory")); diff != "" {

@@ -21,7 +21,8 @@
 // blocks, around its end and on over repetitions. Random patterns draw aligned
 // offsets uniformly; each worker has its own source, seeded by the plan, the
 // client, the job and its number in the job, so that a rerun of a plan draws
-// the same offsets. A copying worker reads a block and then writes it to the
+// the same offsets. No block has two writes in flight: a worker takes another
+// block then, as its next offset. A copying worker reads a block and then writes it to the
 // job's second file; with depth 1 that is serial, half duplex, as dd is.
 //
 // A mixed pattern decides for each block whether to read it or to overwrite it as a whole.
@@ -51,6 +52,13 @@
 // to 64 of them share a stream, which on a DirectNFS target is one connection
 // for each path (two where a single stream has enough for both); an Oracle
 // session would have connections of its own.
+//
+// # Content
+//
+// Each write of a block has the next generation (fileset.Tracker), so that it differs from what is there, and a
+// read can be checked: it finds the last write that had ended when the read began, or one that has begun
+// until it ends. The worker looks at the stamps of every read, and compares all bytes of some, between two
+// latencies. After the load, what was written is read back (fileset.Set.Verify).
 //
 // # Windows
 //

@@ -37,6 +37,7 @@ type engine struct {
 	drivers    []driver        // of the streams
 	round      *round          // the present one; set while no worker runs
 	users      *users          // nil in a raw load
+	wrong      wrongReads
 }
 
 // job is what the workers of one job share.
@@ -101,6 +102,7 @@ func newEngine(plan *runfile.Plan, client int32, jobs []fileset.Job, now func() 
 			i := j*depth + slot
 			w := &e.workers[i]
 			w.engine, w.job, w.index, w.buf, w.overwrites = e, shared, j, arena.Buffer(i), e.overwrites
+			w.turn = uint64(i)
 			w.source = *rand.NewPCG(plan.Seed, uint64(client)<<48|uint64(j)<<24|uint64(slot))
 			w.random = *rand.New(&w.source)
 			if f := w.writes(); f != nil {
@@ -126,10 +128,13 @@ func (e *engine) open(ctx context.Context, t target.Target) error {
 	}
 	lanes := e.lanes()
 	e.rec = recorder.New(lanes)
-	for _, d := range e.drivers {
+	for s, d := range e.drivers {
 		for i := range d.lanes {
 			lanes--
 			d.lanes[i].shard = e.rec.Shard(lanes)
+			if paths, ok := e.streams[s].(target.Paths); ok {
+				d.lanes[i].path = paths.Path(i)
+			}
 		}
 	}
 	return nil
@@ -185,6 +190,7 @@ func (e *engine) drain(r *round, cancel context.CancelFunc, patience time.Durati
 		close(done)
 	}()
 	if within(done, patience) {
+		e.settle()
 		return nil
 	}
 	cancel()
@@ -193,7 +199,24 @@ func (e *engine) drain(r *round, cancel context.CancelFunc, patience time.Durati
 	if !within(done, cancelPatience) {
 		return fmt.Errorf("%w: %w", err, course.ErrStuck)
 	}
+	e.settle()
 	return err
+}
+
+// settle gives up what no worker will write any more. No round may be running.
+func (e *engine) settle() {
+	for i := range e.workers {
+		e.workers[i].cancel()
+	}
+}
+
+// checked says what was found by checking the reads so far. No round may be running.
+func (e *engine) checked() runfile.Verification {
+	out := e.wrong.found
+	for i := range e.workers {
+		out.ReadsChecked += e.workers[i].checked
+	}
+	return out
 }
 
 func within(done <-chan struct{}, limit time.Duration) bool {

@@ -22,10 +22,8 @@ func hotEngine(tb testing.TB, pattern bench.RawPattern, rate int64) *engine {
 	if strings.HasSuffix(string(pattern), "Mixed") {
 		plan.Workload.Raw.ReadPercent = new(int32(50))
 	}
-	set, err := fileset.Prepare(tb.Context(), tgt, fileset.Spec{
-		Directory: "d", Jobs: 2, Copy: pattern == bench.PatternCopy,
-		FileSizeBytes: plan.Workload.Raw.FileSize.Value(), BlockSizeBytes: plan.Workload.Raw.BlockBytes(),
-	})
+	plan.Workload.Raw.Jobs = 2
+	set, err := fileset.Prepare(tb.Context(), tgt, filesetOf(&plan, 0))
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -50,6 +50,10 @@ func CheckPlan(p *runfile.Plan) error {
 				need, int64(mostBufferBytes))
 		}
 	}
+	if f := p.Files(); writes(w) && 4*(f.SizeBytes/f.BlockSizeBytes)*int64(f.Count) > mostBufferBytes {
+		return fmt.Errorf("%s: the state of all blocks is more than %d bytes of memory: make the files smaller or the "+
+			"blocks larger", path, int64(mostBufferBytes))
+	}
 	if name := p.Files().Directory; name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00\n") ||
 		len(name) > 255 {
 		return fmt.Errorf("%s.directory %q is not a plain directory name; use one without a slash, such as %q", path,
@@ -82,12 +86,21 @@ func OpenTarget(ctx context.Context, e runfile.Engine, now func() time.Time,
 	}
 }
 
+// writes says whether a load writes.
+func writes(w bench.Workload) bool {
+	if w.Raw != nil {
+		return w.Raw.Pattern != bench.PatternRead && w.Raw.Pattern != bench.PatternRandomRead
+	}
+	return w.SLOB != nil && w.SLOB.UpdatePercent > 0
+}
+
 // filesetOf says which files a client of a plan needs.
 func filesetOf(p *runfile.Plan, client int32) fileset.Spec {
 	f := p.Files()
 	return fileset.Spec{
 		Run: p.Run, Directory: f.Directory, Client: client, Jobs: f.Count,
-		Copy:          p.Workload.Raw != nil && p.Workload.Raw.Pattern == bench.PatternCopy,
+		Copy:   p.Workload.Raw != nil && p.Workload.Raw.Pattern == bench.PatternCopy,
+		Writes: writes(p.Workload), Verify: f.Verify,
 		FileSizeBytes: f.SizeBytes, BlockSizeBytes: f.BlockSizeBytes,
 		Seed: p.Seed, OverwriteExisting: f.OverwriteExisting,
 	}

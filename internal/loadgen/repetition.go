@@ -65,6 +65,9 @@ func (r *Runner) Measure(ctx context.Context, rep int32, l course.Level) (course
 	if m.inside && !errors.Is(drained, course.ErrStuck) {
 		r.putStonewall(m)
 	}
+	if !errors.Is(drained, course.ErrStuck) {
+		r.load.Verification = new(r.engine.checked())
+	}
 	if drained != nil {
 		return course.Outcome{}, errors.Join(err, drained)
 	}

@@ -155,24 +155,26 @@ func (r *Runner) inTime(step func(context.Context) error) func(context.Context) 
 // Verify implements course.Engine.
 func (r *Runner) Verify(ctx context.Context) error {
 	r.course.Enter(runfile.SpanVerify, 0, time.Time{})
-	var (
-		found runfile.Verification
-		wrong string
-	)
+	end := r.opt.Now().Add(r.opt.Plan.VerifyLimit())
+	var found runfile.Verification
 	err := r.course.Do(ctx, func(ctx context.Context) (err error) {
-		found, wrong, err = r.set.Verify(ctx)
+		found, err = r.set.Verify(ctx, func() bool { return !r.opt.Now().Before(end) })
 		return err
 	})
 	if err != nil {
 		return err
 	}
+	reads := r.engine.checked()
+	found.ReadsChecked, found.ReadsWrong, found.WrongReads = reads.ReadsChecked, reads.ReadsWrong, reads.WrongReads
+	for _, e := range found.Examples {
+		reads.AddExample(e)
+	}
+	found.Examples = reads.Examples
 	r.load.Verification = &found
-	if found.BlocksWrong == 0 {
+	if found.Wrong() == 0 {
 		return nil
 	}
-	return target.Fail(runfile.FailureVerify, fmt.Sprintf(
-		"%d of %d blocks read back are not what was written; the first: %s; do not trust this storage or this path with data",
-		found.BlocksWrong, found.BlocksChecked, wrong), nil)
+	return target.Fail(runfile.FailureVerify, found.Describe()+"; do not trust this storage or this path with data", nil)
 }
 
 // Clean implements course.Engine.

@@ -69,7 +69,7 @@ func runWatched(t *testing.T, fail error) (*runfile.Load, string) {
 func TestEachJobHasOneStreamForAllRepetitions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		load, heard := runWatched(t, nil)
-		if want := "open 16 x 262144;run;close;open 3 x 4096;open 3 x 4096;run;run;run;run;open 8 x 4096;run;close;close;close"; load.Failure != nil || heard != want {
+		if want := "open 16 x 262144;run;close;open 3 x 4096;open 3 x 4096;run;run;run;run;open 8 x 262144;run;close;close;close"; load.Failure != nil || heard != want {
 			t.Errorf("the target saw %s, want %s (failure %+v)", heard, want, load.Failure)
 		}
 	})
@@ -257,12 +257,12 @@ func TestOneSetOfStreamsServesAllSteps(t *testing.T) {
 			want string
 		}{
 			// Only the streams that have users run: one, then four of which two have one.
-			"few users": {slobPlan(bench.SLOBRandomRead, 1, 3), "open 3 x 4096;run;run;run;run;open 8 x 4096;run;close;close"},
+			"few users": {slobPlan(bench.SLOBRandomRead, 1, 3), "open 3 x 4096;run;run;run;run;open 8 x 1048576;run;close;close"},
 			"many users": {
 				slobPlan(bench.SLOBRandomRead, 1, 2, 200),
-				"open 50 x 4096;open 50 x 4096;open 50 x 4096;open 50 x 4096;run;run;run;run;run;run;run;run;run;run;run;run;run;run;open 8 x 4096;run;close;close;close;close;close",
+				"open 50 x 4096;open 50 x 4096;open 50 x 4096;open 50 x 4096;run;run;run;run;run;run;run;run;run;run;run;run;run;run;open 8 x 1048576;run;close;close;close;close;close",
 			},
-			"scans": {slobPlan(bench.SLOBFullTableScan, 33), "open 33 x 32768;open 33 x 32768;run;run;run;run;open 8 x 4096;run;close;close;close"},
+			"scans": {slobPlan(bench.SLOBFullTableScan, 33), "open 33 x 32768;open 33 x 32768;run;run;run;run;open 8 x 1048576;run;close;close;close"},
 		} {
 			tc.plan.Schedule = runfile.Schedule{BaselineSeconds: 1, WarmupSeconds: 1, DurationSeconds: 1, Repetitions: 2}
 			w := &watched{Memory: &targettest.Memory{LaneCount: 1, Delay: 100 * time.Millisecond}}

@@ -125,7 +125,7 @@ func newUserEngine(plan *runfile.Plan, client int32, jobs []fileset.Job, channel
 		stream, of := i/e.perStream, i%e.perStream
 		slot := (of/together*streams+stream)*together + of%together
 		w := &e.workers[i]
-		w.engine, w.index, w.idle = e, slot/u.perUser, true
+		w.engine, w.index, w.idle, w.turn = e, slot/u.perUser, true, uint64(i)
 		w.user = &user{slot: slot, whole: arena.Buffer(i)}
 		w.source = *rand.NewPCG(plan.Seed, uint64(client)<<48|uint64(slot))
 		w.random = *rand.New(&w.source)

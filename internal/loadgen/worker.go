@@ -3,12 +3,15 @@ package loadgen
 import (
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/loadgen/content"
 	"github.com/nfsbench/nfsbench/internal/loadgen/fileset"
 	"github.com/nfsbench/nfsbench/internal/loadgen/recorder"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
+	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // worker keeps one I/O of its job outstanding. It defines that I/O (next) and records its result (done),
@@ -24,6 +27,8 @@ type worker struct {
 	movable bool      // the buffer needs only new stamps for another block
 	user    *user     // nil in a raw load
 	idle    bool      // it has nothing to do in this round
+	turn    uint64    // counts reads, from another number in each worker; see check
+	checked int64     // reads that were checked, of all rounds
 
 	round   *round
 	block   int64         // current block
@@ -34,6 +39,11 @@ type worker struct {
 	updates bool          // the current operation is an update
 	// overwrites reports that the current operation overwrites a block without reading it.
 	overwrites bool
+	claiming   bool          // the current operation waits for a block that nobody writes to
+	gen        uint64        // of the block that is claimed for a write
+	oldest     uint64        // generation that the current read may find
+	tainted    bool          // the buffer may not hold the data of a file, but for the stamps
+	overdue    bool          // the current operation could not start when it was due; open loop
 	lastDone   time.Duration // when its last counted operation ended
 	last       *lane         // where its last I/O ended
 	started    int64         // operations due in the window that were started; open loop
@@ -47,6 +57,7 @@ const cacheLines = 128 // bytes; two, because they are fetched in pairs
 // lane is one goroutine that calls next and done.
 type lane struct {
 	shard *recorder.Shard
+	path  string // where its I/O goes; empty if that is not known
 	// The end of one I/O is the start of the next one in the same slot, which saves a look at the
 	// clock. slot is -1 or the slot whose I/O ended last, at ended. A slot that has since been on
 	// another lane ended its last I/O there.
@@ -62,7 +73,7 @@ const longestWait = 250 * time.Millisecond
 // begin makes the worker ready for a round.
 func (w *worker) begin(r *round) {
 	w.round = r
-	w.waiting, w.half, w.updates = false, false, false
+	w.waiting, w.half, w.updates, w.claiming = false, false, false, false
 	w.lastDone, w.started, w.late = 0, 0, 0
 	if w.user != nil {
 		w.user.begin()
@@ -103,20 +114,32 @@ func (w *worker) next(io *target.IO, l *lane) bool {
 func (w *worker) fill(io *target.IO, now time.Duration) bool {
 	if w.half {
 		w.toWrite(io, w.writes())
+		w.count()
 		return true
 	}
-	if w.user != nil {
-		if io.Wait = w.pause(now); io.Wait > 0 {
-			return true
+	if !w.claiming {
+		if w.user != nil {
+			if io.Wait = w.pause(now); io.Wait > 0 {
+				return true
+			}
+			w.draw()
 		}
-		w.draw()
+		w.block = w.choose()
+		if reads := w.engine.reads; reads > 0 {
+			w.overwrites = w.random.IntN(100) >= reads
+		}
 	}
-	w.block = w.choose()
-	if reads := w.engine.reads; reads > 0 {
-		w.overwrites = w.random.IntN(100) >= reads
+	if f := w.writes(); f != nil && !w.claim(f) {
+		w.claiming, io.Wait = true, claimWait
+		// An open loop counts an operation that starts in no time as one that was never started.
+		w.waiting, w.overdue = w.engine.rate != nil, true
+		return now < w.round.to
 	}
+	w.claiming = false
+	w.count()
 	if !w.overwrites {
 		io.Write, io.File, io.Buf, io.Offset = false, w.job.Main.File, w.buf, w.block*int64(len(w.buf))
+		w.oldest = w.job.Main.Tracker.Oldest(w.block)
 		return true
 	}
 	w.toWrite(io, w.job.Main)
@@ -126,18 +149,42 @@ func (w *worker) fill(io *target.IO, now time.Duration) bool {
 	return true
 }
 
-// await counts the start of the next operation of an open loop if it is due, or
-// says how long it is until then, or that it is too late for any. Without
+const (
+	claimTries = 8 // blocks that a worker tries before it waits
+	claimWait  = 100 * time.Microsecond
+)
+
+// claim makes sure that this worker alone writes to the current block until End or Cancel, or takes another block. A
+// copy and an update keep their block from before the read.
+func (w *worker) claim(f *fileset.File) (ok bool) {
+	for range claimTries {
+		if w.gen, ok = f.Tracker.Begin(w.block); ok {
+			return true
+		}
+		w.block = w.choose()
+	}
+	return false
+}
+
+// cancel gives up the claim of an operation whose write was not sent.
+func (w *worker) cancel() {
+	if w.half {
+		w.writes().Tracker.Cancel(w.block)
+		w.half = false
+	}
+}
+
+// await says whether the next operation of an open loop is due, or
+// how long it is until then, or that it is too late for any. Without
 // longestWait those that wait would not notice the end; that all look up at
 // the same moments costs the fewest wake-ups.
 func (w *worker) await(now time.Duration) (more bool, wait time.Duration) {
-	late := false
 	if !w.waiting {
 		w.due = w.engine.rate.due(w.round.ticket.Add(1) - 1)
 		if w.due >= w.round.to {
 			return false, 0
 		}
-		if late = now > w.due; late && now >= w.round.to {
+		if w.overdue = now > w.due; w.overdue && now >= w.round.to {
 			w.waiting = true
 			return false, 0 // dropped
 		}
@@ -145,14 +192,21 @@ func (w *worker) await(now time.Duration) (more bool, wait time.Duration) {
 	if w.waiting = now < w.due; w.waiting {
 		return true, min(w.due, now.Truncate(longestWait)+longestWait) - now
 	}
+	return true, 0
+}
+
+// count notes that the operation that is due starts.
+func (w *worker) count() {
+	if w.engine.rate == nil {
+		return
+	}
 	if w.due >= w.round.from {
 		w.started++
-		if late {
+		if w.overdue {
 			w.late++
 		}
 	}
 	w.at = w.due
-	return true, 0
 }
 
 // choose gives the number of the next block.
@@ -167,12 +221,12 @@ func (w *worker) choose() int64 {
 // but it is part of the waiting in an open loop.
 func (w *worker) toWrite(io *target.IO, f *fileset.File) {
 	off := w.block * int64(len(w.buf))
-	gen := f.Tracker.Begin(w.block)
 	// A copy or an update has just read the base data of this very place.
-	if !w.movable && !w.half {
+	if !w.movable && !w.half || w.tainted {
 		f.Data.Base(w.buf, off)
+		w.tainted = false
 	}
-	f.Data.Stamp(w.buf, off, gen)
+	f.Data.Stamp(w.buf, off, w.gen)
 	io.Write, io.File, io.Buf, io.Offset = true, f.File, w.buf, off
 }
 
@@ -181,15 +235,69 @@ func (w *worker) done(io *target.IO, l *lane) {
 	end := w.elapsed()
 	l.slot, l.ended, w.last = io.Slot, end, l
 	d := recorder.Read
-	if io.Write {
+	switch {
+	case io.Write:
 		d = recorder.Write
-		w.writes().Tracker.End(w.block, io.Err == nil)
+		w.writes().Tracker.End(w.block, io.Err == nil, io.SentAgain)
+	case io.Err == nil:
+		w.check(io, l)
+	default:
+		w.tainted = true
 	}
 	w.record(l.shard, d, end, io.Err)
-	w.half = (w.engine.copies || w.updates) && !io.Write && io.Err == nil
+	w.half = (w.engine.copies || w.updates) && !io.Write
 	if io.Err != nil {
+		w.cancel()
 		w.fail(io)
 	}
+}
+
+const (
+	// wholeEvery is the number of reads of which one is compared byte by byte. Of the others one stamp in each
+	// 4 KiB is looked at: of an operation of 8 KiB and of 1 MiB, all that takes less than 1 % and 2 % of its
+	// processor time.
+	wholeEvery = 100
+	// noticeableBytes is the length from which the check of the stamps takes longer than a look at the clock.
+	noticeableBytes = 64 << 10
+)
+
+// check compares what was read with what may be there: the last write that had ended when the read began, or any
+// that has begun since. Its time is no part of a latency.
+func (w *worker) check(io *target.IO, l *lane) {
+	f := w.job.Main
+	last := f.Tracker.Newest(w.block)
+	if w.updates {
+		last = w.gen - 1 // the write that follows has the block to itself
+	}
+	w.checked++
+	w.turn++
+	whole := w.turn%wholeEvery == 0
+	if whole || len(io.Buf) >= noticeableBytes {
+		l.slot = -1
+	}
+	if f.Data.Stamped(io.Buf, io.Offset, w.turn, w.oldest, last) && !whole {
+		return
+	}
+	if bad := f.Data.Check(io.Buf, io.Offset, w.oldest, last); bad != nil {
+		w.tainted = true
+		w.engine.wrong.note(f, bad, l.path)
+	}
+}
+
+// wrongReads are the reads of the load that were wrong.
+type wrongReads struct {
+	mu    sync.Mutex
+	found runfile.Verification
+}
+
+func (r *wrongReads) note(f *fileset.File, bad *content.Difference, path string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.found.ReadsWrong++
+	fileset.NoteFault(&r.found.WrongReads, bad.Fault)
+	example := fileset.WrongData(f, bad)
+	example.Read, example.Path = true, path
+	r.found.AddExample(example)
 }
 
 // fail ends the round. An I/O that we cancelled fails when it has ended anyway.

@@ -64,6 +64,9 @@ func (c *Client) NewStream(ctx context.Context, cfg StreamConfig) (*Stream, erro
 	return s, nil
 }
 
+// Path names the channel of a lane.
+func (s *Stream) Path(lane int) string { return s.channels[lane].describe() }
+
 // Close ends the connections; the counts stay. A second Close does nothing.
 func (s *Stream) Close() error {
 	s.c.streamsMu.Lock()

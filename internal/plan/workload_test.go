@@ -17,7 +17,7 @@ import (
 func TestTheFilesOfTheNativeEngine(t *testing.T) {
 	t.Parallel()
 	files := func(count int32, size int64) runfile.Files {
-		return runfile.Files{Count: count, SizeBytes: size, BlockSizeBytes: 8192, LargeReadBytes: 1 << 20, Directory: "nfsbench"}
+		return runfile.Files{Count: count, SizeBytes: size, BlockSizeBytes: 8192, LargeReadBytes: 1 << 20, Directory: "nfsbench", Verify: bench.VerifyWritten}
 	}
 	cases := map[string]struct {
 		reason string
@@ -64,14 +64,14 @@ func TestASearchForCapacity(t *testing.T) {
 	if r := p.Workload.Raw; bench.OrZero(r.ReadPercent) != 70 || r.BlockBytes() != 8192 || *p.Expect.MinCapacity != 40_000 {
 		t.Errorf("raw %+v, expect %+v", r, p.Expect)
 	}
-	// Baseline 2 s, warm-up 2 s, and 48 levels of 10 s with 1 s warm-up; 128 MiB at 50 MB/s, 180 s to
-	// start, 30 s to mount.
-	if got, want := p.Schedule.TimeoutSeconds, int32(4+48*11+2+180+30); got != want {
+	// Baseline 2 s, warm-up 2 s, and 48 levels of 10 s with 1 s warm-up; 128 MiB at 50 MB/s, 10 s to
+	// read back, 180 s to start, 30 s to mount.
+	if got, want := p.Schedule.TimeoutSeconds, int32(4+48*11+2+10+180+30); got != want {
 		t.Errorf("times out after %d s, want %d", got, want)
 	}
 	// With two clients, each level warms up for 2 s and may wait 15 s for the operator, and there are
 	// twice as many files.
-	if got, want := build(t, target("10.0.1.61"), mixed, gen.Clients(2)).Schedule.TimeoutSeconds, int32(4+48*27+5+180+30); got != want {
+	if got, want := build(t, target("10.0.1.61"), mixed, gen.Clients(2)).Schedule.TimeoutSeconds, int32(4+48*27+5+10+180+30); got != want {
 		t.Errorf("two clients time out after %d s, want %d", got, want)
 	}
 	slob := func(b *v1alpha1.NFSBenchmark) {
@@ -142,13 +142,13 @@ func TestWhereTheLoaderSeesAKit(t *testing.T) {
 
 func TestTheTimeOfNativeLoads(t *testing.T) {
 	t.Parallel()
-	// Twice a baseline of 2 s and 40 levels of 12 s, four files of 64 MiB at 50 MB/s.
-	if got, want := build(t, target("10.0.1.61"), gen.Calibrate(1)).Schedule.TimeoutSeconds, int32(2*(2+40*12)+5+180+30); got != want {
+	// Twice a baseline of 2 s and 40 levels of 12 s, four files of 64 MiB at 50 MB/s, 10 s to read back.
+	if got, want := build(t, target("10.0.1.61"), gen.Calibrate(1)).Schedule.TimeoutSeconds, int32(2*(2+40*12)+5+10+180+30); got != want {
 		t.Errorf("a calibrate times out after %d s, want %d", got, want)
 	}
 	// Three rounds of a baseline and two steps, two clients with two files of 1 GiB.
 	mods := []gen.Mod{gen.SLOB(bench.SLOBFullTableScan, 1, 2), gen.Schemas(2), gen.Repetitions(3), gen.Clients(2)}
-	if got, want := build(t, target("10.0.1.61"), mods...).Schedule.TimeoutSeconds, int32(3*(2+2*12)+85+180+30); got != want {
+	if got, want := build(t, target("10.0.1.61"), mods...).Schedule.TimeoutSeconds, int32(3*(2+2*12)+85+10+180+30); got != want {
 		t.Errorf("a scan times out after %d s, want %d", got, want)
 	}
 }

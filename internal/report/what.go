@@ -130,6 +130,7 @@ func whatFacts(r runfile.Result, j judge.Judgement) []doc.Fact {
 		add(doc.Both, "Served", joined(doc.Whole(storageParts(*s))))
 	}
 	add(doc.Both, "Protocol", protocol)
+	add(doc.Both, "Data", j.Data)
 	if from, to := bounds(r); !from.IsZero() {
 		add(doc.HTMLOnly, "When", fmt.Sprintf("%s to %s (%s)", moment(from), moment(to), to.Sub(from).Round(time.Second)))
 	}

@@ -8,7 +8,7 @@ import (
 
 // nativeFiles are those of a native load.
 func nativeFiles() bench.NativeFiles {
-	return bench.NativeFiles{Count: 4, Size: *bench.Bytes(1 << 30), Directory: "nfsbench", ForeignFiles: bench.ForeignFilesOverwrite}
+	return bench.NativeFiles{Count: 4, Size: *bench.Bytes(1 << 30), Directory: "nfsbench", ForeignFiles: bench.ForeignFilesOverwrite, Verify: bench.VerifySample}
 }
 
 func calibrate() *bench.CalibrateWorkload {

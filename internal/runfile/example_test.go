@@ -44,7 +44,7 @@ func directPlan() Plan {
 		},
 		Workload: bench.Workload{Raw: &bench.RawWorkload{
 			Pattern: bench.PatternRead, BlockSize: bench.Bytes(1 << 20), FileSize: *bench.Bytes(4 << 30), Jobs: 4, Depth: 8, OperationsPerSecond: new(int64(5000)),
-			Directory: "nfsbench-demo", ForeignFiles: bench.ForeignFilesOverwrite,
+			Directory: "nfsbench-demo", ForeignFiles: bench.ForeignFilesOverwrite, Verify: bench.VerifyAll,
 		}},
 		Schedule: Schedule{BaselineSeconds: 5, WarmupSeconds: 10, DurationSeconds: 60, CooldownSeconds: 5, Repetitions: 3, TimeoutSeconds: 600},
 		Collect: Collect{IntervalMilliseconds: 1000, Sources: []Source{
@@ -118,8 +118,13 @@ func fullResult() Result {
 					Level: &LevelReport{Index: 1, Seconds: 2, Due: []int64{2300}, Done: []int64{2299}, Errors: 1, Slow: [][]int64{{23}}, Histogram: "HISTFAAAAB"},
 					Step:  &Step{Kind: StepUsers, Users: 4, OperationsPerSecond: 2300, Round: 1, Warmup: true}, Oracle: fullWindow(),
 				}},
-				Samples:      []LoadSample{{Time: t0, Span: SpanMeasure, Repetition: 1, Read: sample, Write: sample, Channels: []PathBytes{{ID: 1, BytesRead: 1, BytesWritten: 1}}}},
-				Verification: &Verification{BlocksChecked: 64, BlocksWrong: 1},
+				Samples: []LoadSample{{Time: t0, Span: SpanMeasure, Repetition: 1, Read: sample, Write: sample, Channels: []PathBytes{{ID: 1, BytesRead: 1, BytesWritten: 1}}}},
+				Verification: &Verification{
+					ReadsChecked: 2300, ReadsWrong: 4, WrongReads: Faults{Lost: 1, Torn: 1, Misplaced: 1, Corrupted: 1},
+					WritesAcknowledged: 2300, WritesSentAgain: 1, BlocksWritten: 2000, BlocksInDoubt: 1, BlocksChecked: 64, WrittenBlocksChecked: 64,
+					BlocksWrong: 4, WrongBlocks: Faults{Lost: 1, Torn: 1, Misplaced: 1, Corrupted: 1}, Cut: true,
+					Examples: []WrongData{{Kind: FaultTorn, File: "c0-j0.dat", Offset: 8192, Read: true, Path: "10.0.1.5 -> 10.0.1.61", Message: "the block at 8192 is of 2 writes"}},
+				},
 				Mount: &MountFacts{
 					FilesystemType: "nfs", Source: "10.0.1.61:/vol/data", Options: []string{"vers=3"}, NFSVersion: "NFSv3",
 					ReadSizeBytes: 1 << 20, WriteSizeBytes: 1 << 20, TotalBytes: 1 << 40, FreeBytes: 1 << 39, DirectIO: true,

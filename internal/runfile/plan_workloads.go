@@ -2,6 +2,7 @@ package runfile
 
 import (
 	"path"
+	"time"
 
 	"github.com/nfsbench/nfsbench/api/bench"
 )
@@ -14,6 +15,7 @@ type Files struct {
 	LargeReadBytes    int64 // of multiblock I/O
 	Directory         string
 	OverwriteExisting bool
+	Verify            bench.VerifyMode
 }
 
 // Files returns the files of one client. A database has its own, so it has none.
@@ -29,7 +31,7 @@ func (p Plan) Files() Files {
 	switch w := p.Workload; {
 	case w.Raw != nil:
 		f.Count, f.SizeBytes, f.BlockSizeBytes = w.Raw.Jobs, w.Raw.FileSize.Value(), w.Raw.BlockBytes()
-		n.Directory, n.ForeignFiles = w.Raw.Directory, w.Raw.ForeignFiles
+		n.Directory, n.ForeignFiles, n.Verify = w.Raw.Directory, w.Raw.ForeignFiles, w.Raw.Verify
 	case p.Database != nil:
 	case w.Calibrate != nil:
 		n = w.Calibrate.NativeFiles
@@ -39,7 +41,20 @@ func (p Plan) Files() Files {
 		f.Count, f.SizeBytes = max(w.SLOB.Schemas, 1), w.SLOB.TableBytes()
 	}
 	f.Directory, f.OverwriteExisting = n.Directory, n.ForeignFiles == bench.ForeignFilesOverwrite
+	f.Verify = n.Verify
 	return f
+}
+
+// leastVerifySeconds is how long reading back may take at least.
+const leastVerifySeconds = 10
+
+// VerifyLimit is how long reading back what was written may take: as long as one measured window. A database
+// checks its own blocks.
+func (p Plan) VerifyLimit() time.Duration {
+	if p.Database != nil {
+		return 0
+	}
+	return time.Duration(max(p.Schedule.DurationSeconds, leastVerifySeconds)) * time.Second
 }
 
 // KitPath is where the loader sees the claim with the user's own SLOB kit.

@@ -292,13 +292,6 @@ type PathBytes struct {
 	BytesWritten int64 `json:"bytesWritten"`
 }
 
-// Verification says how many blocks were read back after the load and compared
-// with what was written.
-type Verification struct {
-	BlocksChecked int64 `json:"blocksChecked"`
-	BlocksWrong   int64 `json:"blocksWrong"`
-}
-
 // MountFacts is what the client found when it reached the files.
 type MountFacts struct {
 	FilesystemType string   `json:"filesystemType,omitempty"` // nfs, nfs4, ext4...; Kernel

@@ -106,8 +106,10 @@ func (s *Server) reply(c *conn, call Call, args []byte, execute func() []byte, a
 	commits := call.Program == v3.Program && call.Procedure == v3.ProcCommit
 	if call.IsWrite() {
 		s.remember(args)
+		s.change(args)
 	}
 	out := execute()
+	s.changeReply(call, args, out)
 	if done := len(out) > resultsAt+4 && binary.BigEndian.Uint32(out[resultsAt:]) == uint32(v3.OK); done && (commits || call.IsWrite()) {
 		out[len(out)-1] += s.restarts // the end of the verifier, which ends the results
 		if commits {
@@ -153,6 +155,41 @@ func shorten(args []byte, write bool, limit uint32) {
 	binary.BigEndian.PutUint32(count, limit)
 	if write {
 		binary.BigEndian.PutUint32(count[8:], limit) // the length of the data, behind the stability
+	}
+}
+
+// change lets Writing change the arguments of a WRITE.
+func (s *Server) change(args []byte) {
+	var w v3.WriteArgs
+	d := xdr.NewDecoder(args)
+	if xdr.Decode(&d, &w); s.Writing == nil || d.Err() != nil {
+		return
+	}
+	name := string(w.Handle)
+	if s.paths[name] == "" {
+		s.paths[name] = s.find(func(e os.FileInfo) bool { return inode(e) == binary.BigEndian.Uint64(w.Handle[8:]) })
+	}
+	before := make([]byte, len(w.Data))
+	if f, err := os.Open(s.paths[name]); err == nil {
+		n, _ := f.ReadAt(before, int64(w.Offset))
+		before = before[:n]
+		_ = f.Close()
+	}
+	s.Writing(&w, before) // w.Data is a part of args
+	binary.BigEndian.PutUint64(args[4+len(w.Handle):], w.Offset)
+}
+
+// changeReply lets Reading change the data in the reply to a READ.
+func (s *Server) changeReply(call Call, args, reply []byte) {
+	if s.Reading == nil || !call.IsRead() || len(reply) < resultsAt {
+		return
+	}
+	var r v3.ReadArgs
+	var res v3.ReadRes
+	d, of := xdr.NewDecoder(args), xdr.NewDecoder(reply[resultsAt:])
+	xdr.Decode(&d, &r)
+	if xdr.Decode(&of, &res); d.Err() == nil && of.Err() == nil {
+		s.Reading(r, res.Data)
 	}
 }
 

@@ -44,6 +44,11 @@ type Server struct {
 	Delay func(Call) time.Duration
 	// Short cuts one READ or WRITE to so many bytes; 0 leaves it whole.
 	Short func(Call) uint32
+	// Writing sees each WRITE before it is executed, with what the file holds in its place. It may
+	// change the data and the offset: then the client is told that it wrote what it did not.
+	Writing func(w *v3.WriteArgs, before []byte)
+	// Reading sees the data of each READ before they are sent, and may change them.
+	Reading func(r v3.ReadArgs, data []byte)
 	// Rewrite gives the bytes to send in place of a reply, of which it is given
 	// the record mark, header and results. It may change reply. Without more
 	// the connection is closed after them.
@@ -61,6 +66,7 @@ type Server struct {
 	conns     []*conn
 	accepted  int
 	unstable  map[string]*memory // by handle
+	paths     map[string]string  // by handle, of the files that were written to
 	restarts  byte
 	forgotten int64
 	own       string // our own address when we call; nothing happens to these calls
@@ -70,6 +76,7 @@ type Server struct {
 func (s *Server) Start(tb testing.TB, addresses ...string) {
 	tb.Helper()
 	s.listeners, s.open, s.unstable = map[string]*listener{}, map[string]net.Listener{}, map[string]*memory{}
+	s.paths = map[string]string{}
 	s.done, s.dir, s.port = make(chan struct{}), directory(tb), int(ports.Reserve(tb).Port())
 	o := server.Options{
 		Dir: s.dir, Now: time.Now, MaxTransferBytes: s.MaxTransfer, Intercept: s.intercept,

@@ -421,7 +421,7 @@ func TestDefaults(t *testing.T) {
 		"protocol.version": "NFSv3", "protocol.client": "DirectNFS", "protocol.security": "sys", "protocol.mountTimeoutSeconds": int64(30),
 		"protocol.userID": int64(54321), "protocol.groupID": int64(54321),
 		"workload.raw.fileSize": "1Gi", "workload.raw.jobs": int64(4), "workload.raw.depth": int64(8),
-		"workload.raw.directory": "nfsbench", "workload.raw.foreignFiles": "Refuse", "clients": int64(1),
+		"workload.raw.directory": "nfsbench", "workload.raw.foreignFiles": "Refuse", "workload.raw.verify": "Written", "clients": int64(1),
 		"run.durationSeconds": int64(60), "run.warmupSeconds": int64(10), "run.baselineSeconds": int64(5), "run.repetitions": int64(1), "run.cooldownSeconds": int64(5),
 		"cleanup.onSuccess": "Delete", "cleanup.onFailure": "Delete", "cleanup.leftovers": "Wait",
 	}

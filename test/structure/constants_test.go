@@ -21,6 +21,7 @@ func twoMeanings() []string {
 		"Cancelled", // the phase of a benchmark or suite; the code of a failure
 		"ClientCPU", // a metric; what limits a capacity
 		"Failed",    // the phase of a benchmark or suite; the state of a database container
+		"Lost",      // what a large call showed; a kind of wrong data
 		"Measure",   // the policy for a volume that is not NFS; a span of a run
 		"Preparing", // the reason of a condition; the state of a database container
 		"Ready",     // a condition; the state of a database container

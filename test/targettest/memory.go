@@ -28,6 +28,9 @@ type Memory struct {
 	// LoseWrite, when set, says which writes are acknowledged and forgotten.
 	// Set it before use.
 	LoseWrite func(name string, off int64) bool
+	// Watch, when set, sees the data of every I/O: of a write with what the file held there before, of a
+	// read the data to give, which it may change. It is called from several goroutines. Set it before use.
+	Watch func(op, name string, off int64, before, data []byte)
 	// LaneCount is how many lanes a stream has at most; 0 = one for each slot.
 	LaneCount int
 
@@ -168,7 +171,11 @@ func (f *file) read(p []byte, off int64) int {
 	if off >= int64(len(f.c.data)) {
 		return 0
 	}
-	return copy(p, f.c.data[off:])
+	n := copy(p, f.c.data[off:])
+	if f.t.Watch != nil {
+		f.t.Watch("read", f.name, off, nil, p[:n])
+	}
+	return n
 }
 
 func (f *file) WriteAt(ctx context.Context, p []byte, off int64) error {
@@ -182,6 +189,9 @@ func (f *file) WriteAt(ctx context.Context, p []byte, off int64) error {
 func (f *file) write(p []byte, off int64) {
 	f.c.mu.Lock()
 	defer f.c.mu.Unlock()
+	if f.t.Watch != nil {
+		f.t.Watch("write", f.name, off, f.c.data[min(off, int64(len(f.c.data))):], p)
+	}
 	if grow := off + int64(len(p)) - int64(len(f.c.data)); grow > 0 {
 		f.c.data = append(f.c.data, make([]byte, grow)...)
 	}

@@ -89,40 +89,119 @@ func (d Data) Stamp(buf []byte, off int64, gen uint64) {
 	}
 }
 
-// Check compares buf, which was read from off, with what the file must hold
-// there: the data of generations first to last, each sector for itself, since
-// writes of less than a block may have been the last ones. It returns nil, or
-// an error that says where the first difference is and what it looks like.
-func (d Data) Check(buf []byte, off int64, first, last uint64) error {
-	var want [SectorBytes]byte
-	for at := 0; at+SectorBytes <= len(buf); at += SectorBytes {
-		got := buf[at : at+SectorBytes]
-		pos := off + int64(at)
-		gen := binary.LittleEndian.Uint64(got) ^ Mix(d.key+uint64(pos)/SectorBytes) // good only if nothing differs below
-		d.Write(want[:], pos, gen)
-		if !bytes.Equal(got, want[:]) {
-			return d.explain(got, want[:], pos)
+// Fault is what is wrong with data that were read.
+type Fault int
+
+// The faults, from the mildest to the worst: a block with several has the last of them.
+const (
+	Lost      Fault = iota + 1 // an older write, or zeros
+	Torn                       // sectors of different writes, or with zeros between them
+	Misplaced                  // the data of another place, another file or another run
+	Corrupted                  // bytes that nobody wrote
+)
+
+// Difference says how data differ from what was written.
+type Difference struct {
+	Fault
+	Offset int64 // in the file, of the first sector that differs
+	Text   string
+}
+
+// stampEvery is the distance of the stamps that Stamped looks at.
+const stampEvery = 4096
+
+// Stamped looks at one stamp in each 4 KiB of buf, which was read from off, and reports whether they are of this
+// place and file and of the generations first to last. turn chooses the sector, so that calls with different
+// turns look at all of them.
+func (d Data) Stamped(buf []byte, off int64, turn uint64, first, last uint64) bool {
+	at := int(turn) % (stampEvery / SectorBytes) * SectorBytes
+	if at >= len(buf) {
+		at %= len(buf)
+	}
+	for ; at+stampBytes <= len(buf); at += stampEvery {
+		if gen, ok := d.stamp(buf[at:], off+int64(at)); !ok || gen < first || gen > last {
+			return false
 		}
-		if gen < first || gen > last {
-			return fmt.Errorf("offset %d holds an older write: generation %#x, expected %#x to %#x", pos, gen, first, last)
+	}
+	return true
+}
+
+// stamp returns the generation in the stamp of a sector, and whether the stamp belongs there.
+func (d Data) stamp(sector []byte, off int64) (gen uint64, ok bool) {
+	where := Mix(d.key + uint64(off)/SectorBytes)
+	gen = binary.LittleEndian.Uint64(sector) ^ where
+	return gen, binary.LittleEndian.Uint64(sector[8:]) == Mix(where+gen)
+}
+
+// Check compares every byte of buf, which was read from off, with what the file must hold there: the data of
+// generations first to last, each sector for itself, since two writes may each have written a part. It returns
+// nil if nothing differs.
+func (d Data) Check(buf []byte, off int64, first, last uint64) *Difference {
+	for at := 0; at+SectorBytes <= len(buf); at += SectorBytes {
+		if gen, ok := d.sector(buf[at:at+SectorBytes], off+int64(at)); !ok || gen < first || gen > last {
+			return d.explain(buf, off, first, last)
 		}
 	}
 	return nil
 }
 
-func (d Data) explain(got, want []byte, pos int64) error {
-	i := stampBytes
-	for i < len(got) && got[i] == want[i] {
-		i++
+// sector returns the generation of a sector, and whether all of it is what was written in that generation.
+func (d Data) sector(got []byte, off int64) (gen uint64, ok bool) {
+	gen, ok = d.stamp(got, off)
+	at := int(off % poolBytes)
+	return gen, ok && bytes.Equal(got[stampBytes:], d.pool.base[at+stampBytes:at+SectorBytes])
+}
+
+// explain describes data that differ.
+func (d Data) explain(buf []byte, off int64, first, last uint64) *Difference {
+	var worst *Difference
+	const none = ^uint64(0)
+	writes := map[uint64]bool{}
+	for at := 0; at+SectorBytes <= len(buf); at += SectorBytes {
+		got, pos := buf[at:at+SectorBytes], off+int64(at)
+		gen, ok := d.sector(got, pos)
+		var found *Difference
+		switch {
+		case ok && gen >= first && gen <= last:
+		case ok && gen > last:
+			found = &Difference{Misplaced, pos, fmt.Sprintf("offset %d holds a write that this run did not make: generation "+
+				"%#x, expected %#x to %#x", pos, gen, first, last)}
+		case ok:
+			found = &Difference{Lost, pos, fmt.Sprintf("offset %d holds an older write: generation %#x, expected %#x to %#x",
+				pos, gen, first, last)}
+		case len(bytes.Trim(got, "\x00")) == 0:
+			gen = none
+			found = &Difference{Lost, pos, fmt.Sprintf("offset %d holds zeros: what was written there is gone", pos)}
+		case d.pool.has(got[stampBytes:]):
+			found = &Difference{Misplaced, pos, fmt.Sprintf("offset %d holds the data of another place or file", pos)}
+		default:
+			i := stampBytes
+			want := d.pool.base[pos%poolBytes:]
+			for i < len(got)-1 && got[i] == want[i] {
+				i++
+			}
+			found = &Difference{Corrupted, pos, fmt.Sprintf("byte %d is %#02x, expected %#02x", pos+int64(i), got[i], want[i])}
+		}
+		writes[gen] = true
+		if found != nil && (worst == nil || found.Fault > worst.Fault) {
+			worst = found
+		}
 	}
-	switch {
-	case len(bytes.Trim(got, "\x00")) == 0:
-		return fmt.Errorf("offset %d holds zeros: what was written there is gone", pos)
-	case i == len(got):
-		return fmt.Errorf("offset %d holds the data of another place or file", pos)
-	default:
-		return fmt.Errorf("byte %d is %#02x, expected %#02x", pos+int64(i), got[i], want[i])
+	if worst.Fault == Lost && len(writes) > 1 {
+		worst.Fault = Torn
+		worst.Text = fmt.Sprintf("the block at %d is of %d writes: %s", off, len(writes), worst.Text)
 	}
+	return worst
+}
+
+// has reports whether the data of any sector end like this.
+func (p *Pool) has(end []byte) bool {
+	for at := stampBytes; at < poolBytes; at += SectorBytes {
+		if bytes.Equal(p.base[at:at+len(end)], end) {
+			return true
+		}
+	}
+	return false
 }
 
 // Mix spreads the bits of x over the whole word, one to one, like SplitMix64.

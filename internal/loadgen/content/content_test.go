@@ -72,36 +72,105 @@ func TestABufferOfMovableBlocksNeedsOnlyNewStamps(t *testing.T) {
 	}
 }
 
+// bent are data of 8 KiB at 8 KiB of the file, of generation 5, which something has happened to.
+var bent = map[string]struct {
+	bend   func(Data, []byte)
+	reason string
+	fault  Fault
+	says   string
+	hidden bool // from the stamps
+}{
+	"nothing":     {func(Data, []byte) {}, "good data passes", 0, "", true},
+	"one bit":     {func(_ Data, b []byte) { b[5000] ^= 1 }, "a flipped bit is found", Corrupted, "byte 13192 is", true},
+	"last bit":    {func(_ Data, b []byte) { b[8191] ^= 1 }, "so is one in the last byte", Corrupted, "byte 16383 is", true},
+	"first bit":   {func(_ Data, b []byte) { b[0] ^= 1 }, "the stamp itself is checked", Misplaced, "another place or file", false},
+	"zeros":       {func(_ Data, b []byte) { clear(b) }, "a hole is named", Lost, "offset 8192 holds zeros", false},
+	"old data":    {func(d Data, b []byte) { d.Stamp(b, 8192, 4) }, "a lost overwrite is found", Lost, "older write", false},
+	"half zeros":  {func(_ Data, b []byte) { clear(b[4096:]) }, "a half written block is torn", Torn, "is of 2 writes: offset 12288 holds zeros", false},
+	"half old":    {func(d Data, b []byte) { d.Stamp(b[4096:], 8192+4096, 4) }, "a half written block is torn", Torn, "older write", false},
+	"one sector":  {func(d Data, b []byte) { d.Stamp(b[512:1024], 8192+512, 4) }, "the smallest tear is found", Torn, "offset 8704 holds an older", false},
+	"newer data":  {func(d Data, b []byte) { d.Stamp(b, 8192, 9) }, "a write that never was is found", Misplaced, "generation 0x9", false},
+	"other place": {func(d Data, b []byte) { d.Write(b, 32768, 5) }, "a misdirected write is found", Misplaced, "another place or file", false},
+	"other file":  {func(d Data, b []byte) { d.pool.File("g").Write(b, 8192, 5) }, "as is one of another file", Misplaced, "another place or file", false},
+	"other seed":  {func(_ Data, b []byte) { NewPool(6).File("f").Write(b, 8192, 5) }, "data of others are just bytes", Corrupted, "byte 8208 is", false},
+	"mixed": {
+		func(d Data, b []byte) { d.Stamp(b[:512], 8192, 6) },
+		"sectors of two accepted writes may lie in one block", 0, "", true,
+	},
+}
+
 func TestCheckFindsWhatIsWrongAndSaysIt(t *testing.T) {
-	cases := map[string]struct {
-		bend   func(Data, []byte)
-		reason string
-		says   string
-	}{
-		"nothing":     {func(Data, []byte) {}, "good data passes", ""},
-		"one bit":     {func(_ Data, b []byte) { b[5000] ^= 1 }, "a flipped bit is found", "byte 13192 is"},
-		"first bit":   {func(_ Data, b []byte) { b[0] ^= 1 }, "the stamp itself is checked", "another place or file"},
-		"zeros":       {func(_ Data, b []byte) { clear(b[512:1024]) }, "a hole is named", "offset 8704 holds zeros"},
-		"old data":    {func(d Data, b []byte) { d.Stamp(b[4096:], 8192+4096, 4) }, "a lost overwrite is found", "older write"},
-		"newer data":  {func(d Data, b []byte) { d.Stamp(b, 8192, 9) }, "a write that never was is found", "generation 0x9"},
-		"other place": {func(d Data, b []byte) { d.Stamp(b, 0, 5) }, "a misdirected write is found", "another place or file"},
-		"mixed": {
-			func(d Data, b []byte) { d.Stamp(b[:512], 8192, 6) },
-			"sectors of two accepted writes may lie in one block", "",
-		},
-	}
-	for name, tc := range cases {
+	for name, tc := range bent {
 		t.Run(name, func(t *testing.T) {
 			d := NewPool(5).File("f")
 			buf := make([]byte, 8192)
 			d.Write(buf, 8192, 5)
 			tc.bend(d, buf)
-			err := d.Check(buf, 8192, 5, 6)
+			found := d.Check(buf, 8192, 5, 6)
 			switch {
-			case tc.says == "" && err != nil:
-				t.Errorf("%s: %v", tc.reason, err)
-			case tc.says != "" && (err == nil || !strings.Contains(err.Error(), tc.says)):
-				t.Errorf("%s: got %v, want something with %q", tc.reason, err, tc.says)
+			case found == nil && tc.fault != 0:
+				t.Errorf("%s: nothing was found", tc.reason)
+			case found != nil && (found.Fault != tc.fault || !strings.Contains(found.Text, tc.says)):
+				t.Errorf("%s: got %+v, want %d with %q", tc.reason, found, tc.fault, tc.says)
+			}
+		})
+	}
+}
+
+// A read is checked by few of its stamps. Reads in turn look at all of them.
+func TestTheStampsShowEveryFaultButThoseOfBytes(t *testing.T) {
+	for name, tc := range bent {
+		t.Run(name, func(t *testing.T) {
+			d := NewPool(5).File("f")
+			buf := make([]byte, 8192)
+			d.Write(buf, 8192, 5)
+			tc.bend(d, buf)
+			good := true
+			for turn := range uint64(8) {
+				good = d.Stamped(buf, 8192, turn, 5, 6) && good
+			}
+			if good != tc.hidden {
+				t.Errorf("the stamps of all turns are good: %v", good)
+			}
+		})
+	}
+}
+
+func TestEveryStampOfASmallReadIsLookedAtInTurn(t *testing.T) {
+	for _, size := range []int{512, 1024, 2048, 4096} {
+		d, buf := NewPool(5).File("f"), make([]byte, size)
+		for bad := 0; bad < size; bad += SectorBytes {
+			d.Write(buf, 512, 5)
+			buf[bad] ^= 1
+			seen := false
+			for turn := range uint64(8) {
+				seen = seen || !d.Stamped(buf, 512, turn, 5, 5)
+			}
+			if !seen {
+				t.Errorf("no turn sees sector %d of %d bytes", bad/SectorBytes, size)
+			}
+		}
+	}
+}
+
+// BenchmarkRead measures what the check of a read costs: the stamps of each, all bytes of one in a hundred.
+func BenchmarkRead(b *testing.B) {
+	for name, size := range map[string]int{"8KiB": 8192, "1MiB": mib} {
+		d, buf := NewPool(1).File("f"), make([]byte, size)
+		d.Write(buf, 16384, 1)
+		turn := uint64(0)
+		b.Run(name+"/stamps", func(b *testing.B) {
+			for b.Loop() {
+				if turn++; !d.Stamped(buf, 16384, turn, 1, 1) {
+					b.Fatal("it is wrong")
+				}
+			}
+		})
+		b.Run(name+"/bytes", func(b *testing.B) {
+			for b.Loop() {
+				if d.Check(buf, 16384, 1, 1) != nil {
+					b.Fatal("it is wrong")
+				}
 			}
 		})
 	}

@@ -12,9 +12,10 @@
 //
 // Files are filled once, outside the measured window, and used again as long as
 // the marker says that seed and size are the same. After that they are only
-// overwritten in place. What they hold can be computed (package content) but
-// for the order of overwrites, for which a sample of blocks is tracked: the
-// last write of each of them must be found again after the load.
+// overwritten in place. What they hold can be computed (package content) with the
+// generation of the last write of each block, which a Tracker counts: every write
+// differs from what is there, every read can be checked, and what was written last
+// must be found again after the load.
 package fileset
 
 import (
@@ -24,6 +25,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/loadgen/content"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -36,10 +38,12 @@ type Spec struct {
 	Client            int32
 	Jobs              int32
 	Copy              bool // each job has a second file to write to
+	Writes            bool // the load writes: to the second files of a copy, else to all
 	FileSizeBytes     int64
 	BlockSizeBytes    int64
 	Seed              uint64
-	OverwriteExisting bool // take a directory that has files but no marker
+	Verify            bench.VerifyMode // what Verify reads back; empty = Written
+	OverwriteExisting bool             // take a directory that has files but no marker
 }
 
 // Set is the files of one client.
@@ -57,7 +61,8 @@ type File struct {
 	Name        string
 	Data        content.Data
 	Tracker     *Tracker
-	reused      bool // nothing to fill: an earlier run did
+	reused      bool       // nothing to fill: an earlier run did
+	doubted     [][2]int64 // first and last bytes of chunks that the fill sent twice
 }
 
 // Job is what one job works on. Copy is nil unless the job copies; then Main is
@@ -205,7 +210,7 @@ func (s *Set) Open(ctx context.Context) ([]Job, error) {
 			return nil, fmt.Errorf("open %q: %w", f.Name, err)
 		}
 		f.File = opened
-		f.Tracker = s.newTracker(i)
+		f.Tracker = s.newTracker(f, s.spec.Writes && (!s.spec.Copy || i%2 == 1))
 		if s.spec.Copy && i%2 == 1 {
 			jobs[len(jobs)-1].Copy = f
 		} else {
@@ -228,9 +233,14 @@ func (s *Set) Close() {
 // generation is that of the fill of this run; its overwrites follow it.
 func (s *Set) generation() uint64 { return s.marker.Epoch << 32 }
 
-func (s *Set) newTracker(i int) *Tracker {
-	blocks := s.spec.FileSizeBytes / s.spec.BlockSizeBytes
-	count := min(sampleBlocks, sampleBytes/(int64(len(s.files))*s.spec.BlockSizeBytes))
-	return newTracker(blocks, max(count, sampleAtLeast), s.spec.Seed+uint64(i)*0x9e3779b97f4a7c15, s.generation(),
-		s.files[i].reused)
+func (s *Set) newTracker(f *File, written bool) *Tracker {
+	block, blocks := s.spec.BlockSizeBytes, int64(0)
+	if written {
+		blocks = s.spec.FileSizeBytes / s.spec.BlockSizeBytes
+	}
+	t := newTracker(blocks, s.generation(), f.reused)
+	for _, d := range f.doubted {
+		t.doubt(d[0]/block, d[1]/block)
+	}
+	return t
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
@@ -41,7 +42,7 @@ func (s *Set) carry(ctx context.Context, slots int, block int64, d *task) error 
 // task is a Driver that does so many I/Os, each once.
 type task struct {
 	count int64
-	begin func(i int64, io *target.IO)       // fills in I/O i but for its buffer, which it may shorten
+	begin func(i int64, io *target.IO) bool  // fills in I/O i but for its buffer, which it may shorten; false = none
 	end   func(i int64, io *target.IO) error // an error ends the task
 
 	arena  *target.Arena
@@ -57,8 +58,7 @@ func (d *task) Next(io *target.IO) bool {
 		return false
 	}
 	d.items[io.Slot], io.Buf = i, d.arena.Buffer(io.Slot)
-	d.begin(i, io)
-	return true
+	return d.begin(i, io)
 }
 
 // Done implements target.Driver.
@@ -74,6 +74,15 @@ type filling struct {
 	open target.File
 	left atomic.Int64  // bytes not written yet
 	lost []target.Span // in a restart of the server, before they were committed
+
+	mu sync.Mutex // of File.doubted
+}
+
+// doubt notes that a chunk may be written once more, late: it may undo a write of the load.
+func (f *filling) doubt(off, bytes int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.file.doubted = append(f.file.doubted, [2]int64{off, off + bytes - 1})
 }
 
 // chunk is what one I/O writes.
@@ -116,15 +125,19 @@ func (s *Set) Fill(ctx context.Context, progress func(bytes int64)) error {
 func (s *Set) write(ctx context.Context, count int64, at func(i int64) chunk, wrote func(f *filling, n int64)) error {
 	return s.carry(ctx, fillSlots, min(fillChunkBytes, s.spec.FileSizeBytes), &task{
 		count: count,
-		begin: func(i int64, io *target.IO) {
+		begin: func(i int64, io *target.IO) bool {
 			c := at(i)
 			io.Write, io.File, io.Offset, io.Buf = true, c.of.open, c.from, io.Buf[:c.to-c.from]
 			c.of.file.Data.Write(io.Buf, c.from, s.generation())
+			return true
 		},
 		end: func(i int64, io *target.IO) error {
 			f := at(i).of
 			if io.Err != nil {
 				return fmt.Errorf("fill %q at %d: %w", f.file.Name, io.Offset, io.Err)
+			}
+			if io.SentAgain {
+				f.doubt(io.Offset, int64(len(io.Buf)))
 			}
 			wrote(f, int64(len(io.Buf)))
 			return nil

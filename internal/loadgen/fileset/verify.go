@@ -4,160 +4,201 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"sync"
 
+	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/loadgen/content"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// How much is read back: this many blocks of each file, fewer where that would
-// be more than sampleBytes in all, but never less than sampleAtLeast.
+// A sample is this many blocks of each file, fewer where that would be more than sampleBytes in all, but never
+// less than sampleAtLeast.
 const (
 	sampleBlocks  = 64
 	sampleBytes   = 256 << 20
 	sampleAtLeast = 4
-	verifySlots   = 8
 )
 
-// sample is one sampled block of a file.
-type sample struct {
-	file *File
-	i    int
-}
+const (
+	verifySlots      = 8
+	verifyChunkBytes = 1 << 20 // what one read takes at most, or one block
+)
 
-// Verify reads the sampled blocks back and compares every byte with what must
-// be there, the last overwrite of this run included. The error is of reading;
-// blocks that are wrong are counted, and the first one is described.
-func (s *Set) Verify(ctx context.Context) (v runfile.Verification, wrong string, err error) {
-	samples := s.samples()
-	var mu sync.Mutex // of the results
-	err = s.carry(ctx, verifySlots, s.spec.BlockSizeBytes, &task{
-		count: int64(len(samples)),
-		begin: func(i int64, io *target.IO) {
-			it := samples[i]
-			io.Write, io.File, io.Offset = false, it.file.File, it.file.Tracker.number(it.i)*s.spec.BlockSizeBytes
-		},
-		end: func(i int64, io *target.IO) error {
-			f := samples[i].file
-			if io.Err != nil {
-				return fmt.Errorf("read %q at %d to verify it: %w", f.Name, io.Offset, io.Err)
-			}
-			first, last := f.Tracker.expected(samples[i].i)
-			bad := f.Data.Check(io.Buf, io.Offset, first, last)
-			mu.Lock()
-			defer mu.Unlock()
-			v.BlocksChecked++
-			if bad != nil {
-				v.BlocksWrong++
-				wrong = cmp.Or(wrong, fmt.Sprintf("file %q: %v", f.Name, bad))
-			}
-			return nil
-		},
-	})
-	return v, wrong, err
-}
-
-func (s *Set) samples() (all []sample) {
+// Verify reads blocks back and compares every byte with what must be there, until over returns true: the blocks
+// that Spec.Verify asks for, or a sample if the load wrote none. The error is of reading.
+func (s *Set) Verify(ctx context.Context, over func() bool) (runfile.Verification, error) {
+	r := s.newReader(over)
 	for _, f := range s.files {
-		for i := range f.Tracker.sampled {
-			all = append(all, sample{f, i})
+		acknowledged, blocks, doubted := f.Tracker.written()
+		r.found.WritesAcknowledged += acknowledged
+		r.found.WritesSentAgain += f.Tracker.resent.Load()
+		r.found.BlocksWritten += blocks
+		r.found.BlocksInDoubt += doubted
+	}
+	if r.found.BlocksWritten == 0 && r.mode == bench.VerifyWritten {
+		r.mode = bench.VerifySample
+	}
+	all := &task{count: math.MaxInt64, begin: r.begin, end: r.end}
+	err := s.carry(ctx, verifySlots, r.chunk*s.spec.BlockSizeBytes, all)
+	return r.found, err
+}
+
+// reader walks through the blocks to read back, in pieces of neighbours.
+type reader struct {
+	set    *Set
+	mode   bench.VerifyMode
+	over   func() bool
+	block  int64 // bytes of one
+	chunk  int64 // the blocks of a file that are walked through in order
+	chunks int64 // of all files
+	step   int64 // from one chunk to the next, which is far away
+
+	count, stride, phase int64 // of a sample
+
+	runs [verifySlots]run // by slot
+
+	mu    sync.Mutex // of the rest
+	turn  int64      // chunks begun
+	left  run        // of the chunk
+	found runfile.Verification
+}
+
+// run is a number of neighbouring blocks.
+type run struct {
+	file      *File
+	from, end int64
+}
+
+func (s *Set) newReader(over func() bool) *reader {
+	block, files := s.spec.BlockSizeBytes, int64(len(s.files))
+	blocks := s.spec.FileSizeBytes / block
+	r := &reader{
+		set: s, mode: cmp.Or(s.spec.Verify, bench.VerifyWritten), over: over, block: block,
+		chunk: min(max(verifyChunkBytes/block, 1), blocks),
+	}
+	r.chunks = (blocks + r.chunk - 1) / r.chunk * files
+	// A walk in steps of the golden ratio is spread evenly over all files wherever it is cut off.
+	r.step = max(1, int64(float64(r.chunks)*0.6180339887))
+	for gcd(r.step, r.chunks) != 1 {
+		r.step++
+	}
+	r.count = min(max(min(sampleBlocks, sampleBytes/(files*block)), sampleAtLeast), blocks)
+	r.stride = blocks / r.count
+	r.phase = int64(s.spec.Seed % uint64(r.stride))
+	return r
+}
+
+func gcd(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// begin gives the next piece to read.
+func (r *reader) begin(_ int64, io *target.IO) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	next, more := r.next()
+	if more {
+		r.runs[io.Slot] = next
+		io.Write, io.File, io.Offset = false, next.file.File, next.from*r.block
+		io.Buf = io.Buf[:(next.end-next.from)*r.block]
+	}
+	return more
+}
+
+func (r *reader) next() (next run, more bool) {
+	for {
+		for r.left.from < r.left.end && !r.wants(r.left.file, r.left.from) {
+			r.left.from++
 		}
+		if r.left.from < r.left.end {
+			break
+		}
+		if r.turn == r.chunks {
+			return run{}, false
+		}
+		if r.over() {
+			r.found.Cut = true
+			return run{}, false
+		}
+		at, files := r.turn%r.chunks*r.step%r.chunks, int64(len(r.set.files))
+		from := at / files * r.chunk
+		r.left = run{r.set.files[at%files], from, min(from+r.chunk, r.set.spec.FileSizeBytes/r.block)}
+		r.turn++
 	}
-	return all
+	next = r.left
+	for next.end = next.from + 1; next.end < r.left.end && r.wants(next.file, next.end); {
+		next.end++
+	}
+	r.left.from = next.end
+	return next, true
 }
 
-// Tracker knows, for a sample of the blocks of one file, which generations a
-// read after the load may find there. For all other blocks it does nothing but
-// a division.
-type Tracker struct {
-	phase, stride int64
-	base          uint64 // generation of the fill, or of what was there before
-	reused        bool   // filled by an earlier run, which may have overwritten it
-	sampled       []block
-}
-
-// block is one sampled block. Writes to the same block that overlap in time
-// may take effect in any order, so a whole cluster of them is accepted; a write
-// that began after others had ended supersedes them.
-type block struct {
-	mu       sync.Mutex
-	issued   uint64 // generation of the last write that began, from base
-	inFlight int
-	cluster  uint64 // generation of the first write of the present cluster
-	floor    uint64 // the oldest generation that may be found
-	unsure   bool   // a write failed: it may have happened, then or later
-}
-
-// newTracker samples count blocks of a file of blocks blocks, evenly, from one
-// that depends on the number pick.
-func newTracker(blocks, count int64, pick, base uint64, reused bool) *Tracker {
-	count = min(max(count, 1), blocks)
-	stride := blocks / count
-	return &Tracker{
-		phase:  int64(pick % uint64(stride)),
-		stride: stride, base: base, reused: reused,
-		sampled: make([]block, count),
-	}
-}
-
-// find returns the sampled block with this number, or nil.
-func (t *Tracker) find(number int64) *block {
-	from := number - t.phase
-	if from < 0 || from%t.stride != 0 || from/t.stride >= int64(len(t.sampled)) {
-		return nil
-	}
-	return &t.sampled[from/t.stride]
-}
-
-// Begin is called before block number is written, and gives the generation to
-// write. End must follow.
-func (t *Tracker) Begin(number int64) (gen uint64) {
-	b := t.find(number)
-	if b == nil {
-		return t.base + 1
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.issued++
-	if b.inFlight == 0 {
-		b.cluster = b.issued
-	}
-	b.inFlight++
-	return t.base + b.issued
-}
-
-// End is called when a write of block number has ended, ok when it succeeded.
-func (t *Tracker) End(number int64, ok bool) {
-	b := t.find(number)
-	if b == nil {
-		return
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.inFlight--
-	if !ok {
-		b.unsure = true
-	}
-	if b.inFlight == 0 {
-		b.floor = b.cluster
-	}
-}
-
-// expected gives the generations of sampled block i that a read may find. No
-// write may be in flight.
-func (t *Tracker) expected(i int) (first, last uint64) {
-	b := &t.sampled[i]
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	switch {
-	case b.issued > 0 && !b.unsure:
-		return t.base + b.floor, t.base + b.issued
-	case b.unsure || t.reused:
-		return 0, t.base + b.issued
+// wants reports whether a block is to be read back.
+func (r *reader) wants(f *File, block int64) bool {
+	switch r.mode {
+	case bench.VerifyAll:
+		return true
+	case bench.VerifySample:
+		return block%r.stride == r.phase && block/r.stride < r.count
 	default:
-		return t.base, t.base
+		return f.Tracker.isWritten(block)
 	}
 }
 
-// number gives the block number of sampled block i.
-func (t *Tracker) number(i int) int64 { return t.phase + int64(i)*t.stride }
+// end compares what was read.
+func (r *reader) end(_ int64, io *target.IO) error {
+	it := r.runs[io.Slot]
+	f := it.file
+	if io.Err != nil {
+		return fmt.Errorf("read %q at %d to verify it: %w", f.Name, io.Offset, io.Err)
+	}
+	for i := it.from; i < it.end; i++ {
+		bad := f.Data.Check(io.Buf[:r.block], i*r.block, f.Tracker.Oldest(i), f.Tracker.Newest(i))
+		io.Buf = io.Buf[r.block:]
+		r.note(f, i, bad)
+	}
+	return nil
+}
+
+func (r *reader) note(f *File, block int64, bad *content.Difference) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.found.BlocksChecked++
+	if f.Tracker.isWritten(block) {
+		r.found.WrittenBlocksChecked++
+	}
+	if bad != nil {
+		r.found.BlocksWrong++
+		NoteFault(&r.found.WrongBlocks, bad.Fault)
+		r.found.AddExample(WrongData(f, bad))
+	}
+}
+
+// NoteFault counts a fault by its kind.
+func NoteFault(in *runfile.Faults, fault content.Fault) {
+	switch fault {
+	case content.Lost:
+		in.Lost++
+	case content.Torn:
+		in.Torn++
+	case content.Misplaced:
+		in.Misplaced++
+	default:
+		in.Corrupted++
+	}
+}
+
+// WrongData describes wrong data of a file.
+func WrongData(f *File, bad *content.Difference) runfile.WrongData {
+	kind := map[content.Fault]string{
+		content.Lost: runfile.FaultLost, content.Torn: runfile.FaultTorn, content.Misplaced: runfile.FaultMisplaced,
+	}[bad.Fault]
+	return runfile.WrongData{
+		Kind: cmp.Or(kind, runfile.FaultCorrupted), File: f.Name, Offset: bad.Offset, Message: bad.Text,
+	}
+}

@@ -160,6 +160,12 @@ func ProvideThreads(lanes int) (restore func()) {
 	return func() { runtime.GOMAXPROCS(before) }
 }
 
+// Paths is implemented by a Stream that knows over which path a lane carries its I/O.
+type Paths interface {
+	// Path names the path of a lane.
+	Path(lane int) string
+}
+
 // Driver says what a Stream does, and is called with the outcome. Different lanes call
 // it at the same time, but never for the same slot.
 type Driver interface {
@@ -184,6 +190,9 @@ type IO struct {
 	Offset int64
 	Wait   time.Duration
 
+	// SentAgain says that a part was sent a second time, because the connection was lost before the answer.
+	// The server may execute both calls, and the first one late. Set by the stream, as far as it knows.
+	SentAgain bool
 	// Err is nil when all of Buf was read or written; io.EOF when the file
 	// ended before.
 	Err error

@@ -232,7 +232,7 @@ func (l *lane) drop(sl *slot) {
 // ask gets the next I/O of a slot from the Driver.
 func (l *lane) ask(sl *slot) {
 	sl.state = slotIdle
-	sl.io.Wait, sl.io.Err, sl.io.Unstable = 0, nil, false
+	sl.io.Wait, sl.io.Err, sl.io.Unstable, sl.io.SentAgain = 0, nil, false, false
 	if !l.s.driver.Next(&sl.io) {
 		l.drop(sl)
 		l.s.end()

@@ -86,10 +86,10 @@ func (l *lane) lose(err error) {
 			}
 			switch {
 			case !hopeless:
-				f.state = fragmentQueued
+				f.state, sl.io.SentAgain = fragmentQueued, true
 				resent++
 			case l.group != 0:
-				f.state = fragmentParked // handOver gives it to group 0
+				f.state, sl.io.SentAgain = fragmentParked, true // handOver gives it to group 0
 				resent++
 			default:
 				l.finished(f, fmt.Errorf("%s: %w", l.s.cfg.Describe(l.index), err))

@@ -64,6 +64,7 @@ func (l *lane) cutByGroup(sl *slot) bool {
 func (l *lane) share(sl *slot, groups int) {
 	l.drop(sl)
 	sl.open.Store(int32(groups)) //nolint:gosec // at most as many as lanes
+	sl.again.Store(false)
 	for g := range sl.shares {
 		sh := &sl.shares[g]
 		if sh.used == 0 {
@@ -96,9 +97,13 @@ func (l *lane) joined(sh *slot) *slot {
 		err := sh.err // here, or it would be allocated in any case
 		sl.failed.CompareAndSwap(nil, &err)
 	}
+	if sh.io.SentAgain {
+		sl.again.Store(true)
+	}
 	if sl.open.Add(-1) > 0 {
 		return nil
 	}
+	sl.io.SentAgain = sl.again.Load()
 	if err := sl.failed.Swap(nil); err != nil {
 		sl.err = *err
 	}

@@ -29,6 +29,7 @@ type slot struct {
 	shares []slot // by group; nil without groups
 	open   atomic.Int32
 	failed atomic.Pointer[error] // the first of a share
+	again  atomic.Bool           // IO.SentAgain of a share
 }
 
 // fragmentState says where a part of an I/O is.

@@ -40,6 +40,10 @@ type IO struct {
 	Unstable  bool
 	Verifiers [2]Verifier
 
+	// SentAgain says that a part was sent a second time, because its connection was lost before
+	// the answer. The server may execute both calls, and the first one late.
+	SentAgain bool
+
 	// Err is nil when all of Buf was read or written; io.EOF when the file ended
 	// before; ErrTimeout; a status of the Protocol; *rpc.RefusedError; *rpc.ProtocolError.
 	Err error

@@ -457,7 +457,7 @@ func (r row) lasts(e entry, seconds int) time.Duration {
 	if e.Bound > 0 {
 		return e.search(max(r.window(seconds), leastLongest))
 	}
-	return time.Duration(r.Warmup+r.window(seconds))*time.Second + around + e.verification()
+	return time.Duration(r.Warmup+r.window(seconds))*time.Second + around + e.verification(r.window(seconds))
 }
 
 // typicalLevels of the longest length take about as long as a search.
@@ -478,17 +478,22 @@ func (e entry) search(longest int) time.Duration {
 
 // patience is when a measurement that has not ended never will.
 func (r row) patience(e entry, seconds int) time.Duration {
-	patience := r.lasts(e, seconds) + 2*e.verification() + 10*time.Second
+	patience := r.lasts(e, seconds) + 2*e.verification(r.window(seconds)) + 10*time.Second
 	if e.How == howSearch { // it may measure many levels on a server that changes
 		patience *= runfile.MaxCapacityLevels / typicalLevels
 	}
 	return patience
 }
 
-// verification is how long the links carry the blocks that nfsbench reads back
-// after the window: 64 of each file.
-func (e entry) verification() time.Duration {
-	if len(e.Links) == 0 || (e.Tool != toolOurs && e.Tool != toolOther) {
+// verification is how long nfsbench reads back after a window of so many seconds: what it wrote, for as long as the
+// window or 10 s at most, or 64 blocks of each file over the links.
+func (e entry) verification(window int) time.Duration {
+	switch {
+	case e.Tool != toolOurs && e.Tool != toolOther:
+		return 0
+	case !strings.HasSuffix(e.Work.Pattern, "read"):
+		return time.Duration(max(window, 10)) * time.Second
+	case len(e.Links) == 0:
 		return 0
 	}
 	const blocks, gigabitBytes, slowBytes = 64, 116e6, 23e6

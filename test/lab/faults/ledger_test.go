@@ -2,6 +2,7 @@ package faults
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -145,7 +146,9 @@ func (l *ledger) Done(o *target.IO) {
 	case o.Write:
 		own.generations[own.block]++
 	default:
-		err = l.data[file].Check(o.Buf, off, generation, generation)
+		if bad := l.data[file].Check(o.Buf, off, generation, generation); bad != nil {
+			err = errors.New(bad.Text)
+		}
 	}
 	if err != nil {
 		l.wrong.CompareAndSwap(nil, &err)

@@ -40,7 +40,7 @@ func plan(at site, seconds int32, change ...func(*runfile.Plan)) runfile.Plan {
 		},
 		Workload: bench.Workload{Raw: &bench.RawWorkload{
 			Pattern: bench.PatternRandomWrite, BlockSize: bench.Bytes(8192), FileSize: *bench.Bytes(blocks * 8192), Jobs: 2, Depth: 8,
-			Directory: "faults",
+			Directory: "faults", Verify: bench.VerifyAll,
 		}},
 		Schedule: runfile.Schedule{DurationSeconds: seconds, Repetitions: 1},
 		Collect:  runfile.Collect{IntervalMilliseconds: 1000},

@@ -75,7 +75,8 @@ func movedBy(r runfile.Result) (read, written moved) {
 	load, raw := r.Clients[0].Load, r.Plan.Workload.Raw
 	rep := load.Repetitions[0]
 	verified := load.Verification.BlocksChecked
-	read = moved{verified * raw.BlockBytes(), verified*raw.BlockBytes() + slack, verified}
+	bytes := verified * raw.BlockBytes()
+	read = moved{bytes, bytes + slack, bytes / max(1<<20, raw.BlockBytes())} // neighbours are read back together
 	written = moved{load.FilledBytes, load.FilledBytes + slack, 0}
 	for _, d := range []struct {
 		ops *runfile.Ops

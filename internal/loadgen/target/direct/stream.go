@@ -46,6 +46,9 @@ func connections(opt target.StreamOptions, channels int) int {
 // Lanes implements target.Stream.
 func (s *stream) Lanes() int { return s.s.Lanes() }
 
+// Path implements target.Paths.
+func (s *stream) Path(lane int) string { return s.s.Path(lane) }
+
 // Run implements target.Stream.
 func (s *stream) Run(ctx context.Context, d target.Driver) {
 	s.driver = d
@@ -72,7 +75,7 @@ func (s *stream) Next(io *nfsstream.IO) bool {
 // Done implements the Driver of package nfs/stream.
 func (s *stream) Done(io *nfsstream.IO) {
 	own := &s.slots[io.Slot]
-	own.Lane, own.Err = io.Lane, nil
+	own.Lane, own.Err, own.SentAgain = io.Lane, nil, io.SentAgain
 	own.File.(*file).f.Wrote(io) //nolint:errcheck,forcetypeassert // as in Next
 	if io.Err != nil {
 		what := "read"

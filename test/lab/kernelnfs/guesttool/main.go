@@ -80,7 +80,7 @@ func check(name string) error {
 			return fmt.Errorf("%s: %d bytes are left at %d, which is no sector", name, n, size)
 		}
 		if bad := data.Check(buf[:n], size, 0, math.MaxUint64); bad != nil {
-			return fmt.Errorf("%s: %w", name, bad)
+			return fmt.Errorf("%s: %s", name, bad.Text)
 		}
 		size += int64(n)
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
