@@ -26,6 +26,7 @@ import (
 	"log/slog"
 	"math"
 	"os"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -150,9 +151,9 @@ func (s *Session) Mark() {
 	}
 }
 
-// Observe returns what was seen until now, with a window for each closed
-// Baseline and Measure span.
-func (s *Session) Observe(spans []runfile.Span) *runfile.Observed {
+// Observe returns what was seen until now, with a window for each closed Baseline and Measure span of
+// a load and each phase of its calibrations.
+func (s *Session) Observe(load runfile.Load) *runfile.Observed {
 	s.mu.Lock()
 	hosts, thinned := s.hosts.values(), s.hosts.thinned
 	var readings []Reading
@@ -164,7 +165,7 @@ func (s *Session) Observe(spans []runfile.Span) *runfile.Observed {
 	observed := &runfile.Observed{
 		IntervalMilliseconds: milliseconds(s.opt.interval(), thinned),
 		Interfaces:           s.interfaces,
-		Windows:              Align(spans, hosts, readings),
+		Windows:              Align(slices.Concat(load.Spans, phases(load)), hosts, readings),
 		Samples:              hosts,
 		Problems:             s.problems.snapshot(),
 	}
@@ -200,7 +201,7 @@ func (s *Session) Finish(ctx context.Context, load runfile.Load) *runfile.Observ
 		s.finished = true
 		s.journal.close()
 	})
-	return s.Observe(load.Spans)
+	return s.Observe(load)
 }
 
 // LastSample returns when the client was last sampled; zero if it never was.

@@ -35,7 +35,7 @@ func file(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(tex
 // machine is a file tree with one NFS mount.
 func machine() fstest.MapFS {
 	return fstest.MapFS{
-		"proc/stat":            file("cpu 10 0 0 90\ncpu0 1\n"),
+		"proc/stat":            file("cpu 10 0 0 90\ncpu0 10 0 0 90\n"),
 		"proc/meminfo":         file("MemTotal: 4 kB\n"),
 		"proc/net/dev":         file("eth0: 5 0 0 0 0 0 0 0 6 0 0 0 0 0 0 0\n"),
 		"proc/net/snmp":        file("Tcp: RetransSegs\nTcp: 7\n"),
@@ -98,6 +98,9 @@ func TestTheMountBesideOraclesDirectNFSIsWatched(t *testing.T) {
 		}
 		if a := sample.AsyncIO; (a != nil) != watched || watched && *a != (runfile.AsyncIO{Requests: 4352, Limit: 65_536}) {
 			t.Errorf("%s: asynchronous I/O %+v", kind, a)
+		}
+		if cores := sample.Cores; (len(cores) == 1) != watched || watched && cores[0].BusyMicroseconds != 100_000 {
+			t.Errorf("%s: cores %+v", kind, cores)
 		}
 	}
 }
@@ -168,7 +171,7 @@ func TestASlowSourceDelaysNoOther(t *testing.T) {
 	fake := &storagetest.Fake{}
 	s := Start(t.Context(), sessionOptions(stuckSource{}, fake))
 	waitFor(t, "samples of the others", func() bool {
-		o := s.Observe(nil)
+		o := s.Observe(runfile.Load{})
 		return len(o.Samples) > 3 && len(o.Storage) > 3
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
@@ -188,11 +191,11 @@ func TestFailuresOfASourceAreCounted(t *testing.T) {
 	fake := &storagetest.Fake{}
 	fake.Fail(errors.New("first"))
 	s := Start(t.Context(), sessionOptions(fake))
-	waitFor(t, "a problem", func() bool { return len(s.Observe(nil).Problems) == 1 })
-	since := s.Observe(nil).Problems[0].Since
+	waitFor(t, "a problem", func() bool { return len(s.Observe(runfile.Load{}).Problems) == 1 })
+	since := s.Observe(runfile.Load{}).Problems[0].Since
 	fake.Fail(errors.New("second"))
 	waitFor(t, "another", func() bool {
-		p := s.Observe(nil).Problems[0]
+		p := s.Observe(runfile.Load{}).Problems[0]
 		return p.Message == "second" && p.Count > 1 && p.Since.Equal(since) && p.Source == "fake"
 	})
 	fake.Fail(nil)
@@ -210,12 +213,12 @@ func TestAServiceThatWasJustMadeMayRefuseAtFirst(t *testing.T) {
 	fake.Fail(refused)
 	s := Start(t.Context(), sessionOptions(fake))
 	time.AfterFunc(2*firstPause, func() { fake.Fail(nil) })
-	waitFor(t, "a sample", func() bool { return len(s.Observe(nil).Storage) > 0 })
-	if p := s.Observe(nil).Problems; len(p) != 0 {
+	waitFor(t, "a sample", func() bool { return len(s.Observe(runfile.Load{}).Storage) > 0 })
+	if p := s.Observe(runfile.Load{}).Problems; len(p) != 0 {
 		t.Errorf("problems %+v", p)
 	}
 	fake.Fail(refused)
-	waitFor(t, "a problem", func() bool { return len(s.Observe(nil).Problems) == 1 })
+	waitFor(t, "a problem", func() bool { return len(s.Observe(runfile.Load{}).Problems) == 1 })
 	s.Finish(t.Context(), runfile.Load{})
 }
 
@@ -223,9 +226,9 @@ func TestFinishTakesALastSampleAndNoMore(t *testing.T) {
 	o := sessionOptions(&storagetest.Fake{})
 	o.Plan.Collect.IntervalMilliseconds = 3_600_000
 	s := Start(t.Context(), o)
-	waitFor(t, "the first sample", func() bool { o := s.Observe(nil); return len(o.Samples) == 1 && len(o.Storage) == 1 })
+	waitFor(t, "the first sample", func() bool { o := s.Observe(runfile.Load{}); return len(o.Samples) == 1 && len(o.Storage) == 1 })
 	s.Mark()
-	waitFor(t, "the sample at the mark", func() bool { o := s.Observe(nil); return len(o.Samples) == 2 && len(o.Storage) == 2 })
+	waitFor(t, "the sample at the mark", func() bool { o := s.Observe(runfile.Load{}); return len(o.Samples) == 2 && len(o.Storage) == 2 })
 	for range 2 {
 		if o := s.Finish(t.Context(), runfile.Load{}); len(o.Samples) != 3 || len(o.Storage) != 3 {
 			t.Errorf("%d and %d samples, want 3 each", len(o.Samples), len(o.Storage))

@@ -53,6 +53,21 @@ type HostSample struct {
 	CollectorCPUMicroseconds *int64 `json:"collectorCPUMicroseconds,omitempty"`
 	// AsyncIO of the node; absent where no database runs in the pod.
 	AsyncIO *AsyncIO `json:"asyncIO,omitempty"`
+	// Cores of the machine, where a database runs in the pod. They are in no file: the windows have what they were
+	// busy.
+	Cores []CoreCounters `json:"-"`
+}
+
+// CoreCounters is one reading of the CPU time of one core.
+type CoreCounters struct {
+	Number           int32
+	BusyMicroseconds int64
+}
+
+// CoreWindow is the use of one core in a window.
+type CoreWindow struct {
+	Number       int32 `json:"number"`
+	BusyPermille int32 `json:"busyPermille"`
 }
 
 // AsyncIO is the asynchronous I/O of a kernel, for all processes of the node.
@@ -142,10 +157,10 @@ type StoragePath struct {
 	Ops        *int64 `json:"ops,omitempty"`
 }
 
-// ObservedWindow is what the counters did in one idle baseline or one measured
-// window. Deltas are taken between the samples next to its ends.
+// ObservedWindow is what the counters did in one idle baseline, one measured window, or the part of a
+// calibration with small or with large reads. Deltas are taken between the samples next to its ends.
 type ObservedWindow struct {
-	Kind       string    `json:"kind" jsonschema:"enum=Baseline,enum=Measure"`
+	Kind       string    `json:"kind" jsonschema:"enum=Baseline,enum=Measure,enum=SmallReads,enum=LargeReads"`
 	Repetition int32     `json:"repetition"`
 	Start      time.Time `json:"start"`
 	End        time.Time `json:"end"`
@@ -153,6 +168,7 @@ type ObservedWindow struct {
 	// time that differs by as much from Start and End.
 	EdgeMilliseconds        int64           `json:"edgeMilliseconds,omitempty"`
 	NodeCPUPermille         *int32          `json:"nodeCPUPermille,omitempty"` // busy share of all CPUs
+	Cores                   []CoreWindow    `json:"cores,omitempty"`           // of a database in the pod
 	CgroupCPUMicroseconds   *int64          `json:"cgroupCPUMicroseconds,omitempty"`
 	CgroupThrottledMicros   *int64          `json:"cgroupThrottledMicroseconds,omitempty"`
 	TCPRetransmittedSegment *int64          `json:"tcpRetransmittedSegments,omitempty"`

@@ -178,6 +178,9 @@ type ProcessLimit struct {
 // of its cumulative views.
 type OracleWindow struct {
 	Calibration *Calibration `json:"calibration,omitempty"`
+	// Phases are the parts of a calibration with small and with large reads; absent = the boundary between them
+	// could not be seen.
+	Phases []OraclePhase `json:"phases,omitempty"`
 	// Statistics are from GV$SYSSTAT, and the times of GV$SYS_TIME_MODEL in microseconds, by name, over all
 	// instances.
 	Statistics map[string]int64 `json:"statistics,omitempty"`
@@ -222,6 +225,19 @@ type Calibration struct {
 	ActualLatencyMilliseconds int64  `json:"actualLatencyMilliseconds"`
 	Seconds                   int64  `json:"seconds,omitempty"`
 	AdditionalInfo            string `json:"additionalInfo,omitempty"` // 23ai
+}
+
+// OraclePhase is the part of a calibration with reads of one kind, between two readings of the views.
+type OraclePhase struct {
+	Kind  string    `json:"kind" jsonschema:"enum=SmallReads,enum=LargeReads"`
+	Start time.Time `json:"start"`
+	End   time.Time `json:"end"`
+	// Reads of this kind of all datafiles in V$IOSTAT_FILE, and their time; see ServiceTimeUnit.
+	Reads    int64   `json:"reads"`
+	ReadTime float64 `json:"readTime"`
+	// BusyCentiseconds and IdleCentiseconds are as those of the window.
+	BusyCentiseconds *int64 `json:"busyCentiseconds,omitempty"`
+	IdleCentiseconds *int64 `json:"idleCentiseconds,omitempty"`
 }
 
 // OracleEvent is one wait event over all instances.
