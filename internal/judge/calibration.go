@@ -89,7 +89,7 @@ func (c *facts) calibrate() []CalibrationSummary {
 	runs := c.calibrationRuns()
 	out := make([]CalibrationSummary, 0, len(runs))
 	for _, r := range runs {
-		s := CalibrationSummary{Warmup: r.warmup}
+		s := CalibrationSummary{Warmup: r.warmup, Phases: c.phases(r)}
 		if r.oracle != nil {
 			if o := c.oracleCalibration(*r.oracle); o != nil {
 				s.MaxIOPS, s.MaxMegabytesPerSecond, s.ActualLatencyMilliseconds = &o.MaxIOPS, &o.MaxMegabytesPerSecond,
@@ -119,8 +119,8 @@ func (c *facts) oracleCalibration(s Summary) *runfile.Calibration {
 }
 
 // calibrationSummaries returns one summary per counted run. IOPS and latency come from small reads,
-// bytes per second from large ones: the two phases are measured one after the other. Everything
-// else (operations and bytes counted, paths, CPU, storage) comes from the small reads.
+// bytes per second from large ones: the two phases are measured one after the other. CPU and storage come from
+// the small reads, and so do the paths and what was counted, if each phase is a window of its own.
 func (c *facts) calibrationSummaries() []Summary {
 	var out []Summary
 	for _, r := range c.calibrationRuns() {
@@ -130,7 +130,8 @@ func (c *facts) calibrationSummaries() []Summary {
 		switch {
 		case r.oracle != nil:
 			if o := c.oracleCalibration(*r.oracle); o != nil {
-				out = append(out, c.inTwoPhases(*r.oracle, float64(o.MaxIOPS), float64(o.MaxMegabytesPerSecond)*1e6, Intervals{}))
+				rate := float64(o.MaxMegabytesPerSecond) * 1e6
+				out = append(out, c.inTwoPhases(c.ofSmallReads(r), float64(o.MaxIOPS), rate, Intervals{}))
 			}
 		case r.small != nil || r.least != nil:
 			s := r.small

@@ -398,11 +398,18 @@ func databaseCPU(p clientRep) int64 {
 
 // hostBusy is how busy the machines of the database were, as it says itself.
 func hostBusy(p clientRep) *int32 {
-	o := p.rep.Oracle
-	if o == nil || o.BusyCentiseconds == nil || o.IdleCentiseconds == nil {
+	if p.rep.Oracle == nil {
 		return nil
 	}
-	busy, idle := float64(*o.BusyCentiseconds), float64(*o.IdleCentiseconds)
+	return busyShare(p.rep.Oracle.BusyCentiseconds, p.rep.Oracle.IdleCentiseconds)
+}
+
+// busyShare is nil for times that are not known.
+func busyShare(busyCentiseconds, idleCentiseconds *int64) *int32 {
+	if busyCentiseconds == nil || idleCentiseconds == nil {
+		return nil
+	}
+	busy, idle := float64(*busyCentiseconds), float64(*idleCentiseconds)
 	if busy < 0 || idle < 0 || busy+idle == 0 {
 		return nil
 	}

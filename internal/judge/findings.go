@@ -173,7 +173,7 @@ func rules() []rule {
 		{CoordinatedOmission, never, never, ifMeasured(checkOmission)},
 		{ClockSkew, never, never, checkClocks},
 		{WireLimitUnknown, never, never, nil}, // checkWire
-		{NotCollected, never, never, all(checkCollection, ifDatabase(checkTimeUnit))},
+		{NotCollected, never, never, all(checkCollection, ifDatabase(checkTimeUnit), ifDatabase(checkPhases))},
 		{ArrayMetricsPartial, never, never, checkMissing},
 		{EmbeddedServer, never, never, checkEmbedded},
 		{LatencyResolution, never, never, nil}, // checkCalibration

@@ -67,6 +67,9 @@ func TestANativeCalibrationTellsWhatOraclesDoes(t *testing.T) {
 		if c.Warmup != (i == 0) {
 			t.Errorf("run %d: %+v", i, c)
 		}
+		if p := c.Phases; len(p) != 2 || p[0].Kind != runfile.StepSmallReads || p[1].Kind != runfile.StepLargeReads || *p[0].MeanLatencyMicroseconds/1000 != *c.ActualLatencyMilliseconds {
+			t.Errorf("phases of run %d: %+v", i, p)
+		}
 		got = append(got, [3]int64{*c.MaxIOPS, *c.MaxMegabytesPerSecond, *c.ActualLatencyMilliseconds})
 	}
 	// 606000 in a minute at 128 are the most within 20 ms: at 512 it takes 50. At 32 they

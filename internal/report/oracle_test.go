@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -97,16 +98,17 @@ func TestThePagesOfDatabases(t *testing.T) {
 		result  runfile.Result
 		options Options
 	}{
-		"calibrate":       {experiments.Calibrations()[0].Result(), Options{}},
-		"calibrate-pnfs":  {experiments.Calibrations()[4].Result(), Options{}},
-		"scan":            {experiments.Scan(paths...), Options{}},
-		"scan-one-path":   {experiments.Scan(paths[0]), Options{Width: 100}},
-		"kit":             {experiments.Kit("DNFS"), Options{}},
-		"ramp":            {experiments.Ramp(), Options{}},
-		"ramp-waits":      {waiting(), Options{}},
-		"ramp-ascii":      {experiments.Ramp(), Options{ASCII: true, Width: 60}},
-		"simulated":       {simulated(), Options{}},
-		"simulated-color": {simulated(), Options{Color: true, Width: 60}},
+		"calibrate":        {experiments.Calibrations()[0].Result(), Options{}},
+		"calibrate-pnfs":   {experiments.Calibrations()[4].Result(), Options{}},
+		"calibrate-phases": {experiments.CalibrationInPhases(), Options{}},
+		"scan":             {experiments.Scan(paths...), Options{}},
+		"scan-one-path":    {experiments.Scan(paths[0]), Options{Width: 100}},
+		"kit":              {experiments.Kit("DNFS"), Options{}},
+		"ramp":             {experiments.Ramp(), Options{}},
+		"ramp-waits":       {waiting(), Options{}},
+		"ramp-ascii":       {experiments.Ramp(), Options{ASCII: true, Width: 60}},
+		"simulated":        {simulated(), Options{}},
+		"simulated-color":  {simulated(), Options{Color: true, Width: 60}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -123,7 +125,7 @@ func TestPagesOfDatabasesFitTheWidth(t *testing.T) {
 	long.Clients[0].Load.Repetitions[1].Oracle.Events = []runfile.OracleEvent{{Name: strings.Repeat("wait ", 30), Waits: 1 << 40, Microseconds: 1 << 50}}
 	long.Clients[0].Load.Repetitions[1].Oracle.TopWaits = []runfile.OracleWait{{Name: strings.Repeat("wait ", 30), Class: "User I/O", Waits: 1 << 40, Microseconds: 1 << 50}}
 	for _, width := range []int{60, 80, 120} {
-		for name, r := range map[string]runfile.Result{"long": long, "ramp": experiments.Ramp(), "scan": experiments.Scan("192.168.4.100"), "kit": experiments.Kit("NFS")} {
+		for name, r := range map[string]runfile.Result{"long": long, "ramp": experiments.Ramp(), "phases": experiments.CalibrationInPhases(), "scan": experiments.Scan("192.168.4.100"), "kit": experiments.Kit("NFS")} {
 			for l := range strings.Lines(pageOf(t, r, Options{Width: width})) {
 				if n := utf8.RuneCountInString(strings.TrimSuffix(l, "\n")); n > width {
 					t.Errorf("%s: %d columns of %d: %s", name, n, width, l)
@@ -156,6 +158,24 @@ func TestADatabaseCannotDriveTheTerminal(t *testing.T) {
 }
 
 // The averages that the author of nfs-vs-dnfs computed from awr.txt.
+// A machine may have hundreds of cores.
+func TestManyCoresAreTheBusiestAndTheIdlest(t *testing.T) {
+	t.Parallel()
+	r := experiments.CalibrationInPhases()
+	for i := range r.Clients[0].Observed.Windows {
+		w := &r.Clients[0].Observed.Windows[i]
+		for n := range int32(30) {
+			w.Cores = append(w.Cores, runfile.CoreWindow{Number: n + 2, BusyPermille: 10 * n})
+		}
+	}
+	page := pageOf(t, r, Options{})
+	for _, line := range []string{"busiest of its 32 cores +98.0 % +31.0 %", "idlest of them +0.0 % +0.0 %"} {
+		if !regexp.MustCompile(line).MatchString(page) || strings.Contains(page, "its core") {
+			t.Errorf("no line %q in\n%s", line, page)
+		}
+	}
+}
+
 func TestAveragesOfAnAWRReportAreThoseThatPeopleCompute(t *testing.T) {
 	t.Parallel()
 	for _, w := range experiments.Waits() {
