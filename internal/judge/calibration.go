@@ -165,29 +165,19 @@ func (c *facts) inTwoPhases(s Summary, iops, bytesPerSecond float64, intervals I
 }
 
 // oracleLatency fills in latencies that only the database knows: for a calibration from
-// V$IOSTAT_FILE, and for random reads without buckets from V$SYSTEM_EVENT. If the user's own SLOB
-// kit made an AWR report, the mean is that of the report, because people compare with it.
+// V$IOSTAT_FILE, and for random reads without buckets from V$SYSTEM_EVENT.
 func (c *facts) oracleLatency(s *Summary, parts []clientRep) {
-	count, micros, reported := int64(0), 0.0, false
+	count, micros := int64(0), 0.0
 	for _, p := range parts {
 		if p.rep.Oracle == nil {
 			continue
 		}
-		n, us, awr := c.readLatency(*p.rep.Oracle, s.isOf(runfile.StepCalibrate))
+		n, us := c.readLatency(*p.rep.Oracle, s.isOf(runfile.StepCalibrate))
 		count += n
 		micros += us
-		reported = reported || awr
 	}
 	mean := stats.MeanLatency(count, micros)
-	switch l := s.Total.Latency; {
-	case mean == nil:
-		return
-	case l == nil, s.isOf(runfile.StepCalibrate):
-	case reported:
-		whole := *l
-		whole.MeanMicroseconds = mean.MeanMicroseconds
-		mean = &whole
-	default:
+	if mean == nil || s.Total.Latency != nil && !s.isOf(runfile.StepCalibrate) {
 		return
 	}
 	s.Total.Latency = mean
@@ -198,29 +188,25 @@ func (c *facts) oracleLatency(s *Summary, parts []clientRep) {
 
 // readLatency returns the number of single-block reads and their total microseconds. It is
 // meaningless for scans: their few single-block reads go to the dictionary.
-func (c *facts) readLatency(w runfile.OracleWindow, calibration bool) (count int64, micros float64, awr bool) {
+func (c *facts) readLatency(w runfile.OracleWindow, calibration bool) (count int64, micros float64) {
 	slob := c.result.Plan.Workload.SLOB
 	switch {
 	case calibration:
-		count, micros = smallReads(w)
-		return count, micros, false
+		return smallReads(w)
 	case slob == nil || slob.Access != bench.SLOBRandomRead:
-		return 0, 0, false
+		return 0, 0
 	}
 	// V$SYSTEM_EVENT counts microseconds in all instances. A report rounds, and may be of one.
 	if waits, us := eventOf(w, eventSequentialRead); waits > 0 {
-		return waits, float64(us), false
+		return waits, float64(us)
 	}
 	for _, row := range w.AWR {
-		if row.Event == eventSequentialRead {
+		if row.Event == eventSequentialRead && !row.IsCoarse() {
 			count += row.Waits
 			micros += row.Seconds * 1e6
 		}
 	}
-	if micros == 0 {
-		return 0, 0, false // too few to tell
-	}
-	return count, micros, true
+	return count, micros
 }
 
 // checkCalibration says what the number of a calibration is good for, and

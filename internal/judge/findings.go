@@ -80,6 +80,7 @@ const (
 	CapacityUncertain      Code = "CapacityUncertain"
 	KnownDefect            Code = "KnownDefect"
 	UnpatchedRelease       Code = "UnpatchedRelease"
+	ReportDiffers          Code = "ReportDiffers"
 )
 
 func rank(s bench.Severity) int {
@@ -159,6 +160,7 @@ func rules() []rule {
 		{PathImbalance, never, never, nil}, // checkPaths
 		{MTUDiffers, never, never, checkMTU},
 		{RACImbalance, never, never, ifDatabase(checkInstances)},
+		{ReportDiffers, never, never, ifDatabase(checkReport)},
 		{MultiplePathsOnNFSv4, never, never, ifDatabase(checkTrunking)},
 		{PathsNotTrunked, never, never, ifMeasured(checkServerPaths)},
 		{SyncIO, never, never, ifDatabase(checkAsync)},

@@ -185,18 +185,44 @@ func TestAveragesOfAnAWRReportAreThoseThatPeopleCompute(t *testing.T) {
 	}
 }
 
-// A report that prints whole seconds says nothing of few waits but how long they were at most.
-func TestTooFewWaitsToTellAreNoZero(t *testing.T) {
+// A report that prints whole seconds says of few waits how long they can have been.
+func TestTooFewWaitsToTellAreARange(t *testing.T) {
 	t.Parallel()
-	if got := average(0, 800); got != "below 0.62" && got != "below 0.63" {
+	for _, c := range []struct {
+		row  runfile.AWRRow
+		want string
+	}{
+		{runfile.AWRRow{Waits: 5000, SecondsRounding: .5}, "below 0.1"},
+		{runfile.AWRRow{Waits: 700, Seconds: 1, SecondsRounding: .5}, "0.71 to 2.14"},
+		{runfile.AWRRow{Waits: 32_032, Seconds: 14, SecondsRounding: .5}, "0.44"},
+	} {
+		if got := reportedAverage(c.row); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.row, got, c.want)
+		}
+	}
+	if got := average(0, 800); got != "0.00" { // V$SYSTEM_EVENT counts microseconds
 		t.Error(got)
+	}
+}
+
+func TestTheExactMeanStandsBesideACoarseOne(t *testing.T) {
+	t.Parallel()
+	for seconds, rows := range map[float64]int{1: 2, 100: 1} {
+		w := runfile.OracleWindow{
+			AWR:    []runfile.AWRRow{{Event: "x", Waits: 700, Seconds: seconds, SecondsRounding: .5}},
+			Events: []runfile.OracleEvent{{Name: "x", Waits: 700, Microseconds: 350_000}},
+		}
+		table := &doc.Table{Columns: doc.Columns(1, 12, "Event", "Waits", "Seconds", "Mean, ms")}
+		if addWaits(table, w); len(table.Rows) != rows || rows == 2 && table.Rows[1].Cells[3].Text != "0.50" {
+			t.Errorf("%g s: %+v", seconds, table.Rows)
+		}
 	}
 }
 
 func TestWaitsOfAnotherInstanceAreShownBeside(t *testing.T) {
 	t.Parallel()
 	for waits, rows := range map[int64]int{1000: 1, 1030: 1, 2500: 2} {
-		w := runfile.OracleWindow{AWR: []runfile.AWRRow{{Event: "x", Waits: 1000, Seconds: 9}}, Events: []runfile.OracleEvent{{Name: "x", Waits: waits, Microseconds: 5000}}}
+		w := runfile.OracleWindow{AWR: []runfile.AWRRow{{Event: "x", Waits: 1000, Seconds: 9}}, Events: []runfile.OracleEvent{{Name: "x", Waits: waits, Microseconds: 5000}, {Name: "y", Waits: 1}}}
 		table := &doc.Table{Columns: doc.Columns(1, 12, "Event", "Waits", "Seconds", "Mean, ms")}
 		if addWaits(table, w); len(table.Rows) != rows {
 			t.Errorf("%d waits: %+v", waits, table.Rows)

@@ -132,7 +132,7 @@ func fullWindow(t0 time.Time) *OracleWindow {
 		},
 		Connections:      []Connection{{Local: "10.0.1.5:714", Remote: "10.0.1.61:2049"}},
 		BusyCentiseconds: n, IdleCentiseconds: n,
-		AWR:           []AWRRow{{Event: "db file sequential read", Waits: 1, Seconds: 1}},
+		AWR:           []AWRRow{{WaitsRounding: 1, SecondsRounding: .5, Event: "db file sequential read", Waits: 1, Seconds: 1}},
 		InstanceBytes: map[string]int64{"ORCLCDB": 1},
 	}
 }

@@ -334,11 +334,26 @@ type Connection struct {
 	Remote string `json:"remote"` // address:port
 }
 
-// AWRRow is one line of the wait events in an awr.txt.
+// AWRRow is one line of the wait events in an awr.txt. The roundings are what its figures may be off by; absent =
+// nothing.
 type AWRRow struct {
-	Event   string  `json:"event"`
-	Waits   int64   `json:"waits"`
-	Seconds float64 `json:"seconds"` // total, in whole seconds as printed
+	Event           string  `json:"event"`
+	Waits           int64   `json:"waits"`
+	WaitsRounding   int64   `json:"waitsRounding,omitempty"`
+	Seconds         float64 `json:"seconds"` // total
+	SecondsRounding float64 `json:"secondsRounding,omitempty"`
+}
+
+// MeanSeconds are the bounds of the mean of a wait; +Inf is no bound.
+func (r AWRRow) MeanSeconds() (low, high float64) {
+	low = max(r.Seconds-r.SecondsRounding, 0) / float64(r.Waits+r.WaitsRounding)
+	return low, (r.Seconds + r.SecondsRounding) / float64(max(r.Waits-r.WaitsRounding, 0))
+}
+
+// IsCoarse reports whether the mean of a wait may be off by more than 5 %.
+func (r AWRRow) IsCoarse() bool {
+	low, high := r.MeanSeconds()
+	return !(high-low <= 0.05*(high+low))
 }
 
 // Step is the level of load of a repetition, if a run has several.
