@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"time"
@@ -259,13 +260,47 @@ func mountDelta(samples []runfile.HostSample) *runfile.MountCounters {
 		}
 		*field = *delta
 	}
-	// Retransmissions are no counter of the kernel, but a difference of two, which can go back.
-	first, last := samples[0].Mount, samples[len(samples)-1].Mount
-	if first != nil && last != nil {
-		out.Retransmits = max(last.Retransmits-first.Retransmits, 0)
-	}
+	out.Retransmits = retransmits(samples)
 	out.Transports = transportDeltas(samples)
 	return &out
+}
+
+var errMountWentBack = errors.New("the counters of the mount went back: it was mounted again, or they were reset, and " +
+	"the window of that time has none of them")
+
+func mountWentBack(samples []runfile.HostSample) bool {
+	var none runfile.MountCounters
+	for n := range mountFields(&none) {
+		mount := func(s runfile.HostSample) *runfile.MountCounters { return s.Mount }
+		if wentBack(samples, of(mount, func(m *runfile.MountCounters) *int64 { return mountFields(m)[n] })) {
+			return true
+		}
+	}
+	return false
+}
+
+// retransmits are the transmissions of each kind of operation above its operations. A kind of which calls ended
+// before they were sent has fewer, and takes none from the others. Samples of a collector that was killed have
+// no operations.
+func retransmits(samples []runfile.HostSample) (again int64) {
+	var known []runfile.HostSample
+	for _, s := range samples {
+		if s.Mount != nil && s.Mount.Operations != nil {
+			known = append(known, s)
+		}
+	}
+	if len(known) < 2 {
+		return 0
+	}
+	before := known[0].Mount.Operations
+	for _, o := range known[len(known)-1].Mount.Operations {
+		b := find(before, func(b runfile.OperationCounters) bool { return b.Name == o.Name })
+		if b == nil {
+			b = &runfile.OperationCounters{} // it never did that before
+		}
+		again += max(o.Transmissions-b.Transmissions-(o.Operations-b.Operations), 0)
+	}
+	return again
 }
 
 func mountFields(m *runfile.MountCounters) []*int64 {

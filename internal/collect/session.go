@@ -218,9 +218,13 @@ func (s *Session) takeHost(_ context.Context, mark bool) {
 	sample := s.host.sample(s.wallTime())
 	sample.TookMilliseconds = max(0, s.wallTime().Sub(sample.Time).Milliseconds())
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	before := s.hosts.latest(1)
 	thinned := s.hosts.add(sample, mark)
 	s.keep(entry{Host: &sample, Edge: mark}, thinned)
+	s.mu.Unlock()
+	if mountWentBack(append(before, sample)) {
+		s.problem(problemMount, errMountWentBack)
+	}
 }
 
 func (s *Session) takeStorage(ctx context.Context, n int, source storage.Source, mark bool) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http/httptest"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/fstest"
@@ -109,9 +110,9 @@ func TestTheMountBesideOraclesDirectNFSIsWatched(t *testing.T) {
 func TestTheMountOfTheRedoLogsCountsToo(t *testing.T) {
 	const rest = "\txprt: tcp 0 0 1 0 0 7 7 0 0 0\n\tper-op statistics\n READ: 3 5 0 0\n"
 	for name, c := range map[string]struct {
-		device      string
-		want, again int64
-	}{"another file system": {"0:10", 5 + 50, 2 + 2}, "the same": {"0:9", 5, 2}} {
+		device     string
+		want, sent int64
+	}{"another file system": {"0:10", 5 + 50, 5 + 5}, "the same": {"0:9", 5, 5}} {
 		m := machine()
 		m["proc/self/mountinfo"] = file("1 0 8:1 / / rw - ext4 /dev/sda rw\n2 1 0:9 / /data rw - nfs s:/p rw\n3 1 " + c.device + " / /redo rw - nfs s:/r rw\n")
 		m["proc/self/mountstats"] = file("device s:/p mounted on /data with fstype nfs statvers=1.1\n\tbytes: 1 2 3 4 5 6 7 8\n" + rest +
@@ -121,8 +122,8 @@ func TestTheMountOfTheRedoLogsCountsToo(t *testing.T) {
 			Database: &runfile.Database{Kind: runfile.DatabaseContainer, RedoDirectory: "/redo"},
 		}}, func(source string, err error) { t.Errorf("%s: %v", source, err) })
 		for range 2 { // where the mounts are is asked once
-			if got := h.sample(day).Mount; got == nil || got.ServerReadBytes != c.want || got.Retransmits != c.again || len(got.Transports) != 1 {
-				t.Errorf("%s: %+v, want %d bytes read and %d calls sent again", name, got, c.want, c.again)
+			if got := h.sample(day).Mount; got == nil || got.ServerReadBytes != c.want || len(got.Operations) != 1 || got.Operations[0].Transmissions != c.sent || len(got.Transports) != 1 {
+				t.Errorf("%s: %+v, want %d bytes read and %d calls sent", name, got, c.want, c.sent)
 			}
 		}
 	}
@@ -272,5 +273,25 @@ func TestHealthTellsWhetherSamplesAreTaken(t *testing.T) {
 	s.finished = true
 	if code := ask(); code != 200 {
 		t.Errorf("finished: %d", code)
+	}
+}
+
+// A mount that was mounted again has other counters: the window lacks them, and the result says why.
+func TestAMountThatWasMountedAgainIsAProblem(t *testing.T) {
+	m := machine()
+	stats := func(bytes string) *fstest.MapFile {
+		return file("device s:/p mounted on /data with fstype nfs statvers=1.1\n\tbytes: 1 2 3 4 " + bytes + " 6 7 8\n")
+	}
+	s := &Session{opt: Options{Now: time.Now, Log: slog.New(slog.DiscardHandler)}, hosts: series[runfile.HostSample]{limit: 9}}
+	s.host = newHostReader(Options{Root: m, Plan: runfile.Plan{Engine: runfile.Engine{Client: bench.ClientKernel, MountPath: "/data"}}}, s.problem)
+	for _, c := range []struct {
+		bytes    string
+		problems int
+	}{{"50", 0}, {"60", 0}, {"60", 0}, {"5", 1}, {"9", 1}} {
+		m["proc/self/mountstats"] = stats(c.bytes)
+		s.takeHost(t.Context(), false)
+		if p := s.problems.snapshot(); len(p) != c.problems || len(p) > 0 && (p[0].Source != "mountstats" || !strings.Contains(p[0].Message, "mounted again") || p[0].Count != 1) {
+			t.Errorf("after %s bytes: %+v", c.bytes, p)
+		}
 	}
 }

@@ -149,9 +149,22 @@ func (h *hostReader) mount() (*runfile.MountCounters, error) {
 		for i, field := range mountFields(sum) {
 			*field += *more[i]
 		}
-		sum.Retransmits += m.Counters.Retransmits
+		sum.Operations = addOperations(sum.Operations, m.Counters.Operations)
 	}
 	return sum, nil
+}
+
+// addOperations adds up operations of the same kind.
+func addOperations(sum, more []runfile.OperationCounters) []runfile.OperationCounters {
+	for _, o := range more {
+		if have := find(sum, func(s runfile.OperationCounters) bool { return s.Name == o.Name }); have != nil {
+			have.Operations += o.Operations
+			have.Transmissions += o.Transmissions
+			continue
+		}
+		sum = append(sum, o)
+	}
+	return sum
 }
 
 // findMounts returns the mount point of each volume. Two exports of one file system of the server

@@ -87,18 +87,29 @@ type InterfaceRead struct {
 
 // MountCounters is one reading of /proc/self/mountstats for the mounted volume.
 type MountCounters struct {
-	ServerReadBytes  int64       `json:"serverReadBytes"`
-	ServerWriteBytes int64       `json:"serverWriteBytes"`
-	DirectReadBytes  int64       `json:"directReadBytes"`
-	DirectWriteBytes int64       `json:"directWriteBytes"`
-	NormalReadBytes  int64       `json:"normalReadBytes"`
-	NormalWriteBytes int64       `json:"normalWriteBytes"`
-	PNFSReads        int64       `json:"pnfsReads"`
-	PNFSWrites       int64       `json:"pnfsWrites"`
-	ReadOps          int64       `json:"readOps"`
-	WriteOps         int64       `json:"writeOps"`
-	Retransmits      int64       `json:"retransmits"`
-	Transports       []Transport `json:"transports,omitempty"`
+	ServerReadBytes  int64 `json:"serverReadBytes"`
+	ServerWriteBytes int64 `json:"serverWriteBytes"`
+	DirectReadBytes  int64 `json:"directReadBytes"`
+	DirectWriteBytes int64 `json:"directWriteBytes"`
+	NormalReadBytes  int64 `json:"normalReadBytes"`
+	NormalWriteBytes int64 `json:"normalWriteBytes"`
+	PNFSReads        int64 `json:"pnfsReads"`
+	PNFSWrites       int64 `json:"pnfsWrites"`
+	ReadOps          int64 `json:"readOps"`
+	WriteOps         int64 `json:"writeOps"`
+	// Retransmits of a window are the transmissions of each kind of operation above its operations. No reading has
+	// them.
+	Retransmits int64       `json:"retransmits,omitempty"`
+	Transports  []Transport `json:"transports,omitempty"`
+	// Operations of each kind. They are in no file.
+	Operations []OperationCounters `json:"-"`
+}
+
+// OperationCounters is one reading of one kind of operation. A call that ends before it is sent is an operation and
+// no transmission.
+type OperationCounters struct {
+	Name                      string
+	Operations, Transmissions int64
 }
 
 // Transport is one connection of a mount (nconnect makes several).
