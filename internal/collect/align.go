@@ -265,8 +265,8 @@ func mountDelta(samples []runfile.HostSample) *runfile.MountCounters {
 	return &out
 }
 
-var errMountWentBack = errors.New("the counters of the mount went back: it was mounted again, or they were reset, and " +
-	"the window of that time has none of them")
+var errMountWentBack = errors.New("the counters of the mount went back: it was mounted again, or they were reset, " +
+	"and the window of that time has none of them")
 
 func mountWentBack(samples []runfile.HostSample) bool {
 	var none runfile.MountCounters

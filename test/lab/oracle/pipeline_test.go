@@ -61,8 +61,7 @@ func codes(j judge.Judgement) []judge.Code {
 
 func TestCalibrateThroughThePipeline(t *testing.T) {
 	t.Parallel()
-	// The unit of V$IOSTAT_FILE comes from reads of the dictionary.
-	w := standin.NewWorld(t, standin.Options{Paths: fourPaths(), Config: standin.Config{Calibrate: 8 * time.Second, Faults: standin.Faults{Uncached: 100}}})
+	w := standin.NewWorld(t, standin.Options{Paths: fourPaths(), Config: standin.Config{Calibrate: 8 * time.Second}})
 	plan := planFor(w, fourPaths()...)
 	plan.Workload.Calibrate = &bench.CalibrateWorkload{PhysicalDisks: 100, MaxLatencyMilliseconds: 20, WarmupRuns: new(int32(1))}
 	plan.Database.Parameters = map[string]string{"filesystemio_options": "SETALL", "sga_target": "1G"}
