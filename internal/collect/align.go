@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"time"
@@ -21,8 +22,8 @@ type Reading struct {
 // must cover before they may stand for it.
 const minCoverage = 2
 
-// Align returns what the counters did in each closed Baseline and Measure span, in the order of the
-// spans. Samples are in the order in which they were taken.
+// Align returns what the counters did in each closed span of a Baseline, a window or a phase of a calibration,
+// in the order of the spans. Samples are in the order in which they were taken.
 //
 // A window reaches from the first sample inside the span to the last one inside it, both ends included.
 // Samples outside are never used: one second of load in an idle baseline, or of idleness in a measured
@@ -47,7 +48,7 @@ func Align(spans []runfile.Span, hosts []runfile.HostSample, storage []Reading) 
 		bySource[name] = append(bySource[name], r)
 	}
 	for _, span := range spans {
-		if (span.Kind != runfile.SpanBaseline && span.Kind != runfile.SpanMeasure) || !span.End.After(span.Start) {
+		if !slices.Contains(alignedKinds(), span.Kind) || !span.End.After(span.Start) {
 			continue
 		}
 		w := runfile.ObservedWindow{Kind: span.Kind, Repetition: span.Repetition, Start: span.Start, End: span.End}
@@ -63,6 +64,23 @@ func Align(spans []runfile.Span, hosts []runfile.HostSample, storage []Reading) 
 		windows = append(windows, w)
 	}
 	return windows
+}
+
+func alignedKinds() []string {
+	return []string{runfile.SpanBaseline, runfile.SpanMeasure, runfile.StepSmallReads, runfile.StepLargeReads}
+}
+
+// phases are the parts of calibrations with small and with large reads, as spans.
+func phases(load runfile.Load) (spans []runfile.Span) {
+	for _, rep := range load.Repetitions {
+		if rep.Oracle == nil {
+			continue
+		}
+		for _, p := range rep.Oracle.Phases {
+			spans = append(spans, runfile.Span{Kind: p.Kind, Repetition: rep.Index, Start: p.Start, End: p.End})
+		}
+	}
+	return spans
 }
 
 // dated adds the times of a window's counters, if it has any.
@@ -180,6 +198,7 @@ func fillHostWindow(w *runfile.ObservedWindow, samples []runfile.HostSample) {
 	if total := delta(func(s runfile.HostSample) *int64 { return s.NodeTotalMicroseconds }); total != nil {
 		w.NodeCPUPermille = share(busy, float64(*total))
 	}
+	w.Cores = coreShares(samples)
 	w.CgroupCPUMicroseconds = delta(func(s runfile.HostSample) *int64 { return s.CgroupCPUMicroseconds })
 	w.CgroupThrottledMicros = delta(func(s runfile.HostSample) *int64 { return s.CgroupThrottledMicros })
 	w.TCPRetransmittedSegment = delta(func(s runfile.HostSample) *int64 { return s.TCPRetransmittedSegment })
@@ -192,6 +211,25 @@ func fillHostWindow(w *runfile.ObservedWindow, samples []runfile.HostSample) {
 			w.AsyncIO = a
 		}
 	}
+}
+
+// coreShares leaves out cores that were not there all the time. The kernel's idle time of one core can go
+// back, so the whole is the time of the window.
+func coreShares(samples []runfile.HostSample) (out []runfile.CoreWindow) {
+	for n, core := range samples[0].Cores {
+		in := func(s runfile.HostSample) *runfile.CoreCounters {
+			if n < len(s.Cores) && s.Cores[n].Number == core.Number {
+				return &s.Cores[n] // as long as no other is taken away
+			}
+			return find(s.Cores, func(c runfile.CoreCounters) bool { return c.Number == core.Number })
+		}
+		busy := grown(samples, of(in, func(c *runfile.CoreCounters) *int64 { return &c.BusyMicroseconds }))
+		whole := samples[len(samples)-1].Time.Sub(samples[0].Time)
+		if v := share(busy, float64(whole.Microseconds())); v != nil {
+			out = append(out, runfile.CoreWindow{Number: core.Number, BusyPermille: *v})
+		}
+	}
+	return out
 }
 
 // interfaceDeltas leaves out interfaces that were not there all the time.
@@ -222,13 +260,47 @@ func mountDelta(samples []runfile.HostSample) *runfile.MountCounters {
 		}
 		*field = *delta
 	}
-	// Retransmissions are no counter of the kernel, but a difference of two, which can go back.
-	first, last := samples[0].Mount, samples[len(samples)-1].Mount
-	if first != nil && last != nil {
-		out.Retransmits = max(last.Retransmits-first.Retransmits, 0)
-	}
+	out.Retransmits = retransmits(samples)
 	out.Transports = transportDeltas(samples)
 	return &out
+}
+
+var errMountWentBack = errors.New("the counters of the mount went back: it was mounted again, or they were reset, " +
+	"and the window of that time has none of them")
+
+func mountWentBack(samples []runfile.HostSample) bool {
+	var none runfile.MountCounters
+	for n := range mountFields(&none) {
+		mount := func(s runfile.HostSample) *runfile.MountCounters { return s.Mount }
+		if wentBack(samples, of(mount, func(m *runfile.MountCounters) *int64 { return mountFields(m)[n] })) {
+			return true
+		}
+	}
+	return false
+}
+
+// retransmits are the transmissions of each kind of operation above its operations. A kind of which calls ended
+// before they were sent has fewer, and takes none from the others. Samples of a collector that was killed have
+// no operations.
+func retransmits(samples []runfile.HostSample) (again int64) {
+	var known []runfile.HostSample
+	for _, s := range samples {
+		if s.Mount != nil && s.Mount.Operations != nil {
+			known = append(known, s)
+		}
+	}
+	if len(known) < 2 {
+		return 0
+	}
+	before := known[0].Mount.Operations
+	for _, o := range known[len(known)-1].Mount.Operations {
+		b := find(before, func(b runfile.OperationCounters) bool { return b.Name == o.Name })
+		if b == nil {
+			b = &runfile.OperationCounters{} // it never did that before
+		}
+		again += max(o.Transmissions-b.Transmissions-(o.Operations-b.Operations), 0)
+	}
+	return again
 }
 
 func mountFields(m *runfile.MountCounters) []*int64 {

@@ -74,6 +74,56 @@ func TestWindowsUseOnlyTheSamplesInsideTheSpan(t *testing.T) {
 	}
 }
 
+// The phases of a calibration lie within its window.
+func TestPhasesOfACalibrationHaveWindowsOfTheirOwn(t *testing.T) {
+	load := runfile.Load{
+		Spans: []runfile.Span{span(runfile.SpanMeasure, 2, 0, 20)},
+		Repetitions: []runfile.Repetition{{Index: 1}, {Index: 2, Oracle: &runfile.OracleWindow{Phases: []runfile.OraclePhase{
+			{Kind: runfile.StepSmallReads, Start: second(0), End: second(9)}, {Kind: runfile.StepLargeReads, Start: second(10), End: second(20)},
+		}}}},
+	}
+	var hosts []runfile.HostSample
+	var readings []Reading
+	for n := range 21 { // one of two CPUs is busy, and a fifth from 10 on
+		busy := int64(min(n, 10))*1e6 + int64(max(n-10, 0))*2e5
+		h := hostAt(float64(n), busy)
+		h.Cores = []runfile.CoreCounters{{Number: 0}, {Number: 3, BusyMicroseconds: busy}}
+		if n > 15 {
+			h.Cores = h.Cores[1:] // core 0 is taken away
+		}
+		hosts, readings = append(hosts, h), append(readings, readingAt(float64(n), busy))
+	}
+	o := Session{opt: Options{}}
+	o.hosts.limit = 100
+	for _, h := range hosts {
+		o.hosts.add(h, false)
+	}
+	o.readings = []series[Reading]{{limit: 100}}
+	for _, r := range readings {
+		o.readings[0].add(r, false)
+	}
+	w := o.Observe(load).Windows
+	type seen struct {
+		kind       string
+		repetition int32
+		cpu        int32
+		cores      []runfile.CoreWindow
+		read       int64
+	}
+	var got []seen
+	for _, w := range w {
+		got = append(got, seen{w.Kind, w.Repetition, *w.NodeCPUPermille, w.Cores, *w.Storage[0].ReadBytes})
+	}
+	want := []seen{
+		{"Measure", 2, 300, []runfile.CoreWindow{{Number: 3, BusyPermille: 600}}, 12e6},
+		{"SmallReads", 2, 500, []runfile.CoreWindow{{Number: 0}, {Number: 3, BusyPermille: 1000}}, 9e6},
+		{"LargeReads", 2, 100, []runfile.CoreWindow{{Number: 3, BusyPermille: 200}}, 2e6},
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(seen{})); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // A counter is read at some moment between the time of its sample and the end of the reading.
 func TestAWindowSaysByHowMuchItsReadingsMayBeApart(t *testing.T) {
 	hosts := []runfile.HostSample{hostAt(1, 0), hostAt(5, 1), hostAt(9, 2)}

@@ -34,7 +34,7 @@ func killed(t *testing.T, dir string, until func(*Session)) {
 	s.running.Wait()
 }
 
-func samplesOf(s *Session) int { return len(s.Observe(nil).Samples) }
+func samplesOf(s *Session) int { return len(s.Observe(runfile.Load{}).Samples) }
 
 // spanned ends a span when the samples in it stand for it: on a busy machine the first of
 // them is late.
@@ -42,7 +42,7 @@ func spanned(t *testing.T, s *Session, span *runfile.Span) {
 	t.Helper()
 	waitFor(t, "samples that stand for "+span.Kind, func() bool {
 		span.End = time.Now().Round(0)
-		windows := s.Observe([]runfile.Span{*span}).Windows
+		windows := s.Observe(runfile.Load{Spans: []runfile.Span{*span}}).Windows
 		return len(windows) == 1 && windows[0].NodeCPUPermille != nil && len(windows[0].Storage) == 1
 	})
 }
@@ -151,7 +151,7 @@ func TestProblemsOutliveARestart(t *testing.T) {
 	first.Finish(t.Context(), runfile.Load{})
 	second := Start(t.Context(), o)
 	defer second.Finish(t.Context(), runfile.Load{})
-	got := second.Observe(nil).Problems
+	got := second.Observe(runfile.Load{}).Problems
 	if len(got) != 1 || got[0].Count != 2 || got[0].Message != "still away" {
 		t.Errorf("problems %+v", got)
 	}

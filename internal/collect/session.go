@@ -26,6 +26,7 @@ import (
 	"log/slog"
 	"math"
 	"os"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -150,9 +151,9 @@ func (s *Session) Mark() {
 	}
 }
 
-// Observe returns what was seen until now, with a window for each closed
-// Baseline and Measure span.
-func (s *Session) Observe(spans []runfile.Span) *runfile.Observed {
+// Observe returns what was seen until now, with a window for each closed Baseline and Measure span of
+// a load and each phase of its calibrations.
+func (s *Session) Observe(load runfile.Load) *runfile.Observed {
 	s.mu.Lock()
 	hosts, thinned := s.hosts.values(), s.hosts.thinned
 	var readings []Reading
@@ -164,7 +165,7 @@ func (s *Session) Observe(spans []runfile.Span) *runfile.Observed {
 	observed := &runfile.Observed{
 		IntervalMilliseconds: milliseconds(s.opt.interval(), thinned),
 		Interfaces:           s.interfaces,
-		Windows:              Align(spans, hosts, readings),
+		Windows:              Align(slices.Concat(load.Spans, phases(load)), hosts, readings),
 		Samples:              hosts,
 		Problems:             s.problems.snapshot(),
 	}
@@ -200,7 +201,7 @@ func (s *Session) Finish(ctx context.Context, load runfile.Load) *runfile.Observ
 		s.finished = true
 		s.journal.close()
 	})
-	return s.Observe(load.Spans)
+	return s.Observe(load)
 }
 
 // LastSample returns when the client was last sampled; zero if it never was.
@@ -217,9 +218,13 @@ func (s *Session) takeHost(_ context.Context, mark bool) {
 	sample := s.host.sample(s.wallTime())
 	sample.TookMilliseconds = max(0, s.wallTime().Sub(sample.Time).Milliseconds())
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	before := s.hosts.latest(1)
 	thinned := s.hosts.add(sample, mark)
 	s.keep(entry{Host: &sample, Edge: mark}, thinned)
+	s.mu.Unlock()
+	if mountWentBack(append(before, sample)) {
+		s.problem(problemMount, errMountWentBack)
+	}
 }
 
 func (s *Session) takeStorage(ctx context.Context, n int, source storage.Source, mark bool) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http/httptest"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/fstest"
@@ -36,7 +37,7 @@ func file(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(tex
 // machine is a file tree with one NFS mount.
 func machine() fstest.MapFS {
 	return fstest.MapFS{
-		"proc/stat":            file("cpu 10 0 0 90\ncpu0 1\n"),
+		"proc/stat":            file("cpu 10 0 0 90\ncpu0 10 0 0 90\n"),
 		"proc/meminfo":         file("MemTotal: 4 kB\n"),
 		"proc/net/dev":         file("eth0: 5 0 0 0 0 0 0 0 6 0 0 0 0 0 0 0\n"),
 		"proc/net/snmp":        file("Tcp: RetransSegs\nTcp: 7\n"),
@@ -100,6 +101,9 @@ func TestTheMountBesideOraclesDirectNFSIsWatched(t *testing.T) {
 		if a := sample.AsyncIO; (a != nil) != watched || watched && *a != (runfile.AsyncIO{Requests: 4352, Limit: 65_536}) {
 			t.Errorf("%s: asynchronous I/O %+v", kind, a)
 		}
+		if cores := sample.Cores; (len(cores) == 1) != watched || watched && cores[0].BusyMicroseconds != 100_000 {
+			t.Errorf("%s: cores %+v", kind, cores)
+		}
 	}
 }
 
@@ -107,9 +111,9 @@ func TestTheMountBesideOraclesDirectNFSIsWatched(t *testing.T) {
 func TestTheMountOfTheRedoLogsCountsToo(t *testing.T) {
 	const rest = "\txprt: tcp 0 0 1 0 0 7 7 0 0 0\n\tper-op statistics\n READ: 3 5 0 0\n"
 	for name, c := range map[string]struct {
-		device      string
-		want, again int64
-	}{"another file system": {"0:10", 5 + 50, 2 + 2}, "the same": {"0:9", 5, 2}} {
+		device     string
+		want, sent int64
+	}{"another file system": {"0:10", 5 + 50, 5 + 5}, "the same": {"0:9", 5, 5}} {
 		m := machine()
 		m["proc/self/mountinfo"] = file("1 0 8:1 / / rw - ext4 /dev/sda rw\n2 1 0:9 / /data rw - nfs s:/p rw\n3 1 " + c.device + " / /redo rw - nfs s:/r rw\n")
 		m["proc/self/mountstats"] = file("device s:/p mounted on /data with fstype nfs statvers=1.1\n\tbytes: 1 2 3 4 5 6 7 8\n" + rest +
@@ -119,8 +123,8 @@ func TestTheMountOfTheRedoLogsCountsToo(t *testing.T) {
 			Database: &runfile.Database{Kind: runfile.DatabaseContainer, RedoDirectory: "/redo"},
 		}}, func(source string, err error) { t.Errorf("%s: %v", source, err) })
 		for range 2 { // where the mounts are is asked once
-			if got := h.sample(day).Mount; got == nil || got.ServerReadBytes != c.want || got.Retransmits != c.again || len(got.Transports) != 1 {
-				t.Errorf("%s: %+v, want %d bytes read and %d calls sent again", name, got, c.want, c.again)
+			if got := h.sample(day).Mount; got == nil || got.ServerReadBytes != c.want || len(got.Operations) != 1 || got.Operations[0].Transmissions != c.sent || len(got.Transports) != 1 {
+				t.Errorf("%s: %+v, want %d bytes read and %d calls sent", name, got, c.want, c.sent)
 			}
 		}
 	}
@@ -170,7 +174,7 @@ func TestASlowSourceDelaysNoOther(t *testing.T) {
 		fake := &storagetest.Fake{}
 		s := Start(t.Context(), sessionOptions(stuckSource{}, fake))
 		waitFor(t, "samples of the others", func() bool {
-			o := s.Observe(nil)
+			o := s.Observe(runfile.Load{})
 			return len(o.Samples) > 3 && len(o.Storage) > 3
 		})
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
@@ -192,11 +196,11 @@ func TestFailuresOfASourceAreCounted(t *testing.T) {
 		fake := &storagetest.Fake{}
 		fake.Fail(errors.New("first"))
 		s := Start(t.Context(), sessionOptions(fake))
-		waitFor(t, "a problem", func() bool { return len(s.Observe(nil).Problems) == 1 })
-		since := s.Observe(nil).Problems[0].Since
+		waitFor(t, "a problem", func() bool { return len(s.Observe(runfile.Load{}).Problems) == 1 })
+		since := s.Observe(runfile.Load{}).Problems[0].Since
 		fake.Fail(errors.New("second"))
 		waitFor(t, "another", func() bool {
-			p := s.Observe(nil).Problems[0]
+			p := s.Observe(runfile.Load{}).Problems[0]
 			return p.Message == "second" && p.Count > 1 && p.Since.Equal(since) && p.Source == "fake"
 		})
 		fake.Fail(nil)
@@ -216,12 +220,12 @@ func TestAServiceThatWasJustMadeMayRefuseAtFirst(t *testing.T) {
 		fake.Fail(refused)
 		s := Start(t.Context(), sessionOptions(fake))
 		time.AfterFunc(2*firstPause, func() { fake.Fail(nil) })
-		waitFor(t, "a sample", func() bool { return len(s.Observe(nil).Storage) > 0 })
-		if p := s.Observe(nil).Problems; len(p) != 0 {
+		waitFor(t, "a sample", func() bool { return len(s.Observe(runfile.Load{}).Storage) > 0 })
+		if p := s.Observe(runfile.Load{}).Problems; len(p) != 0 {
 			t.Errorf("problems %+v", p)
 		}
 		fake.Fail(refused)
-		waitFor(t, "a problem", func() bool { return len(s.Observe(nil).Problems) == 1 })
+		waitFor(t, "a problem", func() bool { return len(s.Observe(runfile.Load{}).Problems) == 1 })
 		s.Finish(t.Context(), runfile.Load{})
 	})
 }
@@ -231,9 +235,9 @@ func TestFinishTakesALastSampleAndNoMore(t *testing.T) {
 		o := sessionOptions(&storagetest.Fake{})
 		o.Plan.Collect.IntervalMilliseconds = 3_600_000
 		s := Start(t.Context(), o)
-		waitFor(t, "the first sample", func() bool { o := s.Observe(nil); return len(o.Samples) == 1 && len(o.Storage) == 1 })
+		waitFor(t, "the first sample", func() bool { o := s.Observe(runfile.Load{}); return len(o.Samples) == 1 && len(o.Storage) == 1 })
 		s.Mark()
-		waitFor(t, "the sample at the mark", func() bool { o := s.Observe(nil); return len(o.Samples) == 2 && len(o.Storage) == 2 })
+		waitFor(t, "the sample at the mark", func() bool { o := s.Observe(runfile.Load{}); return len(o.Samples) == 2 && len(o.Storage) == 2 })
 		for range 2 {
 			if o := s.Finish(t.Context(), runfile.Load{}); len(o.Samples) != 3 || len(o.Storage) != 3 {
 				t.Errorf("%d and %d samples, want 3 each", len(o.Samples), len(o.Storage))
@@ -278,5 +282,25 @@ func TestHealthTellsWhetherSamplesAreTaken(t *testing.T) {
 	s.finished = true
 	if code := ask(); code != 200 {
 		t.Errorf("finished: %d", code)
+	}
+}
+
+// A mount that was mounted again has other counters: the window lacks them, and the result says why.
+func TestAMountThatWasMountedAgainIsAProblem(t *testing.T) {
+	m := machine()
+	stats := func(bytes string) *fstest.MapFile {
+		return file("device s:/p mounted on /data with fstype nfs statvers=1.1\n\tbytes: 1 2 3 4 " + bytes + " 6 7 8\n")
+	}
+	s := &Session{opt: Options{Now: time.Now, Log: slog.New(slog.DiscardHandler)}, hosts: series[runfile.HostSample]{limit: 9}}
+	s.host = newHostReader(Options{Root: m, Plan: runfile.Plan{Engine: runfile.Engine{Client: bench.ClientKernel, MountPath: "/data"}}}, s.problem)
+	for _, c := range []struct {
+		bytes    string
+		problems int
+	}{{"50", 0}, {"60", 0}, {"60", 0}, {"5", 1}, {"9", 1}} {
+		m["proc/self/mountstats"] = stats(c.bytes)
+		s.takeHost(t.Context(), false)
+		if p := s.problems.snapshot(); len(p) != c.problems || len(p) > 0 && (p[0].Source != "mountstats" || !strings.Contains(p[0].Message, "mounted again") || p[0].Count != 1) {
+			t.Errorf("after %s bytes: %+v", c.bytes, p)
+		}
 	}
 }

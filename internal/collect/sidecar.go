@@ -298,7 +298,7 @@ func (s *sidecar) tell(moved bool) {
 		s.outbox.put(nil, func() ([]byte, error) { // where packing does not keep the loader's events waiting
 			limits := publish.Share(s.opt.Plan)
 			limits.Samples = partialSamples
-			return publish.Encode(s.result(load, s.session.Observe(load.Spans)), limits)
+			return publish.Encode(s.result(load, s.session.Observe(load)), limits)
 		})
 	}
 }
@@ -361,11 +361,12 @@ func (s *sidecar) finalUpdate(ctx context.Context) publish.Update {
 	if !s.loader.ended() {
 		load = crashedLoad(load, s.loader.last)
 	}
-	spans := closedAt(load.Spans, s.loader.last)
+	closed := load
+	closed.Spans = closedAt(load.Spans, s.loader.last)
 	last, cancel := context.WithTimeout(ctx, s.opt.Times.Grace/2)
 	defer cancel()
 	s.session.Finish(last, load)
-	packed, err := publish.Encode(s.result(load, s.session.Observe(spans)), publish.Share(s.opt.Plan))
+	packed, err := publish.Encode(s.result(load, s.session.Observe(closed)), publish.Share(s.opt.Plan))
 	if err != nil {
 		s.opt.Log.Error("The final result is not as it should be", slog.Any("error", err))
 	}

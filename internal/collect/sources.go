@@ -33,7 +33,7 @@ type hostReader struct {
 	cgroup    *procfs.Cgroup // nil when that of the load can not be seen
 	mountedAt []string       // mount points that hold volumes, one of each file system, once known
 	ownCPU    bool           // what this process uses is the cost of collecting
-	asyncIO   bool           // of the node, which a database in this pod needs
+	database  bool           // in this pod, which needs asynchronous I/O of the node
 	problem   func(source string, err error)
 }
 
@@ -45,8 +45,8 @@ func newHostReader(o Options, problem func(string, error)) *hostReader {
 	// Beside Oracle's Direct NFS the kernel's mount must stay flat, which shows on
 	// it only.
 	d := o.Plan.Database
-	h.asyncIO = d != nil && d.Kind == runfile.DatabaseContainer
-	if o.Plan.Engine.Client == bench.ClientKernel || h.asyncIO {
+	h.database = d != nil && d.Kind == runfile.DatabaseContainer
+	if o.Plan.Engine.Client == bench.ClientKernel || h.database {
 		if v := o.Plan.Engine.MountPath; v != "" {
 			h.volumes = append(h.volumes, v)
 		}
@@ -69,6 +69,9 @@ func (h *hostReader) sample(at time.Time) runfile.HostSample {
 		h.problem(problemCPU, err)
 	} else {
 		s.NodeBusyMicroseconds, s.NodeTotalMicroseconds = &cpu.BusyMicroseconds, &cpu.TotalMicroseconds
+		if h.database {
+			s.Cores = cpu.Cores
+		}
 	}
 	s.TCPRetransmittedSegment = h.counter(problemTCP, h.proc.RetransmittedSegments)
 	s.TCPOutOfOrderSegments = h.counter(problemTCPOrder, h.proc.OutOfOrderSegments)
@@ -107,7 +110,7 @@ func (h *hostReader) counter(source string, read func() (int64, error)) *int64 {
 }
 
 func (h *hostReader) sampleAsyncIO(s *runfile.HostSample) {
-	if !h.asyncIO {
+	if !h.database {
 		return
 	}
 	a, err := h.proc.AsyncIO()
@@ -146,9 +149,22 @@ func (h *hostReader) mount() (*runfile.MountCounters, error) {
 		for i, field := range mountFields(sum) {
 			*field += *more[i]
 		}
-		sum.Retransmits += m.Counters.Retransmits
+		sum.Operations = addOperations(sum.Operations, m.Counters.Operations)
 	}
 	return sum, nil
+}
+
+// addOperations adds up operations of the same kind.
+func addOperations(sum, more []runfile.OperationCounters) []runfile.OperationCounters {
+	for _, o := range more {
+		if have := find(sum, func(s runfile.OperationCounters) bool { return s.Name == o.Name }); have != nil {
+			have.Operations += o.Operations
+			have.Transmissions += o.Transmissions
+			continue
+		}
+		sum = append(sum, o)
+	}
+	return sum
 }
 
 // findMounts returns the mount point of each volume. Two exports of one file system of the server

@@ -52,6 +52,7 @@ func (c *facts) calibrationRuns() []calibration {
 	}
 	for i := range runs {
 		runs[i].choose()
+		runs[i].Phases = c.phases(runs[i])
 	}
 	return runs
 }
@@ -108,8 +109,8 @@ func (r calibration) complete() bool {
 }
 
 // calibrationHeadlines returns one repetition per counted run. IOPS and latency come from small reads,
-// bytes per second from large ones: the two phases are measured one after the other. Everything
-// else (operations and bytes counted, paths, CPU, storage) comes from the small reads.
+// bytes per second from large ones: the two phases are measured one after the other. CPU and storage come from
+// the small reads, and so do the paths and what was counted, if each phase is a window of its own.
 func (c *facts) calibrationHeadlines() []repetition {
 	var out []repetition
 	for _, r := range c.calibrations {
@@ -117,8 +118,8 @@ func (c *facts) calibrationHeadlines() []repetition {
 		switch {
 		case r.Warmup:
 		case r.said != nil:
-			out = append(out, c.inTwoPhases(*r.oracle, float64(r.said.MaxIOPS), float64(r.said.MaxMegabytesPerSecond)*1e6,
-				Intervals{}))
+			rate := float64(r.said.MaxMegabytesPerSecond) * 1e6
+			out = append(out, c.inTwoPhases(r.ofSmallReads(), float64(r.said.MaxIOPS), rate, Intervals{}))
 		case r.oracle == nil && s != nil:
 			rate, intervals := 0.0, s.Total.Intervals
 			intervals.BytesPerSecond = nil
@@ -144,26 +145,16 @@ func (c *facts) inTwoPhases(s repetition, iops, bytesPerSecond float64, interval
 }
 
 // oracleLatency fills in latencies that only the database knows: for a calibration from
-// V$IOSTAT_FILE, and for random reads without buckets from V$SYSTEM_EVENT. If the user's own SLOB
-// kit made an AWR report, the mean is that of the report, because people compare with it.
+// V$IOSTAT_FILE, and for random reads without buckets from V$SYSTEM_EVENT.
 func (c *facts) oracleLatency(s *repetition) {
-	count, micros, reported := int64(0), 0.0, false
+	count, micros := int64(0), 0.0
 	for _, w := range s.databases {
-		n, us, awr := c.readLatency(w, s.isOf(runfile.StepCalibrate))
+		n, us := c.readLatency(w, s.isOf(runfile.StepCalibrate))
 		count += n
 		micros += us
-		reported = reported || awr
 	}
 	mean := stats.MeanLatency(count, micros)
-	switch l := s.Total.Latency; {
-	case mean == nil:
-		return
-	case l == nil, s.isOf(runfile.StepCalibrate):
-	case reported:
-		whole := *l
-		whole.MeanMicroseconds = mean.MeanMicroseconds
-		mean = &whole
-	default:
+	if mean == nil || s.Total.Latency != nil && !s.isOf(runfile.StepCalibrate) {
 		return
 	}
 	s.Total.Latency = mean
@@ -174,28 +165,24 @@ func (c *facts) oracleLatency(s *repetition) {
 
 // readLatency returns the number of single-block reads and their total microseconds. It is
 // meaningless for scans: their few single-block reads go to the dictionary.
-func (c *facts) readLatency(w runfile.OracleWindow, calibration bool) (count int64, micros float64, awr bool) {
+func (c *facts) readLatency(w runfile.OracleWindow, calibration bool) (count int64, micros float64) {
 	switch {
 	case calibration:
-		count, micros = smallReads(w)
-		return count, micros, false
+		return smallReads(w)
 	case !c.randomReads():
-		return 0, 0, false
+		return 0, 0
 	}
 	// V$SYSTEM_EVENT counts microseconds in all instances. A report rounds, and may be of one.
 	if waits, us := eventOf(w, eventSequentialRead); waits > 0 {
-		return waits, float64(us), false
+		return waits, float64(us)
 	}
 	for _, row := range w.AWR {
-		if row.Event == eventSequentialRead {
+		if row.Event == eventSequentialRead && !row.IsCoarse() {
 			count += row.Waits
 			micros += row.Seconds * 1e6
 		}
 	}
-	if micros == 0 {
-		return 0, 0, false // too few to tell
-	}
-	return count, micros, true
+	return count, micros
 }
 
 // randomReads says that the load reads an Oracle database, or what looks like one, at random.

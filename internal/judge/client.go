@@ -358,10 +358,15 @@ func databaseCPU(p clientRep) int64 {
 // hostBusy is how busy the machines of the database were, as it says itself.
 func hostBusy(p clientRep) *int32 {
 	o := bench.OrZero(p.rep.Oracle)
-	if o.BusyCentiseconds == nil || o.IdleCentiseconds == nil {
+	return busyShare(o.BusyCentiseconds, o.IdleCentiseconds)
+}
+
+// busyShare is nil for times that are not known.
+func busyShare(busyCentiseconds, idleCentiseconds *int64) *int32 {
+	if busyCentiseconds == nil || idleCentiseconds == nil {
 		return nil
 	}
-	busy, idle := float64(*o.BusyCentiseconds), float64(*o.IdleCentiseconds)
+	busy, idle := float64(*busyCentiseconds), float64(*idleCentiseconds)
 	if busy < 0 || idle < 0 || busy+idle == 0 {
 		return nil
 	}

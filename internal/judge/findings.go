@@ -80,6 +80,7 @@ const (
 	CapacityUncertain      Code = "CapacityUncertain"
 	KnownDefect            Code = "KnownDefect"
 	UnpatchedRelease       Code = "UnpatchedRelease"
+	ReportDiffers          Code = "ReportDiffers"
 )
 
 // rank orders severities; Info is the lowest.
@@ -116,7 +117,7 @@ func effects() []effect {
 		{failure, never, []Code{LateOperations}},
 		{never, never, []Code{
 			BelowWireSpeed, LineSaturated, IndirectPath, PNFSNotRedirected, LayoutTypeUnsupported, LIFNotHome, QoSThrottled,
-			PathImbalance, MTUDiffers, RACImbalance, MultiplePathsOnNFSv4, PathsNotTrunked, SyncIO, LatencyLimitExceeded,
+			PathImbalance, MTUDiffers, RACImbalance, ReportDiffers, MultiplePathsOnNFSv4, PathsNotTrunked, SyncIO, LatencyLimitExceeded,
 			CapacityNotReached, TransferSizeCapped, TransferSizeReduced, Retransmits, StorageCPUBound, HalfDuplexCopy, Stalls,
 			CoordinatedOmission, ClockSkew, WireLimitUnknown, NotCollected, ArrayMetricsPartial, EmbeddedServer,
 			LatencyResolution, UnpatchedRelease, CalibrationOnly, SimulatedStorage, SimulatedDatabase,
@@ -173,8 +174,8 @@ func (c *facts) checks() []check {
 	if c.overall != nil && c.Plan.Database != nil {
 		all = append(all,
 			checkOranfstab, checkServiceTime, checkUserTime, checkBatches, checkScan, checkParameters, checkBufferCache,
-			checkRelease, checkWaits, checkAsyncLimit, checkForeignReads, checkForeignSessions, checkInstances,
-			checkTrunking, checkAsync, checkTimeUnit,
+			checkRelease, checkWaits, checkAsyncLimit, checkForeignReads, checkForeignSessions, checkInstances, checkReport,
+			checkTrunking, checkAsync, checkTimeUnit, checkPhases,
 		)
 	}
 	return all

@@ -272,6 +272,8 @@ type CalibrationSummary struct {
 	MaxMegabytesPerSecond *int64 `json:"maxMegabytesPerSecond,omitempty"`
 	// ActualLatencyMilliseconds at MaxIOPS, whole milliseconds as Oracle's.
 	ActualLatencyMilliseconds *int64 `json:"actualLatencyMilliseconds,omitempty"`
+	// Phases are its part with small reads and that with large ones, or the whole call.
+	Phases []CalibrationPhase `json:"phases,omitempty"`
 }
 
 // DatabaseSummary is the database's report on the repetition of the summary.

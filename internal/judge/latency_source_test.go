@@ -21,9 +21,10 @@ func TestARoundedMeanNeverTakesThePlaceOfAnExactOne(t *testing.T) {
 		"no seconds":     {0, exact, 600, 270000},
 		"report alone":   {3, nil, 300, 3e6},
 		"too few to say": {0, nil, 0, 0},
+		"too coarse":     {.9, nil, 0, 0},
 	} {
-		w := runfile.OracleWindow{AWR: []runfile.AWRRow{{Event: eventSequentialRead, Waits: 300, Seconds: tc.seconds}}, Events: tc.events}
-		if count, micros, _ := c.readLatency(w, false); count != tc.count || micros != tc.micros {
+		w := runfile.OracleWindow{AWR: []runfile.AWRRow{{Event: eventSequentialRead, Waits: 300, Seconds: tc.seconds, SecondsRounding: .05}}, Events: tc.events}
+		if count, micros := c.readLatency(w, false); count != tc.count || micros != tc.micros {
 			t.Errorf("%s: %d, %g", name, count, micros)
 		}
 	}

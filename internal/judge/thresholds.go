@@ -106,6 +106,7 @@ const (
 	usersWait      = 1030
 	othersWait     = 10  // 1/othersWait of the window: the database's own sessions
 	othersRead     = 20  // share of the bytes read that sessions of the load did not read
+	reportDiffers  = 50  // waits of a report of the kit, relative to those of V$SYSTEM_EVENT
 	instanceUneven = 200 // deviation from an equal share of RAC instances, relative to it
 	// No read over a network with TCP is faster. Oracle 12.2 reports 19 to 24 µs for pNFS.
 	roundTripMicros = 30

@@ -213,7 +213,7 @@ func Window(before, after *Snapshot) runfile.OracleWindow {
 		w.TopWaits, w.ForegroundWaitMicroseconds = d.topWaits()
 		cpu := d.sums(before.cpu, after.cpu)
 		w.BusyCentiseconds, w.IdleCentiseconds = known(cpu, "BUSY_TIME"), known(cpu, "IDLE_TIME")
-		w.ServiceTimeUnit = serviceTimeUnit(w.Files, w.Events)
+		w.ServiceTimeUnit = cmp.Or(serviceTimeUnit(w.Files, w.Events), after.unitSinceStart())
 	}
 	if len(w.Files) > maxFiles {
 		slices.SortStableFunc(w.Files, func(a, b runfile.OracleFile) int { return cmp.Compare(traffic(b), traffic(a)) })
@@ -363,6 +363,16 @@ func known(values map[string]int64, name string) *int64 {
 		return &v
 	}
 	return nil
+}
+
+// unitSinceStart tells the unit by all that the instances have counted since they were started: a release has one unit,
+// and the second of two calibrations finds the dictionary in the buffer cache, so that nobody waits for its reads.
+func (s *Snapshot) unitSinceStart() string {
+	d := difference{before: &Snapshot{}, after: s, lived: map[int32]bool{}}
+	for id := range s.instances {
+		d.lived[id] = true
+	}
+	return serviceTimeUnit(d.files(), d.events())
 }
 
 // serviceTimeUnit tells the unit of the times in V$IOSTAT_FILE. Oracle's

@@ -271,6 +271,28 @@ func TestTheUnitOfServiceTimesIsDerived(t *testing.T) {
 	}
 }
 
+// The second calibration in a row reads no block of the dictionary that the buffer cache does not hold.
+func TestTheUnitOfAWarmWindowIsThatSinceTheStart(t *testing.T) {
+	for name, c := range map[string]struct {
+		mean  float64 // of V$IOSTAT_FILE until the window
+		waits int64
+		want  string
+	}{
+		"microseconds": {380, 300, runfile.UnitMicroseconds},
+		"milliseconds": {.38, 300, runfile.UnitMilliseconds},
+		"never told":   {380, 3, ""},
+	} {
+		now := func(reads int64) map[string][]row {
+			return views(counted{
+				instance: 1, started: boot(1), waits: c.waits, micros: 400 * c.waits, files: []fileCount{{1, "Data File", reads, c.mean * float64(reads)}},
+			})
+		}
+		if w := window(t, now(5000), now(90_000)); w.ServiceTimeUnit != c.want {
+			t.Errorf("%s: %q, want %q", name, w.ServiceTimeUnit, c.want)
+		}
+	}
+}
+
 func TestTheUnitRestsOnTheReadsThatTheWaitsAreFor(t *testing.T) {
 	f := func(sync, small, large int64, us float64) []runfile.OracleFile {
 		return []runfile.OracleFile{{

@@ -33,7 +33,7 @@ func benchmarkDocument(r runfile.Result, j judge.Judgement, o PageOptions) doc.D
 		capacity := capacitySection(j)
 		repetitions, paths := repetitionSection(j), pathSection(r, j)
 		storage, database := storageSection(r, j), databaseSection(r, j)
-		calibrations := doc.Section{Blocks: []doc.Block{{Table: calibrationTable(j)}}}
+		calibrations := doc.Section{Blocks: []doc.Block{{Table: calibrationTable(j)}, {Table: phaseTable(j)}}}
 		d.AddTerminal(latency, overTime, repetitions, calibrations, steps, capacity, paths, database, storage)
 		database.Blocks = slices.Concat(calibrations.Blocks, database.Blocks)
 		d.Sections = []doc.Section{capacity, overTime, latency, steps, repetitions, paths, storage, database}

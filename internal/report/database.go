@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
@@ -194,13 +193,16 @@ func waitTable(r runfile.Result, index int32) *doc.Table {
 
 func addWaits(t *doc.Table, w runfile.OracleWindow) {
 	for _, row := range w.AWR {
-		t.Row(row.Event, fmt.Sprint(row.Waits), fmt.Sprintf("%g", row.Seconds), average(row.Seconds, row.Waits))
+		t.Row(row.Event, fmt.Sprint(row.Waits), fmt.Sprintf("%g", row.Seconds), reportedAverage(row))
 	}
 	for _, e := range w.Events {
 		name, has := e.Name, len(w.AWR) == 0
 		for _, row := range w.AWR { // which may be of one instance of several
-			if row.Event == e.Name && math.Abs(float64(row.Waits-e.Waits)) > 0.05*float64(e.Waits) {
+			switch {
+			case judge.OtherWaits(row, e):
 				name, has = e.Name+" (V$SYSTEM_EVENT, other waits than the report)", true
+			case row.Event == e.Name && row.IsCoarse():
+				name, has = e.Name+" (V$SYSTEM_EVENT, exact)", true
 			}
 		}
 		if has && e.Waits > 0 {
@@ -232,13 +234,24 @@ func statisticTable(r runfile.Result, index int32) *doc.Table {
 	return t
 }
 
+// reportedAverage is the average that people compute from a report, or what it can be where the report rounds too
+// much for that.
+func reportedAverage(row runfile.AWRRow) string {
+	low, high := row.MeanSeconds()
+	switch {
+	case row.Waits <= 0 || !row.IsCoarse():
+		return average(row.Seconds, row.Waits)
+	case low == 0:
+		return fmt.Sprintf("below %.2g", high*1000)
+	default:
+		return fmt.Sprintf("%.2f to %.2f", low*1000, high*1000)
+	}
+}
+
 // average is milliseconds for each wait.
 func average(seconds float64, waits int64) string {
 	if waits <= 0 {
 		return doc.Unknown
-	}
-	if seconds == 0 { // a report rounds to whole seconds
-		return fmt.Sprintf("below %.2g", 500/float64(waits))
 	}
 	return fmt.Sprintf("%.2f", seconds/float64(waits)*1000)
 }

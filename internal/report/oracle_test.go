@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -97,16 +98,17 @@ func TestThePagesOfDatabases(t *testing.T) {
 		result  runfile.Result
 		options Options
 	}{
-		"calibrate":       {experiments.Calibrations()[0].Result(), Options{}},
-		"calibrate-pnfs":  {experiments.Calibrations()[4].Result(), Options{}},
-		"scan":            {experiments.Scan(paths...), Options{}},
-		"scan-one-path":   {experiments.Scan(paths[0]), Options{Width: 100}},
-		"kit":             {experiments.Kit("DNFS"), Options{}},
-		"ramp":            {experiments.Ramp(), Options{}},
-		"ramp-waits":      {waiting(), Options{}},
-		"ramp-ascii":      {experiments.Ramp(), Options{ASCII: true, Width: 60}},
-		"simulated":       {simulated(), Options{}},
-		"simulated-color": {simulated(), Options{Color: true, Width: 60}},
+		"calibrate":        {experiments.Calibrations()[0].Result(), Options{}},
+		"calibrate-pnfs":   {experiments.Calibrations()[4].Result(), Options{}},
+		"calibrate-phases": {experiments.CalibrationInPhases(), Options{}},
+		"scan":             {experiments.Scan(paths...), Options{}},
+		"scan-one-path":    {experiments.Scan(paths[0]), Options{Width: 100}},
+		"kit":              {experiments.Kit("DNFS"), Options{}},
+		"ramp":             {experiments.Ramp(), Options{}},
+		"ramp-waits":       {waiting(), Options{}},
+		"ramp-ascii":       {experiments.Ramp(), Options{ASCII: true, Width: 60}},
+		"simulated":        {simulated(), Options{}},
+		"simulated-color":  {simulated(), Options{Color: true, Width: 60}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -123,7 +125,7 @@ func TestPagesOfDatabasesFitTheWidth(t *testing.T) {
 	long.Clients[0].Load.Repetitions[1].Oracle.Events = []runfile.OracleEvent{{Name: strings.Repeat("wait ", 30), Waits: 1 << 40, Microseconds: 1 << 50}}
 	long.Clients[0].Load.Repetitions[1].Oracle.TopWaits = []runfile.OracleWait{{Name: strings.Repeat("wait ", 30), Class: "User I/O", Waits: 1 << 40, Microseconds: 1 << 50}}
 	for _, width := range []int{60, 80, 120} {
-		for name, r := range map[string]runfile.Result{"long": long, "ramp": experiments.Ramp(), "scan": experiments.Scan("192.168.4.100"), "kit": experiments.Kit("NFS")} {
+		for name, r := range map[string]runfile.Result{"long": long, "ramp": experiments.Ramp(), "phases": experiments.CalibrationInPhases(), "scan": experiments.Scan("192.168.4.100"), "kit": experiments.Kit("NFS")} {
 			for l := range strings.Lines(pageOf(t, r, Options{Width: width})) {
 				if n := utf8.RuneCountInString(strings.TrimSuffix(l, "\n")); n > width {
 					t.Errorf("%s: %d columns of %d: %s", name, n, width, l)
@@ -156,6 +158,24 @@ func TestADatabaseCannotDriveTheTerminal(t *testing.T) {
 }
 
 // The averages that the author of nfs-vs-dnfs computed from awr.txt.
+// A machine may have hundreds of cores.
+func TestManyCoresAreTheBusiestAndTheIdlest(t *testing.T) {
+	t.Parallel()
+	r := experiments.CalibrationInPhases()
+	for i := range r.Clients[0].Observed.Windows {
+		w := &r.Clients[0].Observed.Windows[i]
+		for n := range int32(30) {
+			w.Cores = append(w.Cores, runfile.CoreWindow{Number: n + 2, BusyPermille: 10 * n})
+		}
+	}
+	page := pageOf(t, r, Options{})
+	for _, line := range []string{"busiest of its 32 cores +98.0 % +31.0 %", "idlest of them +0.0 % +0.0 %"} {
+		if !regexp.MustCompile(line).MatchString(page) || strings.Contains(page, "its core") {
+			t.Errorf("no line %q in\n%s", line, page)
+		}
+	}
+}
+
 func TestAveragesOfAnAWRReportAreThoseThatPeopleCompute(t *testing.T) {
 	t.Parallel()
 	for _, w := range experiments.Waits() {
@@ -165,18 +185,44 @@ func TestAveragesOfAnAWRReportAreThoseThatPeopleCompute(t *testing.T) {
 	}
 }
 
-// A report that prints whole seconds says nothing of few waits but how long they were at most.
-func TestTooFewWaitsToTellAreNoZero(t *testing.T) {
+// A report that prints whole seconds says of few waits how long they can have been.
+func TestTooFewWaitsToTellAreARange(t *testing.T) {
 	t.Parallel()
-	if got := average(0, 800); got != "below 0.62" && got != "below 0.63" {
+	for _, c := range []struct {
+		row  runfile.AWRRow
+		want string
+	}{
+		{runfile.AWRRow{Waits: 5000, SecondsRounding: .5}, "below 0.1"},
+		{runfile.AWRRow{Waits: 700, Seconds: 1, SecondsRounding: .5}, "0.71 to 2.14"},
+		{runfile.AWRRow{Waits: 32_032, Seconds: 14, SecondsRounding: .5}, "0.44"},
+	} {
+		if got := reportedAverage(c.row); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.row, got, c.want)
+		}
+	}
+	if got := average(0, 800); got != "0.00" { // V$SYSTEM_EVENT counts microseconds
 		t.Error(got)
+	}
+}
+
+func TestTheExactMeanStandsBesideACoarseOne(t *testing.T) {
+	t.Parallel()
+	for seconds, rows := range map[float64]int{1: 2, 100: 1} {
+		w := runfile.OracleWindow{
+			AWR:    []runfile.AWRRow{{Event: "x", Waits: 700, Seconds: seconds, SecondsRounding: .5}},
+			Events: []runfile.OracleEvent{{Name: "x", Waits: 700, Microseconds: 350_000}},
+		}
+		table := &doc.Table{Columns: doc.Columns(1, 12, "Event", "Waits", "Seconds", "Mean, ms")}
+		if addWaits(table, w); len(table.Rows) != rows || rows == 2 && table.Rows[1].Cells[3].Text != "0.50" {
+			t.Errorf("%g s: %+v", seconds, table.Rows)
+		}
 	}
 }
 
 func TestWaitsOfAnotherInstanceAreShownBeside(t *testing.T) {
 	t.Parallel()
 	for waits, rows := range map[int64]int{1000: 1, 1030: 1, 2500: 2} {
-		w := runfile.OracleWindow{AWR: []runfile.AWRRow{{Event: "x", Waits: 1000, Seconds: 9}}, Events: []runfile.OracleEvent{{Name: "x", Waits: waits, Microseconds: 5000}}}
+		w := runfile.OracleWindow{AWR: []runfile.AWRRow{{Event: "x", Waits: 1000, Seconds: 9}}, Events: []runfile.OracleEvent{{Name: "x", Waits: waits, Microseconds: 5000}, {Name: "y", Waits: 1}}}
 		table := &doc.Table{Columns: doc.Columns(1, 12, "Event", "Waits", "Seconds", "Mean, ms")}
 		if addWaits(table, w); len(table.Rows) != rows {
 			t.Errorf("%d waits: %+v", waits, table.Rows)

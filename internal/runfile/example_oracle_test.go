@@ -105,12 +105,15 @@ func fullLibrary() *DirectNFSLibrary {
 }
 
 // fullWindow is what a database counted in one window.
-func fullWindow() *OracleWindow {
+func fullWindow(t0 time.Time) *OracleWindow {
 	n, buckets := new(int64(1)), []LatencyBucket{{BelowMicroseconds: 512, Count: 1}}
 	return &OracleWindow{
 		Calibration: &Calibration{MaxIOPS: 27_000, MaxMegabytesPerSecond: 1100, ActualLatencyMilliseconds: 1, Seconds: 600, AdditionalInfo: "none"},
-		Statistics:  map[string]int64{"physical read total bytes": 1 << 30},
-		OwnReads:    new(int64(130_000)), OwnReadBytes: new(int64(1 << 30)), DatafileBytes: 67 << 30,
+		Phases: []OraclePhase{{
+			Kind: StepSmallReads, Start: t0, End: t0.Add(time.Minute), Reads: 1_600_000, ReadTime: 5.6e8, BusyCentiseconds: n, IdleCentiseconds: n,
+		}},
+		Statistics: map[string]int64{"physical read total bytes": 1 << 30},
+		OwnReads:   new(int64(130_000)), OwnReadBytes: new(int64(1 << 30)), DatafileBytes: 67 << 30,
 		Events:   []OracleEvent{{Name: "db file sequential read", Waits: 1, Microseconds: 355, Buckets: buckets}},
 		TopWaits: []OracleWait{{Name: "db file sequential read", Class: "User I/O", Waits: 1, Microseconds: 355}}, ForegroundWaitMicroseconds: new(int64(400)),
 		Files: []OracleFile{{
@@ -129,7 +132,7 @@ func fullWindow() *OracleWindow {
 		},
 		Connections:      []Connection{{Local: "10.0.1.5:714", Remote: "10.0.1.61:2049"}},
 		BusyCentiseconds: n, IdleCentiseconds: n,
-		AWR:           []AWRRow{{Event: "db file sequential read", Waits: 1, Seconds: 1}},
+		AWR:           []AWRRow{{WaitsRounding: 1, SecondsRounding: .5, Event: "db file sequential read", Waits: 1, Seconds: 1}},
 		InstanceBytes: map[string]int64{"ORCLCDB": 1},
 	}
 }

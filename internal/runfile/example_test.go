@@ -116,7 +116,7 @@ func fullResult() Result {
 					Servers:              []NFSServer{fullServer()},
 					FirstDoneNanoseconds: 59e9, LastDoneNanoseconds: 60e9, LateOps: 1, DroppedOps: 1, EdgeMilliseconds: 1, CPUMicroseconds: 30e6, PeakMemoryBytes: 64 << 20,
 					Level: &LevelReport{Index: 1, Seconds: 2, Due: []int64{2300}, Done: []int64{2299}, Errors: 1, Slow: [][]int64{{23}}, Histogram: "HISTFAAAAB"},
-					Step:  &Step{Kind: StepUsers, Users: 4, OperationsPerSecond: 2300, Round: 1, Warmup: true}, Oracle: fullWindow(),
+					Step:  &Step{Kind: StepUsers, Users: 4, OperationsPerSecond: 2300, Round: 1, Warmup: true}, Oracle: fullWindow(t0),
 				}},
 				Samples: []LoadSample{{Time: t0, Span: SpanMeasure, Repetition: 1, Read: sample, Write: sample, Channels: []PathBytes{{ID: 1, BytesRead: 1, BytesWritten: 1}}}},
 				Verification: &Verification{
@@ -161,7 +161,7 @@ func fullObserved(t0 time.Time) *Observed {
 		Windows: []ObservedWindow{{
 			Kind: "Measure", Repetition: 1, Start: t0, End: t0.Add(time.Minute), EdgeMilliseconds: 1, NodeCPUPermille: permille, CgroupCPUMicroseconds: one,
 			CgroupThrottledMicros: one, TCPRetransmittedSegment: one, TCPOutOfOrderSegments: one, Interfaces: reads, Mount: mount, CollectorCPUMicroseconds: one,
-			AsyncIO: &AsyncIO{Requests: 1, Limit: 65_536},
+			AsyncIO: &AsyncIO{Requests: 1, Limit: 65_536}, Cores: []CoreWindow{{Number: 1, BusyPermille: 400}},
 			Storage: []StorageWindow{{
 				Source: "server", Seconds: 60, Start: t0, End: t0.Add(time.Minute), ReadOps: one, WriteOps: one, OtherOps: one, ReadBytes: one, WriteBytes: one,
 				Nodes: []StorageNodeWindow{{Name: "n1", CPUPermille: permille}}, Paths: paths, Reset: true,

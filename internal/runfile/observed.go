@@ -53,6 +53,21 @@ type HostSample struct {
 	CollectorCPUMicroseconds *int64 `json:"collectorCPUMicroseconds,omitempty"`
 	// AsyncIO of the node; absent where no database runs in the pod.
 	AsyncIO *AsyncIO `json:"asyncIO,omitempty"`
+	// Cores of the machine, where a database runs in the pod. They are in no file: the windows have what they were
+	// busy.
+	Cores []CoreCounters `json:"-"`
+}
+
+// CoreCounters is one reading of the CPU time of one core.
+type CoreCounters struct {
+	Number           int32
+	BusyMicroseconds int64
+}
+
+// CoreWindow is the use of one core in a window.
+type CoreWindow struct {
+	Number       int32 `json:"number"`
+	BusyPermille int32 `json:"busyPermille"`
 }
 
 // AsyncIO is the asynchronous I/O of a kernel, for all processes of the node.
@@ -72,18 +87,29 @@ type InterfaceRead struct {
 
 // MountCounters is one reading of /proc/self/mountstats for the mounted volume.
 type MountCounters struct {
-	ServerReadBytes  int64       `json:"serverReadBytes"`
-	ServerWriteBytes int64       `json:"serverWriteBytes"`
-	DirectReadBytes  int64       `json:"directReadBytes"`
-	DirectWriteBytes int64       `json:"directWriteBytes"`
-	NormalReadBytes  int64       `json:"normalReadBytes"`
-	NormalWriteBytes int64       `json:"normalWriteBytes"`
-	PNFSReads        int64       `json:"pnfsReads"`
-	PNFSWrites       int64       `json:"pnfsWrites"`
-	ReadOps          int64       `json:"readOps"`
-	WriteOps         int64       `json:"writeOps"`
-	Retransmits      int64       `json:"retransmits"`
-	Transports       []Transport `json:"transports,omitempty"`
+	ServerReadBytes  int64 `json:"serverReadBytes"`
+	ServerWriteBytes int64 `json:"serverWriteBytes"`
+	DirectReadBytes  int64 `json:"directReadBytes"`
+	DirectWriteBytes int64 `json:"directWriteBytes"`
+	NormalReadBytes  int64 `json:"normalReadBytes"`
+	NormalWriteBytes int64 `json:"normalWriteBytes"`
+	PNFSReads        int64 `json:"pnfsReads"`
+	PNFSWrites       int64 `json:"pnfsWrites"`
+	ReadOps          int64 `json:"readOps"`
+	WriteOps         int64 `json:"writeOps"`
+	// Retransmits of a window are the transmissions of each kind of operation above its operations. No reading has
+	// them.
+	Retransmits int64       `json:"retransmits,omitempty"`
+	Transports  []Transport `json:"transports,omitempty"`
+	// Operations of each kind. They are in no file.
+	Operations []OperationCounters `json:"-"`
+}
+
+// OperationCounters is one reading of one kind of operation. A call that ends before it is sent is an operation and
+// no transmission.
+type OperationCounters struct {
+	Name                      string
+	Operations, Transmissions int64
 }
 
 // Transport is one connection of a mount (nconnect makes several).
@@ -142,10 +168,10 @@ type StoragePath struct {
 	Ops        *int64 `json:"ops,omitempty"`
 }
 
-// ObservedWindow is what the counters did in one idle baseline or one measured
-// window. Deltas are taken between the samples next to its ends.
+// ObservedWindow is what the counters did in one idle baseline, one measured window, or the part of a
+// calibration with small or with large reads. Deltas are taken between the samples next to its ends.
 type ObservedWindow struct {
-	Kind       string    `json:"kind" jsonschema:"enum=Baseline,enum=Measure"`
+	Kind       string    `json:"kind" jsonschema:"enum=Baseline,enum=Measure,enum=SmallReads,enum=LargeReads"`
 	Repetition int32     `json:"repetition"`
 	Start      time.Time `json:"start"`
 	End        time.Time `json:"end"`
@@ -153,6 +179,7 @@ type ObservedWindow struct {
 	// time that differs by as much from Start and End.
 	EdgeMilliseconds        int64           `json:"edgeMilliseconds,omitempty"`
 	NodeCPUPermille         *int32          `json:"nodeCPUPermille,omitempty"` // busy share of all CPUs
+	Cores                   []CoreWindow    `json:"cores,omitempty"`           // of a database in the pod
 	CgroupCPUMicroseconds   *int64          `json:"cgroupCPUMicroseconds,omitempty"`
 	CgroupThrottledMicros   *int64          `json:"cgroupThrottledMicroseconds,omitempty"`
 	TCPRetransmittedSegment *int64          `json:"tcpRetransmittedSegments,omitempty"`

@@ -178,6 +178,9 @@ type ProcessLimit struct {
 // of its cumulative views.
 type OracleWindow struct {
 	Calibration *Calibration `json:"calibration,omitempty"`
+	// Phases are the parts of a calibration with small and with large reads; absent = the boundary between them
+	// could not be seen.
+	Phases []OraclePhase `json:"phases,omitempty"`
 	// Statistics are from GV$SYSSTAT, and the times of GV$SYS_TIME_MODEL in microseconds, by name, over all
 	// instances.
 	Statistics map[string]int64 `json:"statistics,omitempty"`
@@ -222,6 +225,19 @@ type Calibration struct {
 	ActualLatencyMilliseconds int64  `json:"actualLatencyMilliseconds"`
 	Seconds                   int64  `json:"seconds,omitempty"`
 	AdditionalInfo            string `json:"additionalInfo,omitempty"` // 23ai
+}
+
+// OraclePhase is the part of a calibration with reads of one kind, between two readings of the views.
+type OraclePhase struct {
+	Kind  string    `json:"kind" jsonschema:"enum=SmallReads,enum=LargeReads"`
+	Start time.Time `json:"start"`
+	End   time.Time `json:"end"`
+	// Reads of this kind of all datafiles in V$IOSTAT_FILE, and their time; see ServiceTimeUnit.
+	Reads    int64   `json:"reads"`
+	ReadTime float64 `json:"readTime"`
+	// BusyCentiseconds and IdleCentiseconds are as those of the window.
+	BusyCentiseconds *int64 `json:"busyCentiseconds,omitempty"`
+	IdleCentiseconds *int64 `json:"idleCentiseconds,omitempty"`
 }
 
 // OracleEvent is one wait event over all instances.
@@ -318,11 +334,26 @@ type Connection struct {
 	Remote string `json:"remote"` // address:port
 }
 
-// AWRRow is one line of the wait events in an awr.txt.
+// AWRRow is one line of the wait events in an awr.txt. The roundings are what its figures may be off by; absent =
+// nothing.
 type AWRRow struct {
-	Event   string  `json:"event"`
-	Waits   int64   `json:"waits"`
-	Seconds float64 `json:"seconds"` // total, in whole seconds as printed
+	Event           string  `json:"event"`
+	Waits           int64   `json:"waits"`
+	WaitsRounding   int64   `json:"waitsRounding,omitempty"`
+	Seconds         float64 `json:"seconds"` // total
+	SecondsRounding float64 `json:"secondsRounding,omitempty"`
+}
+
+// MeanSeconds are the bounds of the mean of a wait; +Inf is no bound.
+func (r AWRRow) MeanSeconds() (low, high float64) {
+	low = max(r.Seconds-r.SecondsRounding, 0) / float64(r.Waits+r.WaitsRounding)
+	return low, (r.Seconds + r.SecondsRounding) / float64(max(r.Waits-r.WaitsRounding, 0))
+}
+
+// IsCoarse reports whether the mean of a wait may be off by more than 5 %.
+func (r AWRRow) IsCoarse() bool {
+	low, high := r.MeanSeconds()
+	return !(high-low <= 0.05*(high+low))
 }
 
 // Step is the level of load of a repetition, if a run has several.

@@ -172,7 +172,9 @@ func unset(v reflect.Value, path string) []string {
 			return nil
 		}
 		for i := range v.NumField() {
-			out = append(out, unset(v.Field(i), path+"."+v.Type().Field(i).Name)...)
+			if f := v.Type().Field(i); f.Tag.Get("json") != "-" {
+				out = append(out, unset(v.Field(i), path+"."+f.Name)...)
+			}
 		}
 	case reflect.Slice:
 		for i := range v.Len() {

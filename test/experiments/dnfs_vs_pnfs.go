@@ -2,6 +2,7 @@ package experiments
 
 import (
 	"strconv"
+	"time"
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -122,4 +123,35 @@ func (c Calibration) window() *runfile.OracleWindow {
 		})
 	}
 	return w
+}
+
+// CalibrationInPhases is the second test, with counters of its small reads, five minutes, and of its large ones,
+// four. The counters are invented.
+func CalibrationInPhases() runfile.Result {
+	r := Calibrations()[1].Result()
+	r.Plan.Collect.Sources = []runfile.Source{{Name: "array", Kind: runfile.SourceONTAP}}
+	cl := &r.Clients[0]
+	for i := range cl.Load.Repetitions {
+		rep := &cl.Load.Repetitions[i]
+		at := func(minutes int) time.Time { return rep.Start.Add(time.Duration(minutes) * time.Minute) }
+		rep.Oracle.BusyCentiseconds, rep.Oracle.IdleCentiseconds = new(int64(60)), new(int64(40))
+		rep.Oracle.Phases = []runfile.OraclePhase{
+			{Kind: runfile.StepSmallReads, Start: at(0), End: at(5), Reads: 1_000_000, ReadTime: 391e6, BusyCentiseconds: new(int64(90)), IdleCentiseconds: new(int64(10))},
+			{Kind: runfile.StepLargeReads, Start: at(6), End: at(10), Reads: 100_000, ReadTime: 850e6, BusyCentiseconds: new(int64(20)), IdleCentiseconds: new(int64(80))},
+		}
+		window := func(kind string, from, to int, node int32, ops, micros int64, cpu ...int32) {
+			cl.Observed.Windows = append(cl.Observed.Windows, runfile.ObservedWindow{
+				Kind: kind, Repetition: rep.Index, Start: at(from), End: at(to), NodeCPUPermille: &node,
+				Cores: []runfile.CoreWindow{{Number: 0, BusyPermille: node - 100}, {Number: 1, BusyPermille: node + 100}},
+				Storage: []runfile.StorageWindow{{
+					Source: "array", Seconds: float64(to-from) * 60, ReadOps: &ops, WriteOps: new(int64), ReadMicroseconds: &micros,
+					Nodes: []runfile.StorageNodeWindow{{Name: "fas-a", CPUPermille: &cpu[0]}, {Name: "fas-b", CPUPermille: &cpu[1]}},
+				}},
+			})
+		}
+		window(runfile.SpanMeasure, 0, 10, 601, 1_800_000, 900e6, 300, 290)
+		window(runfile.StepSmallReads, 0, 5, 880, 1_000_000, 300e6, 370, 380)
+		window(runfile.StepLargeReads, 6, 10, 210, 800_000, 600e6, 200, 190)
+	}
+	return r
 }

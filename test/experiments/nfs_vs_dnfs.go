@@ -78,7 +78,7 @@ func Kit(client string) runfile.Result {
 			continue
 		}
 		rep := rampStep(w.Users, 1, w.Waits)
-		rep.Oracle.AWR = []runfile.AWRRow{{Event: "db file sequential read", Waits: w.Waits, Seconds: w.Seconds}}
+		rep.Oracle.AWR = []runfile.AWRRow{{Event: "db file sequential read", Waits: w.Waits, Seconds: w.Seconds, SecondsRounding: .5}}
 		load.Repetitions = append(load.Repetitions, rep)
 	}
 	return result(plan, load)

@@ -28,7 +28,12 @@ func TestMountStatsGivesTheCountersOfEveryNFSMount(t *testing.T) {
 			Counters: runfile.MountCounters{
 				NormalReadBytes: 100, NormalWriteBytes: 200, DirectReadBytes: 300, DirectWriteBytes: 400,
 				ServerReadBytes: 500, ServerWriteBytes: 600, PNFSReads: 26, PNFSWrites: 27,
-				ReadOps: 81000, WriteOps: 42, Retransmits: 5,
+				ReadOps: 81000, WriteOps: 42,
+				Operations: []runfile.OperationCounters{
+					{Name: "NULL", Operations: 1, Transmissions: 1},
+					{Name: "READ", Operations: 81000, Transmissions: 81004},
+					{Name: "WRITE", Operations: 42, Transmissions: 43},
+				},
 				Transports: []runfile.Transport{{Protocol: "tcp", Sends: 85765, Receives: 85764}, {Protocol: "tcp", Sends: 4242, Receives: 4241}},
 			},
 		},
@@ -37,6 +42,9 @@ func TestMountStatsGivesTheCountersOfEveryNFSMount(t *testing.T) {
 			Counters: runfile.MountCounters{
 				NormalReadBytes: 1, NormalWriteBytes: 2, DirectReadBytes: 3, DirectWriteBytes: 4,
 				ServerReadBytes: 5, ServerWriteBytes: 6, ReadOps: 5,
+				Operations: []runfile.OperationCounters{
+					{Name: "LAYOUTGET", Operations: 9, Transmissions: 9}, {Name: "READ", Operations: 5, Transmissions: 5},
+				},
 				Transports: []runfile.Transport{{Protocol: "rdma", Sends: 11, Receives: 12}},
 			},
 		},
@@ -52,8 +60,8 @@ func TestReadsOfBothKindsAreCounted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := mounts[0].Counters; c.ReadOps != 7 || c.Retransmits != 1 {
-		t.Errorf("%d reads, %d sent again; want 7 and 1", c.ReadOps, c.Retransmits)
+	if c := mounts[0].Counters; c.ReadOps != 7 || len(c.Operations) != 2 {
+		t.Errorf("%d reads of the kinds %+v; want 7 of 2", c.ReadOps, c.Operations)
 	}
 	if _, err := ParseMountStats(strings.NewReader(device + " READ: 9223372036854775807 0 0 0\n READ_PLUS: 1 1 0 0\n")); err == nil {
 		t.Error("a sum beyond 63 bits was accepted")

@@ -20,8 +20,14 @@ func TestCPUCountsEverythingButIdleAndWaitingAsBusy(t *testing.T) {
 	}{
 		"modern": {
 			reason: "guest time is contained in user time and must not count twice",
-			in:     "cpu  10 20 30 1000 500 1 2 3 99 99\ncpu0 1 1\ncpu1 1 1\nintr 5\n",
-			want:   CPU{BusyMicroseconds: 660_000, TotalMicroseconds: 15_660_000, Online: 2},
+			in:     "cpu  10 20 30 1000 500 1 2 3 99 99\ncpu0 1 2 3 90 5 1 2 3 9 9\ncpu3 9 18 27 910 495 0 0 0 90 90\nintr 5\n",
+			want: CPU{BusyMicroseconds: 660_000, TotalMicroseconds: 15_660_000, Online: 2, Cores: []runfile.CoreCounters{
+				{Number: 0, BusyMicroseconds: 120_000}, {Number: 3, BusyMicroseconds: 540_000},
+			}},
+		},
+		"cores that say less": {
+			reason: "the line of the machine counts nevertheless", in: "cpu 1 2 3 4\ncpu0 1 1\ncpux 1 2 3 4\n",
+			want: CPU{BusyMicroseconds: 60_000, TotalMicroseconds: 100_000, Online: 2},
 		},
 		"ancient": {
 			reason: "old kernels have four columns", in: "cpu 1 2 3 4\n",

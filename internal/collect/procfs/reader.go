@@ -145,6 +145,7 @@ type CPU struct {
 	BusyMicroseconds  int64
 	TotalMicroseconds int64
 	Online            int32 // CPUs
+	Cores             []runfile.CoreCounters
 }
 
 // ParseCPU reads /proc/stat.
@@ -165,12 +166,25 @@ func ParseCPU(in io.Reader) (CPU, error) {
 			found = true
 		default:
 			cpu.Online++
+			if core, ok := coreOf(fields); ok {
+				cpu.Cores = append(cpu.Cores, core)
+			}
 		}
 	}
 	if failed != nil || !found {
 		return CPU{}, cmp.Or(failed, errors.New(`no line "cpu"`))
 	}
 	return cpu, nil
+}
+
+// coreOf reads the line of one core; ok is false where it has less than the line of the machine.
+func coreOf(fields []string) (core runfile.CoreCounters, ok bool) {
+	number, err := strconv.ParseInt(strings.TrimPrefix(fields[0], "cpu"), 10, 32)
+	var cpu CPU
+	if err != nil || cpu.addColumns(fields[1:]) != nil {
+		return core, false
+	}
+	return runfile.CoreCounters{Number: int32(number), BusyMicroseconds: cpu.BusyMicroseconds}, true
 }
 
 // addColumns sums the columns up to steal. Kernels before 2.6.11 have fewer.

@@ -68,8 +68,7 @@ type parser struct {
 // row is one of the report.
 type row struct {
 	runfile.AWRRow
-	full     bool    // the name fills its column, so it may go on
-	rounding float64 // by which the seconds may be wrong
+	full bool // the name fills its column, so it may go on
 }
 
 // table says in which columns, counted in bytes, what stands.
@@ -107,6 +106,9 @@ func (p *parser) line(line string) error {
 	case p.table != nil && p.table.holds(line) && (!p.gap || p.table.numbers(line)):
 		p.head, p.gap = nil, false
 		return p.row(line)
+	case p.table != nil && !p.background && p.table.begun(line):
+		return errors.New("a row of wait events is not below the titles of its columns: make the report anew with wider " +
+			"columns")
 	default:
 		if !p.gap && !p.background {
 			p.left = p.table
@@ -130,7 +132,7 @@ func (p *parser) row(line string) error {
 	if p.background || event == "" || waits == "" { // DB CPU has no waits
 		return nil
 	}
-	n, _, okWaits := number(waits)
+	n, off, okWaits := number(waits)
 	total, rounding, okSeconds := number(seconds)
 	if !okWaits || !okSeconds {
 		return fmt.Errorf("event %q has %q waits and %q seconds, of which one is no number: make the report anew with wider "+
@@ -143,7 +145,9 @@ func (p *parser) row(line string) error {
 		total, rounding = mean*n, off*n
 	}
 	p.add(row{
-		AWRRow: runfile.AWRRow{Event: event, Waits: int64(n), Seconds: total}, rounding: rounding,
+		AWRRow: runfile.AWRRow{
+			Event: event, Waits: int64(n), WaitsRounding: int64(off), Seconds: total, SecondsRounding: rounding,
+		},
 		full: len(event) >= p.table.event.to-p.table.event.from,
 	})
 	return nil
@@ -161,8 +165,8 @@ func (p *parser) add(r row) {
 		if len(r.Event) > len(have.Event) {
 			have.Event, have.full = r.Event, r.full
 		}
-		if have.Waits == r.Waits && r.rounding < have.rounding {
-			have.Seconds, have.rounding = r.Seconds, r.rounding
+		if have.Waits == r.Waits && r.SecondsRounding < have.SecondsRounding {
+			have.Seconds, have.SecondsRounding = r.Seconds, r.SecondsRounding
 		}
 		return
 	}
@@ -177,6 +181,17 @@ func (t *table) holds(line string) bool {
 		}
 	}
 	return true
+}
+
+// begun says whether what stands behind the column of the event begins with the numbers of a row.
+func (t *table) begun(line string) bool {
+	numbers := strings.Fields(column{t.event.to, len(line)}.of(line))
+	return t.event.of(line) != "" && len(numbers) > 1 && isNumber(numbers[0]) && isNumber(numbers[1])
+}
+
+func isNumber(word string) bool {
+	_, _, ok := number(word)
+	return ok || strings.Trim(word, "#") == ""
 }
 
 // numbers says whether a line has what may be numbers where they belong.

@@ -10,10 +10,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/kit/memory"
 )
+
+// printedOnly leaves out the roundings; TestAReportSaysHowFarItRounds has them.
+var printedOnly = cmpopts.IgnoreFields(runfile.AWRRow{}, "WaitsRounding", "SecondsRounding")
 
 type printed struct {
 	file, average string
@@ -134,7 +138,7 @@ db file sequential read                        402,262         266      1   95.8
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
+			if diff := cmp.Diff(c.want, got, printedOnly); diff != "" {
 				t.Errorf("%s: %s", c.reason, diff)
 			}
 		})
@@ -186,19 +190,22 @@ func TestNoRowIsLostBelowAHeading(t *testing.T) {
 		want []runfile.AWRRow
 		says string
 	}{
-		"a page":                   {titles + read + "\nOUTPUT\n" + scan + end, both, ""},
-		"a page with a line":       {titles + read + "\n\nOUTPUT\n" + strings.Repeat("-", 80) + "\n" + scan + end, both, ""},
-		"a blank line":             {titles + read + "\n" + scan + end, both, ""},
-		"a form feed":              {titles + read + "\f\n" + scan + end, both, ""},
-		"a page behind titles":     {titles + "\nOUTPUT\n" + read + scan + end, both, ""},
-		"no waits":                 {titles + line("DB CPU", "", "9", "") + read + scan, both, ""},
-		"text behind the table":    {titles + read + scan + "\nHost CPU (CPUs:    8 Cores:    4)\n", both, ""},
-		"text below the table":     {titles + read + scan + "Host CPU (CPUs:    8 Cores:    4 Sockets:    1)\n", both, ""},
-		"waits too wide":           {titles + read + line("log file sync", "###########", "3", ""), nil, `line 7: event "log file sync" has "###########" waits`},
-		"seconds too wide":         {titles + line("log file sync", "12", "##########", ""), nil, `"##########" seconds`},
-		"no number":                {titles + line("log file sync", "1,2", "3", ""), nil, `"1,2" waits`},
-		"no seconds":               {titles + line("log file sync", "12", "", ""), nil, `"" seconds`},
-		"a row out of its columns": {titles + read + line("log file sync", "12345678901234", "2", "") + scan + end, nil, "goes on here"},
+		"a page":                          {titles + read + "\nOUTPUT\n" + scan + end, both, ""},
+		"a page with a line":              {titles + read + "\n\nOUTPUT\n" + strings.Repeat("-", 80) + "\n" + scan + end, both, ""},
+		"a blank line":                    {titles + read + "\n" + scan + end, both, ""},
+		"a form feed":                     {titles + read + "\f\n" + scan + end, both, ""},
+		"a page behind titles":            {titles + "\nOUTPUT\n" + read + scan + end, both, ""},
+		"no waits":                        {titles + line("DB CPU", "", "9", "") + read + scan, both, ""},
+		"text behind the table":           {titles + read + scan + "\nHost CPU (CPUs:    8 Cores:    4)\n", both, ""},
+		"text below the table":            {titles + read + scan + "Host CPU (CPUs:    8 Cores:    4 Sockets:    1)\n", both, ""},
+		"waits too wide":                  {titles + read + line("log file sync", "###########", "3", ""), nil, `line 7: event "log file sync" has "###########" waits`},
+		"seconds too wide":                {titles + line("log file sync", "12", "##########", ""), nil, `"##########" seconds`},
+		"no number":                       {titles + line("log file sync", "1,2", "3", ""), nil, `"1,2" waits`},
+		"no seconds":                      {titles + line("log file sync", "12", "", ""), nil, `"" seconds`},
+		"a row out of its columns":        {titles + read + line("log file sync", "12345678901234", "2", "") + scan + end, nil, "line 7: a row of wait events is not below"},
+		"the last row out of its columns": {titles + read + line("log file sync", "12345678901234", "2", "") + "\n", nil, "line 7: a row of wait events is not below"},
+		"a wide row behind a page":        {titles + read + "\nOUTPUT\n" + line("log file sync", "##############", "2", "") + scan + end, nil, "is not below the titles"},
+		"numbers of another table":        {titles + read + scan + "\nInstance Activity Stats\nredo size                   1234567   99\n", both, ""},
 		"a name that is cut": {
 			titles + line("enq: XY - a very long cont", "50", "6", "") + end +
 				titles + line("enq: XY - a very long cont", "50", "6.2", "") + end,
@@ -223,8 +230,27 @@ func TestNoRowIsLostBelowAHeading(t *testing.T) {
 		for i := range got {
 			got[i].Seconds = math.Round(got[i].Seconds*1e9) / 1e9
 		}
-		if diff := cmp.Diff(c.want, got); diff != "" {
+		if diff := cmp.Diff(c.want, got, printedOnly); diff != "" {
 			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+func TestAReportSaysHowFarItRounds(t *testing.T) {
+	for name, c := range map[string]struct {
+		row  string
+		want runfile.AWRRow
+	}{
+		"whole seconds":          {line("x", "700", "1", ""), runfile.AWRRow{Waits: 700, Seconds: 1, SecondsRounding: .5}},
+		"tenths":                 {line("x", "700", "1.0", ""), runfile.AWRRow{Waits: 700, Seconds: 1, SecondsRounding: .05}},
+		"short forms":            {line("x", "1.2M", "12.3K", ""), runfile.AWRRow{Waits: 1_200_000, WaitsRounding: 50_000, Seconds: 12_300, SecondsRounding: 50}},
+		"an average":             {line("x", "500", "0", "250.00us"), runfile.AWRRow{Waits: 500, Seconds: .125, SecondsRounding: 2.5e-6}},
+		"seconds are as precise": {line("x", "500", "90", "180ms"), runfile.AWRRow{Waits: 500, Seconds: 90, SecondsRounding: .5}},
+	} {
+		got, err := Parse(strings.NewReader(titles + c.row + end))
+		c.want.Event = "x"
+		if diff := cmp.Diff([]runfile.AWRRow{c.want}, got, cmpopts.EquateApprox(1e-9, 0)); err != nil || diff != "" {
+			t.Errorf("%s: %v %s", name, err, diff)
 		}
 	}
 }
@@ -240,7 +266,7 @@ func TestAnEventWhoseNameIsCutIsOne(t *testing.T) {
 	want := []runfile.AWRRow{{Event: "enq: XY - a very long contenti", Waits: 50, Seconds: 6.3}}
 	for _, text := range []string{top + other, other + top} {
 		got, err := Parse(strings.NewReader(text))
-		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		if diff := cmp.Diff(want, got, printedOnly); err != nil || diff != "" {
 			t.Errorf("%v %s", err, diff)
 		}
 	}

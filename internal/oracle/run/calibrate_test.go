@@ -70,6 +70,16 @@ func checkCalibration(t *testing.T, rep runfile.Repetition) {
 	if rep.Read.Count != 550_000 || rep.Read.Bytes != (500_000/128+50_000)<<20 || len(rep.Read.Buckets) != 0 {
 		t.Errorf("reads %+v", rep.Read)
 	}
+	p := rep.Oracle.Phases
+	if len(p) != 2 || p[0].Kind != runfile.StepSmallReads || p[1].Kind != runfile.StepLargeReads {
+		t.Fatalf("phases %+v", p)
+	}
+	if small, large := p[0].End.Sub(p[0].Start), p[1].End.Sub(p[1].Start); small < 298*time.Second || small > 301*time.Second || large < 237*time.Second || large > 241*time.Second {
+		t.Errorf("%v of small and %v of large reads", small, large)
+	}
+	if p[0].Start.Before(rep.Start) || p[1].End.After(rep.End) || p[0].ReadTime != 300*float64(p[0].Reads) || p[1].ReadTime != 9000*float64(p[1].Reads) || *p[1].BusyCentiseconds*3 != *p[1].IdleCentiseconds {
+		t.Errorf("phases %+v of %v to %v", p, rep.Start, rep.End)
+	}
 	if c := rep.Oracle.DirectNFS.Channels; len(c) != 1 || c[0].Sends < 5*530 {
 		t.Errorf("Direct NFS was not looked at under load: %+v", c)
 	}
@@ -92,6 +102,24 @@ func checkEstimate(t *testing.T, events []runfile.Event) {
 	if !told || first != 3*602+2 || second != 542 {
 		t.Errorf("told %v; %d s left at first, %d s before the last", told, first, second)
 	}
+}
+
+// The rest of the calibration does not need what tells its phases apart.
+func TestACalibrationThatCannotBeLookedAtHasNoPhases(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDatabase()
+		d.fail = func(name, _ string, _ int) error {
+			if name == "calibrate_sample" {
+				return errors.New("ORA-00942: table or view does not exist")
+			}
+			return nil
+		}
+		load, _ := runOn(t.Context(), t, d, calibratePlan())
+		wantSuccess(t, load)
+		if o := load.Repetitions[1].Oracle; o.Calibration == nil || o.Phases != nil {
+			t.Errorf("%+v", o)
+		}
+	})
 }
 
 func TestCalibrationNeedsADatabaseForItself(t *testing.T) {

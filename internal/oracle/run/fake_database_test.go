@@ -54,6 +54,8 @@ type database struct {
 	kitFile     string // of the tablespace of the kit's tables
 
 	blocksOf func(rows int64) int64 // of a table; nil = as many as rows, and some
+
+	calibrating time.Time // since then; zero = not
 }
 
 type user struct {
@@ -202,6 +204,16 @@ func (d *database) takeTime(ctx context.Context, name string) error {
 	if took == 0 {
 		return nil
 	}
+	if name == "calibrate" {
+		d.mu.Lock()
+		d.calibrating = time.Now()
+		d.mu.Unlock()
+		defer func() {
+			d.mu.Lock()
+			d.calibrating = time.Time{}
+			d.mu.Unlock()
+		}()
+	}
 	select {
 	case <-time.After(took):
 		return nil
@@ -304,13 +316,24 @@ func (d *database) answerView(name string) (rows [][]any, known bool) {
 	case "iostat_file":
 		n := d.waits["calibrated"] * 500_000
 		return [][]any{{int64(1), int64(1), "Data File", "DNFS_LIB", "ASYNC_ON", n, n * 300, n, n * 300, n / 10, n, n / 128, n / 10, int64(0), int64(0)}}, true
+	case "calibrate_sample": // small reads for five minutes, and then large ones for four
+		small := d.waits["calibrated"] * 500_000
+		large := small / 10
+		if !d.calibrating.IsZero() {
+			small += int64(500_000 * min(time.Since(d.calibrating).Minutes()/5, 1))
+			large += int64(50_000 * max(time.Since(d.calibrating).Minutes()-5, 0) / 4)
+		}
+		return [][]any{{small, small * 300, large, large * 9000}}, true
+	case "osstat":
+		cs := time.Since(d.startup).Milliseconds() / 10
+		return [][]any{{int64(1), "BUSY_TIME", cs}, {int64(1), "IDLE_TIME", 3 * cs}}, true
 	case "dnfs_channels":
 		return [][]any{{int64(1), int64(20), "nas", "192.168.1.1", "192.168.1.9", int64(0), int64(5), int64(5), int64(0), int64(0), int64(900)}}, true
 	case "dnfs_servers":
 		return [][]any{{int64(1), int64(1), "nas", "/vol", "NFSv3.0", int64(65536), int64(65536)}}, true
 	case "datafiles":
 		return [][]any{{"Data File", int64(1), "/opt/oracle/oradata/ORCLCDB/system01.dbf", int64(1 << 30)}}, true
-	case "dnfs_files", "dnfs_stats", "osstat", "time_model":
+	case "dnfs_files", "dnfs_stats", "time_model":
 		return nil, true
 	}
 	return nil, false

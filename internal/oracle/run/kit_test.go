@@ -90,7 +90,7 @@ touch ./left-behind
 		t.Error(got)
 	}
 	for _, rep := range load.Repetitions {
-		rows := []runfile.AWRRow{{Event: "db file sequential read", Waits: 402262, Seconds: 266}}
+		rows := []runfile.AWRRow{{Event: "db file sequential read", Waits: 402262, Seconds: 266, SecondsRounding: .5}}
 		if diff := cmp.Diff(rows, rep.Oracle.AWR); diff != "" {
 			t.Error(diff)
 		}

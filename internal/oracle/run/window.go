@@ -25,9 +25,11 @@ type observer struct {
 	span   string
 	index  int32
 	looks  bool // at Direct NFS as well
+	phases bool // of CALIBRATE_IO are looked for
 	stop   context.CancelFunc
 	done   chan struct{}
 	before totals
+	states []oracle.CalibrationLook // with phases; of the goroutine until done
 
 	mu      sync.Mutex
 	seen    []runfile.LoadSample
@@ -37,9 +39,10 @@ type observer struct {
 // observe begins to look. Call end when the span ends.
 func (r *runner) observe(ctx context.Context, span string, index int32) *observer {
 	ctx, cancel := context.WithCancel(ctx)
+	measures := span == runfile.SpanMeasure
 	o := &observer{
-		r: r, span: span, index: index, looks: span == runfile.SpanMeasure, stop: cancel,
-		done: make(chan struct{}),
+		r: r, span: span, index: index, looks: measures, phases: measures && r.plan.Workload.Calibrate != nil,
+		stop: cancel, done: make(chan struct{}),
 	}
 	go o.run(ctx)
 	return o
@@ -48,6 +51,7 @@ func (r *runner) observe(ctx context.Context, span string, index int32) *observe
 func (o *observer) run(ctx context.Context) {
 	defer close(o.done)
 	began := o.read(ctx, &o.before)
+	o.lookAtCalibration(ctx)
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
 	for {
@@ -63,6 +67,7 @@ func (o *observer) run(ctx context.Context) {
 			case ok:
 				began, o.before = true, now
 			}
+			o.lookAtCalibration(ctx)
 			if o.looks {
 				o.note(ctx, o.r.watch.Look(ctx))
 			}
@@ -90,6 +95,17 @@ func (o *observer) read(ctx context.Context, into *totals) (ok bool) {
 	})
 	o.note(ctx, err)
 	return err == nil
+}
+
+func (o *observer) lookAtCalibration(ctx context.Context) {
+	if !o.phases {
+		return
+	}
+	state, err := o.r.admin.LookAtCalibration(ctx)
+	o.note(ctx, err)
+	if err == nil {
+		o.states = append(o.states, state)
+	}
 }
 
 func (o *observer) note(ctx context.Context, err error) {
@@ -178,6 +194,9 @@ func (r *runner) measure(ctx context.Context, index int32, step runfile.Step, lo
 	}, load)
 	o.end()
 	end := w.end(ctx, err)
+	if view := r.load.Repetitions[w.at].Oracle; view != nil {
+		view.Phases = oracle.Phases(o.states)
+	}
 	finish(&r.load.Repetitions[w.at])
 	// What was measured is safe before anything else is done.
 	r.course.Save()

@@ -59,7 +59,7 @@ func (w *world) observe(t *testing.T, during func()) runfile.StorageWindow {
 		t.Helper()
 		failed := failures(before)
 		for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(time.Millisecond) {
-			o := session.Observe(nil)
+			o := session.Observe(runfile.Load{})
 			if len(o.Storage) > len(before.Storage) && len(o.Samples) > len(before.Samples) {
 				return
 			}
@@ -79,7 +79,7 @@ func (w *world) observe(t *testing.T, during func()) runfile.StorageWindow {
 		if n == early+inside/2 {
 			during()
 		}
-		before := session.Observe(nil)
+		before := session.Observe(runfile.Load{})
 		w.clock.step(grid)
 		session.Mark()
 		sampled(before)

@@ -190,6 +190,19 @@ func calibrateResult(cat *catalog, _ *session, _ statement) []row {
 	}}
 }
 
+// calibrateSample are sums of V$IOSTAT_FILE over the data files.
+func (i *Instance) calibrateSample() []row {
+	sum := row{}
+	for _, column := range []string{"small_read_reqs", "small_read_servicetime", "large_read_reqs", "large_read_servicetime"} {
+		total := int64(0)
+		for _, file := range i.fileRows() {
+			total += file[column].(int64)
+		}
+		sum[column] = total
+	}
+	return []row{sum}
+}
+
 // calibrateStatus is V$IO_CALIBRATION_STATUS.
 func (i *Instance) calibrateStatus(context.Context, *session, statement) ([]row, error) {
 	i.cat.mu.Lock()

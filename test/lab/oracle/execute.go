@@ -268,6 +268,7 @@ func (i *Instance) entry(name string) entry {
 		"calibrate":           {i.calibrateIO, rightSysdba},
 		"calibrate_result":    {i.reading(calibrateResult), rightViews},
 		"calibrate_result_23": {i.reading(calibrateResult), rightViews},
+		"calibrate_sample":    {simple(i.calibrateSample), rightViews},
 		"calibrate_status":    {i.calibrateStatus, rightViews},
 		"container_name":      {i.containerName, rightNone},
 		"datafiles":           {i.reading(i.datafiles), rightViews},

@@ -61,8 +61,7 @@ func codes(j judge.Judgement) []judge.Code {
 
 func TestCalibrateThroughThePipeline(t *testing.T) {
 	t.Parallel()
-	// The unit of V$IOSTAT_FILE comes from reads of the dictionary.
-	w := standin.NewWorld(t, standin.Options{Paths: fourPaths(), Config: standin.Config{Faults: standin.Faults{Uncached: 100}}})
+	w := standin.NewWorld(t, standin.Options{Paths: fourPaths(), Config: standin.Config{Calibrate: 8 * time.Second}})
 	plan := planFor(w, fourPaths()...)
 	plan.Workload.Calibrate = &bench.CalibrateWorkload{PhysicalDisks: 100, MaxLatencyMilliseconds: 20, WarmupRuns: new(int32(1))}
 	plan.Database.Parameters = map[string]string{"filesystemio_options": "SETALL", "sga_target": "1G"}
@@ -71,6 +70,12 @@ func TestCalibrateThroughThePipeline(t *testing.T) {
 	window := load.Repetitions[1].Oracle
 	if window.Calibration.MaxIOPS < 10 || window.ServiceTimeUnit != runfile.UnitMicroseconds {
 		t.Errorf("%+v, unit %q", window.Calibration, window.ServiceTimeUnit)
+	}
+	for _, rep := range load.Repetitions {
+		p := rep.Oracle.Phases
+		if len(p) != 2 || p[0].Reads < p[1].Reads || p[1].Reads < 1 || p[1].Start.Before(p[0].End) || p[0].BusyCentiseconds == nil {
+			t.Errorf("phases of calibration %d: %+v", rep.Index, p)
+		}
 	}
 	j := judge.Judge(result)
 	if v := j.Protocol.Verified; v == nil || !*v || !strings.Contains(j.Protocol.Message, "4 of 4 paths") {

@@ -1,0 +1,111 @@
+package judge
+
+import (
+	"slices"
+
+	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/stats"
+)
+
+// CalibrationPhase is the part of a calibration with reads of one kind. Where the counters do not show the
+// boundary between the two, there is one for the whole call.
+type CalibrationPhase struct {
+	// Kind is runfile.StepSmallReads or StepLargeReads, or StepCalibrate: both together.
+	Kind                 string `json:"kind"`
+	DurationMilliseconds int64  `json:"durationMilliseconds"`
+	// MeanLatencyMicroseconds of its reads: of V$IOSTAT_FILE, or as the native engine measured it. That of the whole
+	// call is of its small reads.
+	MeanLatencyMicroseconds *int64 `json:"meanLatencyMicroseconds,omitempty"`
+	// CPUPermille is the busy share of all CPUs of the machine that reads, and Cores has those of each.
+	CPUPermille  *int32               `json:"cpuPermille,omitempty"`
+	Cores        []runfile.CoreWindow `json:"cores,omitempty"`
+	Storage      StorageLoad          `json:"storage"`
+	StorageNodes []StorageNode        `json:"storageNodes,omitempty"`
+}
+
+// phases of a run of a calibration, that with small reads first.
+func (c *facts) phases(r calibration) []CalibrationPhase {
+	var out []CalibrationPhase
+	if r.oracle == nil {
+		for _, s := range []*repetition{r.small, r.large} {
+			if s != nil {
+				out = append(out, phaseOf(s.Step.Kind, *s))
+			}
+		}
+		return out
+	}
+	whole := *r.oracle
+	for _, p := range whole.parts { // one: a database is loaded by one client
+		for _, o := range bench.OrZero(p.rep.Oracle).Phases {
+			out = append(out, c.oraclePhase(whole, p, o))
+		}
+		whole.ClientCPU.BusiestNodePermille = c.databaseBusy(p, hostBusy(p))
+	}
+	if out == nil {
+		out = []CalibrationPhase{phaseOf(runfile.StepCalibrate, whole)}
+	}
+	return out
+}
+
+// oraclePhase restricts the repetition of a call to one of its phases.
+func (c *facts) oraclePhase(s repetition, p clientRep, o runfile.OraclePhase) CalibrationPhase {
+	p.window = windowOf(p.client, o.Kind, p.rep.Index)
+	s.parts = []clientRep{p}
+	s.storage = storageWindows(s.parts)
+	s.DurationMilliseconds = o.End.Sub(o.Start).Milliseconds()
+	s.ClientCPU.BusiestNodePermille = c.databaseBusy(p, busyShare(o.BusyCentiseconds, o.IdleCentiseconds))
+	s.Total.Latency = stats.MeanLatency(o.Reads, o.ReadTime*microsecondsEach(*p.rep.Oracle))
+	c.storageSide(&s)
+	return phaseOf(o.Kind, s)
+}
+
+// databaseBusy is the busy share of the machine of a database: as the collector sees it in the same pod, or as the
+// database says itself.
+func (c *facts) databaseBusy(p clientRep, said *int32) *int32 {
+	external := bench.OrZero(c.Plan.Database).Kind == runfile.DatabaseExternal
+	if !external && p.window != nil && p.window.NodeCPUPermille != nil {
+		return p.window.NodeCPUPermille
+	}
+	return said
+}
+
+// phaseOf is what a repetition and the counters of its clients say.
+func phaseOf(kind string, s repetition) CalibrationPhase {
+	p := CalibrationPhase{
+		Kind: kind, DurationMilliseconds: s.DurationMilliseconds, CPUPermille: s.ClientCPU.BusiestNodePermille,
+		Storage: s.Storage, StorageNodes: s.StorageNodes,
+	}
+	if l := s.Total.Latency; l != nil {
+		p.MeanLatencyMicroseconds = &l.MeanMicroseconds
+	}
+	for _, part := range s.parts {
+		if part.window != nil && p.Cores == nil {
+			p.Cores = part.window.Cores
+		}
+	}
+	return p
+}
+
+// ofSmallReads gives the repetition of a call of CALIBRATE_IO the CPU and the storage of its phase with small reads,
+// of which its IOPS and its latency are. Without phases they stay those of the whole call.
+func (r calibration) ofSmallReads() repetition {
+	s := *r.oracle
+	for _, p := range r.Phases {
+		if p.Kind == runfile.StepSmallReads {
+			s.ClientCPU.BusiestNodePermille, s.Storage, s.StorageNodes = p.CPUPermille, p.Storage, p.StorageNodes
+		}
+	}
+	return s
+}
+
+// checkPhases says where CPU and latencies are those of the whole call.
+func checkPhases(c *facts, found *findings) {
+	if slices.ContainsFunc(c.calibrations, func(s calibration) bool {
+		return !s.Warmup && s.MaxIOPS != nil && len(s.Phases) == 1 && s.Phases[0].Kind == runfile.StepCalibrate
+	}) {
+		found.info(NotCollected, "V$IOSTAT_FILE did not show where CALIBRATE_IO went from small to large "+
+			"reads: it counted one kind only, or both at the same time. So the CPU of the database and of the storage, and the "+
+			"latency of the storage, are means of the whole call.")
+	}
+}

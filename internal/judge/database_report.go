@@ -1,0 +1,73 @@
+package judge
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// OtherWaits reports whether a line of a report counted other waits than V$SYSTEM_EVENT did in the window.
+func OtherWaits(row runfile.AWRRow, e runfile.OracleEvent) bool {
+	off := math.Abs(float64(row.Waits-e.Waits)) - float64(row.WaitsRounding)
+	return row.Event == e.Name && off*1000 > float64(e.Waits)*reportDiffers
+}
+
+// checkReport holds the report of the user's own SLOB kit against V$SYSTEM_EVENT, by the reads that sessions waited
+// for. A report has the foreground waits of one instance between its own snapshots.
+func checkReport(c *facts, found *findings) {
+	for _, rep := range c.repetitions {
+		for _, w := range rep.databases {
+			for _, row := range w.AWR {
+				i := slices.IndexFunc(w.Events, func(e runfile.OracleEvent) bool { return e.Name == row.Event })
+				switch {
+				case row.Event == eventSequentialRead && i < 0 && row.Waits > 0 && row.IsCoarse() && c.randomReads():
+					low, high := row.MeanSeconds()
+					found.info(ReportDiffers, "V$SYSTEM_EVENT does not have %s, and the report of the kit "+
+						"has %d waits whose mean it rounds to %s. So the latency is unknown.", row.Event, row.Waits,
+						rangeText(low*1e6, high*1e6))
+				case i < 0 || !isRead(row.Event) || max(row.Waits, w.Events[i].Waits) < latencyWaits:
+				case OtherWaits(row, w.Events[i]):
+					found.warn(ReportDiffers, "In repetition %s the report of the kit has %d waits for %s, and "+
+						"V$SYSTEM_EVENT %d%s: %s. The latency is that of V$SYSTEM_EVENT; do not compare it with the report.", rep.name(),
+						row.Waits, row.Event, w.Events[i].Waits, c.overInstances(), c.whyOther())
+					return
+				}
+			}
+		}
+	}
+}
+
+func isRead(event string) bool {
+	return slices.Contains([]string{eventSequentialRead, eventParallelRead, eventScatteredRead, eventDirectRead}, event)
+}
+
+func (c *facts) instances() (n int) {
+	for _, o := range c.oracles {
+		n = max(n, len(o.Instances))
+	}
+	return n
+}
+
+func (c *facts) overInstances() string {
+	if n := c.instances(); n > 1 {
+		return fmt.Sprintf(" over %d instances", n)
+	}
+	return ""
+}
+
+func (c *facts) whyOther() string {
+	if c.instances() > 1 {
+		return "it covers one instance, or another time"
+	}
+	return "it covers another time"
+}
+
+// rangeText is a mean between two numbers of microseconds.
+func rangeText(low, high float64) string {
+	if low <= 0 {
+		return fmt.Sprintf("less than %.0f µs", high)
+	}
+	return fmt.Sprintf("between %.0f and %.0f µs", low, high)
+}
