@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -149,7 +150,7 @@ func checkArray(c *facts, found *findings) {
 		}
 		found.add(ArrayDisagrees, bench.SeverityWarning,
 			"Storage %s counted %s of %s and the clients %s (repetition %s): %s.",
-			d.source, megabytes(int64(d.array)), d.direction, megabytes(int64(d.clients)), listed(d.repetitions), meaning)
+			d.source, human.Throughput(d.array), d.direction, human.Throughput(d.clients), listed(d.repetitions), meaning)
 	}
 }
 
@@ -440,7 +441,7 @@ func checkQoS(c *facts, found *findings) {
 		at = append(at, fmt.Sprintf("%.0f of %d IOPS", ops, *q.MaxIOPS))
 	}
 	if q := v.QoS; reached(q.MaxBytesPerSecond, bytes) {
-		at = append(at, fmt.Sprintf("%s of %s", megabytes(int64(bytes)), megabytes(*q.MaxBytesPerSecond)))
+		at = append(at, fmt.Sprintf("%s of %s", human.Throughput(bytes), human.Throughput(*q.MaxBytesPerSecond)))
 	}
 	if len(at) > 0 {
 		found.add(QoSThrottled, bench.SeverityWarning,

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
@@ -246,7 +247,7 @@ func checkCalibration(c *facts, found *findings) {
 		if w.DatafileBytes > 0 {
 			found.addOnce(CacheSuspected, bench.SeverityInfo,
 				"CALIBRATE_IO reads all datafiles: %s were read %.1f times. To measure more than caches, make them larger "+
-					"(workload.calibrate.databaseSize).", bytesText(w.DatafileBytes),
+					"(workload.calibrate.databaseSize).", human.Bytes(w.DatafileBytes),
 				float64(c.everRead())/float64(w.DatafileBytes))
 		}
 	}
@@ -267,7 +268,7 @@ func (c *facts) finerLatency() string {
 	if l == nil || len(wrong) > 0 {
 		return "" // finer, and wrong
 	}
-	return fmt.Sprintf(" V$IOSTAT_FILE says %d µs over all levels of load.", l.MeanMicroseconds)
+	return " V$IOSTAT_FILE says " + human.Latency(l.MeanMicroseconds) + " over all levels of load."
 }
 
 // checkLimit reports a calibration whose IOPS are not within the latency.
@@ -281,9 +282,9 @@ func checkLimit(c *facts, found *findings, s CalibrationSummary, limit int32) {
 				"maxLatencyMilliseconds.", *l, limit)
 	case s.MaxIOPS == nil && c.overall.isOf(runfile.StepSmallReads):
 		found.addOnce(LatencyLimitExceeded, bench.SeverityWarning,
-			"Even %s took %d µs on average, above the limit of %d ms, so no IOPS are within the limit. Raise "+
+			"Even %s took %s on average, above the limit of %d ms, so no IOPS are within the limit. Raise "+
 				"maxLatencyMilliseconds, or find what slows the storage.",
-			level(runfile.StepSmallReads, c.overall.Step.Users), c.overall.Total.Latency.MeanMicroseconds, limit)
+			level(runfile.StepSmallReads, c.overall.Step.Users), human.Latency(c.overall.Total.Latency.MeanMicroseconds), limit)
 	}
 }
 
@@ -335,5 +336,5 @@ func (c *facts) runFigures() (name string, figures []float64, text func(float64)
 		figures = append(figures, s.figure())
 	}
 	return "round with " + level(c.overall.Step.Kind,
-		c.overall.Step.Users), figures, func(v float64) string { return megabytes(int64(v)) }
+		c.overall.Step.Users), figures, human.Throughput[float64]
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -66,7 +67,7 @@ func checkClientCache(c *facts, found *findings) {
 		if mt := cl.Load.Mount; mt != nil && !mt.DirectIO && read > 0 && set < cl.Host.MemoryBytes {
 			found.add(CacheSuspected, bench.SeverityWarning,
 				"Client %d reads %s through its page cache of up to %s. Use direct I/O, or "+
-					"files larger than its memory.", cl.Index, bytesText(set), bytesText(cl.Host.MemoryBytes))
+					"files larger than its memory.", cl.Index, human.Bytes(set), human.Bytes(cl.Host.MemoryBytes))
 			return
 		}
 	}
@@ -79,11 +80,11 @@ func checkPageCache(c *facts, found *findings, m runfile.MountCounters, coverage
 	case float64(m.ServerReadBytes)*1000 < float64(read)*leastMoved(c.overall, coverage):
 		found.add(CacheSuspected, bench.SeverityWarning,
 			"The load read %s and the server sent %s: the rest came from the client's page cache. Use direct I/O, or files "+
-				"larger than the client's memory.", bytesText(read), bytesText(m.ServerReadBytes))
+				"larger than the client's memory.", human.Bytes(read), human.Bytes(m.ServerReadBytes))
 	case float64(buffered)*1000 > float64(c.overall.Total.Bytes)*(1000-clientCacheShare):
 		found.add(CacheSuspected, bench.SeverityWarning,
 			"%s of %s went through the client's page cache instead of direct I/O. Oracle does direct I/O "+
-				"(filesystemio_options=setall); so must the benchmark.", bytesText(buffered), bytesText(c.overall.Total.Bytes))
+				"(filesystemio_options=setall); so must the benchmark.", human.Bytes(buffered), human.Bytes(c.overall.Total.Bytes))
 	}
 }
 
@@ -101,13 +102,13 @@ func checkServerCache(c *facts, found *findings) {
 	switch {
 	case reread && p50 < implausibleP50Micros:
 		found.add(CacheSuspected, bench.SeverityWarning,
-			"Half of the reads took less than %d µs and the files (%s) were read %.1f times over: the storage's cache "+
-				"probably answered them. Use files larger than its cache.", p50+1, bytesText(set),
+			"Half of the reads took less than %s and the files (%s) were read %.1f times over: the storage's cache "+
+				"probably answered them. Use files larger than its cache.", human.Latency(p50+1), human.Bytes(set),
 			float64(c.everRead())/float64(set))
 	case reread:
 		found.add(CacheSuspected, bench.SeverityInfo,
 			"The files (%s) are small enough for the storage's cache and were read %.1f times over. That is fine for "+
-				"measuring the network path; for its disks use files larger than its cache.", bytesText(set),
+				"measuring the network path; for its disks use files larger than its cache.", human.Bytes(set),
 			float64(c.everRead())/float64(set))
 	}
 }
@@ -188,8 +189,6 @@ func checkPace(c *facts, found *findings) {
 	}
 }
 
-func bytesText(b int64) string { return fmt.Sprintf("%.1f GiB", float64(b)/(1<<30)) }
-
 // checkForeignLoad looks for others in the idle baseline before a repetition.
 // Under load, what the storage moved beyond the clients is ArrayDisagrees.
 func checkForeignLoad(c *facts, found *findings) {
@@ -224,7 +223,7 @@ func checkForeignMount(c *facts, found *findings) {
 		}
 		found.add(ForeignLoad, bench.SeverityWarning,
 			"In repetition %s the mount moved %s and the load only %s of that: something else on the machine uses the same "+
-				"mount. Run again when nothing else does.", s.name(), bytesText(moved), bytesText(int64(load*seen.most)))
+				"mount. Run again when nothing else does.", s.name(), human.Bytes(moved), human.Bytes(load*seen.most))
 		return
 	}
 }
@@ -242,7 +241,7 @@ func (c *facts) foreignOnClient(cl runfile.ClientResult, s Summary) []string {
 	limit := max(foreignBytesPerSecond, s.Total.bytesPerSec*foreignShare/1000)
 	for _, i := range w.Interfaces {
 		if rate := float64(i.ReceivedBytes+i.SentBytes) / seconds; i.Name != "lo" && rate > limit {
-			seen = append(seen, fmt.Sprintf("%s of client %d carried %s while idle", i.Name, cl.Index, megabytes(int64(rate))))
+			seen = append(seen, fmt.Sprintf("%s of client %d carried %s while idle", i.Name, cl.Index, human.Throughput(rate)))
 		}
 	}
 	if atLeastPermille(w.NodeCPUPermille, foreignCPU) {

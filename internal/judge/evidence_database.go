@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -127,7 +128,7 @@ func accessObservation(r runfile.Result) observation {
 		return observation{says: agrees, text: fmt.Sprintf("%s (%s)", view, methodDirectNFS), proof: true}
 	default:
 		return observation{says: denies, text: fmt.Sprintf("%s is %s for %s of the reads of data files", view,
-			otherMethods(r, methodDirectNFS), percent(1000-share))}
+			otherMethods(r, methodDirectNFS), human.Share(1000-share))}
 	}
 }
 
@@ -330,7 +331,7 @@ func databaseKernelEvidence(r runfile.Result, s *Summary, d *DatabaseSummary) Ev
 	case known && own < protocolShare:
 		e := Evidence{Observed: strings.Replace(others, methodDirectNFS, "DirectNFS", 1)}
 		return e.no(true, "The kernel's client was declared, but V$IOSTAT_FILE.ACCESS_METHOD is %s for %s of the reads "+
-			"of data files.", others, percent(1000-own))
+			"of data files.", others, human.Share(1000-own))
 	case !known && slices.ContainsFunc(d.Channels, func(ch runfile.DNFSChannel) bool { return ch.Sends > 0 }):
 		return Evidence{Observed: "DirectNFS"}.no(true,
 			"The kernel's client was declared, but V$DNFS_CHANNELS has paths that sent calls.")

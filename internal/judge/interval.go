@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
@@ -176,7 +177,7 @@ func checkStalls(c *facts, found *findings) {
 			"%s of the time of all %s belongs to those that took more than %s, where the median is "+
 				"%s: something stops now and then. Without these stalls the numbers are better by about this share. Look at the "+
 				"longest operations over time in the report, and for pauses of the server, of the network, or of this client.",
-			permilleText(share), of.name, micros(slow), micros(median))
+			permilleText(share), of.name, human.Latency(slow), human.Latency(median))
 	}
 }
 
@@ -193,5 +194,6 @@ func checkOmission(c *facts, found *findings) {
 		"For %s of the time the workers waited for operations that took more than %s, "+
 			"ten times the 99th percentile. Workers that wait start no other operations, so that p99 is only %s; under a load "+
 			"of the same mean rate that does not wait, p99 would be about %s. Set operationsPerSecond to measure it.",
-		permilleText(s.StalledPermille), micros(10*l.P99Microseconds), micros(l.P99Microseconds), micros(*open))
+		permilleText(s.StalledPermille), human.Latency(10*l.P99Microseconds), human.Latency(l.P99Microseconds),
+		human.Latency(*open))
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -217,7 +218,7 @@ func checkRedirection(c *facts, found *findings) {
 		found.add(PNFSNotRedirected, bench.SeverityWarning,
 			"pNFS did not redirect the load: %s of the bytes still went through %s, which is not on the node that owns "+
 				"%s. "+todo,
-			percent(share), lif, volumeName(c.volume()), c.svm())
+			human.Share(share), lif, volumeName(c.volume()), c.svm())
 	}
 }
 

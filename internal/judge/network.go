@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -22,9 +23,9 @@ func checkTransferSize(c *facts, found *findings) {
 	}{{"READ", false, c.overall.Read != nil}, {"WRITE", true, c.overall.Write != nil}}
 	for _, d := range directions {
 		xfer := transferBytes(c.result, d.write)
-		full, why := min(block, defaultXfer), fmt.Sprintf("so each block of %s takes several", size(block))
+		full, why := min(block, defaultXfer), fmt.Sprintf("so each block of %s takes several", human.Size(block))
 		if wanted > 0 {
-			full, why = min(wanted, block), fmt.Sprintf("where %s were asked for", size(wanted))
+			full, why = min(wanted, block), fmt.Sprintf("where %s were asked for", human.Size(wanted))
 		}
 		limit := int64(0) // the most that the array moves at once; 0: it did not report it
 		if n := c.survey().NFS; n != nil && n.TransferSizeBytes != nil {
@@ -35,21 +36,21 @@ func checkTransferSize(c *facts, found *findings) {
 		case limit > 0 && limit < full && xfer <= limit:
 			found.add(TransferSizeCapped, bench.SeverityWarning,
 				"A %s moves %s, %s: the array allows %s. Raise it (vserver nfs modify -vserver %s -tcp-max-xfer-size %d, "+
-					"privilege advanced), then mount again.", d.name, size(xfer), why, size(limit), c.svm(), full)
+					"privilege advanced), then mount again.", d.name, human.Size(xfer), why, human.Size(limit), c.svm(), full)
 		case limit > 0:
 			found.add(TransferSizeReduced,
 				bench.SeverityWarning,
 				"A %s moves %s, %s, and the array allows %s: the limit is that of the mount. Look at its rsize and "+
-					"wsize.", d.name, size(xfer), why, size(limit))
+					"wsize.", d.name, human.Size(xfer), why, human.Size(limit))
 		case wanted > 0:
 			found.add(TransferSizeReduced,
 				bench.SeverityWarning,
 				"A %s moves %s %s. Raise the server's limit (ONTAP: tcp-max-xfer-size), or the mount's rsize and wsize, "+
-					"then mount again.", d.name, size(xfer), why)
+					"then mount again.", d.name, human.Size(xfer), why)
 		default:
 			found.add(TransferSizeReduced, bench.SeverityWarning,
 				"A %s moves %s, %s. Raise the server's limit (ONTAP: tcp-max-xfer-size), "+
-					"then mount again.", d.name, size(xfer), why)
+					"then mount again.", d.name, human.Size(xfer), why)
 		}
 	}
 }
@@ -136,7 +137,7 @@ func checkCopy(c *facts, found *findings) {
 	found.add(HalfDuplexCopy, bench.SeverityInfo,
 		"The copy is serial, half duplex: with depth 1 each job reads a block, then writes it. Read %s and write %s make "+
 			"%s together.%s Use depth 2 or more to fill both directions.",
-		megabytes(s.Read.BytesPerSecond), megabytes(s.Write.BytesPerSecond), megabytes(int64(both)), compare)
+		human.Throughput(s.Read.BytesPerSecond), human.Throughput(s.Write.BytesPerSecond), human.Throughput(both), compare)
 }
 
 // carriersOf are the interfaces that carry the load of one client: those with

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
@@ -27,17 +28,18 @@ func expect(c *facts, j *Judgement) outcome {
 		s = &Summary{}
 	}
 	bytes, iops := c.measured(j.Summary)
-	atLeast(&o, "of the wire limit", e.MinWirePercent, s.WirePermille, 10, percent)
-	atLeast(&o, "throughput", e.MinMegabytesPerSecond, known(bytes, s.Total.BytesPerSecond), 1_000_000, megabytes)
+	atLeast(&o, "of the wire limit", e.MinWirePercent, s.WirePermille, 10, human.Share[int64])
+	atLeast(&o, "throughput", e.MinMegabytesPerSecond, known(bytes, s.Total.BytesPerSecond), 1_000_000,
+		human.Throughput[int64])
 	atLeast(&o, "IOPS", e.MinIOPS, known(iops, s.Total.OperationsPerSecond), 1, plain)
 	var mean *int64
 	if l := s.Total.Latency; l != nil {
 		mean = &l.MeanMicroseconds
 	}
-	atMost(&o, "mean latency", e.MaxMeanLatencyMicroseconds, mean, 1, micros)
+	atMost(&o, "mean latency", e.MaxMeanLatencyMicroseconds, mean, 1, human.Latency[int64])
 	o.expectP99(e.MaxP99LatencyMicroseconds, s.Total.Latency)
 	o.expectCapacity(e.MinCapacity, c.capacity)
-	atMost(&o, "variation between repetitions", e.MaxVariationPercent, j.VariationPermille, 10, percent)
+	atMost(&o, "variation between repetitions", e.MaxVariationPercent, j.VariationPermille, 10, human.Share[int64])
 	return o
 }
 
@@ -63,15 +65,15 @@ func (o *outcome) expectP99(want *int64, l *stats.Latency) {
 	switch {
 	case want == nil:
 	case l == nil || l.MeanOnly:
-		atMost(o, "p99 latency", want, nil, 1, micros)
+		atMost(o, "p99 latency", want, nil, 1, human.Latency[int64])
 	case l.Bucketed && l.P99Microseconds > *want && l.P99Microseconds/2 <= *want:
 		o.unmeasured = true
 		o.findings.add(ExpectationNotMeasured, bench.SeverityWarning,
-			"Expected at most %s p99 latency, and the database counts it between %s and %s, in powers of two, so the "+
+			"Expected at most %s p99 latency, and the database counts it between %d and %d µs, in powers of two, so the "+
 				"comparison is undecided. Use a power of two.",
-			micros(*want), micros(l.P99Microseconds/2), micros(l.P99Microseconds))
+			human.Latency(*want), l.P99Microseconds/2, l.P99Microseconds)
 	default:
-		atMost(o, "p99 latency", want, &l.P99Microseconds, 1, micros)
+		atMost(o, "p99 latency", want, &l.P99Microseconds, 1, human.Latency[int64])
 	}
 }
 
@@ -134,15 +136,14 @@ func (o *outcome) compare(what, bound string, unknown, ok bool, want, got string
 			"Expected %s %s %s, but it was not measured, so there is no verdict on it. Declare protocol.link for the wire "+
 				"limit; run two repetitions or more for the variation.", bound, want, what)
 	case !ok:
-		o.missed = true
+		if o.missed = true; got == want { // what differs has been rounded away
+			got = map[string]string{"at least": "a little less", "at most": "a little more"}[bound]
+		}
 		o.findings.add(ExpectationMissed, bench.SeverityError, "Expected %s %s %s and got %s.", bound, want, what, got)
 	}
 }
 
-func percent(permille int64) string { return fmt.Sprintf("%.1f %%", float64(permille)/10) }
-func plain(v int64) string          { return fmt.Sprint(v) }
-func micros(v int64) string         { return fmt.Sprintf("%d µs", v) }
-func megabytes(v int64) string      { return fmt.Sprintf("%.1f MB/s", float64(v)/1e6) }
+func plain(v int64) string { return fmt.Sprint(v) }
 
 // verdict decides. An invalid or partial run decides nothing, in either
 // direction; a suspect one does, and its validity stands beside it.

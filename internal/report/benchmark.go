@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report/doc"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -132,7 +133,7 @@ func findingsCard(all []bench.Finding) doc.Card {
 		noun     string
 	}{{bench.SeverityError, "error"}, {bench.SeverityWarning, "warning"}, {bench.SeverityInfo, "note"}} {
 		if n := counts[k.severity]; n > 0 {
-			parts = append(parts, Count(n, k.noun))
+			parts = append(parts, human.Count(n, k.noun))
 		}
 	}
 	c.Word, c.Text, c.Tone, c.Link = parts[0], "", severityTone(all[0].Severity), "findings"
@@ -158,8 +159,8 @@ func tiles(s judge.Summary) []doc.Tile {
 	in := s.Total.Intervals
 	out := []doc.Tile{
 		{
-			Value: Rate(s.Total.BytesPerSecond), Unit: "MB/s", Short: "MB/s", Label: "Throughput",
-			Interval: range95(in.BytesPerSecond, Rate),
+			Value: human.Megabytes(s.Total.BytesPerSecond), Unit: "MB/s", Short: "MB/s", Label: "Throughput",
+			Interval: range95(in.BytesPerSecond, human.Megabytes),
 		},
 		{
 			Value: fmt.Sprint(s.Total.OperationsPerSecond), Unit: "/s", Short: "IOPS", Label: "Operations (IOPS)",
@@ -171,14 +172,14 @@ func tiles(s judge.Summary) []doc.Tile {
 		if s.Step != nil && s.Step.Kind == runfile.StepCalibrate { // more and more reads at once
 			t.Label += " over all levels of load"
 		}
-		if t.Interval = range95(in.P99Microseconds, Latency); l.MeanOnly {
-			t.Interval = range95(in.MeanMicroseconds, Latency)
+		if t.Interval = range95(in.P99Microseconds, human.Latency); l.MeanOnly {
+			t.Interval = range95(in.MeanMicroseconds, human.Latency)
 		}
 		out = append(out, t)
 	}
 	if s.WirePermille != nil {
 		out = append(out,
-			doc.Tile{Value: Tenths(*s.WirePermille), Unit: "%", Short: "% of the wire", Label: "Of the wire limit"})
+			doc.Tile{Value: human.Percent(*s.WirePermille), Unit: "%", Short: "% of the wire", Label: "Of the wire limit"})
 	}
 	return out
 }
@@ -200,16 +201,16 @@ func intervalFacts(s judge.Summary) []doc.Fact {
 			parts = append(parts, doc.Together(name+range95(in, text)+unit))
 		}
 	}
-	add("", in.BytesPerSecond, Rate, " MB/s")
+	add("", in.BytesPerSecond, human.Megabytes, " MB/s")
 	add("", in.OperationsPerSecond, func(v int64) string { return fmt.Sprint(v) }, " IOPS")
-	add("mean ", in.MeanMicroseconds, Latency, "")
-	add("p99 ", in.P99Microseconds, Latency, "")
+	add("mean ", in.MeanMicroseconds, human.Latency, "")
+	add("p99 ", in.P99Microseconds, human.Latency, "")
 	var out []doc.Fact
 	if len(parts) > 0 {
 		out = append(out, doc.Fact{Label: "95 %", Text: joined(parts)})
 	}
 	if v := s.OpenLoopP99Microseconds; v != nil {
-		out = append(out, doc.Fact{Label: "Open loop", Text: "p99 about " + Latency(*v) +
+		out = append(out, doc.Fact{Label: "Open loop", Text: "p99 about " + human.Latency(*v) +
 			" for a load of the same mean rate that does not wait"})
 	}
 	return out
@@ -217,10 +218,10 @@ func intervalFacts(s judge.Summary) []doc.Fact {
 
 func latencyTile(l *stats.Latency) doc.Tile {
 	if l.MeanOnly {
-		value, unit := LatencyParts(l.MeanMicroseconds)
+		value, unit := human.LatencyParts(l.MeanMicroseconds)
 		return doc.Tile{Value: value, Unit: unit, Short: unit + " mean", Label: "Mean latency"}
 	}
-	value, unit := LatencyParts(l.P99Microseconds)
+	value, unit := human.LatencyParts(l.P99Microseconds)
 	t := doc.Tile{Value: value, Unit: unit, Short: unit + " p99", Label: "Latency, 99th percentile"}
 	if l.Bucketed {
 		t.AtMost, t.Short = true, t.Short+" at most"

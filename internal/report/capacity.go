@@ -8,6 +8,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/compare"
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report/chart"
 	"github.com/nfsbench/nfsbench/internal/report/doc"
@@ -43,7 +44,7 @@ func capacitySection(j judge.Judgement) doc.Section {
 	s.Add(doc.Block{Figure: &doc.Figure{
 		ID: "load-latency", Title: "Latency over load", Draw: l.SVG, Table: table,
 		Description: fmt.Sprintf("Percentiles of the latency at %s, with the bounds and the capacity within each.",
-			Count(len(j.Capacity.Curve), "rate")),
+			human.Count(len(j.Capacity.Curve), "rate")),
 		Caption: "Across: the bounds. Upright: the capacity within each, shaded with its interval (95 %). Rates far above " +
 			"the capacity are in the table only.",
 	}})
@@ -116,9 +117,9 @@ func curveOfLoad(c judge.Capacity) *doc.Table {
 	t.Columns = append(t.Columns, doc.Column{Head: "Reads, p99", Number: true, In: directions},
 		doc.Column{Head: "Writes, p99", Number: true, In: directions}, doc.Column{Head: "Knee"})
 	for _, p := range c.Curve {
-		t.Row(fmt.Sprint(p.Offered), fmt.Sprint(p.Achieved), Rate(p.BytesPerSecond), latencyOrUnknown(p.P50Microseconds),
-			latencyOrUnknown(p.P99Microseconds), latencyOrUnknown(p.P999Microseconds), fmt.Sprint(p.Errors),
-			directionP99(p.Read), directionP99(p.Write), kneeMark(p))
+		t.Row(fmt.Sprint(p.Offered), fmt.Sprint(p.Achieved), human.Megabytes(p.BytesPerSecond),
+			latencyOrUnknown(p.P50Microseconds), latencyOrUnknown(p.P99Microseconds), latencyOrUnknown(p.P999Microseconds),
+			fmt.Sprint(p.Errors), directionP99(p.Read), directionP99(p.Write), kneeMark(p))
 	}
 	t.Note = "Knee: the last rate before one of which less than 98 % was achieved."
 	return t
@@ -135,7 +136,7 @@ func latencyOrUnknown(us int64) string {
 	if us <= 0 {
 		return doc.Unknown
 	}
-	return Latency(us)
+	return human.Latency(us)
 }
 
 func kneeMark(p judge.CurvePoint) string {

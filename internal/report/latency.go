@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report/chart"
 	"github.com/nfsbench/nfsbench/internal/report/doc"
@@ -111,9 +112,9 @@ func latencyFacts(s judge.Summary) []doc.Fact {
 		return []doc.Fact{{Label: "latency", Text: percentiles(s.Total.Latency)}}
 	}
 	fact := func(name string, d *judge.Direction) doc.Fact {
-		parts := []string{Rate(d.BytesPerSecond) + " MB/s", fmt.Sprintf("%d IOPS", d.OperationsPerSecond)}
+		parts := []string{human.Throughput(d.BytesPerSecond), fmt.Sprintf("%d IOPS", d.OperationsPerSecond)}
 		if d.WirePermille != nil {
-			parts = append(parts, Tenths(*d.WirePermille)+" % of the wire")
+			parts = append(parts, human.Share(*d.WirePermille)+" of the wire")
 		}
 		return doc.Fact{Label: name, Text: strings.Join(append(doc.Whole(parts), percentiles(d.Latency)), "  ")}
 	}
@@ -154,7 +155,7 @@ func latencyTable(s judge.Summary) *doc.Table {
 }
 
 func directionCells(name string, d judge.Direction) []string {
-	cells := []string{name, Rate(d.BytesPerSecond), fmt.Sprint(d.OperationsPerSecond)}
+	cells := []string{name, human.Megabytes(d.BytesPerSecond), fmt.Sprint(d.OperationsPerSecond)}
 	return append(cells, latencyCells(d.Latency)...)
 }
 
@@ -164,7 +165,7 @@ func latencyCells(l *stats.Latency) []string {
 	if l == nil {
 		return slices.Repeat([]string{doc.Unknown}, 6)
 	}
-	out := []string{Latency(l.MeanMicroseconds)}
+	out := []string{human.Latency(l.MeanMicroseconds)}
 	prefix := ""
 	if l.Bucketed {
 		prefix = "≤ "
@@ -174,7 +175,7 @@ func latencyCells(l *stats.Latency) []string {
 	} {
 		text := doc.Unknown
 		if !l.MeanOnly {
-			text = prefix + Latency(v)
+			text = prefix + human.Latency(v)
 		}
 		out = append(out, text)
 	}

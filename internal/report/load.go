@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report/chart"
 	"github.com/nfsbench/nfsbench/internal/report/doc"
@@ -59,10 +60,10 @@ func stepTable(levels []judge.StepSummary, axis string) *doc.Table {
 			mark = "knee"
 		}
 		cells := latencyCells(total.Latency)
-		row := t.Row(fmt.Sprint(l.Users), Rate(total.BytesPerSecond), fmt.Sprint(total.OperationsPerSecond),
-			cells[0], cells[3], percentText(l.WirePermille), mark)
+		row := t.Row(fmt.Sprint(l.Users), human.Megabytes(total.BytesPerSecond), fmt.Sprint(total.OperationsPerSecond),
+			cells[0], cells[3], known(l.WirePermille, human.Share), mark)
 		row.Cells[0].Short = cmp.Or(map[string]string{
-			runfile.StepUsers:      Count(int(l.Users), "user"),
+			runfile.StepUsers:      human.Count(int(l.Users), "user"),
 			runfile.StepSmallReads: fmt.Sprintf("%d small", l.Users),
 			runfile.StepLargeReads: fmt.Sprintf("%d large", l.Users),
 		}[l.Kind], l.Kind) // in ten columns
@@ -155,7 +156,7 @@ func repetitionSection(j judge.Judgement) doc.Section {
 		"Repetition", "MB/s", "IOPS", "Mean", "p50", "p95", "p99", "p99.9", "Max", "Steady")}
 	var rates []string
 	for i, sum := range j.Repetitions {
-		v, text := float64(sum.Total.BytesPerSecond)/1e6, Rate(sum.Total.BytesPerSecond)
+		v, text := float64(sum.Total.BytesPerSecond)/1e6, human.Megabytes(sum.Total.BytesPerSecond)
 		if iops {
 			v, text = float64(sum.Total.OperationsPerSecond), fmt.Sprint(sum.Total.OperationsPerSecond)
 		}
@@ -171,8 +172,8 @@ func repetitionSection(j judge.Judgement) doc.Section {
 	f.Panels = []chart.Panel{{Title: "Each repetition, " + unit, Unit: unit, Lines: []chart.Line{points}}}
 	line := strings.Join(rates, "  ") + " " + unit
 	if v := j.VariationPermille; v != nil {
-		line += ", variation " + Tenths(*v) + " %"
-		s.Lead = "They vary by " + Tenths(*v) + " % (coefficient of variation)." +
+		line += ", variation " + human.Share(*v)
+		s.Lead = "They vary by " + human.Share(*v) + " (coefficient of variation)." +
 			" The median stands for all; it was really measured, not averaged."
 	}
 	line += fmt.Sprintf("; shown is the median, number %d", j.Summary.Repetition)

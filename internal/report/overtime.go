@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report/chart"
 	"github.com/nfsbench/nfsbench/internal/report/doc"
@@ -29,7 +30,7 @@ func timeSection(r runfile.Result, j judge.Judgement) doc.Section {
 	s.Add(doc.Block{Figure: &doc.Figure{
 		ID: "time", Title: "Throughput and latency over time", Draw: t.SVG, Caption: caption,
 		Description: fmt.Sprintf("Throughput and latency of %s over %s.",
-			Count(len(r.Clients), "client"), chart.Clock(c.end())),
+			human.Count(len(r.Clients), "client"), chart.Clock(c.end())),
 	}})
 	return s
 }
@@ -46,7 +47,7 @@ func throughputTrend(series []judge.SeriesPoint) *doc.Trend {
 		t.Values = append(t.Values, float64(v))
 		lowest, highest = min(lowest, v), max(highest, v)
 	}
-	t.Scale = fmt.Sprintf("%s..%s MB/s", Rate(lowest), Rate(highest))
+	t.Scale = fmt.Sprintf("%s..%s MB/s", human.Megabytes(lowest), human.Megabytes(highest))
 	return t
 }
 
@@ -96,7 +97,7 @@ func positive(v float64) float64 {
 }
 
 func wireMark(bytesPerSecond int64) chart.Mark {
-	return chart.Mark{Label: "wire limit " + Rate(bytesPerSecond) + " MB/s", Value: float64(bytesPerSecond) / 1e6}
+	return chart.Mark{Label: "wire limit " + human.Throughput(bytesPerSecond), Value: float64(bytesPerSecond) / 1e6}
 }
 
 // bandNames names each window: by its number, or by its level of load.
@@ -127,7 +128,7 @@ func bandNames(r runfile.Result) func(string, int32) string {
 // levelName names a level of load as briefly as possible.
 func levelName(s *runfile.Step) string {
 	if s.Kind == runfile.StepRate {
-		return chart.Operations(float64(s.OperationsPerSecond)) + "/s"
+		return human.Operations(float64(s.OperationsPerSecond)) + "/s"
 	}
 	return fmt.Sprint(s.Users)
 }
@@ -208,8 +209,8 @@ func pathTable(s judge.Summary) *doc.Table {
 	}}
 	for _, p := range s.Paths {
 		seconds := fmt.Sprintf("%.1f s", float64(p.DownMilliseconds)/1000)
-		row := t.Row(shareName(p), p.State, Rate(p.BytesPerSecond), Gibibytes(p.BytesRead),
-			Gibibytes(p.BytesWritten), Gibibytes(p.Bytes()), Tenths(p.SharePermille)+" %", seconds,
+		row := t.Row(shareName(p), p.State, human.Megabytes(p.BytesPerSecond), human.Bytes(p.BytesRead),
+			human.Bytes(p.BytesWritten), human.Bytes(p.Bytes()), human.Share(p.SharePermille), seconds,
 			fmt.Sprint(p.Reconnects), fmt.Sprint(p.Retransmits), p.State, nonZero(p.Replies))
 		row.Bar = new(float64(p.SharePermille) / 1000)
 		if p.Node != "" {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report/chart"
 	"github.com/nfsbench/nfsbench/internal/report/doc"
@@ -165,8 +166,8 @@ func nodeTable(nodes []judge.StorageNode) *doc.Table {
 		if n.Entry {
 			roles, short = append(roles, "a path ends here"), append(short, "Entry")
 		}
-		row := t.Row(n.Name, n.Source, cmp.Or(joined(roles), doc.Unknown), percentText(n.BaselineCPUPermille),
-			percentText(n.CPUPermille))
+		row := t.Row(n.Name, n.Source, cmp.Or(joined(roles), doc.Unknown), known(n.BaselineCPUPermille, human.Share),
+			known(n.CPUPermille, human.Share))
 		row.Cells[2].Short = cmp.Or(joined(short), " ")
 		if several {
 			row.Cells[0].Short = n.Source + "/" + n.Name
@@ -194,7 +195,7 @@ func lifTable(paths []judge.StoragePath) *doc.Table {
 			short = map[bool]string{true: "local", false: "remote"}[*p.Local]
 		}
 		row := t.Row(p.Address, cmp.Or(p.LIF, doc.Unknown), cmp.Or(p.Node, doc.Unknown), where,
-			known(p.ReadBytes, Gibibytes), known(p.WriteBytes, Gibibytes))
+			known(p.ReadBytes, human.Bytes), known(p.WriteBytes, human.Bytes))
 		row.Cells[1].Short = strings.TrimSpace(p.Address + " " + p.LIF)
 		row.Cells[2].Short = cmp.Or(p.Node, " ")
 		row.Cells[3].Short = short
@@ -214,10 +215,10 @@ func storageParts(s judge.Summary) []string {
 		parts = append(parts, fmt.Sprintf("%d IOPS", *v))
 	}
 	if v := s.Storage.BytesPerSecond; v != nil {
-		parts = append(parts, Rate(*v)+" MB/s")
+		parts = append(parts, human.Throughput(*v))
 	}
 	if v := s.Storage.MeanLatencyMicroseconds; v != nil {
-		parts = append(parts, "mean "+Latency(*v)+" "+latencyLayer(s.Storage))
+		parts = append(parts, "mean "+human.Latency(*v)+" "+latencyLayer(s.Storage))
 	}
 	return parts
 }
