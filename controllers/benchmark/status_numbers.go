@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/pass"
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -70,24 +70,16 @@ func fillSummary(sum *v1alpha1.Summary, j *judge.Judgement) {
 	sum.ThroughputMegabytesPerSecond = known(total.BytesPerSecond / 1e6)
 	sum.StorageCPU = pass.ClipTo(storageCPUWords(j.Summary.StorageNodes), 256)
 	if l := total.Latency; l != nil {
-		sum.MeanLatency = latencyWords(l.MeanMicroseconds)
+		sum.MeanLatency = human.Latency(l.MeanMicroseconds)
 		if !l.MeanOnly {
-			sum.P99Latency = latencyWords(l.P99Microseconds)
+			sum.P99Latency = human.Latency(l.P99Microseconds)
 		}
 	}
 	if sum.Intervals == nil {
 		return
 	}
-	if in := total.Intervals.BytesPerSecond; in != nil {
-		half, digits := float64(in.High-total.BytesPerSecond)/1e6, 1 // Low may be cut at 0
-		if half >= 10 {
-			digits = 0
-		}
-		sum.Intervals.Throughput = fmt.Sprintf("%.0f ±%.*f", float64(total.BytesPerSecond)/1e6, digits, half)
-	}
-	if in := total.Intervals.P99Microseconds; in != nil {
-		sum.Intervals.P99Latency = latencyWords(in.Low) + " to " + latencyWords(in.High)
-	}
+	sum.Intervals.Throughput = total.Intervals.BytesPerSecond.Text(human.Megabytes)
+	sum.Intervals.P99Latency = total.Intervals.P99Microseconds.Text(human.Latency)
 }
 
 // known leaves out a rate of zero: a calibration may have found one of its two,
@@ -156,18 +148,6 @@ func verdictOf(s *scope) bench.Verdict {
 		return bench.VerdictNotEvaluated
 	default:
 		return s.judgement.Verdict
-	}
-}
-
-func latencyWords(us int64) string {
-	d := time.Duration(us) * time.Microsecond
-	switch {
-	case d >= time.Second:
-		return d.Round(10 * time.Millisecond).String()
-	case d >= time.Millisecond:
-		return d.Round(10 * time.Microsecond).String()
-	default:
-		return d.String()
 	}
 }
 
@@ -299,7 +279,7 @@ func levelOf(p *runfile.Plan, index int32) (repetition int32, words string) {
 		return 0, fmt.Sprintf(", level %d", index)
 	case w.SLOB != nil && len(w.SLOB.Ramp()) > 1:
 		n := int32(len(w.SLOB.Ramp())) //nolint:gosec // 32 at most
-		return (index-1)/n + 1, " with " + usersWords(w.SLOB.Ramp()[(index-1)%n])
+		return (index-1)/n + 1, " with " + human.Count(w.SLOB.Ramp()[(index-1)%n], "user")
 	case w.Calibrate != nil && p.Database == nil: // it finds its own levels
 		return 0, fmt.Sprintf(", level %d", index)
 	case w.Calibrate != nil && index <= bench.OrZero(w.Calibrate.WarmupRuns):

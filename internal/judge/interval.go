@@ -17,6 +17,14 @@ type Interval struct {
 	High int64 `json:"high"`
 }
 
+// Text writes both ends; empty if the interval is not known.
+func (in *Interval) Text(end func(int64) string) string {
+	if in == nil {
+		return ""
+	}
+	return end(in.Low) + " to " + end(in.High)
+}
+
 // Intervals are the intervals of a Direction; nil where unknown.
 type Intervals struct {
 	BytesPerSecond      *Interval `json:"bytesPerSecond,omitempty"`

@@ -17,7 +17,7 @@ import (
 func benchmarkDocument(r runfile.Result, j judge.Judgement, o PageOptions) doc.Document {
 	answers := []doc.Card{verdictCard(j), validityCard(j)}
 	d := doc.Document{
-		Kind: "benchmark report", Title: nameOf(r), Subtitle: WhatRan(r, j), Stamps: stamps(r, j), Notes: notes(r),
+		Kind: "benchmark report", Title: nameOf(r), Subtitle: whatRan(r, j), Stamps: stamps(r, j), Notes: notes(r),
 		Cards: append(slices.Clone(answers), findingsCard(j.Findings)), Facts: whatFacts(r, j),
 	}
 	if j.Summary == nil {
@@ -160,11 +160,11 @@ func tiles(s judge.Summary) []doc.Tile {
 	out := []doc.Tile{
 		{
 			Value: human.Megabytes(s.Total.BytesPerSecond), Unit: "MB/s", Short: "MB/s", Label: "Throughput",
-			Interval: range95(in.BytesPerSecond, human.Megabytes),
+			Interval: in.BytesPerSecond.Text(human.Megabytes),
 		},
 		{
 			Value: fmt.Sprint(s.Total.OperationsPerSecond), Unit: "/s", Short: "IOPS", Label: "Operations (IOPS)",
-			Interval: range95(in.OperationsPerSecond, func(v int64) string { return fmt.Sprint(v) }),
+			Interval: in.OperationsPerSecond.Text(func(v int64) string { return fmt.Sprint(v) }),
 		},
 	}
 	if l := s.Total.Latency; l != nil {
@@ -172,8 +172,8 @@ func tiles(s judge.Summary) []doc.Tile {
 		if s.Step != nil && s.Step.Kind == runfile.StepCalibrate { // more and more reads at once
 			t.Label += " over all levels of load"
 		}
-		if t.Interval = range95(in.P99Microseconds, human.Latency); l.MeanOnly {
-			t.Interval = range95(in.MeanMicroseconds, human.Latency)
+		if t.Interval = in.P99Microseconds.Text(human.Latency); l.MeanOnly {
+			t.Interval = in.MeanMicroseconds.Text(human.Latency)
 		}
 		out = append(out, t)
 	}
@@ -184,21 +184,13 @@ func tiles(s judge.Summary) []doc.Tile {
 	return out
 }
 
-// range95 formats the bounds of an interval; empty if it is unknown.
-func range95(in *judge.Interval, text func(int64) string) string {
-	if in == nil {
-		return ""
-	}
-	return text(in.Low) + " to " + text(in.High)
-}
-
 // intervalFacts returns the intervals of both directions together, and what a raw closed loop cannot see.
 func intervalFacts(s judge.Summary) []doc.Fact {
 	in := s.Total.Intervals
 	var parts []string
 	add := func(name string, in *judge.Interval, text func(int64) string, unit string) {
 		if in != nil {
-			parts = append(parts, doc.Together(name+range95(in, text)+unit))
+			parts = append(parts, doc.Together(name+in.Text(text)+unit))
 		}
 	}
 	add("", in.BytesPerSecond, human.Megabytes, " MB/s")

@@ -4,15 +4,12 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
-	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report/chart"
 	"github.com/nfsbench/nfsbench/internal/report/doc"
-	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // capacitySection shows the result of a search: each bound with its limit, and the curve.
@@ -247,16 +244,4 @@ func capacityTile(c *judge.Capacity) (doc.Tile, bool) {
 		Value: fmt.Sprint(b.OperationsPerSecond), Unit: "/s", Short: short + b.Bound(),
 		Label: "Capacity, " + b.Bound(),
 	}, true
-}
-
-// capacityParts describes what a search looks for, as part of the sentence about what ran.
-func capacityParts(c *bench.Capacity) []string {
-	if c == nil {
-		return nil
-	}
-	bounds := make([]string, 0, len(runfile.Bounds(c)))
-	for _, b := range runfile.Bounds(c) {
-		bounds = append(bounds, b.String())
-	}
-	return []string{"capacity within " + strings.Join(bounds, " and ")}
 }

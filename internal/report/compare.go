@@ -300,7 +300,7 @@ func cellsTable(cells []compare.Cell) *doc.Table {
 func comparisonDocument(a, b compare.Side, t compare.Table, o PageOptions) doc.Document {
 	d := doc.Document{
 		Kind: "comparison", Title: sideName(b) + " against " + sideName(a),
-		Subtitle: "Baseline: " + sideName(a) + ". " + WhatRan(a.Result, a.Judgement),
+		Subtitle: "Baseline: " + sideName(a) + ". " + whatRan(a.Result, a.Judgement),
 		Cards:    []doc.Card{answerCard(t.Comparisons), sideCard("Baseline", a), sideCard("Candidate", b)},
 		Notes:    notes(a.Result, b.Result),
 	}
