@@ -17,6 +17,18 @@ type Interval struct {
 	High int64 `json:"high"`
 }
 
+// Ranges count the operations of all clients by their latency; empty if that is not known.
+func (d Direction) Ranges() []stats.Range {
+	if h, err := stats.MergeEncoded(d.histograms...); err == nil && h.Count() > 0 {
+		return h.Ranges()
+	}
+	var out []stats.Range
+	for _, b := range stats.MergeBuckets(d.buckets) {
+		out = append(out, stats.Range{From: b.BelowMicroseconds / 2, To: b.BelowMicroseconds - 1, Count: b.Count})
+	}
+	return out
+}
+
 // Text writes both ends; empty if the interval is not known.
 func (in *Interval) Text(end func(int64) string) string {
 	if in == nil {

@@ -106,8 +106,11 @@ func (c *facts) stepSummaries() []StepSummary {
 		if slices.ContainsFunc(steps, func(o StepSummary) bool { return o.Kind == kind && o.Users == users }) {
 			continue
 		}
-		m := medianOf(c.roundsOf(kind, users))
-		steps = append(steps, StepSummary{Kind: kind, Users: users, Summary: *m, WirePermille: m.WirePermille})
+		rounds := c.roundsOf(kind, users)
+		m := medianOf(rounds)
+		steps = append(steps, StepSummary{
+			Kind: kind, Users: users, Summary: *m, Rounds: rounds, WirePermille: m.WirePermille,
+		})
 	}
 	markKnee(steps, runfile.StepUsers)
 	markKnee(steps, runfile.StepSmallReads)

@@ -30,10 +30,11 @@ func benchmarkDocument(r runfile.Result, j judge.Judgement, o PageOptions) doc.D
 		if t, ok := capacityTile(j.Capacity); ok {
 			d.Tiles[1] = t
 		}
-		overTime, latency, steps := timeSection(r, j), latencySection(r, j), stepsSection(r, j)
+		c := courseOf(r)
+		overTime, latency, steps := timeSection(c, j), latencySection(j), stepsSection(j)
 		capacity := capacitySection(j)
-		repetitions, paths := repetitionSection(j), pathSection(r, j)
-		storage, database := storageSection(r, j), databaseSection(r, j)
+		repetitions, paths := repetitionSection(j), pathSection(c, j)
+		storage, database := storageSection(r, c, j), databaseSection(r, j)
 		calibrations := doc.Section{Blocks: []doc.Block{{Table: calibrationTable(j)}}}
 		d.AddTerminal(latency, overTime, repetitions, calibrations, steps, capacity, paths, database, storage)
 		database.Blocks = slices.Concat(calibrations.Blocks, database.Blocks)

@@ -377,7 +377,7 @@ func overlaySection(a, b compare.Side) doc.Section {
 		if side.Judgement.Summary == nil {
 			continue
 		}
-		if all := spreads(side.Result, *side.Judgement.Summary); len(all) > 0 && !all[0].latency.Bucketed {
+		if all := spreads(*side.Judgement.Summary); len(all) > 0 && !all[0].latency.Bucketed {
 			curves = append(curves, all[0].curve(sideName(side)+", "+all[0].name))
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report/chart"
 	"github.com/nfsbench/nfsbench/internal/report/doc"
-	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
@@ -22,54 +21,25 @@ type spread struct {
 	latency *stats.Latency
 }
 
-func spreads(r runfile.Result, s judge.Summary) []spread {
+func spreads(s judge.Summary) []spread {
 	var out []spread
-	for _, d := range []struct {
-		name string
-		of   func(runfile.Repetition) *runfile.Ops
-		sum  *judge.Direction
-	}{
-		{"read", func(p runfile.Repetition) *runfile.Ops { return p.Read }, s.Read},
-		{"write", func(p runfile.Repetition) *runfile.Ops { return p.Write }, s.Write},
-	} {
-		if d.sum == nil || d.sum.Latency == nil || d.sum.Latency.MeanOnly {
-			continue
+	add := func(name string, d *judge.Direction) {
+		if d == nil || d.Latency == nil || d.Latency.MeanOnly {
+			return
 		}
-		if ranges := rangesOf(r, s.Repetition, d.of); len(ranges) > 0 {
-			out = append(out, spread{d.name, ranges, d.sum.Latency})
+		if ranges := d.Ranges(); len(ranges) > 0 {
+			out = append(out, spread{name, ranges, d.Latency})
 		}
 	}
-	return out
-}
-
-// rangesOf merges the histograms of a repetition, or else its buckets.
-func rangesOf(r runfile.Result, index int32, of func(runfile.Repetition) *runfile.Ops) []stats.Range {
-	var encoded []string
-	var buckets []stats.Bucket
-	for _, cl := range r.Clients {
-		for _, rep := range cl.Load.Repetitions {
-			if o := of(rep); rep.Index == index && o != nil {
-				encoded = append(encoded, o.Histogram)
-				for _, b := range o.Buckets {
-					buckets = append(buckets, stats.Bucket{BelowMicroseconds: b.BelowMicroseconds, Count: b.Count})
-				}
-			}
-		}
-	}
-	if h, err := stats.MergeEncoded(encoded...); err == nil && h.Count() > 0 {
-		return h.Ranges()
-	}
-	var out []stats.Range
-	for _, b := range stats.MergeBuckets(buckets) {
-		out = append(out, stats.Range{From: b.BelowMicroseconds / 2, To: b.BelowMicroseconds - 1, Count: b.Count})
-	}
+	add("read", s.Read)
+	add("write", s.Write)
 	return out
 }
 
 // latencySection is how the latencies of the median repetition spread.
-func latencySection(r runfile.Result, j judge.Judgement) doc.Section {
+func latencySection(j judge.Judgement) doc.Section {
 	s := doc.Section{ID: "latency", Title: "Latency"}
-	all := spreads(r, *j.Summary)
+	all := spreads(*j.Summary)
 	s.Add(doc.Block{In: doc.TextOnly, Facts: latencyFacts(*j.Summary)},
 		doc.Block{In: doc.HTMLOnly, Table: latencyTable(*j.Summary)},
 		doc.Block{Facts: intervalFacts(*j.Summary)})

@@ -14,14 +14,13 @@ import (
 )
 
 // timeSection is throughput and latency over the whole run, warm-up included.
-func timeSection(r runfile.Result, j judge.Judgement) doc.Section {
+func timeSection(c *course, j judge.Judgement) doc.Section {
 	s := doc.Section{ID: "time", Title: "Over time"}
 	s.Add(doc.Block{In: doc.TextOnly, Trend: throughputTrend(j.Series)})
-	c := courseOf(r)
 	if len(c.slots) < 2 {
 		return s
 	}
-	t := chart.Timeline{Panels: loadPanels(c, j), Bands: c.bands(bandNames(r)), To: c.end()}
+	t := chart.Timeline{Panels: loadPanels(c, j), Bands: c.bands(), To: c.end()}
 	caption := "Shaded: warm-up, not counted."
 	if len(c.slots) > doc.WideFigure {
 		caption += " The line is the mean, the pale area all from the lowest to the highest second," +
@@ -30,7 +29,7 @@ func timeSection(r runfile.Result, j judge.Judgement) doc.Section {
 	s.Add(doc.Block{Figure: &doc.Figure{
 		ID: "time", Title: "Throughput and latency over time", Draw: t.SVG, Caption: caption,
 		Description: fmt.Sprintf("Throughput and latency of %s over %s.",
-			human.Count(len(r.Clients), "client"), chart.Clock(c.end())),
+			human.Count(c.clients, "client"), chart.Clock(c.end())),
 	}})
 	return s
 }
@@ -134,12 +133,12 @@ func levelName(s *runfile.Step) string {
 }
 
 // pathSection shows the load of each path, over time and in total.
-func pathSection(r runfile.Result, j judge.Judgement) doc.Section {
+func pathSection(c *course, j judge.Judgement) doc.Section {
 	s := doc.Section{ID: "paths", Title: "Paths"}
 	if j.Database != nil {
 		return s // its paths are shown with the database
 	}
-	c, rates := courseOf(r), map[string][]chart.Point{}
+	rates := map[string][]chart.Point{}
 	for name, bytes := range c.paths {
 		for i, b := range bytes {
 			y := math.NaN()
@@ -151,7 +150,7 @@ func pathSection(r runfile.Result, j judge.Judgement) doc.Section {
 	}
 	if panels := strips(rates, ", MB/s", "MB/s"); len(panels) > 0 && len(c.slots) > 1 {
 		oneScale(panels)
-		t := chart.Timeline{Panels: panels, Bands: c.bands(bandNames(r)), To: c.end()}
+		t := chart.Timeline{Panels: panels, Bands: c.bands(), To: c.end()}
 		s.Add(doc.Block{Figure: &doc.Figure{
 			ID: "paths", Title: "Throughput of each path over time", Draw: t.SVG,
 			Description: "One strip for each path, all of one scale, on the time axis of the figure above.",

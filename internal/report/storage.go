@@ -17,11 +17,10 @@ import (
 
 // storageSection is what the storage counted itself: CPU and throughput of each
 // node on the time axis of the load, and of each address.
-func storageSection(r runfile.Result, j judge.Judgement) doc.Section {
+func storageSection(r runfile.Result, c *course, j judge.Judgement) doc.Section {
 	s := doc.Section{ID: "storage", Title: "Storage nodes"}
-	c := courseOf(r)
 	if panels := storagePanels(r, c); len(panels) > 0 && len(c.slots) > 1 {
-		t := chart.Timeline{Panels: panels, Bands: c.bands(bandNames(r)), To: c.end()}
+		t := chart.Timeline{Panels: panels, Bands: c.bands(), To: c.end()}
 		s.Add(doc.Block{Figure: &doc.Figure{
 			ID: "storage", Title: "CPU and throughput of each storage node over time", Draw: t.SVG,
 			Description: "One strip for the CPU of each storage node and one for what it sent and received," +
