@@ -55,17 +55,7 @@ func setNumbers(s *scope) {
 // fillSummary fills the fields of all metrics by their names, and what people read.
 func fillSummary(sum *v1alpha1.Summary, j *judge.Judgement) {
 	*sum = v1alpha1.Summary{Workload: sum.Workload, Protocol: sum.Protocol, Paths: sum.Paths}
-	fields, intervals := map[string]any{}, map[string]any{}
-	for _, n := range judge.Numbers(*j.Summary, j.Capacity) {
-		fields[n.Field] = n.Value / max(n.Divisor, 1)
-		if n.Interval != nil {
-			low, high := n.Bounds()
-			intervals[low], intervals[high] = n.Interval.Low, n.Interval.High
-			fields["intervals"] = intervals
-		}
-	}
-	data, _ := json.Marshal(fields) // numbers always have JSON, and the fields are numbers
-	_ = json.Unmarshal(data, sum)
+	setMetrics(sum, judge.Numbers(*j.Summary, j.Capacity))
 	total := j.Summary.Total
 	sum.ThroughputMegabytesPerSecond = known(total.BytesPerSecond / 1e6)
 	sum.StorageCPU = pass.ClipTo(storageCPUWords(j.Summary.StorageNodes), 256)
@@ -80,6 +70,21 @@ func fillSummary(sum *v1alpha1.Summary, j *judge.Judgement) {
 	}
 	sum.Intervals.Throughput = total.Intervals.BytesPerSecond.Text(human.Megabytes)
 	sum.Intervals.P99Latency = total.Intervals.P99Microseconds.Text(human.Latency)
+}
+
+// setMetrics sets those fields of a part of the status that are metrics.
+func setMetrics(part any, numbers []judge.Number) {
+	fields, intervals := map[string]any{}, map[string]any{}
+	for _, n := range numbers {
+		fields[n.Field] = n.Value / max(n.Divisor, 1)
+		if n.Interval != nil {
+			low, high := n.Bounds()
+			intervals[low], intervals[high] = n.Interval.Low, n.Interval.High
+			fields["intervals"] = intervals
+		}
+	}
+	data, _ := json.Marshal(fields) // numbers always have JSON, and the fields are numbers
+	_ = json.Unmarshal(data, part)
 }
 
 // known leaves out a rate of zero: a calibration may have found one of its two,
@@ -155,17 +160,8 @@ func verdictOf(s *scope) bench.Verdict {
 func steps(all []judge.StepSummary) []v1alpha1.StepStatus {
 	var out []v1alpha1.StepStatus
 	for _, s := range all {
-		t := s.Summary.Total
-		st := v1alpha1.StepStatus{
-			Kind: pass.ClipTo(s.Kind, 32), Users: s.Users, Knee: s.Knee,
-			ThroughputBytesPerSecond: known(t.BytesPerSecond), IOPS: known(t.OperationsPerSecond),
-		}
-		if l := t.Latency; l != nil {
-			st.MeanLatencyMicroseconds = new(l.MeanMicroseconds)
-			if !l.MeanOnly { // a database may report no more
-				st.P99LatencyMicroseconds = &l.P99Microseconds
-			}
-		}
+		st := v1alpha1.StepStatus{Kind: pass.ClipTo(s.Kind, 32), Users: s.Users, Knee: s.Knee}
+		setMetrics(&st, judge.Numbers(s.Summary, nil))
 		out = append(out, st)
 	}
 	return pass.Head(out, maxSteps)

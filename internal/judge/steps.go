@@ -209,14 +209,15 @@ func Points(r runfile.Result) [][]runfile.SuitePoint {
 	rounds := roundsOf(r)
 	if len(rounds) == 0 {
 		var points [][]runfile.SuitePoint
-		for _, s := range Judge(r).Repetitions {
+		for _, s := range newFacts(r).headline {
 			points = append(points, []runfile.SuitePoint{point(s, nil)})
 		}
 		return points
 	}
 	var points [][]runfile.SuitePoint
 	for _, round := range rounds {
-		if of := Headline(Judge(only(r, round))); len(of) > 0 {
+		c := newFacts(only(r, round))
+		if of := headline(c.steps, c.overall, c.capacity); len(of) > 0 {
 			points = append(points, of)
 		}
 	}
@@ -226,9 +227,11 @@ func Points(r runfile.Result) [][]runfile.SuitePoint {
 // Headline returns the numbers that represent a whole run, as Points does for one repetition: medians
 // if the run has several repetitions. A calibration has one point, its result. The levels that it
 // tried on the way depend on what it found, so two calibrations need not have the same levels.
-func Headline(j Judgement) []runfile.SuitePoint {
+func Headline(j Judgement) []runfile.SuitePoint { return headline(j.Steps, j.Summary, j.Capacity) }
+
+func headline(steps []StepSummary, overall *Summary, c *Capacity) []runfile.SuitePoint {
 	var points []runfile.SuitePoint
-	for _, s := range j.Steps {
+	for _, s := range steps {
 		if s.Kind != runfile.StepUsers {
 			continue
 		}
@@ -236,8 +239,8 @@ func Headline(j Judgement) []runfile.SuitePoint {
 		p.Step, p.Knee = fmt.Sprintf("%s=%d", s.Kind, s.Users), s.Knee
 		points = append(points, p)
 	}
-	if len(points) == 0 && j.Summary != nil {
-		points = append(points, point(*j.Summary, j.Capacity))
+	if len(points) == 0 && overall != nil {
+		points = append(points, point(*overall, c))
 	}
 	return points
 }
