@@ -19,6 +19,20 @@ func (w Workload) Capacity() *Capacity {
 	}
 }
 
+// Name is the kind of the load and how it accesses the storage, such as "Raw Read".
+func (w Workload) Name() string {
+	switch {
+	case w.Raw != nil:
+		return "Raw " + string(w.Raw.Pattern)
+	case w.SLOB != nil:
+		return "SLOB " + string(w.SLOB.Access)
+	case w.Calibrate != nil:
+		return "Calibrate"
+	default:
+		return ""
+	}
+}
+
 // BlockBytes is the size of one I/O. Without blockSize it is 8 KiB for random patterns, a block of an Oracle
 // database, and 1 MiB for the others, a read of its scans.
 func (w RawWorkload) BlockBytes() int64 {

@@ -22,7 +22,7 @@ import (
 // +kubebuilder:printcolumn:name="% wire",type=integer,JSONPath=`.status.summary.wirePercent`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Validity",type=string,priority=1,JSONPath=`.status.validity`
-// +kubebuilder:printcolumn:name="MB/s ±",type=string,priority=1,JSONPath=`.status.summary.intervals.throughput`
+// +kubebuilder:printcolumn:name="MB/s 95%",type=string,priority=1,JSONPath=`.status.summary.intervals.throughput`
 // +kubebuilder:printcolumn:name="p99 95%",type=string,priority=1,JSONPath=`.status.summary.intervals.p99Latency`
 // +kubebuilder:printcolumn:name="Latency",type=string,priority=1,JSONPath=`.status.summary.meanLatency`
 // +kubebuilder:printcolumn:name="Capacity",type=string,priority=1,JSONPath=`.status.summary.capacity`

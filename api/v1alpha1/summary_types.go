@@ -8,7 +8,7 @@ import (
 
 // Summary holds the headline numbers of a run.
 type Summary struct {
-	// workload in words, for example "Read 1Mi x4 depth 8".
+	// workload in words, for example "Raw Read 1Mi, 4 jobs x depth 8".
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Workload string `json:"workload,omitempty"`
@@ -35,14 +35,14 @@ type Summary struct {
 	// search for capacity that reached it.
 	// +optional
 	CapacityOperationsPerSecond *int64 `json:"capacityOperationsPerSecond,omitempty"`
-	// capacity at the first bound for people, for example "41.2k @ p99 1ms".
+	// capacity at the first bound for people, for example "41.2k @ p99 of 1 ms".
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Capacity string `json:"capacity,omitempty"`
 	// meanLatencyMicroseconds of one I/O.
 	// +optional
 	MeanLatencyMicroseconds *int64 `json:"meanLatencyMicroseconds,omitempty"`
-	// meanLatency is the same for people, for example "360µs" or "2.45ms".
+	// meanLatency is the same for people, for example "360 µs" or "2.45 ms".
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	MeanLatency string `json:"meanLatency,omitempty"`
@@ -75,7 +75,7 @@ type Summary struct {
 	// maxLatencyMicroseconds is the longest.
 	// +optional
 	MaxLatencyMicroseconds *int64 `json:"maxLatencyMicroseconds,omitempty"`
-	// p99Latency is the 99th percentile for people, for example "1.2ms".
+	// p99Latency is the 99th percentile for people, for example "1.20 ms".
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	P99Latency string `json:"p99Latency,omitempty"`
@@ -121,11 +121,11 @@ func (s *Summary) Numbers() map[string]int64 {
 // SummaryIntervals are intervals of 95 % of the numbers of a Summary. What is not known is
 // absent.
 type SummaryIntervals struct {
-	// throughput for people, in 10^6 bytes per second, for example "412 ±6".
+	// throughput for people, in 10^6 bytes per second, for example "405.7 to 418.3".
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	Throughput string `json:"throughput,omitempty"`
-	// p99Latency for people, for example "1.1ms to 1.4ms".
+	// p99Latency for people, for example "1.10 ms to 1.40 ms".
 	// +optional
 	// +kubebuilder:validation:MaxLength=48
 	P99Latency string `json:"p99Latency,omitempty"`

@@ -21,6 +21,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/cli"
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/policy"
@@ -397,9 +398,9 @@ func (d *doctor) memory(p runfile.Plan) string {
 	}
 	i, more := plan.InstanceOf(c), ""
 	if i.HugePagesBytes > 0 {
-		more = fmt.Sprintf(" and %d MiB of huge pages", i.HugePagesBytes>>20)
+		more = " and " + human.Bytes(i.HugePagesBytes) + " of huge pages"
 	}
-	return fmt.Sprintf("%s, of %d MiB%s", strings.Join(out, ", "), i.MemoryBytes>>20, more)
+	return fmt.Sprintf("%s, of %s%s", strings.Join(out, ", "), human.Bytes(i.MemoryBytes), more)
 }
 
 // lookAtSize compares what the load needs with what is declared. A volume that exists is for the pod.
@@ -408,7 +409,6 @@ func (d *doctor) lookAtSize() {
 	if c == nil {
 		return
 	}
-	const gib = 1 << 30
 	declared, field := int64(0), ""
 	switch st := d.b.Spec.Storage; {
 	case st.Trident != nil:
@@ -417,12 +417,12 @@ func (d *doctor) lookAtSize() {
 		declared, field = st.Embedded.Size.Value(), "storage.embedded.size"
 	}
 	if field != "" && declared < need {
-		d.fail(checkSize, "the tables of the load and the database take %.1f GiB, and %s is %.1f GiB: raise "+
-			"it, or lower workload.slob.scale, schemas, redoLogSize or undoSize", float64(need)/gib, field,
-			float64(declared)/gib)
+		d.fail(checkSize, "the tables of the load and the database take %s, and %s is %s: raise "+
+			"it, or lower workload.slob.scale, schemas, redoLogSize or undoSize", human.Bytes(need), field,
+			human.Bytes(declared))
 		return
 	}
-	d.ok(checkSize, "the tables of the load and the database take %.1f GiB", float64(need)/gib)
+	d.ok(checkSize, "the tables of the load and the database take %s", human.Bytes(need))
 }
 
 // images are those of the operator: what the flag says, else what its Deployment says.

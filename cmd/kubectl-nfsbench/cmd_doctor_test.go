@@ -144,7 +144,7 @@ func TestABenchmarkWhosePreconditionsAreMetIsHealthy(t *testing.T) {
 	o := c.doctor(slobInDatabase()).mustEnd(t, 0)
 	for _, want := range []string{
 		`OK    benchmark       the API server takes "bench"`, "OK    policy ", "OK    secret ", "OK    storage         /vol/oradata at 10.0.1.61, 10.0.2.61",
-		"OK    memory and CPU  sga_target 2048M, pga_aggregate_target 512M, cpu_count 2, of 4096 MiB\n", "OK    size            the tables of the load and the database take 2.1 GiB", "OK    namespace ",
+		"OK    memory and CPU  sga_target 2048M, pga_aggregate_target 512M, cpu_count 2, of 4 GiB\n", "OK    size            the tables of the load and the database take 2.08 GiB", "OK    namespace ",
 		"OK    images          pulled: registry.example/nfsbench:v7, registry.example/oracle:19.3.0.0", "OK    Direct NFS      on\n",
 	} {
 		if !strings.Contains(o.out, want) {
@@ -160,7 +160,7 @@ func TestABenchmarkWhosePreconditionsAreMetIsHealthy(t *testing.T) {
 	})
 	editor := newClinic(t, oracleSecret(true, map[string]string{"password": "Abc_1\r\n"}), operator(), policyOf(allowAll))
 	editor.doctor(slobInDatabase()).mustEnd(t, 0).mustSay(t, "has the label and the keys")
-	c.doctor(slobInDatabase(huge)).mustEnd(t, 0).mustSay(t, "sga_target 8128M, pga_aggregate_target 512M, cpu_count 2, of 4096 MiB and 8192 MiB of huge pages\n")
+	c.doctor(slobInDatabase(huge)).mustEnd(t, 0).mustSay(t, "sga_target 8128M, pga_aggregate_target 512M, cpu_count 2, of 4 GiB and 8 GiB of huge pages\n")
 	var got struct{ Checks []runfile.Check }
 	if o := c.doctor(slobInDatabase(), "-o", "json").mustEnd(t, 0); json.Unmarshal([]byte(o.out), &got) != nil || len(got.Checks) != 9 {
 		t.Errorf("%+v of %s", got, o.out)
@@ -198,7 +198,7 @@ func TestWhatIsNotMetFailsWithTheFix(t *testing.T) {
 		"too large for Trident": {objects: inOrder(), mods: []gen.Mod{large, gen.TridentClass("gold")}, want: "and storage.trident.size is"},
 		"redo too large": {objects: inOrder(), mods: []gen.Mod{gen.TridentClass("gold"), gen.OracleMod(func(c *v1alpha1.DatabaseContainer) {
 			c.RedoLogSize = new(resource.MustParse("2Gi"))
-		})}, want: "FAIL  size            the tables of the load and the database take 10.1 GiB, and storage.trident.size is 10.0 GiB: raise it, or lower workload.slob.scale, schemas, redoLogSize or undoSize"},
+		})}, want: "FAIL  size            the tables of the load and the database take 10.1 GiB, and storage.trident.size is 10 GiB: raise it, or lower workload.slob.scale, schemas, redoLogSize or undoSize"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

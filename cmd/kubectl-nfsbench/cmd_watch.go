@@ -15,6 +15,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/cli"
+	"github.com/nfsbench/nfsbench/internal/human"
 )
 
 // maxMisses are looks in a row that may fail before a watch gives up: a laptop
@@ -205,7 +206,7 @@ func writeNumbers(w io.Writer, s *v1alpha1.Summary) {
 		}
 	}
 	if v := s.ThroughputBytesPerSecond; v != nil {
-		line = append(line, fmt.Sprintf("%.1f MB/s", float64(*v)/1e6))
+		line = append(line, human.Throughput(*v))
 	}
 	add("%d IOPS", s.IOPS)
 	if s.MeanLatency != "" {

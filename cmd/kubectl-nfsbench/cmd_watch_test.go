@@ -52,7 +52,7 @@ func TestWatchOfABenchmarkSaysEachChangeAndEndsWithTheSummary(t *testing.T) {
 		measuring, measuring, measuring,
 		benchmarkStep(v1alpha1.PhaseSucceeded, func(st *v1alpha1.NFSBenchmarkStatus) {
 			st.Verdict, st.Validity = bench.VerdictPass, bench.ValiditySuspect
-			st.Summary = &v1alpha1.Summary{Workload: "Read 1Mi", Protocol: "NFSv3", ThroughputBytesPerSecond: new(int64(512_340_000)), IOPS: new(int64(488)), P99Latency: "2.1ms"}
+			st.Summary = &v1alpha1.Summary{Workload: "Read 1Mi", Protocol: "NFSv3", ThroughputBytesPerSecond: new(int64(512_340_000)), IOPS: new(int64(488)), P99Latency: "2.10 ms"}
 			st.Findings = []bench.Finding{{Code: "ShortWindow", Severity: bench.SeverityWarning, Message: "too short"}, {Code: "Fine", Severity: bench.SeverityInfo, Message: "no"}}
 			st.ResultRef = &v1alpha1.ResultReference{Name: "r"}
 		}),
@@ -69,7 +69,7 @@ func TestWatchOfABenchmarkSaysEachChangeAndEndsWithTheSummary(t *testing.T) {
 	}
 	summary := `demo  Succeeded  verdict Pass  numbers Suspect
 Read 1Mi, NFSv3
-512.3 MB/s  488 IOPS  p99 2.1ms
+512.3 MB/s  488 IOPS  p99 2.10 ms
 Warning ShortWindow: too short
 'kubectl nfsbench report demo' shows all of it.
 `

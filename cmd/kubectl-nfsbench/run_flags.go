@@ -62,7 +62,7 @@ func (f *loadFlags) benchmark(name string) (*unstructured.Unstructured, error) {
 	if f.clients != 0 {
 		spec["clients"] = int64(f.clients)
 	}
-	if err := f.load.Fill(spec, false); err != nil {
+	if err := f.load.Fill(spec); err != nil {
 		return nil, err
 	}
 	f.fit(spec)
@@ -148,6 +148,7 @@ func (f *loadFlags) protocol(storage map[string]any) (map[string]any, error) {
 // cluster to refuse.
 func (f *loadFlags) fit(spec map[string]any) {
 	raw, is, _ := unstructured.NestedMap(spec, "workload", "raw")
+	standard := func(field string) string { return fmt.Sprint(runfile.Default("workload", "raw", field)) }
 	own := f.embedded
 	if f.storageClass != "" {
 		own = f.size
@@ -156,14 +157,16 @@ func (f *loadFlags) fit(spec map[string]any) {
 	if !is || raw["fileSize"] != nil || err != nil {
 		return
 	}
-	files := int64(max(f.clients, 1)) * runfile.DefaultJobs
-	if jobs, given := raw["jobs"].(int64); given {
-		files = files / runfile.DefaultJobs * max(jobs, 1)
+	jobs, given := raw["jobs"].(int64)
+	if !given {
+		jobs, _ = strconv.ParseInt(standard("jobs"), 10, 64)
 	}
+	files := int64(max(f.clients, 1)) * max(jobs, 1)
 	if raw["pattern"] == string(bench.PatternCopy) {
 		files *= 2
 	}
-	if room := size.Value() / 4 * 3 / files; room >= 1<<20 && room < runfile.DefaultFileBytes {
+	whole := resource.MustParse(standard("fileSize"))
+	if room := size.Value() / 4 * 3 / files; room >= 1<<20 && room < whole.Value() {
 		raw["fileSize"] = strconv.Itoa(1<<(bits.Len64(uint64(room))-1-20)) + "Mi"
 		spec["workload"] = map[string]any{"raw": raw}
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nfsbench/nfsbench/internal/cli"
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/loadgen"
 	"github.com/nfsbench/nfsbench/internal/loadgen/fileset"
-	"github.com/nfsbench/nfsbench/internal/report"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -89,7 +89,7 @@ func cleanStorage(ctx context.Context, a *app, plan runfile.Plan, timeout time.D
 func cleanedText(dir string, c fileset.Cleaned) string {
 	var b strings.Builder
 	if len(c.Removed) > 0 {
-		fmt.Fprintf(&b, "removed %s of directory %q: %s\n", report.Count(len(c.Removed), "file"), dir,
+		fmt.Fprintf(&b, "removed %s of directory %q: %s\n", human.Count(len(c.Removed), "file"), dir,
 			strings.Join(c.Removed, ", "))
 	} else {
 		fmt.Fprintf(&b, "no files of nfsbench in directory %q\n", dir)
@@ -98,7 +98,7 @@ func cleanedText(dir string, c fileset.Cleaned) string {
 	case c.DirectoryGone && len(c.Removed) > 0:
 		fmt.Fprintf(&b, "removed the directory\n")
 	case len(c.Left) > 0:
-		fmt.Fprintf(&b, "left %s that a run did not make\n", report.Count(len(c.Left), "file"))
+		fmt.Fprintf(&b, "left %s that a run did not make\n", human.Count(len(c.Left), "file"))
 	}
 	return b.String()
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/collect"
 	"github.com/nfsbench/nfsbench/internal/collect/procfs"
 	"github.com/nfsbench/nfsbench/internal/course"
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/loadgen"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
@@ -331,7 +332,7 @@ func barText(e runfile.Event) string {
 		text += fmt.Sprintf(" %d", e.Repetition)
 	}
 	if e.BytesPerSecond > 0 {
-		text += fmt.Sprintf("  %.1f MB/s", float64(e.BytesPerSecond)/1e6)
+		text += "  " + human.Throughput(e.BytesPerSecond)
 	}
 	if e.OpsPerSecond > 0 {
 		text += fmt.Sprintf("  %d IOPS", e.OpsPerSecond)

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nfsbench/nfsbench/internal/cli"
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/oranfstab"
-	"github.com/nfsbench/nfsbench/internal/report"
 )
 
 // maxOranfstabBytes is far above any real file; it keeps a mistyped name, such
@@ -60,12 +60,12 @@ func lintFiles(cmd *cobra.Command, names []string) error {
 			}
 			fmt.Fprintf(&b, "%s:%s [%s]\n", file, p, p.Code)
 		}
-		fmt.Fprintf(&b, "%s: %s, %s\n", file, report.Count(errs, "error"), report.Count(len(problems)-errs, "warning"))
+		fmt.Fprintf(&b, "%s: %s, %s\n", file, human.Count(errs, "error"), human.Count(len(problems)-errs, "warning"))
 		all += errs
 	}
 	fmt.Fprint(cmd.OutOrStdout(), b.String())
 	if all > 0 {
-		return fmt.Errorf("found %s; correct them before Oracle reads the file", report.Count(all, "error"))
+		return fmt.Errorf("found %s; correct them before Oracle reads the file", human.Count(all, "error"))
 	}
 	return nil
 }

@@ -88,6 +88,13 @@ func (f *loadFlags) plan() (runfile.Plan, error) {
 	if err := runfile.CheckWorkload(plain["workload"]); err != nil {
 		return runfile.Plan{}, f.Explain(spec, err)
 	}
+	runfile.SetDefaults(plain)
+	if text, err = json.Marshal(plain); err == nil {
+		err = json.Unmarshal(text, &b.Spec)
+	}
+	if err != nil {
+		return runfile.Plan{}, fmt.Errorf("set the defaults of the spec: %w", err)
+	}
 	p, err := f.planOf(b)
 	if err == nil {
 		err = loadgen.CheckPlan(&p)
@@ -95,7 +102,7 @@ func (f *loadFlags) plan() (runfile.Plan, error) {
 	return p, f.Explain(spec, err)
 }
 
-// spec is that of the file, with what the flags say and with defaults.
+// spec is that of the file, with what the flags say.
 func (f *loadFlags) spec() (map[string]any, error) {
 	spec := map[string]any{}
 	if f.file != "" {
@@ -119,7 +126,7 @@ func (f *loadFlags) spec() (map[string]any, error) {
 			f.name = cmp.Or(object.Name, f.name)
 		}
 	}
-	return spec, f.Fill(spec, true)
+	return spec, f.Fill(spec)
 }
 
 // checkStorage finds out which of the ways to name the storage was taken.
@@ -159,9 +166,6 @@ func (f *loadFlags) planOf(b *v1alpha1.NFSBenchmark) (runfile.Plan, error) {
 	t, err := f.locate(b)
 	if err != nil {
 		return runfile.Plan{}, err
-	}
-	if slob := b.Spec.Workload.SLOB; slob != nil {
-		slob.WorkUnit = cmp.Or(slob.WorkUnit, runfile.DefaultWorkUnit) // the API has it of scans too
 	}
 	p, err := plan.Build(b, t)
 	if err != nil {

@@ -7,12 +7,11 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/pass"
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -412,47 +411,13 @@ func failureOf(o *outcome) v1alpha1.FailureKind {
 	}
 }
 
-// workloadWords is the load in words, such as "Read 1Mi x4 depth 8" or "SLOB RandomRead 1-16 users".
+// workloadWords is the load, such as "Raw Read 1Mi, 4 jobs x depth 8".
 func workloadWords(p runfile.Plan) string {
-	switch w := p.Workload; {
-	case w.Raw != nil:
-		words := string(w.Raw.Pattern)
-		if bench.OrZero(w.Raw.ReadPercent) > 0 {
-			words += fmt.Sprintf(" %d%% reads", bench.OrZero(w.Raw.ReadPercent))
-		}
-		words += " " + resource.NewQuantity(w.Raw.BlockBytes(), resource.BinarySI).String()
-		if w.Raw.Capacity != nil {
-			return words + capacityAsked(w.Raw.Capacity)
-		}
-		return fmt.Sprintf("%s x%d depth %d", words, w.Raw.Jobs*p.Clients, w.Raw.Depth)
-	case w.Calibrate != nil:
-		return fmt.Sprintf("Calibrate %d disks %dms", w.Calibrate.PhysicalDisks, w.Calibrate.MaxLatencyMilliseconds)
-	case w.SLOB == nil:
-		return ""
+	load, _ := p.Words()
+	if p.Clients > 1 {
+		load = append(load, human.Count(p.Clients, "client"))
 	}
-	w := p.Workload.SLOB
-	words := "SLOB " + string(w.Access)
-	if w.Kit != nil {
-		words = "SLOB kit " + string(w.Access)
-	}
-	if w.UpdatePercent > 0 {
-		words += fmt.Sprintf(" %d%% updates", w.UpdatePercent)
-	}
-	switch {
-	case w.Capacity != nil:
-		return words + capacityAsked(w.Capacity)
-	case len(w.Ramp()) == 1:
-		return words + " " + usersWords(w.Ramp()[0])
-	default:
-		return fmt.Sprintf("%s %d-%d users", words, slices.Min(w.Ramp()), slices.Max(w.Ramp()))
-	}
-}
-
-func usersWords(n int32) string {
-	if n == 1 {
-		return "1 user"
-	}
-	return fmt.Sprintf("%d users", n)
+	return strings.Join(load, ", ")
 }
 
 // protocolWords describes the protocol in words.
@@ -473,11 +438,12 @@ func headline(s *scope) string {
 	if j == nil || j.Summary == nil {
 		return "finished"
 	}
-	msg := fmt.Sprintf("%d MB/s, %d IOPS", j.Summary.Total.BytesPerSecond/1e6, j.Summary.Total.OperationsPerSecond)
+	msg := fmt.Sprintf("%s, %d IOPS", human.Throughput(j.Summary.Total.BytesPerSecond),
+		j.Summary.Total.OperationsPerSecond)
 	step, latency := j.Summary.Step, j.Summary.Total.Latency
 	switch {
 	case step != nil && step.Kind == runfile.StepUsers && len(j.Steps) > 1:
-		msg += " with " + usersWords(step.Users)
+		msg += " with " + human.Count(step.Users, "user")
 		// The level above which more users do not help.
 		i := slices.IndexFunc(j.Steps, func(s judge.StepSummary) bool {
 			return s.Knee && s.Kind == step.Kind && s.Users != step.Users
@@ -486,7 +452,7 @@ func headline(s *scope) string {
 			msg += fmt.Sprintf(", hardly more than with %d", j.Steps[i].Users)
 		}
 	case len(j.Calibrations) > 0 && latency != nil:
-		msg += " at " + latencyWords(latency.MeanMicroseconds)
+		msg += " at " + human.Latency(latency.MeanMicroseconds)
 	}
 	if j.Summary.WirePermille != nil {
 		msg += fmt.Sprintf(", %d %% of the wire limit", (*j.Summary.WirePermille+5)/10)

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/pass"
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -40,34 +40,13 @@ func setCapacity(st *v1alpha1.NFSBenchmarkStatus, q *judge.Capacity) {
 	}
 }
 
-// capacityAsked formats the capacity that a plan asks for, such as " capacity p99<=1ms".
-func capacityAsked(q *bench.Capacity) string {
-	each := make([]string, 0, len(runfile.Bounds(q)))
-	for _, b := range runfile.Bounds(q) {
-		each = append(each, fmt.Sprintf("%s<=%s", b.Percentile, latencyWords(b.Microseconds)))
-	}
-	return " capacity " + strings.Join(each, ", ")
-}
-
-// capacityWords formats a capacity for people, such as "41.2k @ p99 1ms".
+// capacityWords formats a capacity for people, such as "41.2k @ p99 of 1 ms".
 func capacityWords(b judge.BoundCapacity) string {
 	sign := ""
 	if !b.Reached && b.OperationsPerSecond > 0 {
 		sign = ">=" // the highest rate that was tried
 	}
-	return fmt.Sprintf("%s%s @ %s %s", sign, rateWords(b.OperationsPerSecond), b.Percentile, latencyWords(b.Microseconds))
-}
-
-// rateWords formats a rate with three digits, such as 950, 41.2k or 1.25M.
-func rateWords(rate int64) string {
-	switch v := float64(rate); {
-	case rate < 1000:
-		return fmt.Sprint(rate)
-	case rate < 999_500:
-		return fmt.Sprintf("%.3gk", v/1e3)
-	default:
-		return fmt.Sprintf("%.3gM", v/1e6)
-	}
+	return sign + human.Operations(float64(b.OperationsPerSecond)) + " @ " + b.Bound()
 }
 
 // capacityHeadline describes the result of a search in one sentence, with what limits the first bound.

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/pass"
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -55,10 +55,30 @@ func setNumbers(s *scope) {
 // fillSummary fills the fields of all metrics by their names, and what people read.
 func fillSummary(sum *v1alpha1.Summary, j *judge.Judgement) {
 	*sum = v1alpha1.Summary{
-		Workload: sum.Workload, Protocol: sum.Protocol, Paths: sum.Paths, Data: pass.ClipTo(j.Data, 512),
+		Workload: sum.Workload, Protocol: sum.Protocol, Paths: sum.Paths,
+		Data: pass.ClipTo(j.Data, 512),
 	}
+	setMetrics(sum, judge.Numbers(*j.Summary, j.Capacity))
+	total := j.Summary.Total
+	sum.ThroughputMegabytesPerSecond = known(total.BytesPerSecond / 1e6)
+	sum.StorageCPU = pass.ClipTo(storageCPUWords(j.Summary.StorageNodes), 256)
+	if l := total.Latency; l != nil {
+		sum.MeanLatency = human.Latency(l.MeanMicroseconds)
+		if !l.MeanOnly {
+			sum.P99Latency = human.Latency(l.P99Microseconds)
+		}
+	}
+	if sum.Intervals == nil {
+		return
+	}
+	sum.Intervals.Throughput = total.Intervals.BytesPerSecond.Text(human.Megabytes)
+	sum.Intervals.P99Latency = total.Intervals.P99Microseconds.Text(human.Latency)
+}
+
+// setMetrics sets those fields of a part of the status that are metrics.
+func setMetrics(part any, numbers []judge.Number) {
 	fields, intervals := map[string]any{}, map[string]any{}
-	for _, n := range judge.Numbers(*j.Summary, j.Capacity) {
+	for _, n := range numbers {
 		fields[n.Field] = n.Value / max(n.Divisor, 1)
 		if n.Interval != nil {
 			low, high := n.Bounds()
@@ -67,29 +87,7 @@ func fillSummary(sum *v1alpha1.Summary, j *judge.Judgement) {
 		}
 	}
 	data, _ := json.Marshal(fields) // numbers always have JSON, and the fields are numbers
-	_ = json.Unmarshal(data, sum)
-	total := j.Summary.Total
-	sum.ThroughputMegabytesPerSecond = known(total.BytesPerSecond / 1e6)
-	sum.StorageCPU = pass.ClipTo(storageCPUWords(j.Summary.StorageNodes), 256)
-	if l := total.Latency; l != nil {
-		sum.MeanLatency = latencyWords(l.MeanMicroseconds)
-		if !l.MeanOnly {
-			sum.P99Latency = latencyWords(l.P99Microseconds)
-		}
-	}
-	if sum.Intervals == nil {
-		return
-	}
-	if in := total.Intervals.BytesPerSecond; in != nil {
-		half, digits := float64(in.High-total.BytesPerSecond)/1e6, 1 // Low may be cut at 0
-		if half >= 10 {
-			digits = 0
-		}
-		sum.Intervals.Throughput = fmt.Sprintf("%.0f ±%.*f", float64(total.BytesPerSecond)/1e6, digits, half)
-	}
-	if in := total.Intervals.P99Microseconds; in != nil {
-		sum.Intervals.P99Latency = latencyWords(in.Low) + " to " + latencyWords(in.High)
-	}
+	_ = json.Unmarshal(data, part)
 }
 
 // known leaves out a rate of zero: a calibration may have found one of its two,
@@ -161,33 +159,12 @@ func verdictOf(s *scope) bench.Verdict {
 	}
 }
 
-func latencyWords(us int64) string {
-	d := time.Duration(us) * time.Microsecond
-	switch {
-	case d >= time.Second:
-		return d.Round(10 * time.Millisecond).String()
-	case d >= time.Millisecond:
-		return d.Round(10 * time.Microsecond).String()
-	default:
-		return d.String()
-	}
-}
-
 // steps are the levels of load in the order in which they were gone through.
 func steps(all []judge.StepSummary) []v1alpha1.StepStatus {
 	var out []v1alpha1.StepStatus
 	for _, s := range all {
-		t := s.Summary.Total
-		st := v1alpha1.StepStatus{
-			Kind: pass.ClipTo(s.Kind, 32), Users: s.Users, Knee: s.Knee,
-			ThroughputBytesPerSecond: known(t.BytesPerSecond), IOPS: known(t.OperationsPerSecond),
-		}
-		if l := t.Latency; l != nil {
-			st.MeanLatencyMicroseconds = new(l.MeanMicroseconds)
-			if !l.MeanOnly { // a database may report no more
-				st.P99LatencyMicroseconds = &l.P99Microseconds
-			}
-		}
+		st := v1alpha1.StepStatus{Kind: pass.ClipTo(s.Kind, 32), Users: s.Users, Knee: s.Knee}
+		setMetrics(&st, judge.Numbers(s.Summary, nil))
 		out = append(out, st)
 	}
 	return pass.Head(out, maxSteps)
@@ -301,7 +278,7 @@ func levelOf(p *runfile.Plan, index int32) (repetition int32, words string) {
 		return 0, fmt.Sprintf(", level %d", index)
 	case w.SLOB != nil && len(w.SLOB.Ramp()) > 1:
 		n := int32(len(w.SLOB.Ramp())) //nolint:gosec // 32 at most
-		return (index-1)/n + 1, " with " + usersWords(w.SLOB.Ramp()[(index-1)%n])
+		return (index-1)/n + 1, " with " + human.Count(w.SLOB.Ramp()[(index-1)%n], "user")
 	case w.Calibrate != nil && p.Database == nil: // it finds its own levels
 		return 0, fmt.Sprintf(", level %d", index)
 	case w.Calibrate != nil && index <= bench.OrZero(w.Calibrate.WarmupRuns):

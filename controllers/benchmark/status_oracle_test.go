@@ -37,10 +37,10 @@ func TestTheStatusOfACalibrationHasOraclesOwnNumbers(t *testing.T) {
 	}
 	sum := st.Summary
 	got := []any{sum.Workload, s.judgement.Engine, sum.Protocol, *sum.ThroughputMegabytesPerSecond, *sum.MeanLatencyMicroseconds}
-	if diff := cmp.Diff([]any{"Calibrate 100 disks 20ms", "Oracle", "NFSv3 DirectNFS 2 paths", int64(1100), int64(400)}, got); diff != "" {
+	if diff := cmp.Diff([]any{"Calibrate, 100 disks, at most 20 ms", "Oracle", "NFSv3 DirectNFS 2 paths", int64(1100), int64(400)}, got); diff != "" {
 		t.Error(diff)
 	}
-	if !slices.Contains([]int64{27_001, 27_002}, *sum.IOPS) || !strings.HasPrefix(st.Message, fmt.Sprintf("1100 MB/s, %d IOPS at 400µs", *sum.IOPS)) {
+	if !slices.Contains([]int64{27_001, 27_002}, *sum.IOPS) || !strings.HasPrefix(st.Message, fmt.Sprintf("1100.0 MB/s, %d IOPS at 400 µs", *sum.IOPS)) {
 		t.Errorf("%d IOPS; message %q", *sum.IOPS, st.Message)
 	}
 	if r := s.judgement.Repetitions; len(r) != 2 || r[0].Step.Round != 1 || r[1].Step.Round != 2 || r[1].Total.OperationsPerSecond != 27_002 {
@@ -83,10 +83,10 @@ func TestARampHasItsStepsAndTheRepetitionsOfTheLast(t *testing.T) {
 		if r := s.judgement.Repetitions; len(r) != 3 || r[2].Step.Round != 3 || r[2].Total.BytesPerSecond != 209715200 {
 			t.Errorf("%s: repetitions %+v", name, r)
 		}
-		if st.Summary.Workload != "SLOB RandomRead 1-16 users" || s.judgement.Engine != name {
+		if st.Summary.Workload != "SLOB RandomRead, 1 to 16 users in 4 steps" || s.judgement.Engine != name {
 			t.Errorf("summary %+v", st.Summary)
 		}
-		if want := "209 MB/s, 25600 IOPS with 16 users, hardly more than with 8"; st.Message != want {
+		if want := "209.7 MB/s, 25600 IOPS with 16 users, hardly more than with 8"; st.Message != want {
 			t.Errorf("%s: message %q, want %q", name, st.Message, want)
 		}
 	}
@@ -148,12 +148,12 @@ func TestWorkloadsInWords(t *testing.T) {
 		return runfile.Plan{Workload: bench.Workload{SLOB: &w}}
 	}
 	for want, p := range map[string]runfile.Plan{
-		"Calibrate 100 disks 20ms":       {Workload: bench.Workload{Calibrate: &bench.CalibrateWorkload{PhysicalDisks: 100, MaxLatencyMilliseconds: 20}}},
-		"SLOB FullTableScan 8 users":     slob(func(*bench.SLOBWorkload) {}),
-		"SLOB FullTableScan 1 user":      slob(func(w *bench.SLOBWorkload) { w.Users = []int32{1} }),
-		"SLOB FullTableScan 2-16 users":  slob(func(w *bench.SLOBWorkload) { w.Users = []int32{4, 16, 2} }),
-		"SLOB kit FullTableScan 8 users": slob(func(w *bench.SLOBWorkload) { w.Kit = &bench.SLOBKit{} }),
-		"SLOB RandomRead 25% updates 3-4 users": slob(func(w *bench.SLOBWorkload) {
+		"Calibrate, 100 disks, at most 20 ms":          {Workload: bench.Workload{Calibrate: &bench.CalibrateWorkload{PhysicalDisks: 100, MaxLatencyMilliseconds: 20}}},
+		"SLOB FullTableScan, 8 users":                  slob(func(*bench.SLOBWorkload) {}),
+		"SLOB FullTableScan, 1 user":                   slob(func(w *bench.SLOBWorkload) { w.Users = []int32{1} }),
+		"SLOB FullTableScan, 2 to 16 users in 3 steps": slob(func(w *bench.SLOBWorkload) { w.Users = []int32{4, 16, 2} }),
+		"SLOB FullTableScan, 8 users, your own kit":    slob(func(w *bench.SLOBWorkload) { w.Kit = &bench.SLOBKit{} }),
+		"SLOB RandomRead, 3 to 4 users in 2 steps, 25 % updates": slob(func(w *bench.SLOBWorkload) {
 			w.Access, w.UpdatePercent, w.Users = bench.SLOBRandomRead, 25, []int32{3, 4}
 		}),
 		"": {},

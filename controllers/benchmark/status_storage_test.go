@@ -74,7 +74,7 @@ func TestTheStatusShowsWhatTheArraySaw(t *testing.T) {
 			if diff := cmp.Diff([]string{tc.cpu, tc.paths, tc.roles}, got); diff != "" {
 				t.Error(diff)
 			}
-			if want := "209 MB/s, 200 IOPS" + tc.message; st.Message != want {
+			if want := "209.7 MB/s, 200 IOPS" + tc.message; st.Message != want {
 				t.Errorf("message %q, want %q", st.Message, want)
 			}
 			for _, p := range statuscheck.Problems(nil, s.b) {
@@ -88,7 +88,7 @@ func TestTheSummaryHasTheNumbersOfTheStorage(t *testing.T) {
 	t.Parallel()
 	s := arrayScope(t, bench.PathsLocal, "10.0.1.61")
 	sum, m := s.b.Status.Summary, s.judgement.Summary
-	want := []any{new(int64(200)), new(int64(200 << 20)), new(int64(900)), new(int32(4)), "1.5ms"}
+	want := []any{new(int64(200)), new(int64(200 << 20)), new(int64(900)), new(int32(4)), "1.50 ms"}
 	got := []any{m.Storage.OperationsPerSecond, m.Storage.BytesPerSecond, sum.StorageMeanLatencyMicroseconds, m.CollectorCPUPermille, sum.MeanLatency}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -25,7 +25,7 @@ func TestTheSummaryHasIntervals(t *testing.T) {
 		P99Microseconds: &judge.Interval{Low: 1100, High: 1400},
 	}}
 	want := &v1alpha1.SummaryIntervals{
-		Throughput: "412 ±6.4", P99Latency: "1.1ms to 1.4ms",
+		Throughput: "406.0 to 418.8", P99Latency: "1.10 ms to 1.40 ms",
 		ThroughputLowBytesPerSecond: new(int64(406_000_000)), ThroughputHighBytesPerSecond: new(int64(418_800_000)),
 		P99LatencyLowMicroseconds: new(int64(1100)), P99LatencyHighMicroseconds: new(int64(1400)),
 	}
@@ -33,11 +33,6 @@ func TestTheSummaryHasIntervals(t *testing.T) {
 	fillSummary(sum, &judge.Judgement{Summary: &judge.Summary{Total: total, OpenLoopP99Microseconds: new(int64(9000))}})
 	if diff := cmp.Diff(want, sum.Intervals); diff != "" || *sum.OpenLoopP99LatencyMicroseconds != 9000 {
 		t.Error(diff, sum.OpenLoopP99LatencyMicroseconds)
-	}
-	total.BytesPerSecond, total.Intervals.BytesPerSecond = 2_228_000_000, &judge.Interval{Low: 2_200_000_000, High: 2_256_000_000}
-	fillSummary(sum, &judge.Judgement{Summary: &judge.Summary{Total: total}})
-	if got := sum.Intervals.Throughput; got != "2228 ±28" {
-		t.Error(got)
 	}
 	fillSummary(sum, &judge.Judgement{Summary: &judge.Summary{}})
 	if sum.Intervals != nil || sum.OpenLoopP99LatencyMicroseconds != nil {

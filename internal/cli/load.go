@@ -55,6 +55,7 @@ type Kind struct {
 	parse  func(string) (any, error)
 	list   bool     // given again, it adds to the list
 	values []string // to complete with
+	unit   time.Duration
 }
 
 // Set implements pflag.Value.
@@ -76,97 +77,94 @@ func (f *Field) Type() string { return f.Kind.name }
 
 // loadFields are the flags of all loads.
 func loadFields() []*Field {
-	number := func(n int) string { return strconv.Itoa(n) }
-	seconds := func(n int) string { return (time.Duration(n) * time.Second).String() }
-	bytes := func(n Size) string { return n.String() }
-	row := func(name string, k Kind, value, help string, fields ...string) *Field {
-		return &Field{Kind: k, name: name, value: value, help: help, fields: fields}
+	row := func(name string, k Kind, help string, fields ...string) *Field {
+		return &Field{Kind: k, name: name, help: help, fields: fields}
 	}
 	return []*Field{
 		row("pattern", word(bench.Patterns(), map[string]bench.RawPattern{
 			"randread": bench.PatternRandomRead, "randwrite": bench.PatternRandomWrite, "randmixed": bench.PatternRandomMixed,
-		}), string(bench.PatternRead), Listed(bench.Patterns())+", in any case; also randread, randwrite and randmixed",
+		}), Listed(bench.Patterns())+", in any case; also randread, randwrite and randmixed",
 			"raw.pattern"),
-		row("read-percent", whole(), "", "share of reads of the patterns Mixed and RandomMixed, 1 to 99", "raw.readPercent"),
-		row("block-size", size(), "", "bytes of each I/O, a power of two (default 1Mi; 8Ki if random)", "raw.blockSize"),
-		row("file-size", size(), bytes(runfile.DefaultFileBytes), "bytes of each file; raw has one for each job",
+		row("read-percent", whole(), "share of reads of the patterns Mixed and RandomMixed, 1 to 99", "raw.readPercent"),
+		row("block-size", size(), "bytes of each I/O, a power of two (default 1Mi; 8Ki if random)", "raw.blockSize"),
+		row("file-size", size(), "bytes of each file; raw has one for each job",
 			"raw.fileSize", "calibrate.nativeFiles.size"),
-		row("jobs", whole(), number(runfile.DefaultJobs), "independent streams, each with a file of its own", "raw.jobs"),
-		row("depth", whole(), number(runfile.DefaultDepth), "outstanding I/Os of each job", "raw.depth"),
-		row("ops-per-second", whole(), "", "rate of I/Os of all jobs together; latency then counts from when an I/O was due "+
+		row("jobs", whole(), "independent streams, each with a file of its own", "raw.jobs"),
+		row("depth", whole(), "outstanding I/Os of each job", "raw.depth"),
+		row("ops-per-second", whole(), "rate of I/Os of all jobs together; latency then counts from when an I/O was due "+
 			"(default: as fast as it goes)", "raw.operationsPerSecond"),
-		row("capacity", capacity(), "", "search the highest rate of I/Os within bounds of latency, such as "+
+		row("capacity", capacity(), "search the highest rate of I/Os within bounds of latency, such as "+
 			"p99=1ms,p999=5ms; percentiles: "+Listed(bench.Percentiles()), "raw.capacity", "slob.capacity"),
-		row("arrivals", word([]bench.Arrivals{bench.ArrivalsPoisson, bench.ArrivalsFixed}, nil), "",
-			"with --capacity, when I/Os are due: Poisson, at random, or Fixed (default Poisson)",
+		row("arrivals", word([]bench.Arrivals{bench.ArrivalsPoisson, bench.ArrivalsFixed}, nil),
+			"with --capacity, when I/Os are due: Poisson, at random, or Fixed",
 			"raw.capacity.arrivals", "slob.capacity.arrivals"),
-		row("disks", whole(), number(runfile.DefaultPhysicalDisks),
+		row("disks", whole(),
 			"about how many disks are behind the storage; too few limit the result", "calibrate.physicalDisks"),
 		row("max-latency", span(time.Millisecond, "milliseconds, such as 20ms"),
-			(runfile.DefaultMaxLatencyMilliseconds * time.Millisecond).String(),
 			"tolerable mean latency of a single-block read, at least 10ms", "calibrate.maxLatencyMilliseconds"),
-		row("warmup-runs", whole(), number(runfile.DefaultWarmupRuns), "runs before those that count, for caches may be cold",
+		row("warmup-runs", whole(), "runs before those that count, for caches may be cold",
 			"calibrate.warmupRuns"),
-		row("files", whole(), number(runfile.DefaultFiles), "files of --file-size each", "calibrate.nativeFiles.count"),
-		row("users", numbers(), "", "users at work at once; several numbers make a ramp, such as 1,2,4,8,16 (default: one "+
+		row("files", whole(), "files of --file-size each", "calibrate.nativeFiles.count"),
+		row("users", numbers(), "users at work at once; several numbers make a ramp, such as 1,2,4,8,16 (default: one "+
 			"for each schema)", "slob.users"),
-		row("schemas", whole(), "1", "schemas that users are spread over, each with a file of its own", "slob.schemas"),
-		row("scale", size(), bytes(runfile.DefaultScaleBytes), "size of each schema", "slob-read.scale"),
-		row("scan-size", size(), bytes(runfile.DefaultScanTableBytes), "size of the table of each schema",
+		row("schemas", whole(), "schemas that users are spread over, each with a file of its own", "slob.schemas"),
+		row("scale", size(), "size of each schema", "slob-read.scale"),
+		row("scan-size", size(), "size of the table of each schema",
 			"slob-scan.scanTableSize"),
-		row("work-unit", whole(), number(runfile.DefaultWorkUnit), "blocks of one statement",
+		row("work-unit", whole(), "blocks of one statement",
 			"slob-read.workUnit"),
-		row("update-percent", whole(), "", "share of blocks that are read and overwritten; 0 to 50, or 100",
+		row("update-percent", whole(), "share of blocks that are read and overwritten; 0 to 50, or 100",
 			"slob-read.updatePercent"),
-		row("read-ahead", whole(), number(runfile.DefaultReadAhead), "large reads that a user keeps outstanding",
+		row("read-ahead", whole(), "large reads that a user keeps outstanding",
 			"slob-scan.readAhead"),
-		row("dir", text(), runfile.DefaultDirectory, "directory below the export for our files; made when missing",
+		row("dir", text(), "directory below the export for our files; made when missing",
 			"raw.directory", "calibrate.nativeFiles.directory", "slob.nativeFiles.directory"),
-		row("overwrite-existing", choice(string(bench.ForeignFilesOverwrite)), "",
+		row("overwrite-existing", choice(string(bench.ForeignFilesOverwrite)),
 			"use a directory that has files which nfsbench did not make",
 			"raw.foreignFiles", "calibrate.nativeFiles.foreignFiles", "slob.nativeFiles.foreignFiles"),
-		row("verify", word(bench.VerifyModes(), nil), string(bench.VerifyWritten),
+		row("verify", word(bench.VerifyModes(), nil),
 			"what to read back after the load, no longer than one window lasts: the blocks that it wrote, a Sample of each "+
 				"file, or All; every read of the load is checked in any case",
 			"raw.verify", "calibrate.nativeFiles.verify", "slob.nativeFiles.verify"),
-		row("keep-files", choice("Retain"), "", "leave the files for the next run, which then need not fill them",
+		row("keep-files", choice("Retain"), "leave the files for the next run, which then need not fill them",
 			"cleanup.onSuccess"),
-		row("seed", whole(), "",
+		row("seed", whole(),
 			"the same seed gives the same data and offsets (default: of the run; 1 without a cluster)", "raw.seed"),
-		row("duration", inSeconds(), seconds(runfile.DefaultDurationSeconds), "measured window", "run.durationSeconds"),
-		row("warmup", inSeconds(), seconds(runfile.DefaultWarmupSeconds), "load before the window, not counted",
+		row("duration", inSeconds(), "measured window", "run.durationSeconds"),
+		row("warmup", inSeconds(), "load before the window, not counted",
 			"run.warmupSeconds"),
-		row("baseline", inSeconds(), seconds(runfile.DefaultBaselineSeconds), "idle time before that, to see what others do",
+		row("baseline", inSeconds(), "idle time before that, to see what others do",
 			"run.baselineSeconds"),
-		row("cooldown", inSeconds(), seconds(runfile.DefaultCooldownSeconds), "idle time between repetitions",
+		row("cooldown", inSeconds(), "idle time between repetitions",
 			"run.cooldownSeconds"),
-		row("repetitions", whole(), "1", "how often to measure", "run.repetitions"),
-		row("timeout", inSeconds(), "", "longest time for everything", "run.timeoutSeconds"),
+		row("repetitions", whole(), "how often to measure", "run.repetitions"),
+		row("timeout", inSeconds(), "longest time for everything", "run.timeoutSeconds"),
 		row("nfs-version", word(bench.NFSVersions(), map[string]bench.NFSVersion{
 			"3": bench.NFSv3, "4": bench.NFSv40, "4.0": bench.NFSv40, "nfsv4": bench.NFSv40, "4.1": bench.NFSv41,
 			"4.2": bench.NFSv42,
-		}), "", "version of NFS, also as 3, 4.0, 4.1 or 4.2: "+Listed(bench.NFSVersions())+" (default NFSv3)",
+		}), "version of NFS, also as 3, 4.0, 4.1 or 4.2: "+Listed(bench.NFSVersions())+" (default NFSv3)",
 			"protocol.version"),
-		row("transfer-size", size(), "", "largest single READ or WRITE (default: what the server offers)",
+		row("transfer-size", size(), "largest single READ or WRITE (default: what the server offers)",
 			"protocol.transferSize"),
-		row("mount-timeout", inSeconds(), "", "longest time for reaching the export (default 30s)",
+		row("mount-timeout", inSeconds(), "longest time for reaching the export (default 30s)",
 			"protocol.mountTimeoutSeconds"),
-		row("uid", whole(), "", "user that the server sees", "protocol.userID"),
-		row("gid", whole(), "", "group that the server sees", "protocol.groupID"),
-		row("link", link(), "", "network link of each path, RATE[:MTU], such as 1G or 25G:9000 (default: as the interface "+
+		row("uid", whole(), "user that the server sees", "protocol.userID"),
+		row("gid", whole(), "group that the server sees", "protocol.groupID"),
+		row("link", link(), "network link of each path, RATE[:MTU], such as 1G or 25G:9000 (default: as the interface "+
 			"says)", "protocol.link"),
-		row("expect", thresholds(), "", "thresholds of spec.expect that decide the verdict, such as "+
+		row("expect", thresholds(), "thresholds of spec.expect that decide the verdict, such as "+
 			"minWirePercent=90,maxP99LatencyMicroseconds=2000", "expect"),
 	}
 }
 
-// Register adds the flags, with the defaults that the API has too.
+// Register adds the flags, with the defaults of the API.
 func (l *Load) Register(cmd *cobra.Command) {
 	l.fs, l.fields = cmd.Flags(), loadFields()
 	l.fs.SortFlags = false
 	l.workload = Field{Kind: word(workloads(), nil), name: "workload", value: WorkloadRaw, help: "raw, calibrate, " +
 		"slob-read or slob-scan; the last three are the I/O of a database, without one"}
 	for _, f := range append([]*Field{&l.workload}, l.fields...) {
+		f.value = cmp.Or(f.value, f.standard())
 		help := f.help
 		if of := f.workloads(); len(of) > 0 && len(of) < len(workloads()) {
 			help = strings.Join(of, ", ") + ": " + help
@@ -181,9 +179,9 @@ func (l *Load) Register(cmd *cobra.Command) {
 	}
 }
 
-// Fill sets the fields of a spec whose flags were given. With defaults, it also sets those that are
-// missing and have one, as the API server does. It refuses a flag that would do nothing.
-func (l *Load) Fill(spec map[string]any, defaults bool) error {
+// Fill sets the fields of a spec whose flags were given, and the pattern. It refuses a flag that would do
+// nothing.
+func (l *Load) Fill(spec map[string]any) error {
 	kind := l.kind(spec)
 	for _, f := range l.fields {
 		path, given := f.path(kind), l.fs.Changed(f.name)
@@ -196,12 +194,8 @@ func (l *Load) Fill(spec map[string]any, defaults bool) error {
 			return errors.New("--arrivals has no effect without --capacity; leave it out, or give --capacity")
 		case given:
 			put(spec, path, f.set)
-		case f.value != "" && (defaults || f.name == "pattern") && member(spec, path) == nil: // a pattern has none in the API
-			v, err := f.parse(f.value)
-			if err != nil {
-				return fmt.Errorf("--%s: %w", f.name, err)
-			}
-			put(spec, path, v)
+		case f.name == "pattern" && member(spec, path) == nil:
+			put(spec, path, f.value)
 		}
 	}
 	return nil
@@ -279,6 +273,27 @@ func (f *Field) workloads() []string {
 		path := f.path(kind)
 		return path == nil || path[0] != "workload"
 	})
+}
+
+// standard is the default, in the words of the flag; empty if there is none.
+func (f *Field) standard() string {
+	if f.name == "pattern" { // the API has no default for it
+		return string(bench.PatternRead)
+	}
+	for _, kind := range workloads() {
+		path := f.path(kind)
+		if path == nil || f.Type() == "bool" {
+			continue
+		}
+		v := runfile.Default(path...)
+		if n, is := v.(float64); is && f.unit != 0 {
+			v = time.Duration(n) * f.unit
+		}
+		if v != nil {
+			return fmt.Sprint(v)
+		}
+	}
+	return ""
 }
 
 // path leads to the field of a spec with such a workload; nil if it has none.
@@ -390,7 +405,7 @@ func (b *Size) Type() string { return "size" }
 func inSeconds() Kind { return span(time.Second, "seconds, such as 30s or 2m") }
 
 func span(unit time.Duration, such string) Kind {
-	return Kind{name: "duration", parse: func(s string) (any, error) {
+	return Kind{name: "duration", unit: unit, parse: func(s string) (any, error) {
 		d, err := time.ParseDuration(s)
 		if err != nil || d < 0 || d%unit != 0 || d/unit > math.MaxInt32 {
 			return nil, errors.New("use whole " + such)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -151,7 +152,7 @@ func checkArray(c *facts, found *findings) {
 				"Use direct I/O and files larger than the caches, and check the name of the volume"
 		}
 		found.warn(ArrayDisagrees, "Storage %s counted %s of %s and the clients %s (repetition %s): %s.", d.source,
-			megabytes(int64(d.array)), d.direction, megabytes(int64(d.clients)), listed(d.repetitions), meaning)
+			human.Throughput(d.array), d.direction, human.Throughput(d.clients), listed(d.repetitions), meaning)
 	}
 }
 
@@ -394,7 +395,7 @@ func checkQoS(c *facts, found *findings) {
 		at = append(at, fmt.Sprintf("%.0f of %d IOPS", ops, *q.MaxIOPS))
 	}
 	if reached(q.MaxBytesPerSecond, bytes) {
-		at = append(at, fmt.Sprintf("%s of %s", megabytes(int64(bytes)), megabytes(*q.MaxBytesPerSecond)))
+		at = append(at, fmt.Sprintf("%s of %s", human.Throughput(bytes), human.Throughput(*q.MaxBytesPerSecond)))
 	}
 	if len(at) > 0 {
 		found.warn(QoSThrottled, "The QoS policy %s of %s was reached: %s. The run measured the policy and not the "+

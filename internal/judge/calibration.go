@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
@@ -214,7 +215,7 @@ func checkCalibration(c *facts, found *findings) {
 	for _, w := range c.overall.databases {
 		if w.DatafileBytes > 0 {
 			found.info(CacheSuspected, "CALIBRATE_IO reads all datafiles: %s were read %.1f times. To measure more than "+
-				"caches, make them larger (workload.calibrate.databaseSize).", bytesText(w.DatafileBytes),
+				"caches, make them larger (workload.calibrate.databaseSize).", human.Bytes(w.DatafileBytes),
 				float64(c.everRead())/float64(w.DatafileBytes))
 		}
 	}
@@ -234,7 +235,7 @@ func (c *facts) finerLatency() string {
 	if l == nil || len(wrong) > 0 {
 		return "" // finer, and wrong
 	}
-	return fmt.Sprintf(" V$IOSTAT_FILE says %d µs over all levels of load.", l.MeanMicroseconds)
+	return " V$IOSTAT_FILE says " + human.Latency(l.MeanMicroseconds) + " over all levels of load."
 }
 
 // checkLimit reports a calibration whose IOPS are not within the latency.
@@ -246,9 +247,9 @@ func checkLimit(c *facts, found *findings, s CalibrationSummary, limit int32) {
 		found.warn(LatencyLimitExceeded, "CALIBRATE_IO reached its IOPS at %d ms, above the limit of %d ms, so no number "+
 			"is within the limit. Raise maxLatencyMilliseconds.", *l, limit)
 	case s.MaxIOPS == nil && c.overall.isOf(runfile.StepSmallReads):
-		found.warn(LatencyLimitExceeded, "Even %s took %d µs on average, above the limit of %d ms, so no IOPS are within "+
+		found.warn(LatencyLimitExceeded, "Even %s took %s on average, above the limit of %d ms, so no IOPS are within "+
 			"the limit. Raise maxLatencyMilliseconds, or find what slows the storage.",
-			level(runfile.StepSmallReads, c.overall.Step.Users), c.overall.Total.Latency.MeanMicroseconds, limit)
+			level(runfile.StepSmallReads, c.overall.Step.Users), human.Latency(c.overall.Total.Latency.MeanMicroseconds), limit)
 	}
 }
 

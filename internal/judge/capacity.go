@@ -8,6 +8,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/capacity"
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
@@ -346,7 +347,7 @@ func (c *facts) fullQueue(r search, s *repetition) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("%d of %d operations waited for one of the %d I/Os that may be outstanding "+
-		"(%s), while each took %.0f µs, about as long as at %d operations/s", waiting, ops, ios, product, took,
+		"(%s), while each took %s, about as long as at %d operations/s", waiting, ops, ios, product, human.Latency(took),
 		lowest.Step.OperationsPerSecond)}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -65,7 +66,7 @@ func checkClientCache(c *facts, found *findings) {
 		set := c.workingSet() / int64(len(c.Clients))
 		if mt := cl.Load.Mount; mt != nil && !mt.DirectIO && read > 0 && set < cl.Host.MemoryBytes {
 			found.warn(CacheSuspected, "Client %d reads %s through its page cache of up to %s. Use direct I/O, or files "+
-				"larger than its memory.", cl.Index, bytesText(set), bytesText(cl.Host.MemoryBytes))
+				"larger than its memory.", cl.Index, human.Bytes(set), human.Bytes(cl.Host.MemoryBytes))
 			return
 		}
 	}
@@ -77,10 +78,10 @@ func checkPageCache(s *repetition, found *findings, read int64) {
 	switch {
 	case float64(s.mount.ServerReadBytes)*1000 < float64(read)*s.leastMoved():
 		found.warn(CacheSuspected, "The load read %s and the server sent %s: the rest came from the client's page cache. "+
-			"Use direct I/O, or files larger than the client's memory.", bytesText(read), bytesText(s.mount.ServerReadBytes))
+			"Use direct I/O, or files larger than the client's memory.", human.Bytes(read), human.Bytes(s.mount.ServerReadBytes))
 	case float64(buffered)*1000 > float64(s.Total.Bytes)*(1000-clientCacheShare):
 		found.warn(CacheSuspected, "%s of %s went through the client's page cache instead of direct I/O. Oracle does "+
-			"direct I/O (filesystemio_options=setall); so must the benchmark.", bytesText(buffered), bytesText(s.Total.Bytes))
+			"direct I/O (filesystemio_options=setall); so must the benchmark.", human.Bytes(buffered), human.Bytes(s.Total.Bytes))
 	}
 }
 
@@ -98,12 +99,12 @@ func checkServerCache(c *facts, found *findings) {
 	p50 := s.Read.Latency.P50Microseconds
 	switch {
 	case reread && p50 < implausibleP50Micros:
-		found.warn(CacheSuspected, "Half of the reads took less than %d µs and the files (%s) were read %.1f times over: "+
-			"the storage's cache probably answered them. Use files larger than its cache.", p50+1, bytesText(set), times)
+		found.warn(CacheSuspected, "Half of the reads took less than %s and the files (%s) were read %.1f times over: "+
+			"the storage's cache probably answered them. Use files larger than its cache.", human.Latency(p50+1), human.Bytes(set), times)
 	case reread:
 		found.info(CacheSuspected, "The files (%s) are small enough for the storage's cache and were read %.1f times "+
 			"over. That is fine for measuring the network path; for its disks use files larger than its cache.",
-			bytesText(set), times)
+			human.Bytes(set), times)
 	}
 }
 
@@ -169,8 +170,6 @@ func checkPace(c *facts, found *findings) {
 	}
 }
 
-func bytesText(b int64) string { return fmt.Sprintf("%.1f GiB", float64(b)/(1<<30)) }
-
 // checkForeignLoad looks for others in the idle baseline before a repetition.
 // Under load, what the storage moved beyond the clients is ArrayDisagrees.
 func checkForeignLoad(c *facts, found *findings) {
@@ -202,8 +201,8 @@ func checkForeignMount(c *facts, found *findings) {
 			continue
 		}
 		found.warn(ForeignLoad, "In repetition %s the mount moved %s and the load only %s of that: something else on the "+
-			"machine uses the same mount. Run again when nothing else does.", s.name(), bytesText(moved),
-			bytesText(int64(load*s.mount.most)))
+			"machine uses the same mount. Run again when nothing else does.", s.name(), human.Bytes(moved),
+			human.Bytes(load*s.mount.most))
 		return
 	}
 }
@@ -221,7 +220,7 @@ func (c *facts) foreignOnClient(cl runfile.ClientResult, s repetition) []string 
 	limit := max(foreignBytesPerSecond, s.Total.bytesPerSec*foreignShare/1000)
 	for _, i := range w.Interfaces {
 		if rate := float64(i.ReceivedBytes+i.SentBytes) / seconds; i.Name != "lo" && rate > limit {
-			seen = append(seen, fmt.Sprintf("%s of client %d carried %s while idle", i.Name, cl.Index, megabytes(int64(rate))))
+			seen = append(seen, fmt.Sprintf("%s of client %d carried %s while idle", i.Name, cl.Index, human.Throughput(rate)))
 		}
 	}
 	if atLeastPermille(w.NodeCPUPermille, foreignCPU) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -27,7 +28,7 @@ func checkDirectNFS(c *facts, found *findings) {
 	}
 	if share, known := c.accessShare(methodDirectNFS); known && share < protocolShare {
 		found.fail(DNFSNotActive, "Direct NFS is declared, and %s of the reads of data files used %s: Oracle fell back "+
-			"without a message. %s", percent(1000-share), c.otherMethods(methodDirectNFS), c.whyInactive())
+			"without a message. %s", human.Share(1000-share), c.otherMethods(methodDirectNFS), c.whyInactive())
 	}
 }
 
@@ -111,7 +112,7 @@ func checkServiceTime(c *facts, found *findings) {
 				hint = "Oracle 12.2 is known to count wrongly with pNFS: its number of reads is right, but use the latency " +
 					"that the array reports."
 			}
-			found.warn(SuspectLatency, "V$IOSTAT_FILE says %.1f µs for a single-block read, but %s. %s", mean, why, hint)
+			found.warn(SuspectLatency, "V$IOSTAT_FILE says %s for a single-block read, but %s. %s", human.Latency(mean), why, hint)
 			return
 		}
 	}
@@ -121,11 +122,11 @@ func checkServiceTime(c *facts, found *findings) {
 func (c *facts) implausible(w runfile.OracleWindow, mean float64) string {
 	below := func(other float64) bool { return mean*1000 < other*latencyAgrees }
 	if waits, us := eventOf(w, eventSequentialRead); waits >= latencyWaits && below(float64(us)/float64(waits)) {
-		return fmt.Sprintf("%s took %.1f µs in V$SYSTEM_EVENT", eventSequentialRead, float64(us)/float64(waits))
+		return fmt.Sprintf("%s took %s in V$SYSTEM_EVENT", eventSequentialRead, human.Latency(float64(us)/float64(waits)))
 	}
 	// The storage's mean is of all reads: it compares only where all are small.
 	if array := c.overall.Storage.MeanLatencyMicroseconds; array != nil && c.randomReads() && below(float64(*array)) {
-		return fmt.Sprintf("the storage itself took %d µs", *array)
+		return "the storage itself took " + human.Latency(*array)
 	}
 	if o := w.Calibration; o != nil && o.MaxIOPS > 0 && float64(o.MaxIOPS)*mean < 1e6 {
 		return fmt.Sprintf("with %d IOPS that is only %.1f reads at a time, and CALIBRATE_IO always has one", o.MaxIOPS,

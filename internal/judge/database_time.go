@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -53,7 +54,7 @@ func checkForeignReads(c *facts, found *findings) {
 				found.warn(ForeignLoad, "In repetition %s the sessions of the load read %.1f %% of the bytes that the database "+
 					"read. Others read %s, which are not counted as load. Look for jobs, backups and other sessions (V$SESSION), "+
 					"and run again when nobody else uses it.", s.name(), float64(*w.OwnReadBytes)/float64(all)*100,
-					megabytes(int64(rate)))
+					human.Throughput(rate))
 				return
 			}
 		}
@@ -89,9 +90,9 @@ func checkUserTime(c *facts, found *findings) {
 		return
 	}
 	found.warn(SuspectLatency, "Of the time of %d users the views have only %.1f %% as waits or CPU time: a read took "+
-		"%.1f µs by the number of users and of reads. Either the views count too little, or the users were idle because "+
+		"%s by the number of users and of reads. Either the views count too little, or the users were idle because "+
 		"the loader or its network was slow. Use the latency that the array reports.", c.overall.Step.Users,
-		accounted/t.all.Seconds()*100, float64(t.all.Microseconds())/float64(c.overall.Read.Ops))
+		accounted/t.all.Seconds()*100, human.Latency(float64(t.all.Microseconds())/float64(c.overall.Read.Ops)))
 }
 
 func (c *facts) severalInstances() bool {

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -23,14 +24,14 @@ func checkWaits(c *facts, found *findings) {
 		}
 		sum += int64(*w.Permille)
 		parts = append(parts, fmt.Sprintf("%s (class %s, %d waits, %s)", w.Name, w.Class, w.Waits,
-			percent(int64(*w.Permille))))
+			human.Share(*w.Permille)))
 		advice = cmp.Or(advice, hint)
 	}
 	if sum < waitsElsewhere {
 		return
 	}
 	found.warn(WaitsNotStorage, "Sessions spent %s of their wait time on %s. That is not a wait for storage, so the "+
-		"storage may give more than was measured. %s", percent(sum), listed(parts), advice)
+		"storage may give more than was measured. %s", human.Share(sum), listed(parts), advice)
 }
 
 // perhapsStorage reports waits that small logs or too few writers cause. Slow storage causes a few

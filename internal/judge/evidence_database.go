@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -120,7 +121,7 @@ func (c *facts) accessObservation() observation {
 		return observation{says: agrees, text: fmt.Sprintf("%s (%s)", view, methodDirectNFS), proof: true}
 	default:
 		return observation{says: denies, text: fmt.Sprintf("%s is %s for %s of the reads of data files", view,
-			c.otherMethods(methodDirectNFS), percent(1000-share))}
+			c.otherMethods(methodDirectNFS), human.Share(1000-share))}
 	}
 }
 
@@ -312,7 +313,7 @@ func (c *facts) databaseKernelEvidence() Evidence {
 	case known && own < protocolShare:
 		e := Evidence{Observed: strings.Replace(others, methodDirectNFS, "DirectNFS", 1)}
 		return e.no(true, "The kernel's client was declared, but V$IOSTAT_FILE.ACCESS_METHOD is %s for %s of the reads "+
-			"of data files.", others, percent(1000-own))
+			"of data files.", others, human.Share(1000-own))
 	case !known && slices.ContainsFunc(c.database.Channels, func(ch runfile.DNFSChannel) bool { return ch.Sends > 0 }):
 		return Evidence{Observed: "DirectNFS"}.no(true,
 			"The kernel's client was declared, but V$DNFS_CHANNELS has paths that sent calls.")

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
@@ -13,6 +14,26 @@ import (
 type Interval struct {
 	Low  int64 `json:"low"`
 	High int64 `json:"high"`
+}
+
+// Ranges count the operations of all clients by their latency; empty if that is not known.
+func (d Direction) Ranges() []stats.Range {
+	if h, err := stats.MergeEncoded(d.histograms...); err == nil && h.Count() > 0 {
+		return h.Ranges()
+	}
+	var out []stats.Range
+	for _, b := range stats.MergeBuckets(d.buckets) {
+		out = append(out, stats.Range{From: b.BelowMicroseconds / 2, To: b.BelowMicroseconds - 1, Count: b.Count})
+	}
+	return out
+}
+
+// Text writes both ends; empty if the interval is not known.
+func (in *Interval) Text(end func(int64) string) string {
+	if in == nil {
+		return ""
+	}
+	return end(in.Low) + " to " + end(in.High)
 }
 
 // Intervals are the intervals of a Direction; nil where unknown.
@@ -173,7 +194,7 @@ func checkStalls(c *facts, found *findings) {
 		found.warn(Stalls, "%s of the time of all %s belongs to those that took more than %s, where the median is %s: "+
 			"something stops now and then. Without these stalls the numbers are better by about this share. Look at the "+
 			"longest operations over time in the report, and for pauses of the server, of the network, or of this client.",
-			permilleText(share), of.name, micros(slow), micros(median))
+			permilleText(share), of.name, human.Latency(slow), human.Latency(median))
 	}
 }
 
@@ -189,5 +210,5 @@ func checkOmission(c *facts, found *findings) {
 	found.info(CoordinatedOmission, "For %s of the time the workers waited for operations that took more than %s, ten "+
 		"times the 99th percentile. Workers that wait start no other operations, so that p99 is only %s; under a load of "+
 		"the same mean rate that does not wait, p99 would be about %s. Set operationsPerSecond to measure it.",
-		permilleText(s.StalledPermille), micros(10*l.P99Microseconds), micros(l.P99Microseconds), micros(*open))
+		permilleText(s.StalledPermille), human.Latency(10*l.P99Microseconds), human.Latency(l.P99Microseconds), human.Latency(*open))
 }

@@ -206,7 +206,7 @@ func TestAClosedLoopSaysHowMuchItCannotSee(t *testing.T) {
 	if !hasFinding(j, CoordinatedOmission, "For 9.9 % of the time") || j.Validity != bench.ValidityValid {
 		t.Errorf("%+v", j.Findings)
 	}
-	if !hasFinding(j, Stalls, "9.9 % of the time of all reads belongs to those that took more than 50000 µs, where the median is 1000 µs") {
+	if !hasFinding(j, Stalls, "9.9 % of the time of all reads belongs to those that took more than 50 ms, where the median is 1 ms") {
 		t.Errorf("%+v", j.Findings)
 	}
 	if j := Judge(stalling(t, 300*time.Millisecond)); hasFinding(j, CoordinatedOmission, "") || hasFinding(j, Stalls, "") {

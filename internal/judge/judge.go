@@ -256,6 +256,8 @@ type StepSummary struct {
 	Kind    string  `json:"kind"`            // runfile.StepUsers, ...
 	Users   int32   `json:"users,omitempty"` // sessions, or reads outstanding at once
 	Summary Summary `json:"summary"`
+	// Rounds are the repetitions of the level, of which Summary is the median.
+	Rounds []Summary `json:"-"`
 	// WirePermille is the share of the wire limit; nil when that is not known.
 	WirePermille *int32 `json:"-"` // wirePercent
 	// Knee: more users than these gave latency and hardly throughput.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -175,7 +176,7 @@ func checkRedirection(c *facts, found *findings) {
 		what = fmt.Sprintf("No I/O was redirected: no data server moved a byte, and the server granted %d layouts.", granted)
 	case stuck:
 		what = fmt.Sprintf("pNFS did not redirect the load: %s of the bytes still went through %s, which is not on the node "+
-			"that owns %s.", percent(share), lif, volumeName(c.volume))
+			"that owns %s.", human.Share(share), lif, volumeName(c.volume))
 	default:
 		return
 	}

@@ -1,8 +1,11 @@
 package judge
 
 import (
+	"fmt"
+	"math"
 	"strings"
 
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
@@ -150,6 +153,24 @@ func (m Metric) PerUnit() float64 {
 		return 1e3
 	default:
 		return 1
+	}
+}
+
+// Text writes a value.
+func (m Metric) Text(v float64) string {
+	switch {
+	case math.IsNaN(v) || math.Abs(v) > 1e15:
+		return "-"
+	case m.Unit == UnitBytes:
+		return human.Throughput(v)
+	case m.Unit == UnitTime:
+		return human.Latency(v)
+	case m.Unit == UnitCost:
+		return human.Latency(v) + "/MiB"
+	case m.Unit == UnitPermille:
+		return human.Share(v)
+	default:
+		return fmt.Sprintf("%.0f", v)
 	}
 }
 

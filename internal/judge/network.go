@@ -8,16 +8,17 @@ import (
 	"strings"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // checkTransferSize compares what one READ or WRITE moves with the requested size, or with the block.
 // If the array allows no more, the finding names its setting.
 func checkTransferSize(c *facts, found *findings) {
-	full, why := min(c.block, defaultXfer), fmt.Sprintf("so each block of %s takes several", size(c.block))
+	full, why := min(c.block, defaultXfer), fmt.Sprintf("so each block of %s takes several", human.Size(c.block))
 	wanted := c.Plan.Engine.TransferSizeBytes
 	if wanted > 0 {
-		full, why = min(wanted, c.block), fmt.Sprintf("where %s were asked for", size(wanted))
+		full, why = min(wanted, c.block), fmt.Sprintf("where %s were asked for", human.Size(wanted))
 	}
 	limit := bench.OrZero(bench.OrZero(c.survey.NFS).TransferSizeBytes) // of the array; 0: not known
 	for _, d := range []struct {
@@ -25,15 +26,15 @@ func checkTransferSize(c *facts, found *findings) {
 		xfer int64
 		used bool
 	}{{"READ", c.transfer[reads], c.overall.Read != nil}, {"WRITE", c.transfer[writes], c.overall.Write != nil}} {
-		moves := fmt.Sprintf("A %s moves %s, %s", d.name, size(d.xfer), why)
+		moves := fmt.Sprintf("A %s moves %s, %s", d.name, human.Size(d.xfer), why)
 		switch {
 		case !d.used || d.xfer >= full:
 		case limit > 0 && limit < full && d.xfer <= limit:
 			found.warn(TransferSizeCapped, "%s: the array allows %s. Raise it (vserver nfs modify -vserver %s "+
-				"-tcp-max-xfer-size %d, privilege advanced), then mount again.", moves, size(limit), c.svm(), full)
+				"-tcp-max-xfer-size %d, privilege advanced), then mount again.", moves, human.Size(limit), c.svm(), full)
 		case limit > 0:
 			found.warn(TransferSizeReduced, "%s, and the array allows %s: the limit is that of the mount. Look at its rsize "+
-				"and wsize.", moves, size(limit))
+				"and wsize.", moves, human.Size(limit))
 		case wanted > 0:
 			found.warn(TransferSizeReduced, "%s. Raise the server's limit (ONTAP: tcp-max-xfer-size), or the mount's rsize "+
 				"and wsize, then mount again.", moves)
@@ -122,7 +123,7 @@ func checkCopy(c *facts, found *findings) {
 	}
 	found.info(HalfDuplexCopy, "The copy is serial, half duplex: with depth 1 each job reads a block, then writes it. "+
 		"Read %s and write %s make %s together.%s Use depth 2 or more to fill both directions.",
-		megabytes(s.Read.BytesPerSecond), megabytes(s.Write.BytesPerSecond), megabytes(int64(both)), compare)
+		human.Throughput(s.Read.BytesPerSecond), human.Throughput(s.Write.BytesPerSecond), human.Throughput(both), compare)
 }
 
 // carriersOf are the interfaces that carry the load of one client: those with

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -122,7 +123,7 @@ func checkBalance(found *findings, shares []PathShare) {
 	deviation := 0.0 // permille
 	for _, p := range shares {
 		deviation = max(deviation, math.Abs(float64(p.SharePermille)-equal)/equal*1000)
-		lines = append(lines, fmt.Sprintf("%s %s", label(p), percent(int64(p.SharePermille))))
+		lines = append(lines, fmt.Sprintf("%s %s", label(p), human.Share(p.SharePermille)))
 	}
 	switch byLayout := shares[0].Role == bench.PathDataServer; {
 	case byLayout && deviation > serverUneven:
@@ -228,7 +229,7 @@ func checkLoss(c *facts, found *findings, l loss, paths int) {
 	}
 	found.add(ChannelLost, severity, "Path %s was down for %s of %s that were measured (%s), in %s%s. New "+
 		"connections: %d.%s Look at the LIF, the switch and the server's log for that time, and measure again.", l.name,
-		seconds(l.downMilliseconds), seconds(measured), percent(l.downMilliseconds*1000/max(measured, 1)), where, end,
+		seconds(l.downMilliseconds), seconds(measured), human.Share(l.downMilliseconds*1000/max(measured, 1)), where, end,
 		l.reconnects, meanwhile)
 }
 

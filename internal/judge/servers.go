@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -133,7 +134,7 @@ func checkFallback(c *facts, found *findings) {
 	found.add(LayoutFallback, warningIf(worst >= layoutFallbackShare), "%d I/Os with %s (%s) went through the metadata "+
 		"server although pNFS was declared, in repetition %s. A data server did not answer, or its layout was recalled. "+
 		"Check that a firewall lets the client connect to port 2049 of each data server, and that the data servers and "+
-		"their LIFs are up.", ios, gibibytes(bytes), percent(shareOf(bytes, all)), listed(where))
+		"their LIFs are up.", ios, human.Bytes(bytes), human.Share(shareOf(bytes, all)), listed(where))
 }
 
 // checkLayoutType reports layouts that the client cannot read.
@@ -160,8 +161,6 @@ func shareOf(part, all int64) int64 {
 	}
 	return int64(*permille(float64(part) / float64(all)))
 }
-
-func gibibytes(bytes int64) string { return fmt.Sprintf("%.2f GiB", float64(bytes)/(1<<30)) }
 
 // checkRecovery reports state that the client had to make again under load: I/O waited for it.
 func checkRecovery(c *facts, found *findings) {

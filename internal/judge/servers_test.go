@@ -142,7 +142,7 @@ func serverCases() map[string]findingCase {
 		}
 	}
 	return map[string]findingCase{
-		"fallback":            {local, fallback(2000, goodBytes/10), LayoutFallback, bench.SeverityWarning, bench.ValiditySuspect, `^2000 I/Os with 12\.45 GiB \(3\.3 %\) .* in repetition 2\. .*port 2049`},
+		"fallback":            {local, fallback(2000, goodBytes/10), LayoutFallback, bench.SeverityWarning, bench.ValiditySuspect, `^2000 I/Os with 12\.5 GiB \(3\.3 %\) .* in repetition 2\. .*port 2049`},
 		"small fallback":      {local, fallback(1, 1<<20), LayoutFallback, bench.SeverityInfo, bench.ValidityValid, `^1 I/Os`},
 		"no fallback":         {local, nothing, LayoutFallback, "", bench.ValidityValid, ""},
 		"fallback of v4.1":    {v41, fallback(1, 1<<20), LayoutFallback, "", bench.ValidityValid, ""},

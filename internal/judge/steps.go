@@ -96,8 +96,13 @@ func (c *facts) stepSummaries() []StepSummary {
 		if slices.ContainsFunc(steps, func(o StepSummary) bool { return o.Kind == kind && o.Users == users }) {
 			continue
 		}
-		m := medianOf(c.roundsOf(kind, users)).Summary
-		steps = append(steps, StepSummary{Kind: kind, Users: users, Summary: m, WirePermille: m.WirePermille})
+		rounds := c.roundsOf(kind, users)
+		step := StepSummary{Kind: kind, Users: users, Summary: medianOf(rounds).Summary}
+		step.WirePermille = step.Summary.WirePermille
+		for _, r := range rounds {
+			step.Rounds = append(step.Rounds, r.Summary)
+		}
+		steps = append(steps, step)
 	}
 	markKnee(steps, runfile.StepUsers)
 	markKnee(steps, runfile.StepSmallReads)

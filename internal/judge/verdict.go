@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
@@ -28,17 +29,17 @@ func (c *facts) expect() outcome {
 		s = c.overall.Summary
 	}
 	bytes, iops := c.measured()
-	compare(&o, "of the wire limit", atLeast, e.MinWirePercent, s.WirePermille, 10, percent)
-	compare(&o, "throughput", atLeast, e.MinMegabytesPerSecond, known(bytes, s.Total.BytesPerSecond), 1_000_000, megabytes)
+	compare(&o, "of the wire limit", atLeast, e.MinWirePercent, s.WirePermille, 10, human.Share[int64])
+	compare(&o, "throughput", atLeast, e.MinMegabytesPerSecond, known(bytes, s.Total.BytesPerSecond), 1_000_000, human.Throughput[int64])
 	compare(&o, "IOPS", atLeast, e.MinIOPS, known(iops, s.Total.OperationsPerSecond), 1, plain)
 	var mean *int64
 	if l := s.Total.Latency; l != nil {
 		mean = &l.MeanMicroseconds
 	}
-	compare(&o, "mean latency", atMost, e.MaxMeanLatencyMicroseconds, mean, 1, micros)
+	compare(&o, "mean latency", atMost, e.MaxMeanLatencyMicroseconds, mean, 1, human.Latency[int64])
 	o.expectP99(e.MaxP99LatencyMicroseconds, s.Total.Latency)
 	o.expectCapacity(e.MinCapacity, c.capacity)
-	compare(&o, "variation between repetitions", atMost, e.MaxVariationPercent, c.variation, 10, percent)
+	compare(&o, "variation between repetitions", atMost, e.MaxVariationPercent, c.variation, 10, human.Share[int64])
 	return o
 }
 
@@ -59,14 +60,14 @@ func (o *outcome) expectP99(want *int64, l *stats.Latency) {
 	switch {
 	case want == nil:
 	case l == nil || l.MeanOnly:
-		compare(o, "p99 latency", atMost, want, nil, 1, micros)
+		compare(o, "p99 latency", atMost, want, nil, 1, human.Latency[int64])
 	case l.Bucketed && l.P99Microseconds > *want && l.P99Microseconds/2 <= *want:
 		o.unmeasured = true
-		o.findings.warn(ExpectationNotMeasured, "Expected at most %s p99 latency, and the database counts it between %s "+
-			"and %s, in powers of two, so the comparison is undecided. Use a power of two.", micros(*want),
-			micros(l.P99Microseconds/2), micros(l.P99Microseconds))
+		o.findings.warn(ExpectationNotMeasured, "Expected at most %s p99 latency, and the database counts it between %d "+
+			"and %d µs, in powers of two, so the comparison is undecided. Use a power of two.", human.Latency(*want),
+			l.P99Microseconds/2, l.P99Microseconds)
 	default:
-		compare(o, "p99 latency", atMost, want, &l.P99Microseconds, 1, micros)
+		compare(o, "p99 latency", atMost, want, &l.P99Microseconds, 1, human.Latency[int64])
 	}
 }
 
@@ -116,14 +117,15 @@ func compare[T int32 | int64](o *outcome, what, bound string, want, got *T, scal
 			what)
 	case bound == atLeast && *got < *want*scale, bound == atMost && *got > *want*scale:
 		o.missed = true
-		o.findings.fail(ExpectationMissed, "Expected %s %s %s and got %s.", bound, wanted, what, format(int64(*got)))
+		is := format(int64(*got))
+		if is == wanted { // what differs has been rounded away
+			is = map[string]string{atLeast: "a little less", atMost: "a little more"}[bound]
+		}
+		o.findings.fail(ExpectationMissed, "Expected %s %s %s and got %s.", bound, wanted, what, is)
 	}
 }
 
-func percent(permille int64) string { return fmt.Sprintf("%.1f %%", float64(permille)/10) }
-func plain(v int64) string          { return fmt.Sprint(v) }
-func micros(v int64) string         { return fmt.Sprintf("%d µs", v) }
-func megabytes(v int64) string      { return fmt.Sprintf("%.1f MB/s", float64(v)/1e6) }
+func plain(v int64) string { return fmt.Sprint(v) }
 
 // verdict decides. An invalid or partial run decides nothing, in either
 // direction; a suspect one does, and its validity stands beside it.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/human"
 )
 
 // What the layers below the data cost, in bytes. docs/wire-limit.md shows the
@@ -171,17 +172,17 @@ func arithmetic(links []WireLink, transfer int64, total float64) string {
 			for _, l := range links {
 				names = append(names, l.Label+" "+bitRate(l.BitsPerSecond))
 			}
-			return fmt.Sprintf("%d links of different kinds, %s -> %.1f MB/s per direction", len(links),
-				strings.Join(names, ", "), total/1e6)
+			return fmt.Sprintf("%d links of different kinds, %s -> %s per direction", len(links),
+				strings.Join(names, ", "), human.Throughput(total))
 		}
 	}
 	ip := ipv4Bytes
 	if l.IPv6 {
 		ip = ipv6Bytes
 	}
-	return fmt.Sprintf("%d x %s / 8 x %d/%d (MTU %d) x %d/%d (RPC) = %.1f MB/s per direction",
+	return fmt.Sprintf("%d x %s / 8 x %d/%d (MTU %d) x %d/%d (RPC) = %s per direction",
 		len(links), bitRate(l.BitsPerSecond), int(l.MTUBytes)-ip-tcpBytes, int(l.MTUBytes)+ethernetBytes, l.MTUBytes,
-		transfer, transfer+readCallBytes, total/1e6)
+		transfer, transfer+readCallBytes, human.Throughput(total))
 }
 
 // bitRate writes a link speed in its usual unit.
@@ -213,7 +214,7 @@ func checkWire(c *facts, found *findings) {
 	}
 	share, full, limited := *c.overall.WirePermille, c.fullSteps(), c.limitedBy(LimitWire)
 	limit, got := c.busier()
-	numbers := fmt.Sprintf("%s of %s (%s)", megabytes(got), megabytes(limit), percent(int64(share)))
+	numbers := fmt.Sprintf("%s of %s (%s)", human.Throughput(got), human.Throughput(limit), human.Share(int64(share)))
 	const more = "; add paths or faster links to find out."
 	switch {
 	case share > wireExceeded && c.wire.Source == Declared:
@@ -333,12 +334,12 @@ func (c *facts) suspects() string {
 	if s.Read == nil {
 		xfer = c.transfer[writes]
 	}
-	suspect(xfer < min(block, defaultXfer), "the server cuts blocks of %s into transfers of %s", size(block), size(xfer))
+	suspect(xfer < min(block, defaultXfer), "the server cuts blocks of %s into transfers of %s", human.Size(block), human.Size(xfer))
 	for _, t := range c.segmentTroubles() {
 		suspect(true, "%s: look for %s", t.what, t.look)
 	}
 	suspect(block < smallBlockBytes, "blocks of %s are small: Oracle scans with 1Mi (db_file_multiblock_read_count)",
-		size(block))
+		human.Size(block))
 	outstanding, raise := c.outstanding()
 	paths := int64(max(len(dataPaths(s.Paths)), 1))
 	suspect(outstanding < paths*fewOutstandingPerPath, "%d outstanding I/Os for %d paths are few: raise %s", outstanding,
@@ -358,19 +359,5 @@ func permilleText(v *int32) string {
 	if v == nil {
 		return "?"
 	}
-	return percent(int64(*v))
-}
-
-// size writes bytes as people write block sizes.
-func size(b int64) string {
-	switch {
-	case b >= 1<<30 && b%(1<<30) == 0:
-		return fmt.Sprintf("%dGi", b>>30)
-	case b >= 1<<20 && b%(1<<20) == 0:
-		return fmt.Sprintf("%dMi", b>>20)
-	case b >= 1<<10 && b%(1<<10) == 0:
-		return fmt.Sprintf("%dKi", b>>10)
-	default:
-		return fmt.Sprintf("%d bytes", b)
-	}
+	return human.Share(*v)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -73,7 +74,7 @@ func TestWritesAreComparedWithTheLimitOfWrites(t *testing.T) {
 	if got := *j.Summary.WirePermille; got != 1000 {
 		t.Errorf("%d permille of the wire limit, want 1000", got)
 	}
-	want := megabytes(limit.WriteBytesPerSecond) + " of " + megabytes(limit.WriteBytesPerSecond)
+	want := human.Throughput(limit.WriteBytesPerSecond) + " of " + human.Throughput(limit.WriteBytesPerSecond)
 	if !slices.ContainsFunc(j.Findings, func(f bench.Finding) bool { return f.Code == LineSaturated && strings.Contains(f.Message, want) }) {
 		t.Errorf("no finding says %q: %+v", want, j.Findings)
 	}

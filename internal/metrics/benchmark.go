@@ -27,7 +27,7 @@ func phaseOf(b *v1alpha1.NFSBenchmark) string {
 func exportBenchmark(s sink, b *v1alpha1.NFSBenchmark) {
 	protocol := strings.TrimSpace(string(b.Spec.Protocol.Version) + " " + string(b.Spec.Protocol.Client))
 	own := []string{
-		b.Namespace, b.Name, workloadOf(b), protocol, b.Labels[v1alpha1.LabelSuite], b.Labels[v1alpha1.LabelCell],
+		b.Namespace, b.Name, b.Spec.Workload.Name(), protocol, b.Labels[v1alpha1.LabelSuite], b.Labels[v1alpha1.LabelCell],
 	}
 	with := func(more ...string) []string { return append(slices.Clip(own), more...) }
 	st := b.Status
@@ -96,19 +96,5 @@ func exportSummary(s sink, sum *v1alpha1.Summary, with func(...string) []string)
 func sendKnown[T int32 | int64](s sink, name string, value *T, per float64, labels []string) {
 	if value != nil {
 		s.send(name, float64(*value)/per, labels...)
-	}
-}
-
-// workloadOf is what kind of load a benchmark makes, one of a dozen values.
-func workloadOf(b *v1alpha1.NFSBenchmark) string {
-	switch w := b.Spec.Workload; {
-	case w.Raw != nil:
-		return "Raw " + string(w.Raw.Pattern)
-	case w.SLOB != nil:
-		return "SLOB " + string(w.SLOB.Access)
-	case w.Calibrate != nil:
-		return "Calibrate"
-	default:
-		return ""
 	}
 }

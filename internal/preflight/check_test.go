@@ -182,7 +182,7 @@ func volumeCases() map[string]checkCase {
 		"state not known":  {VolumeOffline, volume(func(v *runfile.SurveyVolume) { v.State = "" }), ""},
 		"moving":           {VolumeMoving, volume(func(v *runfile.SurveyVolume) { v.Moving = true }), `volume move show -vserver svm1 -volume oradata`},
 		"not moving":       {VolumeMoving, func(*Input) {}, ""},
-		"full":             {VolumeFull, left(need - 1), `the files need 0\.12 GiB \(fileSize 64Mi x 2 jobs x 1 clients\) and volume oradata has left 0\.12 GiB: volume size -vserver svm1`},
+		"full":             {VolumeFull, left(need - 1), `the files need 128 MiB \(fileSize 64Mi x 2 jobs x 1 clients\) and volume oradata has left only 128 MiB: volume size -vserver svm1`},
 		"just fits":        {VolumeFull, left(need), ""},
 		"full for clients": {VolumeFull, both(left(3*need), mod(gen.Clients(4))), `x 4 clients`},
 		"fits clients":     {VolumeFull, both(left(4*need), mod(gen.Clients(4))), ""},
@@ -192,11 +192,11 @@ func volumeCases() map[string]checkCase {
 			in.Benchmark.Spec.Storage.Trident = &v1alpha1.TridentStorage{}
 		}), `raise storage\.trident\.size`},
 		"full of kept files":   {VolumeFull, both(left(0), kept), ""},
-		"too small altogether": {VolumeFull, both(left(0), kept, volume(func(v *runfile.SurveyVolume) { v.SizeBytes = new(int64(need - 1)) })), `volume oradata holds 0\.12 GiB`},
+		"too small altogether": {VolumeFull, both(left(0), kept, volume(func(v *runfile.SurveyVolume) { v.SizeBytes = new(int64(need - 1)) })), `volume oradata holds only 128 MiB`},
 		"more than fits an int": {VolumeFull, func(in *Input) {
 			in.Benchmark.Spec.Workload.Raw.FileSize = resource.MustParse("4Ei")
 			in.Benchmark.Spec.Workload.Raw.Jobs = 64
-		}, `need 8589934592\.00 GiB`},
+		}, `need 8192 PiB`},
 		"space not known": {VolumeFull, volume(func(v *runfile.SurveyVolume) { v.AvailableBytes = nil }), ""},
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/human"
 )
 
 // The least value of ONTAP's tcp-max-xfer-size, and what it must be a multiple of.
@@ -154,7 +155,6 @@ func full(in Input) string {
 	if in.Benchmark.Spec.Storage.Trident != nil {
 		more = "raise storage.trident.size, or lower workload.raw.fileSize"
 	}
-	const gib = 1 << 30
-	return fmt.Sprintf("the files need %.2f GiB (fileSize %s x %d jobs x %d clients%s) and volume %s %s %.2f GiB: %s",
-		need/gib, w.FileSize.String(), max(w.Jobs, 1), clients, words, v.Name, what, float64(*room)/gib, more)
+	return fmt.Sprintf("the files need %s (fileSize %s x %d jobs x %d clients%s) and volume %s %s only %s: %s",
+		human.Bytes(need), w.FileSize.String(), max(w.Jobs, 1), clients, words, v.Name, what, human.Bytes(*room), more)
 }

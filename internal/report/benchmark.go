@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report/doc"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -16,7 +17,7 @@ import (
 func benchmarkDocument(r runfile.Result, j judge.Judgement, o PageOptions) doc.Document {
 	answers := []doc.Card{verdictCard(j), validityCard(j)}
 	d := doc.Document{
-		Kind: "benchmark report", Title: nameOf(r), Subtitle: WhatRan(r, j), Stamps: stamps(r, j), Notes: notes(r),
+		Kind: "benchmark report", Title: nameOf(r), Subtitle: whatRan(r, j), Stamps: stamps(r, j), Notes: notes(r),
 		Cards: append(slices.Clone(answers), findingsCard(j.Findings)), Facts: whatFacts(r, j),
 	}
 	if j.Summary == nil {
@@ -29,10 +30,11 @@ func benchmarkDocument(r runfile.Result, j judge.Judgement, o PageOptions) doc.D
 		if t, ok := capacityTile(j.Capacity); ok {
 			d.Tiles[1] = t
 		}
-		overTime, latency, steps := timeSection(r, j), latencySection(r, j), stepsSection(r, j)
+		c := courseOf(r)
+		overTime, latency, steps := timeSection(c, j), latencySection(j), stepsSection(j)
 		capacity := capacitySection(j)
-		repetitions, paths := repetitionSection(j), pathSection(r, j)
-		storage, database := storageSection(r, j), databaseSection(r, j)
+		repetitions, paths := repetitionSection(j), pathSection(c, j)
+		storage, database := storageSection(r, c, j), databaseSection(r, j)
 		calibrations := doc.Section{Blocks: []doc.Block{{Table: calibrationTable(j)}, {Table: phaseTable(j)}}}
 		d.AddTerminal(latency, overTime, repetitions, calibrations, steps, capacity, paths, database, storage)
 		database.Blocks = slices.Concat(calibrations.Blocks, database.Blocks)
@@ -132,7 +134,7 @@ func findingsCard(all []bench.Finding) doc.Card {
 		noun     string
 	}{{bench.SeverityError, "error"}, {bench.SeverityWarning, "warning"}, {bench.SeverityInfo, "note"}} {
 		if n := counts[k.severity]; n > 0 {
-			parts = append(parts, Count(n, k.noun))
+			parts = append(parts, human.Count(n, k.noun))
 		}
 	}
 	c.Word, c.Text, c.Tone, c.Link = parts[0], "", severityTone(all[0].Severity), "findings"
@@ -158,12 +160,12 @@ func tiles(s judge.Summary) []doc.Tile {
 	in := s.Total.Intervals
 	out := []doc.Tile{
 		{
-			Value: Rate(s.Total.BytesPerSecond), Unit: "MB/s", Short: "MB/s", Label: "Throughput",
-			Interval: range95(in.BytesPerSecond, Rate),
+			Value: human.Megabytes(s.Total.BytesPerSecond), Unit: "MB/s", Short: "MB/s", Label: "Throughput",
+			Interval: in.BytesPerSecond.Text(human.Megabytes),
 		},
 		{
 			Value: fmt.Sprint(s.Total.OperationsPerSecond), Unit: "/s", Short: "IOPS", Label: "Operations (IOPS)",
-			Interval: range95(in.OperationsPerSecond, func(v int64) string { return fmt.Sprint(v) }),
+			Interval: in.OperationsPerSecond.Text(func(v int64) string { return fmt.Sprint(v) }),
 		},
 	}
 	if l := s.Total.Latency; l != nil {
@@ -171,24 +173,16 @@ func tiles(s judge.Summary) []doc.Tile {
 		if s.Step != nil && s.Step.Kind == runfile.StepCalibrate { // more and more reads at once
 			t.Label += " over all levels of load"
 		}
-		if t.Interval = range95(in.P99Microseconds, Latency); l.MeanOnly {
-			t.Interval = range95(in.MeanMicroseconds, Latency)
+		if t.Interval = in.P99Microseconds.Text(human.Latency); l.MeanOnly {
+			t.Interval = in.MeanMicroseconds.Text(human.Latency)
 		}
 		out = append(out, t)
 	}
 	if s.WirePermille != nil {
 		out = append(out,
-			doc.Tile{Value: Tenths(*s.WirePermille), Unit: "%", Short: "% of the wire", Label: "Of the wire limit"})
+			doc.Tile{Value: human.Percent(*s.WirePermille), Unit: "%", Short: "% of the wire", Label: "Of the wire limit"})
 	}
 	return out
-}
-
-// range95 formats the bounds of an interval; empty if it is unknown.
-func range95(in *judge.Interval, text func(int64) string) string {
-	if in == nil {
-		return ""
-	}
-	return text(in.Low) + " to " + text(in.High)
 }
 
 // intervalFacts returns the intervals of both directions together, and what a raw closed loop cannot see.
@@ -197,19 +191,19 @@ func intervalFacts(s judge.Summary) []doc.Fact {
 	var parts []string
 	add := func(name string, in *judge.Interval, text func(int64) string, unit string) {
 		if in != nil {
-			parts = append(parts, doc.Together(name+range95(in, text)+unit))
+			parts = append(parts, doc.Together(name+in.Text(text)+unit))
 		}
 	}
-	add("", in.BytesPerSecond, Rate, " MB/s")
+	add("", in.BytesPerSecond, human.Megabytes, " MB/s")
 	add("", in.OperationsPerSecond, func(v int64) string { return fmt.Sprint(v) }, " IOPS")
-	add("mean ", in.MeanMicroseconds, Latency, "")
-	add("p99 ", in.P99Microseconds, Latency, "")
+	add("mean ", in.MeanMicroseconds, human.Latency, "")
+	add("p99 ", in.P99Microseconds, human.Latency, "")
 	var out []doc.Fact
 	if len(parts) > 0 {
 		out = append(out, doc.Fact{Label: "95 %", Text: joined(parts)})
 	}
 	if v := s.OpenLoopP99Microseconds; v != nil {
-		out = append(out, doc.Fact{Label: "Open loop", Text: "p99 about " + Latency(*v) +
+		out = append(out, doc.Fact{Label: "Open loop", Text: "p99 about " + human.Latency(*v) +
 			" for a load of the same mean rate that does not wait"})
 	}
 	return out
@@ -217,10 +211,10 @@ func intervalFacts(s judge.Summary) []doc.Fact {
 
 func latencyTile(l *stats.Latency) doc.Tile {
 	if l.MeanOnly {
-		value, unit := LatencyParts(l.MeanMicroseconds)
+		value, unit := human.LatencyParts(l.MeanMicroseconds)
 		return doc.Tile{Value: value, Unit: unit, Short: unit + " mean", Label: "Mean latency"}
 	}
-	value, unit := LatencyParts(l.P99Microseconds)
+	value, unit := human.LatencyParts(l.P99Microseconds)
 	t := doc.Tile{Value: value, Unit: unit, Short: unit + " p99", Label: "Latency, 99th percentile"}
 	if l.Bucketed {
 		t.AtMost, t.Short = true, t.Short+" at most"

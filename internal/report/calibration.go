@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report/doc"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -39,11 +40,11 @@ func phaseTable(j judge.Judgement) *doc.Table {
 	r.add("Time", func(p judge.CalibrationPhase) string {
 		return fmt.Sprintf("%.0f s", float64(p.DurationMilliseconds)/1000)
 	})
-	r.add("Mean latency", func(p judge.CalibrationPhase) string { return known(p.MeanLatencyMicroseconds, Latency) })
+	r.add("Mean latency", func(p judge.CalibrationPhase) string { return known(p.MeanLatencyMicroseconds, human.Latency[int64]) })
 	r.add("Mean latency of the storage", func(p judge.CalibrationPhase) string {
-		return known(p.Storage.MeanLatencyMicroseconds, Latency)
+		return known(p.Storage.MeanLatencyMicroseconds, human.Latency[int64])
 	})
-	r.add(machine, func(p judge.CalibrationPhase) string { return percentText(p.CPUPermille) })
+	r.add(machine, func(p judge.CalibrationPhase) string { return known(p.CPUPermille, human.Share[int32]) })
 	r.addCores()
 	r.addNodes()
 	return t
@@ -81,7 +82,7 @@ func (r phaseRows) addCores() {
 			if k < 0 {
 				return doc.Unknown
 			}
-			return percentText(&p.Cores[k].BusyPermille)
+			return human.Share(p.Cores[k].BusyPermille)
 		})
 	}
 }
@@ -95,7 +96,7 @@ func coreText(cores []runfile.CoreWindow, choose func([]int32) int32) string {
 	if len(shares) == 0 {
 		return doc.Unknown
 	}
-	return percentText(new(choose(shares)))
+	return human.Share(choose(shares))
 }
 
 func (r phaseRows) addNodes() {
@@ -106,7 +107,7 @@ func (r phaseRows) addNodes() {
 			if k < 0 {
 				return doc.Unknown
 			}
-			return percentText(p.StorageNodes[k].CPUPermille)
+			return known(p.StorageNodes[k].CPUPermille, human.Share[int32])
 		})
 	}
 }

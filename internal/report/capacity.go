@@ -1,17 +1,17 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/compare"
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report/chart"
 	"github.com/nfsbench/nfsbench/internal/report/doc"
-	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // capacitySection shows the result of a search: each bound with its limit, and the curve.
@@ -43,7 +43,7 @@ func capacitySection(j judge.Judgement) doc.Section {
 	s.Add(doc.Block{Figure: &doc.Figure{
 		ID: "load-latency", Title: "Latency over load", Draw: l.SVG, Table: table,
 		Description: fmt.Sprintf("Percentiles of the latency at %s, with the bounds and the capacity within each.",
-			Count(len(j.Capacity.Curve), "rate")),
+			human.Count(len(j.Capacity.Curve), "rate")),
 		Caption: "Across: the bounds. Upright: the capacity within each, shaded with its interval (95 %). Rates far above " +
 			"the capacity are in the table only.",
 	}})
@@ -77,18 +77,9 @@ func boundTable(c judge.Capacity) *doc.Table {
 		"Limited by")}
 	t.Columns[0].Width, t.Columns[1].Short = 16, "CAPACITY/S"
 	t.Columns[4].Number = false
-	rate := func(v int64) string {
-		if v == 0 {
-			return doc.Unknown
-		}
-		return fmt.Sprint(v)
-	}
 	for _, b := range c.Bounds {
-		by := b.LimitedBy
-		if by == "" {
-			by = doc.Unknown
-		}
-		row := t.Row(b.Bound(), capacityText(b, c.Curve[0].Offered), rate(b.Low), rate(b.High), by)
+		row := t.Row(b.Bound(), capacityText(b, c.Curve[0].Offered), nonZero(b.Low), nonZero(b.High),
+			cmp.Or(b.LimitedBy, doc.Unknown))
 		row.Cells[1].Strong = b.Reached
 	}
 	t.Note = "Low and high contain the capacity with 95 % confidence."
@@ -116,9 +107,9 @@ func curveOfLoad(c judge.Capacity) *doc.Table {
 	t.Columns = append(t.Columns, doc.Column{Head: "Reads, p99", Number: true, In: directions},
 		doc.Column{Head: "Writes, p99", Number: true, In: directions}, doc.Column{Head: "Knee"})
 	for _, p := range c.Curve {
-		t.Row(fmt.Sprint(p.Offered), fmt.Sprint(p.Achieved), Rate(p.BytesPerSecond), latencyOrUnknown(p.P50Microseconds),
-			latencyOrUnknown(p.P99Microseconds), latencyOrUnknown(p.P999Microseconds), fmt.Sprint(p.Errors),
-			directionP99(p.Read), directionP99(p.Write), kneeMark(p))
+		t.Row(fmt.Sprint(p.Offered), fmt.Sprint(p.Achieved), human.Megabytes(p.BytesPerSecond),
+			latencyOrUnknown(p.P50Microseconds), latencyOrUnknown(p.P99Microseconds), latencyOrUnknown(p.P999Microseconds),
+			fmt.Sprint(p.Errors), directionP99(p.Read), directionP99(p.Write), kneeMark(p))
 	}
 	t.Note = "Knee: the last rate before one of which less than 98 % was achieved."
 	return t
@@ -135,7 +126,7 @@ func latencyOrUnknown(us int64) string {
 	if us <= 0 {
 		return doc.Unknown
 	}
-	return Latency(us)
+	return human.Latency(us)
 }
 
 func kneeMark(p judge.CurvePoint) string {
@@ -147,21 +138,17 @@ func kneeMark(p judge.CurvePoint) string {
 
 // loadLines returns the percentiles of a curve.
 func loadLines(c judge.Capacity) []chart.Line {
-	return []chart.Line{
-		loadLine("p50", "p50", c.Curve), loadLine("p99", "p99", c.Curve), loadLine("p99.9", "p99.9", c.Curve),
+	var lines []chart.Line
+	for _, percentile := range []string{"p50", "p99", "p99.9"} {
+		lines = append(lines, loadLine(percentile, percentile, c.Curve))
 	}
+	return lines
 }
 
 func loadLine(name, percentile string, curve []judge.CurvePoint) chart.Line {
 	l := chart.Line{Name: name}
 	for _, p := range curve {
-		us := p.P99Microseconds
-		switch percentile {
-		case "p50":
-			us = p.P50Microseconds
-		case "p99.9":
-			us = p.P999Microseconds
-		}
+		us := map[string]int64{"p50": p.P50Microseconds, "p99": p.P99Microseconds, "p99.9": p.P999Microseconds}[percentile]
 		l.Points = append(l.Points, chart.Point{X: float64(p.Offered), Y: positive(float64(us))})
 	}
 	return l
@@ -193,15 +180,8 @@ func capacityOverlay(a, b compare.Side) []doc.Block {
 	if x == nil || y == nil {
 		return nil
 	}
-	var percentile string
-	switch x.Bounds[0].Percentile {
-	case "p50":
-		percentile = "p50"
-	case "p999":
-		percentile = "p99.9"
-	default: // the curve has three of them
-		percentile = "p99"
-	}
+	percentiles := map[bench.LatencyPercentile]string{"p50": "p50", "p999": "p99.9"}
+	percentile := cmp.Or(percentiles[x.Bounds[0].Percentile], "p99") // the curve has three of them
 	l := chart.LoadCurves{Axis: rateUnit(*x) + " offered"}
 	for _, side := range []compare.Side{a, b} {
 		c := side.Judgement.Capacity
@@ -246,16 +226,4 @@ func capacityTile(c *judge.Capacity) (doc.Tile, bool) {
 		Value: fmt.Sprint(b.OperationsPerSecond), Unit: "/s", Short: short + b.Bound(),
 		Label: "Capacity, " + b.Bound(),
 	}, true
-}
-
-// capacityParts describes what a search looks for, as part of the sentence about what ran.
-func capacityParts(c *bench.Capacity) []string {
-	if c == nil {
-		return nil
-	}
-	bounds := make([]string, 0, len(runfile.Bounds(c)))
-	for _, b := range runfile.Bounds(c) {
-		bounds = append(bounds, b.String())
-	}
-	return []string{"capacity within " + strings.Join(bounds, " and ")}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/compare"
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report/chart"
 	"github.com/nfsbench/nfsbench/internal/report/doc"
@@ -188,7 +189,7 @@ func forestFigure(id string, groups [][]compare.Line, minimum float64) doc.Block
 		caption += fmt.Sprintf(" %d more are in the tables.", left)
 	}
 	description := fmt.Sprintf("%s in percent of the baseline, with confidence intervals.",
-		Count(len(f.Rows), "difference"))
+		human.Count(len(f.Rows), "difference"))
 	return doc.Block{Figure: &doc.Figure{
 		ID: id + "-forest", Title: "Differences from the baseline", Description: description, Draw: f.SVG, Caption: caption,
 	}}
@@ -261,9 +262,9 @@ func lineTable(lines []compare.Line) *doc.Table {
 			name, saturated = name+" *", true
 		}
 		deviation := known(l.ImpactDeviation, func(v float64) string { return strings.TrimPrefix(Percent(v), "+") })
-		row := t.Row(name, l.Baseline, Figure(l.Mean, l.Unit), Percent(l.Impact), deviation, Percent(l.ImpactMinimum),
-			Percent(l.ImpactMaximum), Interval(l), Probability(l), fmt.Sprintf("%d+%d", len(l.Base), len(l.Candidate)),
-			o.symbol+o.word, o.mark)
+		row := t.Row(name, l.Baseline, judge.MetricOf(l.Metric).Text(l.Mean), Percent(l.Impact), deviation,
+			Percent(l.ImpactMinimum), Percent(l.ImpactMaximum), Interval(l), Probability(l),
+			fmt.Sprintf("%d+%d", len(l.Base), len(l.Candidate)), o.symbol+o.word, o.mark)
 		row.Cells[7].Short = strings.ReplaceAll(Interval(l), " to ", "..")
 		row.Cells[10].Tone, row.Cells[10].Strong = o.tone, o.tone != doc.None
 	}
@@ -281,16 +282,16 @@ func cellsTable(cells []compare.Cell) *doc.Table {
 	}
 	t.Columns[5].In, t.Columns[8].Short = doc.HTMLOnly, "CV %"
 	for _, c := range cells {
-		name, interval := compare.Label(c.Cell, c.Step), doc.Unknown
+		m, name, interval := judge.MetricOf(c.Metric), compare.Label(c.Cell, c.Step), doc.Unknown
 		if c.Saturated {
 			name, t.Note = name+" *", "* was limited by the wire."
 		}
 		if c.MedianLow != nil && c.MedianHigh != nil {
-			interval = Figure(*c.MedianLow, c.Unit) + " to " + Figure(*c.MedianHigh, c.Unit)
+			interval = m.Text(*c.MedianLow) + " to " + m.Text(*c.MedianHigh)
 		}
 		variation := known(c.Variation, func(v float64) string { return fmt.Sprintf("%.2f", v*100) })
-		row := t.Row(name, judge.MetricOf(c.Metric).Label, fmt.Sprint(len(c.Values)), Figure(c.Mean, c.Unit),
-			Figure(c.Median, c.Unit), interval, Figure(c.Minimum, c.Unit), Figure(c.Maximum, c.Unit), variation)
+		row := t.Row(name, m.Label, fmt.Sprint(len(c.Values)), m.Text(c.Mean),
+			m.Text(c.Median), interval, m.Text(c.Minimum), m.Text(c.Maximum), variation)
 		row.Cells[1].Short = c.Metric
 	}
 	return t
@@ -299,7 +300,7 @@ func cellsTable(cells []compare.Cell) *doc.Table {
 func comparisonDocument(a, b compare.Side, t compare.Table, o PageOptions) doc.Document {
 	d := doc.Document{
 		Kind: "comparison", Title: sideName(b) + " against " + sideName(a),
-		Subtitle: "Baseline: " + sideName(a) + ". " + WhatRan(a.Result, a.Judgement),
+		Subtitle: "Baseline: " + sideName(a) + ". " + whatRan(a.Result, a.Judgement),
 		Cards:    []doc.Card{answerCard(t.Comparisons), sideCard("Baseline", a), sideCard("Candidate", b)},
 		Notes:    notes(a.Result, b.Result),
 	}
@@ -343,7 +344,7 @@ func sideCard(label string, s compare.Side) doc.Card {
 	if t, ok := capacityTile(s.Judgement.Capacity); ok {
 		c.List = append(c.List, doc.Chip{Text: t.Label + ": " + t.Value + t.Unit, Tone: doc.None})
 	} else if sum := s.Judgement.Summary; sum != nil {
-		c.List = append(c.List, doc.Chip{Text: Rate(sum.Total.BytesPerSecond) + " MB/s", Tone: doc.None})
+		c.List = append(c.List, doc.Chip{Text: human.Throughput(sum.Total.BytesPerSecond), Tone: doc.None})
 	}
 	return c
 }
@@ -376,7 +377,7 @@ func overlaySection(a, b compare.Side) doc.Section {
 		if side.Judgement.Summary == nil {
 			continue
 		}
-		if all := spreads(side.Result, *side.Judgement.Summary); len(all) > 0 && !all[0].latency.Bucketed {
+		if all := spreads(*side.Judgement.Summary); len(all) > 0 && !all[0].latency.Bucketed {
 			curves = append(curves, all[0].curve(sideName(side)+", "+all[0].name))
 		}
 	}

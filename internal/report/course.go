@@ -20,9 +20,11 @@ type course struct {
 	start    time.Time // of the first interval
 	interval float64   // seconds
 	slots    []slot
-	paths    map[string][]float64 // bytes in each interval by path; -1: no sample has this path
-	both     bool                 // reads and writes
-	writes   bool                 // writes alone
+	paths    map[string][]float64                       // bytes in each interval by path; -1: no sample has this path
+	names    func(span string, repetition int32) string // of windows
+	clients  int
+	both     bool // reads and writes
+	writes   bool // writes alone
 }
 
 // slot is one interval. Directions are added up over clients.
@@ -39,7 +41,7 @@ type ops struct{ bytes, count, latencySum, p99 float64 }
 // courseOf puts the samples of all clients on one axis. Each client keeps its own
 // phase, as in stats.MergeSeries.
 func courseOf(r runfile.Result) *course {
-	c := &course{interval: 1, paths: map[string][]float64{}}
+	c := &course{interval: 1, paths: map[string][]float64{}, names: bandNames(r), clients: len(r.Clients)}
 	first := time.Time{}
 	for _, cl := range r.Clients {
 		c.interval = max(c.interval, float64(cl.Load.SampleSeconds))
@@ -177,15 +179,15 @@ func (c *course) directions(of func(ops) float64) []chart.Line {
 	return out
 }
 
-// bands are the windows, with the name that of gives them.
-func (c *course) bands(of func(span string, repetition int32) string) []chart.Band {
+// bands are the windows with their names.
+func (c *course) bands() []chart.Band {
 	var out []chart.Band
 	at := 0.0
 	for _, w := range c.windows() {
 		if w[0].clients > 0 {
 			out = append(out, chart.Band{
 				From: at * c.interval, To: (at + float64(len(w))) * c.interval,
-				Label: of(w[0].span, w[0].repetition), Shaded: w[0].span == runfile.SpanWarmup,
+				Label: c.names(w[0].span, w[0].repetition), Shaded: w[0].span == runfile.SpanWarmup,
 			})
 		}
 		at += float64(len(w))

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report/doc"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -170,7 +171,7 @@ func topWaitTable(all []judge.DatabaseWait) *doc.Table {
 	for _, w := range all {
 		s := float64(w.Microseconds) / 1e6
 		t.Row(w.Name, cmp.Or(w.Class, doc.Unknown), fmt.Sprint(w.Waits), fmt.Sprintf("%.1f", s), average(s, w.Waits),
-			known(w.Permille, Tenths))
+			known(w.Permille, human.Percent))
 	}
 	return t
 }

@@ -3,70 +3,11 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/nfsbench/nfsbench/internal/compare"
-	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report/doc"
 )
-
-// Rate writes bytes per second as megabytes of 10^6 per second.
-func Rate(bytesPerSecond int64) string {
-	v := float64(bytesPerSecond) / 1e6
-	if v >= 10_000 {
-		return fmt.Sprintf("%.0f", v)
-	}
-	return fmt.Sprintf("%.1f", v)
-}
-
-// Tenths writes permille as percent.
-func Tenths(permille int32) string { return fmt.Sprintf("%.1f", float64(permille)/10) }
-
-// Gibibytes writes bytes as GiB.
-func Gibibytes(b int64) string { return fmt.Sprintf("%.1f GiB", float64(b)/(1<<30)) }
-
-// LatencyParts scales microseconds to three significant digits or so.
-func LatencyParts(us int64) (value, unit string) {
-	switch {
-	case us < 1000:
-		return fmt.Sprint(us), "µs"
-	case us < 10_000:
-		return fmt.Sprintf("%.2f", float64(us)/1e3), "ms"
-	case us < 1_000_000:
-		return fmt.Sprintf("%.1f", float64(us)/1e3), "ms"
-	default:
-		return fmt.Sprintf("%.2f", float64(us)/1e6), "s"
-	}
-}
-
-// Latency writes microseconds with their unit.
-func Latency(us int64) string {
-	value, unit := LatencyParts(us)
-	return value + " " + unit
-}
-
-// BinarySize writes a size as people write it in a spec: 1Mi, 4Gi.
-func BinarySize(b int64) string {
-	units := []struct {
-		shift int
-		name  string
-	}{{40, "Ti"}, {30, "Gi"}, {20, "Mi"}, {10, "Ki"}}
-	for _, u := range units {
-		if b > 0 && b%(1<<u.shift) == 0 {
-			return fmt.Sprintf("%d%s", b>>u.shift, u.name)
-		}
-	}
-	return fmt.Sprintf("%d", b)
-}
-
-// Count writes a number and its noun: 1 user, 2 users.
-func Count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
 
 // known writes a value that may be unknown.
 func known[T any](v *T, text func(T) string) string {
@@ -85,11 +26,6 @@ func nonZero(v int64) string {
 		return doc.Unknown
 	}
 	return fmt.Sprint(v)
-}
-
-// percentText writes a share that may be unknown.
-func percentText(permille *int32) string {
-	return known(permille, func(v int32) string { return Tenths(v) + " %" })
 }
 
 // pathName is a path with the address that it starts from, where that is known.
@@ -126,33 +62,6 @@ func firstLines(lines []string) string {
 		lines = append(lines[:most], fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(lines, "\n")
-}
-
-// Figure writes a value of a metric in the unit that fits it. unit is that of the metric.
-func Figure(v float64, unit string) string {
-	if math.IsNaN(v) || math.Abs(v) > 1e15 {
-		return doc.Unknown
-	}
-	switch unit {
-	case judge.UnitBytes:
-		return Rate(int64(math.Round(v))) + " MB/s"
-	case judge.UnitTime:
-		return duration(v)
-	case judge.UnitCost:
-		return duration(v) + "/MiB"
-	case judge.UnitPermille:
-		return fmt.Sprintf("%.1f %%", v/10)
-	default:
-		return fmt.Sprintf("%.0f", v)
-	}
-}
-
-// duration writes microseconds like Latency, but with the fractions of means.
-func duration(us float64) string {
-	if us < 100 && us != math.Trunc(us) {
-		return fmt.Sprintf("%.1f µs", us)
-	}
-	return Latency(int64(math.Round(us)))
 }
 
 // Percent writes a share as percent with its sign, in two decimals.

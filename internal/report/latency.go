@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report/chart"
 	"github.com/nfsbench/nfsbench/internal/report/doc"
-	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
@@ -21,54 +21,25 @@ type spread struct {
 	latency *stats.Latency
 }
 
-func spreads(r runfile.Result, s judge.Summary) []spread {
+func spreads(s judge.Summary) []spread {
 	var out []spread
-	for _, d := range []struct {
-		name string
-		of   func(runfile.Repetition) *runfile.Ops
-		sum  *judge.Direction
-	}{
-		{"read", func(p runfile.Repetition) *runfile.Ops { return p.Read }, s.Read},
-		{"write", func(p runfile.Repetition) *runfile.Ops { return p.Write }, s.Write},
-	} {
-		if d.sum == nil || d.sum.Latency == nil || d.sum.Latency.MeanOnly {
-			continue
+	add := func(name string, d *judge.Direction) {
+		if d == nil || d.Latency == nil || d.Latency.MeanOnly {
+			return
 		}
-		if ranges := rangesOf(r, s.Repetition, d.of); len(ranges) > 0 {
-			out = append(out, spread{d.name, ranges, d.sum.Latency})
+		if ranges := d.Ranges(); len(ranges) > 0 {
+			out = append(out, spread{name, ranges, d.Latency})
 		}
 	}
-	return out
-}
-
-// rangesOf merges the histograms of a repetition, or else its buckets.
-func rangesOf(r runfile.Result, index int32, of func(runfile.Repetition) *runfile.Ops) []stats.Range {
-	var encoded []string
-	var buckets []stats.Bucket
-	for _, cl := range r.Clients {
-		for _, rep := range cl.Load.Repetitions {
-			if o := of(rep); rep.Index == index && o != nil {
-				encoded = append(encoded, o.Histogram)
-				for _, b := range o.Buckets {
-					buckets = append(buckets, stats.Bucket{BelowMicroseconds: b.BelowMicroseconds, Count: b.Count})
-				}
-			}
-		}
-	}
-	if h, err := stats.MergeEncoded(encoded...); err == nil && h.Count() > 0 {
-		return h.Ranges()
-	}
-	var out []stats.Range
-	for _, b := range stats.MergeBuckets(buckets) {
-		out = append(out, stats.Range{From: b.BelowMicroseconds / 2, To: b.BelowMicroseconds - 1, Count: b.Count})
-	}
+	add("read", s.Read)
+	add("write", s.Write)
 	return out
 }
 
 // latencySection is how the latencies of the median repetition spread.
-func latencySection(r runfile.Result, j judge.Judgement) doc.Section {
+func latencySection(j judge.Judgement) doc.Section {
 	s := doc.Section{ID: "latency", Title: "Latency"}
-	all := spreads(r, *j.Summary)
+	all := spreads(*j.Summary)
 	s.Add(doc.Block{In: doc.TextOnly, Facts: latencyFacts(*j.Summary)},
 		doc.Block{In: doc.HTMLOnly, Table: latencyTable(*j.Summary)},
 		doc.Block{Facts: intervalFacts(*j.Summary)})
@@ -111,9 +82,9 @@ func latencyFacts(s judge.Summary) []doc.Fact {
 		return []doc.Fact{{Label: "latency", Text: percentiles(s.Total.Latency)}}
 	}
 	fact := func(name string, d *judge.Direction) doc.Fact {
-		parts := []string{Rate(d.BytesPerSecond) + " MB/s", fmt.Sprintf("%d IOPS", d.OperationsPerSecond)}
+		parts := []string{human.Throughput(d.BytesPerSecond), fmt.Sprintf("%d IOPS", d.OperationsPerSecond)}
 		if d.WirePermille != nil {
-			parts = append(parts, Tenths(*d.WirePermille)+" % of the wire")
+			parts = append(parts, human.Share(*d.WirePermille)+" of the wire")
 		}
 		return doc.Fact{Label: name, Text: strings.Join(append(doc.Whole(parts), percentiles(d.Latency)), "  ")}
 	}
@@ -154,7 +125,7 @@ func latencyTable(s judge.Summary) *doc.Table {
 }
 
 func directionCells(name string, d judge.Direction) []string {
-	cells := []string{name, Rate(d.BytesPerSecond), fmt.Sprint(d.OperationsPerSecond)}
+	cells := []string{name, human.Megabytes(d.BytesPerSecond), fmt.Sprint(d.OperationsPerSecond)}
 	return append(cells, latencyCells(d.Latency)...)
 }
 
@@ -164,7 +135,7 @@ func latencyCells(l *stats.Latency) []string {
 	if l == nil {
 		return slices.Repeat([]string{doc.Unknown}, 6)
 	}
-	out := []string{Latency(l.MeanMicroseconds)}
+	out := []string{human.Latency(l.MeanMicroseconds)}
 	prefix := ""
 	if l.Bucketed {
 		prefix = "≤ "
@@ -174,7 +145,7 @@ func latencyCells(l *stats.Latency) []string {
 	} {
 		text := doc.Unknown
 		if !l.MeanOnly {
-			text = prefix + Latency(v)
+			text = prefix + human.Latency(v)
 		}
 		out = append(out, text)
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report/chart"
 	"github.com/nfsbench/nfsbench/internal/report/doc"
@@ -14,7 +15,7 @@ import (
 
 // stepsSection is throughput and latency against the level of load: all levels in
 // one table on a terminal, and a figure for each kind on a page.
-func stepsSection(r runfile.Result, j judge.Judgement) doc.Section {
+func stepsSection(j judge.Judgement) doc.Section {
 	s := doc.Section{ID: "steps", Title: "Levels of load"}
 	if len(j.Steps) > 1 {
 		s.Add(doc.Block{In: doc.TextOnly, Table: stepTable(j.Steps, "load")})
@@ -32,7 +33,7 @@ func stepsSection(r runfile.Result, j judge.Judgement) doc.Section {
 			}
 		}
 		if len(levels) > 1 {
-			s.Add(stepFigure(r, j, levels, k.axis))
+			s.Add(stepFigure(j.Wire, levels, k.axis))
 		}
 	}
 	return s
@@ -59,10 +60,10 @@ func stepTable(levels []judge.StepSummary, axis string) *doc.Table {
 			mark = "knee"
 		}
 		cells := latencyCells(total.Latency)
-		row := t.Row(fmt.Sprint(l.Users), Rate(total.BytesPerSecond), fmt.Sprint(total.OperationsPerSecond),
-			cells[0], cells[3], percentText(l.WirePermille), mark)
+		row := t.Row(fmt.Sprint(l.Users), human.Megabytes(total.BytesPerSecond), fmt.Sprint(total.OperationsPerSecond),
+			cells[0], cells[3], known(l.WirePermille, human.Share), mark)
 		row.Cells[0].Short = cmp.Or(map[string]string{
-			runfile.StepUsers:      Count(int(l.Users), "user"),
+			runfile.StepUsers:      human.Count(int(l.Users), "user"),
 			runfile.StepSmallReads: fmt.Sprintf("%d small", l.Users),
 			runfile.StepLargeReads: fmt.Sprintf("%d large", l.Users),
 		}[l.Kind], l.Kind) // in ten columns
@@ -72,12 +73,12 @@ func stepTable(levels []judge.StepSummary, axis string) *doc.Table {
 	return t
 }
 
-func stepFigure(r runfile.Result, j judge.Judgement, levels []judge.StepSummary, axis string) doc.Block {
+func stepFigure(wire *judge.WireLimit, levels []judge.StepSummary, axis string) doc.Block {
 	f := chart.Steps{Axis: axis, Knee: -1}
 	rate := chart.Panel{Title: "Throughput, MB/s", Unit: "MB/s"}
 	median, mean, p99 := chart.Line{Name: "median"}, chart.Line{Name: "mean"}, chart.Line{Name: "99th percentile"}
-	if j.Wire != nil {
-		rate.Limits = []chart.Mark{wireMark(j.Wire.ReadBytesPerSecond)}
+	if wire != nil {
+		rate.Limits = []chart.Mark{wireMark(wire.ReadBytesPerSecond)}
 	}
 	if l := levels[0].Summary.Total.Latency; l != nil && l.Bucketed {
 		p99.Name += ", at most"
@@ -85,9 +86,13 @@ func stepFigure(r runfile.Result, j judge.Judgement, levels []judge.StepSummary,
 	for i, l := range levels {
 		f.Levels = append(f.Levels, fmt.Sprint(l.Users))
 		x, v := float64(i), float64(l.Summary.Total.BytesPerSecond)/1e6
-		low, high := stepRange(r, l)
+		between := chart.Range{Low: v, High: v}
+		for _, round := range l.Rounds {
+			rate := float64(round.Total.BytesPerSecond) / 1e6
+			between.Low, between.High = min(between.Low, rate), max(between.High, rate)
+		}
 		median.Points = append(median.Points, chart.Point{X: x, Y: v})
-		median.Ranges = append(median.Ranges, chart.Range{Low: min(low, v), High: max(high, v)})
+		median.Ranges = append(median.Ranges, between)
 		m, p := math.NaN(), math.NaN()
 		if t := l.Summary.Total.Latency; t != nil {
 			m = float64(t.MeanMicroseconds) / 1000
@@ -113,31 +118,6 @@ func stepFigure(r runfile.Result, j judge.Judgement, levels []judge.StepSummary,
 	}}
 }
 
-// stepRange is the lowest and the highest throughput of the rounds of a level, in
-// MB/s.
-func stepRange(r runfile.Result, l judge.StepSummary) (low, high float64) {
-	rates := map[int32]float64{}
-	for _, cl := range r.Clients {
-		for _, rep := range cl.Load.Repetitions {
-			s := rep.Step
-			seconds := rep.End.Sub(rep.Start).Seconds()
-			if s == nil || s.Warmup || s.Kind != l.Kind || s.Users != l.Users || seconds <= 0 {
-				continue
-			}
-			for _, o := range []*runfile.Ops{rep.Read, rep.Write} {
-				if o != nil {
-					rates[rep.Index] += float64(o.Bytes) / seconds / 1e6
-				}
-			}
-		}
-	}
-	low = math.Inf(1)
-	for _, v := range rates {
-		low, high = min(low, v), max(high, v)
-	}
-	return low, high
-}
-
 // repetitionSection is how much the repetitions differ.
 func repetitionSection(j judge.Judgement) doc.Section {
 	s := doc.Section{ID: "repetitions", Title: "Repetitions"}
@@ -155,7 +135,7 @@ func repetitionSection(j judge.Judgement) doc.Section {
 		"Repetition", "MB/s", "IOPS", "Mean", "p50", "p95", "p99", "p99.9", "Max", "Steady")}
 	var rates []string
 	for i, sum := range j.Repetitions {
-		v, text := float64(sum.Total.BytesPerSecond)/1e6, Rate(sum.Total.BytesPerSecond)
+		v, text := float64(sum.Total.BytesPerSecond)/1e6, human.Megabytes(sum.Total.BytesPerSecond)
 		if iops {
 			v, text = float64(sum.Total.OperationsPerSecond), fmt.Sprint(sum.Total.OperationsPerSecond)
 		}
@@ -171,8 +151,8 @@ func repetitionSection(j judge.Judgement) doc.Section {
 	f.Panels = []chart.Panel{{Title: "Each repetition, " + unit, Unit: unit, Lines: []chart.Line{points}}}
 	line := strings.Join(rates, "  ") + " " + unit
 	if v := j.VariationPermille; v != nil {
-		line += ", variation " + Tenths(*v) + " %"
-		s.Lead = "They vary by " + Tenths(*v) + " % (coefficient of variation)." +
+		line += ", variation " + human.Share(*v)
+		s.Lead = "They vary by " + human.Share(*v) + " (coefficient of variation)." +
 			" The median stands for all; it was really measured, not averaged."
 	}
 	line += fmt.Sprintf("; shown is the median, number %d", j.Summary.Repetition)

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report/chart"
 	"github.com/nfsbench/nfsbench/internal/report/doc"
@@ -13,14 +14,13 @@ import (
 )
 
 // timeSection is throughput and latency over the whole run, warm-up included.
-func timeSection(r runfile.Result, j judge.Judgement) doc.Section {
+func timeSection(c *course, j judge.Judgement) doc.Section {
 	s := doc.Section{ID: "time", Title: "Over time"}
 	s.Add(doc.Block{In: doc.TextOnly, Trend: throughputTrend(j.Series)})
-	c := courseOf(r)
 	if len(c.slots) < 2 {
 		return s
 	}
-	t := chart.Timeline{Panels: loadPanels(c, j), Bands: c.bands(bandNames(r)), To: c.end()}
+	t := chart.Timeline{Panels: loadPanels(c, j), Bands: c.bands(), To: c.end()}
 	caption := "Shaded: warm-up, not counted."
 	if len(c.slots) > doc.WideFigure {
 		caption += " The line is the mean, the pale area all from the lowest to the highest second," +
@@ -29,7 +29,7 @@ func timeSection(r runfile.Result, j judge.Judgement) doc.Section {
 	s.Add(doc.Block{Figure: &doc.Figure{
 		ID: "time", Title: "Throughput and latency over time", Draw: t.SVG, Caption: caption,
 		Description: fmt.Sprintf("Throughput and latency of %s over %s.",
-			Count(len(r.Clients), "client"), chart.Clock(c.end())),
+			human.Count(c.clients, "client"), chart.Clock(c.end())),
 	}})
 	return s
 }
@@ -46,7 +46,7 @@ func throughputTrend(series []judge.SeriesPoint) *doc.Trend {
 		t.Values = append(t.Values, float64(v))
 		lowest, highest = min(lowest, v), max(highest, v)
 	}
-	t.Scale = fmt.Sprintf("%s..%s MB/s", Rate(lowest), Rate(highest))
+	t.Scale = fmt.Sprintf("%s..%s MB/s", human.Megabytes(lowest), human.Megabytes(highest))
 	return t
 }
 
@@ -96,7 +96,7 @@ func positive(v float64) float64 {
 }
 
 func wireMark(bytesPerSecond int64) chart.Mark {
-	return chart.Mark{Label: "wire limit " + Rate(bytesPerSecond) + " MB/s", Value: float64(bytesPerSecond) / 1e6}
+	return chart.Mark{Label: "wire limit " + human.Throughput(bytesPerSecond), Value: float64(bytesPerSecond) / 1e6}
 }
 
 // bandNames names each window: by its number, or by its level of load.
@@ -127,18 +127,18 @@ func bandNames(r runfile.Result) func(string, int32) string {
 // levelName names a level of load as briefly as possible.
 func levelName(s *runfile.Step) string {
 	if s.Kind == runfile.StepRate {
-		return chart.Operations(float64(s.OperationsPerSecond)) + "/s"
+		return human.Operations(float64(s.OperationsPerSecond)) + "/s"
 	}
 	return fmt.Sprint(s.Users)
 }
 
 // pathSection shows the load of each path, over time and in total.
-func pathSection(r runfile.Result, j judge.Judgement) doc.Section {
+func pathSection(c *course, j judge.Judgement) doc.Section {
 	s := doc.Section{ID: "paths", Title: "Paths"}
 	if j.Database != nil {
 		return s // its paths are shown with the database
 	}
-	c, rates := courseOf(r), map[string][]chart.Point{}
+	rates := map[string][]chart.Point{}
 	for name, bytes := range c.paths {
 		for i, b := range bytes {
 			y := math.NaN()
@@ -150,7 +150,7 @@ func pathSection(r runfile.Result, j judge.Judgement) doc.Section {
 	}
 	if panels := strips(rates, ", MB/s", "MB/s"); len(panels) > 0 && len(c.slots) > 1 {
 		oneScale(panels)
-		t := chart.Timeline{Panels: panels, Bands: c.bands(bandNames(r)), To: c.end()}
+		t := chart.Timeline{Panels: panels, Bands: c.bands(), To: c.end()}
 		s.Add(doc.Block{Figure: &doc.Figure{
 			ID: "paths", Title: "Throughput of each path over time", Draw: t.SVG,
 			Description: "One strip for each path, all of one scale, on the time axis of the figure above.",
@@ -208,8 +208,8 @@ func pathTable(s judge.Summary) *doc.Table {
 	}}
 	for _, p := range s.Paths {
 		seconds := fmt.Sprintf("%.1f s", float64(p.DownMilliseconds)/1000)
-		row := t.Row(shareName(p), p.State, Rate(p.BytesPerSecond), Gibibytes(p.BytesRead),
-			Gibibytes(p.BytesWritten), Gibibytes(p.Bytes()), Tenths(p.SharePermille)+" %", seconds,
+		row := t.Row(shareName(p), p.State, human.Megabytes(p.BytesPerSecond), human.Bytes(p.BytesRead),
+			human.Bytes(p.BytesWritten), human.Bytes(p.Bytes()), human.Share(p.SharePermille), seconds,
 			fmt.Sprint(p.Reconnects), fmt.Sprint(p.Retransmits), p.State, nonZero(p.Replies))
 		row.Bar = new(float64(p.SharePermille) / 1000)
 		if p.Node != "" {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/compare"
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/experiments"
@@ -111,7 +112,7 @@ func TestThePageOfARunAnswersFirstAndShowsTheRest(t *testing.T) {
 	r := simulation.Hour(t, "nightly", 7, 0)
 	j := judge.Judge(r)
 	d := benchmark(t, r, PageOptions{Generated: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), Version: "v9.9.9", Reproduce: "kind: NFSBenchmark # mine"})
-	d.inOrder(t, "SIMULATED", "benchmarks/nightly", "Verdict Pass", "Validity Suspect", "ChannelLost", Rate(j.Summary.Total.BytesPerSecond)+" MB/s", "Of the wire limit",
+	d.inOrder(t, "SIMULATED", "benchmarks/nightly", "Verdict Pass", "Validity Suspect", "ChannelLost", human.Megabytes(j.Summary.Total.BytesPerSecond)+" MB/s", "Of the wire limit",
 		"What ran on what", "Over time", "Latency", "Repetitions", "Paths", "Storage nodes", "Findings, and what to do", "Run it again", "YAML of the benchmark", "kind: NFSBenchmark # mine",
 		"oranfstab", "local: 192.168.4.50", "Plan", `"repetitions": 3`, "Written by nfsbench v9.9.9")
 	d.has(t, planHash(r.Plan), j.Wire.Arithmetic, j.Protocol.Message, "c1-01: CPU, %", "c1-02: MB/s", "192.168.6.50 → 192.168.6.100, MB/s", "6.1.0-37-amd64", "2026-11-20 08:00:00 UTC")
@@ -119,7 +120,7 @@ func TestThePageOfARunAnswersFirstAndShowsTheRest(t *testing.T) {
 		d.has(t, f.Code, f.Message)
 	}
 	for _, v := range []int64{j.Summary.Read.Latency.P99Microseconds, j.Summary.Write.Latency.MaxMicroseconds} {
-		d.has(t, Latency(v))
+		d.has(t, human.Latency(v))
 	}
 	if d.size >= 2<<20 {
 		t.Errorf("%d bytes; at most 2 MiB are accepted", d.size)

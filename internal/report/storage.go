@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report/chart"
 	"github.com/nfsbench/nfsbench/internal/report/doc"
@@ -16,11 +17,10 @@ import (
 
 // storageSection is what the storage counted itself: CPU and throughput of each
 // node on the time axis of the load, and of each address.
-func storageSection(r runfile.Result, j judge.Judgement) doc.Section {
+func storageSection(r runfile.Result, c *course, j judge.Judgement) doc.Section {
 	s := doc.Section{ID: "storage", Title: "Storage nodes"}
-	c := courseOf(r)
 	if panels := storagePanels(r, c); len(panels) > 0 && len(c.slots) > 1 {
-		t := chart.Timeline{Panels: panels, Bands: c.bands(bandNames(r)), To: c.end()}
+		t := chart.Timeline{Panels: panels, Bands: c.bands(), To: c.end()}
 		s.Add(doc.Block{Figure: &doc.Figure{
 			ID: "storage", Title: "CPU and throughput of each storage node over time", Draw: t.SVG,
 			Description: "One strip for the CPU of each storage node and one for what it sent and received," +
@@ -165,8 +165,8 @@ func nodeTable(nodes []judge.StorageNode) *doc.Table {
 		if n.Entry {
 			roles, short = append(roles, "a path ends here"), append(short, "Entry")
 		}
-		row := t.Row(n.Name, n.Source, cmp.Or(joined(roles), doc.Unknown), percentText(n.BaselineCPUPermille),
-			percentText(n.CPUPermille))
+		row := t.Row(n.Name, n.Source, cmp.Or(joined(roles), doc.Unknown), known(n.BaselineCPUPermille, human.Share),
+			known(n.CPUPermille, human.Share))
 		row.Cells[2].Short = cmp.Or(joined(short), " ")
 		if several {
 			row.Cells[0].Short = n.Source + "/" + n.Name
@@ -194,7 +194,7 @@ func lifTable(paths []judge.StoragePath) *doc.Table {
 			short = map[bool]string{true: "local", false: "remote"}[*p.Local]
 		}
 		row := t.Row(p.Address, cmp.Or(p.LIF, doc.Unknown), cmp.Or(p.Node, doc.Unknown), where,
-			known(p.ReadBytes, Gibibytes), known(p.WriteBytes, Gibibytes))
+			known(p.ReadBytes, human.Bytes), known(p.WriteBytes, human.Bytes))
 		row.Cells[1].Short = strings.TrimSpace(p.Address + " " + p.LIF)
 		row.Cells[2].Short = cmp.Or(p.Node, " ")
 		row.Cells[3].Short = short
@@ -214,10 +214,10 @@ func storageParts(s judge.Summary) []string {
 		parts = append(parts, fmt.Sprintf("%d IOPS", *v))
 	}
 	if v := s.Storage.BytesPerSecond; v != nil {
-		parts = append(parts, Rate(*v)+" MB/s")
+		parts = append(parts, human.Throughput(*v))
 	}
 	if v := s.Storage.MeanLatencyMicroseconds; v != nil {
-		parts = append(parts, "mean "+Latency(*v)+" "+latencyLayer(s.Storage))
+		parts = append(parts, "mean "+human.Latency(*v)+" "+latencyLayer(s.Storage))
 	}
 	return parts
 }

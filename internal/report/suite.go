@@ -13,6 +13,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/compare"
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report/chart"
 	"github.com/nfsbench/nfsbench/internal/report/doc"
@@ -111,8 +112,8 @@ func suiteFacts(run runfile.SuiteRun) []doc.Fact {
 		out = append(out, doc.Fact{Label: a, Text: joined(axes[a])})
 	}
 	s := run.Settings
-	text := fmt.Sprintf("%s, %s of each, seed %d", Count(len(run.Cells), "cell"),
-		Count(int(s.Repetitions), "repetition"), s.Seed)
+	text := fmt.Sprintf("%s, %s of each, seed %d", human.Count(len(run.Cells), "cell"),
+		human.Count(int(s.Repetitions), "repetition"), s.Seed)
 	out = append(out, doc.Fact{Label: "Matrix", Text: text},
 		doc.Fact{Label: "Order", Text: strings.TrimSpace(s.Order + " " + s.Blocks)})
 	if c := s.Compare; c != nil {
@@ -255,7 +256,7 @@ func orderOf(run runfile.SuiteRun, metric string) chart.Order {
 		o.Points = append(o.Points, chart.OrderPoint{
 			Position: float64(r.Position), Group: max(slices.Index(o.Groups, r.Cell), 0), Percent: (v/m - 1) * 100,
 			Text: fmt.Sprintf("%d: %s, repetition %d: %s (%+.1f %%)", r.Position, key, r.Repetition,
-				Figure(v, judge.MetricOf(metric).Unit), (v/m-1)*100),
+				judge.MetricOf(metric).Text(v), (v/m-1)*100),
 		})
 	})
 	return o

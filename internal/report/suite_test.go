@@ -132,7 +132,7 @@ func TestTheDistributionIsThatOfTheJudgement(t *testing.T) {
 	t.Parallel()
 	r := simulation.Hour(t, "x", 7, 0)
 	j := judge.Judge(r)
-	all := spreads(r, *j.Summary)
+	all := spreads(*j.Summary)
 	if len(all) != 2 {
 		t.Fatalf("%d directions", len(all))
 	}

@@ -274,12 +274,3 @@ func TestTheErrorOfTheWriterIsReturned(t *testing.T) {
 		t.Error("no error")
 	}
 }
-
-func TestLatenciesAreScaled(t *testing.T) {
-	t.Parallel()
-	for us, want := range map[int64]string{0: "0 µs", 999: "999 µs", 1000: "1.00 ms", 14_481: "14.5 ms", 1_204_223: "1.20 s"} {
-		if got := Latency(us); got != want {
-			t.Errorf("%d: %q, want %q", us, got, want)
-		}
-	}
-}

@@ -12,88 +12,31 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report/doc"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// WhatRan is the load in one sentence. The spaces between a number and its unit
+// whatRan is the load in one sentence. The spaces between a number and its unit
 // do not break.
-func WhatRan(r runfile.Result, j judge.Judgement) string {
-	w := r.Plan.Workload
-	var parts []string
-	switch {
-	case w.Raw != nil:
-		parts = []string{
-			fmt.Sprintf("%s %s", w.Raw.Pattern, BinarySize(w.Raw.BlockBytes())),
-			fmt.Sprintf("files %s x %d jobs x depth %d", BinarySize(w.Raw.FileSize.Value()), w.Raw.Jobs, w.Raw.Depth),
-		}
-		if bench.OrZero(w.Raw.ReadPercent) > 0 {
-			parts[0] += fmt.Sprintf(", %d %% reads", bench.OrZero(w.Raw.ReadPercent))
-		}
-		if bench.OrZero(w.Raw.OperationsPerSecond) > 0 {
-			parts = append(parts, fmt.Sprintf("paced at %d/s", bench.OrZero(w.Raw.OperationsPerSecond)))
-		}
-	case w.Calibrate != nil:
-		c, name := *w.Calibrate, "calibrate, native engine"
-		if r.Plan.Database != nil {
-			name = "CALIBRATE_IO"
-		}
-		parts = []string{name, Count(int(c.PhysicalDisks), "disk"), fmt.Sprintf("at most %d ms", c.MaxLatencyMilliseconds)}
-		parts = append(parts, filesPart(r.Plan.Files())...)
-	case w.SLOB != nil:
-		parts = slobParts(*w.SLOB, r.Plan)
+func whatRan(r runfile.Result, j judge.Judgement) string {
+	parts, on := r.Plan.Words()
+	over := j.Protocol.Observed
+	if over == "" {
+		over = strings.TrimSpace(string(r.Plan.Engine.Client) + " " + string(r.Plan.Engine.NFSVersion))
 	}
-	parts = append(parts, capacityParts(w.Capacity())...)
-	on := j.Protocol.Observed
-	if on == "" {
-		on = strings.TrimSpace(string(r.Plan.Engine.Client) + " " + string(r.Plan.Engine.NFSVersion))
-	}
-	each := fmt.Sprintf("%d x %d s", r.Plan.Schedule.Repetitions, r.Plan.Schedule.DurationSeconds)
-	switch {
+	parts = append(append(parts, on...), over, human.Count(r.Plan.Clients, "client"))
+	schedule := r.Plan.Schedule
+	switch w := r.Plan.Workload; {
 	case w.Capacity() != nil:
-		each = "searched " + Count(int(r.Plan.Schedule.Repetitions), "time")
+		parts = append(parts, "searched "+human.Count(schedule.Repetitions, "time"))
 	case w.Calibrate != nil && r.Plan.Database != nil:
-		each = Count(int(r.Plan.Schedule.Repetitions), "run") // Oracle takes as long as it wants
-	}
-	return strings.Join(doc.Whole(append(parts, on, Count(int(r.Plan.Clients), "client"), each)), ", ")
-}
-
-func slobParts(s bench.SLOBWorkload, p runfile.Plan) []string {
-	engine := "native engine"
-	if p.Database != nil {
-		engine = "Oracle"
-	}
-	parts := []string{"SLOB " + string(s.Access), engine, usersPart(s.Ramp())}
-	if s.UpdatePercent > 0 {
-		parts = append(parts, fmt.Sprintf("%d %% updates", s.UpdatePercent))
-	}
-	switch {
-	case s.Kit != nil:
-		parts = append(parts, "your own kit")
-	case p.Database == nil:
-		parts = append(parts, filesPart(p.Files())...)
+		parts = append(parts, human.Count(schedule.Repetitions, "run")) // Oracle takes as long as it wants
 	default:
-		parts = append(parts, fmt.Sprintf("%s of %s", Count(int(s.Schemas), "schema"), BinarySize(s.TableBytes())))
+		parts = append(parts, fmt.Sprintf("%d x %d s", schedule.Repetitions, schedule.DurationSeconds))
 	}
-	return parts
-}
-
-func usersPart(users []int32) string {
-	switch len(users) {
-	case 1:
-		return Count(int(users[0]), "user")
-	default:
-		return fmt.Sprintf("%d to %d users in %d steps", users[0], users[len(users)-1], len(users))
-	}
-}
-
-func filesPart(f runfile.Files) []string {
-	if f.Count == 0 {
-		return nil
-	}
-	return []string{fmt.Sprintf("files %d x %s", f.Count, BinarySize(f.SizeBytes))}
+	return strings.Join(doc.Whole(parts), ", ")
 }
 
 // whatFacts say what carried the load, and to where. The page has them at its top, and the
@@ -145,19 +88,19 @@ func costParts(s judge.Summary) []string {
 		parts = append(parts, fmt.Sprintf("%.2f cores", float64(c.Millicores)/1000))
 	}
 	if c.MicrosecondsPerMiB != nil {
-		parts = append(parts, Latency(*c.MicrosecondsPerMiB)+" CPU per MiB above idle")
+		parts = append(parts, human.Latency(*c.MicrosecondsPerMiB)+" CPU per MiB above idle")
 	}
 	if c.BusiestLimitPermille != nil {
-		parts = append(parts, Tenths(*c.BusiestLimitPermille)+" % of its limit")
+		parts = append(parts, human.Share(*c.BusiestLimitPermille)+" of its limit")
 	}
 	if c.DatabaseLimitPermille != nil {
-		parts = append(parts, Tenths(*c.DatabaseLimitPermille)+" % of what the database can use")
+		parts = append(parts, human.Share(*c.DatabaseLimitPermille)+" of what the database can use")
 	}
 	if c.BusiestNodePermille != nil {
-		parts = append(parts, "machine "+Tenths(*c.BusiestNodePermille)+" % busy")
+		parts = append(parts, "machine "+human.Share(*c.BusiestNodePermille)+" busy")
 	}
 	if v := s.CollectorCPUPermille; v != nil {
-		parts = append(parts, "collector "+Tenths(*v)+" % of a core")
+		parts = append(parts, "collector "+human.Share(*v)+" of a core")
 	}
 	return parts
 }
@@ -201,10 +144,10 @@ func clientsText(r runfile.Result) string {
 			parts[0] += " on " + c.Host.Node
 		}
 		if c.Host.CPUs > 0 {
-			parts = append(parts, Count(int(c.Host.CPUs), "CPU"))
+			parts = append(parts, human.Count(int(c.Host.CPUs), "CPU"))
 		}
 		if c.Host.MemoryBytes > 0 {
-			parts = append(parts, Gibibytes(c.Host.MemoryBytes)+" of memory")
+			parts = append(parts, human.Bytes(c.Host.MemoryBytes)+" of memory")
 		}
 		if c.Host.Kernel != "" {
 			parts = append(parts, "kernel "+c.Host.Kernel)
@@ -330,8 +273,8 @@ func mountText(c runfile.ClientResult) string {
 	}
 	parts := []string{strings.TrimSpace(m.FilesystemType + " " + m.Source), strings.Join(m.Options, ",")}
 	if m.ReadSizeBytes > 0 || m.WriteSizeBytes > 0 {
-		parts = append(parts, fmt.Sprintf("%s READ %s, WRITE %s", m.NFSVersion, BinarySize(m.ReadSizeBytes),
-			BinarySize(m.WriteSizeBytes)))
+		parts = append(parts, fmt.Sprintf("%s READ %s, WRITE %s", m.NFSVersion, human.Size(m.ReadSizeBytes),
+			human.Size(m.WriteSizeBytes)))
 	}
 	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
 	return strings.TrimSpace(strings.Join(parts, " "))

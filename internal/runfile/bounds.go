@@ -25,7 +25,7 @@ type bound struct {
 	Max      int64             `json:"max"`
 	Enum     []string          `json:"enum,omitempty"`
 	Pattern  string            `json:"pattern,omitempty"`
-	Default  any               `json:"default,omitempty"` // a number or a text
+	Default  any               `json:"default,omitempty"` // a number, a text or an empty object
 }
 
 //nolint:gochecknoglobals // a constant in all but name
@@ -35,6 +35,26 @@ var bounds = sync.OnceValue(func() (all map[string]*bound) {
 	}
 	return all
 })
+
+// ofSpec are the bounds of what a load and its schedule are in a spec.
+func ofSpec() *bound {
+	return &bound{Fields: map[string]*bound{"workload": bounds()["workload"], "run": bounds()["schedule"]}}
+}
+
+// SetDefaults gives the absent fields of spec.workload and spec.run the defaults of the API.
+func SetDefaults(spec map[string]any) { ofSpec().fill(spec) }
+
+// Default returns the default of the API for a field of spec.workload or spec.run, a number or a text; nil
+// if it has none.
+func Default(field ...string) any {
+	b := ofSpec()
+	for _, name := range field {
+		if b = b.Fields[name]; b == nil {
+			return nil
+		}
+	}
+	return b.Default
+}
 
 // within gives the absent fields of a part of a plan their defaults, and checks all against their bounds.
 func (c *checker) within(part string, to any) {
@@ -80,6 +100,9 @@ func (b *bound) fill(v any) {
 		// A quantity is 0 where it is absent.
 		if fields != nil && f.Default != nil && (fields[name] == nil || fields[name] == "0") {
 			fields[name] = f.Default
+			if f.Fields != nil { // the fields of an object have defaults of their own
+				fields[name] = map[string]any{}
+			}
 		}
 		f.fill(fields[name])
 	}

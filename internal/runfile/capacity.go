@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/human"
 )
 
 // LatencyBound is a latency that a share of all operations must keep.
@@ -70,10 +71,7 @@ func (b LatencyBound) String() string {
 	if name == "p999" {
 		name = "p99.9"
 	}
-	if b.Microseconds >= 1000 {
-		return fmt.Sprintf("%s of %g ms", name, float64(b.Microseconds)/1000)
-	}
-	return fmt.Sprintf("%s of %d µs", name, b.Microseconds)
+	return fmt.Sprintf("%s of %s", name, human.Latency(b.Microseconds))
 }
 
 // Limits of a search for capacity.

@@ -214,28 +214,8 @@ func (s Schedule) seconds(n, load int64) int64 {
 	return n*(int64(s.BaselineSeconds)+load) + max(n-1, 0)*int64(s.CooldownSeconds)
 }
 
-// Defaults of a load, a schedule and a comparison. The flags of the programs use them; a test
-// compares them with the defaults of the CRDs.
+// Defaults of a comparison, those of the CRD of suites.
 const (
-	DefaultFileBytes = 1 << 30
-	DefaultJobs      = 4
-	DefaultDepth     = 8
-	DefaultDirectory = "nfsbench"
-
-	DefaultPhysicalDisks          = 100 // of a calibration
-	DefaultMaxLatencyMilliseconds = 20
-	DefaultWarmupRuns             = 1
-	DefaultFiles                  = 4
-	DefaultScaleBytes             = 80 << 20 // of SLOB
-	DefaultScanTableBytes         = 1 << 30
-	DefaultWorkUnit               = 64
-	DefaultReadAhead              = 4
-
-	DefaultBaselineSeconds = 5
-	DefaultWarmupSeconds   = 10
-	DefaultDurationSeconds = 60
-	DefaultCooldownSeconds = 5
-
 	DefaultAlpha         = 0.05 // accepted rate of false alarms
 	DefaultMinimumEffect = 0.02 // as a share: 2 %
 	DefaultCorrection    = bench.Holm

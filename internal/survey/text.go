@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/report/doc"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -76,7 +77,7 @@ func limits(q runfile.QoS) string {
 		words += fmt.Sprintf(", at most %d IOPS", *q.MaxIOPS)
 	}
 	if q.MaxBytesPerSecond != nil {
-		words += ", at most " + bytes(q.MaxBytesPerSecond) + "/s"
+		words += ", at most " + human.Throughput(*q.MaxBytesPerSecond)
 	}
 	return words
 }
@@ -135,15 +136,9 @@ func toggle(b *bool, yes, no string) string {
 	}
 }
 
-// bytes writes a size in the largest unit that leaves it above one.
 func bytes(n *int64) string {
 	if n == nil {
 		return "size not known"
 	}
-	const step = 1024
-	value, units := float64(*n), []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}
-	for value >= step && len(units) > 1 {
-		value, units = value/step, units[1:]
-	}
-	return fmt.Sprintf("%.4g %s", value, units[0])
+	return human.Bytes(*n)
 }

@@ -29,7 +29,6 @@ func twoMeanings() []string {
 		"Unknown",   // the outcome of a comparison; what a large call showed
 		"Wait",      // the policy for a target in use; a span of a run
 		"Wire",      // a metric; what limits a capacity
-		"nfsbench",  // the label of our objects; the directory of our files
 	}
 }
 

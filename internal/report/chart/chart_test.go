@@ -304,10 +304,10 @@ func number(t *testing.T, s string) float64 {
 	return v
 }
 
-func TestTimesAndLatenciesAreWrittenForPeople(t *testing.T) {
+func TestTimesAreWrittenForPeople(t *testing.T) {
 	t.Parallel()
-	got := []string{Clock(0), Clock(75), Clock(3661), Clock(math.Inf(1)), Microseconds(0.5), Microseconds(87), Microseconds(1234), Microseconds(45_678), Microseconds(2.5e6)}
-	want := []string{"0:00", "1:15", "1:01:01", "", "0.50 µs", "87 µs", "1.23 ms", "45.7 ms", "2.50 s"}
+	got := []string{Clock(0), Clock(75), Clock(3661), Clock(math.Inf(1))}
+	want := []string{"0:00", "1:15", "1:01:01", ""}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

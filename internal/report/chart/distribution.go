@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/nfsbench/nfsbench/internal/human"
 )
 
 // Distribution is how values spread over a logarithmic axis, in microseconds.
@@ -40,7 +42,7 @@ func Distributions(f Frame, all []Distribution) string {
 		p.text(0, y+12, start, "head", short(d.Name, p.x.to))
 		y = p.distribution(d, i, ticks, y+rowHeight) + 12
 	}
-	return p.across(y-12, ticks, Microseconds, "")
+	return p.across(y-12, ticks, human.Latency[float64], "")
 }
 
 func (p *plot) distribution(d Distribution, i int, ticks []float64, y float64) float64 {
@@ -61,12 +63,12 @@ func (p *plot) distribution(d Distribution, i int, ticks []float64, y float64) f
 			x1, x2 := p.x.at(b.From), p.x.at(b.To)
 			p.rect(x1, min(ys.at(b.Share*100), bottom-.6), max(x2-x1-.6, .6), max(bottom-ys.at(b.Share*100), .6),
 				fmt.Sprintf("bar b%d", i%4),
-				fmt.Sprintf("%s to %s: %.3g %%", Microseconds(b.From), Microseconds(b.To), b.Share*100))
+				fmt.Sprintf("%s to %s: %.3g %%", human.Latency(b.From), human.Latency(b.To), b.Share*100))
 		}
 	}
 	// Each label has a row, the lowest value at the top, so that the lines of the others begin below it.
 	for i, m := range marks {
-		px, row, label := p.x.at(m.Value), y+markRow*float64(i), m.Label+" "+Microseconds(m.Value)
+		px, row, label := p.x.at(m.Value), y+markRow*float64(i), m.Label+" "+human.Latency(m.Value)
 		p.line(px, row+2, px, bottom, "mark")
 		p.text(max(min(px+4, p.x.to+8-width(label)), 0), row+11, start, "note halo", label)
 	}
@@ -94,7 +96,7 @@ func Percentiles(f Frame, curves []Line) string {
 	y := p.heading(Panel{Title: "Latency by percentile", Lines: curves}, 0)
 	bottom := y + 210
 	ys, ticks := logarithmic(low, high, bottom, y+6)
-	p.grid(ys, ticks, Microseconds)
+	p.grid(ys, ticks, human.Latency[float64])
 	shares, ticks := []float64{0, .5, .9, .99, .999, .9999, .99999}, nil
 	for _, share := range shares {
 		if !(nines(share) <= last*1.001) { // not a number, too
@@ -116,7 +118,7 @@ func Percentiles(f Frame, curves []Line) string {
 		if !slices.ContainsFunc(shares[1:], func(share float64) bool { return nines(share) == pt.X }) {
 			return ""
 		}
-		return k.Name + ": " + percent(pt.X) + " within " + Microseconds(pt.Y)
+		return k.Name + ": " + percent(pt.X) + " within " + human.Latency(pt.Y)
 	})
 	return p.across(bottom, ticks, percent, "")
 }

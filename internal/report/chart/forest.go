@@ -1,6 +1,10 @@
 package chart
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/nfsbench/nfsbench/internal/human"
+)
 
 // Interval is one row of a forest plot: a difference in percent with its
 // confidence interval. NaN is not known.
@@ -77,7 +81,7 @@ func (fo Forest) background(p *plot, ticks []float64, top, bottom float64) {
 	}
 	if fo.Band > 0 {
 		p.rect(p.x.at(-fo.Band), top, p.x.at(fo.Band)-p.x.at(-fo.Band), bottom-top, "negligible",
-			fmt.Sprintf("within %s %% it does not matter", digits(fo.Band)))
+			fmt.Sprintf("within %s %% it does not matter", human.Digits(fo.Band)))
 	}
 	text := percentText(ticks)
 	for _, t := range ticks {

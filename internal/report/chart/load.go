@@ -2,8 +2,9 @@ package chart
 
 import (
 	"cmp"
-	"math"
 	"slices"
+
+	"github.com/nfsbench/nfsbench/internal/human"
 )
 
 // LoadCurves draws latency over load. X of a point is operations a second. Y is microseconds, on a
@@ -38,19 +39,19 @@ func (l LoadCurves) SVG(f Frame) string {
 	bottom := top + 240
 	ys, ticks := logarithmic(low, high, bottom, top)
 	l.capacities(p, y, bottom)
-	p.grid(ys, ticks, Microseconds)
+	p.grid(ys, ticks, human.Latency[float64])
 	p.line(p.x.from, bottom, p.x.to, bottom, "axis")
 	for _, b := range l.Bounds {
 		p.line(p.x.from, ys.at(b.Value), p.x.to, ys.at(b.Value), "limit")
 		p.text(p.x.from+6, ys.at(b.Value)-4, start, "note", short(b.Label, p.x.to-p.x.from))
 	}
 	p.curves(lines, ys, func(k Line, pt Point) string {
-		return k.Name + " at " + Operations(pt.X) + " operations/s: " + Microseconds(pt.Y)
+		return k.Name + " at " + human.Operations(pt.X) + " operations/s: " + human.Latency(pt.Y)
 	})
 	if l.Knee > 0 && l.Knee <= last {
 		p.knee(l.Knee, bottom-34, bottom)
 	}
-	return p.across(bottom, xs, Operations, l.Axis)
+	return p.across(bottom, xs, human.Operations, l.Axis)
 }
 
 // shown returns the finite points within the axis, and the range of all latencies.
@@ -113,17 +114,5 @@ func (l LoadCurves) capacities(p *plot, y, bottom float64) {
 		} else {
 			p.text(x-5, row+12, end, "note", short(c.Label, x))
 		}
-	}
-}
-
-// Operations formats a rate of operations with about three digits.
-func Operations(v float64) string {
-	switch a := math.Abs(v); {
-	case a < 10_000:
-		return digits(v)
-	case a < 1e6:
-		return digits(v/1e3) + "k"
-	default:
-		return digits(v/1e6) + "M"
 	}
 }

@@ -140,30 +140,3 @@ func Clock(seconds float64) string {
 	}
 	return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
 }
-
-// Microseconds writes a latency with its unit in three digits or so.
-func Microseconds(us float64) string {
-	switch {
-	case us < 1000:
-		return digits(us) + " µs"
-	case us < 1e6:
-		return digits(us/1e3) + " ms"
-	default:
-		return digits(us/1e6) + " s"
-	}
-}
-
-// digits writes about three significant digits, and no more decimals than say
-// something.
-func digits(v float64) string {
-	switch a := math.Abs(v); {
-	case math.IsNaN(v) || math.IsInf(v, 0):
-		return "-"
-	case a >= 100 || a == math.Trunc(a):
-		return strconv.FormatFloat(v, 'f', 0, 64)
-	case a >= 10:
-		return strconv.FormatFloat(v, 'f', 1, 64)
-	default:
-		return strconv.FormatFloat(v, 'f', 2, 64)
-	}
-}

@@ -3,6 +3,8 @@ package chart
 import (
 	"fmt"
 	"math"
+
+	"github.com/nfsbench/nfsbench/internal/human"
 )
 
 // Steps is panels below each other over the same levels of load: X of a point is
@@ -51,10 +53,10 @@ func (s Steps) line(p *plot, unit string, l Line, i int, ys scale) {
 			continue
 		}
 		x := p.x.at(pt.X)
-		title := fmt.Sprintf("%s %s, %s: %s %s", s.Levels[k], s.Axis, l.Name, digits(pt.Y), unit)
+		title := fmt.Sprintf("%s %s, %s: %s %s", s.Levels[k], s.Axis, l.Name, human.Digits(pt.Y), unit)
 		if k < len(l.Ranges) && l.Ranges[k].High > l.Ranges[k].Low {
 			r := l.Ranges[k]
-			title += fmt.Sprintf(" (%s to %s)", digits(r.Low), digits(r.High))
+			title += fmt.Sprintf(" (%s to %s)", human.Digits(r.Low), human.Digits(r.High))
 			left, low, high := num(x-4), num(ys.at(r.Low)), num(ys.at(r.High))
 			p.path("M"+num(x)+" "+low+"V"+high+"M"+left+" "+low+"h8M"+left+" "+high+"h8", "whisker", "")
 		}

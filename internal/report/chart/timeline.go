@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/nfsbench/nfsbench/internal/human"
 )
 
 // Timeline is panels below each other on one time axis, in seconds.
@@ -160,9 +162,9 @@ func (t Timeline) tooltips(p *plot, n Panel, top float64) {
 			if c.count == 0 {
 				continue
 			}
-			s := fmt.Sprintf("%s %s %s", l.Name, digits(c.mean()), n.Unit)
+			s := fmt.Sprintf("%s %s %s", l.Name, human.Digits(c.mean()), n.Unit)
 			if c.high > c.low {
-				s += fmt.Sprintf(" (%s to %s)", digits(c.low), digits(c.high))
+				s += fmt.Sprintf(" (%s to %s)", human.Digits(c.low), human.Digits(c.high))
 			}
 			texts[k] = append(texts[k], s)
 		}

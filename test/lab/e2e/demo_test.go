@@ -277,12 +277,12 @@ func columns(t *testing.T, b *v1alpha1.NFSBenchmark) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	t.Log("\n" + out)
-	head := regexp.MustCompile(`(?m)^NAME +PHASE +VERDICT +WORKLOAD +PROTOCOL +MB/S +IOPS +P99 +% WIRE +AGE +VALIDITY +MB/S ± +P99 95% +LATENCY +CAPACITY +PATHS +STORAGE CPU +MESSAGE$`)
+	head := regexp.MustCompile(`(?m)^NAME +PHASE +VERDICT +WORKLOAD +PROTOCOL +MB/S +IOPS +P99 +% WIRE +AGE +VALIDITY +MB/S 95% +P99 95% +LATENCY +CAPACITY +PATHS +STORAGE CPU +MESSAGE$`)
 	if !head.MatchString(trimLines(out)) {
 		t.Error("the columns are others")
 	}
 	// The window is too short for intervals.
-	row := regexp.MustCompile(`(?m)^demo +Succeeded +(Pass|Fail) +Read 1Mi x4 depth 4 +NFSv3 DirectNFS 2 paths +\d+ +\d+ +[\d.]+(µs|ms|s) +\d+ +\d+[ms]\w* +(Valid|Suspect) +[\d.]+(µs|ms|s) +2 +nfsb-demo-server \d+% +\S.*MB/s`)
+	row := regexp.MustCompile(`(?m)^demo +Succeeded +(Pass|Fail) +Raw Read 1Mi, 4 jobs x depth 4 +NFSv3 DirectNFS 2 paths +\d+ +\d+ +[\d.]+ (µs|ms|s) +\d+ +\d+[ms]\w* +(Valid|Suspect) +[\d.]+ (µs|ms|s) +2 +nfsb-demo-server \d+% +\S.*MB/s`)
 	if !row.MatchString(trimLines(out)) {
 		t.Error("the row does not tell the result")
 	}

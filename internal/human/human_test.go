@@ -1,0 +1,24 @@
+package human_test
+
+import (
+	"testing"
+
+	"github.com/nfsbench/nfsbench/internal/human"
+)
+
+func TestNumbersArePlain(t *testing.T) {
+	for want, got := range map[string]string{
+		"0 µs": human.Latency(int64(0)), "850 µs": human.Latency(int64(850)), "36.4 µs": human.Latency(36.4),
+		"1.20 ms": human.Latency(int64(1200)), "113 ms": human.Latency(int64(113_020)), "5 s": human.Latency(int64(5_000_000)),
+		"117.6 MB/s": human.Throughput(int64(117_600_000)), "12500 MB/s": human.Throughput(12.5e9),
+		"950": human.Operations(950), "41.2k": human.Operations(41_234), "1.25M": human.Operations(1.25e6),
+		"98.5 %": human.Share(int32(985)), "0.0 %": human.Share(int64(0)),
+		"512 B": human.Bytes(int64(512)), "1.50 GiB": human.Bytes(int64(3 << 29)), "2 TiB": human.Bytes(int64(2 << 40)),
+		"8Ki": human.Size(8 << 10), "1500 bytes": human.Size(1500), "0 bytes": human.Size(0), "2048Ti": human.Size(2 << 50),
+		"1 user": human.Count(1, "user"), "0 users": human.Count(int32(0), "user"),
+	} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
