@@ -12,7 +12,7 @@ check: ## What changed: format, linters, unit tests of it and of what imports it
 	@hack/check.sh
 
 .PHONY: test
-test: ## The gate: all but the long parts (16 minutes); says what it cannot run and why
+test: ## The gate: all but the long parts (13 minutes); says what it cannot run and why
 	@hack/test.sh
 
 .PHONY: test-all

@@ -17,19 +17,17 @@ tools=$hack/tools
 
 # listed prints "name package module" for each tool that a go.mod under hack/tools lists.
 listed() {
-	local file
-	for file in "$tools"/go.mod "$tools"/*/go.mod; do
-		(cd "${file%/*}" && go mod edit -json) |
-			sed -n '/"Tool": \[/,/\]/s/.*"Path": "\(.*\)".*/\1/p' |
-			while read -r package; do
-				name=${package##*/}
-				# A last part such as v5 is a major version, not a name.
-				[[ $name =~ ^v[0-9]+$ ]] && name=$(basename "${package%/*}")
-				# The only tool of a module is called as its folder.
-				[[ ${file%/*} == "$tools" ]] || name=$(basename "${file%/*}")
-				echo "$name $package ${file%/*}"
-			done
-	done
+	local package file module name
+	awk '/^\)/ { block = 0 } block { print $1, FILENAME } /^tool \(/ { block = 1 } /^tool [^(]/ { print $2, FILENAME }' \
+		"$tools"/go.mod "$tools"/*/go.mod |
+		while read -r package file; do
+			module=${file%/*} name=${package##*/}
+			# A last part such as v5 is a major version, not a name.
+			if [[ $name =~ ^v[0-9]+$ ]]; then name=${package%/*} name=${name##*/}; fi
+			# The only tool of a module is called as its folder.
+			if [[ $module != "$tools" ]]; then name=${module##*/}; fi
+			echo "$name $package $module"
+		done
 }
 
 case ${1:-} in

@@ -34,7 +34,7 @@ func TestHelm4AndHelm3GiveTheSame(t *testing.T) {
 				if _, err := tool(t, helm, "lint", "charts/nfsbench", "--strict", "--kube-version", kubeVersion, "--values", values); err != nil {
 					t.Errorf("%s lint: %v", helm, err)
 				}
-				rendered[helm] = Objects(t, must(t)(tool(t, append([]string{helm}, template("--values", values)...)...)))
+				rendered[helm] = Objects(t, must(t)(render(t, append([]string{helm}, template("--values", values)...)...)))
 			}
 			if diff := cmp.Diff(rendered["helm"], rendered["helm3"]); diff != "" {
 				t.Errorf("Helm 3 renders something else than Helm 4 (-Helm 4 +Helm 3):\n%s", diff)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -39,10 +40,30 @@ func Values(tb testing.TB, name string) string {
 	return Path(tb, "test/chart/testdata/values/"+name+".yaml")
 }
 
+// renderings holds what each command has rendered: many tests look at the same.
+var renderings sync.Map //nolint:gochecknoglobals // tests share it
+
+type rendering struct {
+	out []byte
+	err error
+}
+
+// render runs a command that renders what does not change meanwhile.
+func render(tb testing.TB, args ...string) ([]byte, error) {
+	tb.Helper()
+	key := strings.Join(args, "\x00")
+	if r, known := renderings.Load(key); known {
+		return bytes.Clone(r.(rendering).out), r.(rendering).err
+	}
+	out, err := tool(tb, args...)
+	renderings.Store(key, rendering{out, err})
+	return bytes.Clone(out), err
+}
+
 // TryHelm renders the chart and gives what helm says when it refuses.
 func TryHelm(tb testing.TB, args ...string) ([]byte, error) {
 	tb.Helper()
-	return tool(tb, append([]string{"helm"}, template(args...)...)...)
+	return render(tb, append([]string{"helm"}, template(args...)...)...)
 }
 
 // template is the command of Helm that renders the chart.
@@ -59,7 +80,7 @@ func Helm(tb testing.TB, args ...string) []byte {
 // Kustomize builds a folder of config.
 func Kustomize(tb testing.TB, folder string) []byte {
 	tb.Helper()
-	return must(tb)(tool(tb, "kustomize", "build", folder))
+	return must(tb)(render(tb, "kustomize", "build", folder))
 }
 
 func must(tb testing.TB) func([]byte, error) []byte {

@@ -68,20 +68,6 @@ func DecodeCallbackReply(d *xdr.Decoder, p *v4.CBCompound) (done int, err error)
 	return (&v4.Compound{Ops: p.Ops}).DecodeReply(d)
 }
 
-// Bypass returns the special state ID of all ones, with which a READ bypasses locks
-// (RFC 8881 section 8.2.3).
-func Bypass() v4.StateID {
-	s := v4.StateID{Seq: ^uint32(0)}
-	for i := range s.Other {
-		s.Other[i] = 0xFF
-	}
-	return s
-}
-
-// Current returns the special state ID that stands for the one that the operations before
-// in the same compound left (RFC 8881 section 16.2.3.1.2); NFSv4.1 only.
-func Current() v4.StateID { return v4.StateID{Seq: 1} }
-
 // Operations makes an empty operation of each number.
 func Operations() map[v4.Op]func() v4.Operation {
 	return map[v4.Op]func() v4.Operation{

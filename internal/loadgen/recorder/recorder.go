@@ -119,18 +119,22 @@ func (r *Recorder) Reset() {
 	for _, s := range r.shards {
 		for p := range s.counters {
 			for _, c := range s.counters[p] {
-				if c.bytes.Load() == 0 && c.errors.Load() == 0 {
-					continue
-				}
-				c.bytes.Store(0)
-				c.nanoseconds.Store(0)
-				c.errors.Store(0)
-				for i := range c.buckets {
-					if c.buckets[i].Load() != 0 { // or all of their memory would be touched
-						c.buckets[i].Store(0)
-					}
-				}
+				c.reset()
 			}
+		}
+	}
+}
+
+func (c *counters) reset() {
+	if c.bytes.Load() == 0 && c.errors.Load() == 0 {
+		return
+	}
+	c.bytes.Store(0)
+	c.nanoseconds.Store(0)
+	c.errors.Store(0)
+	for i := range c.buckets {
+		if c.buckets[i].Load() != 0 { // or all of their memory would be touched
+			c.buckets[i].Store(0)
 		}
 	}
 }

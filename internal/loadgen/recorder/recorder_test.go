@@ -83,6 +83,10 @@ func TestTheResultHasEveryOperationOfEveryWorker(t *testing.T) {
 	if s.Count != 0 || s.Bytes != 0 || s.Errors != 0 {
 		t.Errorf("after Reset there still was %+v", s)
 	}
+	r.Shard(0).Record(Measure, Write, time.Second, 8192)
+	if r.Read(&s, Write, Warmup, Measure); s.Count != 1 || s.Bytes != 8192 {
+		t.Errorf("of one operation after Reset there are %d, with %d bytes", s.Count, s.Bytes)
+	}
 }
 
 func TestAWaitThatTheEndCutsOffCountsIfItIsLongerThanAllAnswers(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nfsbench/nfsbench/test/kit/repository"
+	"github.com/nfsbench/nfsbench/test/lab/command"
 )
 
 // Array says where a server is and what it can be tested with.
@@ -106,4 +106,4 @@ func run(t *testing.T, args ...string) {
 }
 
 // script calls ganesha.sh and returns its standard output.
-func script(args ...string) ([]byte, error) { return repository.Script("hack/lab/ganesha.sh", args...) }
+func script(args ...string) ([]byte, error) { return command.Script("hack/lab/ganesha.sh", args...) }

@@ -64,10 +64,10 @@ func (d *domain) take(st *state) {
 
 // stateOf returns what a state ID stands for. Its file must be the current one.
 func (x *compound) stateOf(id v4.StateID, op v4.Op, kinds ...stateKind) (*state, v4.Status) {
-	if x.Minor > 0 && id == nfs4wire.Current() {
+	if x.Minor > 0 && id == current() {
 		id = x.current
 	}
-	if id.Other == (v4.StateID{}).Other || id == nfs4wire.Bypass() {
+	if id.Other == (v4.StateID{}).Other || id == bypass() {
 		x.s.violate("%s with a special state ID", op)
 		return nil, v4.ErrBadStateID
 	}
@@ -435,3 +435,17 @@ func (x *compound) testStateID(o *v4.TestStateID) v4.Status {
 	}
 	return v4.OK
 }
+
+// bypass is the special state ID of all ones, with which a READ bypasses locks
+// (RFC 8881 section 8.2.3).
+func bypass() v4.StateID {
+	s := v4.StateID{Seq: ^uint32(0)}
+	for i := range s.Other {
+		s.Other[i] = 0xFF
+	}
+	return s
+}
+
+// current is the special state ID that stands for the one that the operations before
+// in the same compound left (RFC 8881 section 16.2.3.1.2); NFSv4.1 only.
+func current() v4.StateID { return v4.StateID{Seq: 1} }

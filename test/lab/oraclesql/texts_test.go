@@ -103,7 +103,7 @@ func lint(t *testing.T, texts map[string]string) (string, error) {
 
 func TestEveryTextNamesOnlyWhatItsReleasesHave(t *testing.T) {
 	for name, text := range rendered(t) {
-		releases, err := catalog.Covers(text)
+		releases, err := Covers(text)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -122,7 +122,7 @@ func TestTheDocumentSaysWhichPagesConfirmOurNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden.Compare(t, "references.md", []byte(catalog.Report(used)))
+	golden.Compare(t, "references.md", []byte(Report(used)))
 }
 
 func TestEveryTextBeginsWithItsName(t *testing.T) {

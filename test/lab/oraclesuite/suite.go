@@ -27,7 +27,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/oracle/run"
 	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
 	"github.com/nfsbench/nfsbench/internal/runfile"
-	"github.com/nfsbench/nfsbench/test/oraclesql/catalog"
+	"github.com/nfsbench/nfsbench/test/lab/oraclesql"
 )
 
 // Options say where the database is, and what is true of it.
@@ -190,7 +190,7 @@ func (s *suite) texts(t *testing.T) {
 		if err != nil || !asIs || ownTable {
 			continue
 		}
-		releases, err := catalog.Covers(text)
+		releases, err := oraclesql.Covers(text)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -33,7 +33,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nfsbench/nfsbench/test/kit/repository"
+	"github.com/nfsbench/nfsbench/test/lab/command"
 )
 
 // Options say what to start. The zero Options start the array "pnfstest" with layouts.
@@ -211,7 +211,7 @@ type traffic struct {
 
 func (n *Node) traffic(tb testing.TB, link string) traffic {
 	tb.Helper()
-	out, err := repository.Output("ip", "-n", n.Netns, "-json", "-stats", "link", "show", "dev", link)
+	out, err := command.Output("ip", "-n", n.Netns, "-json", "-stats", "link", "show", "dev", link)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -290,4 +290,4 @@ func (n *Node) Do(verb string, more ...string) error {
 	return err
 }
 
-func script(args ...string) ([]byte, error) { return repository.Script("hack/lab/pnfs.sh", args...) }
+func script(args ...string) ([]byte, error) { return command.Script("hack/lab/pnfs.sh", args...) }

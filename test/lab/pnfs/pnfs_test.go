@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/nfsbench/nfsbench/internal/nfs/v4"
-	"github.com/nfsbench/nfsbench/test/kit/repository"
+	"github.com/nfsbench/nfsbench/test/lab/command"
 	"github.com/nfsbench/nfsbench/test/lab/ganesha"
 	"github.com/nfsbench/nfsbench/test/nfs4wire"
 )
@@ -47,7 +47,7 @@ func usual(t *testing.T) *Array {
 // left says what is left of an array.
 func left(a *Array) error {
 	var errs []error
-	links, err := repository.Output("ip", "-o", "link", "show", "type", "veth")
+	links, err := command.Output("ip", "-o", "link", "show", "type", "veth")
 	if errs = append(errs, err); bytes.Contains(links, []byte(" np-"+a.Name+"-")) {
 		errs = append(errs, fmt.Errorf("links are left: %s", links))
 	}
@@ -301,7 +301,7 @@ func TestANodeComesBackAndItsLinkCanBeShaped(t *testing.T) {
 	n.Shape(t, 50_000_000)
 	for _, c := range [][]string{{"dev", "np-" + a.Name + "-2"}, {"-n", n.Netns, "dev", n.LIF}} {
 		args := append(slices.Clone(c[:len(c)-2]), "qdisc", "show")
-		out, err := repository.Output("tc", append(args, c[len(c)-2:]...)...)
+		out, err := command.Output("tc", append(args, c[len(c)-2:]...)...)
 		if err != nil || !strings.Contains(string(out), "rate 50Mbit") {
 			t.Errorf("%v is not shaped: %v: %s", c, err, out)
 		}

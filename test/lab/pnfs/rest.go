@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nfsbench/nfsbench/test/kit/repository"
+	"github.com/nfsbench/nfsbench/test/lab/command"
 	"github.com/nfsbench/nfsbench/test/lab/ontap"
 )
 
@@ -127,7 +127,7 @@ func (t *truth) Node(name string) ontap.NodeCounters {
 		if t.busy[name] == nil {
 			t.busy[name] = map[process]time.Duration{}
 		}
-		pids, _ := repository.Output("ip", "netns", "pids", n.Netns)
+		pids, _ := command.Output("ip", "netns", "pids", n.Netns)
 		for pid := range strings.FieldsSeq(string(pids)) {
 			if st, err := readStat(pid); err == nil { // else it has ended
 				t.busy[name][process{pid, st.began}] = st.cpu

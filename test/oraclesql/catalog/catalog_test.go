@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -9,32 +8,6 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
 )
-
-func TestATextSaysForWhichReleasesItIs(t *testing.T) {
-	for line, want := range map[string]string{
-		"-- releases: all":          "12.1 12.2 19 21 23",
-		"-- releases: from 19":      "19 21 23",
-		"-- releases: to 12.2":      "12.1 12.2",
-		"-- releases: 12.2 to 21":   "12.2 19 21",
-		"-- nothing":                "12.1 12.2 19 21 23",
-		"-- releases: from 20":      "error",
-		"-- releases: 21 to 19":     "error",
-		"-- releases: every":        "error",
-		"-- releases: from 19 to 2": "error",
-	} {
-		releases, err := Covers("/* nfsbench x */\n" + line + "\nSELECT name FROM v$pdbs")
-		var names []string
-		for _, r := range releases {
-			names = append(names, r.String())
-		}
-		if err != nil {
-			names = []string{"error"}
-		}
-		if diff := cmp.Diff(want, strings.Join(names, " ")); diff != "" {
-			t.Errorf("%s: %s", line, diff)
-		}
-	}
-}
 
 func TestTheCheckerPassesWhatIsRight(t *testing.T) {
 	for name, sql := range map[string]string{
@@ -123,41 +96,6 @@ func TestAColumnIsTakenFromItsReleaseOn(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, strings.Join(ok, " ")); diff != "" {
 			t.Errorf("%s: %s", sql, diff)
-		}
-	}
-}
-
-func TestConfirmations(t *testing.T) {
-	for _, c := range []struct {
-		view, name, release string
-		want                Confirmation
-	}{
-		{"V$DNFS_CHANNELS", "SENDS", "23ai", Listed},
-		{"V$DNFS_CHANNELS", "CLIENTPORT", "21", Listed},
-		{"V$DNFS_CHANNELS", "CLIENTPORT", "19", Between},
-		{"V$DNFS_CHANNELS", "CLIENTPORT", "23ai", Older},
-		{"V$PARAMETER", "NAME", "19", Unconfirmed},
-		{"V$NONE", "NAME", "19", Unconfirmed},
-	} {
-		if got := Confirm(c.view, c.name, c.release); got != c.want {
-			t.Errorf("%s.%s in %s: %s, want %s", c.view, c.name, c.release, got, c.want)
-		}
-	}
-}
-
-func TestPagesAreOfOracleAndInOrder(t *testing.T) {
-	for view, pages := range Pages() {
-		at := -1
-		for _, p := range pages {
-			next := slices.Index(PageReleases(), p.Release)
-			if next <= at || !strings.HasPrefix(p.Address, "https://docs.oracle.com/") || p.Title == "" {
-				t.Errorf("%s: %+v", view, p)
-			}
-			at = next
-			_, known := columnsOf(view, sqltext.Release23)
-			if _, procedure := procedures()[view]; !known && !procedure {
-				t.Errorf("%s is neither a view nor a procedure of the catalogue", view)
-			}
 		}
 	}
 }

@@ -1,9 +1,14 @@
-package catalog
+package oraclesql
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"testing"
+
+	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
+	"github.com/nfsbench/nfsbench/test/oraclesql/catalog"
 )
 
 // Page is a page of Oracle's reference, or of another of its books, that was read, and
@@ -186,7 +191,7 @@ func Confirm(view, name, release string) Confirmation {
 	at := slices.Index(PageReleases(), release)
 	older, newer := false, false
 	for _, p := range Pages()[view] {
-		if p.Lists != "all" && !contains(p.Lists, name) && name != "" {
+		if p.Lists != "all" && !slices.Contains(strings.Fields(p.Lists), name) && name != "" {
 			continue
 		}
 		switch have := slices.Index(PageReleases(), p.Release); {
@@ -213,7 +218,7 @@ func Confirm(view, name, release string) Confirmation {
 func Report(used map[string][]string) string {
 	var out strings.Builder
 	out.WriteString(reportHead)
-	for _, view := range sortedKeys(used) {
+	for _, view := range slices.Sorted(maps.Keys(used)) {
 		fmt.Fprintf(&out, "\n## %s\n\nUsed: %s\n\n", view, orNone(strings.Join(used[view], ", ")))
 		for _, p := range Pages()[view] {
 			fmt.Fprintf(&out, "- %s: [%s](%s), lists %s\n", p.Release, p.Title, p.Address, orNone(p.Lists))
@@ -257,7 +262,7 @@ func doubts(view string, names []string) []string {
 
 const reportHead = `# What Oracle's documentation says about the names in our SQL
 
-Written by ` + "`go test -C test/lab ./oraclesql -update`" + ` from the pages in catalog/pages.go and the texts in
+Written by ` + "`go test -C test/lab ./oraclesql -update`" + ` from the pages in pages_test.go and the texts in
 internal/oracle/sqltext. A name is confirmed for a release if a page of that release lists it, or
 if pages of an older and of a newer release do. What is *not confirmed* is on older pages only,
 or on no page that was read; it is not known to be wrong. INST_ID of the GV$ views is not
@@ -269,4 +274,39 @@ func orNone(list string) string {
 		return "none of its names"
 	}
 	return list
+}
+
+func TestConfirmations(t *testing.T) {
+	for _, c := range []struct {
+		view, name, release string
+		want                Confirmation
+	}{
+		{"V$DNFS_CHANNELS", "SENDS", "23ai", Listed},
+		{"V$DNFS_CHANNELS", "CLIENTPORT", "21", Listed},
+		{"V$DNFS_CHANNELS", "CLIENTPORT", "19", Between},
+		{"V$DNFS_CHANNELS", "CLIENTPORT", "23ai", Older},
+		{"V$PARAMETER", "NAME", "19", Unconfirmed},
+		{"V$NONE", "NAME", "19", Unconfirmed},
+	} {
+		if got := Confirm(c.view, c.name, c.release); got != c.want {
+			t.Errorf("%s.%s in %s: %s, want %s", c.view, c.name, c.release, got, c.want)
+		}
+	}
+}
+
+func TestPagesAreOfOracleAndInOrder(t *testing.T) {
+	for view, pages := range Pages() {
+		at := -1
+		for _, p := range pages {
+			next := slices.Index(PageReleases(), p.Release)
+			if next <= at || !strings.HasPrefix(p.Address, "https://docs.oracle.com/") || p.Title == "" {
+				t.Errorf("%s: %+v", view, p)
+			}
+			at = next
+			call := catalog.Check("BEGIN "+view+"(); END;", sqltext.Release23)
+			if len(catalog.Columns(view, sqltext.Release23)) == 0 && call != nil {
+				t.Errorf("%s is neither a view nor a procedure of the catalogue", view)
+			}
+		}
+	}
 }
