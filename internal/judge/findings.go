@@ -80,6 +80,7 @@ const (
 	CapacityUncertain      Code = "CapacityUncertain"
 	KnownDefect            Code = "KnownDefect"
 	UnpatchedRelease       Code = "UnpatchedRelease"
+	SessionSlots           Code = "SessionSlots"
 )
 
 func rank(s bench.Severity) int {
@@ -161,6 +162,7 @@ func rules() []rule {
 		{RACImbalance, never, never, ifDatabase(checkInstances)},
 		{MultiplePathsOnNFSv4, never, never, ifDatabase(checkTrunking)},
 		{PathsNotTrunked, never, never, ifMeasured(checkServerPaths)},
+		{SessionSlots, never, never, ifMeasured(checkSlots)},
 		{SyncIO, never, never, ifDatabase(checkAsync)},
 		{LatencyLimitExceeded, never, never, nil}, // checkCalibration
 		{CapacityNotReached, never, never, nil},   // checkCapacity
