@@ -81,6 +81,7 @@ const (
 	KnownDefect            Code = "KnownDefect"
 	UnpatchedRelease       Code = "UnpatchedRelease"
 	SessionSlots           Code = "SessionSlots"
+	FewStatements          Code = "FewStatements"
 )
 
 func rank(s bench.Severity) int {
@@ -164,6 +165,7 @@ func rules() []rule {
 		{PathsNotTrunked, never, never, ifMeasured(checkServerPaths)},
 		{SessionSlots, never, never, ifMeasured(checkSlots)},
 		{SyncIO, never, never, ifDatabase(checkAsync)},
+		{FewStatements, never, never, ifDatabase(checkStatements)},
 		{LatencyLimitExceeded, never, never, nil}, // checkCalibration
 		{CapacityNotReached, never, never, nil},   // checkCapacity
 		{TransferSizeCapped, never, never, ifMeasured(checkTransferSize)},
