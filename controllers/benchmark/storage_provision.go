@@ -690,8 +690,9 @@ func (r *Reconciler) suspendedBackends(ctx context.Context, s *scope) (string, e
 	if len(names) == 0 {
 		return "", nil
 	}
+	all := pass.ClipTo(strings.Join(names, ", "), maxProbe)
 	return fmt.Sprintf("; suspended in Trident, which makes no volume on them: %s: ask an administrator to set them to "+
-		"normal (tridentctl update backend state NAME --user-state normal)", pass.ClipTo(strings.Join(names, ", "), maxProbe)), nil
+		"normal (tridentctl update backend state NAME --user-state normal)", all), nil
 }
 
 // tridentKeys takes the target once more, now that the address is known: a run

@@ -30,9 +30,7 @@ func databaseRefusals() map[string]refusal {
 	class := func(size string) map[string]any {
 		return map[string]any{"storageClass": map[string]any{"size": size, "name": "gold"}}
 	}
-	calibrate := func(size string) map[string]any {
-		return map[string]any{"calibrate": map[string]any{"databaseSize": size}}
-	}
+	calibrate := map[string]any{"calibrate": map[string]any{"databaseSize": "64Gi"}}
 	memory := func(size string) map[string]any {
 		return map[string]any{"limits": map[string]any{"memory": size}}
 	}
@@ -156,13 +154,13 @@ func databaseRefusals() map[string]refusal {
 		},
 		"CalibrationOnTrident": {
 			"undoSize and workload.calibrate.databaseSize", containerSpec,
-			fields{"storage": trident("72Gi"), "workload": calibrate("64Gi"), in("redoLogSize"): "1Gi", in("undoSize"): "4Gi"},
-			fields{"storage": trident("73Gi"), "workload": calibrate("64Gi"), in("redoLogSize"): "1Gi", in("undoSize"): "4Gi"},
+			fields{"storage": trident("72Gi"), "workload": calibrate, in("redoLogSize"): "1Gi", in("undoSize"): "4Gi"},
+			fields{"storage": trident("73Gi"), "workload": calibrate, in("redoLogSize"): "1Gi", in("undoSize"): "4Gi"},
 		},
 		"CalibrationOnAClass": {
 			"undoSize and workload.calibrate.databaseSize", containerSpec,
-			fields{"storage": class("64Gi"), "workload": calibrate("64Gi")},
-			fields{"storage": class("65Gi"), "workload": calibrate("64Gi")},
+			fields{"storage": class("64Gi"), "workload": calibrate},
+			fields{"storage": class("65Gi"), "workload": calibrate},
 		},
 		"UndoOnEmbedded": {
 			"the storage has no room for the database, four redo logs of database.container.redoLogSize", containerSpec,
