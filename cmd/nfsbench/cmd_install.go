@@ -87,7 +87,8 @@ database in, with all files that belong to another user. Snapshot directories an
 links do not change.
 
 If the directory holds files that were not created for a benchmark, nothing
-changes, and a warning names one of them.
+changes, and a warning names one of them. Of a database that nfsbench created, the
+file .nfsbench-database in the directory names the SID and the DBID.
 
 Storage that squashes root refuses the change. The command then warns, and its exit
 code is 0, because the directory may be usable without it. The container that uses
@@ -122,7 +123,7 @@ func (c *permissionsCommand) run() error {
 // give changes the owner of one directory.
 func (c *permissionsCommand) give(directory string, uid, gid int) error {
 	changed := 0
-	foreign, err := supervise.Foreign(directory)
+	foreign, err := supervise.Foreign(directory, "")
 	if err == nil {
 		if foreign != "" {
 			c.app.log.Warn("The owner of the files does not change, because they were not created for a benchmark",

@@ -74,7 +74,11 @@ func owners(t *testing.T, refuse error) (c *permissionsCommand, log *strings.Bui
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
+		text := ""
+		if name == ".nfsbench-database" {
+			text = `{"databases":[{"sid":"ORCLCDB"}]}`
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -124,6 +128,17 @@ func TestPermissionsChangesNoFilesOfOthers(t *testing.T) {
 		if err := c.run(); err != nil || len(*changed) > 0 || !strings.Contains(log.String(), "entry="+entry) {
 			t.Errorf("%s: changed %v, %v; log %s", name, *changed, err, log)
 		}
+	}
+}
+
+// TestPermissionsChangesNoDatabaseThatTheMarkerDoesNotName.
+func TestPermissionsChangesNoDatabaseThatTheMarkerDoesNotName(t *testing.T) {
+	c, log, changed := owners(t, nil)
+	if err := os.WriteFile(filepath.Join(c.directories[0], "payroll.dbf"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.run(); err != nil || len(*changed) > 0 || !strings.Contains(log.String(), "entry=payroll.dbf") {
+		t.Errorf("changed %v, %v; log %s", *changed, err, log)
 	}
 }
 

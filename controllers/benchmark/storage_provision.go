@@ -637,6 +637,10 @@ func (r *Reconciler) awaitVolume(ctx context.Context, s *scope, pvc *corev1.Pers
 			return next{}, err
 		}
 	}
+	suspended, err := r.suspendedBackends(ctx, s)
+	if err != nil {
+		return next{}, err
+	}
 	is, asked := lastCall(told)
 	if is != callBegins && asked.After(t.worksSince) {
 		t.worksOn = "" // Trident has answered since: the other backend delays no volume (enableConcurrency)
@@ -651,7 +655,7 @@ func (r *Reconciler) awaitVolume(ctx context.Context, s *scope, pvc *corev1.Pers
 		reason, message = v1alpha1.ReasonProvisioningFailed, fmt.Sprintf("Trident makes no volume for claim %s: %s",
 			pvc.Name, said)
 	}
-	message += why
+	message += suspended + why
 	if held {
 		reason, s.tridentSilent = v1alpha1.ReasonTridentBusy, true
 	}
@@ -663,6 +667,32 @@ func (r *Reconciler) awaitVolume(ctx context.Context, s *scope, pvc *corev1.Pers
 			end.Sub(since).Round(time.Second), message))
 	}
 	return s.storageWaits(reason, message)
+}
+
+// suspendedBackends names the backends of Trident on which an administrator lets it make no volumes,
+// of those that the benchmark may use; "" where there are none.
+func (r *Reconciler) suspendedBackends(ctx context.Context, s *scope) (string, error) {
+	list, own := tridentList(trident.KindBackend), ""
+	if name := s.b.Spec.Storage.Trident.BackendName; name != "" {
+		backend, _ := s.policy.Backend(name)
+		own = manifest.TridentBackendConfig(s.b, r.TridentNamespace, backend.BackendSpec).GetName()
+	}
+	if err := r.Reader.List(ctx, list, client.InNamespace(r.TridentNamespace)); err != nil {
+		return "", tridentError(err, r.TridentNamespace)
+	}
+	var names []string
+	for _, u := range list.Items {
+		b, _ := trident.ReadBackend(&u) // of one that cannot be read, the state may be known
+		if b.Suspended && (own == "" || own == b.Name) {
+			names = append(names, b.Name)
+		}
+	}
+	if len(names) == 0 {
+		return "", nil
+	}
+	all := pass.ClipTo(strings.Join(names, ", "), maxProbe)
+	return fmt.Sprintf("; suspended in Trident, which makes no volume on them: %s: ask an administrator to set them to "+
+		"normal (tridentctl update backend state NAME --user-state normal)", all), nil
 }
 
 // tridentKeys takes the target once more, now that the address is known: a run

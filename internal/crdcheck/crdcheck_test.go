@@ -68,7 +68,7 @@ func TestASpecIsRefusedAsTheAPIServerDoes(t *testing.T) {
 		"RandomDefault":    {strings.Replace(good, "pattern: Read", "pattern: RandomRead, fileSize: 512Ki", 1), ""},
 		"RedoLogs": {
 			`{storage: {trident: {size: 4Gi, storageClassName: gold}}, protocol: {}, workload: {calibrate: {}}, database: {container: {image: x, passwordSecretRef: {name: p}, redoLogSize: 1Gi}}}`,
-			"storage.trident.size has no room for the database, four redo logs",
+			"the storage has no room for the database, four redo logs",
 		},
 		"Sums": {
 			strings.Replace(good, "}}}", "}}, run: {timeoutSeconds: 79}}", 1),

@@ -207,6 +207,28 @@ func checkScan(c *facts, found *findings) {
 	}
 }
 
+// fewScans is how many scans of each session make those at the ends of a window a small part of it.
+const fewScans = 10
+
+// checkStatements reports a window in which each session ended few scans: what Oracle counts when a
+// call ends is then of other times.
+func checkStatements(c *facts, found *findings) {
+	s := c.Plan.Workload.SLOB
+	if s == nil || s.Access != bench.SLOBFullTableScan || s.Kit != nil || s.TableBytes() <= 0 {
+		return
+	}
+	users, _ := c.outstanding()
+	scans := float64(c.overall.Total.Bytes) / float64(s.TableBytes()) / float64(max(users, 1))
+	if scans >= fewScans {
+		return
+	}
+	found.info(FewStatements,
+		"Each session read its table %.1f times in the window. Oracle counts some statistics when a call ends (CPU used by "+
+			"this session, and the times of a statement in AWR), so much of them belongs to scans that began before the window "+
+			"or ended after it. The numbers here are counted while a call runs. Before you compare them with such statistics, "+
+			"make run.durationSeconds larger or scanTableSize smaller.", scans)
+}
+
 // checkBufferCache: random reads of a table that fits the buffer cache are
 // answered from memory, and hardly load the storage. An update looks at a block
 // more than once, and at undo.

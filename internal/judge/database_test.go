@@ -198,6 +198,9 @@ func databaseCases() map[string]findingCase {
 			w := windowOf1(r)
 			w.Statistics[statReadsDirect] = w.Statistics[statReads] * 89 / 100
 		}, BufferedScan, bench.SeverityWarning, bench.ValiditySuspect, `In repetition 1 \(32 users, round 1\) 8[89]\.\d % of the blocks.*direct path read 900000, db file scattered read 12`},
+		"FewStatements": {scanRun, func(r *runfile.Result) {
+			r.Plan.Workload.SLOB.ScanTableSize = *bench.Bytes(1 << 40)
+		}, FewStatements, bench.SeverityInfo, bench.ValidityValid, `read its table 0\.\d times in the window`},
 		"BatchedReads": {random, func(r *runfile.Result) {
 			w := windowOf1(r)
 			w.Statistics[statReadsCache] = 1100
@@ -410,6 +413,9 @@ func TestWhatIsAsItShouldBeIsNoFinding(t *testing.T) {
 	}
 	half := scanRun(t)
 	windowOf1(&half).Statistics[statReads], windowOf1(&half).Statistics[statReadsDirect] = 1000, 900
+	many := scanRun(t)
+	many.Plan.Workload.SLOB.ScanTableSize = *bench.Bytes(1 << 30)
+	quiet("many scans", many, FewStatements)
 	quiet("nine of ten blocks past the cache", half, BufferedScan)
 	cached := experiments.Ramp()
 	for percent, physical := range map[int32]int64{0: 250, 20: 50} { // an update looks more than once

@@ -81,6 +81,8 @@ const (
 	KnownDefect            Code = "KnownDefect"
 	UnpatchedRelease       Code = "UnpatchedRelease"
 	ReportDiffers          Code = "ReportDiffers"
+	SessionSlots           Code = "SessionSlots"
+	FewStatements          Code = "FewStatements"
 )
 
 // rank orders severities; Info is the lowest.
@@ -117,8 +119,8 @@ func effects() []effect {
 		{failure, never, []Code{LateOperations}},
 		{never, never, []Code{
 			BelowWireSpeed, LineSaturated, IndirectPath, PNFSNotRedirected, LayoutTypeUnsupported, LIFNotHome, QoSThrottled,
-			PathImbalance, MTUDiffers, RACImbalance, ReportDiffers, MultiplePathsOnNFSv4, PathsNotTrunked, SyncIO, LatencyLimitExceeded,
-			CapacityNotReached, TransferSizeCapped, TransferSizeReduced, Retransmits, StorageCPUBound, HalfDuplexCopy, Stalls,
+			PathImbalance, MTUDiffers, RACImbalance, ReportDiffers, MultiplePathsOnNFSv4, PathsNotTrunked, SessionSlots,
+			SyncIO, FewStatements, LatencyLimitExceeded, CapacityNotReached, TransferSizeCapped, TransferSizeReduced, Retransmits, StorageCPUBound, HalfDuplexCopy, Stalls,
 			CoordinatedOmission, ClockSkew, WireLimitUnknown, NotCollected, ArrayMetricsPartial, EmbeddedServer,
 			LatencyResolution, UnpatchedRelease, CalibrationOnly, SimulatedStorage, SimulatedDatabase,
 		}},
@@ -167,7 +169,7 @@ func (c *facts) checks() []check {
 			checkErrors, checkWire, checkPaths, checkCold, checkClientCache, checkServerCache, checkClientCPU,
 			checkForeignLoad, checkForeignMount, checkArray, checkMoves, checkTime, checkVariation, checkCapacity,
 			checkTogether, checkRecovery, checkFallback, checkPace, checkLocality, checkRedirection, checkLayoutType,
-			checkQoS, checkServerPaths, checkTransferSize, checkRetransmits, checkStorageCPU, checkCopy, checkStalls,
+			checkQoS, checkServerPaths, checkSlots, checkTransferSize, checkRetransmits, checkStorageCPU, checkCopy, checkStalls,
 			checkOmission, checkCalibration,
 		)
 	}
@@ -175,7 +177,7 @@ func (c *facts) checks() []check {
 		all = append(all,
 			checkOranfstab, checkServiceTime, checkUserTime, checkBatches, checkScan, checkParameters, checkBufferCache,
 			checkRelease, checkWaits, checkAsyncLimit, checkForeignReads, checkForeignSessions, checkInstances, checkReport,
-			checkTrunking, checkAsync, checkTimeUnit, checkPhases,
+			checkTrunking, checkAsync, checkStatements, checkTimeUnit, checkPhases,
 		)
 	}
 	return all

@@ -208,3 +208,36 @@ func checkServerPaths(c *facts, found *findings) {
 			"path.", listed(byClientID))
 	}
 }
+
+// kernelSlots is nfs.max_session_slots of Linux as it comes: the most slots that a mount asks for.
+const kernelSlots = 64
+
+// checkSlots reports more outstanding I/Os than a kernel mount over NFSv4.1 could have. The engine takes
+// as many sessions as its I/Os need, and a mount has one for each server.
+func checkSlots(c *facts, found *findings) {
+	if !c.native() || c.isPNFS() {
+		return
+	}
+	ios, product := c.mostOutstanding(1)
+	slots, sessions, clients := int64(0), int64(0), int64(max(c.overall.Clients, 1))
+	granted := ""
+	for _, s := range c.overall.Servers {
+		if s.Sessions == 0 {
+			continue
+		}
+		most := int64(kernelSlots)
+		if s.Slots < s.SlotsAsked { // otherwise the server may grant more than were asked for
+			most = min(most, int64(s.Slots))
+			granted = fmt.Sprintf("The server granted %d slots a session where %d were asked for. ", s.Slots, s.SlotsAsked)
+		}
+		slots, sessions = slots+most, sessions+int64(s.Sessions)/clients
+	}
+	if slots == 0 || ios <= slots {
+		return
+	}
+	found.info(SessionSlots,
+		"%d I/Os (%s) may be outstanding from a client, in %d sessions of NFSv4.1. %sA mount of the Linux kernel has one "+
+			"session, whatever nconnect is, and at most %d slots in it unless nfs.max_session_slots is raised, so it keeps at "+
+			"most %d I/Os outstanding here. Do not compare the two at this load: lower %s; or raise the slots on both sides "+
+			"(ONTAP: vserver nfs modify -v4.x-session-num-slots).", ios, product, sessions, granted, kernelSlots, slots, product)
+}

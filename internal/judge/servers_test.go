@@ -141,27 +141,40 @@ func serverCases() map[string]findingCase {
 			s.Recoveries, s.RecoveryMilliseconds = times, ms
 		}
 	}
+	slots := func(granted, asked, sessions, depth int32) func(*runfile.Result) {
+		return func(r *runfile.Result) {
+			r.Plan.Workload.Raw.Jobs, r.Plan.Workload.Raw.Depth = 8, depth
+			eachRep(r, func(rep *runfile.Repetition) {
+				s := &rep.Servers[0]
+				s.Slots, s.SlotsAsked, s.Sessions = granted, asked, sessions
+			})
+		}
+	}
 	return map[string]findingCase{
-		"fallback":            {local, fallback(2000, goodBytes/10), LayoutFallback, bench.SeverityWarning, bench.ValiditySuspect, `^2000 I/Os with 12\.5 GiB \(3\.3 %\) .* in repetition 2\. .*port 2049`},
-		"small fallback":      {local, fallback(1, 1<<20), LayoutFallback, bench.SeverityInfo, bench.ValidityValid, `^1 I/Os`},
-		"no fallback":         {local, nothing, LayoutFallback, "", bench.ValidityValid, ""},
-		"fallback of v4.1":    {v41, fallback(1, 1<<20), LayoutFallback, "", bench.ValidityValid, ""},
-		"blocks":              {nativePNFS(), server(func(s *runfile.NFSServer) { s.LayoutType = "blocks" }), LayoutTypeUnsupported, bench.SeverityWarning, bench.ValidityInvalid, `type blocks, and this client speaks files`},
-		"files":               {local, nothing, LayoutTypeUnsupported, "", bench.ValidityValid, ""},
-		"recovered":           {v41, recovered(2, 1500), StateRecovered, bench.SeverityWarning, bench.ValiditySuspect, `again 2 times under load, in repetition 3: .* waited 1500 ms`},
-		"recovered at once":   {v41, recovered(1, 50), StateRecovered, bench.SeverityInfo, bench.ValidityValid, `again 1 times`},
-		"never recovered":     {v41, nothing, StateRecovered, "", bench.ValidityValid, ""},
-		"separate":            {over("NFSv4.1", bench.TrunkingSeparate), nothing, PathsNotTrunked, bench.SeverityWarning, bench.ValidityValid, `10\.0\.1\.61, 10\.0\.2\.61 lead to servers that share no state.*-v4\.1-trunking enabled`},
-		"client ID":           {over("NFSv4.1", bench.TrunkingClientID), nothing, PathsNotTrunked, bench.SeverityInfo, bench.ValidityValid, `one client ID and a session each`},
-		"client ID of v4.0":   {over("NFSv4.0", bench.TrunkingClientID), nothing, PathsNotTrunked, "", bench.ValidityValid, ""},
-		"trunked":             {v41, nothing, PathsNotTrunked, "", bench.ValidityValid, ""},
-		"not redirected":      {nativePNFS(), nothing, PNFSNotRedirected, bench.SeverityWarning, bench.ValidityInvalid, `no data server moved a byte, and the server granted 4 layouts`},
-		"redirected":          {local, nothing, PNFSNotRedirected, "", bench.ValidityValid, ""},
-		"data on the owner":   {local, nothing, IndirectPath, "", bench.ValidityValid, ""},
-		"data elsewhere":      {nativePNFS("10.0.2.61"), nothing, IndirectPath, bench.SeverityWarning, bench.ValidityValid, `Path 10\.0\.2\.61 \(lif2\) is indirect`},
-		"metadata is no path": {local, nothing, PathUnused, "", bench.ValidityValid, ""},
-		"uneven data servers": {nativePNFS("10.0.1.61", "10.0.3.61"), uneven, PathImbalance, bench.SeverityWarning, bench.ValidityValid, `^The data servers carried different shares: data server 10\.0\.9\.9 -> 10\.0\.1\.61 75\.0 %`},
-		"even data servers":   {nativePNFS("10.0.1.61", "10.0.3.61"), nothing, PathImbalance, "", bench.ValidityValid, ""},
+		"fallback":              {local, fallback(2000, goodBytes/10), LayoutFallback, bench.SeverityWarning, bench.ValiditySuspect, `^2000 I/Os with 12\.5 GiB \(3\.3 %\) .* in repetition 2\. .*port 2049`},
+		"small fallback":        {local, fallback(1, 1<<20), LayoutFallback, bench.SeverityInfo, bench.ValidityValid, `^1 I/Os`},
+		"no fallback":           {local, nothing, LayoutFallback, "", bench.ValidityValid, ""},
+		"fallback of v4.1":      {v41, fallback(1, 1<<20), LayoutFallback, "", bench.ValidityValid, ""},
+		"blocks":                {nativePNFS(), server(func(s *runfile.NFSServer) { s.LayoutType = "blocks" }), LayoutTypeUnsupported, bench.SeverityWarning, bench.ValidityInvalid, `type blocks, and this client speaks files`},
+		"files":                 {local, nothing, LayoutTypeUnsupported, "", bench.ValidityValid, ""},
+		"recovered":             {v41, recovered(2, 1500), StateRecovered, bench.SeverityWarning, bench.ValiditySuspect, `again 2 times under load, in repetition 3: .* waited 1500 ms`},
+		"recovered at once":     {v41, recovered(1, 50), StateRecovered, bench.SeverityInfo, bench.ValidityValid, `again 1 times`},
+		"never recovered":       {v41, nothing, StateRecovered, "", bench.ValidityValid, ""},
+		"separate":              {over("NFSv4.1", bench.TrunkingSeparate), nothing, PathsNotTrunked, bench.SeverityWarning, bench.ValidityValid, `10\.0\.1\.61, 10\.0\.2\.61 lead to servers that share no state.*-v4\.1-trunking enabled`},
+		"client ID":             {over("NFSv4.1", bench.TrunkingClientID), nothing, PathsNotTrunked, bench.SeverityInfo, bench.ValidityValid, `one client ID and a session each`},
+		"client ID of v4.0":     {over("NFSv4.0", bench.TrunkingClientID), nothing, PathsNotTrunked, "", bench.ValidityValid, ""},
+		"trunked":               {v41, nothing, PathsNotTrunked, "", bench.ValidityValid, ""},
+		"fewer slots than I/Os": {v41, slots(8, 16, 9, 4), SessionSlots, bench.SeverityInfo, bench.ValidityValid, `^32 I/Os \(jobs x depth\) .* in 9 sessions .* granted 8 slots a session where 16 were asked for\. .* most 8 I/Os outstanding`},
+		"more than a mount":     {v41, slots(64, 64, 5, 32), SessionSlots, bench.SeverityInfo, bench.ValidityValid, `^256 I/Os .* in 5 sessions of NFSv4\.1\. A mount .* most 64 I/Os outstanding`},
+		"as many as a mount":    {v41, slots(64, 64, 5, 8), SessionSlots, "", bench.ValidityValid, ""},
+		"slots of NFSv4.0":      {over("NFSv4.0", ""), slots(0, 0, 0, 32), SessionSlots, "", bench.ValidityValid, ""},
+		"not redirected":        {nativePNFS(), nothing, PNFSNotRedirected, bench.SeverityWarning, bench.ValidityInvalid, `no data server moved a byte, and the server granted 4 layouts`},
+		"redirected":            {local, nothing, PNFSNotRedirected, "", bench.ValidityValid, ""},
+		"data on the owner":     {local, nothing, IndirectPath, "", bench.ValidityValid, ""},
+		"data elsewhere":        {nativePNFS("10.0.2.61"), nothing, IndirectPath, bench.SeverityWarning, bench.ValidityValid, `Path 10\.0\.2\.61 \(lif2\) is indirect`},
+		"metadata is no path":   {local, nothing, PathUnused, "", bench.ValidityValid, ""},
+		"uneven data servers":   {nativePNFS("10.0.1.61", "10.0.3.61"), uneven, PathImbalance, bench.SeverityWarning, bench.ValidityValid, `^The data servers carried different shares: data server 10\.0\.9\.9 -> 10\.0\.1\.61 75\.0 %`},
+		"even data servers":     {nativePNFS("10.0.1.61", "10.0.3.61"), nothing, PathImbalance, "", bench.ValidityValid, ""},
 		"data server lost": {nativePNFS("10.0.1.61", "10.0.3.61"), func(r *runfile.Result) {
 			still(5)(r) // only channel 1 carries something
 			r.Clients[0].Load.Repetitions[1].Channels[2].DownMilliseconds = 3000

@@ -18,6 +18,7 @@ type ServerStats struct {
 	Scope      string
 	Trunking   bench.Trunking // empty with one address
 	Slots      int            // of each session
+	SlotsAsked int            // that the client asked for in each session
 	Sessions   int
 	Lease      time.Duration
 
@@ -102,7 +103,7 @@ func (s *serverV4) stats() ServerStats {
 		ids, granted := t.IDs()
 		out.Sessions += len(ids)
 		if t != s.control || out.Slots == 0 {
-			out.Slots = granted
+			out.Slots, out.SlotsAsked = granted, min(t.Requests(), maxSlots)
 		}
 	}
 	return out

@@ -222,7 +222,8 @@ type NFSServer struct {
 	Scope      string `json:"scope,omitempty"`
 	// Trunking says how several paths are joined; empty with one path.
 	Trunking     bench.Trunking `json:"trunking,omitempty" jsonschema:"enum=Session,enum=ClientID,enum=Separate"`
-	Slots        int32          `json:"slots,omitempty"` // of each session, as the server granted; NFSv4.1
+	Slots        int32          `json:"slots,omitempty"`      // of each session, as the server granted; NFSv4.1
+	SlotsAsked   int32          `json:"slotsAsked,omitempty"` // for each session; the client takes more sessions where fewer are granted
 	Sessions     int32          `json:"sessions,omitempty"`
 	LeaseSeconds int32          `json:"leaseSeconds,omitempty"`
 	// LayoutType is Files, the name of a type that this client does not speak, or empty

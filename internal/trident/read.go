@@ -101,6 +101,7 @@ type Backend struct {
 	Online        *bool
 	State         string // online, offline, failed, deleting, unknown
 	StateReason   string
+	Suspended     bool // by its administrator: Trident makes no volume on it, and serves those that are there
 	Driver        string
 	ManagementLIF string
 	SVM           string
@@ -116,6 +117,7 @@ func ReadBackend(u *unstructured.Unstructured) (Backend, error) {
 	b := Backend{
 		Name: r.optional("backendName"), UUID: r.required("backendUUID"),
 		Online: r.flag("online"), State: r.optional("state"), StateReason: r.optional("stateReason"),
+		Suspended: r.optional("userState") == "suspended",
 	}
 	// The configuration stands under the name of its family of drivers.
 	family := "ontap_config"

@@ -165,6 +165,16 @@ func TestStatesInWhichNothingCanBeDoneAreTold(t *testing.T) {
 	}
 }
 
+func TestABackendThatIsSuspendedIsTold(t *testing.T) {
+	for state, want := range map[any]bool{nil: false, "": false, "normal": false, "suspended": true} {
+		u := object(t, KindBackend)
+		u.Object["userState"] = state
+		if b, err := ReadBackend(u); err != nil || b.Suspended != want {
+			t.Errorf("%v: %+v, %v", state, b, err)
+		}
+	}
+}
+
 func TestWhereONTAPPlacesVolumesIsTold(t *testing.T) {
 	for _, tc := range []struct{ driver, disaggregated, want string }{
 		{"ontap-nas", "false", ""}, {"ontap-nas", "true", "AFX"}, {"ontap-nas-flexgroup", "false", "driver ontap-nas-flexgroup"},

@@ -27,6 +27,10 @@ func databaseRefusals() map[string]refusal {
 	trident := func(size string) map[string]any {
 		return map[string]any{"trident": map[string]any{"size": size, "storageClassName": "gold"}}
 	}
+	class := func(size string) map[string]any {
+		return map[string]any{"storageClass": map[string]any{"size": size, "name": "gold"}}
+	}
+	calibrate := map[string]any{"calibrate": map[string]any{"databaseSize": "64Gi"}}
 	memory := func(size string) map[string]any {
 		return map[string]any{"limits": map[string]any{"memory": size}}
 	}
@@ -144,12 +148,22 @@ func databaseRefusals() map[string]refusal {
 			fields{in("undoSize"): "32767Mi"},
 		},
 		"RedoOnTrident": {
-			"storage.trident.size has no room for the database, four redo logs of database.container.redoLogSize", containerSpec,
+			"the storage has no room for the database, four redo logs of database.container.redoLogSize", containerSpec,
 			fields{"storage": trident("8Gi"), in("redoLogSize"): "1Gi", in("undoSize"): "4Gi"},
 			fields{"storage": trident("9Gi"), in("redoLogSize"): "1Gi", in("undoSize"): "4Gi"},
 		},
+		"CalibrationOnTrident": {
+			"undoSize and workload.calibrate.databaseSize", containerSpec,
+			fields{"storage": trident("72Gi"), "workload": calibrate, in("redoLogSize"): "1Gi", in("undoSize"): "4Gi"},
+			fields{"storage": trident("73Gi"), "workload": calibrate, in("redoLogSize"): "1Gi", in("undoSize"): "4Gi"},
+		},
+		"CalibrationOnAClass": {
+			"undoSize and workload.calibrate.databaseSize", containerSpec,
+			fields{"storage": class("64Gi"), "workload": calibrate},
+			fields{"storage": class("65Gi"), "workload": calibrate},
+		},
 		"UndoOnEmbedded": {
-			"storage.embedded.size has no room for the database, four redo logs of database.container.redoLogSize", containerSpec,
+			"the storage has no room for the database, four redo logs of database.container.redoLogSize", containerSpec,
 			fields{"storage": embedded, in("undoSize"): "256Mi"},
 			fields{"storage": embedded, in("undoSize"): "128Mi"},
 		},

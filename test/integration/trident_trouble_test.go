@@ -101,6 +101,20 @@ func tridentTroubles() map[string]struct {
 			v1alpha1.ReasonProvisioningFailed,
 			[]string{"no available backends"},
 		},
+		"BackendSuspended": {
+			backend, nil,
+			standin.Faults{Suspended: true},
+			6 * time.Minute,
+			v1alpha1.ReasonProvisioningFailed,
+			[]string{"no available backends", "suspended in Trident", "--user-state normal"},
+		},
+		"ClassOfASuspendedBackend": {
+			class(nil), nil,
+			standin.Faults{Suspended: true},
+			6 * time.Minute,
+			v1alpha1.ReasonProvisioningFailed,
+			[]string{"suspended in Trident, which makes no volume on them: "},
+		},
 		"NoClass": {
 			func(*world) gen.Mod { return gen.TridentClass("no-such-class") },
 			nil,

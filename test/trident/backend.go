@@ -229,10 +229,15 @@ func (c *Controller) tellBackend(ctx context.Context, config *unstructured.Unstr
 	if reason != "" {
 		state, online = "offline", false
 	}
-	if text(backend, "state") == state {
+	user := "normal"
+	if c.fault().Suspended {
+		user = "suspended"
+	}
+	if text(backend, "state") == state && text(backend, "userState") == user {
 		return "", nil
 	}
 	backend.Object["state"], backend.Object["online"], backend.Object["stateReason"] = state, online, reason
+	backend.Object["userState"] = user
 	return "the backend is " + state, c.Client.Update(ctx, backend)
 }
 

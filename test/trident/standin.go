@@ -57,6 +57,7 @@ type Faults struct {
 	Unreachable  string // deletes no volume, with this message
 	Slow         int    // steps that pass before anything happens
 	Offline      string // says that its backends are offline, with this reason
+	Suspended    bool   // says that an administrator has suspended its backends, and makes no volumes on them
 	// Drops is a management LIF that drops packets. Trident gives up a backend of it after
 	// DeadLIF, and tries it again.
 	Drops string

@@ -196,7 +196,7 @@ func (c *Controller) place(backends []unstructured.Unstructured, class *storagev
 		if t := parameter(class, "backendType"); t != "" && t != driver && !c.fault().BackendsAreEconomy {
 			continue
 		}
-		if online, _, _ := unstructured.NestedBool(b.Object, "online"); !online || c.failed[text(b, "backendUUID")] {
+		if online, _, _ := unstructured.NestedBool(b.Object, "online"); !online || text(b, "userState") == "suspended" || c.failed[text(b, "backendUUID")] {
 			continue
 		}
 		pools := c.Pools

@@ -111,7 +111,7 @@ func TestADatabaseOnTheVolumeMayHoldTheTables(t *testing.T) {
 	t.Parallel()
 	i := newImage(t)
 	i.o.MinFreeBytes = 1 << 62
-	i.write(i.data+"/"+MarkerFile, 0o644, "")
+	i.mark(ownDatabase{SID: "ORCLCDB"})
 	i.write(i.data+"/dbconfig/"+i.o.SID+"/spfile", 0o644, "")
 	checks := Examine(t.Context(), i.o)
 	expect(t, checks, checkVolume, runfile.CheckWarn, "may hold the tables already")

@@ -1,18 +1,25 @@
 package supervise
 
 import (
+	"encoding/binary"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // existing puts on the volume what an image of Oracle leaves when it has created a database.
-func (i *image) existing(sid string) {
+func (i *image) existing() {
 	i.t.Helper()
+	const sid = "ORCLCDB"
 	i.write(filepath.Join(i.data, sid, "system01.dbf"), 0o640, "precious")
 	i.write(filepath.Join(i.data, "."+sid+".created"), 0o640, "2026-01-01")
 	i.write(filepath.Join(i.data, "dbconfig", sid, "spfile"+sid+".ora"), 0o640, "*.x=y")
@@ -24,7 +31,7 @@ func (i *image) existing(sid string) {
 func TestTheDatabaseOfSomebodyElseIsNotOpened(t *testing.T) {
 	t.Parallel()
 	i := newImage(t)
-	i.existing("ORCLCDB")
+	i.existing()
 	if f := i.fails(runfile.FailureForeignFiles); !strings.Contains(f.Message, "existingDatabase to Use") {
 		t.Error(f.Message)
 	}
@@ -47,7 +54,7 @@ func TestTheDatabaseOfSomebodyElseIsNotOpened(t *testing.T) {
 		if err := r.end(); err != nil {
 			t.Error(err)
 		}
-		if name, err := Foreign(i.data); err != nil || name == "" {
+		if name, err := Foreign(i.data, "ORCLCDB"); err != nil || name == "" {
 			t.Errorf("it was taken for ours: %q, %v", name, err)
 		}
 		expect(t, Examine(t.Context(), i.o), checkFiles, runfile.CheckOK, "existingDatabase: Use")
@@ -115,7 +122,7 @@ func TestNoImageIsStartedOnFilesThatItMayDelete(t *testing.T) {
 		"a marker that no run has left":     {func(i *image) { remove(".ORCLCDB.created")(i); folder(MarkerFile)(i) }, ".created", deletes},
 		"a marker that leads to nowhere": {func(i *image) {
 			remove(".ORCLCDB.created")(i)
-			i.write(i.data+"/"+MarkerFile, 0o640, "")
+			i.mark(ownDatabase{SID: "ORCLCDB"})
 			link(MarkerFile)(i)
 		}, ".created", deletes},
 		"nothing but another folder": {func(i *image) {
@@ -129,7 +136,7 @@ func TestNoImageIsStartedOnFilesThatItMayDelete(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			i := newImage(t)
-			i.existing("ORCLCDB")
+			i.existing()
 			i.o.UseExisting = true
 			tc.change(i)
 			f := i.fails(runfile.FailureForeignFiles)
@@ -150,7 +157,7 @@ func TestNoImageIsStartedOnFilesThatItMayDelete(t *testing.T) {
 func TestARestartLooksAgainForWhatItMayDelete(t *testing.T) {
 	t.Parallel()
 	i := newImage(t)
-	i.existing("ORCLCDB")
+	i.existing()
 	i.o.UseExisting = true
 	r := i.start()
 	r.ready(1)
@@ -164,20 +171,311 @@ func TestARestartLooksAgainForWhatItMayDelete(t *testing.T) {
 	}
 }
 
-// TestACreationOfOursThatWasInterruptedBeginsAgain: the image deletes what it has left.
-func TestACreationOfOursThatWasInterruptedBeginsAgain(t *testing.T) {
+// mark writes the marker of a volume.
+func (i *image) mark(own ...ownDatabase) {
+	i.t.Helper()
+	text, err := json.Marshal(marker{Databases: own})
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	i.write(filepath.Join(i.data, MarkerFile), 0o640, string(text))
+}
+
+// marked is what the marker says of a database.
+func (i *image) marked(sid string) ownDatabase {
+	i.t.Helper()
+	m, err := readMarker(i.data)
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	if d := m.find(sid); d != nil {
+		return *d
+	}
+	return ownDatabase{}
+}
+
+// fileOf is the beginning of a datafile (0x0b) or control file (0x15) of a database.
+func fileOf(kind byte, blockBytes int, id uint32) string {
+	b := make([]byte, 2*blockBytes)
+	header := b[blockBytes:]
+	header[0] = kind
+	binary.LittleEndian.PutUint32(header[4:], 1<<22|1)
+	binary.LittleEndian.PutUint32(header[28:], id)
+	return string(b)
+}
+
+func systemFile(id uint32) string { return fileOf(0x0b, 8192, id) }
+
+// creates is a start script that makes or opens a database with this DBID, as those of Oracle do.
+func (i *image) creates(id uint32) {
+	i.t.Helper()
+	i.write(i.base+"/system01.dbf", 0o640, systemFile(id))
+	i.write(i.base+"/runOracle.sh", 0o755, strings.Replace(startScript, "touch", `data=$ORACLE_BASE/oradata
+if ! test -f $data/.ORCLCDB.created || ! test -d $data/ORCLCDB; then
+  rm -rf $data/ORCLCDB; mkdir -p $data/ORCLCDB $data/dbconfig/ORCLCDB
+  cp $ORACLE_BASE/system01.dbf $data/ORCLCDB; echo created >> "$ORACLE_BASE/creations"
+  while test -f $ORACLE_BASE/hold; do sleep 0.02; done
+  touch $data/.ORCLCDB.created $data/dbconfig/ORCLCDB/spfileORCLCDB.ora $data/dbconfig/ORCLCDB/orapwORCLCDB
+fi
+touch`, 1))
+}
+
+// TestTheMarkerNamesWhatARunCreates: the SID before the image starts, the DBID while the image creates the
+// database, and at its end that it is complete.
+func TestTheMarkerNamesWhatARunCreates(t *testing.T) {
 	t.Parallel()
 	i := newImage(t)
-	i.write(filepath.Join(i.data, MarkerFile), 0o640, "")
-	i.write(filepath.Join(i.data, "ORCLCDB", "system01.dbf"), 0o640, "")
-	for _, use := range []bool{true, false} {
-		i.o.UseExisting = use
-		expect(t, Examine(t.Context(), i.o), checkFiles, runfile.CheckOK, "none that were not created")
-	}
+	i.creates(7)
+	i.write(i.base+"/hold", 0o640, "")
+	i.write(i.base+"/runOracle.sh", 0o755, "#!/bin/sh\ncp $ORACLE_BASE/oradata/"+MarkerFile+" $ORACLE_BASE/first\n"+i.read(i.base+"/runOracle.sh"))
 	r := i.start()
-	r.ready(1)
+	await := func(want ownDatabase) {
+		t.Helper()
+		for deadline := time.Now().Add(patience); !reflect.DeepEqual(i.marked("ORCLCDB"), want); time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("the marker says %+v, want %+v", i.marked("ORCLCDB"), want)
+			}
+		}
+	}
+	await(ownDatabase{SID: "ORCLCDB", DBIDs: []uint32{7}})
+	if first := i.read(i.base + "/first"); !strings.Contains(first, `"sid": "ORCLCDB"`) || !strings.Contains(first, "nfsbench") {
+		t.Errorf("before the start the marker was %s", first)
+	}
+	if err := os.Remove(i.base + "/hold"); err != nil {
+		t.Fatal(err)
+	}
+	await(ownDatabase{SID: "ORCLCDB", Created: true, DBIDs: []uint32{7}})
 	if err := r.end(); err != nil {
 		t.Error(err)
+	}
+	i.startAndEnd(2)
+	i.write(filepath.Join(i.data, "ORCLCDB/users01.dbf"), 0o640, systemFile(8)) // of somebody else
+	i.fails(runfile.FailureForeignFiles)
+	if n := i.lines(i.base + "/creations"); n != 1 {
+		t.Errorf("created %d times", n)
+	}
+}
+
+// TestADatabaseThatIsCopiedToAVolumeOfOursIsForeign: the marker was there before it.
+func TestADatabaseThatIsCopiedToAVolumeOfOursIsForeign(t *testing.T) {
+	t.Parallel()
+	half, whole := ownDatabase{SID: "ORCLCDB", DBIDs: []uint32{7}}, ownDatabase{SID: "ORCLCDB", Created: true, DBIDs: []uint32{7}}
+	cases := map[string]struct {
+		own   ownDatabase
+		files map[string]string
+		say   []string
+	}{
+		"of another SID": {whole, map[string]string{"PROD/system01.dbf": systemFile(9)}, []string{"PROD/system01.dbf", "DBID 9"}},
+		"of the same SID": {
+			whole,
+			map[string]string{"ORCLCDB/system01.dbf": systemFile(9), ".ORCLCDB.created": ""},
+			[]string{"ORCLCDB/system01.dbf", "DBID 9", "spfileORCLCDB.ora", "not get it started"},
+		},
+		"over one of ours that is half made": {
+			half,
+			map[string]string{"ORCLCDB/system01.dbf": systemFile(9)},
+			[]string{"DBID 9", ".ORCLCDB.created", "would delete", "ORCLCDB with system01.dbf"},
+		},
+		"where ours began and has no file yet": {
+			ownDatabase{SID: "ORCLCDB"}, map[string]string{"ORCLCDB/system01.dbf": systemFile(9)}, []string{"DBID 9", "would delete"},
+		},
+		"one file of it beside ours": {
+			half, map[string]string{"ORCLCDB/system01.dbf": systemFile(7), "ORCLCDB/PDB1/USERS.DBF": systemFile(9)}, []string{"USERS.DBF", "DBID 9"},
+		},
+		"with other blocks":      {half, map[string]string{"ORCLCDB/a.dbf": fileOf(0x0b, 32<<10, 9)}, []string{"DBID 9"}},
+		"a control file":         {half, map[string]string{"ORCLCDB/control01.ctl": fileOf(0x15, 16<<10, 9)}, []string{"control01.ctl", "DBID 9"}},
+		"a file without DBID":    {whole, map[string]string{"backup/payroll.dbf": "x"}, []string{"backup/payroll.dbf"}},
+		"a file in the root":     {whole, map[string]string{"payroll.dbf": "x"}, []string{"payroll.dbf"}},
+		"the file of an image":   {whole, map[string]string{".PROD.created": ""}, []string{".PROD.created"}},
+		"the files of its start": {whole, map[string]string{"dbconfig/PROD/spfilePROD.ora": ""}, []string{"dbconfig/PROD"}},
+		"in the folder of the SID to be created": {
+			ownDatabase{SID: "FREE"}, map[string]string{"ORCLCDB/backup.bkp": "x"}, []string{"ORCLCDB/backup.bkp", "create a new database"},
+		},
+		"complete, and without the file of the image": {
+			whole,
+			map[string]string{"ORCLCDB/system01.dbf": systemFile(7)},
+			[]string{"is complete", ".ORCLCDB.created", "would delete"},
+		},
+	}
+	for name, tc := range cases {
+		for _, use := range []bool{false, true} {
+			for _, command := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s, use existing %t, a command of the user %t", name, use, command), func(t *testing.T) {
+					t.Parallel()
+					i := newImage(t)
+					i.o.UseExisting = use
+					if command {
+						i.o.StartCommand = []string{i.base + "/runOracle.sh"}
+					}
+					i.mark(tc.own)
+					for name, text := range tc.files {
+						i.write(filepath.Join(i.data, name), 0o640, text)
+					}
+					f := i.fails(runfile.FailureForeignFiles)
+					for _, want := range append(tc.say, "Missing: ") {
+						if !strings.Contains(f.Message, want) {
+							t.Errorf("%q is not in %q", want, f.Message)
+						}
+					}
+					expect(t, Examine(t.Context(), i.o), checkFiles, runfile.CheckFail, f.Message)
+					if n := i.lines(i.base + "/starts"); n > 0 {
+						t.Errorf("the image was started %d times", n)
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestACopyThatARunMayUseIsNotTakenForOurs, although the marker names its SID.
+func TestACopyThatARunMayUseIsNotTakenForOurs(t *testing.T) {
+	t.Parallel()
+	i := newImage(t)
+	own := ownDatabase{SID: "ORCLCDB", DBIDs: []uint32{7}}
+	i.mark(own)
+	i.existing()
+	i.write(filepath.Join(i.data, "ORCLCDB/system01.dbf"), 0o640, systemFile(9))
+	if f := i.fails(runfile.FailureForeignFiles); !strings.Contains(f.Message, "existingDatabase to Use") {
+		t.Error(f.Message)
+	}
+	i.o.UseExisting = true
+	i.startAndEnd(1)
+	if got := i.marked("ORCLCDB"); !reflect.DeepEqual(got, own) {
+		t.Errorf("the marker says %+v", got)
+	}
+}
+
+// TestASIDThatIsAPathStartsNothing: the image would delete what it leads to.
+func TestASIDThatIsAPathStartsNothing(t *testing.T) {
+	t.Parallel()
+	i := newImage(t)
+	i.o.Env = append(i.o.Env, "ORACLE_SID=../x")
+	if f := i.fails(runfile.FailureInvalidPlan); !strings.Contains(f.Message, "../X") || i.lines(i.base+"/starts") > 0 {
+		t.Error(f.Message)
+	}
+}
+
+// TestARestartLooksAgainForACopy that somebody has made meanwhile.
+func TestARestartLooksAgainForACopy(t *testing.T) {
+	t.Parallel()
+	i := newImage(t)
+	i.creates(7)
+	r := i.start()
+	r.ready(1)
+	i.write(filepath.Join(i.data, "PROD/system01.dbf"), 0o640, systemFile(9))
+	i.write(filepath.Join(i.run, runfile.DatabaseWishFile), 0o644, "2\n")
+	s := r.await("failed", func(s runfile.DatabaseState) bool { return s.State == runfile.DatabaseFailed })
+	if s.Failure.Code != runfile.FailureForeignFiles || i.lines(i.base+"/starts") != 1 {
+		t.Errorf("%+v after %d starts", s.Failure, i.lines(i.base+"/starts"))
+	}
+}
+
+// TestACreationOfOursThatWasInterruptedBeginsAgain: the image deletes what it has left, also files
+// that have no header yet.
+func TestACreationOfOursThatWasInterruptedBeginsAgain(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{"a DBID that was seen": systemFile(7), "no DBID yet": systemFile(0), "no header yet": ""} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			i := newImage(t)
+			i.creates(8)
+			i.mark(ownDatabase{SID: "FREE", Created: true, DBIDs: []uint32{5}}, ownDatabase{SID: "ORCLCDB", DBIDs: []uint32{7}})
+			i.write(filepath.Join(i.data, "ORCLCDB/system01.dbf"), 0o640, text)
+			i.write(filepath.Join(i.data, "fast_recovery_area/ORCLCDB/control02.ctl"), 0o640, "")
+			i.write(filepath.Join(i.data, "FREE/system01.dbf"), 0o640, systemFile(5))
+			for _, use := range []bool{true, false} {
+				i.o.UseExisting = use
+				expect(t, Examine(t.Context(), i.o), checkFiles, runfile.CheckOK, "none that were not created")
+			}
+			r := i.start()
+			r.await("created", func(runfile.DatabaseState) bool { return i.marked("ORCLCDB").Created })
+			if err := r.end(); err != nil {
+				t.Error(err)
+			}
+			if got := i.marked("ORCLCDB"); !slices.Equal(got.DBIDs, []uint32{8}) || i.lines(i.base+"/creations") != 1 {
+				t.Errorf("the marker says %+v", got)
+			}
+			if got := i.marked("FREE"); !got.Created || !slices.Equal(got.DBIDs, []uint32{5}) {
+				t.Errorf("the marker says %+v of the other database", got)
+			}
+		})
+	}
+}
+
+// TestADatabaseOfOursThatSomebodyRemovedIsCreatedAgain, and until that has ended it is half made.
+func TestADatabaseOfOursThatSomebodyRemovedIsCreatedAgain(t *testing.T) {
+	t.Parallel()
+	i := newImage(t)
+	i.mark(ownDatabase{SID: "ORCLCDB", Created: true, DBIDs: []uint32{7}})
+	i.creates(8)
+	i.write(i.base+"/hold", 0o640, "")
+	r := i.start()
+	r.await("seen", func(runfile.DatabaseState) bool { return slices.Equal(i.marked("ORCLCDB").DBIDs, []uint32{8}) })
+	if i.marked("ORCLCDB").Created {
+		t.Error("a database that is being created counts as complete")
+	}
+	if err := r.end(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestTheMarkerIsReadAsAStrangersFile: one that is not as a run writes it names no database, and so
+// each file is foreign.
+func TestTheMarkerIsReadAsAStrangersFile(t *testing.T) {
+	t.Parallel()
+	many := make([]ownDatabase, maxDatabases+1)
+	for n := range many {
+		many[n].SID = fmt.Sprintf("S%d", n)
+	}
+	text := func(own ...ownDatabase) string {
+		raw, err := json.Marshal(marker{Databases: own})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(raw)
+	}
+	for name, content := range map[string]string{
+		"empty": "", "a sentence": "The database on this volume was created for a benchmark.\n", "no database": text(),
+		"a path": text(ownDatabase{SID: "../ORCLCDB"}), "no SID": text(ownDatabase{}), "too many databases": text(many...),
+		"too many DBIDs": text(ownDatabase{SID: "ORCLCDB", DBIDs: make([]uint32, maxIDs+1)}),
+		"too long":       text(ownDatabase{SID: "ORCLCDB"}) + strings.Repeat(" ", maxMarker),
+		"no DBID":        `{"databases":[{"sid":"ORCLCDB","dbids":[-1]}]}`,
+	} {
+		i := newImage(t)
+		i.write(filepath.Join(i.data, MarkerFile), 0o640, content)
+		for _, file := range []string{"", "ORCLCDB/system01.dbf"} {
+			if file != "" {
+				i.write(filepath.Join(i.data, file), 0o640, systemFile(0))
+			}
+			if found, err := Foreign(i.data, "ORCLCDB"); err != nil || found == "" {
+				t.Errorf("%s: %q, %v", name, found, err)
+			}
+		}
+	}
+}
+
+// TestAVolumeOfAnySizeIsLookedAtWithinBounds: with more files than are looked at, it is not ours.
+func TestAVolumeOfAnySizeIsLookedAtWithinBounds(t *testing.T) {
+	t.Parallel()
+	i := newImage(t)
+	i.mark(ownDatabase{SID: "ORCLCDB"})
+	deep := filepath.Join(i.data, "ORCLCDB", strings.Repeat("d/", maxDepth+1))
+	if err := os.MkdirAll(deep, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := Foreign(i.data, "ORCLCDB"); err != nil || found == "" {
+		t.Errorf("deep: %q, %v", found, err)
+	}
+	if err := os.RemoveAll(filepath.Join(i.data, "ORCLCDB")); err != nil {
+		t.Fatal(err)
+	}
+	for n := range maxLooked + 1 {
+		if err := os.Mkdir(filepath.Join(i.data, fmt.Sprint(n)), 0o750); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if found, err := Foreign(i.data, "ORCLCDB"); err != nil || found == "" {
+		t.Errorf("many: %q, %v", found, err)
 	}
 }
 
@@ -195,7 +493,7 @@ func TestWhatWasCreatedForABenchmarkIsKnownAgain(t *testing.T) {
 		if err := os.MkdirAll(filepath.Join(i.data, "FREE"), 0o750); err != nil {
 			t.Fatal(err)
 		}
-		if name, err := Foreign(i.data); err != nil || name != "" {
+		if name, err := Foreign(i.data, "ORCLCDB"); err != nil || name != "" {
 			t.Errorf("start %d: %q, %v", generation, name, err)
 		}
 	}

@@ -2,6 +2,7 @@ package supervise
 
 import (
 	"bytes"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -74,6 +75,33 @@ func FuzzJournal(f *testing.F) {
 			}
 			if j.wish() < 0 {
 				t.Error(j.wish())
+			}
+		})
+	})
+}
+
+// FuzzMarker reads the marker of a volume and the header of a datafile, which anybody may have
+// written to the volume.
+func FuzzMarker(f *testing.F) {
+	f.Add([]byte(`{"databases":[{"sid":"ORCLCDB","created":true,"dbids":[7]}]}`), []byte(systemFile(7)))
+	f.Add([]byte(`{"databases":[{"sid":"../x"}]}`), []byte(fileOf(0x15, 2048, 0)))
+	f.Add(bytes.Repeat([]byte(`[`), 1000), []byte{})
+	f.Fuzz(func(t *testing.T, text, file []byte) {
+		dir := t.TempDir()
+		for name, content := range map[string][]byte{MarkerFile: text, "ORCLCDB/a.dbf": file} {
+			path := filepath.Join(dir, name)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o750), os.WriteFile(path, content, 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		memory.Bound(t, 2*maxMarker+64*min(len(text), maxMarker), func() {
+			found, err := Foreign(dir, "ORCLCDB")
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, err := readMarker(dir)
+			if err != nil || found == "" && m.find("ORCLCDB") == nil {
+				t.Errorf("%q, although the marker does not name its database: %v", found, err)
 			}
 		})
 	})

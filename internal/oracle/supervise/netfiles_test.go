@@ -128,7 +128,7 @@ func TestEachStartMendsTheFilesOfOracleNet(t *testing.T) {
 	i := newImage(t)
 	i.o.Hostname = "here"
 	listener, _ := i.netFiles(filepath.Join(i.data, "dbconfig", "ORCLCDB"), fmt.Sprintf(listenerText, "first"), "")
-	i.write(filepath.Join(i.data, MarkerFile), 0o640, "")
+	i.mark(ownDatabase{SID: "ORCLCDB"})
 	i.write(i.base+"/runOracle.sh", 0o755, strings.Replace(startScript, "touch", `cat "`+listener+`" > "$ORACLE_BASE/seen"
 touch`, 1))
 	r := i.start()

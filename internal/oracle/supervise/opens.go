@@ -2,7 +2,6 @@ package supervise
 
 import (
 	"cmp"
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,27 +11,45 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// maxLooked is how many entries below the folder of a database are looked at for a datafile.
-const maxLooked = 10000
+// imageSID is the SID that the image uses: its scripts write it in capitals, and have a default.
+func (o Options) imageSID() string {
+	return strings.ToUpper(cmp.Or(o.lookup("ORACLE_SID"), o.SID, "ORCLCDB"))
+}
 
-// imageSID is the SID that the image uses: its scripts write it in capitals.
-func (o Options) imageSID() string { return strings.ToUpper(cmp.Or(o.lookup("ORACLE_SID"), o.SID)) }
+// What the images keep on the volume besides the folder of the database.
+const (
+	createdExtension = ".created"
+	configFolder     = "dbconfig"
+)
 
-// checkOpens refuses the files of somebody else unless it is certain that the image opens them.
+func (o Options) folder() string { return filepath.Join(o.DataDirectory, o.imageSID()) }
+
+// createdFile is what the start scripts of Oracle's images write after a creation.
+func (o Options) createdFile() string {
+	return filepath.Join(o.DataDirectory, "."+o.imageSID()+cmp.Or(o.lookup("CHECKPOINT_FILE_EXTN"), createdExtension))
+}
+
+// opening is what the image does with a volume.
+type opening struct {
+	missing []string // for it to open the database; empty = it opens it
+	would   string   // do, where something is missing
+	deletes bool     // a datafile or control file
+}
+
+// opening finds out whether it is certain that the image opens the database on the volume.
 //
 // The start scripts of Oracle's images open a database only if the file .<SID>.created is there,
 // which they write after a creation, and the folder <SID>. Otherwise they delete <SID> and create a
 // database. So the files of other images, of DBCA or of RMAN, and those of a copy without hidden
 // files, would be lost. What a start needs besides is in dbconfig/<SID>.
-func (o Options) checkOpens() error {
-	sid := o.imageSID()
-	folder, config := filepath.Join(o.DataDirectory, sid), filepath.Join(o.DataDirectory, "dbconfig", sid)
-	created := filepath.Join(o.DataDirectory, "."+sid+cmp.Or(o.lookup("CHECKPOINT_FILE_EXTN"), ".created"))
+func (o Options) opening() opening {
+	sid, folder, created := o.imageSID(), o.folder(), o.createdFile()
+	config := filepath.Join(o.DataDirectory, configFolder, sid)
 	datafile := findDatafile(folder)
-	var missing []string
+	var now opening
 	need := func(there bool, what string) {
 		if !there {
-			missing = append(missing, what)
+			now.missing = append(now.missing, what)
 		}
 	}
 	isFolder, isCreated := isOf(folder, fs.ModeDir), isOf(created, 0)
@@ -45,19 +62,23 @@ func (o Options) checkOpens() error {
 		there := isOf(filepath.Join(config, f.name), 0) || isOf(filepath.Join(config, "dbs", f.name), 0)
 		need(there, f.what+f.name+" in "+config+" or its folder dbs")
 	}
-	if len(missing) == 0 {
-		return nil
-	}
-	would := "create a new database on this volume"
 	switch {
 	case isFolder && isCreated:
-		would = "try to open it, and not get it started"
+		now.would = "try to open it, and not get it started"
 	case datafile != "":
-		would = "delete " + folder + " with " + clip(datafile) + ", and create a new database"
+		now.would, now.deletes = "delete "+folder+" with "+clip(datafile)+", and create a new database", true
+	default:
+		now.would = "create a new database on this volume"
 	}
-	return oracle.Failf(runfile.FailureForeignFiles, "it is not certain that the image would open the database on the "+
-		"volume. Missing: %s. The image would %s, so it is not started. Use a volume whose database an image of Oracle has "+
-		"created, with its hidden files, or an empty volume", strings.Join(missing, "; "), would)
+	return now
+}
+
+// refuse is why the image is not started on these files.
+func (now opening) refuse(files string) error {
+	return oracle.Failf(runfile.FailureForeignFiles, "%s, and it is not certain that the image would open the database "+
+		"on the volume. Missing: %s. The image would %s, so it is not started. Use an empty volume; or, with "+
+		"existingDatabase: Use, one whose database an image of Oracle has created, with its hidden files", files,
+		strings.Join(now.missing, "; "), now.would)
 }
 
 // isOf says whether there is a file of this type. A link is none: what it leads to may not be there
@@ -69,23 +90,13 @@ func isOf(path string, mode fs.FileMode) bool {
 
 // findDatafile names a datafile or control file below the folder of a database, if there is any.
 func findDatafile(folder string) (found string) {
-	looked := 0
 	root, err := filepath.EvalSymlinks(folder) // files behind a link count, too
 	if err != nil {
 		return ""
 	}
-	_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		looked++
-		ext := strings.ToLower(filepath.Ext(path))
-		switch {
-		case looked > maxLooked:
-			return fs.SkipAll
-		case err != nil && errors.Is(err, fs.ErrPermission):
-			return nil
-		case err != nil:
-			return err
-		case !d.IsDir() && (ext == ".dbf" || ext == ".ctl"):
-			found = filepath.Base(path)
+	_ = walk(root, func(_ string, d fs.DirEntry) error {
+		if isDatabaseFile(d) {
+			found = d.Name()
 			return fs.SkipAll
 		}
 		return nil

@@ -34,7 +34,7 @@ func TestParametersThatTheDatabaseDoesNotStartWithArePutBack(t *testing.T) {
 				t.Parallel()
 				i := newImage(t)
 				file := filepath.Join(i.data, "dbconfig", "ORCLCDB", dir, "spfileORCLCDB.ora")
-				i.write(filepath.Join(i.data, MarkerFile), 0o640, "")
+				i.mark(ownDatabase{SID: "ORCLCDB"})
 				i.write(file, 0o640, "good")
 				i.write(i.base+"/runOracle.sh", 0o755, strings.Replace(startScript, "echo started", "if grep -q bad "+file+
 					" || test -f $ORACLE_BASE/broken; then "+tc.does+"; fi\necho started", 1))

@@ -190,7 +190,7 @@ func TestAStartThatHangsEndsWithWhatTheProbeFound(t *testing.T) {
 	i := newImage(t)
 	i.direct(bench.NFSv3, "/denied", v3.Port(), "127.0.0.1")
 	i.netFiles(filepath.Join(i.data, "dbconfig", "ORCLCDB"), "", "") // a database that exists
-	i.write(filepath.Join(i.data, MarkerFile), 0o640, "")
+	i.mark(ownDatabase{SID: "ORCLCDB"})
 	i.write(i.base+"/runOracle.sh", 0o755, "#!/bin/sh\ntrap 'exit 0' TERM\necho ORACLE instance started.\nwhile :; do sleep 0.02; done\n")
 	f := i.fails(runfile.FailureAccessDenied)
 	for _, want := range []string{"hangs", `"/denied"`, "-mount-rootonly disabled"} {
@@ -268,7 +268,7 @@ func TestADatabaseThatIsCreatedMayBeSilentForLonger(t *testing.T) {
 	for name, dir := range map[string]string{"creates": "other", "opens": "dbconfig/ORCLCDB"} {
 		i := newImage(t)
 		i.netFiles(filepath.Join(i.data, dir), "", "")
-		i.write(filepath.Join(i.data, MarkerFile), 0o640, "")
+		i.mark(ownDatabase{SID: "ORCLCDB"})
 		j, err := openJournal(i.run, runfile.DatabaseState{})
 		if err != nil {
 			t.Fatal(err)

@@ -57,8 +57,16 @@ type surrender struct {
 // the database. They do not end then, but follow the alert log forever.
 const gaveUpLine = "DATABASE SETUP WAS NOT SUCCESSFUL"
 
-// start starts the database. What it prints goes to Out and is listened to.
+// start starts the database, unless there are files that are not ours by now. What it prints goes to
+// Out and is listened to.
 func (s *supervisor) start() (*child, error) {
+	if err := s.o.refuseForeignVolumes(); err != nil {
+		return nil, err
+	}
+	if err := s.mendNetFiles(); err != nil {
+		return nil, err
+	}
+	s.removeLeftIPC()
 	command := s.o.argv(s.o.startCommand())
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -259,6 +267,7 @@ func (s *supervisor) awaitReady(ctx context.Context, c *child) error {
 			return nil
 		case <-tick.C:
 		}
+		s.keepClaim()
 		now := s.checkHealth(ctx)
 		if ctx.Err() != nil {
 			continue

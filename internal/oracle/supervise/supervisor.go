@@ -50,8 +50,12 @@ type supervisor struct {
 	redact  *redactor
 	// suspicion says why NFS servers refused the probe; empty = none did, or a start became ready.
 	suspicion string
-	creates   bool         // there was no database on the volume
-	heard     atomic.Int64 // when the database or its alert log said something last, in Unix nanoseconds
+	creates   bool // there was no database on the volume
+	// unfinished says that the database on the volume is ours and the marker does not say that its
+	// creation has ended; seen are the DBIDs that its files had last.
+	unfinished bool
+	seen       []uint32
+	heard      atomic.Int64 // when the database or its alert log said something last, in Unix nanoseconds
 }
 
 // Run prepares the image, starts the database and watches over it until ctx
@@ -112,7 +116,7 @@ func (s *supervisor) run(ctx context.Context) error {
 		return err
 	}
 	defer release()
-	if err := s.o.claimVolumes(); err != nil {
+	if err := s.claimVolumes(); err != nil {
 		return err
 	}
 	watching, stop := context.WithCancel(ctx)
@@ -147,13 +151,6 @@ func (s *supervisor) once(ctx context.Context, state string) (again bool, err er
 	if err != nil {
 		return false, err
 	}
-	if err := s.o.refuseForeignVolumes(); err != nil { // again: a restart may find other files
-		return false, err
-	}
-	if err := s.mendNetFiles(); err != nil {
-		return false, err
-	}
-	s.removeLeftIPC()
 	c, err := s.start()
 	if err != nil {
 		return false, err
@@ -270,6 +267,7 @@ func (s *supervisor) serve(ctx context.Context, c *child) error {
 		return err
 	}
 	s.keepParameters(c) // before the loader may change them
+	s.keepClaim()
 	monitor := &instance{seen: s.hasProcessMonitor()}
 	s.suspicion = "" // the server did not refuse this start, so a slow restart is no hang
 	now, wish := s.o.Now(), s.journal.wish()
@@ -307,6 +305,7 @@ func (s *supervisor) watch(ctx context.Context, c *child, monitor *instance) err
 			}
 		case <-tick.C:
 			s.keepParameters(c)
+			s.keepCreated()
 			if s.journal.asks() {
 				return nil
 			}

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -51,63 +50,35 @@ func (o Options) checkVolume() error {
 	return nil
 }
 
-// readPlain reads the first bytes of a file that a stranger may have made. It follows no link at
-// its end, and waits for no device.
+// readPlain reads the first bytes of a file that a stranger may have made.
 func readPlain(path string, most int64) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	f, err := openPlain(path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(err, fmt.Errorf("%s is no plain file", path))
-	}
 	return io.ReadAll(io.LimitReader(f, most))
+}
+
+// openPlain opens a file that a stranger may have made. It follows no link at its end, and waits for
+// no device.
+func openPlain(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(err, fmt.Errorf("%s is no plain file", path), f.Close())
+	}
+	return f, nil
 }
 
 func isFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-// MarkerFile on a volume says that the database there was created for a benchmark.
-const MarkerFile = ".nfsbench-database"
-
 // tryWritePrefix begins the names of the files that test whether a volume is writable.
 const tryWritePrefix = ".nfsbench-write-"
-
-// IsOfStorage reports whether an entry of a volume's root belongs to the file system or
-// to the storage, which shows snapshots in an export.
-func IsOfStorage(name string) bool {
-	return slices.Contains([]string{".snapshot", ".snapshots", ".zfs", "lost+found"}, name)
-}
-
-// Foreign names an entry of a data directory that was not created for a benchmark; it is
-// empty if the directory is empty or has our marker. Directories of any size are safe:
-// Foreign reads at most 16 names at a time, and stops at the first foreign one.
-func Foreign(dataDirectory string) (string, error) {
-	if marker := filepath.Join(dataDirectory, MarkerFile); isOf(marker, 0) {
-		return "", nil
-	}
-	dir, err := os.Open(dataDirectory)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = dir.Close() }()
-	for {
-		names, err := dir.Readdirnames(16)
-		for _, name := range names {
-			if !IsOfStorage(name) && !strings.HasPrefix(name, tryWritePrefix) && name != HeartbeatFile {
-				return name, nil
-			}
-		}
-		if errors.Is(err, io.EOF) {
-			return "", nil
-		}
-		if err != nil {
-			return "", err
-		}
-	}
-}
 
 // volumes are these options for each volume of the database, that of the data first.
 func (o Options) volumes() []Options {
@@ -178,45 +149,69 @@ func (o Options) keepRedo() error {
 }
 
 // claimVolumes marks the volumes as ours.
-func (o Options) claimVolumes() error {
-	if err := o.checkRedo(); err != nil { // another database may have been there until now
+func (s *supervisor) claimVolumes() error {
+	if err := s.o.checkRedo(); err != nil { // another database may have been there until now
 		return err
 	}
-	for _, v := range o.volumes() {
-		if err := v.claimVolume(); err != nil {
+	for n, v := range s.o.volumes() {
+		own, err := v.claimVolume()
+		if err != nil {
 			return err
+		}
+		if n == 0 && own != nil {
+			s.unfinished, s.seen = !own.Created, own.DBIDs
 		}
 	}
 	return nil
 }
 
-// claimVolume marks a volume without foreign files as ours.
-func (o Options) claimVolume() error {
+// claimVolume writes on a volume without foreign files which database the image may create there,
+// and returns that. With foreign files it is nil, for they stay somebody else's.
+func (o Options) claimVolume() (*ownDatabase, error) {
 	foreign, err := o.refuseForeign()
 	if err != nil || foreign {
-		return err // it stays somebody else's
+		return nil, err
 	}
-	const text = "The database on this volume was created for a benchmark of nfsbench, which may change it.\n"
-	if err := os.WriteFile(filepath.Join(o.DataDirectory, MarkerFile), []byte(text), 0o640); err != nil {
-		return fmt.Errorf("mark the volume as ours: %w", err)
-	}
-	return nil
+	var own *ownDatabase
+	err = o.changeMarker(func(d *ownDatabase) {
+		if findDatafile(o.folder()) == "" {
+			d.Created, d.DBIDs = false, nil // it is gone, and the image creates another one
+		}
+		own = d
+	})
+	return own, err
 }
 
 // refuseForeign refuses the files of somebody else: a database would be opened, changed for good
-// and restarted, or deleted. It says whether there are any, where they may be used.
+// and restarted, or deleted. It says whether there are any, where they may be used. It also refuses
+// a database of ours that was complete and that the image would delete.
 func (o Options) refuseForeign() (bool, error) {
-	name, err := Foreign(o.DataDirectory)
-	if err != nil || name == "" {
+	name, err := Foreign(o.DataDirectory, o.imageSID())
+	if errors.Is(err, fs.ErrPermission) {
+		return false, oracle.Failf(runfile.FailureAccessDenied, "user %d cannot look at the files on the volume at %s: %w",
+			os.Getuid(), o.DataDirectory, err)
+	}
+	if err != nil {
 		return false, err
 	}
-	if o.UseExisting {
-		return true, o.checkOpens()
+	now := o.opening()
+	if name == "" {
+		m, err := readMarker(o.DataDirectory)
+		if d := m.find(o.imageSID()); d != nil && d.Created && now.deletes {
+			err = now.refuse("the database on the volume was created for a benchmark and is complete")
+		}
+		return false, err
 	}
-	return true, oracle.Failf(runfile.FailureForeignFiles,
-		"the volume holds files that were not created for a benchmark (%q): use an empty volume; or, if these are the "+
-			"files of a database that a run may restart and whose init parameters it may change for good, set "+
-			"database.container.existingDatabase to Use", name)
+	files := fmt.Sprintf("the volume holds files that were not created for a benchmark (%s)", clip(name))
+	switch {
+	case len(now.missing) > 0:
+		return true, now.refuse(files)
+	case o.UseExisting:
+		return true, nil
+	}
+	return true, oracle.Failf(runfile.FailureForeignFiles, "%s: use an empty volume; or, if these are the files of a "+
+		"database that a run may restart and whose init parameters it may change for good, set "+
+		"database.container.existingDatabase to Use", files)
 }
 
 // refuseForeignVolumes does so for each volume.

@@ -209,6 +209,9 @@ func kernelServer(all families) counters {
 		readBytes:  all.total("node_nfsd_disk_bytes_read_total", everything),
 		writeBytes: all.total("node_nfsd_disk_bytes_written_total", everything),
 	}
+	if wraps(all) {
+		c.readBytes, c.writeBytes = nil, nil
+	}
 	if v4 := all.total(requests, func(m *dto.Metric) bool { return label(m, "proto") == "4" }); v4 != nil && *v4 > 0 &&
 		miscountsWrites(all) {
 		c.writeOps, c.otherOps = nil, nil
@@ -216,16 +219,40 @@ func kernelServer(all families) counters {
 	return c
 }
 
+// wraps reports whether the counters of bytes may have 32 bits: those of kernels before 5.12 have. A
+// counter that is larger shows that it has more; a release that is not told may be older.
+func wraps(all families) bool {
+	for _, name := range []string{"node_nfsd_disk_bytes_read_total", "node_nfsd_disk_bytes_written_total"} {
+		for _, m := range all[name].GetMetric() {
+			if value(m) > math.MaxUint32 {
+				return false
+			}
+		}
+	}
+	for _, m := range all["node_uname_info"].GetMetric() {
+		return isBefore(label(m, "release"), 5, 12)
+	}
+	return true
+}
+
+// isBefore reports whether a version is older than one, or cannot be read.
+func isBefore(version string, major, minor int) bool {
+	first, rest, _ := strings.Cut(version, ".")
+	digits := strings.IndexFunc(rest, func(r rune) bool { return r < '0' || r > '9' })
+	if digits < 0 {
+		digits = len(rest)
+	}
+	x, errX := strconv.Atoi(first)
+	y, errY := strconv.Atoi(rest[:digits])
+	return errX != nil || errY != nil || x < major || x == major && y < minor
+}
+
 // miscountsWrites reports whether this node_exporter takes another operation of NFSv4 for
 // WRITE: those before 1.7 read column 36 of proc4ops, SETCLIENTID_CONFIRM, instead of 38
 // (prometheus/procfs, pull request 543). One that does not say its version may be older.
 func miscountsWrites(all families) bool {
 	for _, m := range all["node_exporter_build_info"].GetMetric() {
-		major, rest, _ := strings.Cut(label(m, "version"), ".")
-		minor, _, _ := strings.Cut(rest, ".")
-		x, errX := strconv.Atoi(major)
-		y, errY := strconv.Atoi(minor)
-		return errX != nil || errY != nil || x < 1 || x == 1 && y < 7
+		return isBefore(label(m, "version"), 1, 7)
 	}
 	return true
 }

@@ -7,6 +7,10 @@
 // processors; it does tell latencies, but cut to whole milliseconds, so that fast operations
 // would take no time at all: they are left out.
 //
+// The kernel's server counts bytes with 32 bits before Linux 5.12, so that its counters begin again
+// after 4 GiB, perhaps more than once between two samples. Of such a kernel, and of one that is not
+// told, there are no bytes; its operations are counted.
+//
 // What a server does not tell is nil, and with it the sum over all servers. A server that
 // runs node_exporter's collector nfsd and has nothing to say by it serves no NFS, and counts
 // as zero: the passive half of a pair.
@@ -36,7 +40,7 @@ const (
 	bootSlack = 60.0
 	// wanted are the collectors of node_exporter that tell what is read here; the others would
 	// only cost time, the server's and ours.
-	wanted = "?collect[]=cpu&collect[]=nfsd&collect[]=stat"
+	wanted = "?collect[]=cpu&collect[]=nfsd&collect[]=stat&collect[]=uname"
 )
 
 // Source reads one or more NFS servers as one storage.

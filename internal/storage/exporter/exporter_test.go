@@ -101,6 +101,36 @@ func TestWritesThatOldNodeExportersMiscount(t *testing.T) {
 	}
 }
 
+// TestBytesOfAKernelWhoseCountersWrapAreNotKnown: before Linux 5.12 they have 32 bits.
+func TestBytesOfAKernelWhoseCountersWrapAreNotKnown(t *testing.T) {
+	uname := func(release string) string {
+		return "# TYPE node_uname_info gauge\nnode_uname_info{release=\"" + release + "\"} 1\n"
+	}
+	cases := map[string]struct {
+		read, release string
+		known         bool
+	}{
+		"5.12":              {"4096", uname("5.12.0-rc1"), true},
+		"6.1":               {"4096", uname("6.1.0-18-amd64"), true},
+		"5.11":              {"4294967295", uname("5.11.22"), false},
+		"RHEL 8":            {"4096", uname("4.18.0-553.el8_10.x86_64"), false},
+		"with more bits":    {"4294967296", uname("4.18.0-553.el8_10.x86_64"), true},
+		"no release":        {"4096", "", false},
+		"no release, large": {"1e+12", "", true},
+		"odd":               {"4096", uname("linux"), false},
+		"no minor":          {"4096", uname("6"), false},
+	}
+	for name, tc := range cases {
+		text := "# TYPE node_nfsd_requests_total counter\nnode_nfsd_requests_total{method=\"Read\",proto=\"3\"} 5\n" +
+			"# TYPE node_nfsd_disk_bytes_read_total counter\nnode_nfsd_disk_bytes_read_total " + tc.read + "\n" +
+			"# TYPE node_nfsd_disk_bytes_written_total counter\nnode_nfsd_disk_bytes_written_total 4096\n" + tc.release
+		got := storagetest.Sample(t, source(t, serve(t, page(text))))
+		if (got.ReadBytes != nil) != tc.known || (got.WriteBytes != nil) != tc.known || got.ReadOps == nil {
+			t.Errorf("%s: %+v", name, got.StorageSample)
+		}
+	}
+}
+
 func TestFileHandlesAreNoOperations(t *testing.T) {
 	text := "# TYPE node_nfsd_requests_total counter\nnode_exporter_build_info{version=\"1.9.0\"} 1\n"
 	for _, method := range []string{"Read", "Write", "PutFH", "GetFH", "SaveFH", "RestoreFH", "GetAttr"} {
@@ -125,7 +155,7 @@ func TestOnlyWhatIsReadIsAskedFor(t *testing.T) {
 	for range 2 {
 		storagetest.Sample(t, s)
 	}
-	choice := "collect[]=cpu&collect[]=nfsd&collect[]=stat"
+	choice := "collect[]=cpu&collect[]=nfsd&collect[]=stat&collect[]=uname"
 	if diff := cmp.Diff([]string{choice, "", ""}, asked); diff != "" {
 		t.Errorf("who refuses the choice is asked for everything from then on (-want +got):\n%s", diff)
 	}

@@ -288,7 +288,7 @@ func TestFewSlotsAreMadeUpForBySessions(t *testing.T) {
 	s := &nfs4test.Server{Slots: 4}
 	c := mount4(t, s, bench.NFSv41, here, there)
 	b := newBlocks(t, c, 64)
-	if n := c.Servers()[0]; n.Slots != 4 || n.Sessions < (64+64)/4 { // as many control calls as slots of the stream
+	if n := c.Servers()[0]; n.Slots != 4 || n.SlotsAsked != 64 || n.Sessions < (64+64)/4 { // as many control calls as slots of the stream
 		t.Errorf("server %+v, want enough sessions of 4 slots", n)
 	}
 	b.run(t, 3000)
@@ -494,7 +494,7 @@ func TestNFSv4ServersAreDescribed(t *testing.T) {
 	got := c.Servers()
 	want := []nfs.ServerStats{{
 		Version: bench.NFSv41, Addresses: []string{here, there}, Owner: "server", Scope: "scope", Trunking: bench.TrunkingSession,
-		Slots: 16, Sessions: 5, Lease: 33 * time.Second,
+		Slots: 16, SlotsAsked: 65, Sessions: 5, Lease: 33 * time.Second,
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("servers (-want +got):\n%s", diff)

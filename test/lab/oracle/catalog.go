@@ -121,7 +121,23 @@ func newCatalog(cfg Config, id uint32) *catalog {
 
 func control(sid string) string { return path.Join(sid, "control01.ctl") }
 
-const controlBytes = 1 << 20
+// A control file begins with two blocks, as one of Oracle. The second has the DBID where others look
+// for it. What the stand-in keeps comes after them.
+const (
+	controlBlock = 16 << 10
+	controlText  = 2 * controlBlock
+	controlBytes = 1 << 20
+)
+
+// newControl is a control file that is empty but for its header.
+func (c *catalog) newControl() []byte {
+	buf := aligned(controlText + controlBytes)
+	header := buf[controlBlock:]
+	header[0] = 0x15                             // a block of a control file
+	binary.LittleEndian.PutUint32(header[4:], 1) // its number
+	binary.LittleEndian.PutUint32(header[28:], c.DBID)
+	return buf
+}
 
 func (c *catalog) save(ctx context.Context, f blockFile) error {
 	text, err := json.Marshal(c)
@@ -136,12 +152,12 @@ func (c *catalog) save(ctx context.Context, f blockFile) error {
 	binary.LittleEndian.PutUint32(buf[4:], crc32.ChecksumIEEE(text))
 	copy(buf[8:], text)
 	used := (len(text) + 8 + blockBytes - 1) / blockBytes * blockBytes
-	return f.writeAt(ctx, buf[:used], 0)
+	return f.writeAt(ctx, buf[:used], controlText)
 }
 
 func readCatalog(ctx context.Context, f blockFile) (*catalog, error) {
 	buf := aligned(controlBytes)
-	if err := f.readAt(ctx, buf, 0); err != nil {
+	if err := f.readAt(ctx, buf, controlText); err != nil {
 		return nil, err
 	}
 	n := binary.LittleEndian.Uint32(buf)

@@ -175,12 +175,12 @@ func (i *Instance) create(ctx context.Context) error {
 		return err
 	}
 	for _, step := range []struct {
-		name string
-		to   *blockFile
-		size int
-	}{{i.currentRedo(), &i.redo, redoBytes}, {control(i.cfg.SID), &i.control, controlBytes}} {
+		name  string
+		to    *blockFile
+		bytes []byte
+	}{{i.currentRedo(), &i.redo, aligned(redoBytes)}, {control(i.cfg.SID), &i.control, i.cat.newControl()}} {
 		if *step.to, err = vol.create(ctx, step.name); err == nil {
-			err = (*step.to).writeAt(ctx, aligned(step.size), 0)
+			err = (*step.to).writeAt(ctx, step.bytes, 0)
 		}
 		if err != nil {
 			return i.createFailure(step.name, err)

@@ -81,6 +81,15 @@ func Pages() map[string][]Page {
 			{"12.2", "9.98 V$SYSSTAT", r122 + "V-SYSSTAT.htm", all},
 			{"21", "10.97 V$SYSSTAT", r21 + "V-SYSSTAT.html", all},
 		},
+		"V$SESSTAT": {
+			{"18", "9.30 V$SESSTAT", english + "18/refrn/V-SESSTAT.html", all},
+			{"21", "10.30 V$SESSTAT", r21 + "V-SESSTAT.html", all},
+		},
+		"V$STATNAME": {
+			{"10.1", "V$STATNAME", "https://docs.oracle.com/cd/B13789_01/server.101/b10755/dynviews_2117.htm", all},
+			{"23ai", "10.101 V$STATNAME", english + "23/refrn/V-STATNAME.html", all},
+			{"26ai", "10.101 V$STATNAME", r26 + "V-STATNAME.html", all},
+		},
 		"V$SYS_TIME_MODEL": {
 			{"12.2", "9.93 V$SYS_TIME_MODEL", r122 + "V-SYS_TIME_MODEL.htm", all},
 			{"18", "9.94 V$SYS_TIME_MODEL", english + "18/refrn/V-SYS_TIME_MODEL.html", all},

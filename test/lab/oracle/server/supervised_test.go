@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"net"
 	"os"
@@ -165,5 +166,36 @@ func TestTheImageIsNotStartedOnFilesThatItWouldDelete(t *testing.T) {
 		t.Error("the image was started, and has deleted the datafile")
 		s.stop()
 		t.Logf("it ended with %v", <-s.done)
+	}
+}
+
+// TestTheImageIsNotStartedOnACopyOnAVolumeOfOurs: the volume has the marker of a benchmark, and then
+// somebody restores a database of his own there, without the hidden files.
+func TestTheImageIsNotStartedOnACopyOnAVolumeOfOurs(t *testing.T) {
+	const address = "127.0.0.1:18526"
+	volumes := [2]string{t.TempDir(), t.TempDir()}
+	enterprise := func(volume string) *supervised {
+		s := supervision(t, volume, "host", address, "ORACLE_EDITION=enterprise")
+		s.o.SID = "ORCLCDB"
+		return s
+	}
+	for _, volume := range append(volumes[:], volumes[0]) { // the last is opened, and not created
+		s := enterprise(volume)
+		s.start(t)
+		s.ready(t)
+		s.end(t)
+	}
+	ours, theirs := filepath.Join(volumes[0], "ORCLCDB"), filepath.Join(volumes[1], "ORCLCDB")
+	if err := errors.Join(os.RemoveAll(ours), os.Remove(filepath.Join(volumes[0], ".ORCLCDB.created")), os.Rename(theirs, ours)); err != nil {
+		t.Fatal(err)
+	}
+	s := enterprise(volumes[0])
+	s.start(t)
+	err := <-s.done
+	if err == nil || !strings.HasPrefix(err.Error(), runfile.FailureForeignFiles) || !strings.Contains(err.Error(), "DBID") {
+		t.Errorf("ended with %v", err)
+	}
+	if !exists(filepath.Join(ours, "control01.ctl")) {
+		t.Error("the image has deleted the control file")
 	}
 }
