@@ -245,6 +245,7 @@ func TestTheMarkerNamesWhatARunCreates(t *testing.T) {
 		t.Fatal(err)
 	}
 	await(ownDatabase{SID: "ORCLCDB", Created: true, DBIDs: []uint32{7}})
+	r.ready(1)
 	if err := r.end(); err != nil {
 		t.Error(err)
 	}
