@@ -43,6 +43,7 @@ type wrongServer struct {
 	kept     map[place][]byte // data of write
 	lost     map[place]string // data of writes whose answer was lost
 	over     int64            // writes of other data over these
+	call     faulty.Call      // of the present write
 }
 
 // place is a block of a file.
@@ -69,7 +70,7 @@ func (s *wrongServer) now() time.Time {
 func (s *wrongServer) run(t *testing.T, plan runfile.Plan) *runfile.Load {
 	t.Helper()
 	s.bad, s.kept, s.lost, s.began = map[place]bool{}, map[place][]byte{}, map[place]string{}, time.Now()
-	s.Writing = func(w *v3.WriteArgs, before []byte) { // one at a time
+	s.Writing = func(c faulty.Call, w *v3.WriteArgs, before []byte) { // one at a time
 		if w.Stable != v3.FileSync {
 			if s.filling != nil {
 				s.filling(w)
@@ -90,6 +91,7 @@ func (s *wrongServer) run(t *testing.T, plan runfile.Plan) *runfile.Load {
 		}
 		if s.write != nil {
 			s.count++
+			s.call = c
 			s.bad[at] = s.write(s, at, w, before)
 		}
 		s.ios.Add(1)
@@ -299,13 +301,13 @@ func TestABlockWhoseWriteWasSentAgainIsNotWrittenAgain(t *testing.T) {
 	s := &wrongServer{until: 2000}
 	var mu sync.Mutex
 	var calls int64
-	losing := false
+	var losing faulty.Call
 	s.Hook = func(c faulty.Call) faulty.Action {
 		mu.Lock()
 		defer mu.Unlock()
 		if c.IsWrite() && s.ios.Load() > 0 {
 			if calls++; calls%500 == 0 {
-				losing = true
+				losing = c
 				return faulty.Lose
 			}
 		}
@@ -314,8 +316,7 @@ func TestABlockWhoseWriteWasSentAgainIsNotWrittenAgain(t *testing.T) {
 	s.write = func(s *wrongServer, at place, w *v3.WriteArgs, _ []byte) bool {
 		mu.Lock()
 		defer mu.Unlock()
-		if losing {
-			losing = false
+		if s.call == losing {
 			s.lost[at] = string(w.Data)
 		}
 		return false

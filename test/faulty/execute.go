@@ -106,7 +106,7 @@ func (s *Server) reply(c *conn, call Call, args []byte, execute func() []byte, a
 	commits := call.Program == v3.Program && call.Procedure == v3.ProcCommit
 	if call.IsWrite() {
 		s.remember(args)
-		s.change(args)
+		s.change(call, args)
 	}
 	out := execute()
 	s.changeReply(call, args, out)
@@ -159,7 +159,7 @@ func shorten(args []byte, write bool, limit uint32) {
 }
 
 // change lets Writing change the arguments of a WRITE.
-func (s *Server) change(args []byte) {
+func (s *Server) change(call Call, args []byte) {
 	var w v3.WriteArgs
 	d := xdr.NewDecoder(args)
 	if xdr.Decode(&d, &w); s.Writing == nil || d.Err() != nil {
@@ -175,7 +175,7 @@ func (s *Server) change(args []byte) {
 		before = before[:n]
 		_ = f.Close()
 	}
-	s.Writing(&w, before) // w.Data is a part of args
+	s.Writing(call, &w, before) // w.Data is a part of args
 	binary.BigEndian.PutUint64(args[4+len(w.Handle):], w.Offset)
 }
 

@@ -46,7 +46,7 @@ type Server struct {
 	Short func(Call) uint32
 	// Writing sees each WRITE before it is executed, with what the file holds in its place. It may
 	// change the data and the offset: then the client is told that it wrote what it did not.
-	Writing func(w *v3.WriteArgs, before []byte)
+	Writing func(c Call, w *v3.WriteArgs, before []byte)
 	// Reading sees the data of each READ before they are sent, and may change them.
 	Reading func(r v3.ReadArgs, data []byte)
 	// Rewrite gives the bytes to send in place of a reply, of which it is given

@@ -54,7 +54,7 @@ func TestAReservedPortIsTheTestsAlone(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = c.Close() }()
-			if err := l.Close(); err != nil {
+			if err := Close(l); err != nil {
 				t.Fatal(err)
 			}
 		}
