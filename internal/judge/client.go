@@ -81,7 +81,8 @@ func checkPageCache(s *repetition, found *findings, read int64) {
 			"Use direct I/O, or files larger than the client's memory.", human.Bytes(read), human.Bytes(s.mount.ServerReadBytes))
 	case float64(buffered)*1000 > float64(s.Total.Bytes)*(1000-clientCacheShare):
 		found.warn(CacheSuspected, "%s of %s went through the client's page cache instead of direct I/O. Oracle does "+
-			"direct I/O (filesystemio_options=setall); so must the benchmark.", human.Bytes(buffered), human.Bytes(s.Total.Bytes))
+			"direct I/O (filesystemio_options=setall); so must the benchmark.", human.Bytes(buffered),
+			human.Bytes(s.Total.Bytes))
 	}
 }
 
@@ -100,7 +101,8 @@ func checkServerCache(c *facts, found *findings) {
 	switch {
 	case reread && p50 < implausibleP50Micros:
 		found.warn(CacheSuspected, "Half of the reads took less than %s and the files (%s) were read %.1f times over: "+
-			"the storage's cache probably answered them. Use files larger than its cache.", human.Latency(p50+1), human.Bytes(set), times)
+			"the storage's cache probably answered them. Use files larger than its cache.", human.Latency(p50+1),
+			human.Bytes(set), times)
 	case reread:
 		found.info(CacheSuspected, "The files (%s) are small enough for the storage's cache and were read %.1f times "+
 			"over. That is fine for measuring the network path; for its disks use files larger than its cache.",

@@ -112,7 +112,8 @@ func checkServiceTime(c *facts, found *findings) {
 				hint = "Oracle 12.2 is known to count wrongly with pNFS: its number of reads is right, but use the latency " +
 					"that the array reports."
 			}
-			found.warn(SuspectLatency, "V$IOSTAT_FILE says %s for a single-block read, but %s. %s", human.Latency(mean), why, hint)
+			found.warn(SuspectLatency, "V$IOSTAT_FILE says %s for a single-block read, but %s. %s", human.Latency(mean),
+				why, hint)
 			return
 		}
 	}

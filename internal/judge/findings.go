@@ -120,7 +120,8 @@ func effects() []effect {
 		{never, never, []Code{
 			BelowWireSpeed, LineSaturated, IndirectPath, PNFSNotRedirected, LayoutTypeUnsupported, LIFNotHome, QoSThrottled,
 			PathImbalance, MTUDiffers, RACImbalance, ReportDiffers, MultiplePathsOnNFSv4, PathsNotTrunked, SessionSlots,
-			SyncIO, FewStatements, LatencyLimitExceeded, CapacityNotReached, TransferSizeCapped, TransferSizeReduced, Retransmits, StorageCPUBound, HalfDuplexCopy, Stalls,
+			SyncIO, FewStatements, LatencyLimitExceeded, CapacityNotReached, TransferSizeCapped, TransferSizeReduced,
+			Retransmits, StorageCPUBound, HalfDuplexCopy, Stalls,
 			CoordinatedOmission, ClockSkew, WireLimitUnknown, NotCollected, ArrayMetricsPartial, EmbeddedServer,
 			LatencyResolution, UnpatchedRelease, CalibrationOnly, SimulatedStorage, SimulatedDatabase,
 		}},

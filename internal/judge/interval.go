@@ -210,5 +210,6 @@ func checkOmission(c *facts, found *findings) {
 	found.info(CoordinatedOmission, "For %s of the time the workers waited for operations that took more than %s, ten "+
 		"times the 99th percentile. Workers that wait start no other operations, so that p99 is only %s; under a load of "+
 		"the same mean rate that does not wait, p99 would be about %s. Set operationsPerSecond to measure it.",
-		permilleText(s.StalledPermille), human.Latency(10*l.P99Microseconds), human.Latency(l.P99Microseconds), human.Latency(*open))
+		permilleText(s.StalledPermille), human.Latency(10*l.P99Microseconds), human.Latency(l.P99Microseconds),
+		human.Latency(*open))
 }

@@ -30,7 +30,8 @@ func (c *facts) expect() outcome {
 	}
 	bytes, iops := c.measured()
 	compare(&o, "of the wire limit", atLeast, e.MinWirePercent, s.WirePermille, 10, human.Share[int64])
-	compare(&o, "throughput", atLeast, e.MinMegabytesPerSecond, known(bytes, s.Total.BytesPerSecond), 1_000_000, human.Throughput[int64])
+	compare(&o, "throughput", atLeast, e.MinMegabytesPerSecond, known(bytes, s.Total.BytesPerSecond), 1_000_000,
+		human.Throughput[int64])
 	compare(&o, "IOPS", atLeast, e.MinIOPS, known(iops, s.Total.OperationsPerSecond), 1, plain)
 	var mean *int64
 	if l := s.Total.Latency; l != nil {

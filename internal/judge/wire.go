@@ -334,7 +334,8 @@ func (c *facts) suspects() string {
 	if s.Read == nil {
 		xfer = c.transfer[writes]
 	}
-	suspect(xfer < min(block, defaultXfer), "the server cuts blocks of %s into transfers of %s", human.Size(block), human.Size(xfer))
+	suspect(xfer < min(block, defaultXfer), "the server cuts blocks of %s into transfers of %s", human.Size(block),
+		human.Size(xfer))
 	for _, t := range c.segmentTroubles() {
 		suspect(true, "%s: look for %s", t.what, t.look)
 	}

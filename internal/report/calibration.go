@@ -40,7 +40,9 @@ func phaseTable(j judge.Judgement) *doc.Table {
 	r.add("Time", func(p judge.CalibrationPhase) string {
 		return fmt.Sprintf("%.0f s", float64(p.DurationMilliseconds)/1000)
 	})
-	r.add("Mean latency", func(p judge.CalibrationPhase) string { return known(p.MeanLatencyMicroseconds, human.Latency[int64]) })
+	r.add("Mean latency", func(p judge.CalibrationPhase) string {
+		return known(p.MeanLatencyMicroseconds, human.Latency[int64])
+	})
 	r.add("Mean latency of the storage", func(p judge.CalibrationPhase) string {
 		return known(p.Storage.MeanLatencyMicroseconds, human.Latency[int64])
 	})
