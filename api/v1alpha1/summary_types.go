@@ -226,11 +226,6 @@ type StepStatus struct {
 	// users: sessions, or reads outstanding at once.
 	// +required
 	Users int32 `json:"users"`
-	// data says what was checked of the data and the outcome, for example "0 of 16000 acknowledged writes
-	// lost: all 14211 blocks that were written were read back; 48000 of 48000 reads right".
-	// +optional
-	// +kubebuilder:validation:MaxLength=512
-	Data string `json:"data,omitempty"`
 	// throughputBytesPerSecond of both directions together.
 	// +optional
 	ThroughputBytesPerSecond *int64 `json:"throughputBytesPerSecond,omitempty"`

@@ -156,26 +156,36 @@ func (r *Runner) inTime(step func(context.Context) error) func(context.Context) 
 func (r *Runner) Verify(ctx context.Context) error {
 	r.course.Enter(runfile.SpanVerify, 0, time.Time{})
 	end := r.opt.Now().Add(r.opt.Plan.VerifyLimit())
+	deadline, limited := ctx.Deadline()
+	over := func() bool {
+		return !r.opt.Now().Before(end) || limited && time.Until(deadline) < afterVerify
+	}
 	var found runfile.Verification
 	err := r.course.Do(ctx, func(ctx context.Context) (err error) {
-		found, err = r.set.Verify(ctx, func() bool { return !r.opt.Now().Before(end) })
+		found, err = r.set.Verify(ctx, over)
 		return err
 	})
-	if err != nil {
-		return err
-	}
 	reads := r.engine.checked()
 	found.ReadsChecked, found.ReadsWrong, found.WrongReads = reads.ReadsChecked, reads.ReadsWrong, reads.WrongReads
 	for _, e := range found.Examples {
 		reads.AddExample(e)
 	}
 	found.Examples = reads.Examples
-	r.load.Verification = &found
-	if found.Wrong() == 0 {
-		return nil
+	found.Cut = found.Cut || err != nil
+	r.load.Verification = &found // of what was read before an error, too
+	if err != nil || found.Wrong() == 0 {
+		return err
 	}
-	return target.Fail(runfile.FailureVerify, found.Describe()+"; do not trust this storage or this path with data", nil)
+	why := "do not trust this storage or this path with data"
+	if !r.set.IsOurs(ctx) {
+		why = fmt.Sprintf("another run has used the directory %q since this one began, so nothing is known about the storage: "+
+			"give each run a directory of its own (workload.raw.directory, nativeFiles.directory or --dir)", r.set.Directory())
+	}
+	return target.Fail(runfile.FailureVerify, found.Describe()+"; "+why, nil)
 }
+
+// afterVerify is what reading back leaves of the time of a run, for the I/Os in flight and for removing files.
+const afterVerify = 10 * time.Second
 
 // Clean implements course.Engine.
 func (r *Runner) Clean(ctx context.Context) error {

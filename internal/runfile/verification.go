@@ -36,7 +36,7 @@ type Verification struct {
 const MaxExamples = 8
 
 // Wrong is how many reads and blocks were wrong.
-func (v *Verification) Wrong() int64 { return v.ReadsWrong + v.BlocksWrong }
+func (v *Verification) Wrong() int64 { return max(v.ReadsWrong, 0) + max(v.BlocksWrong, 0) }
 
 // Add adds the figures of another client.
 func (v *Verification) Add(o *Verification) {

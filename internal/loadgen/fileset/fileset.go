@@ -220,6 +220,15 @@ func (s *Set) Open(ctx context.Context) ([]Job, error) {
 	return jobs, nil
 }
 
+// Directory is the name of the directory of the files.
+func (s *Set) Directory() string { return s.spec.Directory }
+
+// IsOurs reports whether no other run with the number of this client has begun in the directory since Prepare.
+func (s *Set) IsOurs(ctx context.Context) bool {
+	m, err := readMarker(ctx, s.dir, fmt.Sprintf(markerFormat, s.spec.Client))
+	return err != nil || m.Epoch == s.marker.Epoch && m.Run == s.marker.Run
+}
+
 // Close closes what Open opened.
 func (s *Set) Close() {
 	for _, f := range s.files {
