@@ -212,6 +212,24 @@ func TestAServerThatDoesNotWriteWhatItAcknowledgesIsFound(t *testing.T) {
 	}
 }
 
+func TestWhatIsWrongIsKeptWhenReadingBackBreaksOff(t *testing.T) {
+	t.Parallel()
+	s := &wrongServer{until: 1000}
+	s.write = every(2, func(_ *wrongServer, _ place, w *v3.WriteArgs, before []byte) { copy(w.Data, before) })
+	var reads atomic.Int64
+	s.Hook = func(c faulty.Call) faulty.Action {
+		if c.IsRead() && s.ended.Load() && reads.Add(1) > 100 {
+			return faulty.Fail(v3.ErrIO)
+		}
+		return faulty.Answer
+	}
+	load := s.run(t, wrongPlan(bench.PatternRandomWrite))
+	v := load.Verification
+	if load.Failure == nil || load.Failure.Code != runfile.FailureIO || v.BlocksWrong == 0 || v.WritesAcknowledged == 0 || !v.Cut {
+		t.Errorf("failure %+v, verification %+v", load.Failure, v)
+	}
+}
+
 func TestAServerThatReadsWrongIsFound(t *testing.T) {
 	zeros := func(s *wrongServer, _ place, data []byte) bool {
 		if s.count%100 == 0 {
