@@ -156,10 +156,13 @@ func (r *Runner) inTime(step func(context.Context) error) func(context.Context) 
 func (r *Runner) Verify(ctx context.Context) error {
 	r.course.Enter(runfile.SpanVerify, 0, time.Time{})
 	end := r.opt.Now().Add(r.opt.Plan.VerifyLimit())
-	deadline, limited := ctx.Deadline()
-	over := func() bool {
-		return !r.opt.Now().Before(end) || limited && time.Until(deadline) < afterVerify
+	soon := ctx // is done a little before the run must be
+	if deadline, limited := ctx.Deadline(); limited {
+		var cancel context.CancelFunc
+		soon, cancel = context.WithDeadline(ctx, deadline.Add(-afterVerify))
+		defer cancel()
 	}
+	over := func() bool { return !r.opt.Now().Before(end) || soon.Err() != nil }
 	var found runfile.Verification
 	err := r.course.Do(ctx, func(ctx context.Context) (err error) {
 		found, err = r.set.Verify(ctx, over)
@@ -178,8 +181,9 @@ func (r *Runner) Verify(ctx context.Context) error {
 	}
 	why := "do not trust this storage or this path with data"
 	if !r.set.IsOurs(ctx) {
-		why = fmt.Sprintf("another run has used the directory %q since this one began, so nothing is known about the storage: "+
-			"give each run a directory of its own (workload.raw.directory, nativeFiles.directory or --dir)", r.set.Directory())
+		why = fmt.Sprintf("another run has used the directory %q since this one began, so nothing is known about the "+
+			"storage: give each run a directory of its own (workload.raw.directory, nativeFiles.directory or --dir)",
+			r.set.Directory())
 	}
 	return target.Fail(runfile.FailureVerify, found.Describe()+"; "+why, nil)
 }
