@@ -24,6 +24,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/diagnose"
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/preflight"
@@ -669,8 +670,9 @@ func (r *Reconciler) awaitVolume(ctx context.Context, s *scope, pvc *corev1.Pers
 	return s.storageWaits(reason, message)
 }
 
-// suspendedBackends names the backends of Trident on which an administrator lets it make no volumes,
-// of those that the benchmark may use; "" where there are none.
+// suspendedBackends says on how many backends of Trident, or whether on the benchmark's own, an administrator lets it
+// make no volumes; "" where there are none. It does not name the others: which of them the StorageClass may use is not
+// known, and a user may not see them.
 func (r *Reconciler) suspendedBackends(ctx context.Context, s *scope) (string, error) {
 	list, own := tridentList(trident.KindBackend), ""
 	if name := s.b.Spec.Storage.Trident.BackendName; name != "" {
@@ -680,19 +682,22 @@ func (r *Reconciler) suspendedBackends(ctx context.Context, s *scope) (string, e
 	if err := r.Reader.List(ctx, list, client.InNamespace(r.TridentNamespace)); err != nil {
 		return "", tridentError(err, r.TridentNamespace)
 	}
-	var names []string
+	count := 0
 	for _, u := range list.Items {
 		b, _ := trident.ReadBackend(&u) // of one that cannot be read, the state may be known
 		if b.Suspended && (own == "" || own == b.Name) {
-			names = append(names, b.Name)
+			count++
 		}
 	}
-	if len(names) == 0 {
+	what := "Trident has " + human.Count(count, "suspended backend")
+	switch {
+	case count == 0:
 		return "", nil
+	case own != "":
+		what = "backend " + s.b.Spec.Storage.Trident.BackendName + " is suspended"
 	}
-	all := pass.ClipTo(strings.Join(names, ", "), maxProbe)
-	return fmt.Sprintf("; suspended in Trident, which makes no volume on them: %s: ask an administrator to set them to "+
-		"normal (tridentctl update backend state NAME --user-state normal)", all), nil
+	return "; " + what + ": Trident makes no volume there until an administrator sets this back " +
+		"(tridentctl update backend state NAME --user-state normal)", nil
 }
 
 // tridentKeys takes the target once more, now that the address is known: a run

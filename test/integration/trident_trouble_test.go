@@ -106,14 +106,14 @@ func tridentTroubles() map[string]struct {
 			standin.Faults{Suspended: true},
 			6 * time.Minute,
 			v1alpha1.ReasonProvisioningFailed,
-			[]string{"no available backends", "suspended in Trident", "--user-state normal"},
+			[]string{"no available backends", " is suspended: Trident makes no volume there", "--user-state normal"},
 		},
 		"ClassOfASuspendedBackend": {
 			class(nil), nil,
 			standin.Faults{Suspended: true},
 			6 * time.Minute,
 			v1alpha1.ReasonProvisioningFailed,
-			[]string{"suspended in Trident, which makes no volume on them: "},
+			[]string{"Trident has 1 suspended backend: "},
 		},
 		"NoClass": {
 			func(*world) gen.Mod { return gen.TridentClass("no-such-class") },
