@@ -15,6 +15,10 @@ func TestNumbersArePlain(t *testing.T) {
 		"98.5 %": human.Share(int32(985)), "0.0 %": human.Share(int64(0)),
 		"512 B": human.Bytes(int64(512)), "1.50 GiB": human.Bytes(int64(3 << 29)), "2 TiB": human.Bytes(int64(2 << 40)),
 		"8Ki": human.Size(8 << 10), "1500 bytes": human.Size(1500), "0 bytes": human.Size(0), "2048Ti": human.Size(2 << 50),
+		"1.00 ms": human.Latency(999.6), "1.00 s": human.Latency(int64(999_600)), "10.0 ms": human.Latency(int64(9_996)),
+		"1.00M": human.Operations(999_960), "10.0k": human.Operations(9_999.6), "100": human.Digits(99.97),
+		"1.00 GiB": human.Bytes(int64(1<<30 - 1)), "10000": human.Megabytes(9_999.97e6),
+		"999 µs": human.Latency(999.4), "9.99 ms": human.Latency(int64(9_994)), "1023 MiB": human.Bytes(int64(1023 << 20)),
 		"1 user": human.Count(1, "user"), "0 users": human.Count(int32(0), "user"),
 	} {
 		if got != want {
