@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/nfsbench/nfsbench/api/bench"
@@ -88,12 +89,21 @@ func phaseOf(kind string, s repetition) CalibrationPhase {
 }
 
 // ofSmallReads gives the repetition of a call of CALIBRATE_IO the CPU and the storage of its phase with small reads,
-// of which its IOPS and its latency are. Without phases they stay those of the whole call.
+// of which its IOPS and its latency are. What the phase does not have stays that of the whole call.
 func (r calibration) ofSmallReads() repetition {
 	s := *r.oracle
 	for _, p := range r.Phases {
 		if p.Kind == runfile.StepSmallReads {
-			s.ClientCPU.BusiestNodePermille, s.Storage, s.StorageNodes = p.CPUPermille, p.Storage, p.StorageNodes
+			s.ClientCPU.BusiestNodePermille = cmp.Or(p.CPUPermille, s.ClientCPU.BusiestNodePermille)
+			s.Storage = cmp.Or(p.Storage, s.Storage)
+			s.StorageNodes = slices.Clone(s.StorageNodes)
+			for i, whole := range s.StorageNodes {
+				for _, n := range p.StorageNodes {
+					if n.Source == whole.Source && n.Name == whole.Name && n.CPUPermille != nil {
+						s.StorageNodes[i] = n
+					}
+				}
+			}
 		}
 	}
 	return s
