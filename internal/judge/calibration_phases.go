@@ -115,7 +115,6 @@ func checkPhases(c *facts, found *findings) {
 		return !s.Warmup && s.MaxIOPS != nil && len(s.Phases) == 1 && s.Phases[0].Kind == runfile.StepCalibrate
 	}) {
 		found.info(NotCollected, "V$IOSTAT_FILE did not show where CALIBRATE_IO went from small to large "+
-			"reads: it counted one kind only, or both at the same time. So the CPU of the database and of the storage, and the "+
-			"latency of the storage, are means of the whole call.")
+			"reads. So the CPU of the database and of the storage, and the latency of the storage, are means of the whole call.")
 	}
 }

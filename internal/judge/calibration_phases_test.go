@@ -104,7 +104,8 @@ func TestACalibrationWithoutABoundaryHasOneMean(t *testing.T) {
 	if len(p) != 1 || p[0].Kind != runfile.StepCalibrate || *p[0].CPUPermille != 601 || *p[0].Storage.MeanLatencyMicroseconds != 500 || *p[0].MeanLatencyMicroseconds != 393 || len(p[0].Cores) != 2 {
 		t.Errorf("%+v", p)
 	}
-	if !hasFinding(j, NotCollected, "means of the whole call") || *j.Summary.StorageNodes[0].CPUPermille != 300 {
+	// Why there is no boundary is not known: the query may have failed, or an instance was started again.
+	if !hasFinding(j, NotCollected, "to large reads. So the CPU") || *j.Summary.StorageNodes[0].CPUPermille != 300 {
 		t.Errorf("%+v", j)
 	}
 }
