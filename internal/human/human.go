@@ -8,6 +8,7 @@ package human
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 )
 
@@ -106,3 +107,18 @@ func Count[T int | int32 | int64](n T, noun string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
 }
+
+// Beyond writes a value that lies above or below a limit. Where both read the same, it says which it is in words.
+func Beyond[T int64 | float64](value, limit T, format func(T) string) string {
+	text, bound := format(value), format(limit)
+	if decimals.ReplaceAllString(text, "$1$2") != decimals.ReplaceAllString(bound, "$1$2") {
+		return text
+	}
+	if value < limit {
+		return "a little less than " + bound
+	}
+	return "a little more than " + bound
+}
+
+// decimals are those that say nothing: 10.0 ms is beside 10 ms.
+var decimals = regexp.MustCompile(`^(-?\d+)\.0+(\D|$)`)

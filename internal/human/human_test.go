@@ -26,3 +26,16 @@ func TestNumbersArePlain(t *testing.T) {
 		}
 	}
 }
+
+func TestAValueBesideItsLimitDoesNotReadTheSame(t *testing.T) {
+	for want, got := range map[string]string{
+		"a little more than 10 ms": human.Beyond(int64(10_004), 10_000, human.Latency), "10.1 ms": human.Beyond(int64(10_051), 10_000, human.Latency),
+		"a little less than 10 ms": human.Beyond(int64(9_997), 10_000, human.Latency), "9.99 ms": human.Beyond(int64(9_990), 10_000, human.Latency),
+		"a little more than 100 GiB": human.Beyond(100.4*(1<<30), 100*(1<<30), human.Bytes[float64]),
+		"10.1k":                      human.Beyond(10_070, 10_000, human.Operations), "a little more than 10k": human.Beyond(10_001, 10_000, human.Operations),
+	} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

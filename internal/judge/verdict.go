@@ -118,11 +118,8 @@ func compare[T int32 | int64](o *outcome, what, bound string, want, got *T, scal
 			what)
 	case bound == atLeast && *got < *want*scale, bound == atMost && *got > *want*scale:
 		o.missed = true
-		is := format(int64(*got))
-		if is == wanted { // what differs has been rounded away
-			is = map[string]string{atLeast: "a little less", atMost: "a little more"}[bound]
-		}
-		o.findings.fail(ExpectationMissed, "Expected %s %s %s and got %s.", bound, wanted, what, is)
+		o.findings.fail(ExpectationMissed, "Expected %s %s %s and got %s.", bound, wanted, what,
+			human.Beyond(int64(*got), int64(*want*scale), format))
 	}
 }
 
