@@ -64,8 +64,8 @@ func (o *outcome) expectP99(want *int64, l *stats.Latency) {
 		compare(o, "p99 latency", atMost, want, nil, 1, human.Latency[int64])
 	case l.Bucketed && l.P99Microseconds > *want && l.P99Microseconds/2 <= *want:
 		o.unmeasured = true
-		o.findings.warn(ExpectationNotMeasured, "Expected at most %s p99 latency, and the database counts it between %d "+
-			"and %d µs, in powers of two, so the comparison is undecided. Use a power of two.", human.Latency(*want),
+		o.findings.warn(ExpectationNotMeasured, "Expected at most %d µs p99 latency, and the database counts it between %d "+
+			"and %d µs, in powers of two, so the comparison is undecided. Use a power of two.", *want,
 			l.P99Microseconds/2, l.P99Microseconds)
 	default:
 		compare(o, "p99 latency", atMost, want, &l.P99Microseconds, 1, human.Latency[int64])
