@@ -3,6 +3,7 @@ package oracle
 import (
 	"context"
 	"database/sql"
+	"slices"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -43,7 +44,7 @@ func (a *Admin) LookAtCalibration(ctx context.Context) (CalibrationLook, error) 
 }
 
 // foreignReads is the share, 1/foreignReads, of the reads of each kind that may lie in the other
-// phase: others read the datafiles too.
+// phase, and the same share of their rate before and after both: others read the datafiles too.
 const foreignReads = 50
 
 // Phases finds the boundary between the small and the large reads of CALIBRATE_IO: the interval
@@ -74,10 +75,26 @@ func Phases(looks []CalibrationLook) []runfile.OraclePhase {
 		return nil
 	}
 	before, after := looks[at], looks[at+1]
-	return []runfile.OraclePhase{
-		phase(runfile.StepSmallReads, first, before, before.small.since(first.small)),
-		phase(runfile.StepLargeReads, after, last, last.large.since(after.large)),
+	start, end := first, last // without the time in which the call does not read yet, or not any more
+	for _, l := range looks[:at] {
+		if early := l.small.since(first.small).n; hardly(early, l.At.Sub(first.At), small.n, before.At.Sub(first.At)) {
+			start = l
+		}
 	}
+	for _, l := range slices.Backward(looks[at+2:]) {
+		if late := last.large.since(l.large).n; hardly(late, last.At.Sub(l.At), large.n, last.At.Sub(after.At)) {
+			end = l
+		}
+	}
+	return []runfile.OraclePhase{
+		phase(runfile.StepSmallReads, start, before, before.small.since(start.small)),
+		phase(runfile.StepLargeReads, after, end, end.large.since(after.large)),
+	}
+}
+
+// hardly reports whether reads were rare in a part of a time, beside all of them in all of it.
+func hardly(reads int64, part time.Duration, all int64, whole time.Duration) bool {
+	return float64(reads)*foreignReads*whole.Seconds() <= float64(all)*part.Seconds()
 }
 
 func phase(kind string, from, to CalibrationLook, reads mean) runfile.OraclePhase {
