@@ -96,17 +96,23 @@ func (r calibration) ofSmallReads() repetition {
 		if p.Kind == runfile.StepSmallReads {
 			s.ClientCPU.BusiestNodePermille = cmp.Or(p.CPUPermille, s.ClientCPU.BusiestNodePermille)
 			s.Storage = cmp.Or(p.Storage, s.Storage)
-			s.StorageNodes = slices.Clone(s.StorageNodes)
-			for i, whole := range s.StorageNodes {
-				for _, n := range p.StorageNodes {
-					if n.Source == whole.Source && n.Name == whole.Name && n.CPUPermille != nil {
-						s.StorageNodes[i] = n
-					}
-				}
-			}
+			s.StorageNodes = sampledNodes(s.StorageNodes, p.StorageNodes)
 		}
 	}
 	return s
+}
+
+// sampledNodes are the nodes of a whole, each as a part of it sampled it, if it did.
+func sampledNodes(whole, part []StorageNode) []StorageNode {
+	nodes := slices.Clone(whole)
+	for i, w := range whole {
+		if j := slices.IndexFunc(part, func(p StorageNode) bool {
+			return p.Source == w.Source && p.Name == w.Name && p.CPUPermille != nil
+		}); j >= 0 {
+			nodes[i] = part[j]
+		}
+	}
+	return nodes
 }
 
 // checkPhases says where CPU and latencies are those of the whole call.

@@ -75,21 +75,35 @@ func Phases(looks []CalibrationLook) []runfile.OraclePhase {
 		return nil
 	}
 	before, after := looks[at], looks[at+1]
-	start, end := first, last // without the time in which the call does not read yet, or not any more
-	for _, l := range looks[:at] {
-		if early := l.small.since(first.small).n; hardly(early, l.At.Sub(first.At), small.n, before.At.Sub(first.At)) {
-			start = l
-		}
-	}
-	for _, l := range slices.Backward(looks[at+2:]) {
-		if late := last.large.since(l.large).n; hardly(late, last.At.Sub(l.At), large.n, last.At.Sub(after.At)) {
-			end = l
-		}
-	}
+	start, end := startOf(looks[:at+1]), endOf(looks[at+1:])
 	return []runfile.OraclePhase{
 		phase(runfile.StepSmallReads, start, before, before.small.since(start.small)),
 		phase(runfile.StepLargeReads, after, end, end.large.since(after.large)),
 	}
+}
+
+// startOf is the last look before the small reads: the call begins with other work.
+func startOf(looks []CalibrationLook) CalibrationLook {
+	first, last := looks[0], looks[len(looks)-1]
+	start, all := first, last.small.since(first.small).n
+	for _, l := range looks[:len(looks)-1] {
+		if hardly(l.small.since(first.small).n, l.At.Sub(first.At), all, last.At.Sub(first.At)) {
+			start = l
+		}
+	}
+	return start
+}
+
+// endOf is the first look after the large reads.
+func endOf(looks []CalibrationLook) CalibrationLook {
+	first, last := looks[0], looks[len(looks)-1]
+	end, all := last, last.large.since(first.large).n
+	for _, l := range slices.Backward(looks[1:]) {
+		if hardly(last.large.since(l.large).n, last.At.Sub(l.At), all, last.At.Sub(first.At)) {
+			end = l
+		}
+	}
+	return end
 }
 
 // hardly reports whether reads were rare in a part of a time, beside all of them in all of it.
