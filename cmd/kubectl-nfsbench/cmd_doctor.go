@@ -418,8 +418,8 @@ func (d *doctor) lookAtSize() {
 	}
 	if field != "" && declared < need {
 		d.fail(checkSize, "the tables of the load and the database take %s, and %s is %s: raise "+
-			"it, or lower workload.slob.scale, schemas, redoLogSize or undoSize", human.Bytes(need), field,
-			human.Bytes(declared))
+			"it, or lower workload.slob.scale, schemas, redoLogSize or undoSize",
+			human.Beyond(need, declared, human.Bytes), field, human.Bytes(declared))
 		return
 	}
 	d.ok(checkSize, "the tables of the load and the database take %s", human.Bytes(need))

@@ -20,6 +20,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/gen"
 )
@@ -199,6 +200,9 @@ func TestWhatIsNotMetFailsWithTheFix(t *testing.T) {
 		"redo too large": {objects: inOrder(), mods: []gen.Mod{gen.TridentClass("gold"), gen.OracleMod(func(c *v1alpha1.DatabaseContainer) {
 			c.RedoLogSize = new(resource.MustParse("2Gi"))
 		})}, want: "FAIL  size            the tables of the load and the database take 10.1 GiB, and storage.trident.size is 10 GiB: raise it, or lower workload.slob.scale, schemas, redoLogSize or undoSize"},
+		"a byte too large": {objects: inOrder(), mods: []gen.Mod{gen.TridentClass("gold"), func(b *v1alpha1.NFSBenchmark) {
+			b.Spec.Storage.Trident.Size = *resource.NewQuantity(plan.DatabaseBytes(b)-1, resource.BinarySI)
+		}}, want: "take a little more than 2.08 GiB, and storage.trident.size is 2.08 GiB"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -1,10 +1,14 @@
 // Package human writes numbers for people. Statuses, findings, reports and the output of the programs
 // all write a latency, a size, a rate or a share in the same way.
+//
+// A number gets the unit and the decimals of what it is after rounding. So the bounds between two of them lie half of
+// the last digit below the round number.
 package human
 
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 )
 
@@ -13,9 +17,9 @@ func Digits(v float64) string {
 	switch a := math.Abs(v); {
 	case math.IsNaN(v) || math.IsInf(v, 0):
 		return "-"
-	case a >= 100 || a == math.Trunc(a):
+	case a >= 99.95 || a == math.Trunc(a):
 		return strconv.FormatFloat(v, 'f', 0, 64)
-	case a >= 10:
+	case a >= 9.995:
 		return strconv.FormatFloat(v, 'f', 1, 64)
 	default:
 		return strconv.FormatFloat(v, 'f', 2, 64)
@@ -31,9 +35,9 @@ func Latency[T int64 | float64](microseconds T) string {
 // LatencyParts are the two words of Latency.
 func LatencyParts[T int64 | float64](microseconds T) (value, unit string) {
 	switch us := float64(microseconds); {
-	case us < 1000:
+	case us < 999.5:
 		return Digits(us), "µs"
-	case us < 1e6:
+	case us < 999.5e3:
 		return Digits(us / 1e3), "ms"
 	default:
 		return Digits(us / 1e6), "s"
@@ -48,7 +52,7 @@ func Throughput[T int64 | float64](bytesPerSecond T) string {
 // Megabytes is Throughput without its unit.
 func Megabytes[T int64 | float64](bytesPerSecond T) string {
 	v := float64(bytesPerSecond) / 1e6
-	if v >= 10_000 {
+	if v >= 9999.95 {
 		return fmt.Sprintf("%.0f", v)
 	}
 	return fmt.Sprintf("%.1f", v)
@@ -57,9 +61,9 @@ func Megabytes[T int64 | float64](bytesPerSecond T) string {
 // Operations writes a rate: 950, 41.2k.
 func Operations(perSecond float64) string {
 	switch a := math.Abs(perSecond); {
-	case a < 10_000:
+	case a < 9999.5:
 		return Digits(perSecond)
-	case a < 1e6:
+	case a < 999.5e3:
 		return Digits(perSecond/1e3) + "k"
 	default:
 		return Digits(perSecond/1e6) + "M"
@@ -78,7 +82,7 @@ func Percent[T int32 | int64 | float64](permille T) string {
 func Bytes[T int64 | float64](b T) string {
 	const step = 1024
 	value, units := float64(b), []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}
-	for value >= step && len(units) > 1 {
+	for value >= step-0.5 && len(units) > 1 {
 		value, units = value/step, units[1:]
 	}
 	return Digits(value) + " " + units[0]
@@ -103,3 +107,18 @@ func Count[T int | int32 | int64](n T, noun string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
 }
+
+// Beyond writes a value that lies above or below a limit. Where both read the same, it says which it is in words.
+func Beyond[T int64 | float64](value, limit T, format func(T) string) string {
+	text, bound := format(value), format(limit)
+	if decimals.ReplaceAllString(text, "$1$2") != decimals.ReplaceAllString(bound, "$1$2") {
+		return text
+	}
+	if value < limit {
+		return "a little less than " + bound
+	}
+	return "a little more than " + bound
+}
+
+// decimals are those that say nothing: 10.0 ms is beside 10 ms.
+var decimals = regexp.MustCompile(`^(-?\d+)\.0+(\D|$)`)

@@ -249,7 +249,8 @@ func checkLimit(c *facts, found *findings, s CalibrationSummary, limit int32) {
 	case s.MaxIOPS == nil && c.overall.isOf(runfile.StepSmallReads):
 		found.warn(LatencyLimitExceeded, "Even %s took %s on average, above the limit of %d ms, so no IOPS are within "+
 			"the limit. Raise maxLatencyMilliseconds, or find what slows the storage.",
-			level(runfile.StepSmallReads, c.overall.Step.Users), human.Latency(c.overall.Total.Latency.MeanMicroseconds), limit)
+			level(runfile.StepSmallReads, c.overall.Step.Users),
+			human.Beyond(c.overall.Total.Latency.MeanMicroseconds, int64(limit)*1000, human.Latency), limit)
 	}
 }
 

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/nfsbench/nfsbench/api/bench"
@@ -88,15 +89,30 @@ func phaseOf(kind string, s repetition) CalibrationPhase {
 }
 
 // ofSmallReads gives the repetition of a call of CALIBRATE_IO the CPU and the storage of its phase with small reads,
-// of which its IOPS and its latency are. Without phases they stay those of the whole call.
+// of which its IOPS and its latency are. What the phase does not have stays that of the whole call.
 func (r calibration) ofSmallReads() repetition {
 	s := *r.oracle
 	for _, p := range r.Phases {
 		if p.Kind == runfile.StepSmallReads {
-			s.ClientCPU.BusiestNodePermille, s.Storage, s.StorageNodes = p.CPUPermille, p.Storage, p.StorageNodes
+			s.ClientCPU.BusiestNodePermille = cmp.Or(p.CPUPermille, s.ClientCPU.BusiestNodePermille)
+			s.Storage = cmp.Or(p.Storage, s.Storage)
+			s.StorageNodes = sampledNodes(s.StorageNodes, p.StorageNodes)
 		}
 	}
 	return s
+}
+
+// sampledNodes are the nodes of a whole, each as a part of it sampled it, if it did.
+func sampledNodes(whole, part []StorageNode) []StorageNode {
+	nodes := slices.Clone(whole)
+	for i, w := range whole {
+		if j := slices.IndexFunc(part, func(p StorageNode) bool {
+			return p.Source == w.Source && p.Name == w.Name && p.CPUPermille != nil
+		}); j >= 0 {
+			nodes[i] = part[j]
+		}
+	}
+	return nodes
 }
 
 // checkPhases says where CPU and latencies are those of the whole call.
@@ -105,7 +121,6 @@ func checkPhases(c *facts, found *findings) {
 		return !s.Warmup && s.MaxIOPS != nil && len(s.Phases) == 1 && s.Phases[0].Kind == runfile.StepCalibrate
 	}) {
 		found.info(NotCollected, "V$IOSTAT_FILE did not show where CALIBRATE_IO went from small to large "+
-			"reads: it counted one kind only, or both at the same time. So the CPU of the database and of the storage, and the "+
-			"latency of the storage, are means of the whole call.")
+			"reads. So the CPU of the database and of the storage, and the latency of the storage, are means of the whole call.")
 	}
 }

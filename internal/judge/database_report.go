@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -67,7 +68,7 @@ func (c *facts) whyOther() string {
 // rangeText is a mean between two numbers of microseconds.
 func rangeText(low, high float64) string {
 	if low <= 0 {
-		return fmt.Sprintf("less than %.0f µs", high)
+		return "less than " + human.Latency(high)
 	}
-	return fmt.Sprintf("between %.0f and %.0f µs", low, high)
+	return "between " + human.Latency(low) + " and " + human.Latency(high)
 }

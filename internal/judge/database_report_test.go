@@ -58,8 +58,9 @@ func TestACoarseReportGivesNoLatency(t *testing.T) {
 		row  runfile.AWRRow
 		says string
 	}{
-		{runfile.AWRRow{Waits: 700, Seconds: 1, SecondsRounding: .5}, `700 waits .* between 714 and 2143 µs`},
+		{runfile.AWRRow{Waits: 700, Seconds: 1, SecondsRounding: .5}, `700 waits .* between 714 µs and 2\.14 ms`},
 		{runfile.AWRRow{Waits: 800, Seconds: 0, SecondsRounding: .5}, `800 waits .* less than 625 µs`},
+		{runfile.AWRRow{Waits: 200, Seconds: 0, SecondsRounding: .5}, `200 waits .* less than 2\.50 ms`},
 	} {
 		j := Judge(reported(c.row, 1))
 		if j.Summary.Total.Latency != nil || !findingSays(j, ReportDiffers, bench.SeverityInfo, c.says) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/stats"
 	"github.com/nfsbench/nfsbench/test/experiments"
 )
 
@@ -146,6 +147,13 @@ func TestACalibrationThatLacksSomething(t *testing.T) {
 	}
 	if j.Summary.Step.Users != 1 {
 		t.Errorf("the level of the least latency stands for all, not %+v", j.Summary.Step)
+	}
+	var found findings
+	overall := repetition{Summary: *j.Summary}
+	overall.Total.Latency = &stats.Latency{MeanMicroseconds: 10_004}
+	checkLimit(&facts{overall: &overall}, &found, CalibrationSummary{}, 10)
+	if !hasFinding(Judgement{Findings: found}, LatencyLimitExceeded, "took a little more than 10 ms on average, above the limit of 10 ms") {
+		t.Errorf("%+v", found)
 	}
 }
 

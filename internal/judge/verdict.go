@@ -64,8 +64,8 @@ func (o *outcome) expectP99(want *int64, l *stats.Latency) {
 		compare(o, "p99 latency", atMost, want, nil, 1, human.Latency[int64])
 	case l.Bucketed && l.P99Microseconds > *want && l.P99Microseconds/2 <= *want:
 		o.unmeasured = true
-		o.findings.warn(ExpectationNotMeasured, "Expected at most %s p99 latency, and the database counts it between %d "+
-			"and %d µs, in powers of two, so the comparison is undecided. Use a power of two.", human.Latency(*want),
+		o.findings.warn(ExpectationNotMeasured, "Expected at most %d µs p99 latency, and the database counts it between %d "+
+			"and %d µs, in powers of two, so the comparison is undecided. Use a power of two.", *want,
 			l.P99Microseconds/2, l.P99Microseconds)
 	default:
 		compare(o, "p99 latency", atMost, want, &l.P99Microseconds, 1, human.Latency[int64])
@@ -118,11 +118,8 @@ func compare[T int32 | int64](o *outcome, what, bound string, want, got *T, scal
 			what)
 	case bound == atLeast && *got < *want*scale, bound == atMost && *got > *want*scale:
 		o.missed = true
-		is := format(int64(*got))
-		if is == wanted { // what differs has been rounded away
-			is = map[string]string{atLeast: "a little less", atMost: "a little more"}[bound]
-		}
-		o.findings.fail(ExpectationMissed, "Expected %s %s %s and got %s.", bound, wanted, what, is)
+		o.findings.fail(ExpectationMissed, "Expected %s %s %s and got %s.", bound, wanted, what,
+			human.Beyond(int64(*got), int64(*want*scale), format))
 	}
 }
 

@@ -3,6 +3,7 @@ package oracle
 import (
 	"context"
 	"database/sql"
+	"slices"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -43,7 +44,7 @@ func (a *Admin) LookAtCalibration(ctx context.Context) (CalibrationLook, error) 
 }
 
 // foreignReads is the share, 1/foreignReads, of the reads of each kind that may lie in the other
-// phase: others read the datafiles too.
+// phase, and the same share of their rate before and after both: others read the datafiles too.
 const foreignReads = 50
 
 // Phases finds the boundary between the small and the large reads of CALIBRATE_IO: the interval
@@ -74,10 +75,40 @@ func Phases(looks []CalibrationLook) []runfile.OraclePhase {
 		return nil
 	}
 	before, after := looks[at], looks[at+1]
+	start, end := startOf(looks[:at+1]), endOf(looks[at+1:])
 	return []runfile.OraclePhase{
-		phase(runfile.StepSmallReads, first, before, before.small.since(first.small)),
-		phase(runfile.StepLargeReads, after, last, last.large.since(after.large)),
+		phase(runfile.StepSmallReads, start, before, before.small.since(start.small)),
+		phase(runfile.StepLargeReads, after, end, end.large.since(after.large)),
 	}
+}
+
+// startOf is the last look before the small reads: the call begins with other work.
+func startOf(looks []CalibrationLook) CalibrationLook {
+	first, last := looks[0], looks[len(looks)-1]
+	start, all := first, last.small.since(first.small).n
+	for _, l := range looks[:len(looks)-1] {
+		if hardly(l.small.since(first.small).n, l.At.Sub(first.At), all, last.At.Sub(first.At)) {
+			start = l
+		}
+	}
+	return start
+}
+
+// endOf is the first look after the large reads.
+func endOf(looks []CalibrationLook) CalibrationLook {
+	first, last := looks[0], looks[len(looks)-1]
+	end, all := last, last.large.since(first.large).n
+	for _, l := range slices.Backward(looks[1:]) {
+		if hardly(last.large.since(l.large).n, last.At.Sub(l.At), all, last.At.Sub(first.At)) {
+			end = l
+		}
+	}
+	return end
+}
+
+// hardly reports whether reads were rare in a part of a time, beside all of them in all of it.
+func hardly(reads int64, part time.Duration, all int64, whole time.Duration) bool {
+	return float64(reads)*foreignReads*whole.Seconds() <= float64(all)*part.Seconds()
 }
 
 func phase(kind string, from, to CalibrationLook, reads mean) runfile.OraclePhase {

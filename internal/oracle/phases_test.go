@@ -35,14 +35,14 @@ func readUntil(second int, small, large int64) CalibrationLook {
 }
 
 func TestThePhasesOfACalibrationAreFoundByItsReads(t *testing.T) {
-	// From second 1 on 1000 small reads a second; the boundary is at 3.5; then 40 large ones. Others read a little all the time.
+	// From second 1 on 1000 small reads a second; the boundary is at 3.5; then 40 large ones, until second 7. Others read a little all the time.
 	looks := []CalibrationLook{
 		readUntil(0, 5_000_000, 900), readUntil(1, 5_000_000, 900), readUntil(2, 5_001_000, 900), readUntil(3, 5_002_000, 901), readUntil(4, 5_002_500, 921),
-		readUntil(5, 5_002_503, 961), readUntil(6, 5_002_506, 1001), readUntil(7, 5_002_510, 1041),
+		readUntil(5, 5_002_503, 961), readUntil(6, 5_002_506, 1001), readUntil(7, 5_002_510, 1041), readUntil(8, 5_002_512, 1041),
 	}
 	at := func(second int) time.Time { return boot(1).Add(time.Duration(second) * time.Second) }
 	want := []runfile.OraclePhase{
-		{Kind: "SmallReads", Start: at(0), End: at(3), Reads: 2000, ReadTime: 600_000, BusyCentiseconds: new(int64(300)), IdleCentiseconds: new(int64(900))},
+		{Kind: "SmallReads", Start: at(1), End: at(3), Reads: 2000, ReadTime: 600_000, BusyCentiseconds: new(int64(200)), IdleCentiseconds: new(int64(600))},
 		{Kind: "LargeReads", Start: at(4), End: at(7), Reads: 120, ReadTime: 1_080_000, BusyCentiseconds: new(int64(300)), IdleCentiseconds: new(int64(900))},
 	}
 	if diff := cmp.Diff(want, Phases(looks)); diff != "" {

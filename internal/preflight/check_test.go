@@ -182,7 +182,7 @@ func volumeCases() map[string]checkCase {
 		"state not known":  {VolumeOffline, volume(func(v *runfile.SurveyVolume) { v.State = "" }), ""},
 		"moving":           {VolumeMoving, volume(func(v *runfile.SurveyVolume) { v.Moving = true }), `volume move show -vserver svm1 -volume oradata`},
 		"not moving":       {VolumeMoving, func(*Input) {}, ""},
-		"full":             {VolumeFull, left(need - 1), `the files need 128 MiB \(fileSize 64Mi x 2 jobs x 1 clients\) and volume oradata has left only 128 MiB: volume size -vserver svm1`},
+		"full":             {VolumeFull, left(need - 1), `the files need a little more than 128 MiB \(fileSize 64Mi x 2 jobs x 1 clients\) and volume oradata has left only 128 MiB: volume size -vserver svm1`},
 		"just fits":        {VolumeFull, left(need), ""},
 		"full for clients": {VolumeFull, both(left(3*need), mod(gen.Clients(4))), `x 4 clients`},
 		"fits clients":     {VolumeFull, both(left(4*need), mod(gen.Clients(4))), ""},

@@ -156,5 +156,6 @@ func full(in Input) string {
 		more = "raise storage.trident.size, or lower workload.raw.fileSize"
 	}
 	return fmt.Sprintf("the files need %s (fileSize %s x %d jobs x %d clients%s) and volume %s %s only %s: %s",
-		human.Bytes(need), w.FileSize.String(), max(w.Jobs, 1), clients, words, v.Name, what, human.Bytes(*room), more)
+		human.Beyond(need, float64(*room), human.Bytes), w.FileSize.String(), max(w.Jobs, 1), clients, words, v.Name, what,
+		human.Bytes(*room), more)
 }

@@ -243,7 +243,7 @@ func reportedAverage(row runfile.AWRRow) string {
 	case row.Waits <= 0 || !row.IsCoarse():
 		return average(row.Seconds, row.Waits)
 	case low == 0:
-		return fmt.Sprintf("below %.2g", high*1000)
+		return "below " + human.Digits(high*1000)
 	default:
 		return fmt.Sprintf("%.2f to %.2f", low*1000, high*1000)
 	}

@@ -192,7 +192,8 @@ func TestTooFewWaitsToTellAreARange(t *testing.T) {
 		row  runfile.AWRRow
 		want string
 	}{
-		{runfile.AWRRow{Waits: 5000, SecondsRounding: .5}, "below 0.1"},
+		{runfile.AWRRow{Waits: 5000, SecondsRounding: .5}, "below 0.10"},
+		{runfile.AWRRow{Waits: 5, SecondsRounding: .5}, "below 100"},
 		{runfile.AWRRow{Waits: 700, Seconds: 1, SecondsRounding: .5}, "0.71 to 2.14"},
 		{runfile.AWRRow{Waits: 32_032, Seconds: 14, SecondsRounding: .5}, "0.44"},
 	} {
