@@ -403,20 +403,54 @@ func TestACreationOfOursThatWasInterruptedBeginsAgain(t *testing.T) {
 	}
 }
 
-// TestADatabaseOfOursThatSomebodyRemovedIsCreatedAgain, and until that has ended it is half made.
+// TestADatabaseOfOursThatSomebodyRemovedIsCreatedAgain, and until that has ended it is half made: the
+// file of the image that the removal has left is of the database before.
 func TestADatabaseOfOursThatSomebodyRemovedIsCreatedAgain(t *testing.T) {
 	t.Parallel()
 	i := newImage(t)
 	i.mark(ownDatabase{SID: "ORCLCDB", Created: true, DBIDs: []uint32{7}})
-	i.creates(8)
+	i.write(filepath.Join(i.data, ".ORCLCDB.created"), 0o640, "")
+	i.creates(6)
 	i.write(i.base+"/hold", 0o640, "")
 	r := i.start()
-	r.await("seen", func(runfile.DatabaseState) bool { return slices.Equal(i.marked("ORCLCDB").DBIDs, []uint32{8}) })
+	r.await("seen", func(runfile.DatabaseState) bool { return slices.Equal(i.marked("ORCLCDB").DBIDs, []uint32{6}) })
 	if i.marked("ORCLCDB").Created {
 		t.Error("a database that is being created counts as complete")
 	}
+	i.write(filepath.Join(i.data, "ORCLCDB/system01.dbf"), 0o640, systemFile(8)) // with its last DBID
+	if err := os.Remove(i.base + "/hold"); err != nil {
+		t.Fatal(err)
+	}
+	r.ready(1)
+	if got := i.marked("ORCLCDB"); !got.Created || !slices.Equal(got.DBIDs, []uint32{8}) {
+		t.Fatalf("the marker says %+v", got)
+	}
 	if err := r.end(); err != nil {
 		t.Error(err)
+	}
+	i.startAndEnd(2)
+}
+
+// TestTheLastDBIDIsKeptWhenTheImageHasEnded, which no look before has seen.
+func TestTheLastDBIDIsKeptWhenTheImageHasEnded(t *testing.T) {
+	t.Parallel()
+	i := newImage(t)
+	i.o.HealthInterval = time.Hour
+	i.creates(7)
+	i.write(i.base+"/hold", 0o640, "")
+	i.write(i.base+"/last", 0o640, systemFile(8))
+	script := strings.Replace(i.read(i.base+"/runOracle.sh"), "exit 0' TERM",
+		"cp $ORACLE_BASE/last $ORACLE_BASE/oradata/ORCLCDB/system01.dbf; exit 0' TERM", 1)
+	i.write(i.base+"/runOracle.sh", 0o755, script)
+	r := i.start()
+	for i.lines(i.base+"/creations") == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	if err := r.end(); err != nil {
+		t.Error(err)
+	}
+	if got := i.marked("ORCLCDB"); got.Created || !slices.Contains(got.DBIDs, 8) {
+		t.Errorf("the marker says %+v", got)
 	}
 }
 

@@ -172,6 +172,12 @@ func (o Options) claimVolume() (*ownDatabase, error) {
 	if err != nil || foreign {
 		return nil, err
 	}
+	// A new database is complete when the image writes this file, so that of one before must not be there.
+	if _, err := os.Stat(o.folder()); errors.Is(err, fs.ErrNotExist) {
+		if err := os.Remove(o.createdFile()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("prepare the volume for a new database: %w", err)
+		}
+	}
 	var own *ownDatabase
 	err = o.changeMarker(func(d *ownDatabase) {
 		if findDatafile(o.folder()) == "" {
