@@ -431,8 +431,8 @@ func TestADatabaseOfOursThatSomebodyRemovedIsCreatedAgain(t *testing.T) {
 	i.startAndEnd(2)
 }
 
-// TestTheLastDBIDIsKeptWhenTheImageHasEnded, which no look before has seen.
-func TestTheLastDBIDIsKeptWhenTheImageHasEnded(t *testing.T) {
+// TestTheDBIDIsKeptBetweenTheHealthChecks, and the last one when the image has ended.
+func TestTheDBIDIsKeptBetweenTheHealthChecks(t *testing.T) {
 	t.Parallel()
 	i := newImage(t)
 	i.o.HealthInterval = time.Hour
@@ -443,9 +443,7 @@ func TestTheLastDBIDIsKeptWhenTheImageHasEnded(t *testing.T) {
 		"cp $ORACLE_BASE/last $ORACLE_BASE/oradata/ORCLCDB/system01.dbf; exit 0' TERM", 1)
 	i.write(i.base+"/runOracle.sh", 0o755, script)
 	r := i.start()
-	for i.lines(i.base+"/creations") == 0 {
-		time.Sleep(time.Millisecond)
-	}
+	r.await("seen", func(runfile.DatabaseState) bool { return slices.Equal(i.marked("ORCLCDB").DBIDs, []uint32{7}) })
 	if err := r.end(); err != nil {
 		t.Error(err)
 	}

@@ -248,12 +248,22 @@ func (h health) explain() string {
 // nil with a ctx that has ended says nothing.
 func (s *supervisor) awaitReady(ctx context.Context, c *child) error {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go func() { // a check must not outlive the database
-		select {
-		case <-c.done:
-			cancel()
-		case <-ctx.Done():
+	watched := make(chan struct{})
+	defer func() { cancel(); <-watched }()
+	go func() { // a check must not outlive the database, and the claim must not wait for a check
+		defer close(watched)
+		defer cancel()
+		tick := time.NewTicker(pollInterval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-c.done:
+				return
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				s.keepClaim()
+			}
 		}
 	}()
 	tick := time.NewTicker(s.o.HealthInterval)
@@ -267,7 +277,6 @@ func (s *supervisor) awaitReady(ctx context.Context, c *child) error {
 			return nil
 		case <-tick.C:
 		}
-		s.keepClaim()
 		now := s.checkHealth(ctx)
 		if ctx.Err() != nil {
 			continue
