@@ -452,6 +452,22 @@ func TestTheDBIDIsKeptBetweenTheHealthChecks(t *testing.T) {
 	}
 }
 
+// TestTheMarkerIsNotWrittenThroughALink that somebody has left in its place.
+func TestTheMarkerIsNotWrittenThroughALink(t *testing.T) {
+	t.Parallel()
+	i := newImage(t)
+	file := i.base + "/precious"
+	i.write(file, 0o640, "precious")
+	if err := os.Symlink(file, filepath.Join(i.data, MarkerFile+".part")); err != nil {
+		t.Fatal(err)
+	}
+	i.mark(ownDatabase{SID: "ORCLCDB"})
+	i.startAndEnd(1)
+	if text := i.read(file); text != "precious" {
+		t.Errorf("the file behind the link has %q", text)
+	}
+}
+
 // TestTheMarkerIsReadAsAStrangersFile: one that is not as a run writes it names no database, and so
 // each file is foreign.
 func TestTheMarkerIsReadAsAStrangersFile(t *testing.T) {
@@ -492,12 +508,25 @@ func TestAVolumeOfAnySizeIsLookedAtWithinBounds(t *testing.T) {
 	t.Parallel()
 	i := newImage(t)
 	i.mark(ownDatabase{SID: "ORCLCDB"})
-	deep := filepath.Join(i.data, "ORCLCDB", strings.Repeat("d/", maxDepth+1))
+	deep := filepath.Join(i.data, "ORCLCDB", strings.Repeat("d/", maxDepth+2))
 	if err := os.MkdirAll(deep, 0o750); err != nil {
 		t.Fatal(err)
 	}
 	if found, err := Foreign(i.data, "ORCLCDB"); err != nil || found == "" {
 		t.Errorf("deep: %q, %v", found, err)
+	}
+	f := i.fails(runfile.FailureForeignFiles)
+	for _, want := range []string{"would delete", "(more than 10000 entries, which are not all looked at)"} {
+		if !strings.Contains(f.Message, want) {
+			t.Errorf("%q is not in %q", want, f.Message)
+		}
+	}
+	loop := filepath.Join(i.base, "loop")
+	if err := os.Symlink(loop, loop); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := findDatafile(loop); err == nil {
+		t.Errorf("a folder that cannot be read: %q", found)
 	}
 	if err := os.RemoveAll(filepath.Join(i.data, "ORCLCDB")); err != nil {
 		t.Fatal(err)

@@ -160,7 +160,7 @@ func Foreign(dataDirectory, sid string) (string, error) {
 		return err
 	})
 	if errors.Is(err, errTooMany) {
-		return fmt.Sprintf("it has more than %d", maxLooked), nil
+		return errTooMany.Error(), nil
 	}
 	return found, err
 }
@@ -264,7 +264,7 @@ func (o Options) databaseIDs() (ids []uint32, err error) {
 // maxDepth is far below what a process may have open.
 const maxDepth = 32
 
-var errTooMany = errors.New("too many files")
+var errTooMany = fmt.Errorf("more than %d entries, which are not all looked at", maxLooked)
 
 // walk calls visit for the entries below a folder, with their names from there, until visit returns
 // an error; fs.SkipAll ends the walk without one. It follows no link, leaves out what belongs to the

@@ -250,21 +250,10 @@ func (s *supervisor) awaitReady(ctx context.Context, c *child) error {
 	ctx, cancel := context.WithCancel(ctx)
 	watched := make(chan struct{})
 	defer func() { cancel(); <-watched }()
-	go func() { // a check must not outlive the database, and the claim must not wait for a check
+	go func() { // a check must not outlive the database
 		defer close(watched)
 		defer cancel()
-		tick := time.NewTicker(pollInterval)
-		defer tick.Stop()
-		for {
-			select {
-			case <-c.done:
-				return
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-				s.keepClaim()
-			}
-		}
+		s.claim(ctx, c)
 	}()
 	tick := time.NewTicker(s.o.HealthInterval)
 	defer tick.Stop()
@@ -286,6 +275,22 @@ func (s *supervisor) awaitReady(ctx context.Context, c *child) error {
 		}
 		if err := cmp.Or(s.refused(c, now), s.overdue(c, now)); err != nil {
 			return err
+		}
+	}
+}
+
+// claim keeps the claim until the database or ctx has ended. It does not wait for a health check.
+func (s *supervisor) claim(ctx context.Context, c *child) {
+	tick := time.NewTicker(pollInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-c.done:
+			return
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			s.keepClaim()
 		}
 	}
 }

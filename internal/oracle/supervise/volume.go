@@ -178,9 +178,13 @@ func (o Options) claimVolume() (*ownDatabase, error) {
 			return nil, fmt.Errorf("prepare the volume for a new database: %w", err)
 		}
 	}
+	datafile, err := findDatafile(o.folder())
+	if err != nil {
+		return nil, err
+	}
 	var own *ownDatabase
 	err = o.changeMarker(func(d *ownDatabase) {
-		if findDatafile(o.folder()) == "" {
+		if datafile == "" {
 			d.Created, d.DBIDs = false, nil // it is gone, and the image creates another one
 		}
 		own = d
@@ -193,6 +197,10 @@ func (o Options) claimVolume() (*ownDatabase, error) {
 // a database of ours that was complete and that the image would delete.
 func (o Options) refuseForeign() (bool, error) {
 	name, err := Foreign(o.DataDirectory, o.imageSID())
+	var now opening
+	if err == nil {
+		now, err = o.opening()
+	}
 	if errors.Is(err, fs.ErrPermission) {
 		return false, oracle.Failf(runfile.FailureAccessDenied, "user %d cannot look at the files on the volume at %s: %w",
 			os.Getuid(), o.DataDirectory, err)
@@ -200,7 +208,6 @@ func (o Options) refuseForeign() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	now := o.opening()
 	if name == "" {
 		m, err := readMarker(o.DataDirectory)
 		if d := m.find(o.imageSID()); d != nil && d.Created && now.deletes {
