@@ -206,6 +206,14 @@ func fileOf(kind byte, blockBytes int, id uint32) string {
 
 func systemFile(id uint32) string { return fileOf(0x0b, 8192, id) }
 
+// bigEndianFile is that of a datafile whose machine has the other byte order.
+func bigEndianFile(id uint32) string {
+	b := []byte(fileOf(0x0b, 8192, 0))
+	binary.BigEndian.PutUint32(b[8192+4:], 1<<22|1)
+	binary.BigEndian.PutUint32(b[8192+28:], id)
+	return string(b)
+}
+
 // creates is a start script that makes or opens a database with this DBID, as those of Oracle do.
 func (i *image) creates(id uint32) {
 	i.t.Helper()
@@ -283,12 +291,14 @@ func TestADatabaseThatIsCopiedToAVolumeOfOursIsForeign(t *testing.T) {
 		"one file of it beside ours": {
 			half, map[string]string{"ORCLCDB/system01.dbf": systemFile(7), "ORCLCDB/PDB1/USERS.DBF": systemFile(9)}, []string{"USERS.DBF", "DBID 9"},
 		},
-		"with other blocks":      {half, map[string]string{"ORCLCDB/a.dbf": fileOf(0x0b, 32<<10, 9)}, []string{"DBID 9"}},
-		"a control file":         {half, map[string]string{"ORCLCDB/control01.ctl": fileOf(0x15, 16<<10, 9)}, []string{"control01.ctl", "DBID 9"}},
-		"a file without DBID":    {whole, map[string]string{"backup/payroll.dbf": "x"}, []string{"backup/payroll.dbf"}},
-		"a file in the root":     {whole, map[string]string{"payroll.dbf": "x"}, []string{"payroll.dbf"}},
-		"the file of an image":   {whole, map[string]string{".PROD.created": ""}, []string{".PROD.created"}},
-		"the files of its start": {whole, map[string]string{"dbconfig/PROD/spfilePROD.ora": ""}, []string{"dbconfig/PROD"}},
+		"with other blocks":       {half, map[string]string{"ORCLCDB/a.dbf": fileOf(0x0b, 32<<10, 9)}, []string{"DBID 9"}},
+		"with a name of the user": {half, map[string]string{"ORCLCDB/PDB1/users.ora": systemFile(9)}, []string{"users.ora", "DBID 9"}},
+		"of another byte order":   {half, map[string]string{"ORCLCDB/a.dbf": bigEndianFile(9)}, []string{"a.dbf", "DBID 9"}},
+		"a control file":          {half, map[string]string{"ORCLCDB/control01.ctl": fileOf(0x15, 16<<10, 9)}, []string{"control01.ctl", "DBID 9"}},
+		"a file without DBID":     {whole, map[string]string{"backup/payroll.dbf": "x"}, []string{"backup/payroll.dbf"}},
+		"a file in the root":      {whole, map[string]string{"payroll.dbf": "x"}, []string{"payroll.dbf"}},
+		"the file of an image":    {whole, map[string]string{".PROD.created": ""}, []string{".PROD.created"}},
+		"the files of its start":  {whole, map[string]string{"dbconfig/PROD/spfilePROD.ora": ""}, []string{"dbconfig/PROD"}},
 		"in the folder of the SID to be created": {
 			ownDatabase{SID: "FREE"}, map[string]string{"ORCLCDB/backup.bkp": "x"}, []string{"ORCLCDB/backup.bkp", "create a new database"},
 		},
