@@ -323,7 +323,13 @@ func TestADatabaseThatIsCopiedToAVolumeOfOursIsForeign(t *testing.T) {
 						i.write(filepath.Join(i.data, name), 0o640, text)
 					}
 					f := i.fails(runfile.FailureForeignFiles)
-					for _, want := range append(tc.say, "Missing: ") {
+					_, err := os.Lstat(filepath.Join(i.data, "ORCLCDB"))
+					_, createdErr := os.Lstat(filepath.Join(i.data, ".ORCLCDB.created"))
+					begun := err == nil || createdErr == nil
+					if got := strings.Contains(f.Message, "Missing: "); got != (use || begun) {
+						t.Errorf("it says what is missing: %t; %s", got, f.Message)
+					}
+					for _, want := range tc.say {
 						if !strings.Contains(f.Message, want) {
 							t.Errorf("%q is not in %q", want, f.Message)
 						}

@@ -37,6 +37,7 @@ type opening struct {
 	missing []string // for it to open the database; empty = it opens it
 	would   string   // do, where something is missing
 	deletes bool     // a datafile or control file
+	begun   bool     // there is something of the database
 }
 
 // opening finds out whether it is certain that the image opens the database on the volume.
@@ -56,6 +57,7 @@ func (o Options) opening() (opening, error) {
 		}
 	}
 	isFolder, isCreated := isOf(folder, fs.ModeDir), isOf(created, 0)
+	now.begun = isFolder || isCreated
 	need(isFolder, "the folder "+folder)
 	need(isCreated, "the plain file "+created+", which the image writes when it has created a database")
 	need(!isFolder || datafile != "", "a datafile or control file (*.dbf, *.ctl) below "+folder)

@@ -215,9 +215,13 @@ func (o Options) refuseForeign() (bool, error) {
 		}
 		return false, err
 	}
+	if o.DataDirectory == o.RedoDirectory {
+		return true, oracle.Failf(runfile.FailureForeignFiles, "the volume of the redo logs at %s holds files that were not "+
+			"created for a benchmark (%s): use an empty one", o.DataDirectory, clip(name))
+	}
 	files := fmt.Sprintf("the volume holds files that were not created for a benchmark (%s)", clip(name))
 	switch {
-	case len(now.missing) > 0:
+	case len(now.missing) > 0 && (o.UseExisting || now.begun || now.deletes):
 		return true, now.refuse(files)
 	case o.UseExisting:
 		return true, nil
