@@ -73,12 +73,21 @@ func (d *Dir) Load(l *runfile.Load) error {
 	return d.err
 }
 
-// ReplaceFile writes a file as a whole or not at all.
+// ReplaceFile writes a file as a whole or not at all. It writes through no link that a stranger has left.
 func ReplaceFile(path string, data []byte) error {
-	if err := os.WriteFile(path+".part", data, 0o644); err != nil { //nolint:gosec // other containers, with other users, read it
-		return errors.Join(err, os.RemoveAll(path+".part"))
+	part := path + ".part"
+	if err := os.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	return os.Rename(path+".part", path)
+	f, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // other containers, with other users, read it
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return errors.Join(err, os.Remove(part))
+	}
+	return os.Rename(part, path)
 }
 
 // maxFileBytes is far above what the database and the loader write for each other.

@@ -206,6 +206,14 @@ func fileOf(kind byte, blockBytes int, id uint32) string {
 
 func systemFile(id uint32) string { return fileOf(0x0b, 8192, id) }
 
+// bigEndianFile is that of a datafile whose machine has the other byte order.
+func bigEndianFile(id uint32) string {
+	b := []byte(fileOf(0x0b, 8192, 0))
+	binary.BigEndian.PutUint32(b[8192+4:], 1<<22|1)
+	binary.BigEndian.PutUint32(b[8192+28:], id)
+	return string(b)
+}
+
 // creates is a start script that makes or opens a database with this DBID, as those of Oracle do.
 func (i *image) creates(id uint32) {
 	i.t.Helper()
@@ -283,12 +291,14 @@ func TestADatabaseThatIsCopiedToAVolumeOfOursIsForeign(t *testing.T) {
 		"one file of it beside ours": {
 			half, map[string]string{"ORCLCDB/system01.dbf": systemFile(7), "ORCLCDB/PDB1/USERS.DBF": systemFile(9)}, []string{"USERS.DBF", "DBID 9"},
 		},
-		"with other blocks":      {half, map[string]string{"ORCLCDB/a.dbf": fileOf(0x0b, 32<<10, 9)}, []string{"DBID 9"}},
-		"a control file":         {half, map[string]string{"ORCLCDB/control01.ctl": fileOf(0x15, 16<<10, 9)}, []string{"control01.ctl", "DBID 9"}},
-		"a file without DBID":    {whole, map[string]string{"backup/payroll.dbf": "x"}, []string{"backup/payroll.dbf"}},
-		"a file in the root":     {whole, map[string]string{"payroll.dbf": "x"}, []string{"payroll.dbf"}},
-		"the file of an image":   {whole, map[string]string{".PROD.created": ""}, []string{".PROD.created"}},
-		"the files of its start": {whole, map[string]string{"dbconfig/PROD/spfilePROD.ora": ""}, []string{"dbconfig/PROD"}},
+		"with other blocks":       {half, map[string]string{"ORCLCDB/a.dbf": fileOf(0x0b, 32<<10, 9)}, []string{"DBID 9"}},
+		"with a name of the user": {half, map[string]string{"ORCLCDB/PDB1/users.ora": systemFile(9)}, []string{"users.ora", "DBID 9"}},
+		"of another byte order":   {half, map[string]string{"ORCLCDB/a.dbf": bigEndianFile(9)}, []string{"a.dbf", "DBID 9"}},
+		"a control file":          {half, map[string]string{"ORCLCDB/control01.ctl": fileOf(0x15, 16<<10, 9)}, []string{"control01.ctl", "DBID 9"}},
+		"a file without DBID":     {whole, map[string]string{"backup/payroll.dbf": "x"}, []string{"backup/payroll.dbf"}},
+		"a file in the root":      {whole, map[string]string{"payroll.dbf": "x"}, []string{"payroll.dbf"}},
+		"the file of an image":    {whole, map[string]string{".PROD.created": ""}, []string{".PROD.created"}},
+		"the files of its start":  {whole, map[string]string{"dbconfig/PROD/spfilePROD.ora": ""}, []string{"dbconfig/PROD"}},
 		"in the folder of the SID to be created": {
 			ownDatabase{SID: "FREE"}, map[string]string{"ORCLCDB/backup.bkp": "x"}, []string{"ORCLCDB/backup.bkp", "create a new database"},
 		},
@@ -313,7 +323,13 @@ func TestADatabaseThatIsCopiedToAVolumeOfOursIsForeign(t *testing.T) {
 						i.write(filepath.Join(i.data, name), 0o640, text)
 					}
 					f := i.fails(runfile.FailureForeignFiles)
-					for _, want := range append(tc.say, "Missing: ") {
+					_, err := os.Lstat(filepath.Join(i.data, "ORCLCDB"))
+					_, createdErr := os.Lstat(filepath.Join(i.data, ".ORCLCDB.created"))
+					begun := err == nil || createdErr == nil
+					if got := strings.Contains(f.Message, "Missing: "); got != (use || begun) {
+						t.Errorf("it says what is missing: %t; %s", got, f.Message)
+					}
+					for _, want := range tc.say {
 						if !strings.Contains(f.Message, want) {
 							t.Errorf("%q is not in %q", want, f.Message)
 						}
@@ -403,20 +419,68 @@ func TestACreationOfOursThatWasInterruptedBeginsAgain(t *testing.T) {
 	}
 }
 
-// TestADatabaseOfOursThatSomebodyRemovedIsCreatedAgain, and until that has ended it is half made.
+// TestADatabaseOfOursThatSomebodyRemovedIsCreatedAgain, and until that has ended it is half made: the
+// file of the image that the removal has left is of the database before.
 func TestADatabaseOfOursThatSomebodyRemovedIsCreatedAgain(t *testing.T) {
 	t.Parallel()
 	i := newImage(t)
 	i.mark(ownDatabase{SID: "ORCLCDB", Created: true, DBIDs: []uint32{7}})
-	i.creates(8)
+	i.write(filepath.Join(i.data, ".ORCLCDB.created"), 0o640, "")
+	i.creates(6)
 	i.write(i.base+"/hold", 0o640, "")
 	r := i.start()
-	r.await("seen", func(runfile.DatabaseState) bool { return slices.Equal(i.marked("ORCLCDB").DBIDs, []uint32{8}) })
+	r.await("seen", func(runfile.DatabaseState) bool { return slices.Equal(i.marked("ORCLCDB").DBIDs, []uint32{6}) })
 	if i.marked("ORCLCDB").Created {
 		t.Error("a database that is being created counts as complete")
 	}
+	i.write(filepath.Join(i.data, "ORCLCDB/system01.dbf"), 0o640, systemFile(8)) // with its last DBID
+	if err := os.Remove(i.base + "/hold"); err != nil {
+		t.Fatal(err)
+	}
+	r.ready(1)
+	if got := i.marked("ORCLCDB"); !got.Created || !slices.Equal(got.DBIDs, []uint32{8}) {
+		t.Fatalf("the marker says %+v", got)
+	}
 	if err := r.end(); err != nil {
 		t.Error(err)
+	}
+	i.startAndEnd(2)
+}
+
+// TestTheDBIDIsKeptBetweenTheHealthChecks, and the last one when the image has ended.
+func TestTheDBIDIsKeptBetweenTheHealthChecks(t *testing.T) {
+	t.Parallel()
+	i := newImage(t)
+	i.o.HealthInterval = time.Hour
+	i.creates(7)
+	i.write(i.base+"/hold", 0o640, "")
+	i.write(i.base+"/last", 0o640, systemFile(8))
+	script := strings.Replace(i.read(i.base+"/runOracle.sh"), "exit 0' TERM",
+		"cp $ORACLE_BASE/last $ORACLE_BASE/oradata/ORCLCDB/system01.dbf; exit 0' TERM", 1)
+	i.write(i.base+"/runOracle.sh", 0o755, script)
+	r := i.start()
+	r.await("seen", func(runfile.DatabaseState) bool { return slices.Equal(i.marked("ORCLCDB").DBIDs, []uint32{7}) })
+	if err := r.end(); err != nil {
+		t.Error(err)
+	}
+	if got := i.marked("ORCLCDB"); got.Created || !slices.Contains(got.DBIDs, 8) {
+		t.Errorf("the marker says %+v", got)
+	}
+}
+
+// TestTheMarkerIsNotWrittenThroughALink that somebody has left in its place.
+func TestTheMarkerIsNotWrittenThroughALink(t *testing.T) {
+	t.Parallel()
+	i := newImage(t)
+	file := i.base + "/precious"
+	i.write(file, 0o640, "precious")
+	if err := os.Symlink(file, filepath.Join(i.data, MarkerFile+".part")); err != nil {
+		t.Fatal(err)
+	}
+	i.mark(ownDatabase{SID: "ORCLCDB"})
+	i.startAndEnd(1)
+	if text := i.read(file); text != "precious" {
+		t.Errorf("the file behind the link has %q", text)
 	}
 }
 
@@ -460,12 +524,25 @@ func TestAVolumeOfAnySizeIsLookedAtWithinBounds(t *testing.T) {
 	t.Parallel()
 	i := newImage(t)
 	i.mark(ownDatabase{SID: "ORCLCDB"})
-	deep := filepath.Join(i.data, "ORCLCDB", strings.Repeat("d/", maxDepth+1))
+	deep := filepath.Join(i.data, "ORCLCDB", strings.Repeat("d/", maxDepth+2))
 	if err := os.MkdirAll(deep, 0o750); err != nil {
 		t.Fatal(err)
 	}
 	if found, err := Foreign(i.data, "ORCLCDB"); err != nil || found == "" {
 		t.Errorf("deep: %q, %v", found, err)
+	}
+	f := i.fails(runfile.FailureForeignFiles)
+	for _, want := range []string{"would delete", "(more than 10000 entries, which are not all looked at)"} {
+		if !strings.Contains(f.Message, want) {
+			t.Errorf("%q is not in %q", want, f.Message)
+		}
+	}
+	loop := filepath.Join(i.base, "loop")
+	if err := os.Symlink(loop, loop); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := findDatafile(loop); err == nil {
+		t.Errorf("a folder that cannot be read: %q", found)
 	}
 	if err := os.RemoveAll(filepath.Join(i.data, "ORCLCDB")); err != nil {
 		t.Fatal(err)

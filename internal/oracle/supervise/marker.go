@@ -160,7 +160,7 @@ func Foreign(dataDirectory, sid string) (string, error) {
 		return err
 	})
 	if errors.Is(err, errTooMany) {
-		return fmt.Sprintf("it has more than %d", maxLooked), nil
+		return errTooMany.Error(), nil
 	}
 	return found, err
 }
@@ -189,10 +189,14 @@ func (m *marker) foreign(dataDirectory, name, sid string, d fs.DirEntry) (string
 	switch {
 	case len(parts) > 1 && top == sid && m.find(sid) == nil: // an image deletes this folder
 		return name, nil
-	case !isDatabaseFile(d):
-		return "", nil
+	case isDatabaseFile(d):
+		return m.foreignFile(dataDirectory, name)
 	}
-	return m.foreignFile(dataDirectory, name)
+	// What a creation that begins again deletes is looked at whatever its name is.
+	if own := m.find(top); own != nil && !own.Created && d.Type().IsRegular() {
+		return m.foreignFile(dataDirectory, name)
+	}
+	return "", nil
 }
 
 // foreignFile is what Foreign says of a datafile or control file.
@@ -219,7 +223,7 @@ func isDatabaseFile(d fs.DirEntry) bool {
 
 // databaseID reads the DBID from the header of a datafile or control file; 0 where none is there
 // yet, or the file is neither. The header is the second block. It begins with the type of the block
-// and has the number of the block at 4 and the DBID at 28, in the byte order of the machine.
+// and has the number of the block at 4 and the DBID at 28, in the byte order of the machine that made it.
 func databaseID(path string) (uint32, error) {
 	f, err := openPlain(path)
 	if err != nil {
@@ -234,9 +238,11 @@ func databaseID(path string) (uint32, error) {
 		} else if err != nil {
 			return 0, err
 		}
-		isFirst := binary.LittleEndian.Uint32(b[4:])&(1<<22-1) == 1 // of a file, whose number is above
-		if (b[0] == datafile || b[0] == controlFile) && isFirst {
-			return binary.LittleEndian.Uint32(b[28:]), nil
+		for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
+			isFirst := order.Uint32(b[4:])&(1<<22-1) == 1 // of a file, whose number is above
+			if (b[0] == datafile || b[0] == controlFile) && isFirst {
+				return order.Uint32(b[28:]), nil
+			}
 		}
 	}
 	return 0, nil
@@ -246,7 +252,7 @@ func databaseID(path string) (uint32, error) {
 func (o Options) databaseIDs() (ids []uint32, err error) {
 	folder := filepath.Join(o.DataDirectory, o.imageSID())
 	err = walk(folder, func(name string, d fs.DirEntry) error {
-		if !isDatabaseFile(d) {
+		if !d.Type().IsRegular() {
 			return nil
 		}
 		id, err := databaseID(filepath.Join(folder, name))
@@ -264,7 +270,7 @@ func (o Options) databaseIDs() (ids []uint32, err error) {
 // maxDepth is far below what a process may have open.
 const maxDepth = 32
 
-var errTooMany = errors.New("too many files")
+var errTooMany = fmt.Errorf("more than %d entries, which are not all looked at", maxLooked)
 
 // walk calls visit for the entries below a folder, with their names from there, until visit returns
 // an error; fs.SkipAll ends the walk without one. It follows no link, leaves out what belongs to the

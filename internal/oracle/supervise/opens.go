@@ -2,10 +2,13 @@ package supervise
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -34,6 +37,7 @@ type opening struct {
 	missing []string // for it to open the database; empty = it opens it
 	would   string   // do, where something is missing
 	deletes bool     // a datafile or control file
+	begun   bool     // there is something of the database
 }
 
 // opening finds out whether it is certain that the image opens the database on the volume.
@@ -42,10 +46,10 @@ type opening struct {
 // which they write after a creation, and the folder <SID>. Otherwise they delete <SID> and create a
 // database. So the files of other images, of DBCA or of RMAN, and those of a copy without hidden
 // files, would be lost. What a start needs besides is in dbconfig/<SID>.
-func (o Options) opening() opening {
+func (o Options) opening() (opening, error) {
 	sid, folder, created := o.imageSID(), o.folder(), o.createdFile()
 	config := filepath.Join(o.DataDirectory, configFolder, sid)
-	datafile := findDatafile(folder)
+	datafile, err := findDatafile(folder)
 	var now opening
 	need := func(there bool, what string) {
 		if !there {
@@ -53,6 +57,7 @@ func (o Options) opening() opening {
 		}
 	}
 	isFolder, isCreated := isOf(folder, fs.ModeDir), isOf(created, 0)
+	now.begun = isFolder || isCreated
 	need(isFolder, "the folder "+folder)
 	need(isCreated, "the plain file "+created+", which the image writes when it has created a database")
 	need(!isFolder || datafile != "", "a datafile or control file (*.dbf, *.ctl) below "+folder)
@@ -70,7 +75,7 @@ func (o Options) opening() opening {
 	default:
 		now.would = "create a new database on this volume"
 	}
-	return now
+	return now, err
 }
 
 // refuse is why the image is not started on these files.
@@ -88,18 +93,26 @@ func isOf(path string, mode fs.FileMode) bool {
 	return err == nil && info.Mode().Type() == mode
 }
 
-// findDatafile names a datafile or control file below the folder of a database, if there is any.
-func findDatafile(folder string) (found string) {
+// findDatafile names a datafile or control file below the folder of a database, if there is any. A
+// folder with too many entries counts as one that has some.
+func findDatafile(folder string) (found string, err error) {
 	root, err := filepath.EvalSymlinks(folder) // files behind a link count, too
-	if err != nil {
-		return ""
+	if err == nil {
+		err = walk(root, func(_ string, d fs.DirEntry) error {
+			if isDatabaseFile(d) {
+				found = d.Name()
+				return fs.SkipAll
+			}
+			return nil
+		})
 	}
-	_ = walk(root, func(_ string, d fs.DirEntry) error {
-		if isDatabaseFile(d) {
-			found = d.Name()
-			return fs.SkipAll
-		}
-		return nil
-	})
-	return found
+	switch {
+	case errors.Is(err, errTooMany):
+		return errTooMany.Error(), nil
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("look for the files of a database: %w", err)
+	}
+	return found, nil
 }

@@ -248,13 +248,12 @@ func (h health) explain() string {
 // nil with a ctx that has ended says nothing.
 func (s *supervisor) awaitReady(ctx context.Context, c *child) error {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	watched := make(chan struct{})
+	defer func() { cancel(); <-watched }()
 	go func() { // a check must not outlive the database
-		select {
-		case <-c.done:
-			cancel()
-		case <-ctx.Done():
-		}
+		defer close(watched)
+		defer cancel()
+		s.claim(ctx, c)
 	}()
 	tick := time.NewTicker(s.o.HealthInterval)
 	defer tick.Stop()
@@ -267,7 +266,6 @@ func (s *supervisor) awaitReady(ctx context.Context, c *child) error {
 			return nil
 		case <-tick.C:
 		}
-		s.keepClaim()
 		now := s.checkHealth(ctx)
 		if ctx.Err() != nil {
 			continue
@@ -277,6 +275,22 @@ func (s *supervisor) awaitReady(ctx context.Context, c *child) error {
 		}
 		if err := cmp.Or(s.refused(c, now), s.overdue(c, now)); err != nil {
 			return err
+		}
+	}
+}
+
+// claim keeps the claim until the database or ctx has ended. It does not wait for a health check.
+func (s *supervisor) claim(ctx context.Context, c *child) {
+	tick := time.NewTicker(pollInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-c.done:
+			return
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			s.keepClaim()
 		}
 	}
 }

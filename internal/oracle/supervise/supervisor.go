@@ -155,6 +155,7 @@ func (s *supervisor) once(ctx context.Context, state string) (again bool, err er
 	if err != nil {
 		return false, err
 	}
+	defer s.keepClaim() // when the image has ended, which no look before has seen
 	defer s.stop(c)
 	if err := s.serve(ctx, c); err != nil {
 		err = s.putBackParameters(ctx, c, err)

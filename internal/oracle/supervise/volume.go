@@ -172,9 +172,19 @@ func (o Options) claimVolume() (*ownDatabase, error) {
 	if err != nil || foreign {
 		return nil, err
 	}
+	// A new database is complete when the image writes this file, so that of one before must not be there.
+	if _, err := os.Stat(o.folder()); errors.Is(err, fs.ErrNotExist) {
+		if err := os.Remove(o.createdFile()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("prepare the volume for a new database: %w", err)
+		}
+	}
+	datafile, err := findDatafile(o.folder())
+	if err != nil {
+		return nil, err
+	}
 	var own *ownDatabase
 	err = o.changeMarker(func(d *ownDatabase) {
-		if findDatafile(o.folder()) == "" {
+		if datafile == "" {
 			d.Created, d.DBIDs = false, nil // it is gone, and the image creates another one
 		}
 		own = d
@@ -187,6 +197,10 @@ func (o Options) claimVolume() (*ownDatabase, error) {
 // a database of ours that was complete and that the image would delete.
 func (o Options) refuseForeign() (bool, error) {
 	name, err := Foreign(o.DataDirectory, o.imageSID())
+	var now opening
+	if err == nil {
+		now, err = o.opening()
+	}
 	if errors.Is(err, fs.ErrPermission) {
 		return false, oracle.Failf(runfile.FailureAccessDenied, "user %d cannot look at the files on the volume at %s: %w",
 			os.Getuid(), o.DataDirectory, err)
@@ -194,7 +208,6 @@ func (o Options) refuseForeign() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	now := o.opening()
 	if name == "" {
 		m, err := readMarker(o.DataDirectory)
 		if d := m.find(o.imageSID()); d != nil && d.Created && now.deletes {
@@ -202,9 +215,13 @@ func (o Options) refuseForeign() (bool, error) {
 		}
 		return false, err
 	}
+	if o.DataDirectory == o.RedoDirectory {
+		return true, oracle.Failf(runfile.FailureForeignFiles, "the volume of the redo logs at %s holds files that were not "+
+			"created for a benchmark (%s): use an empty one", o.DataDirectory, clip(name))
+	}
 	files := fmt.Sprintf("the volume holds files that were not created for a benchmark (%s)", clip(name))
 	switch {
-	case len(now.missing) > 0:
+	case len(now.missing) > 0 && (o.UseExisting || now.begun || now.deletes):
 		return true, now.refuse(files)
 	case o.UseExisting:
 		return true, nil
