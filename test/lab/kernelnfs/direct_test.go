@@ -70,7 +70,7 @@ func checkRestarts(t *testing.T, g guest) {
 	t.Helper()
 	t.Run("a server that dies while files are filled costs nothing", func(t *testing.T) {
 		s := g.succeeded(t, "restart-fill")
-		if !strings.Contains(s.stderr, "Server restarted, writing lost data again") {
+		if !strings.Contains(s.stderr, "Server restarted and lost data before they were committed") {
 			t.Errorf("our client saw no other write verifier:\n%s", s.stderr)
 		}
 		checkDeath(t, g, "restart-fill", runfile.SpanFill)
