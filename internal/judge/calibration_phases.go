@@ -15,8 +15,8 @@ type CalibrationPhase struct {
 	// Kind is runfile.StepSmallReads or StepLargeReads, or StepCalibrate: both together.
 	Kind                 string `json:"kind"`
 	DurationMilliseconds int64  `json:"durationMilliseconds"`
-	// MeanLatencyMicroseconds of its reads: of V$IOSTAT_FILE, or as the native engine measured it. That of the whole
-	// call is of its small reads.
+	// MeanLatencyMicroseconds of its reads: of V$IOSTAT_FILE, or as the native engine measured it. For the whole
+	// call it is the mean of the small reads.
 	MeanLatencyMicroseconds *int64 `json:"meanLatencyMicroseconds,omitempty"`
 	// CPUPermille is the busy share of all CPUs of the machine that reads, and Cores has those of each.
 	CPUPermille  *int32               `json:"cpuPermille,omitempty"`

@@ -33,7 +33,7 @@ func TestCPUAndLatencyAreThoseOfEachPhaseOfACalibration(t *testing.T) {
 	if diff := cmp.Diff(want, j.Calibrations[1].Phases); diff != "" {
 		t.Error(diff)
 	}
-	// What is compared, and what the status has, is of the small reads, as the IOPS are.
+	// The summary, which comparisons and the status use, has the figures of the small reads, as the IOPS are theirs.
 	s := j.Summary
 	if diff := cmp.Diff(want[0].StorageNodes, s.StorageNodes); diff != "" || *s.ClientCPU.BusiestNodePermille != 880 || *s.Storage.MeanLatencyMicroseconds != 300 {
 		t.Errorf("%s %+v", diff, s)

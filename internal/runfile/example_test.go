@@ -123,7 +123,7 @@ func fullResult() Result {
 					ReadsChecked: 2300, ReadsWrong: 4, WrongReads: Faults{Lost: 1, Torn: 1, Misplaced: 1, Corrupted: 1},
 					WritesAcknowledged: 2300, WritesSentAgain: 1, BlocksWritten: 2000, BlocksInDoubt: 1, BlocksChecked: 64, WrittenBlocksChecked: 64,
 					BlocksWrong: 4, WrongBlocks: Faults{Lost: 1, Torn: 1, Misplaced: 1, Corrupted: 1}, Cut: true,
-					Examples: []WrongData{{Kind: FaultTorn, File: "c0-j0.dat", Offset: 8192, Read: true, Path: "10.0.1.5 -> 10.0.1.61", Message: "the block at 8192 is of 2 writes"}},
+					Examples: []WrongData{{Kind: FaultTorn, File: "c0-j0.dat", Offset: 8192, Read: true, Path: "10.0.1.5 -> 10.0.1.61", Message: "the block at 8192 has data of 2 writes"}},
 				},
 				Mount: &MountFacts{
 					FilesystemType: "nfs", Source: "10.0.1.61:/vol/data", Options: []string{"vers=3"}, NFSVersion: "NFSv3",

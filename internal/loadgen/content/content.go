@@ -110,9 +110,9 @@ type Difference struct {
 // stampEvery is the distance of the stamps that Stamped looks at.
 const stampEvery = 4096
 
-// Stamped looks at one stamp in each 4 KiB of buf, which was read from off, and reports whether they are of this
-// place and file and of the generations first to last. turn chooses the sector, so that calls with different
-// turns look at all of them.
+// Stamped checks one stamp in each 4 KiB of buf, which was read from off. It reports whether each stamp has the
+// right place and file, and a generation from first to last. turn chooses the sector, so that calls with
+// different turns check all sectors.
 func (d Data) Stamped(buf []byte, off int64, turn uint64, first, last uint64) bool {
 	at := int(turn) % (stampEvery / SectorBytes) * SectorBytes
 	if at >= len(buf) {
@@ -189,7 +189,7 @@ func (d Data) explain(buf []byte, off int64, first, last uint64) *Difference {
 	}
 	if worst.Fault == Lost && len(writes) > 1 {
 		worst.Fault = Torn
-		worst.Text = fmt.Sprintf("the block at %d is of %d writes: %s", off, len(writes), worst.Text)
+		worst.Text = fmt.Sprintf("the block at %d has data of %d writes: %s", off, len(writes), worst.Text)
 	}
 	return worst
 }

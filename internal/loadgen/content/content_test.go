@@ -86,7 +86,7 @@ var bent = map[string]struct {
 	"first bit":   {func(_ Data, b []byte) { b[0] ^= 1 }, "the stamp itself is checked", Misplaced, "another place or file", false},
 	"zeros":       {func(_ Data, b []byte) { clear(b) }, "a hole is named", Lost, "offset 8192 holds zeros", false},
 	"old data":    {func(d Data, b []byte) { d.Stamp(b, 8192, 4) }, "a lost overwrite is found", Lost, "older write", false},
-	"half zeros":  {func(_ Data, b []byte) { clear(b[4096:]) }, "a half written block is torn", Torn, "is of 2 writes: offset 12288 holds zeros", false},
+	"half zeros":  {func(_ Data, b []byte) { clear(b[4096:]) }, "a half written block is torn", Torn, "has data of 2 writes: offset 12288 holds zeros", false},
 	"half old":    {func(d Data, b []byte) { d.Stamp(b[4096:], 8192+4096, 4) }, "a half written block is torn", Torn, "older write", false},
 	"one sector":  {func(d Data, b []byte) { d.Stamp(b[512:1024], 8192+512, 4) }, "the smallest tear is found", Torn, "offset 8704 holds an older", false},
 	"newer data":  {func(d Data, b []byte) { d.Stamp(b, 8192, 9) }, "a write that never was is found", Misplaced, "generation 0x9", false},

@@ -26,8 +26,9 @@ const (
 	verifyChunkBytes = 1 << 20 // what one read takes at most, or one block
 )
 
-// Verify reads blocks back and compares every byte with what must be there, until over returns true: the blocks
-// that Spec.Verify asks for, or a sample if the load wrote none. The error is of reading.
+// Verify reads the blocks back that Spec.Verify asks for, or a sample if the load wrote none, and compares every
+// byte with what must be there. It stops when over returns true. Wrong data are no error: it returns one only
+// where a block cannot be read.
 func (s *Set) Verify(ctx context.Context, over func() bool) (runfile.Verification, error) {
 	r := s.newReader(over)
 	for _, f := range s.files {

@@ -139,18 +139,26 @@ func TestNoImageIsStartedOnFilesThatItMayDelete(t *testing.T) {
 			i.existing()
 			i.o.UseExisting = true
 			tc.change(i)
-			f := i.fails(runfile.FailureForeignFiles)
-			for _, want := range []string{tc.missing, tc.say} {
-				if !strings.Contains(f.Message, want) {
-					t.Errorf("%q is not in %q", want, f.Message)
-				}
-			}
-			expect(t, Examine(t.Context(), i.o), checkFiles, runfile.CheckFail, f.Message)
-			if n := i.lines(i.base + "/starts"); n > 0 {
-				t.Errorf("the image was started %d times", n)
-			}
+			i.refuses(tc.missing, tc.say)
 		})
 	}
+}
+
+// refuses checks that neither a run nor the doctor accepts the files on the volume, that the image is not started,
+// and that the message says what is wanted. It returns the message.
+func (i *image) refuses(say ...string) (message string) {
+	i.t.Helper()
+	message = i.fails(runfile.FailureForeignFiles).Message
+	for _, want := range say {
+		if !strings.Contains(message, want) {
+			i.t.Errorf("%q is not in %q", want, message)
+		}
+	}
+	expect(i.t, Examine(i.t.Context(), i.o), checkFiles, runfile.CheckFail, message)
+	if n := i.lines(i.base + "/starts"); n > 0 {
+		i.t.Errorf("the image was started %d times", n)
+	}
+	return message
 }
 
 // TestARestartLooksAgainForWhatItMayDelete.
@@ -181,7 +189,7 @@ func (i *image) mark(own ...ownDatabase) {
 	i.write(filepath.Join(i.data, MarkerFile), 0o640, string(text))
 }
 
-// marked is what the marker says of a database.
+// marked returns the entry of a database in the marker.
 func (i *image) marked(sid string) ownDatabase {
 	i.t.Helper()
 	m, err := readMarker(i.data)
@@ -322,21 +330,12 @@ func TestADatabaseThatIsCopiedToAVolumeOfOursIsForeign(t *testing.T) {
 					for name, text := range tc.files {
 						i.write(filepath.Join(i.data, name), 0o640, text)
 					}
-					f := i.fails(runfile.FailureForeignFiles)
+					message := i.refuses(tc.say...)
 					_, err := os.Lstat(filepath.Join(i.data, "ORCLCDB"))
 					_, createdErr := os.Lstat(filepath.Join(i.data, ".ORCLCDB.created"))
 					begun := err == nil || createdErr == nil
-					if got := strings.Contains(f.Message, "Missing: "); got != (use || begun) {
-						t.Errorf("it says what is missing: %t; %s", got, f.Message)
-					}
-					for _, want := range tc.say {
-						if !strings.Contains(f.Message, want) {
-							t.Errorf("%q is not in %q", want, f.Message)
-						}
-					}
-					expect(t, Examine(t.Context(), i.o), checkFiles, runfile.CheckFail, f.Message)
-					if n := i.lines(i.base + "/starts"); n > 0 {
-						t.Errorf("the image was started %d times", n)
+					if got := strings.Contains(message, "Missing: "); got != (use || begun) {
+						t.Errorf("it says what is missing: %t; %s", got, message)
 					}
 				})
 			}
@@ -419,8 +418,8 @@ func TestACreationOfOursThatWasInterruptedBeginsAgain(t *testing.T) {
 	}
 }
 
-// TestADatabaseOfOursThatSomebodyRemovedIsCreatedAgain, and until that has ended it is half made: the
-// file of the image that the removal has left is of the database before.
+// TestADatabaseOfOursThatSomebodyRemovedIsCreatedAgain, and it is half made until the creation has ended: the
+// image's file that the removal left belongs to the removed database.
 func TestADatabaseOfOursThatSomebodyRemovedIsCreatedAgain(t *testing.T) {
 	t.Parallel()
 	i := newImage(t)
