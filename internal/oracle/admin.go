@@ -71,6 +71,25 @@ func Rows(ctx context.Context, db *sql.DB, text string, args []any, each func(*s
 	return Explain(rows.Err())
 }
 
+// Column returns the words in the first column that the text of that name gives. Its errors are explained.
+func Column(ctx context.Context, db *sql.DB, name string, args ...any) (words []string, err error) {
+	err = Rows(ctx, db, sqltext.Text(name), args, func(r *sql.Rows) error {
+		words = append(words, "")
+		return r.Scan(&words[len(words)-1])
+	})
+	return words, err
+}
+
+// Exec executes the text of that name with its places filled in, see sqltext.Render. Its errors are
+// explained.
+func Exec(ctx context.Context, db *sql.DB, name string, values map[string]any, args ...any) error {
+	text, err := sqltext.Render(name, values)
+	if err == nil {
+		_, err = db.ExecContext(ctx, text, args...)
+	}
+	return Explain(err)
+}
+
 // each calls scan for every row of the text of that name.
 func (a *Admin) each(ctx context.Context, name string, scan func(*sql.Rows) error) error {
 	return explained(name, Rows(ctx, a.db, sqltext.Text(name), nil, scan))
@@ -267,16 +286,12 @@ func (a *Admin) notable(ctx context.Context) ([]runfile.OracleParameter, error) 
 // that it is missing.
 func (a *Admin) SetParameters(ctx context.Context, parameters map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(parameters)) {
-		text, err := sqltext.Render("set_parameter", map[string]any{
+		err := Exec(ctx, a.db, "set_parameter", map[string]any{
 			"Name": sqltext.Parameter(name), "Value": sqltext.Value(parameters[name]),
 		})
 		if err == nil {
-			_, err = a.db.ExecContext(ctx, text)
-		}
-		if err == nil {
 			continue
 		}
-		err = Explain(err)
 		code := CodeOf(err)
 		if code == "" || code == runfile.FailureSQL {
 			code = runfile.FailureParameter
@@ -289,8 +304,10 @@ func (a *Admin) SetParameters(ctx context.Context, parameters map[string]string)
 	return nil
 }
 
-// Watch makes a reader of what Direct NFS counts.
-func (a *Admin) Watch() *Watch { return &Watch{admin: a} }
+// Watch makes a reader of what Direct NFS counts in one window.
+func (a *Admin) Watch() *Watch {
+	return &Watch{admin: a, channels: map[channel]*channelSum{}, last: map[process]operations{}}
+}
 
 // idleLooks is how often, a second apart, a database may be found at work before it
 // is called busy. An instance that has just started has jobs of its own to do.

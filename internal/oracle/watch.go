@@ -6,21 +6,18 @@ import (
 	"database/sql"
 	"maps"
 	"slices"
-	"sync"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// Watch reads the GV$DNFS_* views again and again. Reading V$DNFS_CHANNELS sets
-// its counters to zero, so there must be one Watch for a database, and nobody
-// else must look. It is safe for several goroutines.
+// Watch reads the GV$DNFS_* views again and again during one window. Reading
+// V$DNFS_CHANNELS sets its counters to zero, so there must be one Watch for a
+// database at a time, and nobody else must look. It is for one goroutine at a time.
 //
-// A window goes: Reset, Look (which empties the counters and begins the window),
+// A window goes: Look (which empties the counters and begins the window),
 // Look every few seconds, a last Look at its end, Result.
 type Watch struct {
-	admin *Admin
-
-	mu       sync.Mutex
+	admin    *Admin
 	begun    bool
 	servers  []runfile.DNFSServer
 	files    []runfile.DNFSFile
@@ -52,12 +49,10 @@ type process struct {
 // read and bytes written.
 type operations [4]int64
 
-// Look reads the views once: four queries. The first after Reset begins the
+// Look reads the views once: four queries. The first begins the
 // window: what the channels counted until then is thrown away. After an error
 // the counts of one interval may be lost, and the sums are too small.
 func (w *Watch) Look(ctx context.Context) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	servers, err := query(ctx, w.admin, "dnfs_servers", func(r *sql.Rows) (runfile.DNFSServer, error) {
 		var s runfile.DNFSServer
 		var id, wtmax, rtmax sql.NullInt64
@@ -102,9 +97,6 @@ func (w *Watch) Look(ctx context.Context) error {
 	})
 	if err != nil {
 		return err
-	}
-	if w.channels == nil {
-		w.channels = map[channel]*channelSum{}
 	}
 	for _, r := range rows {
 		w.count(r)
@@ -158,19 +150,14 @@ func (w *Watch) follow(now map[process]operations) {
 		}
 	}
 	w.seen = w.seen || len(now) > 0
-	if w.last == nil {
-		w.last = map[process]operations{}
-	}
 	maps.Copy(w.last, now)
 }
 
-// Result returns what was counted since the first Look after Reset: servers and
+// Result returns what was counted since the first Look: servers and
 // files of the latest look, channels that were ever there, and the operations
 // of all processes. What a process did after the last look at it is not in them. Without
 // any process, the operations are not known.
 func (w *Watch) Result() runfile.DirectNFS {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	d := runfile.DirectNFS{Servers: slices.Clone(w.servers), Files: slices.Clone(w.files)}
 	for c, sum := range w.channels {
 		d.Channels = append(d.Channels, runfile.DNFSChannel{
@@ -188,12 +175,4 @@ func (w *Watch) Result() runfile.DirectNFS {
 	sum := w.sum
 	d.ReadOps, d.WriteOps, d.ReadBytes, d.WriteBytes = &sum[0], &sum[1], &sum[2], &sum[3]
 	return d
-}
-
-// Reset forgets all, for a new window.
-func (w *Watch) Reset() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.begun = false
-	w.servers, w.files, w.channels, w.last, w.sum, w.seen = nil, nil, nil, nil, operations{}, false
 }

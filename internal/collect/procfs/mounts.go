@@ -24,6 +24,26 @@ type Mount struct {
 // IsNFS reports whether the kernel's NFS client serves the mount.
 func (m Mount) IsNFS() bool { return m.Type == "nfs" || m.Type == "nfs4" }
 
+// Facts are those that the mount and its options tell. A size that is no number is 0, which is unknown.
+func (m Mount) Facts() runfile.MountFacts {
+	f := runfile.MountFacts{FilesystemType: m.Type, Source: m.Source, Options: m.Options}
+	for _, o := range m.Options {
+		key, value, _ := strings.Cut(o, "=")
+		switch key {
+		case "vers":
+			f.NFSVersion = "NFSv" + value // as plans spell it
+			if value == "4" {
+				f.NFSVersion = "NFSv4.0"
+			}
+		case "rsize":
+			f.ReadSizeBytes, _ = strconv.ParseInt(value, 10, 64)
+		case "wsize":
+			f.WriteSizeBytes, _ = strconv.ParseInt(value, 10, 64)
+		}
+	}
+	return f
+}
+
 // ParseMountInfo reads /proc/self/mountinfo, see proc_pid_mountinfo(5).
 func ParseMountInfo(in io.Reader) ([]Mount, error) {
 	var (

@@ -11,7 +11,6 @@ import (
 	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/oracle/slob"
-	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -169,7 +168,7 @@ func (r *runner) warmUp(ctx context.Context, index int32, d time.Duration, worki
 	if d == 0 {
 		return nil
 	}
-	o := r.observe(ctx, runfile.SpanWarmup, index)
+	o := r.observe(ctx, runfile.SpanWarmup, index, nil)
 	defer o.end()
 	return r.course.During(ctx, o.collect, func(ctx context.Context) error {
 		_, err := working.wait(ctx, d)
@@ -183,8 +182,8 @@ func (r *runner) awrSnapshot(ctx context.Context) error {
 		return nil
 	}
 	return r.course.Do(ctx, func(ctx context.Context) error {
-		if _, err := r.adminDB.ExecContext(ctx, sqltext.Text("awr_snapshot")); err != nil {
-			return fmt.Errorf("take an AWR snapshot (workload.slob.awr): %w", oracle.Explain(err))
+		if err := oracle.Exec(ctx, r.adminDB, "awr_snapshot", nil); err != nil {
+			return fmt.Errorf("take an AWR snapshot (workload.slob.awr): %w", err)
 		}
 		return nil
 	})

@@ -42,34 +42,27 @@ func (r *runner) Prepare(ctx context.Context) error {
 	if err := r.checkKit(); err != nil {
 		return err
 	}
-	if err := r.connect(ctx); err != nil {
-		return err
-	}
-	d := r.plan.Database
-	if len(d.Parameters) > 0 { // of a container, says Validate
-		err := r.course.Do(ctx, func(ctx context.Context) error { return r.admin.SetParameters(ctx, d.Parameters) })
-		if err != nil {
-			return fmt.Errorf("set the init parameters of database.parameters: %w", err)
-		}
-	}
-	if err := r.resize(ctx); err != nil {
-		return err
-	}
-	if err := r.makeTablespace(ctx); err != nil {
-		return err
-	}
-	if err := r.loadSchemas(ctx); err != nil {
-		return err
-	}
-	if r.opt.Database != nil && (len(d.Parameters) > 0 || d.RestartBeforeRun) {
-		if err := r.restart(ctx); err != nil {
+	for _, step := range []func(context.Context) error{
+		r.connect, r.setParameters, r.resize, r.makeTablespace, r.loadSchemas, r.restart, r.readBack, r.checkUse,
+	} {
+		if err := step(ctx); err != nil {
 			return err
 		}
 	}
-	if err := r.readBack(ctx); err != nil {
-		return err
+	return nil
+}
+
+// setParameters sets those of the plan, which has some for a container only.
+func (r *runner) setParameters(ctx context.Context) error {
+	asked := r.plan.Database.Parameters
+	if len(asked) == 0 {
+		return nil
 	}
-	return r.checkUse(ctx)
+	err := r.course.Do(ctx, func(ctx context.Context) error { return r.admin.SetParameters(ctx, asked) })
+	if err != nil {
+		return fmt.Errorf("set the init parameters of database.parameters: %w", err)
+	}
+	return nil
 }
 
 // loadSchemas loads what the load will read, or lets the user's kit do so.
@@ -114,8 +107,15 @@ func do[T any](ctx context.Context, r *runner, step func(context.Context) (T, er
 	return found, nil
 }
 
-func (r *runner) parameters(ctx context.Context, names ...string) (map[string]string, error) {
-	return do(ctx, r, func(ctx context.Context) (map[string]string, error) { return r.admin.Parameters(ctx, names) })
+// parameter is the value of an init parameter that bears on I/O, as describe has found it; empty where
+// the database does not show it.
+func (r *runner) parameter(name string) string {
+	for _, p := range r.load.Oracle.Parameters {
+		if p.Name == name {
+			return p.Value
+		}
+	}
+	return ""
 }
 
 // fill loads the schemas, or finds them loaded.
@@ -128,13 +128,10 @@ func (r *runner) fill(ctx context.Context) error {
 		if err := r.checkRights(ctx, r.schemaDB, slob.LoadRights()); err != nil {
 			return nil, err
 		}
-		values, err := r.admin.Parameters(ctx, []string{"db_block_size"})
+		size := r.parameter("db_block_size")
+		block, err := strconv.ParseInt(size, 10, 64)
 		if err != nil {
-			return nil, fmt.Errorf("ask for db_block_size: %w", err)
-		}
-		block, err := strconv.ParseInt(values["db_block_size"], 10, 64)
-		if err != nil {
-			return nil, oracle.Failf(runfile.FailureSQL, "db_block_size is %q, which is no number", values["db_block_size"])
+			return nil, oracle.Failf(runfile.FailureSQL, "db_block_size is %q, which is no number", size)
 		}
 		spec := slob.Spec{SLOB: *r.plan.Workload.SLOB, BlockBytes: block, Seed: r.plan.Seed, Keep: r.plan.Keep}
 		if d := r.plan.Database; d.Kind == runfile.DatabaseExternal {
@@ -237,7 +234,7 @@ func (r *runner) connect(ctx context.Context) error {
 		return err
 	}
 	r.course.Script = newScript(r.plan)
-	return r.seeMount(ctx)
+	return r.seeMount()
 }
 
 // waitReady waits until the container of the database was ready once.
@@ -271,7 +268,6 @@ func (r *runner) connectAdmin(ctx context.Context) error {
 		return err
 	}
 	r.adminDB, r.admin = db, oracle.NewAdmin(db, r.opt.Now)
-	r.watch = r.admin.Watch()
 	return nil
 }
 
@@ -334,16 +330,16 @@ func (r *runner) describe(ctx context.Context) error {
 	return nil
 }
 
-// restart restarts the instance and connects again.
+// restart restarts the instance of a container and connects again, where the plan needs that.
 func (r *runner) restart(ctx context.Context) error {
+	if d := r.plan.Database; r.opt.Database == nil || len(d.Parameters) == 0 && !d.RestartBeforeRun {
+		return nil
+	}
 	r.Close(false)
 	r.course.Tell("restarting the instance, so that its views start at zero")
 	err := r.course.Do(ctx, func(ctx context.Context) error {
 		if err := r.opt.Database.Restart(ctx); err != nil {
 			return fmt.Errorf("restart the instance: %w", err)
-		}
-		if _, err := r.waitReady(ctx); err != nil {
-			return err
 		}
 		return r.connectAdmin(ctx)
 	})
@@ -355,7 +351,7 @@ func (r *runner) restart(ctx context.Context) error {
 }
 
 // seeMount writes down how the pod has mounted the volume of the database.
-func (r *runner) seeMount(ctx context.Context) error {
+func (r *runner) seeMount() error {
 	d := r.plan.Database
 	if d.Kind != runfile.DatabaseContainer || d.DataDirectory == "" || r.opt.Root == nil {
 		return nil
@@ -373,36 +369,11 @@ func (r *runner) seeMount(ctx context.Context) error {
 		return oracle.Failf(runfile.FailureNotNFS,
 			"%s is on %s (%s), which is not NFS; use a claim or class of NFS, or allow it", d.DataDirectory, m.Source, m.Type)
 	}
-	f := &runfile.MountFacts{FilesystemType: m.Type, Source: m.Source, Options: m.Options}
-	for _, o := range m.Options {
-		key, value, _ := strings.Cut(o, "=")
-		n, _ := strconv.ParseInt(value, 10, 64) // 0 where it is no number, which is unknown
-		switch key {
-		case "vers":
-			f.NFSVersion = "NFSv" + value
-			if value == "4" {
-				f.NFSVersion = "NFSv4.0"
-			}
-		case "rsize":
-			f.ReadSizeBytes = n
-		case "wsize":
-			f.WriteSizeBytes = n
-		}
-	}
-	f.DirectIO = d.DirectNFS || r.directIO(ctx)
-	r.load.Mount = f
+	f := m.Facts()
+	option := strings.ToUpper(r.parameter("filesystemio_options"))
+	f.DirectIO = d.DirectNFS || option == "SETALL" || option == "DIRECTIO" // past the page cache
+	r.load.Mount = &f
 	return nil
-}
-
-// directIO says whether the database reads files past the page cache. Direct NFS
-// always does.
-func (r *runner) directIO(ctx context.Context) bool {
-	values, err := r.parameters(ctx, "filesystemio_options")
-	if err != nil {
-		r.opt.Log.Warn("The parameter filesystemio_options cannot be read", "error", err)
-	}
-	option := strings.ToUpper(values["filesystemio_options"])
-	return option == "SETALL" || option == "DIRECTIO"
 }
 
 // readBack holds the parameters against what the database now reports about
@@ -413,7 +384,9 @@ func (r *runner) readBack(ctx context.Context) error {
 	if len(names) == 0 {
 		return nil
 	}
-	values, err := r.parameters(ctx, names...)
+	values, err := do(ctx, r, func(ctx context.Context) (map[string]string, error) {
+		return r.admin.Parameters(ctx, names)
+	})
 	if err != nil {
 		return fmt.Errorf("read the init parameters back: %w", err)
 	}

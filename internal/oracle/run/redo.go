@@ -111,7 +111,7 @@ func (r *runner) replaceRedo(ctx context.Context) error {
 	}
 	for ; fit < redoGroups; fit++ {
 		last++
-		err := r.alter(ctx, r.adminDB, "redo_add", map[string]any{
+		err := oracle.Exec(ctx, r.adminDB, "redo_add", map[string]any{
 			"Group": last, "File": sqltext.Literal(fmt.Sprintf(plan.file, last)), "Megabytes": plan.bytes >> 20,
 		})
 		if err != nil {
@@ -137,7 +137,7 @@ func (r *runner) replaceRedo(ctx context.Context) error {
 // one that is left; empty = none is.
 func (r *runner) dropRedo(ctx context.Context, plan redoPlan) (left string, err error) {
 	for _, step := range []string{"redo_switch", "redo_checkpoint"} {
-		if err := r.alter(ctx, r.adminDB, step, nil); err != nil {
+		if err := oracle.Exec(ctx, r.adminDB, step, nil); err != nil {
 			return "", err
 		}
 	}
@@ -151,7 +151,7 @@ func (r *runner) dropRedo(ctx context.Context, plan redoPlan) (left string, err 
 		case l.status != "INACTIVE" && l.status != "UNUSED":
 			left = l.status
 		default:
-			if err := r.alter(ctx, r.adminDB, "redo_drop", map[string]any{"Group": l.group}); err != nil {
+			if err := oracle.Exec(ctx, r.adminDB, "redo_drop", map[string]any{"Group": l.group}); err != nil {
 				r.opt.Log.Info("A redo log cannot be dropped yet", "group", l.group, "error", err)
 				left = l.status
 			}
@@ -187,18 +187,9 @@ func (r *runner) growUndo(ctx context.Context) error {
 		case all >= r.plan.Database.UndoBytes:
 			return nil
 		}
-		return r.alter(ctx, db, "undo_resize", map[string]any{
+		return oracle.Exec(ctx, db, "undo_resize", map[string]any{
 			"File": sqltext.Literal(file), "Megabytes": (first + r.plan.Database.UndoBytes - all + 1<<20 - 1) >> 20,
 		})
 	}
 	return oracle.Failf(runfile.FailureSQL, "DBA_DATA_FILES has no file of an undo tablespace")
-}
-
-// alter executes a text with its places filled in.
-func (r *runner) alter(ctx context.Context, db *sql.DB, name string, values map[string]any) error {
-	text, err := sqltext.Render(name, values)
-	if err == nil {
-		_, err = db.ExecContext(ctx, text)
-	}
-	return oracle.Explain(err)
 }

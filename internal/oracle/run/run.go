@@ -70,7 +70,6 @@ type runner struct {
 
 	adminDB *sql.DB
 	admin   *oracle.Admin
-	watch   *oracle.Watch
 
 	schemaDB *sql.DB // as administrator, where the schemas are
 	schemas  *slob.Schemas

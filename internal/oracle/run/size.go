@@ -38,7 +38,7 @@ func (r *runner) makeTablespace(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return r.alter(ctx, r.adminDB, "slob_tablespace_create", map[string]any{
+		return oracle.Exec(ctx, r.adminDB, "slob_tablespace_create", map[string]any{
 			"Tablespace": calibrateTablespace, "Megabytes": r.plan.Database.TablespaceBytes >> 20,
 			"File": sqltext.Literal(path.Join(directory, "nfsbench_calibrate.dbf")),
 		})
@@ -59,5 +59,5 @@ func (r *runner) dropTablespace(ctx context.Context) error {
 	if err != nil || !found {
 		return err
 	}
-	return r.alter(ctx, r.adminDB, "slob_tablespace_drop", map[string]any{"Tablespace": calibrateTablespace})
+	return oracle.Exec(ctx, r.adminDB, "slob_tablespace_drop", map[string]any{"Tablespace": calibrateTablespace})
 }

@@ -15,8 +15,13 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// totals are cumulative counters of all instances.
-type totals struct{ readOps, readBytes, writeOps, writeBytes int64 }
+// The cumulative counters of V$SYSSTAT that a run reads.
+const (
+	readRequests  = "physical read total IO requests"
+	readBytes     = "physical read total bytes"
+	writeRequests = "physical write total IO requests"
+	writeBytes    = "physical write total bytes"
+)
 
 // observer looks at the database every second in a goroutine of its own. What it
 // saw waits until the run takes it.
@@ -24,11 +29,11 @@ type observer struct {
 	r      *runner
 	span   string
 	index  int32
-	looks  bool // at Direct NFS as well
+	watch  *oracle.Watch // nil = Direct NFS is not looked at
 	phases bool // of CALIBRATE_IO are looked for
 	stop   context.CancelFunc
 	done   chan struct{}
-	before totals
+	before map[string]int64 // counters of all instances; nil = not known
 	states []oracle.CalibrationLook // with phases; of the goroutine until done
 
 	mu      sync.Mutex
@@ -36,12 +41,11 @@ type observer struct {
 	trouble error // the first that it could not look
 }
 
-// observe begins to look. Call end when the span ends.
-func (r *runner) observe(ctx context.Context, span string, index int32) *observer {
+// observe begins to look, in a window with a Watch. Call end when the span ends.
+func (r *runner) observe(ctx context.Context, span string, index int32, watch *oracle.Watch) *observer {
 	ctx, cancel := context.WithCancel(ctx)
-	measures := span == runfile.SpanMeasure
 	o := &observer{
-		r: r, span: span, index: index, looks: measures, phases: measures && r.plan.Workload.Calibrate != nil,
+		r: r, span: span, index: index, watch: watch, phases: watch != nil && r.plan.Workload.Calibrate != nil,
 		stop: cancel, done: make(chan struct{}),
 	}
 	go o.run(ctx)
@@ -50,7 +54,7 @@ func (r *runner) observe(ctx context.Context, span string, index int32) *observe
 
 func (o *observer) run(ctx context.Context) {
 	defer close(o.done)
-	began := o.read(ctx, &o.before)
+	o.before = o.read(ctx)
 	o.lookAtCalibration(ctx)
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
@@ -59,42 +63,35 @@ func (o *observer) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case at := <-ticker.C:
-			var now totals
-			switch ok := o.read(ctx, &now); {
-			case ok && began:
-				o.add(at, now)
+			if now := o.read(ctx); now != nil {
+				if o.before != nil {
+					o.add(at, now)
+				}
 				o.before = now
-			case ok:
-				began, o.before = true, now
 			}
 			o.lookAtCalibration(ctx)
-			if o.looks {
-				o.note(ctx, o.r.watch.Look(ctx))
+			if o.watch != nil {
+				o.note(ctx, o.watch.Look(ctx))
 			}
 		}
 	}
 }
 
-// read reads the few counters of every second.
-func (o *observer) read(ctx context.Context, into *totals) (ok bool) {
-	*into = totals{}
-	counters := map[string]*int64{
-		"physical read total IO requests":  &into.readOps,
-		"physical read total bytes":        &into.readBytes,
-		"physical write total IO requests": &into.writeOps,
-		"physical write total bytes":       &into.writeBytes,
-	}
+// read reads the few counters of every second; nil where it cannot.
+func (o *observer) read(ctx context.Context) map[string]int64 {
+	counters := map[string]int64{}
 	err := oracle.Rows(ctx, o.r.adminDB, sqltext.Text("slob_sample"), nil, func(rows *sql.Rows) error {
 		var name string
 		var value int64
 		err := rows.Scan(&name, &value)
-		if p := counters[name]; p != nil {
-			*p = value
-		}
+		counters[name] = value
 		return err
 	})
-	o.note(ctx, err)
-	return err == nil
+	if err != nil {
+		o.note(ctx, err)
+		return nil
+	}
+	return counters
 }
 
 func (o *observer) lookAtCalibration(ctx context.Context) {
@@ -120,12 +117,12 @@ func (o *observer) note(ctx context.Context, err error) {
 }
 
 // add keeps what was counted since the look before.
-func (o *observer) add(at time.Time, now totals) {
-	b := o.before
+func (o *observer) add(at time.Time, now map[string]int64) {
+	since := func(name string) int64 { return now[name] - o.before[name] }
 	s := runfile.LoadSample{Time: at, Span: o.span, Repetition: o.index}
-	s.Read = &runfile.SampleOps{Count: now.readOps - b.readOps, Bytes: now.readBytes - b.readBytes}
-	if n := now.writeOps - b.writeOps; n > 0 {
-		s.Write = &runfile.SampleOps{Count: n, Bytes: now.writeBytes - b.writeBytes}
+	s.Read = &runfile.SampleOps{Count: since(readRequests), Bytes: since(readBytes)}
+	if n := since(writeRequests); n > 0 {
+		s.Write = &runfile.SampleOps{Count: n, Bytes: since(writeBytes)}
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -159,6 +156,7 @@ func (o *observer) end() {
 type window struct {
 	r      *runner
 	at     int // in r.load.Repetitions
+	watch  *oracle.Watch
 	before *oracle.Snapshot
 	cpu    time.Duration
 	first  int // of its samples in r.load.Samples
@@ -170,9 +168,9 @@ type window struct {
 func (r *runner) measure(ctx context.Context, index int32, step runfile.Step, load func(context.Context) error,
 	finish func(*runfile.Repetition),
 ) error {
+	watch := r.admin.Watch()
 	before, err := do(ctx, r, func(ctx context.Context) (*oracle.Snapshot, error) {
-		r.watch.Reset()
-		if err := r.watch.Look(ctx); err != nil {
+		if err := watch.Look(ctx); err != nil {
 			r.opt.Log.Warn("Direct NFS could not be looked at", "error", err)
 		}
 		return r.admin.Snapshot(ctx)
@@ -181,11 +179,11 @@ func (r *runner) measure(ctx context.Context, index int32, step runfile.Step, lo
 		return fmt.Errorf("read the views of the database before the window: %w", err)
 	}
 	r.course.Enter(runfile.SpanMeasure, index, before.At)
-	w := &window{r: r, at: len(r.load.Repetitions), before: before, first: len(r.load.Samples)}
+	w := &window{r: r, at: len(r.load.Repetitions), watch: watch, before: before, first: len(r.load.Samples)}
 	w.cpu, _ = r.opt.Usage()
 	r.load.Repetitions = append(r.load.Repetitions,
 		runfile.Repetition{Index: index, Start: before.At, End: before.At, Step: &step})
-	o := r.observe(ctx, runfile.SpanMeasure, index)
+	o := r.observe(ctx, runfile.SpanMeasure, index, watch)
 	err = r.course.During(ctx, func() { // every second: a loader that is killed leaves this much
 		o.collect()
 		rep := &r.load.Repetitions[w.at]
@@ -230,7 +228,7 @@ func (w *window) end(ctx context.Context, failed error) error {
 	}
 	after, err := do(ctx, r, func(ctx context.Context) (*oracle.Snapshot, error) {
 		after, err := r.admin.Snapshot(ctx)
-		if looked := r.watch.Look(ctx); looked != nil {
+		if looked := w.watch.Look(ctx); looked != nil {
 			r.opt.Log.Warn("Direct NFS could not be looked at", "error", looked)
 		}
 		return after, err
@@ -247,7 +245,7 @@ func (w *window) end(ctx context.Context, failed error) error {
 	rep.End = after.At
 	r.course.CloseSpan(rep.End)
 	o := oracle.Window(w.before, after)
-	o.DirectNFS = r.watch.Result()
+	o.DirectNFS = w.watch.Result()
 	o.Connections = r.seeConnections()
 	rep.Oracle = &o
 	w.putOps(rep)
@@ -259,17 +257,17 @@ func (w *window) end(ctx context.Context, failed error) error {
 // must do.
 func (w *window) putOps(rep *runfile.Repetition) {
 	s := rep.Oracle.Statistics
-	reads, known := s["physical read total IO requests"]
+	reads, known := s[readRequests]
 	if !known {
 		w.sumSamples(rep)
 		return
 	}
-	rep.Read, rep.Write = &runfile.Ops{Count: reads, Bytes: s["physical read total bytes"]}, nil
+	rep.Read, rep.Write = &runfile.Ops{Count: reads, Bytes: s[readBytes]}, nil
 	if o := rep.Oracle; o.OwnReads != nil && o.OwnReadBytes != nil {
 		rep.Read.Count, rep.Read.Bytes = *o.OwnReads, *o.OwnReadBytes
 	}
-	if n := s["physical write total IO requests"]; n > 0 {
-		rep.Write = &runfile.Ops{Count: n, Bytes: s["physical write total bytes"]}
+	if n := s[writeRequests]; n > 0 {
+		rep.Write = &runfile.Ops{Count: n, Bytes: s[writeBytes]}
 	}
 }
 

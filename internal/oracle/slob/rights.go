@@ -46,13 +46,7 @@ func (s *Schemas) TablespaceRights() []string {
 
 // CheckRights fails with the GRANT that is missing, before a load has made anything.
 func CheckRights(ctx context.Context, db *sql.DB, needed []string) error {
-	var have []string
-	err := oracle.Rows(ctx, db, sqltext.Text("slob_privileges"), nil, func(rows *sql.Rows) error {
-		var name string
-		err := rows.Scan(&name)
-		have = append(have, name)
-		return err
-	})
+	have, err := oracle.Column(ctx, db, "slob_privileges")
 	if err != nil {
 		return fmt.Errorf("look for the privileges of the user: %w", err)
 	}

@@ -18,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -192,13 +193,7 @@ func (s *Schemas) checkFiles(tablespace string, files []string, fix string) erro
 
 // files are the datafiles of a tablespace.
 func (s *Schemas) files(ctx context.Context, tablespace string) ([]string, error) {
-	var files []string
-	err := oracle.Rows(ctx, s.db, sqltext.Text("slob_tablespace_files"), []any{tablespace}, func(rows *sql.Rows) error {
-		var f string
-		err := rows.Scan(&f)
-		files = append(files, f)
-		return err
-	})
+	files, err := oracle.Column(ctx, s.db, "slob_tablespace_files", tablespace)
 	if err != nil {
 		return nil, fmt.Errorf("look for the datafiles of the tablespace %s: %w", tablespace, err)
 	}
@@ -293,12 +288,7 @@ func (s *Schemas) one(ctx context.Context, name string, args []any, into ...any)
 
 // run executes a text with its places filled in.
 func (s *Schemas) run(ctx context.Context, name string, values map[string]any, args ...any) error {
-	text, err := sqltext.Render(name, values)
-	if err != nil {
-		return err
-	}
-	_, err = s.db.ExecContext(ctx, text, args...)
-	return oracle.Explain(err)
+	return oracle.Exec(ctx, s.db, name, values, args...)
 }
 
 const (
@@ -473,14 +463,9 @@ func (s *Schemas) loadTable(ctx context.Context, schema string, made bool, done 
 
 // dropTable removes what an earlier load left unfinished, or of another size.
 func (s *Schemas) dropTable(ctx context.Context, schema string) error {
-	there := false
-	err := oracle.Rows(ctx, s.db, sqltext.Text("slob_tables"), []any{schema}, func(rows *sql.Rows) error {
-		var name string
-		err := rows.Scan(&name)
-		there = there || strings.EqualFold(name, s.table.name)
-		return err
-	})
-	if err != nil || !there {
+	tables, err := oracle.Column(ctx, s.db, "slob_tables", schema)
+	isOurs := func(name string) bool { return strings.EqualFold(name, s.table.name) }
+	if err != nil || !slices.ContainsFunc(tables, isOurs) {
 		return err
 	}
 	return s.run(ctx, "slob_table_drop", map[string]any{"Schema": schema, "Table": s.table.name})
