@@ -39,7 +39,7 @@ func (o Options) prepareDirectNFS(ctx context.Context, home string) (runfile.Dir
 	case home != "":
 		l, err := o.switchDirectNFS(ctx, home)
 		if err == nil && o.DirectNFS {
-			err = cmp.Or(o.checkOradism(home, &l), o.checkMountTables())
+			err = cmp.Or(o.checkOradism(home, &l), o.eachVolume(Options.checkMountTable))
 		}
 		return l, err
 	case o.DirectNFS:

@@ -31,9 +31,8 @@ func ExamineImage(o Options) []runfile.Check {
 
 // examineImage checks how the image is started, and says what else a start depends on.
 func (o Options) examineImage(e *examination, home string) {
-	start, health := o.startCommand(), o.healthCommand()
-	e.judge(checkStart, o.checkStart(), "%s", start[0])
-	e.judge(checkHealth, o.checkCommand(checkHealth, "healthCommand", health), "%s", health[0])
+	e.judge(checkStart, o.checkStart(), "%s", o.startCommand()[0])
+	e.judge(checkHealth, o.checkHealth(), "%s", o.healthCommand()[0])
 	e.ok(checkImage, "%s", strings.Join(o.describeImage(home), "; "))
 }
 

@@ -31,7 +31,7 @@ func (s *supervisor) look(i *instance, c *child) error {
 	if i.gone < missedLooks {
 		return nil
 	}
-	return s.unlessFull(c.tail.text(), s.lastWords(c), oracle.Failf(runfile.FailureDatabaseEnded,
+	return s.unlessFull(s.lastWords(c), oracle.Failf(runfile.FailureDatabaseEnded,
 		"the instance has ended, although the start command goes on: its process monitor (ora_pmon_%s) is gone%s",
 		s.o.imageSID(), s.lastWords(c)))
 }

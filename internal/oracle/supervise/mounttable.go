@@ -16,19 +16,10 @@ import (
 
 const maxMountTable = 4 << 20
 
-// checkMountTables refuses Direct NFS where Oracle cannot see that a volume is on NFS.
-func (o Options) checkMountTables() error {
-	for _, v := range o.volumes() {
-		if err := v.checkMountTable(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// checkMountTable compares /etc/mtab, in which Oracle looks for its mounts, with the mounts of the
-// kernel. Some container runtimes do not make the file, and then an image has it or has not; without
-// it Oracle silently uses the kernel's client.
+// checkMountTable refuses Direct NFS where Oracle cannot see that a volume is on NFS. It compares
+// /etc/mtab, in which Oracle looks for its mounts, with the mounts of the kernel. Some container runtimes
+// do not make the file, and then an image has it or has not; without it Oracle silently uses the kernel's
+// client.
 func (o Options) checkMountTable() error {
 	if m, err := o.mount(); !o.DirectNFS || err != nil || !m.IsNFS() || m.Point != filepath.Clean(o.DataDirectory) {
 		return nil //nolint:nilerr // nothing to compare with

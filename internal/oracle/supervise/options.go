@@ -212,6 +212,11 @@ func (o Options) checkStart() error {
 	return cmp.Or(o.checkCommand(checkStart, "command", o.startCommand()), o.checkSu())
 }
 
+// checkHealth finds out whether the image can tell its health.
+func (o Options) checkHealth() error {
+	return o.checkCommand(checkHealth, "healthCommand", o.healthCommand())
+}
+
 // checkKit finds out whether the kit can be run, with so many services.
 func (o Options) checkKit(services int) error {
 	if o.Kit == "" {

@@ -300,7 +300,7 @@ func (s *supervisor) overdue(c *child, last health) error {
 	if s.o.Now().Sub(c.began) < s.o.StartupTimeout {
 		return nil
 	}
-	return s.unlessFull(c.tail.text(), s.lastWords(c), oracle.Failf(runfile.FailureDatabaseNotReady,
+	return s.unlessFull(s.lastWords(c), oracle.Failf(runfile.FailureDatabaseNotReady,
 		"the database was not ready after %s: %s%s; raise database.container.startupTimeoutSeconds if it only needs "+
 			"longer", s.o.StartupTimeout, last.explain(), s.lastWords(c)))
 }

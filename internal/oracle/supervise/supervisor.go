@@ -196,29 +196,22 @@ func (s *supervisor) prepare(ctx context.Context) error {
 	}
 	s.log.Info("Direct NFS is switched", "on", s.o.DirectNFS, "method", library.Method, "library", library.Path, "oradism",
 		library.OradismMode)
-	if err := s.o.checkKit(1); err != nil {
-		return err
-	}
-	for _, v := range s.o.volumes() {
-		if err := v.checkVolume(); err != nil {
+	_, err = os.Lstat(filepath.Join(s.o.DataDirectory, configFolder, s.o.SID))
+	s.creates = errors.Is(err, fs.ErrNotExist)
+	for _, check := range []func() error{
+		func() error { return s.o.checkKit(1) },
+		func() error { return s.o.eachVolume(Options.checkVolume) },
+		s.o.refuseForeignVolumes,
+		s.o.checkRedo,
+		func() error { return s.probeServers(ctx) },
+		s.o.checkStart,
+		s.o.checkHealth,
+	} {
+		if err := check(); err != nil {
 			return err
 		}
 	}
-	if err := s.o.refuseForeignVolumes(); err != nil {
-		return err
-	}
-	if err := s.o.checkRedo(); err != nil {
-		return err
-	}
-	if err := s.probeServers(ctx); err != nil {
-		return err
-	}
-	_, err = os.Lstat(filepath.Join(s.o.DataDirectory, "dbconfig", s.o.SID))
-	s.creates = errors.Is(err, fs.ErrNotExist)
-	if err := s.o.checkStart(); err != nil {
-		return err
-	}
-	return s.o.checkCommand("health script", "healthCommand", s.o.healthCommand())
+	return nil
 }
 
 // probeServers asks the servers before Direct NFS does, and keeps what they answer.
@@ -333,7 +326,7 @@ func (s *supervisor) refused(c *child, last health) error {
 	if g == nil || s.o.Now().Sub(g.at) <= surrenderChecks*s.o.HealthInterval {
 		return nil
 	}
-	return s.unlessFull(g.words, g.words, oracle.Failf(runfile.FailureDatabaseNotReady,
+	return s.unlessFull(g.words, oracle.Failf(runfile.FailureDatabaseNotReady,
 		"the image could not create or start the database: %s%s; look there for the reason, an init parameter for "+
 			"example, or an earlier start on this volume that was interrupted", last.explain(), g.words))
 }
@@ -354,15 +347,15 @@ func (s *supervisor) hasEnded(c *child) error {
 	if c.err != nil {
 		how = c.err.Error()
 	}
-	return s.unlessFull(c.tail.text(), s.lastWords(c), oracle.Failf(runfile.FailureDatabaseEnded,
+	return s.unlessFull(s.lastWords(c), oracle.Failf(runfile.FailureDatabaseEnded,
 		"the database's start command ended with %s after %s%s",
 		how, s.o.Now().Sub(c.began).Round(time.Millisecond), s.lastWords(c)))
 }
 
 // unlessFull returns err, or what to do about a full volume where Oracle or its tools
-// speak of one in the text.
-func (s *supervisor) unlessFull(text, lastWords string, err error) error {
-	text = strings.ToLower(text)
+// speak of one in their last words.
+func (s *supervisor) unlessFull(lastWords string, err error) error {
+	text := strings.ToLower(lastWords)
 	for _, words := range []string{
 		"no space left on device", "disk quota exceeded", "error: 28: ", "dbt-06604", "insufficient free space",
 	} {

@@ -96,6 +96,16 @@ func (o Options) volumes() []Options {
 	return []Options{o, redo}
 }
 
+// eachVolume makes a check of each volume, until one fails.
+func (o Options) eachVolume(check func(Options) error) error {
+	for _, v := range o.volumes() {
+		if err := check(v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // redoFile in the data directory has the export with the redo logs of the database, without which
 // it cannot be opened, and in a second line that of the data, by which a copy of the volume is known.
 const redoFile = ".nfsbench-redo"
@@ -233,10 +243,8 @@ func (o Options) refuseForeign() (bool, error) {
 
 // refuseForeignVolumes does so for each volume.
 func (o Options) refuseForeignVolumes() error {
-	for _, v := range o.volumes() {
-		if _, err := v.refuseForeign(); err != nil {
-			return err
-		}
-	}
-	return nil
+	return o.eachVolume(func(v Options) error {
+		_, err := v.refuseForeign()
+		return err
+	})
 }
