@@ -30,10 +30,10 @@ type observer struct {
 	span   string
 	index  int32
 	watch  *oracle.Watch // nil = Direct NFS is not looked at
-	phases bool // of CALIBRATE_IO are looked for
+	phases bool          // of CALIBRATE_IO are looked for
 	stop   context.CancelFunc
 	done   chan struct{}
-	before map[string]int64 // counters of all instances; nil = not known
+	before map[string]int64         // counters of all instances; nil = not known
 	states []oracle.CalibrationLook // with phases; of the goroutine until done
 
 	mu      sync.Mutex

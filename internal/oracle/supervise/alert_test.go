@@ -64,7 +64,7 @@ touch`, 1))
 	r.await("the line", func(s runfile.DatabaseState) bool {
 		return s.State == runfile.DatabaseReady && s.Library.AlertLine == odmExample
 	})
-	i.write(filepath.Join(i.run, runfile.DatabaseWishFile), 0o644, "2")
+	i.wish("2")
 	if s := r.ready(2); s.Library.AlertLine != "" || len(s.Library.Warnings)+len(s.Library.Mounts) != 0 {
 		t.Errorf("library %+v", s.Library)
 	}
@@ -167,15 +167,5 @@ func TestLinesOfAnyLengthAreRead(t *testing.T) {
 	}
 	if got[0] != 1 || got[len(got)-1] != 3 || total != 1+len(long)+3 {
 		t.Errorf("lengths %v", got)
-	}
-}
-
-func TestWhatIsToldOfALineIsPrintable(t *testing.T) {
-	t.Parallel()
-	if got := clip("a\x1b[31mb\tc\xff"); got != "a [31mb c?" {
-		t.Errorf("clipped to %q", got)
-	}
-	if got := clip(strings.Repeat("ä", keptBytes)); len(got) > keptBytes+3 || !strings.HasSuffix(got, "ä...") {
-		t.Errorf("clipped to %d bytes, %q", len(got), got[len(got)-8:])
 	}
 }

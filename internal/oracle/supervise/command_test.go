@@ -39,9 +39,7 @@ func TestAStartFileWithoutAnInterpreterIsExecutedAsTheImageDoes(t *testing.T) {
 				}
 				return s.State == runfile.DatabaseReady
 			})
-			if err := r.end(); err != nil {
-				t.Error(err)
-			}
+			r.ends()
 			if n := i.lines(i.base + "/shutdowns"); n != 1 || !strings.Contains(i.out.String(), "Acquiring lock of "+i.base+"/runOracle.sh (") {
 				t.Errorf("%d shutdowns in order, want 1\n%s", n, i.out)
 			}

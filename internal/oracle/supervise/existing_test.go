@@ -32,9 +32,7 @@ func TestTheDatabaseOfSomebodyElseIsNotOpened(t *testing.T) {
 	t.Parallel()
 	i := newImage(t)
 	i.existing()
-	if f := i.fails(runfile.FailureForeignFiles); !strings.Contains(f.Message, "existingDatabase to Use") {
-		t.Error(f.Message)
-	}
+	i.fails(runfile.FailureForeignFiles, "existingDatabase to Use")
 	for _, folder := range []string{"", "dbs"} { // as 19c and 21c keep them, and as 26ai does
 		i.o.UseExisting = true
 		from, to := filepath.Join(i.data, "dbconfig", "ORCLCDB"), filepath.Join(i.data, "dbconfig", "ORCLCDB", folder)
@@ -51,9 +49,7 @@ func TestTheDatabaseOfSomebodyElseIsNotOpened(t *testing.T) {
 		r.await("ready", func(s runfile.DatabaseState) bool {
 			return s.State == runfile.DatabaseReady && i.lines(i.base+"/starts") > before
 		})
-		if err := r.end(); err != nil {
-			t.Error(err)
-		}
+		r.ends()
 		if name, err := Foreign(i.data, "ORCLCDB"); err != nil || name == "" {
 			t.Errorf("it was taken for ours: %q, %v", name, err)
 		}
@@ -67,11 +63,7 @@ func TestNoImageIsStartedOnFilesThatItMayDelete(t *testing.T) {
 	t.Parallel()
 	const deletes, stays = "would delete", "not get it started"
 	remove := func(name string) func(*image) {
-		return func(i *image) {
-			if err := os.RemoveAll(filepath.Join(i.data, name)); err != nil {
-				i.t.Fatal(err)
-			}
-		}
+		return func(i *image) { i.remove(filepath.Join(i.data, name)) }
 	}
 	rename := func(from, to string) func(*image) {
 		return func(i *image) {
@@ -148,34 +140,37 @@ func TestNoImageIsStartedOnFilesThatItMayDelete(t *testing.T) {
 // and that the message says what is wanted. It returns the message.
 func (i *image) refuses(say ...string) (message string) {
 	i.t.Helper()
-	message = i.fails(runfile.FailureForeignFiles).Message
-	for _, want := range say {
-		if !strings.Contains(message, want) {
-			i.t.Errorf("%q is not in %q", want, message)
-		}
-	}
+	message = i.fails(runfile.FailureForeignFiles, say...).Message
 	expect(i.t, Examine(i.t.Context(), i.o), checkFiles, runfile.CheckFail, message)
-	if n := i.lines(i.base + "/starts"); n > 0 {
-		i.t.Errorf("the image was started %d times", n)
-	}
+	i.started(0)
 	return message
 }
 
-// TestARestartLooksAgainForWhatItMayDelete.
-func TestARestartLooksAgainForWhatItMayDelete(t *testing.T) {
+// TestARestartLooksAgainForFilesOfOthers: for those that it may delete, and for a copy that somebody
+// has made meanwhile.
+func TestARestartLooksAgainForFilesOfOthers(t *testing.T) {
 	t.Parallel()
-	i := newImage(t)
-	i.existing()
-	i.o.UseExisting = true
-	r := i.start()
-	r.ready(1)
-	if err := os.Remove(filepath.Join(i.data, ".ORCLCDB.created")); err != nil {
-		t.Fatal(err)
-	}
-	i.write(filepath.Join(i.run, runfile.DatabaseWishFile), 0o644, "2\n")
-	s := r.await("failed", func(s runfile.DatabaseState) bool { return s.State == runfile.DatabaseFailed })
-	if s.Failure.Code != runfile.FailureForeignFiles || i.lines(i.base+"/starts") != 1 {
-		t.Errorf("%+v after %d starts", s.Failure, i.lines(i.base+"/starts"))
+	for name, c := range map[string]struct{ before, meanwhile func(*image) }{
+		"may delete": {
+			func(i *image) { i.existing(); i.o.UseExisting = true },
+			func(i *image) { i.remove(filepath.Join(i.data, ".ORCLCDB.created")) },
+		},
+		"a copy": {
+			func(i *image) { i.creates(7) },
+			func(i *image) { i.write(filepath.Join(i.data, "PROD/system01.dbf"), 0o640, systemFile(9)) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			i := newImage(t)
+			c.before(i)
+			r := i.start()
+			r.ready(1)
+			c.meanwhile(i)
+			i.wish("2\n")
+			r.failed(runfile.FailureForeignFiles)
+			i.started(1)
+		})
 	}
 }
 
@@ -247,24 +242,16 @@ func TestTheMarkerNamesWhatARunCreates(t *testing.T) {
 	r := i.start()
 	await := func(want ownDatabase) {
 		t.Helper()
-		for deadline := time.Now().Add(patience); !reflect.DeepEqual(i.marked("ORCLCDB"), want); time.Sleep(time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatalf("the marker says %+v, want %+v", i.marked("ORCLCDB"), want)
-			}
-		}
+		i.until(fmt.Sprintf("%+v in the marker", want), func() bool { return reflect.DeepEqual(i.marked("ORCLCDB"), want) })
 	}
 	await(ownDatabase{SID: "ORCLCDB", DBIDs: []uint32{7}})
 	if first := i.read(i.base + "/first"); !strings.Contains(first, `"sid": "ORCLCDB"`) || !strings.Contains(first, "nfsbench") {
 		t.Errorf("before the start the marker was %s", first)
 	}
-	if err := os.Remove(i.base + "/hold"); err != nil {
-		t.Fatal(err)
-	}
+	i.remove(i.base + "/hold")
 	await(ownDatabase{SID: "ORCLCDB", Created: true, DBIDs: []uint32{7}})
 	r.ready(1)
-	if err := r.end(); err != nil {
-		t.Error(err)
-	}
+	r.ends()
 	i.startAndEnd(2)
 	i.write(filepath.Join(i.data, "ORCLCDB/users01.dbf"), 0o640, systemFile(8)) // of somebody else
 	i.fails(runfile.FailureForeignFiles)
@@ -351,9 +338,7 @@ func TestACopyThatARunMayUseIsNotTakenForOurs(t *testing.T) {
 	i.mark(own)
 	i.existing()
 	i.write(filepath.Join(i.data, "ORCLCDB/system01.dbf"), 0o640, systemFile(9))
-	if f := i.fails(runfile.FailureForeignFiles); !strings.Contains(f.Message, "existingDatabase to Use") {
-		t.Error(f.Message)
-	}
+	i.fails(runfile.FailureForeignFiles, "existingDatabase to Use")
 	i.o.UseExisting = true
 	i.startAndEnd(1)
 	if got := i.marked("ORCLCDB"); !reflect.DeepEqual(got, own) {
@@ -368,21 +353,6 @@ func TestASIDThatIsAPathStartsNothing(t *testing.T) {
 	i.o.Env = append(i.o.Env, "ORACLE_SID=../x")
 	if f := i.fails(runfile.FailureInvalidPlan); !strings.Contains(f.Message, "../X") || i.lines(i.base+"/starts") > 0 {
 		t.Error(f.Message)
-	}
-}
-
-// TestARestartLooksAgainForACopy that somebody has made meanwhile.
-func TestARestartLooksAgainForACopy(t *testing.T) {
-	t.Parallel()
-	i := newImage(t)
-	i.creates(7)
-	r := i.start()
-	r.ready(1)
-	i.write(filepath.Join(i.data, "PROD/system01.dbf"), 0o640, systemFile(9))
-	i.write(filepath.Join(i.run, runfile.DatabaseWishFile), 0o644, "2\n")
-	s := r.await("failed", func(s runfile.DatabaseState) bool { return s.State == runfile.DatabaseFailed })
-	if s.Failure.Code != runfile.FailureForeignFiles || i.lines(i.base+"/starts") != 1 {
-		t.Errorf("%+v after %d starts", s.Failure, i.lines(i.base+"/starts"))
 	}
 }
 
@@ -405,9 +375,7 @@ func TestACreationOfOursThatWasInterruptedBeginsAgain(t *testing.T) {
 			}
 			r := i.start()
 			r.await("created", func(runfile.DatabaseState) bool { return i.marked("ORCLCDB").Created })
-			if err := r.end(); err != nil {
-				t.Error(err)
-			}
+			r.ends()
 			if got := i.marked("ORCLCDB"); !slices.Equal(got.DBIDs, []uint32{8}) || i.lines(i.base+"/creations") != 1 {
 				t.Errorf("the marker says %+v", got)
 			}
@@ -433,16 +401,12 @@ func TestADatabaseOfOursThatSomebodyRemovedIsCreatedAgain(t *testing.T) {
 		t.Error("a database that is being created counts as complete")
 	}
 	i.write(filepath.Join(i.data, "ORCLCDB/system01.dbf"), 0o640, systemFile(8)) // with its last DBID
-	if err := os.Remove(i.base + "/hold"); err != nil {
-		t.Fatal(err)
-	}
+	i.remove(i.base + "/hold")
 	r.ready(1)
 	if got := i.marked("ORCLCDB"); !got.Created || !slices.Equal(got.DBIDs, []uint32{8}) {
 		t.Fatalf("the marker says %+v", got)
 	}
-	if err := r.end(); err != nil {
-		t.Error(err)
-	}
+	r.ends()
 	i.startAndEnd(2)
 }
 
@@ -459,9 +423,7 @@ func TestTheDBIDIsKeptBetweenTheHealthChecks(t *testing.T) {
 	i.write(i.base+"/runOracle.sh", 0o755, script)
 	r := i.start()
 	r.await("seen", func(runfile.DatabaseState) bool { return slices.Equal(i.marked("ORCLCDB").DBIDs, []uint32{7}) })
-	if err := r.end(); err != nil {
-		t.Error(err)
-	}
+	r.ends()
 	if got := i.marked("ORCLCDB"); got.Created || !slices.Contains(got.DBIDs, 8) {
 		t.Errorf("the marker says %+v", got)
 	}
@@ -530,12 +492,7 @@ func TestAVolumeOfAnySizeIsLookedAtWithinBounds(t *testing.T) {
 	if found, err := Foreign(i.data, "ORCLCDB"); err != nil || found == "" {
 		t.Errorf("deep: %q, %v", found, err)
 	}
-	f := i.fails(runfile.FailureForeignFiles)
-	for _, want := range []string{"would delete", "(more than 10000 entries, which are not all looked at)"} {
-		if !strings.Contains(f.Message, want) {
-			t.Errorf("%q is not in %q", want, f.Message)
-		}
-	}
+	i.fails(runfile.FailureForeignFiles, "would delete", "(more than 10000 entries, which are not all looked at)")
 	loop := filepath.Join(i.base, "loop")
 	if err := os.Symlink(loop, loop); err != nil {
 		t.Fatal(err)
@@ -543,9 +500,7 @@ func TestAVolumeOfAnySizeIsLookedAtWithinBounds(t *testing.T) {
 	if found, err := findDatafile(loop); err == nil {
 		t.Errorf("a folder that cannot be read: %q", found)
 	}
-	if err := os.RemoveAll(filepath.Join(i.data, "ORCLCDB")); err != nil {
-		t.Fatal(err)
-	}
+	i.remove(filepath.Join(i.data, "ORCLCDB"))
 	for n := range maxLooked + 1 {
 		if err := os.Mkdir(filepath.Join(i.data, fmt.Sprint(n)), 0o750); err != nil {
 			t.Fatal(err)
@@ -562,11 +517,7 @@ func TestWhatWasCreatedForABenchmarkIsKnownAgain(t *testing.T) {
 	i := newImage(t)
 	i.o.SID = "FREE"
 	for generation := range int32(2) {
-		r := i.start()
-		r.ready(generation + 1)
-		if err := r.end(); err != nil {
-			t.Error(err)
-		}
+		i.startAndEnd(generation + 1)
 		if err := os.MkdirAll(filepath.Join(i.data, "FREE"), 0o750); err != nil {
 			t.Fatal(err)
 		}

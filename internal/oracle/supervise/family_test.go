@@ -86,11 +86,7 @@ func TestOrphansAreBuriedAndNobodyElse(t *testing.T) {
 `, 1))
 	r, cmd := i.asProcess()
 	r.ready(1)
-	for deadline := time.Now().Add(patience); i.lines(i.base+"/orphans") < 20; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("no orphans")
-		}
-	}
+	i.until("orphans", func() bool { return i.lines(i.base+"/orphans") >= 20 })
 	// Zombies may be seen for a moment, but do not add up.
 	zombies := func() (n int) {
 		for _, state := range below(cmd.Process.Pid) {
@@ -100,11 +96,7 @@ func TestOrphansAreBuriedAndNobodyElse(t *testing.T) {
 		}
 		return n
 	}
-	for deadline := time.Now().Add(patience); zombies() > 1; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d zombies are not buried", zombies())
-		}
-	}
+	i.until("the burial of the zombies", func() bool { return zombies() <= 1 })
 	// Had the burial taken the database away, it would count as ended.
 	if s := i.state(); s.State != runfile.DatabaseReady {
 		t.Errorf("state %+v", s)
@@ -133,18 +125,16 @@ touch`, 1))
 	}
 	// It says its number, and becomes what it is, beside the start.
 	begun := func(n int) (pids []string) {
-		for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		i.until("a background process", func() bool {
 			said, _ := os.ReadFile(i.base + "/background")
-			if pids = strings.Fields(string(said)); len(pids) == n && alive(pids[n-1]) {
-				return pids
-			}
-		}
-		t.Fatalf("background processes %v, want %d", pids, n)
-		return nil
+			pids = strings.Fields(string(said))
+			return len(pids) == n && alive(pids[n-1])
+		})
+		return pids
 	}
 	r.ready(1)
 	begun(1)
-	i.write(filepath.Join(i.run, runfile.DatabaseWishFile), 0o644, "2")
+	i.wish("2")
 	r.ready(2)
 	pids := begun(2)
 	if alive(pids[0]) || !alive(pids[1]) {
@@ -155,11 +145,7 @@ touch`, 1))
 		t.Errorf("ended with %v\n%s", err, i.log)
 	}
 	// It was killed before the supervisor ended, and takes a moment to be gone.
-	for deadline := time.Now().Add(patience); alive(pids[1]); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("process %s outlives its supervisor", pids[1])
-		}
-	}
+	i.until("the end of process "+pids[1], func() bool { return !alive(pids[1]) })
 }
 
 func TestProcessesAreReadWhateverTheirNames(t *testing.T) {

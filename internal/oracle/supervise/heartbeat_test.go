@@ -20,13 +20,8 @@ func TestASecondDatabaseOnAVolumeDoesNotStart(t *testing.T) {
 	second.o.DataDirectory = first.data
 	r := first.start()
 	r.ready(1)
-	f := second.fails(runfile.FailureVolumeInUse)
-	if !strings.Contains(f.Message, `benchmark "ns/a"`) || !strings.Contains(f.Message, "another volume") {
-		t.Errorf("the message names neither the benchmark nor what to do: %s", f.Message)
-	}
-	if err := r.end(); err != nil {
-		t.Error(err)
-	}
+	second.fails(runfile.FailureVolumeInUse, `benchmark "ns/a"`, "another volume")
+	r.ends()
 	if _, err := os.Lstat(filepath.Join(first.data, HeartbeatFile)); !os.IsNotExist(err) {
 		t.Errorf("an orderly end leaves the heartbeat: %v", err)
 	}
@@ -35,11 +30,7 @@ func TestASecondDatabaseOnAVolumeDoesNotStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	second.o.HeartbeatInterval = 20 * time.Millisecond
-	again := second.start()
-	again.ready(1)
-	if err := again.end(); err != nil {
-		t.Error(err)
-	}
+	second.startAndEnd(1)
 }
 
 // TestADatabaseEndsWhenAnotherTakesItsVolume, as a pod that was cut off and comes back finds.
@@ -94,15 +85,19 @@ func TestAHeartbeatIsReadAsAStrangersFile(t *testing.T) {
 	if err := i.o.takeVolume(t.Context()); err == nil || !strings.Contains(err.Error(), "remove it") {
 		t.Errorf("a link is written through, or not explained: %v", err)
 	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	i.remove(path)
 	if err := os.WriteFile(path, []byte("\x1b[2Jpod\n"+strings.Repeat("x", 1<<20)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if owner, text := i.o.readHeartbeat(); owner != "?[2Jpod" || len(text) > maxHeartbeat {
 		t.Errorf("owner %q, %d bytes read", owner, len(text))
 	}
+}
+
+// looks waits until it looks whether another database uses its volume.
+func (r *running) looks() {
+	r.t.Helper()
+	r.until("a look", func() bool { return strings.Contains(r.log.String(), "Looking whether another database") })
 }
 
 // TestADatabaseThatEndsWhileItLooksTakesNothing from the one that runs.
@@ -116,12 +111,8 @@ func TestADatabaseThatEndsWhileItLooksTakesNothing(t *testing.T) {
 	}
 	i.o.Owner, i.o.HeartbeatInterval = "ns/b", time.Minute
 	r := i.start()
-	for !strings.Contains(i.log.String(), "Looking whether another database") {
-		time.Sleep(5 * time.Millisecond)
-	}
-	if err := r.end(); err != nil {
-		t.Errorf("it was told to end, and did with %v", err)
-	}
+	r.looks()
+	r.ends()
 	if owner, _ := other.readHeartbeat(); owner != "ns/a" {
 		t.Errorf("the heartbeat is that of %q now", owner)
 	}

@@ -134,9 +134,9 @@ func (i *image) state() runfile.DatabaseState {
 	return s
 }
 
-// fails runs to the end, which must be a failure with this code, told in the
+// fails runs to the end, which must be a failure with this code and these words, told in the
 // state and in the error alike and without the password.
-func (i *image) fails(code string) runfile.Failure {
+func (i *image) fails(code string, words ...string) runfile.Failure {
 	i.t.Helper()
 	ctx, cancel := context.WithTimeout(i.t.Context(), patience)
 	defer cancel()
@@ -156,7 +156,18 @@ func (i *image) fails(code string) runfile.Failure {
 			i.t.Errorf("the password is in the %s: %s", name, text)
 		}
 	}
+	i.says(s.Failure.Message, words...)
 	return *s.Failure
+}
+
+// says checks that a message has these words.
+func (i *image) says(message string, words ...string) {
+	i.t.Helper()
+	for _, w := range words {
+		if !strings.Contains(message, w) {
+			i.t.Errorf("%q is not in %q", w, message)
+		}
+	}
 }
 
 // running is a supervisor at work.
@@ -176,19 +187,27 @@ func (i *image) start() *running {
 	return r
 }
 
-// await waits for a state, which must come.
-func (r *running) await(what string, is func(runfile.DatabaseState) bool) runfile.DatabaseState {
-	r.t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
-		if _, err := os.Stat(filepath.Join(r.run, runfile.DatabaseFile)); err == nil {
-			if s := r.state(); is(s) {
-				return s
-			}
-		}
+// until waits for what must come.
+func (i *image) until(what string, is func() bool) {
+	i.t.Helper()
+	for deadline := time.Now().Add(patience); !is(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			r.t.Fatalf("%s did not come; state %+v\n%s", what, r.state(), r.log)
+			i.t.Fatalf("%s did not come; state %+v\n%s", what, i.state(), i.log)
 		}
 	}
+}
+
+// await waits for a state, which must come.
+func (r *running) await(what string, is func(runfile.DatabaseState) bool) (s runfile.DatabaseState) {
+	r.t.Helper()
+	r.until(what, func() bool {
+		if _, err := os.Stat(filepath.Join(r.run, runfile.DatabaseFile)); err != nil {
+			return false
+		}
+		s = r.state()
+		return is(s)
+	})
+	return s
 }
 
 func (r *running) ready(generation int32) runfile.DatabaseState {
@@ -196,6 +215,46 @@ func (r *running) ready(generation int32) runfile.DatabaseState {
 	return r.await("ready", func(s runfile.DatabaseState) bool {
 		return s.State == runfile.DatabaseReady && s.Generation == generation
 	})
+}
+
+// failed waits for a failure with this code and these words.
+func (r *running) failed(code string, words ...string) {
+	r.t.Helper()
+	s := r.await("failed", func(s runfile.DatabaseState) bool { return s.State == runfile.DatabaseFailed })
+	if s.Failure.Code != code {
+		r.t.Errorf("code %s, want %s: %s", s.Failure.Code, code, s.Failure.Message)
+	}
+	r.says(s.Failure.Message, words...)
+}
+
+// wish asks for a start of this generation, as the loader does.
+func (i *image) wish(text string) {
+	i.t.Helper()
+	i.write(filepath.Join(i.run, runfile.DatabaseWishFile), 0o644, text)
+}
+
+// started checks how often the image was started.
+func (i *image) started(times int) {
+	i.t.Helper()
+	if n := i.lines(i.base + "/starts"); n != times {
+		i.t.Errorf("started %d times, want %d", n, times)
+	}
+}
+
+// remove removes a file or a folder with all that is in it.
+func (i *image) remove(path string) {
+	i.t.Helper()
+	if err := os.RemoveAll(path); err != nil {
+		i.t.Fatal(err)
+	}
+}
+
+// ends ends it, which must be no failure.
+func (r *running) ends() {
+	r.t.Helper()
+	if err := r.end(); err != nil {
+		r.t.Error(err)
+	}
 }
 
 // end ends it as the kubelet does and returns what Run returned.

@@ -1,7 +1,6 @@
 package supervise
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -21,13 +20,7 @@ func TestAnInstanceThatEndsBehindItsStartScriptIsNoticed(t *testing.T) {
 		i.write(i.base+"/runOracle.sh", 0o755, strings.Replace(startScript, "while :", "echo ORA-00600 in the alert log\nwhile :", 1))
 		r := i.start()
 		r.ready(1)
-		if err := os.RemoveAll(filepath.Join(i.o.ProcDir, "4711")); err != nil {
-			t.Fatal(err)
-		}
-		s := r.await("failed", func(s runfile.DatabaseState) bool { return s.State == runfile.DatabaseFailed })
-		if s.Failure.Code != runfile.FailureDatabaseEnded || !strings.Contains(s.Failure.Message, "pmon") ||
-			!strings.Contains(s.Failure.Message, "ORA-00600 in the alert log") {
-			t.Errorf("%+v", s.Failure)
-		}
+		i.remove(filepath.Join(i.o.ProcDir, "4711"))
+		r.failed(runfile.FailureDatabaseEnded, "pmon", "ORA-00600 in the alert log")
 	}
 }

@@ -62,9 +62,7 @@ func TestTheNodeMayMakeADatabaseSlow(t *testing.T) {
 	checks := Examine(t.Context(), i.o)
 	expect(t, checks, checkBuffers, runfile.CheckWarn, "208 KiB to send", "net.core.wmem_max")
 	expect(t, checks, checkProcesses, runfile.CheckWarn, "512 processes", "600")
-	if !slices.ContainsFunc(checks, func(c runfile.Check) bool {
-		return c.Check == checkServer && c.Result == runfile.CheckWarn && strings.Contains(c.Message, "65536 bytes")
-	}) {
+	if !has(checks, checkServer, runfile.CheckWarn, "65536 bytes") {
 		t.Errorf("no warning of the transfer size: %+v", checks)
 	}
 	r := i.start()

@@ -49,7 +49,7 @@ func TestParametersThatTheDatabaseDoesNotStartWithArePutBack(t *testing.T) {
 				if tc.code == runfile.FailureDatabaseEnded {
 					i.write(i.base+"/broken", 0o640, "")
 				}
-				i.write(filepath.Join(i.run, runfile.DatabaseWishFile), 0o644, "2\n")
+				i.wish("2\n")
 				if tc.code == "" {
 					r.ready(2)
 				} else {

@@ -3,7 +3,6 @@ package supervise
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -27,16 +26,7 @@ func (i *image) startAndEnd(generation int32) {
 	i.t.Helper()
 	r := i.start()
 	r.ready(generation)
-	if err := r.end(); err != nil {
-		i.t.Error(err)
-	}
-}
-
-// fails says that one of the checks failed, and with this word.
-func fails(checks []runfile.Check, check, word string) bool {
-	return slices.ContainsFunc(checks, func(c runfile.Check) bool {
-		return c.Check == check && c.Result == runfile.CheckFail && strings.Contains(c.Message, word)
-	})
+	r.ends()
 }
 
 // TestADatabaseIsNotOpenedWithoutItsRedoLogs: it would stop with ORA-00313.
@@ -57,21 +47,15 @@ func TestADatabaseIsNotOpenedWithoutItsRedoLogs(t *testing.T) {
 		if i.o.RedoDirectory = directory; export == "" {
 			i.o.RedoDirectory = ""
 		}
-		f := i.fails(runfile.FailureInvalidPlan)
-		if !strings.Contains(f.Message, `export "/vol/redo"`) || !strings.Contains(f.Message, "set storage.export.redoPath to it") ||
-			!strings.Contains(f.Message, "remove "+filepath.Join(i.data, redoFile)) {
-			t.Errorf("with %q: %s", export, f.Message)
-		}
+		i.fails(runfile.FailureInvalidPlan, `export "/vol/redo"`, "set storage.export.redoPath to it", "remove "+filepath.Join(i.data, redoFile))
 		if got := i.read(filepath.Join(i.data, redoFile)); got != "/vol/redo\n/vol/data\n" {
 			t.Errorf("with %q: the export that was kept is %q", export, got)
 		}
-		if !fails(Examine(t.Context(), i.o), checkFiles, "/vol/redo") {
+		if !has(Examine(t.Context(), i.o), checkFiles, runfile.CheckFail, "/vol/redo") {
 			t.Errorf("with %q: an examination does not see where the redo logs are", export)
 		}
 	}
-	if n := i.lines(i.base + "/starts"); n != 3 {
-		t.Errorf("started %d times", n)
-	}
+	i.started(3)
 }
 
 // TestACopyOfAVolumeIsNotLedToTheRedoLogsOfTheOriginal, which its control file names.
@@ -88,20 +72,14 @@ func TestACopyOfAVolumeIsNotLedToTheRedoLogsOfTheOriginal(t *testing.T) {
 			if redo == "" {
 				i.o.RedoDirectory = ""
 			}
-			m := i.fails(runfile.FailureInvalidPlan).Message
-			for _, want := range []string{"copy", `"/vol/redo"`, `"/vol/data"`, "two databases", "empty export", filepath.Join(i.data, redoFile)} {
-				if !strings.Contains(m, want) {
-					t.Errorf("%q with %q: %q is not in %q", export, redo, want, m)
-				}
-			}
+			m := i.fails(runfile.FailureInvalidPlan, "copy", `"/vol/redo"`, `"/vol/data"`, "two databases", "empty export",
+				filepath.Join(i.data, redoFile)).Message
 			if strings.Contains(m, "set storage.export.redoPath") {
 				t.Errorf("%q with %q: %s", export, redo, m)
 			}
 		}
 	}
-	if n := i.lines(i.base + "/starts"); n != 2 {
-		t.Errorf("started %d times", n)
-	}
+	i.started(2)
 }
 
 // TestTheFileOfTheRedoLogsIsReadAsAStrangersFile.
@@ -139,20 +117,14 @@ func TestADatabaseThatWasNotReadyHasNoRedoLogsElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := i.start()
-	for !strings.Contains(i.log.String(), "Looking whether another database") {
-		time.Sleep(5 * time.Millisecond)
-	}
-	if err := r.end(); err != nil {
-		t.Error(err)
-	}
+	r.looks()
+	r.ends()
 	for _, name := range []string{filepath.Join(i.data, MarkerFile), filepath.Join(directory, MarkerFile)} {
 		if _, err := os.Lstat(name); err == nil {
 			t.Errorf("%s was written while another database used the volume", name)
 		}
 	}
-	if err := os.Remove(filepath.Join(i.data, HeartbeatFile)); err != nil {
-		t.Fatal(err)
-	}
+	i.remove(filepath.Join(i.data, HeartbeatFile))
 	i.write(i.base+"/runOracle.sh", 0o755, "#!/bin/sh\nexit 1\n")
 	i.fails(runfile.FailureDatabaseEnded)
 	if _, err := os.Lstat(filepath.Join(i.data, redoFile)); err == nil {
@@ -176,15 +148,11 @@ func TestTheVolumeOfTheRedoLogsIsLookedAtAsThatOfTheData(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(i.data, redoFile)); err == nil {
 		t.Error("the data names an export whose redo logs it never had")
 	}
-	if !fails(Examine(t.Context(), i.o), checkFiles, "payroll.dbf") {
+	if !has(Examine(t.Context(), i.o), checkFiles, runfile.CheckFail, "payroll.dbf") {
 		t.Error("an examination does not see the files of somebody else")
 	}
-	if err := os.RemoveAll(directory); err != nil {
-		t.Fatal(err)
-	}
-	if f := i.fails(runfile.FailureAccessDenied); !strings.Contains(f.Message, directory) {
-		t.Error(f.Message)
-	}
+	i.remove(directory)
+	i.fails(runfile.FailureAccessDenied, directory)
 }
 
 // TestTheExportOfTheRedoLogsIsAskedForToo, over the same paths.

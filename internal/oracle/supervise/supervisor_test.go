@@ -47,12 +47,9 @@ func TestTheDatabaseRestartsWhenTheLoaderAsks(t *testing.T) {
 	first := r.ready(1)
 	hold := i.base + "/hold" // the second start, so that its state can be seen
 	i.write(hold, 0o644, "")
-	wish := filepath.Join(i.run, runfile.DatabaseWishFile)
-	i.write(wish, 0o644, "2\n")
+	i.wish("2\n")
 	r.await("restarting", func(s runfile.DatabaseState) bool { return s.State == runfile.DatabaseRestarting })
-	if err := os.Remove(hold); err != nil {
-		t.Fatal(err)
-	}
+	i.remove(hold)
 	second := r.ready(2)
 	if !second.ReadyAt.Equal(first.ReadyAt) {
 		t.Errorf("ready at %s, then %s: the first time counts", first.ReadyAt, second.ReadyAt)
@@ -74,7 +71,7 @@ func TestWhatIsFulfilledOrIsNoNumberAsksForNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for text, asks := range map[string]bool{"3\n": true, "2": false, "1": false, "soon": false, "-3": false, "": false} {
-		i.write(filepath.Join(i.run, runfile.DatabaseWishFile), 0o644, text)
+		i.wish(text)
 		if got := j.asks(); got != asks {
 			t.Errorf("%q asks for a restart: %t", text, got)
 		}
@@ -85,7 +82,7 @@ func TestGenerationsGoOnAfterTheContainerWasRestarted(t *testing.T) {
 	t.Parallel()
 	i := newImage(t)
 	i.write(filepath.Join(i.run, runfile.DatabaseFile), 0o644, `{"state":"Failed","generation":4,"failure":{"code":"x","message":"y"}}`)
-	i.write(filepath.Join(i.run, runfile.DatabaseWishFile), 0o644, "4")
+	i.wish("4")
 	r := i.start()
 	if s := r.ready(5); s.Failure != nil {
 		t.Errorf("a database that is ready has the failure %+v", s.Failure)
@@ -95,27 +92,20 @@ func TestGenerationsGoOnAfterTheContainerWasRestarted(t *testing.T) {
 func TestAWishFromBeforeTheStartIsFulfilledByIt(t *testing.T) {
 	t.Parallel()
 	i := newImage(t)
-	i.write(filepath.Join(i.run, runfile.DatabaseWishFile), 0o644, "7")
+	i.wish("7")
 	r := i.start()
 	r.ready(7)
 	// Had the first wish been left, the next start would fulfil it, and this one would be the third.
-	i.write(filepath.Join(i.run, runfile.DatabaseWishFile), 0o644, "8")
+	i.wish("8")
 	r.ready(8)
-	if n := i.lines(i.base + "/starts"); n != 2 {
-		t.Errorf("%d starts, want 2", n)
-	}
+	i.started(2)
 }
 
 func TestADatabaseThatEndsIsAFailureWithItsLastLines(t *testing.T) {
 	t.Parallel()
 	i := newImage(t)
 	i.write(i.base+"/runOracle.sh", 0o755, "#!/bin/sh\nfor n in $(seq 40); do echo line $n; done\necho \"password is $ORACLE_PWD\"\necho ORA-00600: internal error >&2\nexit 3\n")
-	f := i.fails(runfile.FailureDatabaseEnded)
-	for _, want := range []string{"exit status 3", "line 40", "ORA-00600: internal error"} {
-		if !strings.Contains(f.Message, want) {
-			t.Errorf("%q is not in %q", want, f.Message)
-		}
-	}
+	f := i.fails(runfile.FailureDatabaseEnded, "exit status 3", "line 40", "ORA-00600: internal error")
 	if strings.Contains(f.Message, "line 20") || len(f.Message) > 5000 {
 		t.Errorf("a whole log is no sentence: %d bytes", len(f.Message))
 	}
@@ -128,10 +118,7 @@ func TestADatabaseThatEndsAfterItWasReadyIsAFailureToo(t *testing.T) {
 	r := i.start()
 	r.ready(1)
 	i.write(i.base+"/die", 0o644, "")
-	s := r.await("failed", func(s runfile.DatabaseState) bool { return s.State == runfile.DatabaseFailed })
-	if s.Failure.Code != runfile.FailureDatabaseEnded || !strings.Contains(s.Failure.Message, "signal: killed") {
-		t.Errorf("failure %+v", s.Failure)
-	}
+	r.failed(runfile.FailureDatabaseEnded, "signal: killed")
 	if err := r.end(); err == nil {
 		t.Error("the program ends as if all were well")
 	}
@@ -141,9 +128,7 @@ func TestADatabaseThatPrintsNothingIsSaidToHavePrintedNothing(t *testing.T) {
 	t.Parallel()
 	i := newImage(t)
 	i.write(i.base+"/runOracle.sh", 0o755, "#!/bin/sh\nexit 0\n")
-	if f := i.fails(runfile.FailureDatabaseEnded); !strings.Contains(f.Message, "exit status 0") || !strings.Contains(f.Message, "printed nothing") {
-		t.Errorf("message %q", f.Message)
-	}
+	i.fails(runfile.FailureDatabaseEnded, "exit status 0", "printed nothing")
 }
 
 func TestADatabaseThatRunsOutOfSpaceSaysSo(t *testing.T) {
@@ -160,9 +145,7 @@ func TestADatabaseThatRunsOutOfSpaceSaysSo(t *testing.T) {
 			t.Parallel()
 			i := newImage(t)
 			i.write(i.base+"/runOracle.sh", 0o755, "#!/bin/sh\ncat <<'END'\n"+text+"\nEND\nexit 1\n")
-			if f := i.fails(runfile.FailureNoSpace); !strings.Contains(f.Message, i.data) || !strings.Contains(f.Message, "larger") {
-				t.Errorf("message %q", f.Message)
-			}
+			i.fails(runfile.FailureNoSpace, i.data, "larger")
 		})
 	}
 }
@@ -191,12 +174,7 @@ func TestADatabaseThatIsNotReadyInTimeIsExplainedByItsHealthScript(t *testing.T)
 				return time.Now()
 			}
 			i.write(i.base+"/checkDBStatus.sh", 0o755, "#!/bin/sh\n"+tc.health+"\n")
-			f := i.fails(runfile.FailureDatabaseNotReady)
-			for _, want := range []string{tc.want, "10m0s", "DATABASE IS READY TO USE!"} {
-				if !strings.Contains(f.Message, want) {
-					t.Errorf("%q is not in %q", want, f.Message)
-				}
-			}
+			i.fails(runfile.FailureDatabaseNotReady, tc.want, "10m0s", "DATABASE IS READY TO USE!")
 			if n := i.lines(i.base + "/shutdowns"); n != 1 {
 				t.Errorf("%d shutdowns in order, want 1", n)
 			}
@@ -215,12 +193,9 @@ n=0; while :; do n=$((n+1)); echo "alert $n"; sleep 0.02; done
 `)
 	i.write(i.base+"/checkDBStatus.sh", 0o755, "#!/bin/sh\nexit 1\n")
 	began := time.Now()
-	f := i.fails(runfile.FailureDatabaseNotReady)
+	i.fails(runfile.FailureDatabaseNotReady, "ORA-00821", "ended with 1")
 	if took := time.Since(began); took < surrenderChecks*i.o.HealthInterval {
 		t.Errorf("it took %s", took)
-	}
-	if !strings.Contains(f.Message, "ORA-00821") || !strings.Contains(f.Message, "ended with 1") {
-		t.Errorf("not why: %s", f.Message)
 	}
 	full := newImage(t)
 	full.write(full.base+"/runOracle.sh", 0o755, strings.Replace(i.read(i.base+"/runOracle.sh"), "ORA-00821: Specified", "[DBT-06604] The location has insufficient free space. ORA-00821: Specified", 1))
@@ -230,11 +205,7 @@ n=0; while :; do n=$((n+1)); echo "alert $n"; sleep 0.02; done
 	late := newImage(t)
 	late.o.Now = func() time.Time { return time.Unix(1_800_000_000, 0) } // so it has all the time
 	late.write(late.base+"/runOracle.sh", 0o755, strings.Replace(startScript, "echo started >>", "echo DATABASE SETUP WAS NOT SUCCESSFUL!; sleep 0.1; echo started >>", 1))
-	r := late.start()
-	r.ready(1)
-	if err := r.end(); err != nil {
-		t.Error(err)
-	}
+	late.startAndEnd(1)
 }
 
 func TestADatabaseThatDoesNotStopIsKilled(t *testing.T) {
@@ -245,9 +216,7 @@ func TestADatabaseThatDoesNotStopIsKilled(t *testing.T) {
 	r := i.start()
 	r.ready(1)
 	began := time.Now()
-	if err := r.end(); err != nil {
-		t.Error(err)
-	}
+	r.ends()
 	if took := time.Since(began); took < i.o.ShutdownTimeout {
 		t.Errorf("stopped after %s", took)
 	}
@@ -262,9 +231,7 @@ func TestAHangingHealthScriptDoesNotOutliveTheDatabase(t *testing.T) {
 	i := newImage(t)
 	i.write(i.base+"/checkDBStatus.sh", 0o755, "#!/bin/sh\ntouch $ORACLE_BASE/asked\nsleep 1000\n")
 	i.write(i.base+"/runOracle.sh", 0o755, "#!/bin/sh\nwhile test ! -f $ORACLE_BASE/asked; do sleep 0.02; done\nexit 9\n")
-	if f := i.fails(runfile.FailureDatabaseEnded); !strings.Contains(f.Message, "exit status 9") {
-		t.Errorf("message %q", f.Message)
-	}
+	i.fails(runfile.FailureDatabaseEnded, "exit status 9")
 }
 
 func TestStoppingWhileTheDatabaseStartsIsNoFailure(t *testing.T) {
@@ -275,9 +242,7 @@ func TestStoppingWhileTheDatabaseStartsIsNoFailure(t *testing.T) {
 	r.await("starting", func(s runfile.DatabaseState) bool {
 		return s.State == runfile.DatabaseStarting && i.lines(i.base+"/starts") == 1
 	})
-	if err := r.end(); err != nil {
-		t.Error(err)
-	}
+	r.ends()
 	if s := i.state(); s.State != runfile.DatabaseStopped || s.Generation != 0 {
 		t.Errorf("state %+v", s)
 	}
@@ -296,9 +261,7 @@ func TestAPasswordIsHandedOnWithoutItsLineEnd(t *testing.T) {
 		if got, want := i.read(i.base+"/given"), password+"|"; got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
-		if err := r.end(); err != nil {
-			t.Error(err)
-		}
+		r.ends()
 		if out := i.out.String(); strings.Contains(out, password) || !strings.Contains(out, "sed: *** is odd") {
 			t.Errorf("passed on: %s", out)
 		}
