@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
-	"github.com/nfsbench/nfsbench/test/oraclesql/catalog"
+	"github.com/nfsbench/nfsbench/test/lab/oraclesql/catalog"
 )
 
 // Page is a page of Oracle's reference, or of another of its books, that was read, and

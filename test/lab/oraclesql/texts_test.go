@@ -14,7 +14,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
 	"github.com/nfsbench/nfsbench/test/kit/golden"
-	"github.com/nfsbench/nfsbench/test/oraclesql/catalog"
+	"github.com/nfsbench/nfsbench/test/lab/oraclesql/catalog"
 )
 
 // rendered returns every text as a database would get it, by a name of its own.

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
-	"github.com/nfsbench/nfsbench/test/oraclesql/catalog"
+	"github.com/nfsbench/nfsbench/test/lab/oraclesql/catalog"
 )
 
 // report is what a run of the suite found, for those who make nfsbench. It has names of our own

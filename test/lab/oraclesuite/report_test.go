@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
-	"github.com/nfsbench/nfsbench/test/oraclesql/catalog"
+	"github.com/nfsbench/nfsbench/test/lab/oraclesql/catalog"
 )
 
 // TestAReportHasNothingOfTheUser: the report leaves out what may belong to the user, and cuts a banner
