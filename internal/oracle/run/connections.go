@@ -1,13 +1,10 @@
 package run
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/netip"
 	"slices"
@@ -66,7 +63,7 @@ func readConnections(root fs.FS, file string) ([]ends, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := parseConnections(bytes.NewReader(raw))
+	found, err := parseConnections(string(raw))
 	if err != nil {
 		return nil, fmt.Errorf("read /%s: %w", file, err)
 	}
@@ -74,12 +71,14 @@ func readConnections(root fs.FS, file string) ([]ends, error) {
 }
 
 // parseConnections reads the established ones, see proc_net_tcp(5).
-func parseConnections(in io.Reader) ([]ends, error) {
+func parseConnections(text string) ([]ends, error) {
 	var out []ends
-	scan := bufio.NewScanner(in)
-	for line := 1; scan.Scan(); line++ {
-		fields := strings.Fields(scan.Text())
-		if line == 1 || len(fields) == 0 { // titles
+	_, rows, _ := strings.Cut(text, "\n") // titles
+	line := 1
+	for row := range strings.Lines(rows) {
+		line++
+		fields := strings.Fields(row)
+		if len(fields) == 0 {
 			continue
 		}
 		if len(fields) < 4 {
@@ -95,7 +94,7 @@ func parseConnections(in io.Reader) ([]ends, error) {
 		}
 		out = append(out, ends{local, remote})
 	}
-	return out, scan.Err()
+	return out, nil
 }
 
 // parseEnd reads 0100007F:0801. The address is printed as the kernel holds it,

@@ -110,7 +110,7 @@ func TestDataThatIsNotOnNFSIsRefusedWhereItMustBe(t *testing.T) {
 
 func TestWhatIsNoTableOfConnectionsIsAnError(t *testing.T) {
 	for _, text := range []string{"title\n0: 0100007F:1F90\n", "title\n0: 0100007:1F90 0100007F:0801 01\n", "title\n0: 0100007F:1F90 01:0801 01\n", "title\n0: 0100007F:1F90 0100007F:XX 01\n"} {
-		if found, err := parseConnections(strings.NewReader(text)); err == nil {
+		if found, err := parseConnections(text); err == nil {
 			t.Errorf("%q gives %v", text, found)
 		}
 	}
@@ -131,7 +131,7 @@ func FuzzParseConnections(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		var found []ends
 		var err error
-		allocations.Bound(t, 64*len(text), func() { found, err = parseConnections(strings.NewReader(text)) })
+		allocations.Bound(t, 64*len(text), func() { found, err = parseConnections(text) })
 		if err != nil {
 			return
 		}

@@ -164,6 +164,26 @@ func TestATablespaceOfOursIsKeptWhileOthersUseIt(t *testing.T) {
 	})
 }
 
+// A session whose connection was closed lives on in the database for a moment.
+func TestDroppingWaitsForSessionsThatLiveOn(t *testing.T) {
+	for tries, dropped := range map[int]bool{5: true, 1000: false} {
+		synctest.Test(t, func(t *testing.T) {
+			d, plan := newDatabase(), keepPlan()
+			plan.Keep, plan.Workload.SLOB.Schemas = false, 1
+			d.fail = func(name, _ string, nth int) error {
+				if name == "slob_schema_drop" && nth < tries {
+					return errors.New("ORA-01940: cannot drop a user that is currently connected")
+				}
+				return nil
+			}
+			load, _ := runOn(t.Context(), t, d, plan)
+			if n := d.counts["slob_schema_drop"]; (len(d.users) == 0) != dropped || load.FilesLeft == dropped || n > 10 {
+				t.Errorf("%d tries left %v, told %v", n, d.users, load.FilesLeft)
+			}
+		})
+	}
+}
+
 func wantSuccessOf(t *testing.T, d *database, plan runfile.Plan) {
 	t.Helper()
 	load, _ := runOn(t.Context(), t, d, plan)

@@ -115,9 +115,9 @@ type marker struct {
 	model            int64
 	scaleBytes, rows int64
 	blockBytes       int64
-	obfuscated       bool
+	obfuscated       int64 // 1 = yes
 	tablespace       string
-	made             bool
+	made             int64 // 1 = the tablespace is ours
 }
 
 // Find looks for what is there already. It fails with ForeignFiles where a user
@@ -230,20 +230,17 @@ func (s *Schemas) readMarker(ctx context.Context, one *schema) error {
 	one.stale = true // until its own line says otherwise
 	err = oracle.Rows(ctx, s.db, text, nil, func(rows *sql.Rows) error {
 		var m marker
-		var obfuscated, made int64
-		if err := rows.Scan(&m.kind, &m.model, &m.scaleBytes, &m.rows, &m.blockBytes, &obfuscated, &m.tablespace,
-			&made); err != nil {
+		if err := rows.Scan(&m.kind, &m.model, &m.scaleBytes, &m.rows, &m.blockBytes, &m.obfuscated, &m.tablespace,
+			&m.made); err != nil {
 			return err
 		}
-		m.obfuscated, m.made = obfuscated != 0, made != 0
-		if m.tablespace == s.tablespaceName() && m.made {
-			s.tablespaceMade = true
-		}
+		isMade := m.made != 0
+		s.tablespaceMade = s.tablespaceMade || isMade && m.tablespace == s.tablespaceName()
 		switch m.kind {
 		case kindSchema:
 			one.stale = m.model != Model || m.tablespace != s.tablespaceName()
 		case s.table.kind:
-			one.loaded = m == s.markerOf(s.table, m.made)
+			one.loaded = m == s.markerOf(s.table, isMade)
 		}
 		return nil
 	})
@@ -256,7 +253,7 @@ func (s *Schemas) readMarker(ctx context.Context, one *schema) error {
 func (s *Schemas) markerOf(t table, made bool) marker {
 	return marker{
 		kind: t.kind, model: Model, scaleBytes: t.bytes, rows: t.rows, blockBytes: s.spec.BlockBytes,
-		obfuscated: s.spec.SLOB.ObfuscateColumns != bench.Disabled, tablespace: s.tablespaceName(), made: made,
+		obfuscated: number(s.spec.SLOB.ObfuscateColumns != bench.Disabled), tablespace: s.tablespaceName(), made: number(made),
 	}
 }
 
@@ -414,7 +411,7 @@ func (s *Schemas) makeSchema(ctx context.Context, one *schema, password string, 
 
 func (s *Schemas) mark(ctx context.Context, schema string, m marker) error {
 	return s.run(ctx, "slob_marker_write", map[string]any{"Schema": schema},
-		m.kind, m.model, m.scaleBytes, m.rows, m.blockBytes, number(m.obfuscated), m.tablespace, number(m.made))
+		m.kind, m.model, m.scaleBytes, m.rows, m.blockBytes, m.obfuscated, m.tablespace, m.made)
 }
 
 func number(b bool) int64 {

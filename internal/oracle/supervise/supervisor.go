@@ -416,15 +416,13 @@ func (j *journal) change(alter func(*runfile.DatabaseState)) error {
 	return err
 }
 
-// generation is that of the last start that became ready.
-func (j *journal) generation() int32 {
+// asks reports whether the loader asks for another start than the last one that became ready.
+func (j *journal) asks() bool {
+	wish := j.wish()
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.state.Generation
+	return wish > j.state.Generation
 }
-
-// asks reports whether the loader asks for another start.
-func (j *journal) asks() bool { return j.wish() > j.generation() }
 
 // wish is the generation that the loader asks for; 0 if it asks for none, or
 // for something that is no number.
