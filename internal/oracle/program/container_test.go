@@ -2,8 +2,6 @@ package program
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"io"
 	"log/slog"
 	"os"
@@ -47,32 +45,34 @@ echo >> $ORACLE_BASE/starts
 touch $ORACLE_BASE/ready
 while :; do sleep 0.02; done`
 
-func ready(t *testing.T, c *container) runfile.DatabaseState {
+func await(t *testing.T, c container, is func(runfile.DatabaseState) bool) runfile.DatabaseState {
 	t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		s, err := c.State(t.Context())
-		if err == nil && s.State == runfile.DatabaseReady {
+		if err == nil && is(s) {
 			return s
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("not ready: %+v, %v", s, err)
+			t.Fatalf("%+v, %v", s, err)
 		}
 	}
 }
 
-func TestARestartIsDoneWhenItReturns(t *testing.T) {
+func ready(generation int32) func(runfile.DatabaseState) bool {
+	return func(s runfile.DatabaseState) bool {
+		return s.State == runfile.DatabaseReady && s.Generation == generation
+	}
+}
+
+func TestARestartIsOneStartMore(t *testing.T) {
 	t.Parallel()
 	dir, base := database(t, counting)
-	c := newContainer(dir, runfile.Database{})
-	first := ready(t, c)
-	for n := range int32(2) {
-		if err := c.Restart(t.Context()); err != nil {
+	await(t, container(dir), ready(1))
+	for _, generation := range []int32{2, 3} {
+		if err := container(dir).Restart(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		s, err := c.State(t.Context())
-		if err != nil || s.State != runfile.DatabaseReady || s.Generation != first.Generation+n+1 {
-			t.Errorf("state %+v, %v", s, err)
-		}
+		await(t, container(dir), ready(generation))
 	}
 	if raw, _ := os.ReadFile(base + "/starts"); strings.Count(string(raw), "\n") != 3 {
 		t.Errorf("%d starts, want 3", strings.Count(string(raw), "\n"))
@@ -82,46 +82,24 @@ func TestARestartIsDoneWhenItReturns(t *testing.T) {
 func TestARestartThatFailsSaysWhy(t *testing.T) {
 	t.Parallel()
 	dir, _ := database(t, "test -f $ORACLE_BASE/starts && { echo ORA-01157; exit 4; }\n"+counting)
-	c := newContainer(dir, runfile.Database{})
-	ready(t, c)
-	err := c.Restart(t.Context())
-	if oracle.CodeOf(err) != runfile.FailureDatabaseEnded || !strings.Contains(err.Error(), "ORA-01157") {
-		t.Errorf("error %v with code %s", err, oracle.CodeOf(err))
+	await(t, container(dir), ready(1))
+	if err := container(dir).Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	f := await(t, container(dir), func(s runfile.DatabaseState) bool { return s.Failure != nil }).Failure
+	if f.Code != runfile.FailureDatabaseEnded || !strings.Contains(f.Message, "ORA-01157") {
+		t.Errorf("%+v", f)
 	}
 }
 
-func TestNobodyWaitsForEverForARestart(t *testing.T) {
+func TestAContainerThatIsNotThereIsNotReady(t *testing.T) {
 	t.Parallel()
-	c := newContainer(t.TempDir(), runfile.Database{StartupTimeoutSeconds: 60})
-	if want := time.Minute + restartMargin; c.patience != want {
-		t.Errorf("patience %s, want %s", c.patience, want)
-	}
+	c := container(t.TempDir())
 	if _, err := c.State(t.Context()); oracle.CodeOf(err) != runfile.FailureDatabaseNotReady {
 		t.Errorf("a state that is not there: %v", err)
 	}
 	if err := c.Restart(t.Context()); oracle.CodeOf(err) != runfile.FailureDatabaseNotReady {
 		t.Errorf("a container that is not there: %v", err)
-	}
-	raw, err := json.Marshal(runfile.DatabaseState{State: runfile.DatabaseReady, Generation: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(c.dir, runfile.DatabaseFile), raw, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	c.patience = 300 * time.Millisecond
-	if err := c.Restart(t.Context()); oracle.CodeOf(err) != runfile.FailureDatabaseNotReady || !strings.Contains(err.Error(), "said Ready last") {
-		t.Errorf("error %v", err)
-	}
-	if wish, _ := os.ReadFile(filepath.Join(c.dir, runfile.DatabaseWishFile)); string(wish) != "5\n" {
-		t.Errorf("wish %q", wish)
-	}
-	why := errors.New("enough")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(why)
-	c.patience = time.Hour
-	if err := c.Restart(ctx); !errors.Is(err, why) {
-		t.Errorf("error %v", err)
 	}
 }
 
@@ -131,8 +109,8 @@ func FuzzState(f *testing.F) {
 	f.Add([]byte(`{"state":"Failed","generation":3,"failure":{"code":"a","message":"b"},"library":{"warnings":["a","b"]}}`))
 	f.Add([]byte(`{"library":{"oradismOwner":1e99}}`))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		c := newContainer(t.TempDir(), runfile.Database{})
-		if err := os.WriteFile(filepath.Join(c.dir, runfile.DatabaseFile), in, 0o600); err != nil {
+		c := container(t.TempDir())
+		if err := os.WriteFile(filepath.Join(string(c), runfile.DatabaseFile), in, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		memory.Bound(t, 64*len(in), func() { _, _ = c.State(t.Context()) })
@@ -141,8 +119,8 @@ func FuzzState(f *testing.F) {
 
 func TestAStateThatIsTooLargeIsNotRead(t *testing.T) {
 	t.Parallel()
-	c := newContainer(t.TempDir(), runfile.Database{})
-	if err := os.WriteFile(filepath.Join(c.dir, runfile.DatabaseFile), append(make([]byte, 2<<20), "{}"...), 0o600); err != nil {
+	c := container(t.TempDir())
+	if err := os.WriteFile(filepath.Join(string(c), runfile.DatabaseFile), append(make([]byte, 2<<20), "{}"...), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.State(t.Context()); err == nil || !strings.Contains(err.Error(), "larger than") {

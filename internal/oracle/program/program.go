@@ -81,8 +81,8 @@ func (p *program) run(ctx context.Context) (int, error) {
 		Plan: in.plan, Now: p.now, Open: p.open, User: in.user, Password: in.password,
 		Sink: &sink{Dir: dir, out: p.err}, Root: os.DirFS("/"), Usage: course.ProcessUsage, Log: p.log,
 	}
-	if d := in.plan.Database; d.Kind == runfile.DatabaseContainer {
-		o.Database = newContainer(p.flags.runDir, *d)
+	if in.plan.Database.Kind == runfile.DatabaseContainer {
+		o.Database = container(p.flags.runDir)
 	}
 	collected := collect.Check(p.flags.runDir) == nil
 	load, err := p.execute(ctx, o)

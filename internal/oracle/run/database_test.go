@@ -101,12 +101,20 @@ func TestTheRunWaitsForTheDatabase(t *testing.T) {
 	})
 }
 
+// deaf does not restart.
+type deaf struct{ *database }
+
+func (deaf) Restart(context.Context) error { return nil }
+
 func TestADatabaseThatDoesNotGetReadyFailsTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDatabase()
 		d.state = runfile.DatabaseStarting
 		load, _ := runOn(t.Context(), t, d, testPlan())
 		wantFailure(t, load, runfile.FailureDatabaseNotReady, "still Starting after 10m0s", "startupTimeoutSeconds")
+		d.state = runfile.DatabaseReady // and does not hear that it is to restart
+		load, _ = runOn(t.Context(), t, d, testPlan(), func(o *Options) { o.Database = deaf{d} })
+		wantFailure(t, load, runfile.FailureDatabaseNotReady, "restart the instance", "still Ready after 1h15m0s")
 		d.failure = &runfile.Failure{Code: runfile.FailureOradism, Message: "oradism is not setuid"}
 		load, _ = runOn(t.Context(), t, d, testPlan())
 		wantFailure(t, load, runfile.FailureOradism, "oradism is not setuid")

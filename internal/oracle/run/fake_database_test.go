@@ -103,7 +103,7 @@ func (d *database) State(context.Context) (runfile.DatabaseState, error) {
 	}, nil
 }
 
-// Restart implements Database: the spfile counts from now on, counters begin at
+// Restart implements Database at once: the spfile counts from now on, counters begin at
 // zero, and sessions are gone.
 func (d *database) Restart(ctx context.Context) error {
 	d.record("restart")

@@ -30,6 +30,9 @@ const (
 	connectPatience = 2 * time.Minute
 	connectPause    = 2 * time.Second
 	defaultStartup  = 45 * time.Minute
+	// restartMargin comes on top of the time for a start, for shutting down. The container watches its
+	// own times and says what failed; this is for one that has vanished.
+	restartMargin = 65 * time.Minute
 )
 
 // Prepare implements course.Engine: it connects, and makes the database as the
@@ -208,7 +211,7 @@ func (r *runner) connect(ctx context.Context) error {
 	facts := *r.load.Oracle
 	err := r.course.Do(ctx, func(ctx context.Context) error {
 		if r.opt.Database != nil {
-			state, err := r.waitReady(ctx)
+			state, err := r.waitReady(ctx, 0, 0)
 			if err != nil {
 				return err
 			}
@@ -237,9 +240,12 @@ func (r *runner) connect(ctx context.Context) error {
 	return r.seeMount()
 }
 
-// waitReady waits until the container of the database was ready once.
-func (r *runner) waitReady(ctx context.Context) (runfile.DatabaseState, error) {
-	limit := cmp.Or(time.Duration(r.plan.Database.StartupTimeoutSeconds)*time.Second, defaultStartup)
+// waitReady waits until the container of the database is ready with a higher generation, for the time
+// of a start and more.
+func (r *runner) waitReady(
+	ctx context.Context, generation int32, more time.Duration,
+) (runfile.DatabaseState, error) {
+	limit := cmp.Or(time.Duration(r.plan.Database.StartupTimeoutSeconds)*time.Second, defaultStartup) + more
 	end := r.opt.Now().Add(limit)
 	for {
 		state, err := r.opt.Database.State(ctx)
@@ -248,7 +254,7 @@ func (r *runner) waitReady(ctx context.Context) (runfile.DatabaseState, error) {
 			return state, fmt.Errorf("ask the container of the database: %w", err)
 		case state.Failure != nil:
 			return state, oracle.Fail(state.Failure.Code, state.Failure.Message, nil)
-		case state.State == runfile.DatabaseReady && state.Generation >= 1:
+		case state.State == runfile.DatabaseReady && state.Generation > generation:
 			return state, nil
 		case r.opt.Now().After(end):
 			return state, oracle.Failf(runfile.FailureDatabaseNotReady,
@@ -338,7 +344,14 @@ func (r *runner) restart(ctx context.Context) error {
 	r.Close(false)
 	r.course.Tell("restarting the instance, so that its views start at zero")
 	err := r.course.Do(ctx, func(ctx context.Context) error {
-		if err := r.opt.Database.Restart(ctx); err != nil {
+		before, err := r.opt.Database.State(ctx)
+		if err == nil {
+			err = r.opt.Database.Restart(ctx)
+		}
+		if err == nil {
+			_, err = r.waitReady(ctx, before.Generation, restartMargin)
+		}
+		if err != nil {
 			return fmt.Errorf("restart the instance: %w", err)
 		}
 		return r.connectAdmin(ctx)

@@ -57,7 +57,8 @@ type Options struct {
 type Database interface {
 	// State says how it is.
 	State(ctx context.Context) (runfile.DatabaseState, error)
-	// Restart restarts the instance and returns when it is ready again.
+	// Restart asks for another start of the instance, whose end State tells: it is ready with a
+	// higher generation.
 	Restart(ctx context.Context) error
 }
 
