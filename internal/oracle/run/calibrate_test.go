@@ -108,12 +108,7 @@ func checkEstimate(t *testing.T, events []runfile.Event) {
 func TestACalibrationThatCannotBeLookedAtHasNoPhases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDatabase()
-		d.fail = func(name, _ string, _ int) error {
-			if name == "calibrate_sample" {
-				return errors.New("ORA-00942: table or view does not exist")
-			}
-			return nil
-		}
+		d.fail = failing("calibrate_sample", always, "ORA-00942: table or view does not exist")
 		load, _ := runOn(t.Context(), t, d, calibratePlan())
 		wantSuccess(t, load)
 		if o := load.Repetitions[1].Oracle; o.Calibration == nil || o.Phases != nil {
@@ -140,12 +135,7 @@ func TestCalibrationNeedsADatabaseForItself(t *testing.T) {
 func TestARefusedCalibrationIsExplained(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDatabase()
-		d.fail = func(name, _ string, nth int) error {
-			if name == "calibrate" && nth == 2 {
-				return errors.New("ORA-56708: Could not find any datafiles with asynchronous i/o capability")
-			}
-			return nil
-		}
+		d.fail = failing("calibrate", 2, "ORA-56708: Could not find any datafiles with asynchronous i/o capability")
 		load, _ := runOn(t.Context(), t, d, calibratePlan())
 		wantFailure(t, load, runfile.FailureAsyncIO, "CALIBRATE_IO")
 		if load.Repetitions[0].Oracle.Calibration == nil {

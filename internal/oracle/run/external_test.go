@@ -152,8 +152,7 @@ func TestTheKitReadsFromTheExportUnderTest(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, _ := kit(t, report)
-			d, plan := kitDatabase(), externalPlan()
-			plan.Workload.SLOB.Kit, plan.Workload.SLOB.Users, plan.Schedule.DurationSeconds = &bench.SLOBKit{Directory: dir}, []int32{2}, 60
+			d, plan := kitDatabase(), externalKitPlan(dir)
 			c.change(d, &plan)
 			load, _ := runOn(t.Context(), t, d, plan, withoutContainer)
 			if c.want == "" {

@@ -58,6 +58,18 @@ type database struct {
 	calibrating time.Time // since then; zero = not
 }
 
+const always = 0
+
+// failing fails the statements of a name, or the nth of them alone.
+func failing(name string, only int, with string) func(string, string, int) error {
+	return func(of, _ string, nth int) error {
+		if of == name && (only == always || only == nth) {
+			return errors.New(with)
+		}
+		return nil
+	}
+}
+
 type user struct {
 	password string
 	quota    string // the tablespace

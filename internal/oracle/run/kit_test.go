@@ -39,9 +39,7 @@ func kit(t *testing.T, script string) (dir, notes string) {
 		"runit.sh":  "#!/bin/sh\nnotes=" + notes + "\n" + script,
 		"slob.conf": "UPDATE_PCT=10\nRUN_TIME=99999\nWORK_LOOP=5000\nSYSDBA_PASSWD=tiger\n",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil { //nolint:gosec // programs
-			t.Fatal(err)
-		}
+		put(t, dir, name, text)
 	}
 	t.Setenv("TMPDIR", t.TempDir())
 	return dir, notes
@@ -69,6 +67,21 @@ func kitPlan(dir string) runfile.Plan {
 	p.Schedule = runfile.Schedule{DurationSeconds: 60, Repetitions: 1}
 	p.Database.RestartBeforeRun = false
 	return p
+}
+
+// externalKitPlan runs the kit in a database of others.
+func externalKitPlan(dir string) runfile.Plan {
+	p := externalPlan()
+	p.Workload.SLOB.Kit, p.Workload.SLOB.Users, p.Schedule.DurationSeconds = &bench.SLOBKit{Directory: dir}, []int32{2}, 60
+	return p
+}
+
+// put writes a file of a kit.
+func put(t *testing.T, dir, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil { //nolint:gosec // a program
+		t.Fatal(err)
+	}
 }
 
 func TestTheUsersKitIsRunForEachStep(t *testing.T) {
@@ -131,8 +144,7 @@ func TestAKitThatCannotBeUsedIsRefused(t *testing.T) {
 	load, _ = runOn(t.Context(), t, kitDatabase(), plan)
 	wantFailure(t, load, runfile.FailureInvalidPlan, "durationSeconds is 29", "at least 30")
 
-	plan = externalPlan()
-	plan.Workload.SLOB.Kit, plan.Workload.SLOB.Users, plan.Schedule.DurationSeconds = &bench.SLOBKit{Directory: dir}, []int32{2}, 60
+	plan = externalKitPlan(dir)
 	plan.Database.Connects = []string{"rac1:1521/pdb", "rac2:1521/pdb"}
 	load, _ = runOn(t.Context(), t, kitDatabase(), plan, withoutContainer)
 	wantFailure(t, load, runfile.FailureInvalidPlan, "services has 2 entries", "SQLNET_SERVICE_MAX")
@@ -149,9 +161,7 @@ func TestAKitIsEndedWithTheRun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir, notes := kit(t, report)
 			script := "sleep 600 &\necho $! > " + notes + ".part\nmv " + notes + ".part " + notes + "\nwait\n"
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(script), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			put(t, dir, name, script)
 			d := kitDatabase()
 			if name == "setup.sh" {
 				d.kit = func() [][]any { return nil }
@@ -215,9 +225,7 @@ func TestTheKitLoadsItsSchemasInADatabaseOfOurs(t *testing.T) {
 			setup := "marks=" + marks + "\n. ./slob.conf\ntouch $marks\n" +
 				`echo "$@ $DBA_PRIV_USER $SYSDBA_PASSWD $ADMIN_SQLNET_SERVICE" > ` + notes + "\n" + c.setup + "\n"
 			for name, text := range map[string]string{"setup.sh": setup, "cr_tab_and_load.out": "ORA-00001: of another time\n"} {
-				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				put(t, dir, name, text)
 			}
 			d := newDatabase()
 			if c.marked > 0 {
@@ -301,9 +309,7 @@ func TestTheKitOfADatabaseOfOthersIsLoadedByThem(t *testing.T) {
 	dir, notes := kit(t, `. ./slob.conf
 echo "$SYSDBA_PASSWD $ADMIN_SQLNET_SERVICE" > $notes
 `+report)
-	plan := externalPlan()
-	plan.Workload.SLOB.Kit, plan.Workload.SLOB.Users = &bench.SLOBKit{Directory: dir}, []int32{2}
-	plan.Schedule.DurationSeconds = 60
+	plan := externalKitPlan(dir)
 	plan.Database.Connects = []string{"(DESCRIPTION=(ADDRESS=(PROTOCOL=tcps)(HOST=db1)(PORT=2484))(CONNECT_DATA=(SERVICE_NAME=pdb$1)))"}
 	load, _ := runOn(t.Context(), t, kitDatabase(), plan, withoutContainer)
 	wantSuccess(t, load)
@@ -321,9 +327,7 @@ echo "sqlplus -L system/$SYSDBA_PASSWD@x"
 `
 	for name, script := range map[string]string{"fails": prints + "exit 1\n", "lies": prints} {
 		dir, _ := kit(t, report)
-		if err := os.WriteFile(filepath.Join(dir, "setup.sh"), []byte(script), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		put(t, dir, "setup.sh", script)
 		d := newDatabase()
 		d.kit = func() [][]any { return nil }
 		load, _ := runOn(t.Context(), t, d, kitPlan(dir))
@@ -333,8 +337,7 @@ echo "sqlplus -L system/$SYSDBA_PASSWD@x"
 		}
 	}
 	dir, _ := kit(t, prints+"exit 1\n")
-	plan := externalPlan()
-	plan.Workload.SLOB.Kit, plan.Workload.SLOB.Users, plan.Schedule.DurationSeconds = &bench.SLOBKit{Directory: dir}, []int32{2}, 60
+	plan := externalKitPlan(dir)
 	load, _ := runOn(t.Context(), t, kitDatabase(), plan, withoutContainer)
 	wantFailure(t, load, runfile.FailureSQL, "its last line: sqlplus -L system/***@x")
 }
@@ -361,10 +364,7 @@ func TestTheOutputIsWithheldWhereAPasswordCannotBeRead(t *testing.T) {
 		"": false,
 	} {
 		dir, _ := kit(t, report)
-		file := filepath.Join(dir, "slob.conf")
-		if err := os.WriteFile(file, []byte("SCALE=80M\n"+text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		put(t, dir, "slob.conf", "SCALE=80M\n"+text)
 		plan := kitPlan(dir)
 		for kind, want := range map[string]bool{runfile.DatabaseExternal: withheld, runfile.DatabaseContainer: false} {
 			plan.Database.Kind = kind

@@ -199,8 +199,7 @@ func (r *runner) Clean(ctx context.Context) error {
 		if err := r.connectSchemas(ctx); err != nil {
 			return err
 		}
-		r.schemas.Use(r.schemaDB)
-		return r.schemas.Drop(ctx)
+		return r.schemas.Drop(ctx, r.schemaDB)
 	})
 	r.load.FilesLeft = err != nil
 	return err

@@ -85,12 +85,7 @@ func checkTables(t *testing.T, d *database, plan runfile.Plan) {
 func TestALoadThatWasCutIsMadeAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, plan := newDatabase(), keepPlan()
-		d.fail = func(name, _ string, nth int) error {
-			if name == "slob_load_obfuscated" && nth == 7 {
-				return errors.New("ORA-01653: unable to extend table NFSBENCH1.NFSBENCH_RANGES by 1024 in tablespace NFSBENCH")
-			}
-			return nil
-		}
+		d.fail = failing("slob_load_obfuscated", 7, "ORA-01653: unable to extend table NFSBENCH1.NFSBENCH_RANGES by 1024 in tablespace NFSBENCH")
 		load, _ := runOn(t.Context(), t, d, plan)
 		wantFailure(t, load, runfile.FailureNoSpace, "load NFSBENCH", "NFSBENCH_RANGES")
 		if got := spansOf(load); got != "Connect Fill Done" {
@@ -110,12 +105,7 @@ func TestAFullTablespaceLeavesNothingBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, plan := newDatabase(), keepPlan()
 		plan.Keep = false
-		d.fail = func(name, _ string, nth int) error {
-			if name == "slob_load_obfuscated" && nth == 4 {
-				return errors.New("ORA-01653: unable to extend table")
-			}
-			return nil
-		}
+		d.fail = failing("slob_load_obfuscated", 4, "ORA-01653: unable to extend table")
 		load, _ := runOn(t.Context(), t, d, plan)
 		wantFailure(t, load, runfile.FailureNoSpace)
 		if len(d.users) != 0 || len(d.tablespaces) != 1 || load.FilesLeft {
@@ -212,12 +202,7 @@ func TestTheTablespaceIsBesideTheDatabaseAndLargeEnough(t *testing.T) {
 func TestASchemaWithoutItsMarkerIsNotLeftBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, plan := newDatabase(), keepPlan()
-		d.fail = func(name, _ string, nth int) error {
-			if name == "slob_marker_create" && nth == 1 {
-				return errors.New("ORA-01658: unable to create INITIAL extent for segment in tablespace NFSBENCH")
-			}
-			return nil
-		}
+		d.fail = failing("slob_marker_create", 1, "ORA-01658: unable to create INITIAL extent for segment in tablespace NFSBENCH")
 		load, _ := runOn(t.Context(), t, d, plan)
 		wantFailure(t, load, runfile.FailureNoSpace, "create the schema NFSBENCH")
 		d.fail = nil

@@ -200,9 +200,6 @@ func (s *Schemas) files(ctx context.Context, tablespace string) ([]string, error
 	return files, nil
 }
 
-// Use goes on with another pool, after a restart of the instance.
-func (s *Schemas) Use(db *sql.DB) { s.db = db }
-
 func (s *Schemas) tablespaceName() string { return strings.ToUpper(s.spec.SLOB.Tablespace) }
 
 // users lists those whose name begins like ours, and whether they are marked.
@@ -493,8 +490,10 @@ func (s *Schemas) checkBlocks(ctx context.Context, schema string) error {
 }
 
 // Drop removes the schemas that are ours, and the tablespace if we made it and
-// nothing else is in it. The sessions of the load must have ended.
-func (s *Schemas) Drop(ctx context.Context) error {
+// nothing else is in it. The sessions of the load must have ended. The pool may be another one than that
+// of Find, as after a restart of the instance.
+func (s *Schemas) Drop(ctx context.Context, db *sql.DB) error {
+	s.db = db
 	users, err := s.users(ctx)
 	if err != nil {
 		return err

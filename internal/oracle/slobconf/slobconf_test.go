@@ -13,11 +13,7 @@ import (
 
 func fragment(t *testing.T, conf string) string {
 	t.Helper()
-	c, err := Parse(strings.NewReader(conf))
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := c.YAML()
+	text, err := parse(t, conf).YAML()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,23 +111,14 @@ func TestWhatIsNotSetIsWhatSLOBTakes(t *testing.T) {
 	}
 }
 
-func TestSizesAreThoseOfSLOB(t *testing.T) {
+func TestSizesAndThreadsAreThoseThatTheAPITakes(t *testing.T) {
 	for conf, want := range map[string]string{
-		"SCALE=2G":                   "scale: 2Gi # SCALE\n",
-		"SCALE=1T":                   "scale: 1024Gi # SCALE\n",
-		"SCALE=1500K":                "scale: 2Mi # SCALE, rounded up\n",
-		"SCALE=10000":                "scale: 79Mi # SCALE, 10000 blocks of 8192 bytes, rounded up\n",
-		"SCALE=10000\nBLOCK_SZ=4096": "scale: 40Mi # SCALE, 10000 blocks of 4096 bytes, rounded up\n",
-		"SCALE=1G\nSCALE=\"3G\"":     "scale: 3Gi # SCALE\n",
-	} {
-		if text := fragment(t, conf); !strings.Contains(text, want) {
-			t.Errorf("%q: no %q in\n%s", conf, want, text)
-		}
-	}
-}
-
-func TestThreadsAreBoundedAsTheAPIBoundsThem(t *testing.T) {
-	for conf, want := range map[string]string{
+		"SCALE=2G":                         "scale: 2Gi # SCALE\n",
+		"SCALE=1T":                         "scale: 1024Gi # SCALE\n",
+		"SCALE=1500K":                      "scale: 2Mi # SCALE, rounded up\n",
+		"SCALE=10000":                      "scale: 79Mi # SCALE, 10000 blocks of 8192 bytes, rounded up\n",
+		"SCALE=10000\nBLOCK_SZ=4096":       "scale: 40Mi # SCALE, 10000 blocks of 4096 bytes, rounded up\n",
+		"SCALE=1G\nSCALE=\"3G\"":           "scale: 3Gi # SCALE\n",
 		"SCALE=1G\nTHREADS_PER_SCHEMA=128": "threadsPerSchema: 128 # THREADS_PER_SCHEMA",
 		"SCALE=1G\nTHREADS_PER_SCHEMA=129": "threadsPerSchema: 128 # THREADS_PER_SCHEMA is 129: take more schemas",
 	} {
@@ -165,11 +152,7 @@ func TestWhatSLOBRefusesIsRefused(t *testing.T) {
 		"SCAN_TABLE_SZ=999999999999T":                 "too large",
 		"THREADS_PER_SCHEMA=0\nLOAD_PARALLEL_DEGREE=": `THREADS_PER_SCHEMA is "0"`,
 	} {
-		c, err := Parse(strings.NewReader(conf))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := c.YAML(); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := parse(t, conf).YAML(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, not %q", conf, err, want)
 		}
 	}
@@ -210,21 +193,13 @@ func TestTheTablesAreAsLargeAsSetupMakesThem(t *testing.T) {
 		"RUN_TIME=300\n": {ScaleBytes: 10000 * 8192, ScanBytes: 1 << 20, BlockBytes: 8192},
 		"BLOCK_SZ=16384\nSCALE=20000\nSCALE=40000\n": {ScaleBytes: 40000 * 16384, ScanBytes: 1 << 20, BlockBytes: 16384},
 	} {
-		c, err := Parse(strings.NewReader(conf))
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := c.Tables()
+		got, err := parse(t, conf).Tables()
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("%q: %v %s", conf, err, diff)
 		}
 	}
 	for conf, want := range map[string]string{"SCALE=much": "SCALE", "SCAN_TABLE_SZ=-1": "SCAN_TABLE_SZ", "SCALE=1\nBLOCK_SZ=0": "BLOCK_SZ"} {
-		c, err := Parse(strings.NewReader(conf))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := c.Tables(); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := parse(t, conf).Tables(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", conf, err)
 		}
 	}
