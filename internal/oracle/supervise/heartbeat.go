@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -36,15 +37,16 @@ func (o Options) holdVolume(ctx context.Context) (held context.Context, release 
 		return ctx, nil, err
 	}
 	held, cancel := context.WithCancelCause(ctx)
-	stop, done := make(chan struct{}), make(chan struct{})
+	beating, stop := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if err := o.beat(stop); err != nil {
+		if err := o.beat(beating); err != nil {
 			cancel(err)
 		}
 	}()
 	return held, func() {
-		close(stop)
+		stop()
 		bounded, end := context.WithTimeout(context.WithoutCancel(ctx), heartbeatInterval)
 		defer end()
 		select { // a write waits for as long as the server is away
@@ -58,17 +60,10 @@ func (o Options) holdVolume(ctx context.Context) (held context.Context, release 
 	}, nil
 }
 
-// beat writes the heartbeat until stop is closed, or returns the error that another database
+// beat writes the heartbeat until ctx ends, or returns the error that another database
 // has taken the volume.
-func (o Options) beat(stop <-chan struct{}) error {
-	tick := time.NewTicker(o.heartbeat())
-	defer tick.Stop()
-	for n := 1; ; n++ {
-		select {
-		case <-stop:
-			return nil
-		case <-tick.C:
-		}
+func (o Options) beat(ctx context.Context) error {
+	for n := 1; course.Wait(ctx, o.heartbeat()) == nil; n++ {
 		if owner, _ := o.readHeartbeat(); owner != "" && owner != o.Owner {
 			return o.inUse(owner)
 		}
@@ -76,6 +71,7 @@ func (o Options) beat(stop <-chan struct{}) error {
 			o.Log.Warn("The heartbeat on the volume was not written", "error", err)
 		}
 	}
+	return nil
 }
 
 func (o Options) heartbeat() time.Duration { return cmp.Or(o.HeartbeatInterval, heartbeatInterval) }
@@ -115,13 +111,9 @@ func (o Options) takeVolume(ctx context.Context) error {
 
 // awaitDeath returns nil when the heartbeat stays as it is.
 func (o Options) awaitDeath(ctx context.Context, first string) error {
-	tick := time.NewTicker(o.heartbeat())
-	defer tick.Stop()
 	for range heartbeatsMissed {
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-tick.C:
+		if err := course.Wait(ctx, o.heartbeat()); err != nil {
+			return err
 		}
 		if now, text := o.readHeartbeat(); now != "" && text != first {
 			return o.inUse(now)

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
+	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -237,19 +237,12 @@ func (a *alertLogs) more(path string) string {
 
 // followAlertLogs listens until ctx ends, and once more then.
 func (s *supervisor) followAlertLogs(ctx context.Context, logs *alertLogs) {
-	tick := time.NewTicker(pollInterval)
-	defer tick.Stop()
 	each := func(line string) {
 		s.heard.Store(s.o.Now().UnixNano())
 		s.alert(s.redact.clean(line))
 	}
-	for {
-		select {
-		case <-tick.C:
-			logs.look(each)
-		case <-ctx.Done():
-			logs.look(each)
-			return
-		}
+	for course.Wait(ctx, pollInterval) == nil {
+		logs.look(each)
 	}
+	logs.look(each)
 }
