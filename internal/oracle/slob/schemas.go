@@ -250,7 +250,8 @@ func (s *Schemas) readMarker(ctx context.Context, one *schema) error {
 func (s *Schemas) markerOf(t table, made bool) marker {
 	return marker{
 		kind: t.kind, model: Model, scaleBytes: t.bytes, rows: t.rows, blockBytes: s.spec.BlockBytes,
-		obfuscated: number(s.spec.SLOB.ObfuscateColumns != bench.Disabled), tablespace: s.tablespaceName(), made: number(made),
+		obfuscated: number(s.spec.SLOB.ObfuscateColumns != bench.Disabled), tablespace: s.tablespaceName(),
+		made: number(made),
 	}
 }
 

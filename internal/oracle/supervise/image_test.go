@@ -249,7 +249,7 @@ func (i *image) remove(path string) {
 	}
 }
 
-// ends ends it, which must be no failure.
+// ends stops it, which must be no failure.
 func (r *running) ends() {
 	r.t.Helper()
 	if err := r.end(); err != nil {
