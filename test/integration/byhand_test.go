@@ -197,10 +197,7 @@ func TestALoadThatIsStoppedFromOutsideHasFailedAndSaysWhoStoppedIt(t *testing.T)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			b, pods := w.started()
-			w.podStatus(&pods[0], running)
-			w.progress(b, 0, at(runfile.SpanMeasure, 40))
-			w.settle("demo")
+			b, pods := w.loading(at(runfile.SpanMeasure, 40))
 			tc.stop(w, b, &pods[0])
 			w.cancelled(b, 0)
 			b = w.wantFailed(v1alpha1.ReasonPodLost, tc.want...)
@@ -231,39 +228,33 @@ func (w *world) deleteJob(b *v1alpha1.NFSBenchmark) {
 	}
 }
 
+// TestAPodThatIsEvictedIsWaitedForWhileItSavesWhatItHas, and no longer than it may take: that of a dead
+// node says nothing more, and its containers seem to run.
 func TestAPodThatIsEvictedIsWaitedForWhileItSavesWhatItHas(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	b, pods := w.started()
-	w.podStatus(&pods[0], running)
-	w.progress(b, 0, at(runfile.SpanMeasure, 40))
-	w.settle("demo")
-	w.evict(&pods[0])
-	w.wantPhase(w.settle("demo"), v1alpha1.PhaseCollecting, "waiting for the last results", "kubectl drain")
-	w.cancelled(b, 0)
-	w.wantFailed(v1alpha1.ReasonPodLost, "kubectl drain")
-}
-
-func TestAPodOfANodeThatIsDeadIsNotWaitedForLongerThanItMayTake(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	b, pods := w.started()
-	w.podStatus(&pods[0], running)
-	w.progress(b, 0, at(runfile.SpanMeasure, 40))
-	w.settle("demo")
-	w.evict(&pods[0]) // and nobody is there to end it: its containers seem to run
-	w.wantPhase(w.settle("demo"), v1alpha1.PhaseCollecting, "waiting for the last results")
-	w.step(40 * time.Second)
-	w.wantFailed(v1alpha1.ReasonPodLost, "was taken from node")
+	for name, tc := range map[string]struct {
+		then func(*world, *v1alpha1.NFSBenchmark)
+		says string
+	}{
+		"ItSaves":    {func(w *world, b *v1alpha1.NFSBenchmark) { w.cancelled(b, 0) }, "kubectl drain"},
+		"OnDeadNode": {func(w *world, _ *v1alpha1.NFSBenchmark) { w.step(40 * time.Second) }, "was taken from node"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			b, pods := w.loading(at(runfile.SpanMeasure, 40))
+			w.evict(&pods[0])
+			w.wantPhase(w.settle("demo"), v1alpha1.PhaseCollecting, "waiting for the last results", "kubectl drain")
+			tc.then(w, b)
+			w.wantFailed(v1alpha1.ReasonPodLost, tc.says)
+		})
+	}
 }
 
 func TestThePodsOfAJobDeletedByHandAreWaitedForOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	b, pods := w.started()
-	w.podStatus(&pods[0], running)
-	w.progress(b, 0, at(runfile.SpanMeasure, 40))
-	w.settle("demo")
+	b, pods := w.loading(at(runfile.SpanMeasure, 40))
 	w.deleteJob(b)
 	w.wantPhase(w.settle("demo"), v1alpha1.PhaseRunning, "Job nfsb-demo-load was deleted", "waiting for the last results")
 	pods[0].Finalizers = []string{"test/held"}
@@ -296,10 +287,7 @@ func (w *world) freshPods(b *v1alpha1.NFSBenchmark, finalizers []string) []corev
 func TestPodsThatOutliveTheirJobMayBringTheRunToItsEnd(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	b, pods := w.started()
-	w.podStatus(&pods[0], running)
-	w.progress(b, 0, at(runfile.SpanMeasure, 40))
-	w.settle("demo")
+	b, _ := w.loading(at(runfile.SpanMeasure, 40))
 	w.deleteJob(b) // as kubectl delete --cascade=orphan does
 	w.settle("demo")
 	w.measured(b, 0)

@@ -111,13 +111,13 @@ func (f *faults) cached(c client.WithWatch) client.Client {
 		if _, own := list.(*v1alpha1.NFSBenchmarkList); f.blind && !own {
 			return nil
 		}
-		return f.read(list, func() error { return listByIndex(ctx, c, list, opts...) })
+		return f.read(list, func() error { return listByIndex(ctx, c, benchmark.Indexes(), list, opts...) })
 	}
 	return interceptor.NewClient(c, funcs)
 }
 
-// listByIndex offers the indexes that the reconciler's cache has.
-func listByIndex(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+// listByIndex offers the indexes that the cache of a reconciler has.
+func listByIndex(ctx context.Context, c client.WithWatch, indexes map[string]client.IndexerFunc, list client.ObjectList, opts ...client.ListOption) error {
 	all, ours := list.(*v1alpha1.NFSBenchmarkList)
 	which := (&client.ListOptions{}).ApplyOptions(opts)
 	if !ours || which.FieldSelector == nil {
@@ -128,7 +128,7 @@ func listByIndex(ctx context.Context, c client.WithWatch, list client.ObjectList
 	if err := c.List(ctx, list, which); err != nil {
 		return err
 	}
-	values := benchmark.Indexes()[want.Field]
+	values := indexes[want.Field]
 	all.Items = slices.DeleteFunc(all.Items, func(b v1alpha1.NFSBenchmark) bool { return !slices.Contains(values(&b), want.Value) })
 	return nil
 }

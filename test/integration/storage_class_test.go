@@ -9,6 +9,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -118,22 +119,13 @@ func TestAVolumeOfAClassThatStaysIsReported(t *testing.T) {
 	})
 	w.step(4 * time.Minute)
 	b := w.finish("demo")
-	c := conditionOf(b, v1alpha1.ConditionCleanedUp)
+	c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionCleanedUp)
 	if c == nil || c.Reason != v1alpha1.ReasonLeftBehind || !strings.Contains(c.Message, pv.Name) || !strings.Contains(c.Message, "server is away") {
 		t.Errorf("CleanedUp is %+v", c)
 	}
 	if w.leases(b) != 0 {
 		t.Error("the target is held for a volume that does not go")
 	}
-}
-
-func conditionOf(b *v1alpha1.NFSBenchmark, kind string) *metav1.Condition {
-	for i := range b.Status.Conditions {
-		if b.Status.Conditions[i].Type == kind {
-			return &b.Status.Conditions[i]
-		}
-	}
-	return nil
 }
 
 func TestAStorageClassThatDoesNotServeEndsTheRun(t *testing.T) {

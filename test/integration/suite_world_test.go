@@ -120,25 +120,9 @@ func (w *suiteWorld) restart() {
 func (w *suiteWorld) cached() client.Client {
 	funcs := w.faults.funcs()
 	funcs.List = func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
-		return w.faults.read(list, func() error { return listBySuiteIndex(ctx, c, list, opts...) })
+		return w.faults.read(list, func() error { return listByIndex(ctx, c, suite.Indexes(), list, opts...) })
 	}
 	return interceptor.NewClient(w.c, funcs)
-}
-
-func listBySuiteIndex(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
-	all, ours := list.(*v1alpha1.NFSBenchmarkList)
-	which := (&client.ListOptions{}).ApplyOptions(opts)
-	if !ours || which.FieldSelector == nil {
-		return c.List(ctx, list, opts...)
-	}
-	want := which.FieldSelector.Requirements()[0]
-	which.FieldSelector = nil
-	if err := c.List(ctx, list, which); err != nil {
-		return err
-	}
-	values := suite.Indexes()[want.Field]
-	all.Items = slices.DeleteFunc(all.Items, func(b v1alpha1.NFSBenchmark) bool { return !slices.Contains(values(&b), want.Value) })
-	return nil
 }
 
 // get reads the suite.

@@ -112,8 +112,7 @@ func TestASilentTridentIsToldByWhatItDoes(t *testing.T) {
 			w.create("demo", w.backend())
 			w.turns()
 			w.wantPhase(w.get("demo"), v1alpha1.PhaseProvisioning, "waiting for Trident to bind TridentBackendConfig")
-			w.step(20 * time.Second)
-			w.turns()
+			w.turnsAfter(20 * time.Second)
 			check := func() {
 				t.Helper()
 				b := w.get("demo")
@@ -128,11 +127,9 @@ func TestASilentTridentIsToldByWhatItDoes(t *testing.T) {
 			if tc.long != (left > 15*time.Minute) || !tc.long && left > 3*time.Minute {
 				t.Errorf("the run promises to wait for %s: %s", left, w.get("demo").Status.Message)
 			}
-			w.step(left - 2*time.Second)
-			w.turns()
+			w.turnsAfter(left - 2*time.Second)
 			check()
-			w.step(4 * time.Second)
-			w.turns()
+			w.turnsAfter(4 * time.Second)
 			b := w.get("demo")
 			w.wantPhase(b, v1alpha1.PhaseFailed, tc.says...)
 			w.wantCondition(b, v1alpha1.ConditionSucceeded, "False", tc.ends)
@@ -171,10 +168,7 @@ func TestATridentThatStartsIsWaitedFor(t *testing.T) {
 	for name, before := range map[string]func(*world){
 		"BeforeItsBackend": func(*world) {},
 		"BeforeItsVolume": func(w *world) {
-			for len(w.ofTrident(trident.KindBackend)) < 2 {
-				w.settle("demo")
-				w.robot("demo")
-			}
+			w.untilBackends(2)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -193,8 +187,7 @@ func TestATridentThatStartsIsWaitedFor(t *testing.T) {
 			w.array.Restart()
 			w.deployed(corev1.ConditionFalse, 1)
 			for _, wait := range []time.Duration{20 * time.Second, 14 * time.Minute} {
-				w.step(wait)
-				w.turns()
+				w.turnsAfter(wait)
 				b := w.get("demo")
 				w.wantPhase(b, v1alpha1.PhaseProvisioning, "no pod of Deployment ", "15 minutes for each backend")
 				w.wantCondition(b, v1alpha1.ConditionStorageProvisioned, "Unknown", v1alpha1.ReasonTridentBusy)
@@ -225,10 +218,7 @@ func TestATridentThatEndsBeforeItsVolumeIsSaid(t *testing.T) {
 	t.Parallel()
 	w := withTrident(t)
 	w.create("demo", w.backend())
-	for len(w.ofTrident(trident.KindBackend)) == 0 {
-		w.settle("demo")
-		w.robot("demo")
-	}
+	w.untilBackends(1)
 	w.busy(nil)
 	w.deployed(corev1.ConditionTrue, 0)
 	w.settle("demo")
@@ -246,16 +236,14 @@ func TestAnAnswerOfTridentShowsThatItWaitsForNoOtherBackend(t *testing.T) {
 	w.step(5 * time.Second) // events have whole seconds
 	w.create("demo", gen.TridentClass(class))
 	w.turns()
-	w.step(20 * time.Second)
-	w.turns()
+	w.turnsAfter(20 * time.Second)
 	b := w.get("demo")
 	w.wantPhase(b, v1alpha1.PhaseProvisioning, "aggregate aggr1 is full")
 	w.wantCondition(b, v1alpha1.ConditionStorageProvisioned, "False", v1alpha1.ReasonProvisioningFailed)
 	if strings.Contains(b.Status.Message, "Trident works on") {
 		t.Errorf("another backend is said to keep Trident busy: %s", b.Status.Message)
 	}
-	w.step(5 * time.Minute)
-	w.turns()
+	w.turnsAfter(5 * time.Minute)
 	b = w.get("demo")
 	w.wantPhase(b, v1alpha1.PhaseFailed, "is not bound after 5m")
 	if b.Status.Failure != v1alpha1.FailureBenchmark {
@@ -269,12 +257,10 @@ func TestTheErrorOfATridentThatTookLongIsShown(t *testing.T) {
 	w.array.SetFaults(standin.Faults{Drops: w.array.management})
 	w.create("demo", w.backend())
 	w.turns()
-	w.step(standin.DeadLIF)
-	w.turns()
+	w.turnsAfter(standin.DeadLIF)
 	b := w.get("demo")
 	w.wantPhase(b, v1alpha1.PhaseProvisioning, "Trident refuses TridentBackendConfig", "context deadline exceeded")
-	w.step(301 * time.Second)
-	w.turns()
+	w.turnsAfter(301 * time.Second)
 	b = w.get("demo")
 	w.wantPhase(b, v1alpha1.PhaseFailed, "Trident refuses TridentBackendConfig", "context deadline exceeded")
 	w.wantCondition(b, v1alpha1.ConditionSucceeded, "False", v1alpha1.ReasonBackendFailed)
@@ -307,8 +293,7 @@ func TestAManagementLIFIsTriedWhileTridentIsSilent(t *testing.T) {
 			if w.find(probe, job) {
 				t.Fatal("it is tried at once, though Trident takes a few seconds for every backend")
 			}
-			w.step(20 * time.Second)
-			w.turns()
+			w.turnsAfter(20 * time.Second)
 			if !w.find(probe, job) {
 				t.Fatal("it is not tried")
 			}
@@ -322,8 +307,7 @@ func TestAManagementLIFIsTriedWhileTridentIsSilent(t *testing.T) {
 			})
 			w.turns()
 			w.wantPhase(w.get("demo"), v1alpha1.PhaseProvisioning, tc.says)
-			w.step(17 * time.Minute)
-			w.turns()
+			w.turnsAfter(17 * time.Minute)
 			w.wantPhase(w.get("demo"), v1alpha1.PhaseFailed, strings.TrimSuffix(tc.says, "the run waits until"))
 			w.array.SetFaults(standin.Faults{})
 			w.finish("demo")
@@ -340,10 +324,7 @@ func TestABenchmarkSucceedsThoughTridentWasBusyWithAnother(t *testing.T) {
 	t.Parallel()
 	backend := func(*world) {}
 	volume := func(w *world) {
-		for len(w.ofTrident(trident.KindBackend)) == 0 {
-			w.settle("demo")
-			w.robot("demo")
-		}
+		w.untilBackends(1)
 	}
 	for name, tc := range map[string]struct {
 		before func(*world)
@@ -366,8 +347,7 @@ func TestABenchmarkSucceedsThoughTridentWasBusyWithAnother(t *testing.T) {
 			tc.before(w)
 			w.busy(nil)
 			w.turns()
-			w.step(tc.waits)
-			w.turns()
+			w.turnsAfter(tc.waits)
 			b := w.get("demo")
 			w.wantPhase(b, v1alpha1.PhaseProvisioning, "works on TridentBackendConfig")
 			w.wantCondition(b, v1alpha1.ConditionStorageProvisioned, "Unknown", v1alpha1.ReasonTridentBusy)
@@ -379,8 +359,7 @@ func TestABenchmarkSucceedsThoughTridentWasBusyWithAnother(t *testing.T) {
 			if tc.says != "" {
 				w.turns()
 				w.wantPhase(w.get("demo"), v1alpha1.PhaseProvisioning, tc.says)
-				w.step(4 * time.Minute)
-				w.turns()
+				w.turnsAfter(4 * time.Minute)
 				w.wantPhase(w.get("demo"), v1alpha1.PhaseProvisioning, tc.says)
 			}
 			if tc.again {
@@ -426,13 +405,11 @@ func TestABackendThatIsTriedAgainKeepsTridentBusyToo(t *testing.T) {
 			w.array.step(w)
 			w.array.SetFaults(standin.Faults{Mute: lif})
 			w.turns()
-			w.step(20 * time.Second)
-			w.turns()
+			w.turnsAfter(20 * time.Second)
 			b := w.get("demo")
 			w.wantPhase(b, v1alpha1.PhaseProvisioning, tc.says)
 			w.wantCondition(b, v1alpha1.ConditionStorageProvisioned, "Unknown", v1alpha1.ReasonTridentBusy)
-			w.step(22 * time.Minute)
-			w.turns()
+			w.turnsAfter(22 * time.Minute)
 			b = w.get("demo")
 			w.wantPhase(b, v1alpha1.PhaseFailed, tc.says)
 			w.wantCondition(b, v1alpha1.ConditionSucceeded, "False", v1alpha1.ReasonTridentBusy)
@@ -533,8 +510,7 @@ func TestAVolumeWhoseProvisioningWasInterruptedIsNamed(t *testing.T) {
 			if b == nil {
 				t.Fatalf("the benchmark is gone and leaves %q", w.made())
 			}
-			w.step(3 * time.Minute)
-			w.turns()
+			w.turnsAfter(3 * time.Minute)
 			b = w.get("demo")
 			w.wantCondition(b, v1alpha1.ConditionCleanedUp, "False", v1alpha1.ReasonLeftBehind)
 			for _, word := range []string{
@@ -581,8 +557,7 @@ func TestAnAbandonedVolumeWithoutAPersistentVolumeIsListed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w, volume := orphaned(t, o, v1alpha1.LeftoversAbandon)
-			w.step(3 * time.Minute)
-			w.turns()
+			w.turnsAfter(3 * time.Minute)
 			if b := w.get("demo"); b != nil {
 				t.Fatalf("it stays: %s", b.Status.Message)
 			}
@@ -600,10 +575,7 @@ func TestAnAbandonedProvisioningIsListed(t *testing.T) {
 	t.Parallel()
 	w := withTrident(t)
 	w.create("demo", w.backend(), gen.Leftovers(v1alpha1.LeftoversAbandon))
-	for len(w.ofTrident(trident.KindBackend)) == 0 {
-		w.settle("demo")
-		w.robot("demo")
-	}
+	w.untilBackends(1)
 	w.busy(nil)
 	w.turns()
 	pvc := &corev1.PersistentVolumeClaim{}
@@ -611,8 +583,7 @@ func TestAnAbandonedProvisioningIsListed(t *testing.T) {
 	name := manifest.TridentName(w.get("demo"))
 	w.delete("demo")
 	w.turns()
-	w.step(3 * time.Minute)
-	w.turns()
+	w.turnsAfter(3 * time.Minute)
 	if b := w.get("demo"); b != nil {
 		t.Fatalf("it stays: %s", b.Status.Message)
 	}
@@ -639,10 +610,7 @@ func TestClassAndBackendStayUntilProvisioningIsOver(t *testing.T) {
 			t.Parallel()
 			w := withTrident(t)
 			w.create("demo", w.backend())
-			for len(w.ofTrident(trident.KindBackend)) == 0 {
-				w.settle("demo")
-				w.robot("demo")
-			}
+			w.untilBackends(1)
 			w.busy(nil)
 			w.turns()
 			w.delete("demo")

@@ -59,8 +59,7 @@ func TestADeletionWaitsForAnArrayThatDoesNotAnswer(t *testing.T) {
 	if n := w.rec.count(v1alpha1.ReasonLeftBehind); n != 0 {
 		t.Errorf("called left behind at once: %q", w.rec.events)
 	}
-	w.step(3 * time.Minute)
-	w.turns()
+	w.turnsAfter(3 * time.Minute)
 	b = w.get("demo")
 	if b == nil {
 		t.Fatal("the benchmark was let go")
@@ -152,8 +151,7 @@ func TestABackendThatTridentForgotIsNamed(t *testing.T) {
 			w.turns()
 			b = w.get("demo")
 			w.wantCondition(b, v1alpha1.ConditionCleanedUp, "False", v1alpha1.ReasonCleaningUp)
-			w.step(3 * time.Minute)
-			w.turns()
+			w.turnsAfter(3 * time.Minute)
 			if b = w.get("demo"); policy == v1alpha1.LeftoversAbandon {
 				if told := strings.Join(w.rec.events, "\n"); b != nil || !strings.Contains(told, "left are "+says) {
 					t.Errorf("it is %+v, and no event says %q:\n%s", b, says, told)
@@ -200,8 +198,7 @@ func TestADeletionThatMayAbandonLetsGoAndNamesWhatIsLeft(t *testing.T) {
 				t.Fatal("let go at once")
 			}
 			at(w)
-			w.step(3 * time.Minute)
-			w.turns()
+			w.turnsAfter(3 * time.Minute)
 			if b := w.get("demo"); b != nil {
 				t.Fatalf("it stays: %s", b.Status.Message)
 			}

@@ -18,207 +18,159 @@ import (
 	standin "github.com/nfsbench/nfsbench/test/trident"
 )
 
-// tridentTroubles are all that can keep a volume of Trident from being used.
-func tridentTroubles() map[string]struct {
+// tridentTrouble keeps a volume of Trident from being used.
+type tridentTrouble struct {
 	storage func(*world) gen.Mod
 	mods    []gen.Mod
 	faults  standin.Faults
 	after   time.Duration // until it is given up
 	reason  string
 	says    []string
-} {
+}
+
+// tridentTroubles are all that there are.
+func tridentTroubles() map[string]tridentTrouble {
 	backend := func(w *world) gen.Mod { return w.backend() }
 	class := func(change func(*storagev1.StorageClass)) func(*world) gen.Mod {
 		return func(w *world) gen.Mod { return gen.TridentClass(w.class(change)) }
 	}
 	kernel := []gen.Mod{gen.Kernel}
-	return map[string]struct {
-		storage func(*world) gen.Mod
-		mods    []gen.Mod
-		faults  standin.Faults
-		after   time.Duration
-		reason  string
-		says    []string
-	}{
+	return map[string]tridentTrouble{
 		"NoCRDs": {
-			func(w *world) gen.Mod {
+			storage: func(w *world) gen.Mod {
 				w.faults.refused = ofTrident(&meta.NoKindMatchError{GroupKind: schema.GroupKind{Kind: "TridentBackendConfig"}})
 				return w.backend()
 			},
-			nil,
-			standin.Faults{},
-			0, v1alpha1.ReasonTridentMissing,
-			[]string{"not installed", "install it"},
+			reason: v1alpha1.ReasonTridentMissing,
+			says:   []string{"not installed", "install it"},
 		},
 		"NoNamespace": {
-			func(w *world) gen.Mod {
+			storage: func(w *world) gen.Mod {
 				w.r.TridentNamespace = "no-such-namespace"
 				return w.backend()
 			},
-			nil,
-			standin.Faults{},
-			0, v1alpha1.ReasonTridentMissing,
-			[]string{`no namespace "no-such-namespace"`, "trident.namespace of the chart"},
+			reason: v1alpha1.ReasonTridentMissing,
+			says:   []string{`no namespace "no-such-namespace"`, "trident.namespace of the chart"},
 		},
 		"NobodyAnswers": {
-			backend, nil,
-			standin.Faults{Silent: true},
-			3 * time.Minute,
-			v1alpha1.ReasonTridentMissing,
-			[]string{"has not processed", "app=controller.csi.trident.netapp.io"},
+			storage: backend,
+			faults:  standin.Faults{Silent: true}, after: 3 * time.Minute, reason: v1alpha1.ReasonTridentMissing,
+			says: []string{"has not processed", "app=controller.csi.trident.netapp.io"},
 		},
 		"NotAllowed": {
-			func(w *world) gen.Mod {
+			storage: func(w *world) gen.Mod {
 				w.faults.refused = ofTrident(apierrors.NewForbidden(schema.GroupResource{Resource: "tridentbackendconfigs"}, "x", errors.New("no")))
 				return w.backend()
 			},
-			nil,
-			standin.Faults{},
-			0, v1alpha1.ReasonForbidden,
-			[]string{"trident.enabled"},
+			reason: v1alpha1.ReasonForbidden,
+			says:   []string{"trident.enabled"},
 		},
 		"BackendRefused": {
-			backend, nil,
-			standin.Faults{Backend: "could not reach SVM svm1 at 10.0.0.9"},
-			6 * time.Minute,
-			v1alpha1.ReasonBackendFailed,
-			[]string{"could not reach SVM svm1", "policy.backends"},
+			storage: backend,
+			faults:  standin.Faults{Backend: "could not reach SVM svm1 at 10.0.0.9"}, after: 6 * time.Minute, reason: v1alpha1.ReasonBackendFailed,
+			says: []string{"could not reach SVM svm1", "policy.backends"},
 		},
 		"NoSecret": {
-			func(w *world) gen.Mod {
+			storage: func(w *world) gen.Mod {
 				w.array.backend.CredentialsSecretName = "missing"
 				return w.backend()
 			},
-			nil,
-			standin.Faults{},
-			6 * time.Minute, v1alpha1.ReasonBackendFailed,
-			[]string{"backend credentials not found", "ask an administrator to correct backend "},
+			after: 6 * time.Minute, reason: v1alpha1.ReasonBackendFailed,
+			says: []string{"backend credentials not found", "ask an administrator to correct backend "},
 		},
 		"BackendOffline": {
-			class(nil), nil,
-			standin.Faults{Offline: "no route to 10.0.0.9"},
-			6 * time.Minute,
-			v1alpha1.ReasonProvisioningFailed,
-			[]string{"no available backends"},
+			storage: class(nil),
+			faults:  standin.Faults{Offline: "no route to 10.0.0.9"}, after: 6 * time.Minute, reason: v1alpha1.ReasonProvisioningFailed,
+			says: []string{"no available backends"},
 		},
 		"BackendSuspended": {
-			backend, nil,
-			standin.Faults{Suspended: true},
-			6 * time.Minute,
-			v1alpha1.ReasonProvisioningFailed,
-			[]string{"no available backends", " is suspended: Trident makes no volume there", "--user-state normal"},
+			storage: backend,
+			faults:  standin.Faults{Suspended: true}, after: 6 * time.Minute, reason: v1alpha1.ReasonProvisioningFailed,
+			says: []string{"no available backends", " is suspended: Trident makes no volume there", "--user-state normal"},
 		},
 		"ClassOfASuspendedBackend": {
-			class(nil), nil,
-			standin.Faults{Suspended: true},
-			6 * time.Minute,
-			v1alpha1.ReasonProvisioningFailed,
-			[]string{"Trident has 1 suspended backend: "},
+			storage: class(nil),
+			faults:  standin.Faults{Suspended: true}, after: 6 * time.Minute, reason: v1alpha1.ReasonProvisioningFailed,
+			says: []string{"Trident has 1 suspended backend: "},
 		},
 		"NoClass": {
-			func(*world) gen.Mod { return gen.TridentClass("no-such-class") },
-			nil,
-			standin.Faults{},
-			0, v1alpha1.ReasonClassNotFound,
-			[]string{`no StorageClass "no-such-class"`, "kubectl get storageclass"},
+			storage: func(*world) gen.Mod { return gen.TridentClass("no-such-class") },
+			reason:  v1alpha1.ReasonClassNotFound,
+			says:    []string{`no StorageClass "no-such-class"`, "kubectl get storageclass"},
 		},
 		"ClassOfSomebodyElse": {
-			class(func(c *storagev1.StorageClass) { c.Provisioner = "ebs.csi.example" }),
-			nil,
-			standin.Faults{},
-			0, v1alpha1.ReasonClassNotTrident,
-			[]string{"ebs.csi.example", trident.Driver},
+			storage: class(func(c *storagev1.StorageClass) { c.Provisioner = "ebs.csi.example" }),
+			reason:  v1alpha1.ReasonClassNotTrident,
+			says:    []string{"ebs.csi.example", trident.Driver},
 		},
 		"ClassOfSAN": {
-			class(func(c *storagev1.StorageClass) {
+			storage: class(func(c *storagev1.StorageClass) {
 				c.Parameters = map[string]string{"trident.netapp.io/backendType": "ontap-san"}
 			}),
-			nil,
-			standin.Faults{},
-			0, v1alpha1.ReasonDriverRefused,
-			[]string{"ontap-san", "not NFS"},
+			reason: v1alpha1.ReasonDriverRefused,
+			says:   []string{"ontap-san", "not NFS"},
 		},
 		"EconomyBehindAClass": {
-			class(nil), nil,
-			standin.Faults{BackendsAreEconomy: true},
-			0,
-			v1alpha1.ReasonDriverRefused,
-			[]string{"ontap-nas-economy", "qtrees"},
+			storage: class(nil),
+			faults:  standin.Faults{BackendsAreEconomy: true}, reason: v1alpha1.ReasonDriverRefused,
+			says: []string{"ontap-nas-economy", "qtrees"},
 		},
 		"ClassBindsLate": {
-			class(func(c *storagev1.StorageClass) {
+			storage: class(func(c *storagev1.StorageClass) {
 				late := storagev1.VolumeBindingWaitForFirstConsumer
 				c.VolumeBindingMode = &late
 			}),
-			nil,
-			standin.Faults{},
-			0, v1alpha1.ReasonInvalidSpec,
-			[]string{"WaitForFirstConsumer", "volumeBindingMode: Immediate"},
+			reason: v1alpha1.ReasonInvalidSpec,
+			says:   []string{"WaitForFirstConsumer", "volumeBindingMode: Immediate"},
 		},
 		"KernelClassWithoutVersion": {
-			class(func(c *storagev1.StorageClass) { c.MountOptions = []string{"hard"} }),
-			kernel,
-			standin.Faults{},
-			0, v1alpha1.ReasonInvalidSpec,
-			[]string{"add nfsvers=3 to its mountOptions"},
+			storage: class(func(c *storagev1.StorageClass) { c.MountOptions = []string{"hard"} }),
+			mods:    kernel, reason: v1alpha1.ReasonInvalidSpec,
+			says: []string{"add nfsvers=3 to its mountOptions"},
 		},
 		"KernelClassOfAnotherVersion": {
-			class(func(c *storagev1.StorageClass) { c.MountOptions = []string{"vers=4,minorversion=1"} }),
-			kernel,
-			standin.Faults{},
-			0, v1alpha1.ReasonInvalidSpec,
-			[]string{"nfsvers=4.1", "spec.protocol.version NFSv3"},
+			storage: class(func(c *storagev1.StorageClass) { c.MountOptions = []string{"vers=4,minorversion=1"} }),
+			mods:    kernel, reason: v1alpha1.ReasonInvalidSpec,
+			says: []string{"nfsvers=4.1", "spec.protocol.version NFSv3"},
 		},
 		"DirectOfABackendThatAdmitsAttachedNodes": {
-			func(w *world) gen.Mod {
+			storage: func(w *world) gen.Mod {
 				w.array.backend.ExportPolicy = ""
 				return gen.TridentClass(w.class(nil))
 			},
-			nil,
-			standin.Faults{},
-			0, preflight.ExportPolicyDenies,
-			[]string{"autoExportPolicy", "this client attaches none"},
+			reason: preflight.ExportPolicyDenies,
+			says:   []string{"autoExportPolicy", "this client attaches none"},
 		},
 		"AggregatesOnAFX": {
-			func(w *world) gen.Mod {
+			storage: func(w *world) gen.Mod {
 				w.array.AFX = true
 				return w.backend("aggr1")
 			},
-			nil,
-			standin.Faults{},
-			0, v1alpha1.ReasonInvalidSpec,
-			[]string{"storagePools", "disaggregated"},
+			reason: v1alpha1.ReasonInvalidSpec,
+			says:   []string{"storagePools", "disaggregated"},
 		},
 		"MoveOnAFX": {
-			func(w *world) gen.Mod {
+			storage: func(w *world) gen.Mod {
 				w.array.AFX = true
 				return gen.TridentClass(w.class(nil))
 			},
-			[]gen.Mod{gen.ONTAP("", "", "reader"), moveTo},
-			standin.Faults{},
-			0, v1alpha1.ReasonInvalidSpec,
-			[]string{"moveTo", "disaggregated"},
+			mods: []gen.Mod{gen.ONTAP("", "", "reader"), moveTo}, reason: v1alpha1.ReasonInvalidSpec,
+			says: []string{"moveTo", "disaggregated"},
 		},
 		"KernelClassOfABackendWithAnotherVersion": {
-			func(w *world) gen.Mod { return w.classOfOptions("-o nfsvers=4.1") },
-			kernel,
-			standin.Faults{},
-			0, v1alpha1.ReasonInvalidSpec,
-			[]string{"mounts with nfsvers=4.1", "spec.protocol.version NFSv3"},
+			storage: func(w *world) gen.Mod { return w.classOfOptions("-o nfsvers=4.1") },
+			mods:    kernel, reason: v1alpha1.ReasonInvalidSpec,
+			says: []string{"mounts with nfsvers=4.1", "spec.protocol.version NFSv3"},
 		},
 		"KernelClassOfABackendWithoutVersion": {
-			func(w *world) gen.Mod { return w.classOfOptions("") },
-			kernel,
-			standin.Faults{},
-			0, v1alpha1.ReasonInvalidSpec,
-			[]string{"add nfsvers=3 to its mountOptions"},
+			storage: func(w *world) gen.Mod { return w.classOfOptions("") },
+			mods:    kernel, reason: v1alpha1.ReasonInvalidSpec,
+			says: []string{"add nfsvers=3 to its mountOptions"},
 		},
 		"NoVolume": {
-			backend, nil,
-			standin.Faults{Provisioning: "aggregate aggr1 is full"},
-			6 * time.Minute,
-			v1alpha1.ReasonProvisioningFailed,
-			[]string{"aggregate aggr1 is full", "is not bound after 5m0s"},
+			storage: backend,
+			faults:  standin.Faults{Provisioning: "aggregate aggr1 is full"}, after: 6 * time.Minute, reason: v1alpha1.ReasonProvisioningFailed,
+			says: []string{"aggregate aggr1 is full", "is not bound after 5m0s"},
 		},
 	}
 }
@@ -267,8 +219,7 @@ func TestWhatKeepsAVolumeOfTridentFromBeingUsedIsSaid(t *testing.T) {
 				if meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionStorageProvisioned) {
 					t.Error("its storage is provisioned")
 				}
-				w.step(tc.after)
-				w.turns()
+				w.turnsAfter(tc.after)
 			}
 			b := w.get("demo")
 			w.wantPhase(b, v1alpha1.PhaseFailed, tc.says...)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -240,4 +241,20 @@ func (w *world) turns() {
 		}
 	}
 	w.Fatal("the run does not come to rest")
+}
+
+// turnsAfter lets time pass, and then everybody do what there is to do.
+func (w *world) turnsAfter(d time.Duration) {
+	w.Helper()
+	w.step(d)
+	w.turns()
+}
+
+// untilBackends lets all take turns until Trident has so many backends.
+func (w *world) untilBackends(n int) {
+	w.Helper()
+	for len(w.ofTrident(trident.KindBackend)) < n {
+		w.settle("demo")
+		w.robot("demo")
+	}
 }

@@ -38,6 +38,16 @@ func (w *world) started(mods ...gen.Mod) (*v1alpha1.NFSBenchmark, []corev1.Pod) 
 	return nil, nil
 }
 
+// loading is a benchmark whose first load pod runs and has come so far.
+func (w *world) loading(so runfile.Progress, mods ...gen.Mod) (*v1alpha1.NFSBenchmark, []corev1.Pod) {
+	w.Helper()
+	b, pods := w.started(mods...)
+	w.podStatus(&pods[0], running)
+	w.progress(b, 0, so)
+	w.settle("demo")
+	return b, pods
+}
+
 // wantFailed passes once and wants the run to have failed for a reason that a
 // stranger understands: the message has all the words.
 func (w *world) wantFailed(reason string, words ...string) *v1alpha1.NFSBenchmark {
@@ -250,10 +260,7 @@ func TestWhatTheLoaderSaysBecomesTheReason(t *testing.T) {
 		t.Run(code, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			b, pods := w.started()
-			w.podStatus(&pods[0], running)
-			w.progress(b, 0, at(runfile.SpanConnect, 0))
-			w.settle("demo")
+			b, _ := w.loading(at(runfile.SpanConnect, 0))
 			w.final(b, gen.FailedClient(0, code, "the server said "+code+": do something"))
 			b = w.wantFailed(code, "do something")
 			if b.Status.Verdict != bench.VerdictInconclusive {
@@ -267,10 +274,7 @@ func TestWhatTheLoaderSaysBecomesTheReason(t *testing.T) {
 func TestAJobDeletedByHandIsNotStartedAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	b, pods := w.started()
-	w.podStatus(&pods[0], running)
-	w.progress(b, 0, at(runfile.SpanFill, 10))
-	w.settle("demo")
+	b, _ := w.loading(at(runfile.SpanFill, 10))
 	if err := w.c.Delete(w.Context(), w.loadJob(b), client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
 		t.Fatal(err)
 	}
@@ -285,10 +289,7 @@ func TestAJobDeletedByHandIsNotStartedAgain(t *testing.T) {
 func TestTheDeadlineOfTheJob(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	b, pods := w.started()
-	w.podStatus(&pods[0], running)
-	w.progress(b, 0, at(runfile.SpanFill, 10))
-	w.settle("demo")
+	b, _ := w.loading(at(runfile.SpanFill, 10))
 	w.jobEnds(w.loadJob(b), batchv1.JobReasonDeadlineExceeded, "Job was active longer than specified deadline")
 	_ = w.c.Delete(w.Context(), &w.loadPods(b)[0], client.GracePeriodSeconds(0))
 	w.wantPhase(w.settle("demo"), v1alpha1.PhaseCollecting, "waiting for the last results")
