@@ -181,32 +181,31 @@ type page[T any] struct {
 
 // list reads all pages of a collection. ONTAP ends a page after a time of its own choice,
 // perhaps without any record: only a page without next is the last one.
-func list[T any](ctx context.Context, s *Source, path string, q url.Values) ([]T, http.Header, error) {
+func list[T any](ctx context.Context, s *Source, path string, q url.Values) ([]T, error) {
 	var all []T
 	for range maxPages {
 		var p page[T]
-		header, err := s.client.Get(ctx, path, q, &p)
-		if err != nil {
-			return nil, nil, err
+		if _, err := s.client.Get(ctx, path, q, &p); err != nil {
+			return nil, err
 		}
 		all = append(all, p.Records...)
 		if p.Links.Next == nil || p.Links.Next.Href == "" {
-			return all, header, nil
+			return all, nil
 		}
 		if len(all) > maxRecords {
 			break
 		}
 		link, err := url.Parse(p.Links.Next.Href)
 		if err != nil || link.Host != "" || link.Opaque != "" {
-			return nil, nil, storage.Permanent(fmt.Errorf("the link to the next page is no path on the array"))
+			return nil, storage.Permanent(fmt.Errorf("the link to the next page is no path on the array"))
 		}
 		next := link.RequestURI()
 		if next == path {
-			return nil, nil, storage.Permanent(fmt.Errorf("read %s: a page names itself as the next one", apiOf(path)))
+			return nil, storage.Permanent(fmt.Errorf("read %s: a page names itself as the next one", apiOf(path)))
 		}
 		path, q = next, nil // the link holds the whole query
 	}
-	return nil, nil, storage.Permanent(fmt.Errorf("read %s: the collection does not end", apiOf(path)))
+	return nil, storage.Permanent(fmt.Errorf("read %s: the collection does not end", apiOf(path)))
 }
 
 // apiOf is a path without its query.
