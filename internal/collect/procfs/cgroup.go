@@ -93,10 +93,9 @@ func (r Reader) exists(name string) bool {
 
 // parseCgroupPaths reads /proc/self/cgroup: the path by controller, the empty
 // controller being version 2.
-func parseCgroupPaths(in io.Reader) (map[string]string, error) {
-	paths := map[string]string{}
-	var failed error
-	for _, text := range lines(in, &failed) {
+func parseCgroupPaths(in io.Reader) (paths map[string]string, err error) {
+	paths = map[string]string{}
+	for _, text := range lines(in, &err) {
 		parts := strings.SplitN(text, ":", 3)
 		if len(parts) != 3 {
 			continue
@@ -105,7 +104,7 @@ func parseCgroupPaths(in io.Reader) (map[string]string, error) {
 			paths[controller] = parts[2]
 		}
 	}
-	return paths, failed
+	return paths, err
 }
 
 // CPU reads the CPU time that the group used and for how long it was held
@@ -131,9 +130,7 @@ func (g Cgroup) stat(key string, divisor int64) *int64 {
 	if len(g.cpu) == 0 {
 		return nil
 	}
-	value, err := parseFile(g.reader, path.Join(g.cpu[0], "cpu.stat"), func(in io.Reader) (int64, error) {
-		return valueOf(in, key)
-	})
+	value, err := g.reader.valueOf(path.Join(g.cpu[0], "cpu.stat"), key)
 	if err != nil {
 		return nil
 	}
