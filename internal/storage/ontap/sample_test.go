@@ -70,13 +70,16 @@ func TestASampleInTheSteadyStateIsThreeRequests(t *testing.T) {
 	t.Parallel()
 	a := newArray(t)
 	s := a.source()
-	for range 3 {
+	var last storage.Snapshot
+	for i := range 3 {
 		a.forget()
-		if _, err := s.Sample(t.Context()); err != nil {
-			t.Fatal(err)
+		got, err := s.Sample(t.Context())
+		if err != nil || i > 0 && !got.Time.Equal(last.Time) {
+			t.Fatalf("got %v after %v: a time that did not change is returned as it is; %v", got.Time, last.Time, err)
 		}
+		last = got
 	}
-	if got := a.requests(""); len(got) != 3 {
+	if got := a.requests(""); len(got) != 3 || len(a.requests("/api/storage/volumes/"+uuid)) != 1 {
 		t.Errorf("asked %q", got)
 	}
 }
@@ -159,29 +162,12 @@ func TestWhatIsNotUsableIsNotKnown(t *testing.T) {
 	}
 }
 
-func TestAnUnchangedTimeIsReturnedAsItIs(t *testing.T) {
-	t.Parallel()
-	a := newArray(t)
-	s := a.source()
-	first, err := s.Sample(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	second, err := s.Sample(t.Context())
-	if err != nil || !second.Time.Equal(first.Time) {
-		t.Errorf("got %v after %v: %v", second.Time, first.Time, err)
-	}
-	if n := len(a.requests("/api/storage/volumes/" + uuid)); n != 2 {
-		t.Errorf("the array was asked %d times", n)
-	}
-}
-
 func TestAMovedVolumeHasANewOwnerAtOnce(t *testing.T) {
 	t.Parallel()
 	a := newArray(t)
 	a.say("/api/storage/aggregates", 200, records(`{"name":"aggr_a","node":{"name":"a"}}`))
 	now := time.Unix(1000, 0)
-	s := a.sourceWith(rest.Credentials{Username: user, Password: pass}, func() time.Time { return now })
+	s := a.sourceAt(&now)
 	if got, err := s.Sample(t.Context()); err != nil || got.VolumeNode != "a" {
 		t.Fatalf("got %+v, %v", got.VolumeNode, err)
 	}
@@ -206,7 +192,7 @@ func TestWhatIsForbiddenIsNotAskedAgain(t *testing.T) {
 		a.say(p, 403, forbidden)
 	}
 	now := time.Unix(1000, 0)
-	s := a.sourceWith(rest.Credentials{Username: user, Password: pass}, func() time.Time { return now })
+	s := a.sourceAt(&now)
 	for range 3 {
 		now = now.Add(time.Hour)
 		got, err := s.Sample(t.Context())
@@ -226,7 +212,7 @@ func TestWhatIsGoneForAWhileComesBack(t *testing.T) {
 	a := newArray(t)
 	a.say("/api/cluster/nodes", 404, `{"error":{"message":"API not found","code":"3"}}`)
 	now := time.Unix(1000, 0)
-	s := a.sourceWith(rest.Credentials{Username: user, Password: pass}, func() time.Time { return now })
+	s := a.sourceAt(&now)
 	if got, err := s.Sample(t.Context()); err != nil || len(got.Nodes) != 0 {
 		t.Fatalf("got %+v, %v", got.Nodes, err)
 	}
@@ -237,30 +223,33 @@ func TestWhatIsGoneForAWhileComesBack(t *testing.T) {
 	}
 }
 
+// secretIn writes an account into a mounted Secret and reads it.
+func secretIn(t *testing.T, dir, password string) rest.Credentials {
+	t.Helper()
+	for k, v := range map[string]string{"username": user, "password": password + "\n"} {
+		if err := os.WriteFile(filepath.Join(dir, k), []byte(v), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := rest.ReadCredentials(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 func TestANewSecretMayBeAllowedMore(t *testing.T) {
 	t.Parallel()
 	a := newArray(t)
 	dir := t.TempDir()
-	secret := func(p string) rest.Credentials {
-		for k, v := range map[string]string{"username": user, "password": p} {
-			if err := os.WriteFile(filepath.Join(dir, k), []byte(v), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		c, err := rest.ReadCredentials(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return c
-	}
 	a.say("/api/cluster/nodes", 403, forbidden)
-	s := a.sourceWith(secret(pass), time.Now)
+	s := a.sourceWith(secretIn(t, dir, pass), time.Now)
 	if got, err := s.Sample(t.Context()); err != nil || len(got.Nodes) != 0 {
 		t.Fatalf("got %+v, %v", got.Nodes, err)
 	}
 	a.say("/api/cluster/nodes", 200, records(nodeJSON("a", 1, 2)))
 	a.setPassword("rotated")
-	secret("rotated")
+	secretIn(t, dir, "rotated")
 	_, _ = s.Sample(t.Context()) // meets the 401 and renews
 	if got, err := s.Sample(t.Context()); err != nil || len(got.Nodes) != 1 {
 		t.Errorf("got %+v, %v", got.Nodes, err)
@@ -352,20 +341,8 @@ func TestRefusedCredentialsAreNotTriedEachSecondButANewSecretIs(t *testing.T) {
 	t.Parallel()
 	a := newArray(t)
 	dir := t.TempDir()
-	secret := func(p string) {
-		for k, v := range map[string]string{"username": user, "password": p} {
-			if err := os.WriteFile(filepath.Join(dir, k), []byte(v+"\n"), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	secret(pass)
-	cred, err := rest.ReadCredentials(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
 	now := time.Unix(1000, 0)
-	s := a.sourceWith(cred, func() time.Time { return now })
+	s := a.sourceWith(secretIn(t, dir, pass), func() time.Time { return now })
 	if _, err := s.Sample(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -382,14 +359,14 @@ func TestRefusedCredentialsAreNotTriedEachSecondButANewSecretIs(t *testing.T) {
 	if n := len(a.requests("")); n > 3 {
 		t.Errorf("ONTAP saw %d refused requests in 5 s", n)
 	}
-	secret("rotated")
+	secretIn(t, dir, "rotated")
 	now = now.Add(time.Second)
 	if _, err := s.Sample(t.Context()); err != nil {
 		t.Errorf("the new Secret must be used at once: %v", err)
 	}
 	// A rotation that was prepared well is not even noticed.
 	a.setPassword("third")
-	secret("third")
+	secretIn(t, dir, "third")
 	now = now.Add(time.Minute)
 	if _, err := s.Sample(t.Context()); err != nil {
 		t.Errorf("the request must be repeated with the new Secret: %v", err)

@@ -13,7 +13,6 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/storage"
-	"github.com/nfsbench/nfsbench/internal/storage/rest"
 	"github.com/nfsbench/nfsbench/test/ports"
 )
 
@@ -21,7 +20,7 @@ func TestASurveySaysEverything(t *testing.T) {
 	t.Parallel()
 	a := newArray(t)
 	now := time.Now()
-	got, err := a.sourceWith(rest.Credentials{Username: user, Password: pass}, func() time.Time { return now }).Survey(t.Context(), "/vol1")
+	got, err := a.sourceAt(&now).Survey(t.Context(), "/vol1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +134,7 @@ func TestTheClockOfTheArrayIsComparedWithOurs(t *testing.T) {
 		w.Header().Set("Date", now.Add(90*time.Second).UTC().Format(http.TimeFormat))
 		_, _ = w.Write([]byte(records(volumeJSON("aggr_a", "2026-01-01T00:00:15Z", "ok", 1))))
 	})
-	got, err := a.sourceWith(rest.Credentials{Username: user, Password: pass}, func() time.Time { return now }).Survey(t.Context(), "/vol1")
+	got, err := a.sourceAt(&now).Survey(t.Context(), "/vol1")
 	if err != nil || got.ClockOffsetMilliseconds == nil || *got.ClockOffsetMilliseconds != 90_500 {
 		t.Errorf("got %v, %v", got.ClockOffsetMilliseconds, err)
 	}
