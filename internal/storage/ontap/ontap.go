@@ -83,10 +83,6 @@ type known struct {
 	owners    map[string]string
 	ownersAt  time.Time
 	clientsAt time.Time // when clients were asked for
-	// refused holds what need not be asked again, endpoints and fields, and until when,
-	// for the credentials of this generation.
-	refused    map[string]time.Time
-	generation int
 }
 
 // New returns the source of src, which names the management address and may name SVM and
@@ -127,12 +123,7 @@ func (s *Source) Close() error {
 // always will be is remembered and is no error. A role does not change by itself, but
 // what else is wrong with a request may be wrong with the array.
 func (s *Source) optional(ctx context.Context, what string, f func(context.Context) error) error {
-	generation, now := s.session.generation(), s.now()
-	s.mu.Lock()
-	until, refused := s.known.refused[what]
-	refused = refused && s.known.generation == generation && (until.IsZero() || now.Before(until))
-	s.mu.Unlock()
-	if refused {
+	if s.session.mayNot(what) {
 		return nil
 	}
 	err := f(ctx)
@@ -140,16 +131,7 @@ func (s *Source) optional(ctx context.Context, what string, f func(context.Conte
 	if !answered || status.Status == http.StatusUnauthorized || !storage.IsPermanent(err) {
 		return err
 	}
-	generation, until = s.session.generation(), time.Time{}
-	if status.Status != http.StatusForbidden {
-		until = s.now().Add(refusedFor)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.known.generation != generation || s.known.refused == nil {
-		s.known.refused, s.known.generation = map[string]time.Time{}, generation
-	}
-	s.known.refused[what] = until
+	s.session.forbid(what, status.Status == http.StatusForbidden)
 	return nil
 }
 
