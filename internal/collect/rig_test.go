@@ -120,9 +120,9 @@ func options(dir string, clients int32) RunOptions {
 				Clients: clients, Run: runfile.Identity{Name: "demo"},
 				Collect: runfile.Collect{IntervalMilliseconds: 10},
 			},
-			Now: time.Now, Log: slog.New(slog.DiscardHandler), Sources: []storage.Source{},
+			Now: time.Now, Log: slog.New(slog.DiscardHandler), Sources: []storage.Source{}, Client: 3,
 		},
-		RunDir: dir, Index: 3, Host: runfile.Host{Name: "pod"},
+		RunDir: dir, Host: runfile.Host{Name: "pod"},
 		Times: Times{
 			Poll: 2 * time.Millisecond, Progress: 10 * time.Millisecond, Partial: 20 * time.Millisecond,
 			LoadFile: time.Millisecond, Release: 2 * time.Millisecond, Retry: 2 * time.Millisecond, Grace: 2 * time.Second,

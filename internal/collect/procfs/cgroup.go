@@ -25,12 +25,6 @@ type Cgroup struct {
 	cpu, usage, memory []string
 }
 
-// CgroupCPU is what a control group used of the CPUs. Nil is unknown.
-type CgroupCPU struct {
-	UsageMicroseconds     *int64
-	ThrottledMicroseconds *int64
-}
-
 // Cgroup finds the control group of the process. It is an error when there is
 // none that could be accounted: the process is in the root group.
 func (r Reader) Cgroup() (Cgroup, error) {
@@ -107,22 +101,18 @@ func parseCgroupPaths(in io.Reader) (paths map[string]string, err error) {
 	return paths, err
 }
 
-// CPU reads the CPU time that the group used and for how long it was held
-// back by its limit.
-func (g Cgroup) CPU() CgroupCPU {
+// CPU reads the microseconds of CPU time that the group used, and those for which it was
+// held back by its limit. Nil is unknown.
+func (g Cgroup) CPU() (used, throttled *int64) {
 	if g.v2 {
-		return CgroupCPU{
-			UsageMicroseconds:     g.stat("usage_usec", 1),
-			ThrottledMicroseconds: g.stat("throttled_usec", 1),
-		}
+		return g.stat("usage_usec", 1), g.stat("throttled_usec", 1)
 	}
-	out := CgroupCPU{ThrottledMicroseconds: g.stat("throttled_time", 1000)}
 	if len(g.usage) > 0 {
 		if nanoseconds, err := g.reader.readCounter(path.Join(g.usage[0], "cpuacct.usage")); err == nil {
-			out.UsageMicroseconds = new(nanoseconds / 1000)
+			used = new(nanoseconds / 1000)
 		}
 	}
-	return out
+	return used, g.stat("throttled_time", 1000)
 }
 
 // stat reads a key of cpu.stat of the innermost group.
