@@ -86,6 +86,15 @@ func TestASampleInTheSteadyStateIsThreeRequests(t *testing.T) {
 
 func TestWhatIsNotUsableIsNotKnown(t *testing.T) {
 	t.Parallel()
+	const (
+		volume = "/api/storage/volumes/" + uuid
+		nodes  = "/api/cluster/nodes"
+		lifs   = "/api/network/ip/interfaces"
+		at     = "2026-01-01T00:00:15Z"
+	)
+	idle := func(s storage.Snapshot) bool {
+		return len(s.Nodes) == 1 && s.Nodes[0].BusyMicroseconds == nil && s.Nodes[0].BaseMicroseconds == nil
+	}
 	cases := map[string]struct {
 		reason string
 		path   string
@@ -93,55 +102,35 @@ func TestWhatIsNotUsableIsNotKnown(t *testing.T) {
 		want   string // the error; empty = the check below
 		check  func(storage.Snapshot) bool
 	}{
-		"status of the volume": {
-			"a sum over half the nodes is no sum", "/api/storage/volumes/" + uuid,
-			volumeJSON("aggr_a", "2026-01-01T00:00:15Z", "partial_no_data", 5), `status "partial_no_data"`, nil,
-		},
-		"negative delta": {
-			"so ONTAP calls a reset", "/api/storage/volumes/" + uuid,
-			volumeJSON("aggr_a", "2026-01-01T00:00:15Z", "negative_delta", 5), `status "negative_delta"`, nil,
-		},
-		"no status": {
-			"who says nothing does not say ok", "/api/storage/volumes/" + uuid,
-			volumeJSON("aggr_a", "2026-01-01T00:00:15Z", "", 5), "status", nil,
-		},
+		"status of the volume": {"a sum over half the nodes is no sum", volume, volumeJSON("aggr_a", at, "partial_no_data", 5), `status "partial_no_data"`, nil},
+		"negative delta":       {"so ONTAP calls a reset", volume, volumeJSON("aggr_a", at, "negative_delta", 5), `status "negative_delta"`, nil},
+		"no status":            {"who says nothing does not say ok", volume, volumeJSON("aggr_a", at, "", 5), "status", nil},
+		"no statistics":        {"there is nothing to read", volume, `{"name":"vol1"}`, "no statistics", nil},
+		"no time":              {"without a time there is no rate", volume, volumeJSON("aggr_a", "yesterday", "ok", 5), "no time", nil},
 		"backfilled": {
-			"it is as good as ok", "/api/storage/volumes/" + uuid,
-			volumeJSON("aggr_a", "2026-01-01T00:00:15Z", "backfilled_data", 5), "", func(s storage.Snapshot) bool { return *s.ReadOps == 5 },
+			"it is as good as ok", volume, volumeJSON("aggr_a", at, "backfilled_data", 5), "",
+			func(s storage.Snapshot) bool { return *s.ReadOps == 5 },
 		},
 		"negative counter": {
-			"it is no count", "/api/storage/volumes/" + uuid,
-			volumeJSON("aggr_a", "2026-01-01T00:00:15Z", "ok", -5), "", func(s storage.Snapshot) bool { return s.ReadOps == nil && s.ReadBytes != nil },
-		},
-		"no statistics": {"", "/api/storage/volumes/" + uuid, `{"name":"vol1"}`, "no statistics", nil},
-		"no time": {
-			"without a time there is no rate", "/api/storage/volumes/" + uuid,
-			volumeJSON("aggr_a", "yesterday", "ok", 5), "no time", nil,
+			"it is no count", volume, volumeJSON("aggr_a", at, "ok", -5), "",
+			func(s storage.Snapshot) bool { return s.ReadOps == nil && s.ReadBytes != nil },
 		},
 		"time with an offset": {
-			"ONTAP writes both", "/api/storage/volumes/" + uuid,
-			volumeJSON("aggr_a", "2026-01-01T02:00:15+02:00", "ok", 5), "", func(s storage.Snapshot) bool { return s.Time.Unix() == 1767225615 },
-		},
-		"status of a node": {
-			"the node is there, its load is not known", "/api/cluster/nodes",
-			records(strings.Replace(nodeJSON("a", 1, 2), `"ok"`, `"error"`, 1)), "", func(s storage.Snapshot) bool {
-				return len(s.Nodes) == 1 && s.Nodes[0].BusyMicroseconds == nil && s.Nodes[0].BaseMicroseconds == nil
-			},
-		},
-		"half of a ratio": {
-			"is none", "/api/cluster/nodes", records(nodeJSON("a", 1, -2)), "",
-			func(s storage.Snapshot) bool {
-				return s.Nodes[0].BusyMicroseconds == nil && s.Nodes[0].BaseMicroseconds == nil
-			},
-		},
-		"status of a LIF": {
-			"the LIF is there, its bytes are not known", "/api/network/ip/interfaces",
-			records(strings.Replace(lifJSON("l", "10.0.0.1", "a", "a"), `"ok"`, `"error"`, 1)), "",
-			func(s storage.Snapshot) bool { return len(s.Paths) == 1 && s.Paths[0].ReadBytes == nil },
+			"ONTAP writes both", volume, volumeJSON("aggr_a", "2026-01-01T02:00:15+02:00", "ok", 5), "",
+			func(s storage.Snapshot) bool { return s.Time.Unix() == 1767225615 },
 		},
 		"unknown aggregate": {
-			"nobody knows who owns it", "/api/storage/volumes/" + uuid,
-			volumeJSON("aggr_x", "2026-01-01T00:00:15Z", "ok", 5), "", func(s storage.Snapshot) bool { return s.VolumeNode == "" },
+			"nobody knows who owns it", volume, volumeJSON("aggr_x", at, "ok", 5), "",
+			func(s storage.Snapshot) bool { return s.VolumeNode == "" },
+		},
+		"status of a node": {
+			"the node is there, its load is not known", nodes, records(strings.Replace(nodeJSON("a", 1, 2), `"ok"`, `"error"`, 1)), "", idle,
+		},
+		"half of a ratio": {"is none", nodes, records(nodeJSON("a", 1, -2)), "", idle},
+		"status of a LIF": {
+			"the LIF is there, its bytes are not known", lifs,
+			records(strings.Replace(lifJSON("l", "10.0.0.1", "a", "a"), `"ok"`, `"error"`, 1)), "",
+			func(s storage.Snapshot) bool { return len(s.Paths) == 1 && s.Paths[0].ReadBytes == nil },
 		},
 	}
 	for name, tc := range cases {
