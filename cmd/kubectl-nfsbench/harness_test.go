@@ -58,6 +58,9 @@ func newShell(t *testing.T, objects ...client.Object) *shell {
 // now is the clock of every test.
 func now() time.Time { return time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC) }
 
+// begun is when the first run of a test began.
+func begun() time.Time { return time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC) }
+
 // run executes a command line.
 func (s *shell) run(args ...string) outcome {
 	s.t.Helper()
@@ -115,7 +118,7 @@ func finished(t *testing.T, name string, clients int32, mods ...gen.Mod) (*v1alp
 	b.Status.ResultRef = &v1alpha1.ResultReference{Name: m.Name}
 	for i := range clients {
 		var buf bytes.Buffer
-		part := runfile.Result{Plan: p, Clients: []runfile.ClientResult{gen.Client(t, p, i, time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC))}}
+		part := runfile.Result{Plan: p, Clients: []runfile.ClientResult{gen.Client(t, p, i, begun())}}
 		if err := runfile.WriteResultGzip(&buf, part); err != nil {
 			t.Fatal(err)
 		}
