@@ -457,9 +457,7 @@ type outbox struct {
 // its turn.
 func (o *outbox) put(progress *runfile.Progress, pack func() ([]byte, error)) {
 	o.mu.Lock()
-	if progress != nil {
-		o.progress = progress
-	}
+	o.progress = cmp.Or(progress, o.progress)
 	if pack != nil {
 		o.pack = pack
 	}
@@ -528,9 +526,7 @@ func (o *outbox) send(ctx context.Context) bool {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.progress == nil {
-		o.progress = progress
-	}
+	o.progress = cmp.Or(o.progress, progress)
 	if o.pack == nil {
 		o.pack = pack
 	}
