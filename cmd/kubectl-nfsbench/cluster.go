@@ -187,7 +187,8 @@ func (c *cluster) findKind(ctx context.Context, arg, kind string) (found, error)
 	}
 	ref.kind = cmp.Or(kind, ref.kind)
 	key := client.ObjectKey{Namespace: c.namespace, Name: ref.name}
-	for _, f := range []found{{benchmark: &v1alpha1.NFSBenchmark{}}, {suite: &v1alpha1.NFSBenchmarkSuite{}, run: ref.run}} {
+	benchmark, suite := &v1alpha1.NFSBenchmark{}, &v1alpha1.NFSBenchmarkSuite{}
+	for _, f := range []found{{benchmark: benchmark}, {suite: suite, run: ref.run}} {
 		if ref.kind != anyKind && ref.kind != f.kind() {
 			continue
 		}

@@ -109,8 +109,8 @@ func finished(t *testing.T, name string, clients int32, mods ...gen.Mod) (*v1alp
 	t.Helper()
 	mods = append([]gen.Mod{gen.UID("uid-" + name), gen.Repetitions(4), gen.Clients(clients)}, mods...)
 	b := gen.Benchmark(name, mods...)
-	paths := []bench.ResolvedPath{{Path: "10.0.1.61"}, {Path: "10.0.2.61"}}
-	p, err := plan.Build(b, plan.Target{Addresses: []string{"10.0.1.61", "10.0.2.61"}, Export: "/vol/oradata", Paths: paths})
+	addresses := []string{"10.0.1.61", "10.0.2.61"}
+	p, err := plan.Build(b, plan.Target{Addresses: addresses, Export: "/vol/oradata", Paths: runfile.ChannelsTo(addresses...)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -67,7 +67,7 @@ func TestBothProgramsPlanTheSame(t *testing.T) {
 			t.Parallel()
 			manifest := newShell(t).run(append([]string{"run", "x", "--export=10.0.1.1,10.0.2.1:/e", "--dry-run=client", "-o=yaml"}, flags...)...).mustEnd(t, cli.ExitOK).out
 			b := complete(t, check, manifest)
-			want, err := plan.Build(b, plan.Target{Export: "/e", Paths: pathsTo("10.0.1.1", "10.0.2.1")})
+			want, err := plan.Build(b, plan.Target{Export: "/e", Paths: runfile.ChannelsTo("10.0.1.1", "10.0.2.1")})
 			if err != nil {
 				t.Fatal(err)
 			}

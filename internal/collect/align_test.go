@@ -213,7 +213,9 @@ func TestUnknownAndBackwardHostCountersHaveNoDelta(t *testing.T) {
 		"asynchronous I/O": {
 			reason: "no counter: the most that there was, between samples that could not be read as well",
 			series: []runfile.HostSample{
-				{AsyncIO: &runfile.AsyncIO{Requests: 5, Limit: 9}}, {AsyncIO: &runfile.AsyncIO{Requests: 7, Limit: 9}}, {},
+				{AsyncIO: &runfile.AsyncIO{Requests: 5, Limit: 9}},
+				{AsyncIO: &runfile.AsyncIO{Requests: 7, Limit: 9}},
+				{},
 				{AsyncIO: &runfile.AsyncIO{Requests: 3, Limit: 9}},
 			},
 			want: runfile.ObservedWindow{AsyncIO: &runfile.AsyncIO{Requests: 7, Limit: 9}},
