@@ -164,6 +164,13 @@ func (f found) object() client.Object {
 	return f.benchmark
 }
 
+func (f found) kind() string {
+	if f.suite != nil {
+		return suiteKind
+	}
+	return benchmarkKind
+}
+
 // find looks an argument up. A bare name is a benchmark first.
 func (c *cluster) find(ctx context.Context, arg string) (found, error) {
 	return c.findKind(ctx, arg, anyKind)
@@ -180,22 +187,13 @@ func (c *cluster) findKind(ctx context.Context, arg, kind string) (found, error)
 	}
 	ref.kind = cmp.Or(kind, ref.kind)
 	key := client.ObjectKey{Namespace: c.namespace, Name: ref.name}
-	if ref.kind != suiteKind {
-		var b v1alpha1.NFSBenchmark
-		switch err := c.Get(ctx, key, &b); {
-		case err == nil:
-			return found{benchmark: &b}, nil
-		case !apierrors.IsNotFound(err):
-			return found{}, err
+	benchmark, suite := &v1alpha1.NFSBenchmark{}, &v1alpha1.NFSBenchmarkSuite{}
+	for _, f := range []found{{benchmark: benchmark}, {suite: suite, run: ref.run}} {
+		if ref.kind != anyKind && ref.kind != f.kind() {
+			continue
 		}
-	}
-	if ref.kind != benchmarkKind {
-		var s v1alpha1.NFSBenchmarkSuite
-		switch err := c.Get(ctx, key, &s); {
-		case err == nil:
-			return found{suite: &s, run: ref.run}, nil
-		case !apierrors.IsNotFound(err):
-			return found{}, err
+		if err := c.Get(ctx, key, f.object()); !apierrors.IsNotFound(err) {
+			return f, err
 		}
 	}
 	return found{}, c.notFound(ctx, ref)

@@ -106,9 +106,8 @@ func TestCompareSaysWhoseNumbersAreDoubtful(t *testing.T) {
 
 func TestCompareOfOneSuiteIsAsItDeclaresOrAsAsked(t *testing.T) {
 	t.Parallel()
-	begun := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 	b, mb := finished(t, "b", 1)
-	s := newShell(t, suiteOf("s", nil), record(t, "s", "s-1", begun, 0.5), b, mb)
+	s := newShell(t, suiteOf("s", nil), record(t, "s", "s-1", begun(), 0.5), b, mb)
 	s.run("compare", "suite/s").mustEnd(t, cli.ExitBadInput).mustSay(t, "declares no comparison: give --baseline AXIS=VALUE; it has client=nfs|dnfs")
 	l := s.run("compare", "suite/s", "--baseline", "client=nfs", "--metric", "MeanLatency", "-o", "json").mustEnd(t, cli.ExitOK).lines(t)
 	if len(l.Comparisons) != 1 || l.Comparisons[0].Candidate != "dnfs" || l.Comparisons[0].ImpactPercent != 50 || l.Comparisons[0].Outcome != "Better" {
@@ -130,8 +129,7 @@ func TestCompareRefusesFlagsThatMeanNothing(t *testing.T) {
 
 func TestCompareOfTwoRunsHoldsEachCellAgainstItself(t *testing.T) {
 	t.Parallel()
-	begun := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
-	s := newShell(t, suiteOf("s", nil), record(t, "s", "s-1", begun, 1), record(t, "s", "s-2", begun.Add(time.Hour), 1.25))
+	s := newShell(t, suiteOf("s", nil), record(t, "s", "s-1", begun(), 1), record(t, "s", "s-2", begun().Add(time.Hour), 1.25))
 	o := s.run("compare", "suite/s@s-1", "suite/s", "--metric", "MeanLatency", "-o", "json").mustEnd(t, cli.ExitOK)
 	got := map[string]string{}
 	for _, l := range o.lines(t).Comparisons {

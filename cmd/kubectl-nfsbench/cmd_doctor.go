@@ -344,17 +344,10 @@ func (d *doctor) target(ctx context.Context) (t plan.Target, known bool) {
 		return unknown, false
 	}
 	if t.Paths, err = plan.SelectPaths(d.b.Spec, t.Addresses, nil); err != nil {
-		t.Paths = pathsTo(t.Addresses...) // an array chooses among them
+		t.Paths = runfile.ChannelsTo(t.Addresses...) // an array chooses among them
 	}
 	d.ok(checkStorage, "%s at %s", t.Export, strings.Join(t.Addresses, ", "))
 	return t, true
-}
-
-func pathsTo(addresses ...string) (paths []bench.ResolvedPath) {
-	for _, a := range addresses {
-		paths = append(paths, bench.ResolvedPath{Path: a})
-	}
-	return paths
 }
 
 // claimTarget reads the export behind a claim. A target without addresses is a claim that cannot

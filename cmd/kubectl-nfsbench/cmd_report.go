@@ -158,10 +158,7 @@ func wasRegressed(s *v1alpha1.NFSBenchmarkSuite, run string) bool {
 // had, for a report is worth something without it.
 func (c *cluster) reproduce(ctx context.Context, f found) string {
 	u := &unstructured.Unstructured{}
-	u.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(benchmarkKind))
-	if f.suite != nil {
-		u.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(suiteKind))
-	}
+	u.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(f.kind()))
 	if err := c.Get(ctx, client.ObjectKeyFromObject(f.object()), u); err != nil {
 		return ""
 	}

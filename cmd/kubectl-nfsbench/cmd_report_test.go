@@ -92,8 +92,7 @@ func TestWithoutAResultAReportSaysWhy(t *testing.T) {
 
 func TestAReportOfASuiteIsOfTheRunThatIsMeant(t *testing.T) {
 	t.Parallel()
-	begun := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
-	s := newShell(t, suiteOf("s", nil), record(t, "s", "s-1", begun, 1.2), record(t, "s", "s-2", begun.Add(time.Hour), 1.3), record(t, "t", "t-1", begun.Add(2*time.Hour), 1.4))
+	s := newShell(t, suiteOf("s", nil), record(t, "s", "s-1", begun(), 1.2), record(t, "s", "s-2", begun().Add(time.Hour), 1.3), record(t, "t", "t-1", begun().Add(2*time.Hour), 1.4))
 	s.run("report", "suite/s").mustEnd(t, cli.ExitOK).mustSay(t, "suite/s  run s-2  Succeeded  2 cells, 12 of 12 benchmarks")
 	s.run("report", "suite/s@s-1").mustEnd(t, cli.ExitOK).mustSay(t, "run s-1")
 	s.run("report", "suite/s@t-1").mustEnd(t, cli.ExitBadInput).mustSay(t, `no record of a run "t-1"; there is s-2, s-1`)
@@ -106,10 +105,9 @@ func TestAReportOfASuiteIsOfTheRunThatIsMeant(t *testing.T) {
 
 func TestAReportOfAScheduledRunComparesItWithTheAcceptedOne(t *testing.T) {
 	t.Parallel()
-	begun := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 	var runs []runfile.SuiteRun
 	for i, name := range []string{"s-1", "s-2", "s-3"} {
-		runs = append(runs, runfile.SuiteRun{Run: name, Started: begun.Add(time.Duration(i) * time.Hour), Settings: runfile.SuiteSettings{Regression: &runfile.SuiteSignificance{Alpha: 0.05}}})
+		runs = append(runs, runfile.SuiteRun{Run: name, Started: begun().Add(time.Duration(i) * time.Hour), Settings: runfile.SuiteSettings{Regression: &runfile.SuiteSignificance{Alpha: 0.05}}})
 	}
 	x := suiteOf("s", func(x *v1alpha1.NFSBenchmarkSuite) {
 		x.Status.History = []v1alpha1.SuiteHistoryEntry{{Run: "s-3"}, {Run: "s-2", Verdict: v1alpha1.SuiteRegressed}, {Run: "s-1", Accepted: true}}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
@@ -79,24 +80,19 @@ func (a *app) removeAll(cmd *cobra.Command, c *cluster, b *v1alpha1.NFSBenchmark
 	if err := c.Delete(ctx, b, uid); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("%s could not be removed: %w; kubectl -n %s delete nfsb %s", b.Name, err, b.Namespace, b.Name)
 	}
-	tick := time.NewTicker(a.every)
-	defer tick.Stop()
-	for {
-		now := &v1alpha1.NFSBenchmark{}
+	var now *v1alpha1.NFSBenchmark
+	if wait.PollUntilContextCancel(ctx, a.every, true, func(ctx context.Context) (bool, error) {
+		now = &v1alpha1.NFSBenchmark{}
 		err := c.Get(ctx, client.ObjectKeyFromObject(b), now)
-		if apierrors.IsNotFound(err) || err == nil && now.UID != b.UID {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			why := "see kubectl -n " + b.Namespace + " describe nfsb " + b.Name
-			if s := meta.FindStatusCondition(now.Status.Conditions, v1alpha1.ConditionCleanedUp); s != nil && s.Message != "" {
-				why = s.Message + "; " + why
-			}
-			return fmt.Errorf("%s is not yet removed after %s: %s", b.Name, removalPatience, why)
-		case <-tick.C:
-		}
+		return apierrors.IsNotFound(err) || err == nil && now.UID != b.UID, nil
+	}) == nil {
+		return nil
 	}
+	why := "see kubectl -n " + b.Namespace + " describe nfsb " + b.Name
+	if s := meta.FindStatusCondition(now.Status.Conditions, v1alpha1.ConditionCleanedUp); s != nil && s.Message != "" {
+		why = s.Message + "; " + why
+	}
+	return fmt.Errorf("%s is not yet removed after %s: %s", b.Name, removalPatience, why)
 }
 
 // checkClass refuses flags that need a class.

@@ -120,21 +120,15 @@ func (a *app) follow(ctx context.Context, c *cluster, f found, show func(sight))
 
 // again reads the object that f is of. Another of the same name is not it.
 func (c *cluster) again(ctx context.Context, f found) (found, error) {
-	if f.benchmark != nil {
-		var b v1alpha1.NFSBenchmark
-		if err := c.Get(ctx, client.ObjectKeyFromObject(f.benchmark), &b); err != nil {
-			return f, err
-		}
-		if b.UID != f.benchmark.UID {
-			return f, apierrors.NewNotFound(v1alpha1.GroupVersion.WithResource("nfsbenchmarks").GroupResource(), b.Name)
-		}
-		return found{benchmark: &b}, nil
+	next := found{benchmark: &v1alpha1.NFSBenchmark{}}
+	if f.suite != nil {
+		next = found{suite: &v1alpha1.NFSBenchmarkSuite{}, run: f.run}
 	}
-	var s v1alpha1.NFSBenchmarkSuite
-	if err := c.Get(ctx, client.ObjectKeyFromObject(f.suite), &s); err != nil {
-		return f, err
+	err := c.Get(ctx, client.ObjectKeyFromObject(f.object()), next.object())
+	if b := next.benchmark; err == nil && b != nil && b.UID != f.benchmark.UID {
+		err = apierrors.NewNotFound(v1alpha1.GroupVersion.WithResource("nfsbenchmarks").GroupResource(), b.Name)
 	}
-	return found{suite: &s, run: f.run}, nil
+	return next, err
 }
 
 // conclude writes the summary and returns the error that sets the exit code.

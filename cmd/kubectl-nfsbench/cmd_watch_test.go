@@ -143,8 +143,7 @@ func TestTheEndOfASuiteIsInTheExitCodeToo(t *testing.T) {
 
 func TestWatchOfASuiteShowsTheBenchmarkUnderWayAndItsTable(t *testing.T) {
 	t.Parallel()
-	begun := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
-	s := newShell(t, suiteOf("protocols", nil), gen.Benchmark("protocols-1-nfs-r1-0"), record(t, "protocols", "protocols-1", begun, 1.2))
+	s := newShell(t, suiteOf("protocols", nil), gen.Benchmark("protocols-1-nfs-r1-0"), record(t, "protocols", "protocols-1", begun(), 1.2))
 	looks := 0
 	s.onGet = func(o client.Object) {
 		switch x := o.(type) {

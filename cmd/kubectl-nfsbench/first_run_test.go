@@ -111,7 +111,7 @@ func TestTheBenchmarksOfTheFirstRunPassTheDoctor(t *testing.T) {
 	for _, text := range texts {
 		b := complete(t, check, text)
 		names = append(names, b.Name)
-		if _, err := plan.Build(b, plan.Target{Export: "/x", Addresses: []string{"10.0.1.61"}, Paths: pathsTo("10.0.1.61")}); err != nil {
+		if _, err := plan.Build(b, plan.Target{Export: "/x", Addresses: []string{"10.0.1.61"}, Paths: runfile.ChannelsTo("10.0.1.61")}); err != nil {
 			t.Errorf("%s: %v", b.Name, err)
 		}
 		c := newClinic(t, operator(), policyOf(string(values.Policy)), secret("oracle-registry"),

@@ -58,6 +58,9 @@ func newShell(t *testing.T, objects ...client.Object) *shell {
 // now is the clock of every test.
 func now() time.Time { return time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC) }
 
+// begun is when the first run of a test began.
+func begun() time.Time { return time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC) }
+
 // run executes a command line.
 func (s *shell) run(args ...string) outcome {
 	s.t.Helper()
@@ -106,8 +109,8 @@ func finished(t *testing.T, name string, clients int32, mods ...gen.Mod) (*v1alp
 	t.Helper()
 	mods = append([]gen.Mod{gen.UID("uid-" + name), gen.Repetitions(4), gen.Clients(clients)}, mods...)
 	b := gen.Benchmark(name, mods...)
-	paths := []bench.ResolvedPath{{Path: "10.0.1.61"}, {Path: "10.0.2.61"}}
-	p, err := plan.Build(b, plan.Target{Addresses: []string{"10.0.1.61", "10.0.2.61"}, Export: "/vol/oradata", Paths: paths})
+	addresses := []string{"10.0.1.61", "10.0.2.61"}
+	p, err := plan.Build(b, plan.Target{Addresses: addresses, Export: "/vol/oradata", Paths: runfile.ChannelsTo(addresses...)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +118,7 @@ func finished(t *testing.T, name string, clients int32, mods ...gen.Mod) (*v1alp
 	b.Status.ResultRef = &v1alpha1.ResultReference{Name: m.Name}
 	for i := range clients {
 		var buf bytes.Buffer
-		part := runfile.Result{Plan: p, Clients: []runfile.ClientResult{gen.Client(t, p, i, time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC))}}
+		part := runfile.Result{Plan: p, Clients: []runfile.ClientResult{gen.Client(t, p, i, begun())}}
 		if err := runfile.WriteResultGzip(&buf, part); err != nil {
 			t.Fatal(err)
 		}

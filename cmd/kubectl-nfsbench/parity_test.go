@@ -67,7 +67,7 @@ func TestBothProgramsPlanTheSame(t *testing.T) {
 			t.Parallel()
 			manifest := newShell(t).run(append([]string{"run", "x", "--export=10.0.1.1,10.0.2.1:/e", "--dry-run=client", "-o=yaml"}, flags...)...).mustEnd(t, cli.ExitOK).out
 			b := complete(t, check, manifest)
-			want, err := plan.Build(b, plan.Target{Export: "/e", Paths: pathsTo("10.0.1.1", "10.0.2.1")})
+			want, err := plan.Build(b, plan.Target{Export: "/e", Paths: runfile.ChannelsTo("10.0.1.1", "10.0.2.1")})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,13 +100,12 @@ func TestBothProgramsPlanTheSame(t *testing.T) {
 func TestBothProgramsSayTheSame(t *testing.T) {
 	t.Parallel()
 	dir, program := builtNFSBench(t)
-	begun := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 	a, ma := finished(t, "a", 1)
 	b, mb := finished(t, "b", 1, gen.Kernel, func(b *v1alpha1.NFSBenchmark) {
 		b.Spec.Workload.Raw.Pattern = bench.PatternRandomRead
 		b.Spec.Run.DurationSeconds = 1
 	})
-	before, after := record(t, "s", "s-1", begun, 1), record(t, "s", "s-2", begun.Add(time.Hour), 1.25)
+	before, after := record(t, "s", "s-1", begun(), 1), record(t, "s", "s-2", begun().Add(time.Hour), 1.25)
 	s := newShell(t, a, ma, b, mb, suiteOf("s", nil), before, after)
 	for name, m := range map[string]*corev1.ConfigMap{"a": ma, "b": mb, "s-1": before, "s-2": after} {
 		data := slices.Collect(maps.Values(m.BinaryData))

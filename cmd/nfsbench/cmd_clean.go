@@ -34,10 +34,7 @@ files in it that a run does not make. Nothing to remove is a success.`,
 			if planFile == "" {
 				return cli.BadInputf("--plan is missing; give the plan file whose files to remove")
 			}
-			plan, err := readFlagFile("--plan", planFile, runfile.ReadPlan)
-			if err == nil {
-				err = loadgen.CheckPlan(&plan)
-			}
+			plan, err := readPlan(planFile)
 			if err != nil {
 				return cli.BadInput(err)
 			}

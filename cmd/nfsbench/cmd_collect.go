@@ -193,7 +193,6 @@ func (f *collectFlags) options(a *app, getenv func(string) string) (collect.RunO
 	return collect.RunOptions{
 		Options:   collect.Options{Plan: plan, Now: a.now, Log: a.log, Client: int32(index), SecretsDir: f.secrets},
 		RunDir:    f.runDir,
-		Index:     int32(index),
 		Host:      host,
 		Publisher: publisher,
 		Times:     collect.Times{Grace: f.grace},

@@ -71,13 +71,7 @@ func TestCollectRefusesWhatItCannotUse(t *testing.T) {
 		},
 	}
 	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			var out, errOut bytes.Buffer
-			code := run(append([]string{"collect"}, tc.args...), strings.NewReader(""), &out, &errOut)
-			if code != tc.code || !strings.Contains(errOut.String(), tc.want) {
-				t.Errorf("%s: exit code %d and %q, want %d and %q", tc.reason, code, errOut.String(), tc.code, tc.want)
-			}
-		})
+		t.Run(name+": "+tc.reason, func(t *testing.T) { says(t, tc.code, append([]string{"collect"}, tc.args...), tc.want) })
 	}
 }
 

@@ -177,11 +177,16 @@ func (c *loadCommand) plan(fs *pflag.FlagSet) (runfile.Plan, error) {
 		return runfile.Plan{}, fmt.Errorf("%s cannot be given with --plan; change the plan file instead",
 			strings.Join(extra, ", "))
 	}
-	p, err := readFlagFile("--plan", c.planFile, runfile.ReadPlan)
-	if err != nil {
-		return p, err
+	return readPlan(c.planFile)
+}
+
+// readPlan reads the plan of a load that --plan names.
+func readPlan(path string) (runfile.Plan, error) {
+	p, err := readFlagFile("--plan", path, runfile.ReadPlan)
+	if err == nil {
+		err = loadgen.CheckPlan(&p)
 	}
-	return p, loadgen.CheckPlan(&p)
+	return p, err
 }
 
 // readFlagFile reads the file that a flag names.

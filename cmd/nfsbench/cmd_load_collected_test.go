@@ -32,15 +32,13 @@ func loadBesideACollector(t *testing.T, published bool) {
 	t.Helper()
 	storage, _ := serveLoopback(t)
 	work := t.TempDir()
-	plan, _ := runLoad(t, cli.ExitOK, append(append([]string{"load", "--print-plan"}, storage...), smallLoad()...)...)
-	planFile := filepath.Join(work, "plan.json")
+	planFile := writtenPlan(t, append(storage, smallLoad()...)...)
 	write := func(path, text string) {
 		t.Helper()
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	write(planFile, plan)
 	write(filepath.Join(work, collect.ReadyFile), "")
 
 	ctx, cancel := context.WithCancel(t.Context())

@@ -69,6 +69,38 @@ func runLoad(t *testing.T, want int, args ...string) (out, errOut string) {
 	return stdout.String(), stderr.String()
 }
 
+// writtenPlan is the file with the plan that load makes of these flags.
+func writtenPlan(t *testing.T, args ...string) (file string) {
+	t.Helper()
+	plan, _ := runLoad(t, cli.ExitOK, append([]string{"load", "--print-plan"}, args...)...)
+	file = filepath.Join(t.TempDir(), "plan.json")
+	if err := os.WriteFile(file, []byte(plan), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// reportedLoad is what a load has written into its run directory.
+func reportedLoad(t *testing.T, dir string) runfile.Load {
+	t.Helper()
+	l, err := readFlagFile("load", filepath.Join(dir, runfile.LoadFile), runfile.ReadLoad)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// refuses wants the command to end as one with bad input, and to say each of the parts.
+func refuses(t *testing.T, args []string, parts ...string) {
+	t.Helper()
+	_, errOut := runLoad(t, cli.ExitBadInput, args...)
+	for _, part := range parts {
+		if !strings.Contains(errOut, part) {
+			t.Errorf("stderr lacks %q: %s", part, errOut)
+		}
+	}
+}
+
 // runUntilMeasured runs a load with windows of a second, and with longer ones until
 // every window has an operation of each kind: a busy machine may complete none in a
 // second.
@@ -147,22 +179,12 @@ func TestLoadFromAPlanTellsTheRunDirectoryAndCleanRemovesTheFiles(t *testing.T) 
 	t.Parallel()
 	storage, dir := serveLoopback(t)
 	work := t.TempDir()
-	args := append([]string{"load", "--keep-files", "--print-plan"}, append(storage, smallLoad()...)...)
-	plan, _ := runLoad(t, cli.ExitOK, args...)
-	planFile := filepath.Join(work, "plan.json")
-	if err := os.WriteFile(planFile, []byte(plan), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	planFile := writtenPlan(t, append(append(storage, smallLoad()...), "--keep-files")...)
 	if out, _ := runLoad(t, cli.ExitOK, "load", "--plan", planFile, "--run-dir", work, "--progress=none"); out != "" {
 		t.Errorf("beside a collector stdout has %q", out)
 	}
-	f, err := os.Open(filepath.Join(work, runfile.LoadFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = f.Close() }()
-	if l, err := runfile.ReadLoad(f); err != nil || l.Partial || len(l.Repetitions) != 1 {
-		t.Errorf("load %+v, %v", l, err)
+	if l := reportedLoad(t, work); l.Partial || len(l.Repetitions) != 1 {
+		t.Errorf("load %+v", l)
 	}
 	if events, _ := os.ReadFile(filepath.Join(work, runfile.EventsFile)); !bytes.Contains(events, []byte(`"span":"Done"`)) {
 		t.Errorf("events %s", events)
@@ -185,11 +207,7 @@ func TestLoadFromAPlanTellsTheRunDirectoryAndCleanRemovesTheFiles(t *testing.T) 
 func TestCleanLeavesWhatIsNotOurs(t *testing.T) {
 	t.Parallel()
 	storage, dir := serveLoopback(t)
-	plan, _ := runLoad(t, cli.ExitOK, append(append([]string{"load", "--print-plan"}, storage...), smallLoad()...)...)
-	planFile := filepath.Join(t.TempDir(), "plan.json")
-	if err := os.WriteFile(planFile, []byte(plan), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	planFile := writtenPlan(t, append(slices.Clone(storage), smallLoad()...)...)
 	precious := filepath.Join(dir, "nfsbench", "c0-j0.dat")
 	if err := os.Mkdir(filepath.Dir(precious), 0o755); err != nil {
 		t.Fatal(err)
@@ -214,11 +232,7 @@ func TestCleanEndsInTimeWhenTheStorageIsSilent(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = silent.Close() }()
-	plan, _ := runLoad(t, cli.ExitOK, "load", "--print-plan", "--server", silent.Addr().String(), "--export", "/export")
-	planFile := filepath.Join(t.TempDir(), "plan.json")
-	if err := os.WriteFile(planFile, []byte(plan), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	planFile := writtenPlan(t, "--server", silent.Addr().String(), "--export", "/export")
 	_, errOut := runLoad(t, cli.ExitFailed, "clean", "--plan", planFile, "--timeout=1s")
 	if !strings.Contains(errOut, "clean:") {
 		t.Errorf("clean said %s", errOut)
@@ -278,9 +292,7 @@ func TestLoadOfAFileThatIsNoBenchmark(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, errOut := runLoad(t, cli.ExitBadInput, "load", "--print-plan", "-f", file); !strings.Contains(errOut, want) {
-			t.Errorf("%s: %s\nwant %q in it", text, errOut, want)
-		}
+		refuses(t, []string{"load", "--print-plan", "-f", file}, want)
 	}
 }
 
@@ -288,11 +300,7 @@ func TestLoadRefusesBadInputByTheFlag(t *testing.T) {
 	t.Parallel()
 	server := []string{"load", "--server", "10.0.0.1", "--export", "/e"}
 	with := func(extra ...string) []string { return append(append([]string{}, server...), extra...) }
-	plan := filepath.Join(t.TempDir(), "plan.json")
-	text, _ := runLoad(t, cli.ExitOK, with("--print-plan")...)
-	if err := os.WriteFile(plan, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	plan := writtenPlan(t, server[1:]...)
 	cases := map[string]struct {
 		args []string
 		says []string
@@ -328,14 +336,7 @@ func TestLoadRefusesBadInputByTheFlag(t *testing.T) {
 		"client out of range":   {with("--client-index", "4"), []string{"client index is 4"}},
 	}
 	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			_, errOut := runLoad(t, cli.ExitBadInput, tc.args...)
-			for _, part := range tc.says {
-				if !strings.Contains(errOut, part) {
-					t.Errorf("stderr lacks %q: %s", part, errOut)
-				}
-			}
-		})
+		t.Run(name, func(t *testing.T) { refuses(t, tc.args, tc.says...) })
 	}
 }
 
@@ -347,13 +348,8 @@ func TestABadPlanIsToldInTheRunDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	runLoad(t, cli.ExitBadInput, "load", "--plan", plan, "--run-dir", dir)
-	f, err := os.Open(filepath.Join(dir, runfile.LoadFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = f.Close() }()
-	if l, err := runfile.ReadLoad(f); err != nil || l.Failure == nil || l.Failure.Code != runfile.FailureInvalidPlan {
-		t.Errorf("load %+v, %v", l, err)
+	if l := reportedLoad(t, dir); l.Failure == nil || l.Failure.Code != runfile.FailureInvalidPlan {
+		t.Errorf("load %+v", l)
 	}
 }
 

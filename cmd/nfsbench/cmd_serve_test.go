@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"log/slog"
@@ -12,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/test/kit/output"
 )
 
@@ -67,13 +65,7 @@ func TestServeRefusesBadInput(t *testing.T) {
 		"bad HTTP address":  {"the NFS addresses are closed again", []string{"--dir", dir, "--listen", "127.0.0.1:0", "--http", "x"}, `listen on "x"`},
 	}
 	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			var out, errOut bytes.Buffer
-			code := run(append([]string{"serve"}, tc.args...), strings.NewReader(""), &out, &errOut)
-			if code != cli.ExitBadInput || !strings.Contains(errOut.String(), tc.want) {
-				t.Errorf("%s: exit code %d, %s", tc.reason, code, errOut.String())
-			}
-		})
+		t.Run(name+": "+tc.reason, func(t *testing.T) { refuses(t, append([]string{"serve"}, tc.args...), tc.want) })
 	}
 }
 

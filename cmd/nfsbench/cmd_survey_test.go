@@ -68,11 +68,7 @@ func TestSurveyRefusesWhatItCannotUse(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("KUBERNETES_SERVICE_HOST", "")
-			var out, errOut bytes.Buffer
-			code := run(append([]string{"survey"}, tc.args...), strings.NewReader(""), &out, &errOut)
-			if code != cli.ExitBadInput || !strings.Contains(errOut.String(), tc.want) {
-				t.Errorf("exit code %d and %q, want %d and %q", code, errOut.String(), cli.ExitBadInput, tc.want)
-			}
+			refuses(t, append([]string{"survey"}, tc.args...), tc.want)
 		})
 	}
 }
@@ -118,14 +114,10 @@ func TestSurveySaysWhetherAnAddressAcceptsConnections(t *testing.T) {
 		code int
 		says string
 	}{
-		l.Addr().String(): {cli.ExitOK, " accepts connections"},
-		closed:            {cli.ExitFailed, manifestNoConnection + closed + " within 5s: "},
+		l.Addr().String(): {cli.ExitOK, "accepts connections"},
+		closed:            {cli.ExitFailed, manifestNoConnection + closed + " within 5s:"},
 	} {
-		var out, errOut bytes.Buffer
-		code := run([]string{"survey", "--connect", address}, strings.NewReader(""), &out, &errOut)
-		if said := out.String() + errOut.String(); code != want.code || !strings.Contains(said, want.says) {
-			t.Errorf("exit code %d and %q, want %d and %q", code, said, want.code, want.says)
-		}
+		says(t, want.code, []string{"survey", "--connect", address}, want.says)
 	}
 }
 

@@ -60,13 +60,13 @@ func TestFlagsOfCompareWinOverTheSuite(t *testing.T) {
 			runfile.SuiteSignificance{Metrics: []string{"ClientCPU"}, Alpha: 0.2, MinimumEffect: 0.03, Correction: "Holm"},
 		},
 	} {
-		var s Significance
+		var c Compare
 		cmd := &cobra.Command{}
-		s.Register(cmd)
-		if err := errors.Join(cmd.ParseFlags(tc.args), s.Parse()); err != nil {
+		c.Register(cmd)
+		if err := errors.Join(cmd.ParseFlags(tc.args), c.Parse()); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(tc.want, s.Over(declared)); diff != "" {
+		if diff := cmp.Diff(tc.want, c.over(declared)); diff != "" {
 			t.Errorf("%s:\n%s", name, diff)
 		}
 	}

@@ -9,14 +9,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nfsbench/nfsbench/internal/compare"
+	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // Compare is the command compare of both programs, which only read in different ways what is compared.
 type Compare struct {
-	Significance
-
+	significance   runfile.SuiteSignificance // as the flags say
+	percent        float64                   // its minimum effect
+	changed        func(flag string) bool
 	baseline, vary []string
 	to             Destination
 }
@@ -43,29 +45,70 @@ type Recorded struct {
 
 // Register adds the flags.
 func (c *Compare) Register(cmd *cobra.Command) {
-	c.Significance.Register(cmd)
-	fs := cmd.Flags()
+	fs, s := cmd.Flags(), &c.significance
+	fs.StringSliceVar(&s.Metrics, "metric", nil,
+		"metrics to compare: "+strings.Join(judge.MetricNames(), ", ")+
+			" (default: those of the suite, Capacity of two searches, or MeanLatency and Throughput)")
+	fs.Float64Var(&s.Alpha, "alpha", runfile.DefaultAlpha, "accepted rate of false alarms")
+	fs.Float64Var(&c.percent, "minimum-effect", 100*runfile.DefaultMinimumEffect,
+		"least difference of the medians that matters, in percent")
+	fs.StringVar(&s.Correction, "correction", runfile.DefaultCorrection, "for the number of comparisons: Holm or None")
 	fs.StringSliceVar(&c.baseline, "baseline", nil,
 		"which of A and B the other is compared with (default A); of a suite alone AXIS=VALUE")
 	fs.StringSliceVar(&c.vary, "vary", nil,
 		"what two results are meant to differ in: "+strings.Join(compare.Groups(), ", "))
 	c.to.Register(cmd)
+	c.changed = fs.Changed
+	CompleteValues(cmd, "metric", judge.MetricNames()...)
+	CompleteValues(cmd, "correction", "Holm", "None")
 	CompleteValues(cmd, "vary", compare.Groups()...)
 }
 
-// Parse checks the flags.
-func (c *Compare) Parse() error {
-	if err := c.Significance.Parse(); err != nil {
-		return BadInput(err)
-	}
-	for i, v := range c.vary {
-		name, err := OneOf("vary", v, compare.Groups())
-		if err != nil {
+// Parse checks the flags, and puts the names in the case that results have.
+func (c *Compare) Parse() (err error) {
+	s := &c.significance
+	for i, m := range s.Metrics {
+		if s.Metrics[i], err = OneOf("metric", m, judge.MetricNames()); err != nil {
 			return BadInput(err)
 		}
-		c.vary[i] = name
+	}
+	if s.Correction, err = OneOf("correction", s.Correction, []string{"Holm", "None"}); err != nil {
+		return BadInput(err)
+	}
+	switch {
+	case !(s.Alpha > 0 && s.Alpha < 1):
+		return BadInputf("--alpha is %g; use a rate between 0 and 1, such as 0.05", s.Alpha)
+	case !(c.percent >= 0 && c.percent <= 100):
+		return BadInputf("--minimum-effect is %g; use percent from 0 to 100", c.percent)
+	}
+	s.MinimumEffect = c.percent / 100
+	for i, v := range c.vary {
+		if c.vary[i], err = OneOf("vary", v, compare.Groups()); err != nil {
+			return BadInput(err)
+		}
 	}
 	return c.to.Parse()
+}
+
+// over returns what the flags say, and otherwise what declared says, which may be nil.
+func (c *Compare) over(declared *runfile.SuiteSignificance) runfile.SuiteSignificance {
+	out := c.significance
+	if declared == nil {
+		return out
+	}
+	if len(out.Metrics) == 0 {
+		out.Metrics = declared.Metrics
+	}
+	if !c.changed("alpha") {
+		out.Alpha = declared.Alpha
+	}
+	if !c.changed("minimum-effect") {
+		out.MinimumEffect = declared.MinimumEffect
+	}
+	if !c.changed("correction") {
+		out.Correction = declared.Correction
+	}
+	return out
 }
 
 // Write compares one or two and writes the answer.
@@ -122,12 +165,12 @@ func (c *Compare) request(in []Recorded) (compare.Request, error) {
 		return compare.Request{}, BadInputf("both are run %q: name two runs", a.Run.Run)
 	case a.Run != nil:
 		return compare.Request{
-			Accepted: a.Run, Run: b.Run, SuiteSignificance: c.Over(compare.Declared(*b.Run)),
+			Accepted: a.Run, Run: b.Run, SuiteSignificance: c.over(compare.Declared(*b.Run)),
 		}, nil
 	case a.Arg == b.Arg:
 		return compare.Request{}, BadInputf("%q is compared with itself: name two results", a.Arg)
 	}
-	q := compare.Request{SuiteSignificance: c.Over(nil), Vary: c.vary}
+	q := compare.Request{SuiteSignificance: c.over(nil), Vary: c.vary}
 	for _, r := range []Recorded{a, b} {
 		side := compare.NewSide(r.Name, r.Result)
 		if len(side.Points) == 0 {
@@ -140,13 +183,11 @@ func (c *Compare) request(in []Recorded) (compare.Request, error) {
 
 // within is a run with the comparison of its cells that the flags ask for.
 func (c *Compare) within(run runfile.SuiteRun) (runfile.SuiteRun, error) {
-	set := runfile.SuiteCompare{}
-	if declared := run.Settings.Compare; declared != nil {
-		set = *declared
-		set.SuiteSignificance = c.Over(&declared.SuiteSignificance)
-	} else {
-		set.SuiteSignificance = c.Over(nil)
+	set, declared := runfile.SuiteCompare{}, (*runfile.SuiteSignificance)(nil)
+	if run.Settings.Compare != nil {
+		set, declared = *run.Settings.Compare, &run.Settings.Compare.SuiteSignificance
 	}
+	set.SuiteSignificance = c.over(declared)
 	if len(c.baseline) > 0 {
 		baseline, err := baselineOf(c.baseline, run)
 		if err != nil {

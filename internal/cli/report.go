@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 
@@ -39,12 +40,8 @@ func (d *Destination) run(w io.Writer, run runfile.SuiteRun, g *compare.Table, p
 	case FormatJSON:
 		return WriteJSON(w, t)
 	}
-	phase := run.Phase
-	if phase == "" {
-		phase = "under way"
-	}
-	fmt.Fprintf(w, "suite/%s  run %s  %s  %d cells, %d of %d benchmarks\n", run.Suite, run.Run, phase, len(run.Cells),
-		len(run.Results), len(run.Cells)*int(run.Settings.Repetitions))
+	fmt.Fprintf(w, "suite/%s  run %s  %s  %d cells, %d of %d benchmarks\n", run.Suite, run.Run,
+		cmp.Or(run.Phase, "under way"), len(run.Cells), len(run.Results), len(run.Cells)*int(run.Settings.Repetitions))
 	if run.Message != "" {
 		fmt.Fprintln(w, run.Message)
 	}

@@ -178,124 +178,80 @@ func TestUnknownAndBackwardHostCountersHaveNoDelta(t *testing.T) {
 		}
 		return m
 	}
-	sample := func(at float64, change func(*runfile.HostSample)) runfile.HostSample {
-		s := runfile.HostSample{Time: second(at)}
-		change(&s)
-		return s
-	}
 	cases := map[string]struct {
 		reason string
-		series []func(*runfile.HostSample) // at 0, 1, 2...
-		want   func(*runfile.ObservedWindow)
+		series []runfile.HostSample // at 0, 1, 2...
+		want   runfile.ObservedWindow
 	}{
 		"missing at an end": {
 			reason: "half a delta is none",
-			series: []func(*runfile.HostSample){
-				func(*runfile.HostSample) {},
-				func(s *runfile.HostSample) { s.TCPRetransmittedSegment = new(int64(3)) },
-			},
-			want: func(*runfile.ObservedWindow) {},
+			series: []runfile.HostSample{{}, {TCPRetransmittedSegment: new(int64(3))}},
 		},
 		"missing in the middle": {
 			reason: "both ends are known",
-			series: []func(*runfile.HostSample){
-				func(s *runfile.HostSample) { s.CgroupThrottledMicros = new(int64(3)) },
-				func(*runfile.HostSample) {},
-				func(s *runfile.HostSample) { s.CgroupThrottledMicros = new(int64(5)) },
-			},
-			want: func(w *runfile.ObservedWindow) { w.CgroupThrottledMicros = new(int64(2)) },
+			series: []runfile.HostSample{{CgroupThrottledMicros: new(int64(3))}, {}, {CgroupThrottledMicros: new(int64(5))}},
+			want:   runfile.ObservedWindow{CgroupThrottledMicros: new(int64(2))},
 		},
 		"back and beyond": {
 			reason: "a counter that was reset in between may look as if it had only grown",
-			series: []func(*runfile.HostSample){
-				func(s *runfile.HostSample) { s.CgroupCPUMicroseconds = new(int64(3)) },
-				func(s *runfile.HostSample) { s.CgroupCPUMicroseconds = new(int64(0)) },
-				func(s *runfile.HostSample) { s.CgroupCPUMicroseconds = new(int64(5)) },
+			series: []runfile.HostSample{
+				{CgroupCPUMicroseconds: new(int64(3))}, {CgroupCPUMicroseconds: new(int64(0))}, {CgroupCPUMicroseconds: new(int64(5))},
 			},
-			want: func(*runfile.ObservedWindow) {},
 		},
 		"segments": {
 			reason: "each direction has a counter of its own",
-			series: []func(*runfile.HostSample){
-				func(s *runfile.HostSample) {
-					s.TCPRetransmittedSegment, s.TCPOutOfOrderSegments = new(int64(1)), new(int64(10))
-				},
-				func(s *runfile.HostSample) {
-					s.TCPRetransmittedSegment, s.TCPOutOfOrderSegments = new(int64(3)), new(int64(17))
-				},
+			series: []runfile.HostSample{
+				{TCPRetransmittedSegment: new(int64(1)), TCPOutOfOrderSegments: new(int64(10))},
+				{TCPRetransmittedSegment: new(int64(3)), TCPOutOfOrderSegments: new(int64(17))},
 			},
-			want: func(w *runfile.ObservedWindow) {
-				w.TCPRetransmittedSegment, w.TCPOutOfOrderSegments = new(int64(2)), new(int64(7))
-			},
+			want: runfile.ObservedWindow{TCPRetransmittedSegment: new(int64(2)), TCPOutOfOrderSegments: new(int64(7))},
 		},
 		"segments in another namespace": {
 			reason: "a counter that went back is that of another network namespace, and never negative",
-			series: []func(*runfile.HostSample){
-				func(s *runfile.HostSample) { s.TCPOutOfOrderSegments = new(int64(10)) },
-				func(s *runfile.HostSample) { s.TCPOutOfOrderSegments = new(int64(7)) },
-			},
-			want: func(*runfile.ObservedWindow) {},
+			series: []runfile.HostSample{{TCPOutOfOrderSegments: new(int64(10))}, {TCPOutOfOrderSegments: new(int64(7))}},
 		},
 		"asynchronous I/O": {
 			reason: "no counter: the most that there was, between samples that could not be read as well",
-			series: []func(*runfile.HostSample){
-				func(s *runfile.HostSample) { s.AsyncIO = &runfile.AsyncIO{Requests: 5, Limit: 9} },
-				func(s *runfile.HostSample) { s.AsyncIO = &runfile.AsyncIO{Requests: 7, Limit: 9} },
-				func(*runfile.HostSample) {},
-				func(s *runfile.HostSample) { s.AsyncIO = &runfile.AsyncIO{Requests: 3, Limit: 9} },
+			series: []runfile.HostSample{
+				{AsyncIO: &runfile.AsyncIO{Requests: 5, Limit: 9}},
+				{AsyncIO: &runfile.AsyncIO{Requests: 7, Limit: 9}},
+				{},
+				{AsyncIO: &runfile.AsyncIO{Requests: 3, Limit: 9}},
 			},
-			want: func(w *runfile.ObservedWindow) { w.AsyncIO = &runfile.AsyncIO{Requests: 7, Limit: 9} },
+			want: runfile.ObservedWindow{AsyncIO: &runfile.AsyncIO{Requests: 7, Limit: 9}},
 		},
 		"interface made anew": {
 			reason: "one interface says nothing, the other does",
-			series: []func(*runfile.HostSample){
-				func(s *runfile.HostSample) {
-					s.Interfaces = []runfile.InterfaceRead{{Name: "a", SentBytes: 9}, {Name: "b", SentBytes: 1}}
-				},
-				func(s *runfile.HostSample) {
-					s.Interfaces = []runfile.InterfaceRead{{Name: "b", SentBytes: 3}, {Name: "a", SentBytes: 2}}
-				},
+			series: []runfile.HostSample{
+				{Interfaces: []runfile.InterfaceRead{{Name: "a", SentBytes: 9}, {Name: "b", SentBytes: 1}}},
+				{Interfaces: []runfile.InterfaceRead{{Name: "b", SentBytes: 3}, {Name: "a", SentBytes: 2}}},
 			},
-			want: func(w *runfile.ObservedWindow) {
-				w.Interfaces = []runfile.InterfaceRead{{Name: "b", SentBytes: 2}}
-			},
+			want: runfile.ObservedWindow{Interfaces: []runfile.InterfaceRead{{Name: "b", SentBytes: 2}}},
 		},
 		"mount": {
 			reason: "every counter of the mount and of its connections",
-			series: []func(*runfile.HostSample){
-				func(s *runfile.HostSample) { s.Mount = mount(10, 1, 2) },
-				func(s *runfile.HostSample) { s.Mount = mount(40, 5, 9) },
-			},
-			want: func(w *runfile.ObservedWindow) { w.Mount = mount(30, 4, 7) },
+			series: []runfile.HostSample{{Mount: mount(10, 1, 2)}, {Mount: mount(40, 5, 9)}},
+			want:   runfile.ObservedWindow{Mount: mount(30, 4, 7)},
 		},
 		"another connection": {
 			reason: "connections that do not correspond have no delta",
-			series: []func(*runfile.HostSample){
-				func(s *runfile.HostSample) { s.Mount = mount(10, 1) },
-				func(s *runfile.HostSample) { s.Mount = mount(40, 5, 9) },
-			},
-			want: func(w *runfile.ObservedWindow) { w.Mount = mount(30) },
+			series: []runfile.HostSample{{Mount: mount(10, 1)}, {Mount: mount(40, 5, 9)}},
+			want:   runfile.ObservedWindow{Mount: mount(30)},
 		},
 		"mounted again": {
 			reason: "another mount's counters start from zero",
-			series: []func(*runfile.HostSample){
-				func(s *runfile.HostSample) { s.Mount = mount(10) },
-				func(s *runfile.HostSample) { s.Mount = mount(4) },
-			},
-			want: func(*runfile.ObservedWindow) {},
+			series: []runfile.HostSample{{Mount: mount(10)}, {Mount: mount(4)}},
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			var hosts []runfile.HostSample
-			for n, change := range tc.series {
-				hosts = append(hosts, sample(float64(n), change))
+			for n := range tc.series {
+				tc.series[n].Time = second(float64(n))
 			}
-			end := float64(len(hosts) - 1)
-			want := runfile.ObservedWindow{Kind: "Measure", Repetition: 1, Start: second(0), End: second(end)}
-			tc.want(&want)
-			got := Align([]runfile.Span{span(runfile.SpanMeasure, 1, 0, end)}, hosts, nil)
-			if diff := cmp.Diff([]runfile.ObservedWindow{want}, got); diff != "" {
+			end := float64(len(tc.series) - 1)
+			tc.want.Kind, tc.want.Repetition, tc.want.Start, tc.want.End = "Measure", 1, second(0), second(end)
+			got := Align([]runfile.Span{span(runfile.SpanMeasure, 1, 0, end)}, tc.series, nil)
+			if diff := cmp.Diff([]runfile.ObservedWindow{tc.want}, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})

@@ -103,12 +103,11 @@ func (j *journal) rewrite(entries []entry) error {
 		return nil
 	}
 	var text bytes.Buffer
+	lines := json.NewEncoder(&text)
 	for _, e := range entries {
-		line, err := json.Marshal(e)
-		if err != nil {
+		if err := lines.Encode(e); err != nil {
 			return fmt.Errorf("keep the samples: %w", err)
 		}
-		text.Write(append(line, '\n'))
 	}
 	j.close()
 	if err := course.ReplaceFile(j.path, text.Bytes()); err != nil {

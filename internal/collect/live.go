@@ -242,10 +242,14 @@ func (c *liveCollector) sendStorage(send sender, w runfile.StorageWindow) {
 func (s *Session) Health() http.Handler {
 	patience := max(10*s.opt.interval(), shortestPatience)
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		var last time.Time // of the client; zero if it was never sampled
 		s.mu.Lock()
 		finished := s.finished
+		for _, sample := range s.hosts.latest(1) {
+			last = sample.Time
+		}
 		s.mu.Unlock()
-		age := s.wallTime().Sub(s.LastSample())
+		age := s.wallTime().Sub(last)
 		if age > patience && !finished {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}

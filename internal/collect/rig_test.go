@@ -53,13 +53,18 @@ func (r *recorder) set(change func(*recorder)) {
 	change(r)
 }
 
-// any reports whether an update is such.
-func (r *recorder) any(is func(publish.Update) bool) func() bool {
+// is makes a question of what holds of the recorder.
+func (r *recorder) is(so func(*recorder) bool) func() bool {
 	return func() bool {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		return slices.ContainsFunc(r.updates, is)
+		return so(r)
 	}
+}
+
+// any reports whether an update is such.
+func (r *recorder) any(is func(publish.Update) bool) func() bool {
+	return r.is(func(r *recorder) bool { return slices.ContainsFunc(r.updates, is) })
 }
 
 func final(u publish.Update) bool { return u.Progress != nil && u.Progress.Final }
@@ -115,9 +120,9 @@ func options(dir string, clients int32) RunOptions {
 				Clients: clients, Run: runfile.Identity{Name: "demo"},
 				Collect: runfile.Collect{IntervalMilliseconds: 10},
 			},
-			Now: time.Now, Log: slog.New(slog.DiscardHandler), Sources: []storage.Source{},
+			Now: time.Now, Log: slog.New(slog.DiscardHandler), Sources: []storage.Source{}, Client: 3,
 		},
-		RunDir: dir, Index: 3, Host: runfile.Host{Name: "pod"},
+		RunDir: dir, Host: runfile.Host{Name: "pod"},
 		Times: Times{
 			Poll: 2 * time.Millisecond, Progress: 10 * time.Millisecond, Partial: 20 * time.Millisecond,
 			LoadFile: time.Millisecond, Release: 2 * time.Millisecond, Retry: 2 * time.Millisecond, Grace: 2 * time.Second,
@@ -153,6 +158,15 @@ func startRig(t *testing.T, dir string, clients int32, change func(*RunOptions))
 	r.session = <-started
 	waitFor(t, "the ready file", func() bool { return Check(dir) == nil })
 	return r
+}
+
+// end tells the sidecar to stop, which it must do well.
+func (r *rig) end() {
+	r.t.Helper()
+	r.stop()
+	if err := <-r.ended; err != nil {
+		r.t.Fatal(err)
+	}
 }
 
 // samples waits for so many more samples of the client.

@@ -126,7 +126,7 @@ func Start(ctx context.Context, o Options) *Session {
 	s.host = newHostReader(o, s.problem)
 	interfaces, err := procfs.Reader{Root: o.Root}.Interfaces()
 	if err != nil {
-		s.problem(problemInterfaces, err)
+		s.problem("host interfaces", err)
 	}
 	s.interfaces = interfaces
 	s.samplers = append(s.samplers, newSampler(o.interval(), s.takeHost))
@@ -202,16 +202,6 @@ func (s *Session) Finish(ctx context.Context, load runfile.Load) *runfile.Observ
 		s.journal.close()
 	})
 	return s.Observe(load)
-}
-
-// LastSample returns when the client was last sampled; zero if it never was.
-func (s *Session) LastSample() time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.hosts.items) == 0 {
-		return time.Time{}
-	}
-	return s.hosts.items[len(s.hosts.items)-1].value.Time
 }
 
 func (s *Session) takeHost(_ context.Context, mark bool) {

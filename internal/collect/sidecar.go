@@ -41,7 +41,6 @@ const (
 type RunOptions struct {
 	Options
 	RunDir    string
-	Index     int32 // of this client
 	Host      runfile.Host
 	Publisher publish.Publisher
 	Times     Times
@@ -196,11 +195,6 @@ const (
 // takes CPU time from the client that is being measured.
 const partialSamples = 300
 
-const (
-	problemEvents = "loader events"
-	problemLoad   = "loader result"
-)
-
 // sidecar follows one loader. Its fields belong to the goroutine of follow.
 type sidecar struct {
 	opt          RunOptions
@@ -256,7 +250,7 @@ func (s *sidecar) follow(ctx context.Context) {
 func (s *sidecar) look() bool {
 	news, moved, err := s.loader.readEvents()
 	if err != nil {
-		s.session.problem(problemEvents, err)
+		s.session.problem("loader events", err)
 	}
 	if moved {
 		s.session.Mark()
@@ -326,7 +320,7 @@ func (s *sidecar) readLoad(now time.Time, last bool) {
 		return
 	}
 	if err := s.loader.readLoad(now); err != nil {
-		s.session.problem(problemLoad, err)
+		s.session.problem("loader result", err)
 	}
 	if s.loader.load != nil {
 		s.session.setLoad(s.loader.load)
@@ -349,7 +343,7 @@ func (s *sidecar) result(load runfile.Load, observed *runfile.Observed) runfile.
 		Version:   runfile.ResultVersion,
 		Plan:      s.opt.Plan,
 		Simulated: s.opt.Plan.Survey.IsStandIn() || load.Oracle != nil && load.Oracle.StandIn,
-		Clients:   []runfile.ClientResult{{Index: s.opt.Index, Host: s.opt.Host, Load: load, Observed: observed}},
+		Clients:   []runfile.ClientResult{{Index: s.opt.Client, Host: s.opt.Host, Load: load, Observed: observed}},
 	}
 }
 
@@ -463,9 +457,7 @@ type outbox struct {
 // its turn.
 func (o *outbox) put(progress *runfile.Progress, pack func() ([]byte, error)) {
 	o.mu.Lock()
-	if progress != nil {
-		o.progress = progress
-	}
+	o.progress = cmp.Or(progress, o.progress)
 	if pack != nil {
 		o.pack = pack
 	}
@@ -534,9 +526,7 @@ func (o *outbox) send(ctx context.Context) bool {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.progress == nil {
-		o.progress = progress
-	}
+	o.progress = cmp.Or(o.progress, progress)
 	if o.pack == nil {
 		o.pack = pack
 	}

@@ -52,10 +52,7 @@ func TestALoadThatEndsIsPublishedAndTheCollectorStays(t *testing.T) {
 		t.Fatalf("the collector did not wait for the end: %v", err)
 	default:
 	}
-	r.stop()
-	if err := <-r.ended; err != nil {
-		t.Error(err)
-	}
+	r.end()
 }
 
 func TestACrashOfTheLoaderIsTold(t *testing.T) {
@@ -64,10 +61,7 @@ func TestACrashOfTheLoaderIsTold(t *testing.T) {
 	r.measure()
 	at := time.Now().Round(0)
 	r.event(runfile.Event{Time: at, Span: runfile.SpanMeasure, Repetition: 1, Percent: 48})
-	r.stop()
-	if err := <-r.ended; err != nil {
-		t.Fatal(err)
-	}
+	r.end()
 	progress, result := r.recorder.last(t)
 	want := "the loader ended without a final event, last seen in Measure of repetition 1 with 48 percent of the run done at " +
 		at.UTC().Format(time.RFC3339) + ": see the log of its container, and whether it was killed for its memory limit"
@@ -91,10 +85,7 @@ func TestACrashOfTheLoaderIsTold(t *testing.T) {
 
 func TestALoaderThatSaysNothingAtAllHasCrashed(t *testing.T) {
 	r := startRig(t, t.TempDir(), 1, nil)
-	r.stop()
-	if err := <-r.ended; err != nil {
-		t.Fatal(err)
-	}
+	r.end()
 	progress, result := r.recorder.last(t)
 	if !progress.Failed || !strings.Contains(progress.Message, "before it reported anything") || len(result.Clients) != 1 {
 		t.Errorf("progress %+v", progress)
@@ -133,10 +124,7 @@ func TestADatabaseThatIsNoOracleMarksTheResult(t *testing.T) {
 		if _, result := r.recorder.last(t); result.Simulated != simulated {
 			t.Errorf("%s: simulated is %t", banner, result.Simulated)
 		}
-		r.stop()
-		if err := <-r.ended; err != nil {
-			t.Error(err)
-		}
+		r.end()
 	}
 }
 
@@ -145,10 +133,7 @@ func TestTheLastWordMayComeWithTheRequestToStop(t *testing.T) {
 		o.Times.LoadFile, o.Times.Poll = time.Hour, time.Hour // not seen until the end
 	})
 	r.load(runfile.Load{FilledBytes: 9})
-	r.stop()
-	if err := <-r.ended; err != nil {
-		t.Fatal(err)
-	}
+	r.end()
 	progress, result := r.recorder.last(t)
 	if progress.Failed || result.Clients[0].Load.FilledBytes != 9 {
 		t.Errorf("progress %+v, load %+v", progress, result.Clients[0].Load)
@@ -169,11 +154,7 @@ func TestClientsStartTogether(t *testing.T) {
 	})
 	r.event(runfile.Event{Time: time.Now(), Span: runfile.SpanWait})
 	waitFor(t, "that it is ready", r.recorder.any(func(u publish.Update) bool { return u.Progress.Ready }))
-	waitFor(t, "questions", func() bool {
-		r.recorder.mu.Lock()
-		defer r.recorder.mu.Unlock()
-		return r.recorder.asked > 2
-	})
+	waitFor(t, "questions", r.recorder.is(func(p *recorder) bool { return p.asked > 2 }))
 	if exists(r.dir, runfile.ReleaseFile) {
 		t.Error("released before the others were ready")
 	}
@@ -196,11 +177,7 @@ func TestNothingIsLostWhileThePublisherIsAway(t *testing.T) {
 	r.recorder.set(func(p *recorder) { p.err = errors.New("away") })
 	spans := r.measure()
 	r.load(done(runfile.Load{Spans: spans}))
-	waitFor(t, "attempts", func() bool {
-		r.recorder.mu.Lock()
-		defer r.recorder.mu.Unlock()
-		return r.recorder.failed > 5
-	})
+	waitFor(t, "attempts", r.recorder.is(func(p *recorder) bool { return p.failed > 5 }))
 	r.stop()
 	r.recorder.set(func(p *recorder) { p.err = nil })
 	if err := <-r.ended; err != nil {
@@ -229,10 +206,7 @@ func TestARestartedCollectorSaysSoAndKeepsABetterResult(t *testing.T) {
 	r := startRig(t, dir, 1, nil)
 	r.load(done(runfile.Load{}))
 	waitFor(t, "the final file", func() bool { return exists(dir, FinalFile) })
-	r.stop()
-	if err := <-r.ended; err != nil {
-		t.Fatal(err)
-	}
+	r.end()
 
 	// After the end there is nothing to do but to wait.
 	again := &recorder{}
@@ -267,11 +241,7 @@ func TestProgressThatCouldNotBePublishedIsPublishedLater(t *testing.T) {
 	defer cancel()
 	go box.run(ctx)
 	box.put(&runfile.Progress{Ready: true}, nil)
-	waitFor(t, "attempts", func() bool {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		return r.failed > 2
-	})
+	waitFor(t, "attempts", r.is(func(p *recorder) bool { return p.failed > 2 }))
 	r.set(func(r *recorder) { r.err = nil })
 	waitFor(t, "progress", r.any(func(u publish.Update) bool { return u.Progress != nil && u.Progress.Ready }))
 }

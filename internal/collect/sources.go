@@ -15,16 +15,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/storage/connect"
 )
 
-// The sources of problems on the client.
-const (
-	problemCPU        = "host cpu"
-	problemNetwork    = "host network"
-	problemTCP        = "host tcp"
-	problemTCPOrder   = "host tcp order"
-	problemAsyncIO    = "host aio"
-	problemMount      = "mountstats"
-	problemInterfaces = "host interfaces"
-)
+// problemMount is the source of problems with the mount of the load.
+const problemMount = "mountstats"
 
 // hostReader samples the client. It is used by one goroutine at a time.
 type hostReader struct {
@@ -66,23 +58,22 @@ func newHostReader(o Options, problem func(string, error)) *hostReader {
 func (h *hostReader) sample(at time.Time) runfile.HostSample {
 	s := runfile.HostSample{Time: at}
 	if cpu, err := h.proc.CPU(); err != nil {
-		h.problem(problemCPU, err)
+		h.problem("host cpu", err)
 	} else {
 		s.NodeBusyMicroseconds, s.NodeTotalMicroseconds = &cpu.BusyMicroseconds, &cpu.TotalMicroseconds
 		if h.database {
 			s.Cores = cpu.Cores
 		}
 	}
-	s.TCPRetransmittedSegment = h.counter(problemTCP, h.proc.RetransmittedSegments)
-	s.TCPOutOfOrderSegments = h.counter(problemTCPOrder, h.proc.OutOfOrderSegments)
+	s.TCPRetransmittedSegment = h.counter("host tcp", h.proc.RetransmittedSegments)
+	s.TCPOutOfOrderSegments = h.counter("host tcp order", h.proc.OutOfOrderSegments)
 	interfaces, err := h.proc.InterfaceCounters()
 	if err != nil {
-		h.problem(problemNetwork, err)
+		h.problem("host network", err)
 	}
 	s.Interfaces = interfaces
 	if h.cgroup != nil {
-		cpu := h.cgroup.CPU()
-		s.CgroupCPUMicroseconds, s.CgroupThrottledMicros = cpu.UsageMicroseconds, cpu.ThrottledMicroseconds
+		s.CgroupCPUMicroseconds, s.CgroupThrottledMicros = h.cgroup.CPU()
 	}
 	if h.ownCPU {
 		cpu, _ := course.ProcessUsage()
@@ -115,7 +106,7 @@ func (h *hostReader) sampleAsyncIO(s *runfile.HostSample) {
 	}
 	a, err := h.proc.AsyncIO()
 	if err != nil {
-		h.problem(problemAsyncIO, err)
+		h.problem("host aio", err)
 		return
 	}
 	s.AsyncIO = &a

@@ -52,6 +52,7 @@
 package oranfstab
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -138,24 +139,12 @@ type Export struct {
 
 // EffectiveVersion returns the version that Oracle uses for the server: NFSv3
 // where the file does not say.
-func (s Server) EffectiveVersion() Version {
-	if s.Version == "" {
-		return NFSv3
-	}
-	return s.Version
-}
+func (s Server) EffectiveVersion() Version { return cmp.Or(s.Version, NFSv3) }
 
 // EffectiveSecurity returns the security mode that Oracle uses for an export of
 // the server.
 func (s Server) EffectiveSecurity(e Export) Security {
-	switch {
-	case e.Security != "":
-		return e.Security
-	case s.SecurityDefault != "":
-		return s.SecurityDefault
-	default:
-		return SecuritySys
-	}
+	return cmp.Or(e.Security, s.SecurityDefault, SecuritySys)
 }
 
 // Select returns the server and its export with these names. An empty name means the

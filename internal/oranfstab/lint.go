@@ -9,20 +9,20 @@ import (
 // checkBlocks checks what cannot be seen in one line.
 func checkBlocks(l *log, blocks []*block, last int) {
 	if len(blocks) == 0 {
-		l.add(CodeNoServer, word{line: last, column: 1}, `the file has no server; write "server: NAME", a path and an export`)
+		l.fail("NoServer", word{line: last, column: 1}, `the file has no server; write "server: NAME", a path and an export`)
 	}
 	names, mounts := map[string]word{}, map[string]word{}
 	for _, b := range blocks {
 		if name := b.name; name.text != "" {
 			// Without case: nothing says that Oracle tells labels apart by it.
 			if first, again := firstOf(names, strings.ToLower(name.text), name); again {
-				l.add(CodeDuplicateServer, name, "server %q is on line %d already; labels have to be unique", name.text, first.line)
+				l.fail("DuplicateServer", name, "server %q is on line %d already; labels have to be unique", name.text, first.line)
 			}
 			if !b.sawPath {
-				l.add(CodeMissingPath, name, `server %q has no path; write "path: ADDRESS"`, name.text)
+				l.fail("MissingPath", name, `server %q has no path; write "path: ADDRESS"`, name.text)
 			}
 			if !b.sawExport {
-				l.add(CodeMissingExport, name, `server %q has no export; write "export: PATH mount: PATH"`, name.text)
+				l.fail("MissingExport", name, `server %q has no export; write "export: PATH mount: PATH"`, name.text)
 			}
 		}
 		checkChannels(l, b)
@@ -46,16 +46,16 @@ func checkChannels(l *log, b *block) {
 	paired := slices.ContainsFunc(b.channels, func(c channel) bool { return c.local.text != "" })
 	for _, c := range b.channels {
 		if paired && c.local.text == "" {
-			l.add(CodeMixedLocal, c.path, "path %s has no local, but others of the server have one; add a local line before it",
+			l.warn("MixedLocal", c.path, "path %s has no local, but others of the server have one; add a local line before it",
 				c.path.text)
 		}
 		if first, again := firstOf(seen, pair{c.local.text, c.path.text}, c.path); again {
-			l.add(CodeDuplicatePath, c.path, "path %s is on line %d already, with the same local", c.path.text, first.line)
+			l.fail("DuplicatePath", c.path, "path %s is on line %d already, with the same local", c.path.text, first.line)
 		}
 	}
 	version, _ := parseVersion(b.singles[keyVersion].text)
 	if len(b.channels) > 1 && (version == NFSv41 || version == PNFS) {
-		l.add(CodeNoTrunking, b.channels[1].path, "%s with more than one path; with ONTAP keep one path per server", version)
+		l.warn("NoTrunking", b.channels[1].path, "%s with more than one path; with ONTAP keep one path per server", version)
 	}
 	paths, locals := map[netip.Prefix]word{}, map[netip.Prefix]word{}
 	for _, c := range b.channels {
@@ -79,7 +79,7 @@ func checkSubnet(l *log, name string, w word, seen map[netip.Prefix]word) {
 		return
 	}
 	if first, again := firstOf(seen, net, w); again {
-		l.add(CodeSameSubnet, w, "%s %s seems to be in one subnet with %s on line %d (a /%d is assumed); give each path a "+
+		l.warn("SameSubnet", w, "%s %s seems to be in one subnet with %s on line %d (a /%d is assumed); give each path a "+
 			"subnet of its own", name, w.text, first.text, first.line, bits)
 	}
 }
@@ -89,9 +89,9 @@ func checkDuplicates(l *log, b *block, mounts map[string]word) {
 	for _, e := range b.exports {
 		mount, path := cleaned(e.mount.text), cleaned(e.path.text)
 		if first, again := firstOf(mounts, mount, e.mount); again {
-			l.add(CodeDuplicateMount, e.mount, "mount %q is on line %d already; a mount point has one export", mount, first.line)
+			l.fail("DuplicateMount", e.mount, "mount %q is on line %d already; a mount point has one export", mount, first.line)
 		} else if first, again := firstOf(exports, path, e.path); again {
-			l.add(CodeDuplicateExport, e.path, "export %q is on line %d already, with another mount", path, first.line)
+			l.warn("DuplicateExport", e.path, "export %q is on line %d already, with another mount", path, first.line)
 		}
 	}
 }
@@ -111,11 +111,11 @@ func checkSecurities(l *log, b *block) {
 		}
 		kerberos = true
 		if version == PNFS {
-			l.add(CodePNFSSecurity, w, "pnfs works with security sys only; write sys, or another nfs_version than pnfs")
+			l.fail("PNFSSecurity", w, "pnfs works with security sys only; write sys, or another nfs_version than pnfs")
 		}
 	}
 	if kerberos && b.name.text != "" && !isQualified(b.name.text) {
-		l.add(CodeKerberosServerName, b.name,
+		l.fail("KerberosServerName", b.name,
 			"Kerberos needs the full host name of the server as its label, such as nas1.example.com; it is %q", b.name.text)
 	}
 }

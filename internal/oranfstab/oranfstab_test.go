@@ -144,22 +144,20 @@ func TestParseReturnsErrorsButNoWarnings(t *testing.T) {
 }
 
 func TestEffectiveValues(t *testing.T) {
-	var s Server
-	if got := s.EffectiveVersion(); got != NFSv3 {
-		t.Errorf("version without a line is %q, want nfsv3", got)
-	}
-	if got := s.EffectiveSecurity(Export{}); got != SecuritySys {
-		t.Errorf("security without a line is %q, want sys", got)
-	}
-	s = Server{Version: PNFS, SecurityDefault: SecurityKrb5}
-	if got := s.EffectiveVersion(); got != PNFS {
-		t.Errorf("version is %q, want pnfs", got)
-	}
-	if got := s.EffectiveSecurity(Export{}); got != SecurityKrb5 {
-		t.Errorf("security is %q, want the default of the server", got)
-	}
-	if got := s.EffectiveSecurity(Export{Security: SecurityKrb5i}); got != SecurityKrb5i {
-		t.Errorf("security is %q, want that of the export", got)
+	for reason, c := range map[string]struct {
+		server   Server
+		export   Export
+		version  Version
+		security Security
+	}{
+		"without a line":            {Server{}, Export{}, NFSv3, SecuritySys},
+		"the default of the server": {Server{Version: PNFS, SecurityDefault: SecurityKrb5}, Export{}, PNFS, SecurityKrb5},
+		"that of the export":        {Server{SecurityDefault: SecurityKrb5}, Export{Security: SecurityKrb5i}, NFSv3, SecurityKrb5i},
+	} {
+		version, security := c.server.EffectiveVersion(), c.server.EffectiveSecurity(c.export)
+		if version != c.version || security != c.security {
+			t.Errorf("%s: %q and %q, want %q and %q", reason, version, security, c.version, c.security)
+		}
 	}
 }
 

@@ -110,7 +110,7 @@ func (p *parser) statement(words []word) {
 		if near := nearest.To(name, keys()); near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}
-		p.add(CodeUnknownKey, key, "there is no key %q; %s", key.text, hint)
+		p.fail("UnknownKey", key, "there is no key %q; %s", key.text, hint)
 		return
 	}
 	if name != keyPath {
@@ -124,15 +124,15 @@ func (p *parser) statement(words []word) {
 		p.server(key, rest)
 		return
 	case keyMount:
-		p.add(CodeMountNotOnExportLine, key, `mount has to follow the export on its line: "export: PATH mount: PATH"`)
+		p.fail("MountNotOnExportLine", key, `mount has to follow the export on its line: "export: PATH mount: PATH"`)
 		return
 	case keySecurity:
-		p.add(CodeSecurityNotOnExportLine, key,
+		p.fail("SecurityNotOnExportLine", key,
 			`security has to follow the mount on the line of the export; for all exports of a server use security_default`)
 		return
 	}
 	if p.block == nil {
-		p.add(CodeAttributeBeforeServer, key, `%s stands before any server line; begin the file with "server: NAME"`,
+		p.fail("AttributeBeforeServer", key, `%s stands before any server line; begin the file with "server: NAME"`,
 			key.text)
 		p.openBlock(word{})
 	}
@@ -149,7 +149,7 @@ func (p *parser) statement(words []word) {
 }
 
 func (p *parser) missingColon(key word) {
-	p.add(CodeMissingColon, key, "%s has no colon; write %q", key.text, strings.ToLower(key.text)+":")
+	p.fail("MissingColon", key, "%s has no colon; write %q", key.text, strings.ToLower(key.text)+":")
 }
 
 // takeKey splits the key off a line, or off the rest of an export line. The name
@@ -162,12 +162,12 @@ func (p *parser) takeKey(words []word) (name string, key word, colon bool, rest 
 		key, colon = first.until(i), true
 		if i+1 < len(first.text) {
 			value := first.from(i + 1)
-			p.add(CodeNoBlankAfterColon, value, "no blank stands between the colon and the value; add one")
+			p.warn("NoBlankAfterColon", value, "no blank stands between the colon and the value; add one")
 			rest = append([]word{value}, rest...)
 		}
 	case len(rest) > 0 && rest[0].text[0] == ':':
 		key, colon = first, true
-		p.add(CodeBlankBeforeColon, rest[0].until(1), "a blank stands before the colon; remove it")
+		p.warn("BlankBeforeColon", rest[0].until(1), "a blank stands before the colon; remove it")
 		if rest[0].text == ":" {
 			rest = rest[1:]
 		} else {
@@ -178,7 +178,7 @@ func (p *parser) takeKey(words []word) (name string, key word, colon bool, rest 
 	}
 	name = strings.ToLower(key.text)
 	if name != key.text && slices.Contains(keys(), name) {
-		p.add(CodeKeyCase, key, "the documents for Linux have keys in lower case; write %q", name)
+		p.warn("KeyCase", key, "the documents for Linux have keys in lower case; write %q", name)
 	}
 	return name, key, colon, rest
 }
@@ -186,11 +186,11 @@ func (p *parser) takeKey(words []word) (name string, key word, colon bool, rest 
 // value returns the one value that a key must have.
 func (p *parser) value(key word, rest []word) (word, bool) {
 	if len(rest) == 0 {
-		p.add(CodeMissingValue, key, "%s has no value", key.text)
+		p.fail("MissingValue", key, "%s has no value", key.text)
 		return word{}, false
 	}
 	if len(rest) > 1 {
-		p.add(CodeTrailingText, rest[1], "unexpected %q behind the value of %s, which takes one word", rest[1].text, key.text)
+		p.fail("TrailingText", rest[1], "unexpected %q behind the value of %s, which takes one word", rest[1].text, key.text)
 	}
 	return rest[0], true
 }
@@ -198,10 +198,10 @@ func (p *parser) value(key word, rest []word) (word, bool) {
 func (p *parser) server(key word, rest []word) {
 	name, ok := p.value(key, rest)
 	if c := checkLabel(name.text); ok && c != "" {
-		p.add(CodeBadCharacter, name, "server %q %s", name.text, c)
+		p.fail("BadCharacter", name, "server %q %s", name.text, c)
 	}
 	if len(name.text) > maxNameBytes {
-		p.add(CodeTooLong, name, "the server label is longer than %d characters", maxNameBytes)
+		p.fail("TooLong", name, "the server label is longer than %d characters", maxNameBytes)
 	}
 	p.openBlock(name)
 }
@@ -215,7 +215,7 @@ func (p *parser) openBlock(name word) {
 // dropLocal complains about a local that is still waiting for its path.
 func (p *parser) dropLocal() {
 	if p.local.text != "" {
-		p.add(CodeLocalWithoutPath, p.local, `local %s is not followed by a path; write "path: ADDRESS" on the next line`,
+		p.fail("LocalWithoutPath", p.local, `local %s is not followed by a path; write "path: ADDRESS" on the next line`,
 			p.local.text)
 	}
 	p.local = word{}
@@ -229,13 +229,13 @@ func (p *parser) address(name string, key word, rest []word) {
 		return
 	}
 	if c := checkAddress(v.text); c != "" {
-		p.add(CodeBadAddress, v, "%s %q %s", name, v.text, c)
+		p.fail("BadAddress", v, "%s %q %s", name, v.text, c)
 	} else {
 		switch a, err := netip.ParseAddr(v.text); {
 		case err != nil:
-			p.add(CodeHostName, v, "%s %q is a host name; write the IP address", name, v.text)
+			p.warn("HostName", v, "%s %q is a host name; write the IP address", name, v.text)
 		case a.Is6():
-			p.add(CodeIPv6Address, v, "%s %s is an IPv6 address; use IPv4 unless you have seen this work", name, v.text)
+			p.warn("IPv6Address", v, "%s %s is an IPv6 address; use IPv4 unless you have seen this work", name, v.text)
 		}
 	}
 	if name == keyLocal {
@@ -251,19 +251,19 @@ func (p *parser) address(name string, key word, rest []word) {
 
 func (p *parser) checkCount(n int, key word) {
 	if n == MaxPaths+1 {
-		p.add(CodeTooManyPaths, key, "this is %s number %d of the server; at most %d are allowed", key.text, n, MaxPaths)
+		p.fail("TooManyPaths", key, "this is %s number %d of the server; at most %d are allowed", key.text, n, MaxPaths)
 	}
 }
 
 func (p *parser) dontRoute(name string, key word, colon bool, rest []word) {
 	if name == keyDoNotRoute {
-		p.add(CodeDontRouteSpelling, key, `%s is an old spelling; write "dontroute"`, key.text)
+		p.warn("DontRouteSpelling", key, `%s is an old spelling; write "dontroute"`, key.text)
 	}
 	if colon {
-		p.add(CodeDontRouteColon, key, `dontroute is a bare word; remove the colon`)
+		p.warn("DontRouteColon", key, `dontroute is a bare word; remove the colon`)
 	}
 	if len(rest) > 0 {
-		p.add(CodeTrailingText, rest[0],
+		p.fail("TrailingText", rest[0],
 			"unexpected %q behind dontroute, which takes no value; to turn it off, remove the line", rest[0].text)
 	}
 	p.once(keyDontRoute, key, key)
@@ -272,7 +272,7 @@ func (p *parser) dontRoute(name string, key word, colon bool, rest []word) {
 // single reads a key that takes one value and may appear once in a block.
 func (p *parser) single(name string, key word, rest []word) {
 	if name == keyVersion && p.block.sawExport {
-		p.add(CodeVersionAfterExport, key,
+		p.warn("VersionAfterExport", key,
 			"nfs_version stands behind an export line; put it before the first export of the server")
 	}
 	v, ok := p.value(key, rest)
@@ -285,39 +285,39 @@ func (p *parser) single(name string, key word, rest []word) {
 		switch _, ok := parseVersion(v.text); {
 		case ok:
 		case strings.EqualFold(v.text, "nfsv4.2"):
-			p.add(CodeUnknownVersion, v, "Oracle has no NFSv4.2; write nfsv4.1")
+			p.fail("UnknownVersion", v, "Oracle has no NFSv4.2; write nfsv4.1")
 		default:
-			p.add(CodeUnknownVersion, v, "there is no nfs_version %q; write nfsv3, nfsv4, nfsv4.1 or pnfs", v.text)
+			p.fail("UnknownVersion", v, "there is no nfs_version %q; write nfsv3, nfsv4, nfsv4.1 or pnfs", v.text)
 		}
 	case keySecurityDefault:
 		p.checkSecurity(v)
 	case keyTimeout:
 		if _, ok := parseTimeout(v.text); !ok {
-			p.add(CodeBadTimeout, v, "mnt_timeout %q is not a positive number of seconds; write for example %d", v.text,
+			p.fail("BadTimeout", v, "mnt_timeout %q is not a positive number of seconds; write for example %d", v.text,
 				DefaultMountTimeoutSeconds)
 		}
 	case keyManagement:
 		if c := checkAddress(v.text); c != "" {
-			p.add(CodeBadAddress, v, "management %q %s", v.text, c)
+			p.fail("BadAddress", v, "management %q %s", v.text, c)
 		}
 	case keyCommunity:
 		if c := checkLabel(v.text); c != "" {
-			p.add(CodeBadCharacter, v, "community %q %s", v.text, c)
+			p.fail("BadCharacter", v, "community %q %s", v.text, c)
 		}
 	case keyUID, keyGID:
-		p.add(CodeWindowsOnly, key, "%s is for Windows; on other systems remove the line", name)
+		p.warn("WindowsOnly", key, "%s is for Windows; on other systems remove the line", name)
 		switch id, ok := parseID(v.text); {
 		case !ok:
-			p.add(CodeBadID, v, "%s %q is not a number", name, v.text)
+			p.fail("BadID", v, "%s %q is not a number", name, v.text)
 		case id == 0:
-			p.add(CodeRootIDIgnored, v, "%s 0 has no effect; write the number of another user or remove the line", name)
+			p.warn("RootIDIgnored", v, "%s 0 has no effect; write the number of another user or remove the line", name)
 		}
 	}
 }
 
 func (p *parser) once(name string, key, value word) {
 	if first, again := p.block.singles[name]; again {
-		p.add(CodeDuplicateKey, key, "this server has %s on line %d already; remove one of them", name, first.line)
+		p.fail("DuplicateKey", key, "this server has %s on line %d already; remove one of them", name, first.line)
 		return
 	}
 	p.block.singles[name] = value
@@ -325,7 +325,7 @@ func (p *parser) once(name string, key, value word) {
 
 func (p *parser) checkSecurity(v word) {
 	if _, ok := parseSecurity(v.text); !ok {
-		p.add(CodeUnknownSecurity, v, "there is no security mode %q; write sys, krb5, krb5i or krb5p", v.text)
+		p.fail("UnknownSecurity", v, "there is no security mode %q; write sys, krb5, krb5i or krb5p", v.text)
 	}
 }
 
@@ -337,7 +337,7 @@ func (p *parser) export(key word, rest []word) {
 	var e exportLine
 	e.path, rest = p.operand(key, rest, keyMount)
 	if len(rest) == 0 {
-		p.add(CodeExportWithoutMount, key, "the export has no mount on its line; write %s", exportForm)
+		p.fail("ExportWithoutMount", key, "the export has no mount on its line; write %s", exportForm)
 		p.checkExport(e)
 		return
 	}
@@ -374,16 +374,16 @@ func (p *parser) operand(key word, rest []word, next string) (value word, after 
 		own, after = rest[:i], rest[i:]
 	}
 	if len(own) == 0 {
-		p.add(CodeMissingValue, key, "%s has no value; write %s", key.text, exportForm)
+		p.fail("MissingValue", key, "%s has no value; write %s", key.text, exportForm)
 		return word{}, after
 	}
 	switch {
 	case len(own) == 1:
 	case i >= 0:
-		p.add(CodePathWithBlank, own[1], "unexpected %q before %s; the line is %s, and no path may have a blank", own[1].text,
+		p.fail("PathWithBlank", own[1], "unexpected %q before %s; the line is %s, and no path may have a blank", own[1].text,
 			next, exportForm)
 	case next != keyMount: // else the missing mount is what is wrong
-		p.add(CodeTrailingText, own[1], "unexpected %q; the line is %s, and no path may have a blank",
+		p.fail("TrailingText", own[1], "unexpected %q; the line is %s, and no path may have a blank",
 			own[1].text, exportForm)
 	}
 	return own[0], after
@@ -393,7 +393,7 @@ func (p *parser) checkExport(e exportLine) {
 	p.checkDirectory(keyExport, e.path, checkPath)
 	p.checkDirectory(keyMount, e.mount, checkMount)
 	if _, windows := windowsMount(e.mount.text); windows {
-		p.add(CodeWindowsOnly, e.mount, "mount %q is a Windows path; on other systems write the path of the kernel mount",
+		p.warn("WindowsOnly", e.mount, "mount %q is a Windows path; on other systems write the path of the kernel mount",
 			e.mount.text)
 	}
 	if e.security.text != "" {
@@ -401,16 +401,16 @@ func (p *parser) checkExport(e exportLine) {
 	}
 }
 
-func (p *parser) checkDirectory(name string, v word, check func(string) (complaint, Code)) {
+func (p *parser) checkDirectory(name string, v word, check func(string) (complaint, string)) {
 	if v.text == "" {
 		return
 	}
 	if c, code := check(v.text); c != "" {
-		p.add(code, v, "%s %q %s", name, v.text, c)
+		p.fail(code, v, "%s %q %s", name, v.text, c)
 		return
 	}
 	if clean := cleaned(v.text); clean != v.text {
-		p.add(CodeUncleanPath, v, "%s %q has superfluous slashes or dots; write %q as the kernel's mount table does", name,
+		p.warn("UncleanPath", v, "%s %q has superfluous slashes or dots; write %q as the kernel's mount table does", name,
 			v.text, clean)
 	}
 }

@@ -21,7 +21,7 @@ type Problem struct {
 	Line     int // from 1
 	Column   int // from 1, in characters
 	Severity Severity
-	Code     Code
+	Code     string // of the rule; codes are stable: scripts may match them
 	Message  string // what is wrong and what to write instead
 }
 
@@ -49,90 +49,18 @@ func (e *ParseError) Error() string {
 
 func isError(p Problem) bool { return p.Severity == Error }
 
-// Code names a rule. Codes are stable: scripts may match them.
-type Code string
-
-// The rules about characters.
-const (
-	CodeByteOrderMark     Code = "ByteOrderMark"
-	CodeCarriageReturn    Code = "CarriageReturn"
-	CodeTab               Code = "Tab"
-	CodeNonASCII          Code = "NonASCII"
-	CodeNonASCIIComment   Code = "NonASCIIComment"
-	CodeControlCharacter  Code = "ControlCharacter"
-	CodeNoFinalNewline    Code = "NoFinalNewline"
-	CodeBadCharacter      Code = "BadCharacter"
-	CodeInlineComment     Code = "InlineComment"
-	CodeBlankBeforeColon  Code = "BlankBeforeColon"
-	CodeNoBlankAfterColon Code = "NoBlankAfterColon"
-)
-
-// The rules about lines and blocks.
-const (
-	CodeUnknownKey              Code = "UnknownKey"
-	CodeKeyCase                 Code = "KeyCase"
-	CodeMissingColon            Code = "MissingColon"
-	CodeMissingValue            Code = "MissingValue"
-	CodeTrailingText            Code = "TrailingText"
-	CodeDuplicateKey            Code = "DuplicateKey"
-	CodeNoServer                Code = "NoServer"
-	CodeAttributeBeforeServer   Code = "AttributeBeforeServer"
-	CodeDuplicateServer         Code = "DuplicateServer"
-	CodeMissingPath             Code = "MissingPath"
-	CodeTooManyPaths            Code = "TooManyPaths"
-	CodeDuplicatePath           Code = "DuplicatePath"
-	CodeLocalWithoutPath        Code = "LocalWithoutPath"
-	CodeMixedLocal              Code = "MixedLocal"
-	CodeMissingExport           Code = "MissingExport"
-	CodeExportWithoutMount      Code = "ExportWithoutMount"
-	CodeMountNotOnExportLine    Code = "MountNotOnExportLine"
-	CodeSecurityNotOnExportLine Code = "SecurityNotOnExportLine"
-	CodePathWithBlank           Code = "PathWithBlank"
-	CodeDuplicateExport         Code = "DuplicateExport"
-	CodeDuplicateMount          Code = "DuplicateMount"
-	CodeDontRouteSpelling       Code = "DontRouteSpelling"
-	CodeDontRouteColon          Code = "DontRouteColon"
-	CodeVersionAfterExport      Code = "VersionAfterExport"
-)
-
-// The rules about values.
-const (
-	CodeUnknownVersion     Code = "UnknownVersion"
-	CodeUnknownSecurity    Code = "UnknownSecurity"
-	CodeBadTimeout         Code = "BadTimeout"
-	CodeBadID              Code = "BadID"
-	CodeBadAddress         Code = "BadAddress"
-	CodeRelativePath       Code = "RelativePath"
-	CodeUncleanPath        Code = "UncleanPath"
-	CodeTooLong            Code = "TooLong"
-	CodeWindowsOnly        Code = "WindowsOnly"
-	CodeRootIDIgnored      Code = "RootIDIgnored"
-	CodePNFSSecurity       Code = "PNFSSecurity"
-	CodeKerberosServerName Code = "KerberosServerName"
-	CodeNoTrunking         Code = "NoTrunking"
-	CodeSameSubnet         Code = "SameSubnet"
-	CodeHostName           Code = "HostName"
-	CodeIPv6Address        Code = "IPv6Address"
-)
-
-// severity returns Warning for the rules that a working file may break.
-func severity(c Code) Severity {
-	switch c {
-	case CodeCarriageReturn, CodeTab, CodeNonASCIIComment, CodeNoFinalNewline,
-		CodeInlineComment, CodeBlankBeforeColon, CodeNoBlankAfterColon, CodeKeyCase,
-		CodeMixedLocal, CodeDuplicateExport, CodeDontRouteSpelling, CodeDontRouteColon,
-		CodeVersionAfterExport, CodeUncleanPath, CodeWindowsOnly, CodeRootIDIgnored,
-		CodeNoTrunking, CodeSameSubnet, CodeHostName, CodeIPv6Address:
-		return Warning
-	default:
-		return Error
-	}
-}
-
 // log collects problems. Its methods take the word that the problem is about.
 type log struct{ problems []Problem }
 
-func (l *log) add(c Code, w word, format string, args ...any) {
+func (l *log) fail(code string, w word, format string, args ...any) {
+	l.add(Error, code, w, format, args...)
+}
+
+func (l *log) warn(code string, w word, format string, args ...any) {
+	l.add(Warning, code, w, format, args...)
+}
+
+func (l *log) add(s Severity, code string, w word, format string, args ...any) {
 	printable := func(r rune) rune { // what a file contains must not act on a terminal
 		if unicode.IsPrint(r) {
 			return r
@@ -140,7 +68,7 @@ func (l *log) add(c Code, w word, format string, args ...any) {
 		return '?'
 	}
 	l.problems = append(l.problems, Problem{
-		Line: w.line, Column: w.column, Severity: severity(c), Code: c,
+		Line: w.line, Column: w.column, Severity: s, Code: code,
 		Message: strings.Map(printable, fmt.Sprintf(format, args...)),
 	})
 }

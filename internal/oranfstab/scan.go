@@ -28,26 +28,26 @@ const byteOrderMark = "\ufeff"
 // also returns the number of the last line.
 func scan(l *log, src string) (lines [][]word, last int) {
 	if strings.HasPrefix(src, byteOrderMark) {
-		l.add(CodeByteOrderMark, word{line: 1, column: 1}, "the file begins with a byte order mark; save it as plain ASCII")
+		l.fail("ByteOrderMark", word{line: 1, column: 1}, "the file begins with a byte order mark; save it as plain ASCII")
 		src = strings.TrimPrefix(src, byteOrderMark)
 	}
-	reported := map[Code]bool{}
-	once := func(c Code, w word, message string) { // problems that tend to be on every line
-		if !reported[c] {
-			l.add(c, w, "%s", message)
+	reported := map[string]bool{}
+	once := func(code string, w word, message string) { // problems that tend to be on every line
+		if !reported[code] {
+			l.warn(code, w, "%s", message)
 		}
-		reported[c] = true
+		reported[code] = true
 	}
 	for text := range strings.Lines(src) {
 		last++
 		text, terminated := strings.CutSuffix(text, "\n")
 		if !terminated {
-			l.add(CodeNoFinalNewline, word{line: last, column: 1 + utf8.RuneCountInString(text)},
+			l.warn("NoFinalNewline", word{line: last, column: 1 + utf8.RuneCountInString(text)},
 				"the last line does not end with a newline; add one")
 		}
 		if cut, found := strings.CutSuffix(text, "\r"); found {
 			text = cut
-			once(CodeCarriageReturn, word{line: last, column: 1 + utf8.RuneCountInString(text)},
+			once("CarriageReturn", word{line: last, column: 1 + utf8.RuneCountInString(text)},
 				"the line ends with a carriage return (CRLF); save the file with Unix line ends")
 		}
 		comment := strings.HasPrefix(strings.TrimLeft(text, " \t"), "#")
@@ -64,24 +64,24 @@ func scan(l *log, src string) (lines [][]word, last int) {
 
 // checkCharacters reports the first character of each kind that a line should
 // not have.
-func checkCharacters(l *log, once func(Code, word, string), text string, line int, comment bool) {
+func checkCharacters(l *log, once func(code string, at word, message string), text string, line int, comment bool) {
 	column, foreign, control := 0, false, false
 	for _, r := range text {
 		column++
 		at := word{line: line, column: column}
 		switch {
 		case r == '\t':
-			once(CodeTab, at, "a tab separates words; use a space")
+			once("Tab", at, "a tab separates words; use a space")
 		case r > '~' && r != 0x7f && !foreign:
 			foreign = true
 			if comment {
-				l.add(CodeNonASCIIComment, at, "the comment has the character %U, which is not ASCII", r)
+				l.warn("NonASCIIComment", at, "the comment has the character %U, which is not ASCII", r)
 			} else {
-				l.add(CodeNonASCII, at, "the line has the character %U%s, which is not ASCII; type it anew", r, nickname(r))
+				l.fail("NonASCII", at, "the line has the character %U%s, which is not ASCII; type it anew", r, nickname(r))
 			}
 		case (r < ' ' || r == 0x7f) && !control:
 			control = true
-			l.add(CodeControlCharacter, at, "the line has the control character %U; remove it", r)
+			l.fail("ControlCharacter", at, "the line has the control character %U; remove it", r)
 		}
 	}
 }
@@ -116,7 +116,7 @@ func splitWords(l *log, text string, line int) (words []word) {
 		case end == 0:
 			return words
 		case first.text[0] == '#':
-			l.add(CodeInlineComment, first, "a comment stands behind the value; give it a line of its own")
+			l.warn("InlineComment", first, "a comment stands behind the value; give it a line of its own")
 			return words
 		default:
 			words = append(words, first)

@@ -80,25 +80,25 @@ func isQualified(name string) bool {
 }
 
 // checkPath is for exports, and for mount points that are not on Windows.
-func checkPath(s string) (complaint, Code) {
+func checkPath(s string) (c complaint, code string) {
 	if c := checkToken(s); c != "" {
-		return c, CodeBadCharacter
+		return c, "BadCharacter"
 	}
 	switch {
 	case !strings.HasPrefix(s, "/") && strings.Contains(s, ":/"):
-		return "has a server in it; write the path only", CodeRelativePath
+		return "has a server in it; write the path only", "RelativePath"
 	case !strings.HasPrefix(s, "/"):
-		return "does not begin with a slash", CodeRelativePath
+		return "does not begin with a slash", "RelativePath"
 	case strings.Contains(s, ":"):
-		return "holds a colon, which ends a key", CodeBadCharacter
+		return "holds a colon, which ends a key", "BadCharacter"
 	case len(s) > maxPathBytes:
-		return fmt.Sprintf("is longer than %d characters", maxPathBytes), CodeTooLong
+		return fmt.Sprintf("is longer than %d characters", maxPathBytes), "TooLong"
 	default:
 		return "", ""
 	}
 }
 
-func checkMount(s string) (complaint, Code) {
+func checkMount(s string) (c complaint, code string) {
 	if path, ok := windowsMount(s); ok {
 		return checkPath("/" + path)
 	}

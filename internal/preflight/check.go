@@ -12,7 +12,6 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
-	"github.com/nfsbench/nfsbench/internal/oranfstab"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -32,8 +31,8 @@ const (
 	ProtocolDisabled     = "ProtocolDisabled"
 	UnknownLIF           = "UnknownLIF"
 	LIFDown              = "LIFDown"
-	TooManyPaths         = string(oranfstab.CodeTooManyPaths)
-	SameSubnet           = string(oranfstab.CodeSameSubnet)
+	TooManyPaths         = "TooManyPaths"
+	SameSubnet           = "SameSubnet"
 	TransferSizeTooSmall = "TransferSizeTooSmall"
 	VolumeOffline        = "VolumeOffline"
 	VolumeMoving         = "VolumeMoving"

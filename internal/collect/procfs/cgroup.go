@@ -25,12 +25,6 @@ type Cgroup struct {
 	cpu, usage, memory []string
 }
 
-// CgroupCPU is what a control group used of the CPUs. Nil is unknown.
-type CgroupCPU struct {
-	UsageMicroseconds     *int64
-	ThrottledMicroseconds *int64
-}
-
 // Cgroup finds the control group of the process. It is an error when there is
 // none that could be accounted: the process is in the root group.
 func (r Reader) Cgroup() (Cgroup, error) {
@@ -93,10 +87,9 @@ func (r Reader) exists(name string) bool {
 
 // parseCgroupPaths reads /proc/self/cgroup: the path by controller, the empty
 // controller being version 2.
-func parseCgroupPaths(in io.Reader) (map[string]string, error) {
-	paths := map[string]string{}
-	var failed error
-	for _, text := range lines(in, &failed) {
+func parseCgroupPaths(in io.Reader) (paths map[string]string, err error) {
+	paths = map[string]string{}
+	for _, text := range lines(in, &err) {
 		parts := strings.SplitN(text, ":", 3)
 		if len(parts) != 3 {
 			continue
@@ -105,25 +98,21 @@ func parseCgroupPaths(in io.Reader) (map[string]string, error) {
 			paths[controller] = parts[2]
 		}
 	}
-	return paths, failed
+	return paths, err
 }
 
-// CPU reads the CPU time that the group used and for how long it was held
-// back by its limit.
-func (g Cgroup) CPU() CgroupCPU {
+// CPU reads the microseconds of CPU time that the group used, and those for which it was
+// held back by its limit. Nil is unknown.
+func (g Cgroup) CPU() (used, throttled *int64) {
 	if g.v2 {
-		return CgroupCPU{
-			UsageMicroseconds:     g.stat("usage_usec", 1),
-			ThrottledMicroseconds: g.stat("throttled_usec", 1),
-		}
+		return g.stat("usage_usec", 1), g.stat("throttled_usec", 1)
 	}
-	out := CgroupCPU{ThrottledMicroseconds: g.stat("throttled_time", 1000)}
 	if len(g.usage) > 0 {
 		if nanoseconds, err := g.reader.readCounter(path.Join(g.usage[0], "cpuacct.usage")); err == nil {
-			out.UsageMicroseconds = new(nanoseconds / 1000)
+			used = new(nanoseconds / 1000)
 		}
 	}
-	return out
+	return used, g.stat("throttled_time", 1000)
 }
 
 // stat reads a key of cpu.stat of the innermost group.
@@ -131,9 +120,7 @@ func (g Cgroup) stat(key string, divisor int64) *int64 {
 	if len(g.cpu) == 0 {
 		return nil
 	}
-	value, err := parseFile(g.reader, path.Join(g.cpu[0], "cpu.stat"), func(in io.Reader) (int64, error) {
-		return valueOf(in, key)
-	})
+	value, err := g.reader.valueOf(path.Join(g.cpu[0], "cpu.stat"), key)
 	if err != nil {
 		return nil
 	}

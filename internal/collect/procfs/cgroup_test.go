@@ -107,11 +107,8 @@ func TestCgroupReadsUsageAndTheTightestLimit(t *testing.T) {
 			g, err := Reader{Root: files(tc.files)}.Cgroup()
 			got := facts{Err: errText(err)}
 			if err == nil {
-				cpu := g.CPU()
-				got = facts{
-					Usage: cpu.UsageMicroseconds, Throttled: cpu.ThrottledMicroseconds,
-					CPULimit: g.CPULimit(), Memory: g.MemoryLimitBytes(),
-				}
+				got = facts{CPULimit: g.CPULimit(), Memory: g.MemoryLimitBytes()}
+				got.Usage, got.Throttled = g.CPU()
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)

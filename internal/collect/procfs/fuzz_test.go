@@ -43,10 +43,11 @@ func parseAll(t *testing.T, in []byte) {
 	if reads, err := ParseNetDev(reader()); err == nil {
 		checkInterfaces(t, reads)
 	}
-	if n, err := ParseRetransmittedSegments(reader()); err == nil && n < 0 {
+	r := Reader{Root: fstest.MapFS{"proc/net/snmp": {Data: in}, "proc/net/netstat": {Data: in}}}
+	if n, err := r.RetransmittedSegments(); err == nil && n < 0 {
 		t.Fatalf("%d segments were sent again", n)
 	}
-	if n, err := ParseOutOfOrderSegments(reader()); err == nil && n < 0 {
+	if n, err := r.OutOfOrderSegments(); err == nil && n < 0 {
 		t.Fatalf("%d segments arrived out of order", n)
 	}
 	if mounts, err := ParseMountInfo(reader()); err == nil {

@@ -45,12 +45,8 @@ func (m Mount) Facts() runfile.MountFacts {
 }
 
 // ParseMountInfo reads /proc/self/mountinfo, see proc_pid_mountinfo(5).
-func ParseMountInfo(in io.Reader) ([]Mount, error) {
-	var (
-		mounts []Mount
-		failed error
-	)
-	for line, text := range lines(in, &failed) {
+func ParseMountInfo(in io.Reader) (mounts []Mount, err error) {
+	for line, text := range lines(in, &err) {
 		fields := strings.Fields(text)
 		// A hyphen ends the optional fields, which start at the seventh.
 		end := slices.Index(fields, "-")
@@ -74,16 +70,12 @@ func ParseMountInfo(in io.Reader) ([]Mount, error) {
 		}
 		mounts = append(mounts, m)
 	}
-	return mounts, failed
+	return mounts, err
 }
 
 // MountOf returns the mount that holds path: the one with the longest mount
 // point that contains it, and of those mounted over each other the last.
-func MountOf(mounts []Mount, path string) (Mount, bool) {
-	var (
-		best  Mount
-		found bool
-	)
+func MountOf(mounts []Mount, path string) (best Mount, found bool) {
 	for _, m := range mounts {
 		rest, below := strings.CutPrefix(path, strings.TrimSuffix(m.Point, "/"))
 		if below && (rest == "" || rest[0] == '/') && len(m.Point) >= len(best.Point) {
@@ -130,13 +122,9 @@ const (
 
 // ParseMountStats reads /proc/self/mountstats of the versions 1.0 and 1.1 and
 // returns the NFS mounts in their order.
-func ParseMountStats(in io.Reader) ([]NFSMount, error) {
-	var (
-		mounts []NFSMount
-		failed error
-		add    func(c *runfile.MountCounters, name string, columns []string) error // nil: not the lines of an NFS mount
-	)
-	for line, text := range lines(in, &failed) {
+func ParseMountStats(in io.Reader) (mounts []NFSMount, err error) {
+	var add func(c *runfile.MountCounters, name string, columns []string) error // nil: not the lines of an NFS mount
+	for line, text := range lines(in, &err) {
 		fields := strings.Fields(text)
 		switch {
 		case len(fields) == 0:
@@ -160,7 +148,7 @@ func ParseMountStats(in io.Reader) ([]NFSMount, error) {
 			}
 		}
 	}
-	return mounts, failed
+	return mounts, err
 }
 
 // startMount reads "device S:/p mounted on /mp with fstype nfs statvers=1.1". It

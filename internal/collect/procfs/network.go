@@ -105,12 +105,8 @@ const (
 )
 
 // ParseNetDev reads /proc/net/dev and leaves out the loopback.
-func ParseNetDev(in io.Reader) ([]runfile.InterfaceRead, error) {
-	var (
-		reads  []runfile.InterfaceRead
-		failed error
-	)
-	for line, text := range lines(in, &failed) {
+func ParseNetDev(in io.Reader) (reads []runfile.InterfaceRead, err error) {
+	for line, text := range lines(in, &err) {
 		// The two lines of headings are the ones with a bar.
 		if strings.Contains(text, "|") {
 			continue
@@ -138,41 +134,28 @@ func ParseNetDev(in io.Reader) ([]runfile.InterfaceRead, error) {
 		}
 		reads = append(reads, runfile.InterfaceRead{Name: name, ReceivedBytes: received, SentBytes: sent})
 	}
-	return reads, failed
-}
-
-// ParseRetransmittedSegments reads RetransSegs of /proc/net/snmp.
-func ParseRetransmittedSegments(in io.Reader) (int64, error) {
-	return protocolCounter(in, "Tcp", "RetransSegs")
-}
-
-// ParseOutOfOrderSegments reads TCPOFOQueue of /proc/net/netstat: segments that
-// were queued because one that was sent earlier had not arrived. See
-// Documentation/networking/snmp_counter.rst of Linux.
-func ParseOutOfOrderSegments(in io.Reader) (int64, error) {
-	return protocolCounter(in, "TcpExt", "TCPOFOQueue")
+	return reads, err
 }
 
 // protocolCounter reads a file of /proc/net where a line of names and a line of
 // values share the protocol as their prefix.
-func protocolCounter(in io.Reader, protocol, name string) (int64, error) {
-	var (
-		names  []string
-		failed error
-	)
-	for _, text := range lines(in, &failed) {
-		fields := strings.Fields(text)
-		switch {
-		case len(fields) == 0 || fields[0] != protocol+":":
-		case names == nil:
-			names = fields
-		default:
-			at := slices.Index(names, name)
-			if at < 0 || at >= len(fields) {
-				return 0, fmt.Errorf("the %s lines have no %s", protocol, name)
+func (r Reader) protocolCounter(path, protocol, name string) (int64, error) {
+	return parseFile(r, path, func(in io.Reader) (_ int64, err error) {
+		var names []string
+		for _, text := range lines(in, &err) {
+			fields := strings.Fields(text)
+			switch {
+			case len(fields) == 0 || fields[0] != protocol+":":
+			case names == nil:
+				names = fields
+			default:
+				at := slices.Index(names, name)
+				if at < 0 || at >= len(fields) {
+					return 0, fmt.Errorf("the %s lines have no %s", protocol, name)
+				}
+				return counter(fields[at])
 			}
-			return counter(fields[at])
 		}
-	}
-	return 0, cmp.Or(failed, fmt.Errorf("no %s lines", protocol))
+		return 0, cmp.Or(err, fmt.Errorf("no %s lines", protocol))
+	})
 }

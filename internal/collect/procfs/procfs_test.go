@@ -2,7 +2,6 @@ package procfs
 
 import (
 	"bufio"
-	"io"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -97,26 +96,27 @@ func TestSegmentsAreFoundByName(t *testing.T) {
 	)
 	cases := map[string]struct {
 		reason string
-		parse  func(io.Reader) (int64, error)
+		read   func(Reader) (int64, error)
 		in     string
 		want   int64
 		err    string
 	}{
-		"sent again":            {"the column of Tcp, not that of Ip", ParseRetransmittedSegments, snmp, 17, ""},
-		"no file content":       {"unknown is not zero", ParseRetransmittedSegments, "", 0, "no Tcp lines"},
-		"no column":             {"unknown is not zero", ParseRetransmittedSegments, "Tcp: A\nTcp: 1\n", 0, "the Tcp lines have no RetransSegs"},
-		"no value":              {"fewer values than names", ParseRetransmittedSegments, "Tcp: RetransSegs\nTcp:\n", 0, "the Tcp lines have no RetransSegs"},
-		"no second line":        {"names without values", ParseRetransmittedSegments, "Tcp: RetransSegs\nUdp: 1 ", 0, "no Tcp lines"},
-		"out of order":          {"the column of TcpExt, not that of IpExt", ParseOutOfOrderSegments, netstat, 18, ""},
-		"no TcpExt":             {"Tcp is another protocol", ParseOutOfOrderSegments, snmp, 0, "no TcpExt lines"},
-		"before Linux 3.6":      {"kernels that do not count them", ParseOutOfOrderSegments, "TcpExt: A\nTcpExt: 1\n", 0, "the TcpExt lines have no TCPOFOQueue"},
-		"only names":            {"gVisor has no values", ParseOutOfOrderSegments, "TcpExt: TCPOFOQueue\n", 0, "no TcpExt lines"},
-		"negative":              {"no counter is negative", ParseOutOfOrderSegments, "TcpExt: TCPOFOQueue\nTcpExt: -1\n", 0, errNegative.Error()},
-		"a line without an end": {"a line is bounded", ParseOutOfOrderSegments, strings.Repeat("x", maxLineBytes+1), 0, bufio.ErrTooLong.Error()},
+		"sent again":            {"the column of Tcp, not that of Ip", Reader.RetransmittedSegments, snmp, 17, ""},
+		"no file content":       {"unknown is not zero", Reader.RetransmittedSegments, "", 0, "no Tcp lines"},
+		"no column":             {"unknown is not zero", Reader.RetransmittedSegments, "Tcp: A\nTcp: 1\n", 0, "the Tcp lines have no RetransSegs"},
+		"no value":              {"fewer values than names", Reader.RetransmittedSegments, "Tcp: RetransSegs\nTcp:\n", 0, "the Tcp lines have no RetransSegs"},
+		"no second line":        {"names without values", Reader.RetransmittedSegments, "Tcp: RetransSegs\nUdp: 1 ", 0, "no Tcp lines"},
+		"out of order":          {"the column of TcpExt, not that of IpExt", Reader.OutOfOrderSegments, netstat, 18, ""},
+		"no TcpExt":             {"Tcp is another protocol", Reader.OutOfOrderSegments, snmp, 0, "no TcpExt lines"},
+		"before Linux 3.6":      {"kernels that do not count them", Reader.OutOfOrderSegments, "TcpExt: A\nTcpExt: 1\n", 0, "the TcpExt lines have no TCPOFOQueue"},
+		"only names":            {"gVisor has no values", Reader.OutOfOrderSegments, "TcpExt: TCPOFOQueue\n", 0, "no TcpExt lines"},
+		"negative":              {"no counter is negative", Reader.OutOfOrderSegments, "TcpExt: TCPOFOQueue\nTcpExt: -1\n", 0, errNegative.Error()},
+		"a line without an end": {"a line is bounded", Reader.OutOfOrderSegments, strings.Repeat("x", maxLineBytes+1), 0, bufio.ErrTooLong.Error()},
 	}
 	for name, tc := range cases {
-		if got, err := tc.parse(strings.NewReader(tc.in)); got != tc.want || errText(err) != tc.err {
-			t.Errorf("%s: got %d, error %q; want %d, %q: %s", name, got, errText(err), tc.want, tc.err, tc.reason)
+		got, err := tc.read(Reader{Root: files(map[string]string{"proc/net/snmp": tc.in, "proc/net/netstat": tc.in})})
+		if text := errText(err); got != tc.want || (text == "") != (tc.err == "") || !strings.HasSuffix(text, tc.err) {
+			t.Errorf("%s: got %d, error %q; want %d, %q: %s", name, got, text, tc.want, tc.err, tc.reason)
 		}
 	}
 }

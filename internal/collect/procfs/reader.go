@@ -55,13 +55,14 @@ func (r Reader) InterfaceCounters() ([]runfile.InterfaceRead, error) {
 // RetransmittedSegments reads the TCP segments sent again in the network
 // namespace, of all connections.
 func (r Reader) RetransmittedSegments() (int64, error) {
-	return parseFile(r, "proc/net/snmp", ParseRetransmittedSegments)
+	return r.protocolCounter("proc/net/snmp", "Tcp", "RetransSegs")
 }
 
 // OutOfOrderSegments reads the TCP segments that arrived out of order in the
-// network namespace, of all connections.
+// network namespace, of all connections: segments that were queued because one that
+// was sent earlier had not arrived. See Documentation/networking/snmp_counter.rst of Linux.
 func (r Reader) OutOfOrderSegments() (int64, error) {
-	return parseFile(r, "proc/net/netstat", ParseOutOfOrderSegments)
+	return r.protocolCounter("proc/net/netstat", "TcpExt", "TCPOFOQueue")
 }
 
 // NFSMounts reads the counters of every NFS mount of the mount namespace.
@@ -81,7 +82,16 @@ func (r Reader) KernelRelease() (string, error) {
 }
 
 // MemoryBytes reads how much memory the machine has.
-func (r Reader) MemoryBytes() (int64, error) { return parseFile(r, "proc/meminfo", ParseMemTotal) }
+func (r Reader) MemoryBytes() (int64, error) {
+	kib, err := r.valueOf("proc/meminfo", "MemTotal:")
+	if err == nil && kib > math.MaxInt64/1024 {
+		err = fmt.Errorf("MemTotal of %d KiB is too large", kib)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return kib * 1024, nil
+}
 
 // AsyncIO reads how many asynchronous requests processes of the machine have reserved,
 // and how many they may.
@@ -149,13 +159,9 @@ type CPU struct {
 }
 
 // ParseCPU reads /proc/stat.
-func ParseCPU(in io.Reader) (CPU, error) {
-	var (
-		cpu    CPU
-		failed error
-		found  bool
-	)
-	for _, text := range lines(in, &failed) {
+func ParseCPU(in io.Reader) (cpu CPU, err error) {
+	found := false
+	for _, text := range lines(in, &err) {
 		fields := strings.Fields(text)
 		switch {
 		case len(fields) == 0 || !strings.HasPrefix(fields[0], "cpu"):
@@ -171,8 +177,8 @@ func ParseCPU(in io.Reader) (CPU, error) {
 			}
 		}
 	}
-	if failed != nil || !found {
-		return CPU{}, cmp.Or(failed, errors.New(`no line "cpu"`))
+	if err != nil || !found {
+		return CPU{}, cmp.Or(err, errors.New(`no line "cpu"`))
 	}
 	return cpu, nil
 }
@@ -208,27 +214,16 @@ func (c *CPU) addColumns(columns []string) error {
 	return nil
 }
 
-// ParseMemTotal reads MemTotal of /proc/meminfo.
-func ParseMemTotal(in io.Reader) (int64, error) {
-	kib, err := valueOf(in, "MemTotal:")
-	if err != nil {
-		return 0, err
-	}
-	if kib > math.MaxInt64/1024 {
-		return 0, fmt.Errorf("MemTotal of %d KiB is too large", kib)
-	}
-	return kib * 1024, nil
-}
-
-// valueOf returns the number that follows key at the start of a line.
-func valueOf(in io.Reader, key string) (int64, error) {
-	var failed error
-	for _, text := range lines(in, &failed) {
-		if fields := strings.Fields(text); len(fields) >= 2 && fields[0] == key {
-			return counter(fields[1])
+// valueOf returns the number that follows key at the start of a line of a file.
+func (r Reader) valueOf(path, key string) (int64, error) {
+	return parseFile(r, path, func(in io.Reader) (_ int64, err error) {
+		for _, text := range lines(in, &err) {
+			if fields := strings.Fields(text); len(fields) >= 2 && fields[0] == key {
+				return counter(fields[1])
+			}
 		}
-	}
-	return 0, cmp.Or(failed, fmt.Errorf("no line %q", key))
+		return 0, cmp.Or(err, fmt.Errorf("no line %q", key))
+	})
 }
 
 func parseFile[T any](r Reader, path string, parse func(io.Reader) (T, error)) (T, error) {

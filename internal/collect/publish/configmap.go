@@ -13,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -38,7 +37,7 @@ const (
 // ConfigMap publishes into one ConfigMap that exists already, through the API
 // server and with retries. Its Role must allow get and patch on that object.
 type ConfigMap struct {
-	api             *API
+	api             *rest.Client
 	namespace, name string
 	index           int32
 }
@@ -46,7 +45,7 @@ type ConfigMap struct {
 var _ Publisher = (*ConfigMap)(nil)
 
 // NewConfigMap returns a Publisher for one client's keys of a ConfigMap.
-func NewConfigMap(api *API, namespace, name string, index int32) *ConfigMap {
+func NewConfigMap(api *rest.Client, namespace, name string, index int32) *ConfigMap {
 	return &ConfigMap{api: api, namespace: namespace, name: name, index: index}
 }
 
@@ -81,7 +80,7 @@ func (c *ConfigMap) Put(ctx context.Context, key, text string) error {
 
 func (c *ConfigMap) patch(ctx context.Context, patch mergePatch) error {
 	q := url.Values{"fieldManager": {fieldManager}}
-	if _, err := c.api.client.Do(ctx, http.MethodPatch, c.path(), q, patch, nil); err != nil {
+	if _, err := c.api.Do(ctx, http.MethodPatch, c.path(), q, patch, nil); err != nil {
 		return fmt.Errorf("publish to ConfigMap %s/%s: %w", c.namespace, c.name, explained(err))
 	}
 	return nil
@@ -92,7 +91,7 @@ func (c *ConfigMap) Signal(ctx context.Context) (Signal, error) {
 	var object struct {
 		Data map[string]string `json:"data"`
 	}
-	if _, err := c.api.client.Get(ctx, c.path(), nil, &object); err != nil {
+	if _, err := c.api.Get(ctx, c.path(), nil, &object); err != nil {
 		return Signal{}, fmt.Errorf("read ConfigMap %s/%s: %w", c.namespace, c.name, explained(err))
 	}
 	_, released := object.Data[runfile.KeyRelease]
@@ -110,27 +109,18 @@ func (c *ConfigMap) path() string {
 // ClockOffset is how far the clock of the API server is ahead of this client's,
 // to about a second, and false while that is not known.
 func (c *ConfigMap) ClockOffset() (time.Duration, bool) {
-	clock := &c.api.clock
-	clock.mu.Lock()
-	defer clock.mu.Unlock()
-	return clock.ahead, clock.known
+	return c.api.ClockAhead()
 }
 
-// API is a connection to the API server with the rights of a ServiceAccount. It
-// repeats a request until it succeeds, can not succeed, or the context ends.
-type API struct {
-	client *rest.Client
-	clock  serverClock
-}
-
-// InCluster returns the API server that the environment names, with the
-// credentials in dir (ServiceAccountDir in a pod).
-func InCluster(getenv func(string) string, dir string, now func() time.Time, log *slog.Logger) (*API, error) {
+// InCluster returns a client of the API server that the environment names, with the rights of the ServiceAccount whose
+// credentials are in dir (ServiceAccountDir in a pod). It repeats a request until it succeeds, can not succeed, or the
+// context ends.
+func InCluster(getenv func(string) string, dir string, now func() time.Time, log *slog.Logger) (*rest.Client, error) {
 	return inCluster(getenv, dir, now, log, firstPause)
 }
 
 func inCluster(getenv func(string) string, dir string, now func() time.Time, log *slog.Logger, pause time.Duration,
-) (*API, error) {
+) (*rest.Client, error) {
 	host, port := getenv("KUBERNETES_SERVICE_HOST"), getenv("KUBERNETES_SERVICE_PORT")
 	if host == "" || port == "" {
 		return nil, errors.New("KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set: a ConfigMap can only be " +
@@ -143,8 +133,7 @@ func inCluster(getenv func(string) string, dir string, now func() time.Time, log
 	if !x509.NewCertPool().AppendCertsFromPEM(pem) {
 		return nil, fmt.Errorf("the CA of the API server in %q holds no certificate", filepath.Join(dir, "ca.crt"))
 	}
-	api := &API{}
-	api.client, err = rest.New(rest.Config{
+	api, err := rest.New(rest.Config{
 		BaseURL: "https://" + net.JoinHostPort(host, port), CABundle: string(pem),
 		Authorize: func(r *http.Request) error {
 			token, err := os.ReadFile(filepath.Join(dir, "token")) // for every request: the kubelet replaces it
@@ -164,8 +153,7 @@ func inCluster(getenv func(string) string, dir string, now func() time.Time, log
 			log.Debug("API server does not take a request, trying again",
 				slog.Any("error", err), slog.Duration("wait", wait))
 		},
-		Answered: api.clock.learn,
-		Timeout:  attemptTimeout, Pause: pause, MaxBodyBytes: maxReplyBytes, Now: now,
+		Timeout: attemptTimeout, Pause: pause, MaxBodyBytes: maxReplyBytes, Now: now,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("reach the API server: %w", err)
@@ -207,24 +195,4 @@ func explained(err error) error {
 		return errors.New(text)
 	}
 	return storage.Permanent(errors.New(text))
-}
-
-// serverClock learns from the answers of the API server how far its clock is
-// ahead of ours. It is safe for several goroutines.
-type serverClock struct {
-	mu    sync.Mutex
-	known bool
-	took  time.Duration // of the question whose answer was used: the shorter, the surer
-	ahead time.Duration
-}
-
-// learn takes in one answer to a question that was asked at that time and took
-// so long.
-func (c *serverClock) learn(answer http.Header, asked time.Time, took time.Duration) {
-	ahead, known := rest.ClockAhead(answer, asked, took)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if known && (!c.known || took <= c.took) {
-		c.known, c.took, c.ahead = true, took, ahead
-	}
 }

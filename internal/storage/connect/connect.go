@@ -26,32 +26,24 @@ type Options struct {
 // Open makes the source that s describes. Nothing is asked of the storage yet. An
 // error is permanent: another description or other credentials are needed.
 func Open(s runfile.Source, o Options) (storage.Source, error) {
+	var cred rest.Credentials
+	if isArray := s.Kind == runfile.SourceONTAP || s.Kind == runfile.SourceFlashBlade; isArray || s.Credentials != "" {
+		var err error
+		if cred, err = credentials(s, o); err != nil {
+			return nil, err
+		}
+	}
 	switch s.Kind {
 	case runfile.SourceEmbedded:
 		return embedded.New(s.URL)
 	case runfile.SourceONTAP:
-		cred, err := credentials(s, o)
-		if err != nil {
-			return nil, err
-		}
 		return ontap.New(s, cred, o.Now)
 	case runfile.SourceFlashBlade:
-		cred, err := credentials(s, o)
-		if err != nil {
-			return nil, err
-		}
 		return flashblade.New(s, cred, o.Now)
 	case runfile.SourcePrometheus:
-		var cred rest.Credentials
-		if s.Credentials != "" {
-			var err error
-			if cred, err = credentials(s, o); err != nil {
-				return nil, err
-			}
-		}
 		return prometheus.New(s, cred, o.Now)
 	case runfile.SourceExporter:
-		return exporter.New(s, rest.Credentials{}, o.Now)
+		return exporter.New(s, cred, o.Now)
 	default:
 		return nil, storage.Permanent(fmt.Errorf("source kind %q is not known", s.Kind))
 	}

@@ -84,32 +84,38 @@ func TestASnapshotHoldsWhatTheServerCounted(t *testing.T) {
 	}
 }
 
-func TestAnswersThatAreNoCounters(t *testing.T) {
-	cases := map[string]struct {
-		reason    string
-		status    int
-		body      string
-		permanent bool
+// Each document is right but for one thing.
+func TestAnAnswerIsRefusedForOneFault(t *testing.T) {
+	const times = `"time":"2026-11-01T10:00:00Z","startTime":"2026-11-01T09:00:00Z"`
+	for reason, c := range map[string]struct {
+		status           int
+		body             string
+		fails, permanent bool
 	}{
-		"not found":   {"another server is there", http.StatusNotFound, "", true},
-		"overloaded":  {"it may pass", http.StatusBadGateway, "", false},
-		"no JSON":     {"another server is there", http.StatusOK, "<html>", true},
-		"new version": {"only a newer program reads it", http.StatusOK, `{"version":2}`, true},
-		"no time":     {"nothing could be divided by it", http.StatusOK, `{"version":1}`, true},
-		"endless":     {"the body is bounded", http.StatusOK, strings.Repeat(" ", 2<<20), true},
-		"redirect":    {"nobody else's counters", http.StatusFound, "", true},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
+		"nothing is wrong":                     {http.StatusOK, `{"version":1,` + times + `}`, false, false},
+		"only a newer program reads it":        {http.StatusOK, `{"version":2,` + times + `}`, true, true},
+		"it has no version":                    {http.StatusOK, `{` + times + `}`, true, true},
+		"it has no start":                      {http.StatusOK, `{"version":1,"time":"2026-11-01T10:00:00Z"}`, true, true},
+		"nothing could be divided by it":       {http.StatusOK, `{"version":1}`, true, true},
+		"the body is bounded":                  {http.StatusOK, strings.Repeat(" ", 2<<20), true, true},
+		"it is no JSON":                        {http.StatusOK, "<html>", true, true},
+		"nobody else's counters are read":      {http.StatusFound, "", true, true},
+		"the server asks us to come later":     {http.StatusTooManyRequests, "", true, false},
+		"the server is not well":               {http.StatusInternalServerError, "", true, false},
+		"what is before it is not well":        {http.StatusBadGateway, "", true, false},
+		"another server is there":              {http.StatusNotFound, "", true, true},
+		"another server is there, and says so": {http.StatusForbidden, "", true, true},
+	} {
+		t.Run(reason, func(t *testing.T) {
 			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Location", "/elsewhere")
-				w.WriteHeader(tc.status)
-				_, _ = w.Write([]byte(tc.body))
+				w.WriteHeader(c.status)
+				_, _ = w.Write([]byte(c.body))
 			}))
 			defer srv.Close()
 			_, err := newSource(t, srv.URL).Sample(t.Context())
-			if err == nil || storage.IsPermanent(err) != tc.permanent {
-				t.Errorf("%s: error %v, permanent %v", tc.reason, err, storage.IsPermanent(err))
+			if (err != nil) != c.fails || storage.IsPermanent(err) != c.permanent {
+				t.Errorf("error %v, permanent %t", err, storage.IsPermanent(err))
 			}
 		})
 	}

@@ -13,7 +13,6 @@ package flashblade
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -164,9 +163,9 @@ const (
 )
 
 // page is the envelope of all collections.
-type page struct {
-	Items             json.RawMessage `json:"items"` // null is none
-	ContinuationToken *string         `json:"continuation_token"`
+type page[T any] struct {
+	Items             []T     `json:"items"` // null is none
+	ContinuationToken *string `json:"continuation_token"`
 }
 
 // list reads all pages of a collection.
@@ -180,15 +179,11 @@ func list[T any](ctx context.Context, s *Source, path string, q url.Values) ([]T
 	}
 	var all []T
 	for range maxPages {
-		var p page
+		var p page[T]
 		if _, err := s.client.Get(ctx, base+path, q, &p); err != nil {
 			return nil, err
 		}
-		items, err := decode[T](p.Items)
-		if err != nil {
-			return nil, storage.Permanent(fmt.Errorf("GET %s%s: %w", s.client.Host(), path, err))
-		}
-		all = append(all, items...)
+		all = append(all, p.Items...)
 		if len(all) > maxItems {
 			break
 		}
@@ -199,16 +194,4 @@ func list[T any](ctx context.Context, s *Source, path string, q url.Values) ([]T
 	}
 	return nil, storage.Permanent(fmt.Errorf("GET %s%s: the answer does not end after %d items", s.client.Host(),
 		path, len(all)))
-}
-
-// decode reads the items of a page; null is none.
-func decode[T any](raw json.RawMessage) ([]T, error) {
-	var items []T
-	if len(raw) == 0 {
-		return nil, nil
-	}
-	if err := json.Unmarshal(raw, &items); err != nil {
-		return nil, fmt.Errorf("the items are not what was expected there: %w", err)
-	}
-	return items, nil
 }

@@ -162,7 +162,11 @@ func TestSessionsThatEndAreBegunAgainOnce(t *testing.T) {
 	if err := s.Close(); err != nil || a.Sessions() != 0 {
 		t.Errorf("close: %v, %d sessions left", err, a.Sessions())
 	}
+	before := len(a.Asked())
 	storagetest.Sample(t, s)
+	if next := a.Asked()[before]; next != "/api/login" {
+		t.Errorf("after the session was closed %s is asked, with its token", next)
+	}
 }
 
 func TestATokenThatWasExchangedIsReadAgain(t *testing.T) {

@@ -45,11 +45,9 @@ type Integrator struct {
 	newest time.Time // of all readings
 	at     time.Time // of the newest reading of the total
 	total  lines
-	nodes  map[string]*node
+	nodes  map[string]*lines
 	paths  map[string]*path
 }
-
-type node struct{ busy, base line }
 
 type path struct {
 	name, node string
@@ -68,7 +66,7 @@ func New(start time.Time, bridge time.Duration) *Integrator {
 func (i *Integrator) reset() {
 	i.epoch++
 	i.newest, i.at, i.total = time.Time{}, time.Time{}, lines{}
-	i.nodes, i.paths = map[string]*node{}, map[string]*path{}
+	i.nodes, i.paths = map[string]*lines{}, map[string]*path{}
 }
 
 // Question is what the integrator knew when a storage was asked.
@@ -146,18 +144,10 @@ func (i *Integrator) addNode(n Node, from time.Time) {
 		if n.Name == "" || len(i.nodes) >= maxThings {
 			return
 		}
-		kept = &node{}
+		kept = &lines{}
 		i.nodes[n.Name] = kept
 	}
-	readings := slices.Clone(n.Busy)
-	slices.SortStableFunc(readings, func(a, b Busy) int { return a.Time.Compare(b.Time) })
-	for _, r := range readings {
-		if r.Time.Before(from) || !(r.Percent >= 0 && r.Percent <= MaxPercent) {
-			continue
-		}
-		kept.busy.add(r.Time, new(min(r.Percent, 100)/100*1e6), i.bridge)
-		kept.base.add(r.Time, new(1e6), i.bridge)
-	}
+	kept.addAll(n.Rates, from, i.bridge)
 }
 
 func (i *Integrator) addPath(p Path, from time.Time) {
@@ -227,19 +217,15 @@ type Rates struct {
 	ReadOps, WriteOps, OtherOps *float64 // per second
 	ReadBytes, WrittenBytes     *float64 // per second
 	ReadLatency, WriteLatency   *float64 // microseconds, mean of one operation
+	// BusyPercent is how much of the processors of a node was in use. Up to MaxPercent counts as 100, since means
+	// are rounded; more is not known.
+	BusyPercent *float64
 }
 
 // Node is a part of the storage with processors of its own.
 type Node struct {
-	Name string
-	Busy []Busy
-}
-
-// Busy is how much of the processors was in use in the time that ends at Time, 0 to 100.
-// Up to MaxPercent counts as 100, since means are rounded; more is not known.
-type Busy struct {
-	Time    time.Time
-	Percent float64
+	Name  string
+	Rates []Rates
 }
 
 // MaxPercent is what a share that is meant to be 100 % may be, rounding included.
@@ -264,9 +250,7 @@ func (b Batch) times() []time.Time {
 		rates(p.Rates)
 	}
 	for _, n := range b.Nodes {
-		for _, r := range n.Busy {
-			all = append(all, r.Time)
-		}
+		rates(n.Rates)
 	}
 	return all
 }
@@ -310,6 +294,7 @@ type lines struct {
 	readOps, writeOps, otherOps   line
 	readBytes, writtenBytes       line
 	readMicroseconds, writeMicros line
+	busy, base                    line // microseconds of a second
 }
 
 func (s *lines) add(r Rates, bridge time.Duration) {
@@ -320,6 +305,10 @@ func (s *lines) add(r Rates, bridge time.Duration) {
 	s.writtenBytes.add(r.Time, r.WrittenBytes, bridge)
 	s.readMicroseconds.add(r.Time, waited(r.ReadOps, r.ReadLatency), bridge)
 	s.writeMicros.add(r.Time, waited(r.WriteOps, r.WriteLatency), bridge)
+	if b := r.BusyPercent; b != nil && *b >= 0 && *b <= MaxPercent {
+		s.busy.add(r.Time, new(min(*b, 100)/100*1e6), bridge)
+		s.base.add(r.Time, new(1e6), bridge)
+	}
 }
 
 // waited is the latency that operations add up to in a second, in microseconds.

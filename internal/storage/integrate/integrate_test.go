@@ -24,6 +24,10 @@ func reads(seconds, ops float64) integrate.Rates {
 	return integrate.Rates{Time: at(seconds), ReadOps: &ops}
 }
 
+func busy(seconds, percent float64) integrate.Rates {
+	return integrate.Rates{Time: at(seconds), BusyPercent: &percent}
+}
+
 func total(readings ...integrate.Rates) integrate.Batch { return integrate.Batch{Total: readings} }
 
 func TestReadingsBecomeCounters(t *testing.T) {
@@ -73,7 +77,7 @@ func TestEveryRateHasItsCounter(t *testing.T) {
 	first.Time, second.Time = at(0), at(2)
 	got := start().Ask().Answer(integrate.Batch{
 		Total: []integrate.Rates{first, second},
-		Nodes: []integrate.Node{{Name: "b", Busy: []integrate.Busy{{at(0), 90}, {at(2), 30}}}, {Name: "a", Busy: []integrate.Busy{{at(0), 0}, {at(2), 100.4}}}},
+		Nodes: []integrate.Node{{Name: "b", Rates: []integrate.Rates{busy(0, 90), busy(2, 30)}}, {Name: "a", Rates: []integrate.Rates{busy(0, 0), busy(2, 100.4)}}},
 		Paths: []integrate.Path{{Address: "10.0.0.2", Name: "lif2", Node: "b", Rates: []integrate.Rates{first, second}}, {Address: "10.0.0.1", Name: "lif1", Node: "a"}},
 	})
 	all := runfile.StorageSample{
@@ -138,7 +142,7 @@ func TestWhatIsToldNoMoreIsUnknown(t *testing.T) {
 	i := start()
 	i.Ask().Answer(integrate.Batch{
 		Total: []integrate.Rates{reads(1, 9)},
-		Nodes: []integrate.Node{{Name: "a", Busy: []integrate.Busy{{at(1), 50}}}},
+		Nodes: []integrate.Node{{Name: "a", Rates: []integrate.Rates{busy(1, 50)}}},
 		Paths: []integrate.Path{{Address: "10.0.0.1", Rates: []integrate.Rates{{Time: at(1), ReadBytes: new(9.0)}}}},
 	})
 	for _, s := range []float64{10, 11} {
@@ -151,7 +155,7 @@ func TestWhatIsToldNoMoreIsUnknown(t *testing.T) {
 	if got.ReadOps == nil {
 		t.Error("one reading may miss what the others have")
 	}
-	got = i.Ask().Answer(integrate.Batch{Nodes: []integrate.Node{{Name: "a", Busy: []integrate.Busy{{at(13), 50}, {at(14), 50}}}}})
+	got = i.Ask().Answer(integrate.Batch{Nodes: []integrate.Node{{Name: "a", Rates: []integrate.Rates{busy(13, 50), busy(14, 50)}}}})
 	if got.Nodes[0].BusyMicroseconds != nil {
 		t.Errorf("after a gap that nobody can fill a counter stays unknown: %v", *got.Nodes[0].BusyMicroseconds)
 	}
@@ -172,7 +176,7 @@ func TestAPathMovesWithItsNewestReading(t *testing.T) {
 
 func TestSharesThatAreNone(t *testing.T) {
 	for _, percent := range []float64{-1, 105.5, 350, math.NaN()} {
-		got := start().Ask().Answer(integrate.Batch{Nodes: []integrate.Node{{Name: "a", Busy: []integrate.Busy{{at(1), percent}, {at(2), percent}}}}})
+		got := start().Ask().Answer(integrate.Batch{Nodes: []integrate.Node{{Name: "a", Rates: []integrate.Rates{busy(1, percent), busy(2, percent)}}}})
 		if n := got.Nodes[0]; n.BusyMicroseconds != nil || n.BaseMicroseconds != nil {
 			t.Errorf("%v percent became %v of %v microseconds", percent, *n.BusyMicroseconds, *n.BaseMicroseconds)
 		}

@@ -145,6 +145,12 @@ func (a *array) source(change ...func(*runfile.Source)) *ontap.Source {
 	return a.sourceWith(rest.Credentials{Username: user, Password: pass}, time.Now, change...)
 }
 
+// sourceAt has a clock that a test moves.
+func (a *array) sourceAt(now *time.Time) *ontap.Source {
+	a.t.Helper()
+	return a.sourceWith(rest.Credentials{Username: user, Password: pass}, func() time.Time { return *now })
+}
+
 func (a *array) sourceWith(cred rest.Credentials, now func() time.Time, change ...func(*runfile.Source)) *ontap.Source {
 	a.t.Helper()
 	src := runfile.Source{

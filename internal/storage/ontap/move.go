@@ -37,7 +37,7 @@ func (s *Source) Move(ctx context.Context, export, aggregate string,
 	progress func(percent int32),
 ) (runfile.VolumeMove, error) {
 	began := s.now()
-	vol, _, err := s.find(ctx, export, "uuid", "name", "svm.name", "style", "aggregates.name", "nas.path", "movement")
+	vol, err := s.find(ctx, export, "uuid", "name", "svm.name", "style", "aggregates.name", "nas.path", "movement")
 	if err != nil {
 		err = fmt.Errorf("move volume to %s: %w", aggregate, err)
 		return runfile.VolumeMove{}, surveyError(rest.Reason(err), err)

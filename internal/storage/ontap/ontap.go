@@ -83,10 +83,6 @@ type known struct {
 	owners    map[string]string
 	ownersAt  time.Time
 	clientsAt time.Time // when clients were asked for
-	// refused holds what need not be asked again, endpoints and fields, and until when,
-	// for the credentials of this generation.
-	refused    map[string]time.Time
-	generation int
 }
 
 // New returns the source of src, which names the management address and may name SVM and
@@ -127,12 +123,7 @@ func (s *Source) Close() error {
 // always will be is remembered and is no error. A role does not change by itself, but
 // what else is wrong with a request may be wrong with the array.
 func (s *Source) optional(ctx context.Context, what string, f func(context.Context) error) error {
-	generation, now := s.session.generation(), s.now()
-	s.mu.Lock()
-	until, refused := s.known.refused[what]
-	refused = refused && s.known.generation == generation && (until.IsZero() || now.Before(until))
-	s.mu.Unlock()
-	if refused {
+	if s.session.mayNot(what) {
 		return nil
 	}
 	err := f(ctx)
@@ -140,16 +131,7 @@ func (s *Source) optional(ctx context.Context, what string, f func(context.Conte
 	if !answered || status.Status == http.StatusUnauthorized || !storage.IsPermanent(err) {
 		return err
 	}
-	generation, until = s.session.generation(), time.Time{}
-	if status.Status != http.StatusForbidden {
-		until = s.now().Add(refusedFor)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.known.generation != generation || s.known.refused == nil {
-		s.known.refused, s.known.generation = map[string]time.Time{}, generation
-	}
-	s.known.refused[what] = until
+	s.session.forbid(what, status.Status == http.StatusForbidden)
 	return nil
 }
 
@@ -181,32 +163,31 @@ type page[T any] struct {
 
 // list reads all pages of a collection. ONTAP ends a page after a time of its own choice,
 // perhaps without any record: only a page without next is the last one.
-func list[T any](ctx context.Context, s *Source, path string, q url.Values) ([]T, http.Header, error) {
+func list[T any](ctx context.Context, s *Source, path string, q url.Values) ([]T, error) {
 	var all []T
 	for range maxPages {
 		var p page[T]
-		header, err := s.client.Get(ctx, path, q, &p)
-		if err != nil {
-			return nil, nil, err
+		if _, err := s.client.Get(ctx, path, q, &p); err != nil {
+			return nil, err
 		}
 		all = append(all, p.Records...)
 		if p.Links.Next == nil || p.Links.Next.Href == "" {
-			return all, header, nil
+			return all, nil
 		}
 		if len(all) > maxRecords {
 			break
 		}
 		link, err := url.Parse(p.Links.Next.Href)
 		if err != nil || link.Host != "" || link.Opaque != "" {
-			return nil, nil, storage.Permanent(fmt.Errorf("the link to the next page is no path on the array"))
+			return nil, storage.Permanent(fmt.Errorf("the link to the next page is no path on the array"))
 		}
 		next := link.RequestURI()
 		if next == path {
-			return nil, nil, storage.Permanent(fmt.Errorf("read %s: a page names itself as the next one", apiOf(path)))
+			return nil, storage.Permanent(fmt.Errorf("read %s: a page names itself as the next one", apiOf(path)))
 		}
 		path, q = next, nil // the link holds the whole query
 	}
-	return nil, nil, storage.Permanent(fmt.Errorf("read %s: the collection does not end", apiOf(path)))
+	return nil, storage.Permanent(fmt.Errorf("read %s: the collection does not end", apiOf(path)))
 }
 
 // apiOf is a path without its query.

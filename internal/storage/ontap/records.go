@@ -134,11 +134,8 @@ type qosPolicy struct {
 
 // qosGroup is a policy as its own collection shows it.
 type qosGroup struct {
-	Fixed *struct {
-		MaxIOPS count `json:"max_throughput_iops"`
-		MaxMBPS count `json:"max_throughput_mbps"`
-	} `json:"fixed"`
-	Adaptive *struct{} `json:"adaptive"`
+	Fixed    *qosPolicy `json:"fixed"`
+	Adaptive *struct{}  `json:"adaptive"`
 }
 
 type node struct {

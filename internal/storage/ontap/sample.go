@@ -75,13 +75,13 @@ func (s *Source) sample(ctx context.Context) (storage.Snapshot, error) {
 	})
 	g.Go(func() error {
 		return s.optional(gctx, apiNodes, func(ctx context.Context) (err error) {
-			r.nodes, _, err = list[node](ctx, s, apiNodes, url.Values{"fields": fields("name", "statistics")})
+			r.nodes, err = list[node](ctx, s, apiNodes, url.Values{"fields": fields("name", "statistics")})
 			return err
 		})
 	})
 	g.Go(func() error {
 		return s.optional(gctx, apiLIFs, func(ctx context.Context) (err error) {
-			r.lifs, _, err = list[lif](ctx, s, apiLIFs, s.lifQuery("name", "ip.address", "location.node.name",
+			r.lifs, err = list[lif](ctx, s, apiLIFs, s.lifQuery("name", "ip.address", "location.node.name",
 				"statistics.timestamp", "statistics.status", "statistics.throughput_raw"))
 			return err
 		})
@@ -114,7 +114,7 @@ func (s *Source) uuid(ctx context.Context) (string, error) {
 	if uuid != "" {
 		return uuid, nil
 	}
-	v, _, err := s.find(ctx, "", "uuid", "name", "svm.name")
+	v, err := s.find(ctx, "", "uuid", "name", "svm.name")
 	if err != nil {
 		return "", err
 	}
@@ -270,7 +270,7 @@ func (s *Source) clients(ctx context.Context) ([]connectedClient, error) {
 	if !due {
 		return nil, nil
 	}
-	out, _, err := list[connectedClient](ctx, s, apiClients, s.ofSVM(map[string][]string{
+	out, err := list[connectedClient](ctx, s, apiClients, s.ofSVM(map[string][]string{
 		"fields": fields("client_ip", "server_ip", "protocol", "volume.name"),
 	}))
 	return out, err

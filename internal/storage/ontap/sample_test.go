@@ -70,19 +70,31 @@ func TestASampleInTheSteadyStateIsThreeRequests(t *testing.T) {
 	t.Parallel()
 	a := newArray(t)
 	s := a.source()
-	for range 3 {
+	var last storage.Snapshot
+	for i := range 3 {
 		a.forget()
-		if _, err := s.Sample(t.Context()); err != nil {
-			t.Fatal(err)
+		got, err := s.Sample(t.Context())
+		if err != nil || i > 0 && !got.Time.Equal(last.Time) {
+			t.Fatalf("got %v after %v: a time that did not change is returned as it is; %v", got.Time, last.Time, err)
 		}
+		last = got
 	}
-	if got := a.requests(""); len(got) != 3 {
+	if got := a.requests(""); len(got) != 3 || len(a.requests("/api/storage/volumes/"+uuid)) != 1 {
 		t.Errorf("asked %q", got)
 	}
 }
 
 func TestWhatIsNotUsableIsNotKnown(t *testing.T) {
 	t.Parallel()
+	const (
+		volume = "/api/storage/volumes/" + uuid
+		nodes  = "/api/cluster/nodes"
+		lifs   = "/api/network/ip/interfaces"
+		at     = "2026-01-01T00:00:15Z"
+	)
+	idle := func(s storage.Snapshot) bool {
+		return len(s.Nodes) == 1 && s.Nodes[0].BusyMicroseconds == nil && s.Nodes[0].BaseMicroseconds == nil
+	}
 	cases := map[string]struct {
 		reason string
 		path   string
@@ -90,55 +102,35 @@ func TestWhatIsNotUsableIsNotKnown(t *testing.T) {
 		want   string // the error; empty = the check below
 		check  func(storage.Snapshot) bool
 	}{
-		"status of the volume": {
-			"a sum over half the nodes is no sum", "/api/storage/volumes/" + uuid,
-			volumeJSON("aggr_a", "2026-01-01T00:00:15Z", "partial_no_data", 5), `status "partial_no_data"`, nil,
-		},
-		"negative delta": {
-			"so ONTAP calls a reset", "/api/storage/volumes/" + uuid,
-			volumeJSON("aggr_a", "2026-01-01T00:00:15Z", "negative_delta", 5), `status "negative_delta"`, nil,
-		},
-		"no status": {
-			"who says nothing does not say ok", "/api/storage/volumes/" + uuid,
-			volumeJSON("aggr_a", "2026-01-01T00:00:15Z", "", 5), "status", nil,
-		},
+		"status of the volume": {"a sum over half the nodes is no sum", volume, volumeJSON("aggr_a", at, "partial_no_data", 5), `status "partial_no_data"`, nil},
+		"negative delta":       {"so ONTAP calls a reset", volume, volumeJSON("aggr_a", at, "negative_delta", 5), `status "negative_delta"`, nil},
+		"no status":            {"who says nothing does not say ok", volume, volumeJSON("aggr_a", at, "", 5), "status", nil},
+		"no statistics":        {"there is nothing to read", volume, `{"name":"vol1"}`, "no statistics", nil},
+		"no time":              {"without a time there is no rate", volume, volumeJSON("aggr_a", "yesterday", "ok", 5), "no time", nil},
 		"backfilled": {
-			"it is as good as ok", "/api/storage/volumes/" + uuid,
-			volumeJSON("aggr_a", "2026-01-01T00:00:15Z", "backfilled_data", 5), "", func(s storage.Snapshot) bool { return *s.ReadOps == 5 },
+			"it is as good as ok", volume, volumeJSON("aggr_a", at, "backfilled_data", 5), "",
+			func(s storage.Snapshot) bool { return *s.ReadOps == 5 },
 		},
 		"negative counter": {
-			"it is no count", "/api/storage/volumes/" + uuid,
-			volumeJSON("aggr_a", "2026-01-01T00:00:15Z", "ok", -5), "", func(s storage.Snapshot) bool { return s.ReadOps == nil && s.ReadBytes != nil },
-		},
-		"no statistics": {"", "/api/storage/volumes/" + uuid, `{"name":"vol1"}`, "no statistics", nil},
-		"no time": {
-			"without a time there is no rate", "/api/storage/volumes/" + uuid,
-			volumeJSON("aggr_a", "yesterday", "ok", 5), "no time", nil,
+			"it is no count", volume, volumeJSON("aggr_a", at, "ok", -5), "",
+			func(s storage.Snapshot) bool { return s.ReadOps == nil && s.ReadBytes != nil },
 		},
 		"time with an offset": {
-			"ONTAP writes both", "/api/storage/volumes/" + uuid,
-			volumeJSON("aggr_a", "2026-01-01T02:00:15+02:00", "ok", 5), "", func(s storage.Snapshot) bool { return s.Time.Unix() == 1767225615 },
-		},
-		"status of a node": {
-			"the node is there, its load is not known", "/api/cluster/nodes",
-			records(strings.Replace(nodeJSON("a", 1, 2), `"ok"`, `"error"`, 1)), "", func(s storage.Snapshot) bool {
-				return len(s.Nodes) == 1 && s.Nodes[0].BusyMicroseconds == nil && s.Nodes[0].BaseMicroseconds == nil
-			},
-		},
-		"half of a ratio": {
-			"is none", "/api/cluster/nodes", records(nodeJSON("a", 1, -2)), "",
-			func(s storage.Snapshot) bool {
-				return s.Nodes[0].BusyMicroseconds == nil && s.Nodes[0].BaseMicroseconds == nil
-			},
-		},
-		"status of a LIF": {
-			"the LIF is there, its bytes are not known", "/api/network/ip/interfaces",
-			records(strings.Replace(lifJSON("l", "10.0.0.1", "a", "a"), `"ok"`, `"error"`, 1)), "",
-			func(s storage.Snapshot) bool { return len(s.Paths) == 1 && s.Paths[0].ReadBytes == nil },
+			"ONTAP writes both", volume, volumeJSON("aggr_a", "2026-01-01T02:00:15+02:00", "ok", 5), "",
+			func(s storage.Snapshot) bool { return s.Time.Unix() == 1767225615 },
 		},
 		"unknown aggregate": {
-			"nobody knows who owns it", "/api/storage/volumes/" + uuid,
-			volumeJSON("aggr_x", "2026-01-01T00:00:15Z", "ok", 5), "", func(s storage.Snapshot) bool { return s.VolumeNode == "" },
+			"nobody knows who owns it", volume, volumeJSON("aggr_x", at, "ok", 5), "",
+			func(s storage.Snapshot) bool { return s.VolumeNode == "" },
+		},
+		"status of a node": {
+			"the node is there, its load is not known", nodes, records(strings.Replace(nodeJSON("a", 1, 2), `"ok"`, `"error"`, 1)), "", idle,
+		},
+		"half of a ratio": {"is none", nodes, records(nodeJSON("a", 1, -2)), "", idle},
+		"status of a LIF": {
+			"the LIF is there, its bytes are not known", lifs,
+			records(strings.Replace(lifJSON("l", "10.0.0.1", "a", "a"), `"ok"`, `"error"`, 1)), "",
+			func(s storage.Snapshot) bool { return len(s.Paths) == 1 && s.Paths[0].ReadBytes == nil },
 		},
 	}
 	for name, tc := range cases {
@@ -159,29 +151,12 @@ func TestWhatIsNotUsableIsNotKnown(t *testing.T) {
 	}
 }
 
-func TestAnUnchangedTimeIsReturnedAsItIs(t *testing.T) {
-	t.Parallel()
-	a := newArray(t)
-	s := a.source()
-	first, err := s.Sample(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	second, err := s.Sample(t.Context())
-	if err != nil || !second.Time.Equal(first.Time) {
-		t.Errorf("got %v after %v: %v", second.Time, first.Time, err)
-	}
-	if n := len(a.requests("/api/storage/volumes/" + uuid)); n != 2 {
-		t.Errorf("the array was asked %d times", n)
-	}
-}
-
 func TestAMovedVolumeHasANewOwnerAtOnce(t *testing.T) {
 	t.Parallel()
 	a := newArray(t)
 	a.say("/api/storage/aggregates", 200, records(`{"name":"aggr_a","node":{"name":"a"}}`))
 	now := time.Unix(1000, 0)
-	s := a.sourceWith(rest.Credentials{Username: user, Password: pass}, func() time.Time { return now })
+	s := a.sourceAt(&now)
 	if got, err := s.Sample(t.Context()); err != nil || got.VolumeNode != "a" {
 		t.Fatalf("got %+v, %v", got.VolumeNode, err)
 	}
@@ -206,7 +181,7 @@ func TestWhatIsForbiddenIsNotAskedAgain(t *testing.T) {
 		a.say(p, 403, forbidden)
 	}
 	now := time.Unix(1000, 0)
-	s := a.sourceWith(rest.Credentials{Username: user, Password: pass}, func() time.Time { return now })
+	s := a.sourceAt(&now)
 	for range 3 {
 		now = now.Add(time.Hour)
 		got, err := s.Sample(t.Context())
@@ -226,7 +201,7 @@ func TestWhatIsGoneForAWhileComesBack(t *testing.T) {
 	a := newArray(t)
 	a.say("/api/cluster/nodes", 404, `{"error":{"message":"API not found","code":"3"}}`)
 	now := time.Unix(1000, 0)
-	s := a.sourceWith(rest.Credentials{Username: user, Password: pass}, func() time.Time { return now })
+	s := a.sourceAt(&now)
 	if got, err := s.Sample(t.Context()); err != nil || len(got.Nodes) != 0 {
 		t.Fatalf("got %+v, %v", got.Nodes, err)
 	}
@@ -237,30 +212,33 @@ func TestWhatIsGoneForAWhileComesBack(t *testing.T) {
 	}
 }
 
+// secretIn writes an account into a mounted Secret and reads it.
+func secretIn(t *testing.T, dir, password string) rest.Credentials {
+	t.Helper()
+	for k, v := range map[string]string{"username": user, "password": password + "\n"} {
+		if err := os.WriteFile(filepath.Join(dir, k), []byte(v), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := rest.ReadCredentials(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 func TestANewSecretMayBeAllowedMore(t *testing.T) {
 	t.Parallel()
 	a := newArray(t)
 	dir := t.TempDir()
-	secret := func(p string) rest.Credentials {
-		for k, v := range map[string]string{"username": user, "password": p} {
-			if err := os.WriteFile(filepath.Join(dir, k), []byte(v), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		c, err := rest.ReadCredentials(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return c
-	}
 	a.say("/api/cluster/nodes", 403, forbidden)
-	s := a.sourceWith(secret(pass), time.Now)
+	s := a.sourceWith(secretIn(t, dir, pass), time.Now)
 	if got, err := s.Sample(t.Context()); err != nil || len(got.Nodes) != 0 {
 		t.Fatalf("got %+v, %v", got.Nodes, err)
 	}
 	a.say("/api/cluster/nodes", 200, records(nodeJSON("a", 1, 2)))
 	a.setPassword("rotated")
-	secret("rotated")
+	secretIn(t, dir, "rotated")
 	_, _ = s.Sample(t.Context()) // meets the 401 and renews
 	if got, err := s.Sample(t.Context()); err != nil || len(got.Nodes) != 1 {
 		t.Errorf("got %+v, %v", got.Nodes, err)
@@ -352,20 +330,8 @@ func TestRefusedCredentialsAreNotTriedEachSecondButANewSecretIs(t *testing.T) {
 	t.Parallel()
 	a := newArray(t)
 	dir := t.TempDir()
-	secret := func(p string) {
-		for k, v := range map[string]string{"username": user, "password": p} {
-			if err := os.WriteFile(filepath.Join(dir, k), []byte(v+"\n"), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	secret(pass)
-	cred, err := rest.ReadCredentials(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
 	now := time.Unix(1000, 0)
-	s := a.sourceWith(cred, func() time.Time { return now })
+	s := a.sourceWith(secretIn(t, dir, pass), func() time.Time { return now })
 	if _, err := s.Sample(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -382,14 +348,14 @@ func TestRefusedCredentialsAreNotTriedEachSecondButANewSecretIs(t *testing.T) {
 	if n := len(a.requests("")); n > 3 {
 		t.Errorf("ONTAP saw %d refused requests in 5 s", n)
 	}
-	secret("rotated")
+	secretIn(t, dir, "rotated")
 	now = now.Add(time.Second)
 	if _, err := s.Sample(t.Context()); err != nil {
 		t.Errorf("the new Secret must be used at once: %v", err)
 	}
 	// A rotation that was prepared well is not even noticed.
 	a.setPassword("third")
-	secret("third")
+	secretIn(t, dir, "third")
 	now = now.Add(time.Minute)
 	if _, err := s.Sample(t.Context()); err != nil {
 		t.Errorf("the request must be repeated with the new Secret: %v", err)

@@ -22,11 +22,13 @@ const (
 type session struct {
 	now func() time.Time
 
-	mu        sync.Mutex
-	cred      rest.Credentials
-	old       []rest.Credentials // an answer may still speak of them
-	count     int                // of renewals
-	renewed   time.Time
+	mu      sync.Mutex
+	cred    rest.Credentials
+	old     []rest.Credentials // an answer may still speak of them
+	renewed time.Time
+	// forbidden holds what need not be asked again with these credentials, endpoints and
+	// fields, and until when; a zero time is for good.
+	forbidden map[string]time.Time
 	refusal   error
 	refusedAt time.Time
 }
@@ -47,11 +49,25 @@ func (s *session) redact(text string) string {
 	return s.cred.Redact(text)
 }
 
-// generation changes with the credentials.
-func (s *session) generation() int {
+// mayNot reports whether it is known that what is refused to these credentials.
+func (s *session) mayNot(what string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.count
+	until, is := s.forbidden[what]
+	return is && (until.IsZero() || s.now().Before(until))
+}
+
+// forbid remembers that what was refused: for good, or for a while.
+func (s *session) forbid(what string, forGood bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.forbidden == nil {
+		s.forbidden = map[string]time.Time{}
+	}
+	s.forbidden[what] = time.Time{}
+	if !forGood {
+		s.forbidden[what] = s.now().Add(refusedFor)
+	}
 }
 
 // renew reads the Secret again and tells whether there is something new to try.
@@ -72,8 +88,7 @@ func (s *session) reload() (bool, error) {
 		return false, err
 	}
 	s.old = append(s.old, s.cred)
-	s.cred, s.renewed, s.refusal = n, s.now(), nil
-	s.count++
+	s.cred, s.renewed, s.refusal, s.forbidden = n, s.now(), nil, nil
 	return true, nil
 }
 

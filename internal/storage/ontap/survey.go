@@ -82,14 +82,13 @@ func (v *survey) cluster(ctx context.Context) error {
 }
 
 func (v *survey) volume(ctx context.Context, export string) error {
-	asked := v.now()
-	found, header, err := v.find(ctx, export,
+	found, err := v.find(ctx, export,
 		"uuid", "name", "svm.name", "style", "state", "size", "space.available", "aggregates.name",
 		"nas.path", "nas.export_policy", "qos.policy", "movement") // nas.path, qos and movement must be named
 	if err != nil {
 		return err
 	}
-	if ahead, known := rest.ClockAhead(header, asked, v.now().Sub(asked)); known {
+	if ahead, known := v.client.ClockAhead(); known {
 		v.out.ClockOffsetMilliseconds = new(ahead.Milliseconds())
 	}
 	if err := v.remember(found); err != nil {
@@ -142,7 +141,7 @@ func (v *survey) owner(ctx context.Context) error {
 
 func (v *survey) nodes(ctx context.Context) error {
 	p := part{what: "CPU of the nodes", api: apiNodes, cluster: true}
-	nodes, _, err := list[node](ctx, v.Source, apiNodes,
+	nodes, err := list[node](ctx, v.Source, apiNodes,
 		url.Values{"fields": fields("name", "state", "model", "statistics")})
 	if err != nil {
 		return v.try(p, err)
@@ -162,7 +161,7 @@ func (v *survey) nodes(ctx context.Context) error {
 }
 
 func (v *survey) lifs(ctx context.Context) error {
-	lifs, _, err := list[lif](ctx, v.Source, apiLIFs, v.lifQuery("name", "ip.address", "ip.netmask", "enabled", "state",
+	lifs, err := list[lif](ctx, v.Source, apiLIFs, v.lifQuery("name", "ip.address", "ip.netmask", "enabled", "state",
 		"location.node.name", "location.home_node.name", "location.is_home"))
 	if err != nil {
 		return v.try(part{what: "LIFs and their nodes", api: apiLIFs}, err)
@@ -186,7 +185,7 @@ func (v *survey) lifs(ctx context.Context) error {
 // service reads what NFS the SVM offers. An SVM on which NFS was never set up has no
 // record, and offers none.
 func (v *survey) service(ctx context.Context) error {
-	all, _, err := list[nfsService](ctx, v.Source, apiServices, v.ofSVM(url.Values{"fields": fields("enabled", "state",
+	all, err := list[nfsService](ctx, v.Source, apiServices, v.ofSVM(url.Values{"fields": fields("enabled", "state",
 		"protocol.v3_enabled", "protocol.v40_enabled", "protocol.v41_enabled", "protocol.v41_features.pnfs_enabled",
 		"transport.tcp_max_transfer_size")}))
 	if err != nil {
@@ -213,7 +212,7 @@ func (v *survey) rules(ctx context.Context) error {
 	if policy.Name == "" {
 		return nil
 	}
-	all, _, err := list[exportRule](ctx, v.Source, fmt.Sprintf("%s/%d/rules", apiExportPolicy, policy.ID.n),
+	all, err := list[exportRule](ctx, v.Source, fmt.Sprintf("%s/%d/rules", apiExportPolicy, policy.ID.n),
 		url.Values{"fields": fields("index", "clients", "protocols", "ro_rule", "rw_rule", "superuser")})
 	if err != nil {
 		return v.try(part{what: "rules of export policy " + policy.Name, api: apiNFS}, err)
@@ -246,7 +245,7 @@ func (v *survey) qos(ctx context.Context) error {
 		return nil
 	}
 	p := part{what: "ceiling of QoS policy " + own.Name, api: apiQoS}
-	all, _, err := list[qosGroup](ctx, v.Source, apiQoS,
+	all, err := list[qosGroup](ctx, v.Source, apiQoS,
 		url.Values{"name": {own.Name}, "fields": fields("fixed", "adaptive")})
 	if err != nil {
 		return v.try(p, err)

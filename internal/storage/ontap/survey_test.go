@@ -13,25 +13,28 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/storage"
-	"github.com/nfsbench/nfsbench/internal/storage/rest"
 	"github.com/nfsbench/nfsbench/test/ports"
 )
 
 func TestASurveySaysEverything(t *testing.T) {
 	t.Parallel()
 	a := newArray(t)
-	now := time.Now()
-	got, err := a.sourceWith(rest.Credentials{Username: user, Password: pass}, func() time.Time { return now }).Survey(t.Context(), "/vol1")
+	began := time.Now()
+	got, err := a.source().Survey(t.Context(), "/vol1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o := got.ClockOffsetMilliseconds; o == nil || *o < -2000 || *o > 2000 {
+	took := time.Since(began)
+	if o := got.ClockOffsetMilliseconds; o == nil || max(*o, -*o) > 1000+took.Milliseconds() {
 		t.Errorf("the clock of this machine is %v ms off itself", o)
 	}
-	got.ClockOffsetMilliseconds = nil
+	if since := got.Time.Sub(began); since < 0 || since > took {
+		t.Errorf("the survey is of %v, and began at %v", got.Time, began)
+	}
+	got.ClockOffsetMilliseconds, got.Time = nil, time.Time{}
 	yes, no := new(true), new(false)
 	want := runfile.Survey{
-		Version: runfile.SurveyVersion, Source: "array", Array: "ONTAP 9.14.1, cluster naclu1, SVM svm1", Time: now,
+		Version: runfile.SurveyVersion, Source: "array", Array: "ONTAP 9.14.1, cluster naclu1, SVM svm1",
 		Nodes: []runfile.SurveyNode{{Name: "a", Model: "FAS8300", Up: yes}, {Name: "b", Model: "FAS8300", Up: yes}},
 		LIFs: []runfile.LIF{
 			{Name: "lif_a", Address: "10.0.1.61", Prefix: 24, Node: "a", HomeNode: "a", AtHome: yes, Up: yes},
@@ -135,7 +138,7 @@ func TestTheClockOfTheArrayIsComparedWithOurs(t *testing.T) {
 		w.Header().Set("Date", now.Add(90*time.Second).UTC().Format(http.TimeFormat))
 		_, _ = w.Write([]byte(records(volumeJSON("aggr_a", "2026-01-01T00:00:15Z", "ok", 1))))
 	})
-	got, err := a.sourceWith(rest.Credentials{Username: user, Password: pass}, func() time.Time { return now }).Survey(t.Context(), "/vol1")
+	got, err := a.sourceAt(&now).Survey(t.Context(), "/vol1")
 	if err != nil || got.ClockOffsetMilliseconds == nil || *got.ClockOffsetMilliseconds != 90_500 {
 		t.Errorf("got %v, %v", got.ClockOffsetMilliseconds, err)
 	}

@@ -18,17 +18,17 @@ import (
 // longest junction that leads to it, because an export may lie deeper than its volume (a
 // qtree of Trident's economy driver). The root volume of the SVM leads to everything and
 // counts only for the export /.
-func (s *Source) find(ctx context.Context, export string, want ...string) (volume, http.Header, error) {
+func (s *Source) find(ctx context.Context, export string, want ...string) (volume, error) {
 	if s.src.Volume != "" {
-		v, header, err := s.byField(ctx, "name", s.src.Volume, func(v volume) string { return v.Name }, want)
-		if err != nil || v != nil {
-			return deref(v), header, err
+		v, found, err := s.byField(ctx, "name", s.src.Volume, func(v volume) string { return v.Name }, want)
+		if err != nil || found {
+			return v, err
 		}
 	}
 	for at := clean(export); at != ""; at = parent(at) {
-		v, header, err := s.byField(ctx, "nas.path", at, func(v volume) string { return clean(v.NAS.Path) }, want)
-		if err != nil || v != nil {
-			return deref(v), header, err
+		v, found, err := s.byField(ctx, "nas.path", at, func(v volume) string { return clean(v.NAS.Path) }, want)
+		if err != nil || found {
+			return v, err
 		}
 	}
 	var by []string
@@ -43,14 +43,7 @@ func (s *Source) find(ctx context.Context, export string, want ...string) (volum
 		err = fmt.Errorf("%s has no volume %s that this account can see: check SVM, export path and the volume's "+
 			"junction (volume show -junction)", s.name, strings.Join(by, " or "))
 	}
-	return volume{}, nil, surveyError(runfile.SurveyNoVolume, storage.Permanent(err))
-}
-
-func deref(v *volume) volume {
-	if v == nil {
-		return volume{}
-	}
-	return *v
+	return volume{}, surveyError(runfile.SurveyNoVolume, storage.Permanent(err))
 }
 
 func clean(export string) string {
@@ -68,29 +61,28 @@ func parent(p string) string {
 	return p
 }
 
-// byField returns the one volume whose field is value, nil if there is none. What ONTAP
+// byField returns the one volume whose field is value, if there is one. What ONTAP
 // finds is checked again: a value may hold characters that mean something in its queries.
-func (s *Source) byField(ctx context.Context, field, value string, get func(volume) string, want []string) (*volume,
-	http.Header, error,
-) {
+func (s *Source) byField(ctx context.Context, field, value string, get func(volume) string, want []string,
+) (v volume, is bool, err error) {
 	q := url.Values{field: {value}, "fields": fields(want...)}
 	if s.src.SVM != "" { // not that of a volume that was found before
 		q.Set("svm.name", s.src.SVM)
 	}
-	found, header, err := list[volume](ctx, s, apiVolumes, q)
+	found, err := list[volume](ctx, s, apiVolumes, q)
 	if err != nil {
-		return nil, nil, s.explained(err, apiVolumes)
+		return volume{}, false, s.explained(err, apiVolumes)
 	}
 	found = slices.DeleteFunc(found, func(v volume) bool {
 		return get(v) != value || s.src.SVM != "" && v.SVM.Name != "" && v.SVM.Name != s.src.SVM
 	})
 	switch len(found) {
 	case 0:
-		return nil, header, nil
+		return volume{}, false, nil
 	case 1:
-		return &found[0], header, nil
+		return found[0], true, nil
 	}
-	return nil, nil, surveyError(runfile.SurveyNoVolume, storage.Permanent(
+	return volume{}, false, surveyError(runfile.SurveyNoVolume, storage.Permanent(
 		fmt.Errorf("%d volumes have %s %s on %s: name the SVM in storage.array.ontap.svm", len(found), field, value, s.name)))
 }
 
@@ -114,7 +106,7 @@ func owner(v volume, owners map[string]string) string {
 
 // aggregates asks which node owns which aggregate now.
 func (s *Source) aggregates(ctx context.Context) (map[string]string, error) {
-	all, _, err := list[aggregate](ctx, s, apiAggregates, url.Values{"fields": fields("name", "node.name")})
+	all, err := list[aggregate](ctx, s, apiAggregates, url.Values{"fields": fields("name", "node.name")})
 	if err != nil {
 		return nil, err
 	}

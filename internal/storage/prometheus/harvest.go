@@ -235,25 +235,19 @@ func busyNodes(m model.Matrix, metric string) ([]integrate.Node, error) {
 		if busy[name] == nil {
 			busy[name] = rows{}
 		}
-		// Any field serves: a row holds one number here.
-		if err := busy[name].set(series, busyShare); err != nil {
+		field := func(r *integrate.Rates) **float64 { return &r.BusyPercent }
+		if err := busy[name].set(series, field); err != nil {
 			return nil, err
 		}
 	}
 	var nodes []integrate.Node
 	for _, name := range slices.Sorted(maps.Keys(busy)) {
-		node := integrate.Node{Name: name}
-		for _, r := range busy[name].rates() {
-			node.Busy = append(node.Busy, integrate.Busy{Time: r.Time, Percent: **busyShare(&r)})
-		}
-		if len(node.Busy) > 0 {
-			nodes = append(nodes, node)
+		if rates := busy[name].rates(); len(rates) > 0 {
+			nodes = append(nodes, integrate.Node{Name: name, Rates: rates})
 		}
 	}
 	return nodes, nil
 }
-
-func busyShare(r *integrate.Rates) **float64 { return &r.ReadOps }
 
 // lif is what the series of a LIF say.
 type lif struct {

@@ -172,44 +172,42 @@ func (r result) matrix() (model.Matrix, error) {
 	if r.Type != "matrix" {
 		return nil, storage.Permanent(fmt.Errorf("the answer is a %q and no range of samples", r.Type))
 	}
-	var m model.Matrix
-	if err := json.Unmarshal(r.Value, &m); err != nil {
-		return nil, storage.Permanent(fmt.Errorf("the answer is not what was expected there: %w", err))
-	}
-	if slices.Contains(m, nil) {
-		return nil, storage.Permanent(errors.New("the answer holds a series that is null"))
-	}
-	if len(m) > maxSeries {
-		return nil, storage.Permanent(fmt.Errorf("the answer holds %d series, more than %d", len(m), maxSeries))
-	}
-	return m, nil
+	return readSeries[model.SampleStream](r)
 }
 
 // vector reads one sample of each series. A scalar is a series without labels.
 func (r result) vector() (model.Vector, error) {
-	var v model.Vector
-	var err error
 	switch r.Type {
 	case "vector":
-		err = json.Unmarshal(r.Value, &v)
+		return readSeries[model.Sample](r)
 	case "scalar":
 		var one model.Scalar
-		err = json.Unmarshal(r.Value, &one)
-		v = model.Vector{{Metric: model.Metric{}, Value: one.Value, Timestamp: one.Timestamp}}
+		if err := json.Unmarshal(r.Value, &one); err != nil {
+			return nil, unexpected(err)
+		}
+		return model.Vector{{Metric: model.Metric{}, Value: one.Value, Timestamp: one.Timestamp}}, nil
 	default:
 		return nil, storage.Permanent(fmt.Errorf("it gives a %s, and must give one value for each series, such as "+
 			"rate(...) does", r.Type))
 	}
-	if err != nil {
-		return nil, storage.Permanent(fmt.Errorf("the answer is not what was expected there: %w", err))
+}
+
+func readSeries[T any](r result) ([]*T, error) {
+	var all []*T
+	if err := json.Unmarshal(r.Value, &all); err != nil {
+		return nil, unexpected(err)
 	}
-	if slices.Contains(v, nil) {
+	if slices.Contains(all, nil) {
 		return nil, storage.Permanent(errors.New("the answer holds a series that is null"))
 	}
-	if len(v) > maxSeries {
-		return nil, storage.Permanent(fmt.Errorf("it gives %d series, more than %d", len(v), maxSeries))
+	if len(all) > maxSeries {
+		return nil, storage.Permanent(fmt.Errorf("the answer holds %d series, more than %d", len(all), maxSeries))
 	}
-	return v, nil
+	return all, nil
+}
+
+func unexpected(err error) error {
+	return storage.Permanent(fmt.Errorf("the answer is not what was expected there: %w", err))
 }
 
 // number is nil for what is none: rate() of too few samples, 0/0.

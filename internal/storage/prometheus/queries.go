@@ -111,8 +111,8 @@ func nodesOf(v model.Vector) ([]integrate.Node, error) {
 				"cores, 0 to 100", *f, name))
 		case f != nil && plausible(sample.Timestamp):
 			nodes = append(nodes, integrate.Node{
-				Name: name,
-				Busy: []integrate.Busy{{Time: sample.Timestamp.Time().UTC(), Percent: *f}},
+				Name:  name,
+				Rates: []integrate.Rates{{Time: sample.Timestamp.Time().UTC(), BusyPercent: f}},
 			})
 		}
 	}

@@ -23,6 +23,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -70,9 +71,6 @@ type Config struct {
 	Repeat func(status int) bool
 	// Notify is told why an attempt is repeated, and after which pause; nil = nobody wants to know.
 	Notify func(err error, pause time.Duration)
-	// Answered is told the header of each answer, when it was asked for by Now and how long it took; nil = nobody wants
-	// to know. It may be called from several goroutines.
-	Answered func(header http.Header, asked time.Time, took time.Duration)
 	// PerSecond limits the requests, in bursts of at most as many; 0 = 20.
 	PerSecond float64
 	// Timeout of one attempt; 0 = 20 s.
@@ -83,7 +81,8 @@ type Config struct {
 	Pause time.Duration
 	// MaxBodyBytes bounds an answer; 0 = 16 MiB.
 	MaxBodyBytes int64
-	// Now is the clock of Answered and of a Retry-After date; nil = both are of no use, and such a date is not waited for.
+	// Now is the clock of ClockAhead and of a Retry-After date; nil = the first is of no use, and such a date is not
+	// waited for.
 	Now func() time.Time
 }
 
@@ -94,6 +93,11 @@ type Client struct {
 	host    string
 	http    *http.Client
 	limiter *rate.Limiter
+
+	mu    sync.Mutex
+	known bool          // the clock of the host
+	took  time.Duration // of the question whose answer told it: the shorter, the surer
+	ahead time.Duration
 }
 
 // New makes a client. Nothing is asked yet; an error is permanent.
@@ -129,9 +133,6 @@ func New(cfg Config) (*Client, error) {
 	}
 	if cfg.Authorize == nil {
 		cfg.Authorize = func(*http.Request) error { return nil }
-	}
-	if cfg.Answered == nil {
-		cfg.Answered = func(http.Header, time.Time, time.Duration) {}
 	}
 	if cfg.Now == nil {
 		cfg.Now = func() time.Time { return time.Time{} }
@@ -341,7 +342,7 @@ func (c *Client) once(ctx context.Context, r request) (answer, error) {
 		return answer{}, c.transportError(err)
 	}
 	defer resp.Body.Close() //nolint:errcheck // everything wanted was read
-	c.cfg.Answered(resp.Header, asked, c.cfg.Now().Sub(asked))
+	c.learn(resp.Header, asked, c.cfg.Now().Sub(asked))
 	if err := attempt.Err(); err != nil {
 		// A server that sees the connection close ends its work and answers with
 		// nothing, which may still arrive here.
@@ -376,14 +377,23 @@ func (c *Client) retryAfter(v string) time.Duration {
 	return -1
 }
 
-// ClockAhead is how far the clock of a server is ahead of ours, from the Date in the header of its answer to a
-// question that was asked at that time and took so long. The Date is cut to seconds: it is true to about half a
-// second, and half of the time that the answer took. False: a proxy left the Date out.
-func ClockAhead(header http.Header, asked time.Time, took time.Duration) (time.Duration, bool) {
+// ClockAhead is how far the clock of the host is ahead of ours, to about half a second and half of the time that its
+// quickest answer took. False: there was no answer yet, or a proxy left out the Date.
+func (c *Client) ClockAhead() (time.Duration, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ahead, c.known
+}
+
+// learn takes in the Date of an answer, which is cut to seconds, to a question that was asked at that time and took so
+// long.
+func (c *Client) learn(header http.Header, asked time.Time, took time.Duration) {
 	date, err := http.ParseTime(header.Get("Date"))
-	if err != nil {
-		return 0, false
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err == nil && (!c.known || took <= c.took) {
+		// Between clocks only wall times can be compared.
+		ahead := date.Add(500 * time.Millisecond).Sub(asked.Add(took / 2).Round(0))
+		c.known, c.took, c.ahead = true, took, ahead
 	}
-	// Between clocks only wall times can be compared.
-	return date.Add(500 * time.Millisecond).Sub(asked.Add(took / 2).Round(0)), true
 }

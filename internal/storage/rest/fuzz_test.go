@@ -54,6 +54,21 @@ func TestRetryAfterIsObeyedWithinReason(t *testing.T) {
 	}
 }
 
+func TestTheQuickestAnswerTellsTheTimeBest(t *testing.T) {
+	asked := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+	answer := http.Header{"Date": {asked.Add(10 * time.Second).Format(http.TimeFormat)}}
+	clock := answering(t, asked)
+	if ahead, known := clock.ClockAhead(); known {
+		t.Errorf("ahead by %v before any answer", ahead)
+	}
+	clock.learn(http.Header{}, asked, 0) // nothing to learn from
+	clock.learn(answer, asked, time.Second)
+	clock.learn(answer, asked.Add(9*time.Second), 8*time.Second) // slow: where in between was it?
+	if ahead, known := clock.ClockAhead(); !known || ahead != 10*time.Second {
+		t.Errorf("ahead by %v (%v), want 10s", ahead, known)
+	}
+}
+
 // FuzzAnswer reads hostile answers of a server, or of what stands in its place. How long
 // to wait is bounded, whatever a header asks for, and so is what is said of it.
 func FuzzAnswer(f *testing.F) {

@@ -2,12 +2,14 @@ package flashblade
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/storage"
 	"github.com/nfsbench/nfsbench/internal/storage/integrate"
+	"github.com/nfsbench/nfsbench/internal/storage/rest"
 	"github.com/nfsbench/nfsbench/test/kit/memory"
 )
 
@@ -18,15 +20,11 @@ func FuzzDecodePerformance(f *testing.F) {
 	f.Add([]byte(`{"items":[{"time":9223372036854775807},{"time":-1},{}],"continuation_token":"x"}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		memory.Bound(t, 512*len(body), func() {
-			var p page
+			var p page[performance]
 			if json.Unmarshal(body, &p) != nil {
 				return
 			}
-			points, err := decode[performance](p.Items)
-			if err != nil {
-				return
-			}
-			batch, _ := batchOf(points)
+			batch, _ := batchOf(p.Items)
 			s := integrate.New(time.Unix(0, 0), bridge).Ask().Answer(batch)
 			if _, err := s.Time.MarshalText(); err != nil {
 				t.Fatal(err)
@@ -54,4 +52,27 @@ func FuzzExportRules(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestNoTokenIsShown(t *testing.T) {
+	s := newSession(rest.Credentials{Token: "api-token-1"})
+	if got := s.redact("no session yet"); got != "no session yet" {
+		t.Errorf("redact: %q", got)
+	}
+	s.token = "session-token-1"
+	if got := s.redact("api-token-1 gave session-token-1"); strings.Contains(got, "token-1") {
+		t.Errorf("redact: %q", got)
+	}
+}
+
+// Of two readings of one second only one would be integrated.
+func TestTwoReadingsOfOneSecondAreRefusedWhereTheyDiffer(t *testing.T) {
+	reading := func(ms int64, reads float64) performance { return performance{Time: &ms, ReadsPerSec: &reads} }
+	b, err := batchOf([]performance{reading(1000, 1), reading(2000, 1), reading(1000, 1)})
+	if err != nil || len(b.Total) != 2 {
+		t.Errorf("%d readings, %v; want the same one once", len(b.Total), err)
+	}
+	if _, err := batchOf([]performance{reading(1000, 1), reading(1000, 3)}); err == nil || !strings.Contains(err.Error(), "several arrays") {
+		t.Errorf("1 and 3 reads in one second: %v", err)
+	}
 }
