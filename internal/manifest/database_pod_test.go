@@ -48,17 +48,6 @@ func TestMemoryOfADatabase(t *testing.T) {
 	}
 }
 
-func TestAKitIsMountedReadOnly(t *testing.T) {
-	p := loadPod(t, withDatabase(t)["ee19-kernel"])
-	at := slices.IndexFunc(p.spec.Volumes, func(v corev1.Volume) bool { return v.Name == "kit" })
-	if at < 0 {
-		t.Fatal("no kit")
-	}
-	if c := p.spec.Volumes[at].PersistentVolumeClaim; c.ClaimName != "kit" || !c.ReadOnly {
-		t.Errorf("kit %+v", c)
-	}
-}
-
 func TestARunInADatabaseHasTheTimeToStartIt(t *testing.T) {
 	b := gen.Benchmark("demo", gen.Calibrate(1), gen.Container(enterprise19, v1alpha1.EditionEnterprise))
 	p, err := plan.Build(b, plan.Target{Export: "/x", Paths: []bench.ResolvedPath{{Path: "10.0.1.61"}}})
