@@ -167,11 +167,8 @@ func TestAnExcludeThatSelectsNothingIsNamed(t *testing.T) {
 func TestSeveralMistakesAreReportedAtOnce(t *testing.T) {
 	s := suite(t, templateOf+`
   axes: [{name: a, values: [{name: x, patch: {clints: 2, runn: {}}}, {name: w, patch: {protocol: {version: 3}}}]}]`)
-	m, err := matrix.Expand(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = check(t, m, s)
+	m := expanded(t, s)
+	err := check(t, m, s)
 	for _, says := range []string{"clints", "protocol.version", "runn"} {
 		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q is missing in: %v", says, err)
