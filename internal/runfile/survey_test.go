@@ -56,24 +56,11 @@ func isReadBack(t *testing.T, want Survey, q SurveyRequest) {
 	}
 }
 
-func TestWhatIsNoSurveyIsRefused(t *testing.T) {
+func TestASurveyThatNobodyCanReadIsNotWritten(t *testing.T) {
 	t.Parallel()
-	cases := map[string]struct{ text, want string }{
-		"version":  {`{"version":"nfsbench.io/survey/v0"}`, `version "nfsbench.io/survey/v0" and this program reads "nfsbench.io/survey/v1"`},
-		"trailing": {`{"version":"nfsbench.io/survey/v1"} {}`, "after top-level value"},
-		"large":    {`{"version":"nfsbench.io/survey/v1","array":"` + strings.Repeat("x", MaxSurveyBytes) + `"}`, "larger than the 65536 bytes"},
-	}
-	for name, tc := range cases {
-		if _, err := ReadSurvey(strings.NewReader(tc.text)); err == nil || !strings.Contains(err.Error(), tc.want) {
-			t.Errorf("%s: %v, want %q", name, err, tc.want)
-		}
-		if _, err := ReadSurveyRequest(strings.NewReader(tc.text)); err == nil {
-			t.Errorf("%s: taken as a request", name)
-		}
-	}
 	big := Survey{Array: strings.Repeat("x", MaxSurveyBytes)}
 	if err := WriteSurvey(io.Discard, big); err == nil || !strings.Contains(err.Error(), "may have 65536") {
-		t.Errorf("a survey that nobody can read is written: %v", err)
+		t.Errorf("%v", err)
 	}
 }
 
