@@ -1,13 +1,6 @@
 package runfile
 
-import (
-	"bytes"
-	"reflect"
-	"testing"
-	"time"
-
-	"github.com/google/go-cmp/cmp"
-)
+import "time"
 
 // fullSuiteRun sets every field.
 func fullSuiteRun() SuiteRun {
@@ -27,31 +20,5 @@ func fullSuiteRun() SuiteRun {
 			Points: []SuitePoint{{Step: "Users=8", Metrics: map[string]float64{MetricThroughput: 1e9}, Intervals: map[string]SuiteInterval{MetricThroughput: {Low: 0.9e9, High: 1.1e9}}, WirePercent: new(94.0), Knee: true}},
 		}},
 		Simulated: true,
-	}
-}
-
-func TestTheRecordOfARunIsReadBack(t *testing.T) {
-	t.Parallel()
-	for _, path := range unset(reflect.ValueOf(fullSuiteRun()), "run") {
-		t.Errorf("%s is not set: no test reads it back", path)
-	}
-	var plain, compact bytes.Buffer
-	if err := write(&plain, "suite run", fullSuiteRun()); err != nil {
-		t.Fatal(err)
-	}
-	if err := WriteSuiteRunGzip(&compact, fullSuiteRun()); err != nil {
-		t.Fatal(err)
-	}
-	if err := fits(t, "suite-run.schema.json", plain.Bytes()); err != nil {
-		t.Error(err)
-	}
-	for name, b := range map[string]*bytes.Buffer{"plain": &plain, "gzip": &compact} {
-		got, err := ReadSuiteRun(b)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if diff := cmp.Diff(fullSuiteRun(), got); diff != "" {
-			t.Errorf("%s:\n%s", name, diff)
-		}
 	}
 }

@@ -11,38 +11,45 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/test/kit/memory"
 )
 
+// readBack writes a file, holds it against its schema if it has one, and reads it.
+func readBack[File any](
+	t *testing.T, want File, schema string, write func(io.Writer, File) error, read func(io.Reader) (File, error),
+) {
+	t.Helper()
+	var doc bytes.Buffer
+	if err := write(&doc, want); err != nil {
+		t.Fatal(err)
+	}
+	if schema != "" {
+		if err := fits(t, schema, doc.Bytes()); err != nil {
+			t.Errorf("%T: %v", want, err)
+		}
+	}
+	got, err := read(&doc)
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%T: %v (-want +got):\n%s", want, err, diff)
+	}
+}
+
 func TestWhatIsWrittenIsReadBack(t *testing.T) {
 	t.Parallel()
-	writers := map[string]func(io.Writer, Result) error{"plain": WriteResult, "gzip": WriteResultGzip}
-	for name, write := range writers {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var b bytes.Buffer
-			if err := write(&b, fullResult()); err != nil {
-				t.Fatal(err)
-			}
-			got, err := ReadResult(&b)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(fullResult(), got); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
-	var b bytes.Buffer
-	if err := WritePlan(&b, fullPlan()); err != nil {
-		t.Fatal(err)
-	}
-	got, err := ReadPlan(&b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(fullPlan(), got); diff != "" {
-		t.Error(diff)
+	readBack(t, fullResult(), "result.schema.json", WriteResult, ReadResult)
+	readBack(t, fullResult(), "", WriteResultGzip, ReadResult)
+	readBack(t, fullPlan(), "", WritePlan, ReadPlan)
+	interfaces := directPlan()
+	interfaces.Engine.Channels = []bench.ResolvedPath{{LocalInterface: "net1", Path: "10.0.1.61"}}
+	readBack(t, interfaces, "plan.schema.json", WritePlan, ReadPlan)
+	plain := func(w io.Writer, run SuiteRun) error { return write(w, "suite run", run) }
+	readBack(t, fullSuiteRun(), "suite-run.schema.json", plain, ReadSuiteRun)
+	readBack(t, fullSuiteRun(), "", WriteSuiteRunGzip, ReadSuiteRun)
+	readBack(t, fullRequest(), "survey-request.schema.json", WriteSurveyRequest, ReadSurveyRequest)
+	survey := *fullSurvey()
+	for _, survey.Rules = range [][]ExportRule{survey.Rules, {}, nil} { // some, none, and not known
+		readBack(t, survey, "survey.schema.json", WriteSurvey, ReadSurvey)
 	}
 }
 

@@ -63,7 +63,9 @@ func TestValidateNamesThePathAndTheFix(t *testing.T) {
 		"NoWorkload":       {func(p *Plan) { p.Workload.Raw = nil }, "workload", "exactly one"},
 		"Pattern":          {func(p *Plan) { p.Workload.Raw.Pattern = "read" }, "workload.raw.pattern", "Overwrite"},
 		"BlockZero":        {func(p *Plan) { p.Workload.Raw.BlockSize = bench.Bytes(0) }, "workload.raw.blockSize", "from 512"},
-		"BlockOdd":         {func(p *Plan) { p.Workload.Raw.BlockSize, p.Workload.Raw.FileSize = bench.Bytes(1536), *bench.Bytes(1536 << 20) }, "workload.raw.blockSize", "power of two"},
+		"BlockOdd": {func(p *Plan) {
+			p.Workload.Raw.BlockSize, p.Workload.Raw.FileSize = bench.Bytes(1536), *bench.Bytes(1536 << 20)
+		}, "workload.raw.blockSize", "power of two"},
 		"FileTooSmall":     {func(p *Plan) { p.Workload.Raw.FileSize = *bench.Bytes(4096) }, "workload.raw.fileSize", "multiple of"},
 		"FileNotWhole":     {func(p *Plan) { p.Workload.Raw.FileSize = *bench.Bytes(4<<30 + 4096) }, "workload.raw.fileSize", "(1048576)"},
 		"Jobs":             {func(p *Plan) { p.Workload.Raw.Jobs = -1 }, "workload.raw.jobs", "from 1"},
