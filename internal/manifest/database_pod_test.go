@@ -36,7 +36,7 @@ func TestMemoryOfADatabase(t *testing.T) {
 		if diff := cmp.Diff(before, b); diff != "" {
 			t.Errorf("%s: building changes the benchmark:\n%s", name, diff)
 		}
-		r := find(t, p, "database").Resources
+		r := databaseOf(p).Resources
 		request, limit := r.Requests[corev1.ResourceMemory], r.Limits[corev1.ResourceMemory]
 		if (request.String() != tc.request && tc.request != "") || (limit.String() != tc.limit && tc.limit != "") {
 			t.Errorf("%s: asks for %s, limited to %s", name, request.String(), limit.String())

@@ -98,10 +98,10 @@ func withDatabase(t *testing.T) map[string]*v1alpha1.NFSBenchmark {
 	return out
 }
 
-func find(t *testing.T, p pod, name string) *corev1.Container {
-	t.Helper()
+// databaseOf is the container of the database; nil if the pod has none.
+func databaseOf(p pod) *corev1.Container {
 	for _, c := range slices.Concat(p.spec.InitContainers, p.spec.Containers) {
-		if c.Name == name {
+		if c.Name == manifest.ContainerDatabase {
 			return &c
 		}
 	}
@@ -131,7 +131,7 @@ func TestOnlyWhoNeedsItMayEscalate(t *testing.T) {
 	xe.Spec.Database.Container.Edition = v1alpha1.EditionExpress
 	all["xe21-kernel"], want["xe21-kernel"] = xe, true
 	for name, b := range all {
-		c := find(t, loadPod(t, b), manifest.ContainerDatabase)
+		c := databaseOf(loadPod(t, b))
 		if c == nil {
 			continue
 		}

@@ -47,7 +47,7 @@ func TestADoctorsPodIsThatOfTheDatabase(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			run, got := loadPod(t, b), doctorPod(t, b, true)
-			c, want := got.Spec.Containers[0], find(t, run, manifest.ContainerDatabase)
+			c, want := got.Spec.Containers[0], databaseOf(run)
 			if diff := cmp.Diff([]any{want.Image, want.SecurityContext, want.Resources, run.spec.SecurityContext}, []any{c.Image, c.SecurityContext, c.Resources, got.Spec.SecurityContext}); diff != "" {
 				t.Errorf("(-run +doctor):\n%s", diff)
 			}
