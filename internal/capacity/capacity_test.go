@@ -3,6 +3,7 @@ package capacity
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -22,24 +23,29 @@ func level(rate int64, seconds int32, share float64) runfile.CapacityLevel {
 	}
 }
 
-// sharp simulates a server that holds every bound up to a rate, and no bound above it.
-func sharp(p Params, capacity float64) (levels []runfile.CapacityLevel) {
+// searched goes through a whole search. measure gives the outcome of each level.
+func searched(p Params, measure func(runfile.CapacityLevel) *runfile.CapacityOutcome) (levels []runfile.CapacityLevel) {
 	for {
 		l, more := Next(p, levels)
 		if !more {
 			return levels
 		}
+		l.Outcome = measure(l)
+		levels = append(levels, l)
+	}
+}
+
+// sharp simulates a server that holds every bound up to a rate, and no bound above it.
+func sharp(p Params, capacity float64) (levels []runfile.CapacityLevel) {
+	return searched(p, func(l runfile.CapacityLevel) *runfile.CapacityOutcome {
 		share := 0.0
 		if float64(l.OperationsPerSecond) > capacity {
 			share = 1
 		}
-		done := level(l.OperationsPerSecond, l.Seconds, share)
-		l.Outcome = done.Outcome
-		for len(l.Outcome.Bounds) < len(p.Bounds) {
-			l.Outcome.Bounds = append(l.Outcome.Bounds, l.Outcome.Bounds[0])
-		}
-		levels = append(levels, l)
-	}
+		o := level(l.OperationsPerSecond, l.Seconds, share).Outcome
+		o.Bounds = slices.Repeat(o.Bounds, len(p.Bounds))
+		return o
+	})
 }
 
 func params() Params {
@@ -121,20 +127,13 @@ func TestManyClientsHaveAnOperationEach(t *testing.T) {
 
 func TestAHiccupAtALowRateDoesNotEndTheSearchThere(t *testing.T) {
 	p := params()
-	var levels []runfile.CapacityLevel
-	for {
-		l, more := Next(p, levels)
-		if !more {
-			break
-		}
+	levels := searched(p, func(l runfile.CapacityLevel) *runfile.CapacityOutcome {
 		share := 0.0
-		if l.OperationsPerSecond > 10_000 || len(levels) == 2 { // the third level had a hiccup
+		if l.OperationsPerSecond > 10_000 || l.Index == 3 { // the third level had a hiccup
 			share = 0.3
 		}
-		done := level(l.OperationsPerSecond, l.Seconds, share)
-		l.Outcome = done.Outcome
-		levels = append(levels, l)
-	}
+		return level(l.OperationsPerSecond, l.Seconds, share).Outcome
+	})
 	if e := Estimates(p.Bounds, levels)[0]; e.OperationsPerSecond < 9700 || e.OperationsPerSecond > 10_300 {
 		t.Errorf("capacity %+v, want 10000", e)
 	}
@@ -164,24 +163,18 @@ func TestALevelThatFallsBehindHoldsNoBound(t *testing.T) {
 
 func TestAStallAtTheEndOfALevelIsMeasuredAgain(t *testing.T) {
 	p, stalled := params(), false
-	var levels []runfile.CapacityLevel
-	for {
-		l, more := Next(p, levels)
-		if !more {
-			break
-		}
+	levels := searched(p, func(l runfile.CapacityLevel) *runfile.CapacityOutcome {
 		share := 0.0
 		if l.OperationsPerSecond > 10_500 {
 			share = 0.9
 		}
-		done := level(l.OperationsPerSecond, l.Seconds, share)
-		l.Outcome = done.Outcome
+		o := level(l.OperationsPerSecond, l.Seconds, share).Outcome
 		if !stalled && l.Seconds >= 15 && share == 0 { // operations that were due in the last moment did not end
-			l.Outcome.Done -= l.Outcome.Due / 30
+			o.Done -= o.Due / 30
 			stalled = true
 		}
-		levels = append(levels, l)
-	}
+		return o
+	})
 	if e := Estimates(p.Bounds, levels)[0]; e.OperationsPerSecond < 10_200 || e.High < 10_500 {
 		t.Errorf("capacity %+v, want 10500", e)
 	}
@@ -190,16 +183,7 @@ func TestAStallAtTheEndOfALevelIsMeasuredAgain(t *testing.T) {
 func TestLevelsWithoutOperationsEndARound(t *testing.T) {
 	p := params()
 	p.Rounds = 2
-	var levels []runfile.CapacityLevel
-	for {
-		l, more := Next(p, levels)
-		if !more {
-			break
-		}
-		o := Merge(p.Bounds, nil)
-		l.Outcome = &o
-		levels = append(levels, l)
-	}
+	levels := searched(p, func(runfile.CapacityLevel) *runfile.CapacityOutcome { return new(Merge(p.Bounds, nil)) })
 	if len(levels) != 4 {
 		t.Errorf("%d levels, want 2 in each of 2 rounds", len(levels))
 	}
@@ -288,11 +272,7 @@ func TestNoHistoryBreaksNext(t *testing.T) {
 // independently of each other.
 func noise(p Params, capacity float64, seed uint64) (levels []runfile.CapacityLevel) {
 	random := rand.New(rand.NewPCG(seed, 1))
-	for {
-		l, more := Next(p, levels)
-		if !more {
-			return levels
-		}
+	return searched(p, func(l runfile.CapacityLevel) *runfile.CapacityOutcome {
 		slow := p.Bounds[0].SlowShare() * math.Pow(float64(l.OperationsPerSecond)/capacity, 8)
 		r := runfile.LevelReport{Slow: [][]int64{nil}}
 		for range l.Seconds {
@@ -305,10 +285,8 @@ func noise(p Params, capacity float64, seed uint64) (levels []runfile.CapacityLe
 			r.Due, r.Done = append(r.Due, l.OperationsPerSecond), append(r.Done, l.OperationsPerSecond)
 			r.Slow[0] = append(r.Slow[0], n)
 		}
-		o := Merge(p.Bounds, []runfile.LevelReport{r})
-		l.Outcome = &o
-		levels = append(levels, l)
-	}
+		return new(Merge(p.Bounds, []runfile.LevelReport{r}))
+	})
 }
 
 func TestNoRateIsMeasuredMoreThanTwice(t *testing.T) {
@@ -359,17 +337,12 @@ func TestABoundLeavesLevelsToTheOthers(t *testing.T) {
 func TestLevelsWarmUpForAsLongAsOperationsMayTake(t *testing.T) {
 	p := Params{Bounds: p99(2_000_000), Clients: 1, Rounds: 1, WarmupSeconds: 3, LongestSeconds: longest}
 	random := rand.New(rand.NewPCG(1, 1))
-	var levels []runfile.CapacityLevel
-	for {
-		l, more := Next(p, levels)
-		if !more {
-			break
-		}
+	levels := searched(p, func(l runfile.CapacityLevel) *runfile.CapacityOutcome {
 		// Each operation takes 1.5 s.
 		report := measure(&queue{service: 1. / 3000, base: 1.5}, bench.ArrivalsFixed, p.Bounds, l, random)
-		o := Merge(p.Bounds, []runfile.LevelReport{report})
-		l.Outcome = &o
-		levels = append(levels, l)
+		return new(Merge(p.Bounds, []runfile.LevelReport{report}))
+	})
+	for _, l := range levels {
 		if holds, _ := Sure(p.Bounds[0], l); holds != (l.OperationsPerSecond <= 3000) && l.Seconds < 60 {
 			t.Errorf("%d operations a second, %d s after %d s: holds %v", l.OperationsPerSecond, l.Seconds, l.WarmupSeconds, holds)
 		}

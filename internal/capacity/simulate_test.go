@@ -160,17 +160,12 @@ func scenarios() []scenario {
 func (s scenario) search(seed uint64) (levels []runfile.CapacityLevel, total int32) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	p := Params{Bounds: s.bounds, Clients: 1, Rounds: 1, WarmupSeconds: 3, LongestSeconds: longest}
-	for {
-		l, more := Next(p, levels)
-		if !more {
-			return levels, total
-		}
-		// The queue drains in the pause, as it does between real levels.
-		o := Merge(s.bounds, []runfile.LevelReport{measure(s.server(), s.arrivals, s.bounds, l, random)})
-		l.Outcome = &o
-		levels = append(levels, l)
+	levels = searched(p, func(l runfile.CapacityLevel) *runfile.CapacityOutcome {
 		total += l.Seconds
-	}
+		// The queue drains in the pause, as it does between real levels.
+		return new(Merge(s.bounds, []runfile.LevelReport{measure(s.server(), s.arrivals, s.bounds, l, random)}))
+	})
+	return levels, total
 }
 
 const seeds = 40

@@ -13,13 +13,19 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-func TestTheRunDirectoryHasEventsAndTheLatestState(t *testing.T) {
-	dir := t.TempDir()
-	d, err := OpenDir(dir)
+func open(t *testing.T, path string) *Dir {
+	t.Helper()
+	d, err := OpenDir(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = d.Close() }()
+	t.Cleanup(func() { _ = d.Close() })
+	return d
+}
+
+func TestTheRunDirectoryHasEventsAndTheLatestState(t *testing.T) {
+	dir := t.TempDir()
+	d := open(t, dir)
 	for _, span := range []string{runfile.SpanConnect, runfile.SpanFill} {
 		d.Event(runfile.Event{Span: span})
 	}
@@ -48,10 +54,7 @@ func TestTheRunDirectoryHasEventsAndTheLatestState(t *testing.T) {
 func TestEventsOfAnEarlierProcessStay(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 {
-		d, err := OpenDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := open(t, dir)
 		d.Event(runfile.Event{Span: runfile.SpanConnect})
 		if err := d.Close(); err != nil {
 			t.Fatal(err)
@@ -64,10 +67,7 @@ func TestEventsOfAnEarlierProcessStay(t *testing.T) {
 
 func TestAFullDiskIsTold(t *testing.T) {
 	dir := t.TempDir()
-	d, err := OpenDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := open(t, dir)
 	_ = d.Close() // as good as full: no event can be written
 	d.Event(runfile.Event{})
 	if err := d.Load(&runfile.Load{}); err == nil {
@@ -80,11 +80,7 @@ func TestAFullDiskIsTold(t *testing.T) {
 
 func TestReleaseWaitsForTheFile(t *testing.T) {
 	dir := t.TempDir()
-	d, err := OpenDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = d.Close() }()
+	d := open(t, dir)
 	why := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	time.AfterFunc(150*time.Millisecond, func() { cancel(why) })
@@ -122,11 +118,7 @@ func TestTheLevelsOfASearchAreWaitedForAndChecked(t *testing.T) {
 		{"index": 1, "round": 1, "operationsPerSecond": 64, "seconds": 2, "outcome": {"due": 128, "done": 128, "bounds": []}},
 		{"index": 2, "round": 1, "operationsPerSecond": 256, "seconds": 2}]}`
 	dir := t.TempDir()
-	d, err := OpenDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = d.Close() }()
+	d := open(t, dir)
 	write := func(text string) {
 		if err := ReplaceFile(filepath.Join(dir, runfile.LevelsFile), []byte(text)); err != nil {
 			t.Fatal(err)

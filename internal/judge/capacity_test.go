@@ -100,9 +100,9 @@ func levelHistogram(t testing.TB, us int64) string {
 	t.Helper()
 	h := stats.NewHistogram()
 	for range 999 {
-		h.RecordMicroseconds(us)
+		h.Record(us, 1)
 	}
-	h.RecordMicroseconds(10 * us)
+	h.Record(10*us, 1)
 	enc, err := h.Encode()
 	if err != nil {
 		t.Fatal(err)

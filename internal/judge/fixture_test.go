@@ -19,7 +19,7 @@ func histogram(t testing.TB, n int, us int64) string {
 	t.Helper()
 	h := stats.NewHistogram()
 	for i := range n {
-		h.RecordMicroseconds(us + int64(i%10)*us/10)
+		h.Record(us+int64(i%10)*us/10, 1)
 	}
 	enc, err := h.Encode()
 	if err != nil {

@@ -33,7 +33,7 @@ func inBatches(t testing.TB) runfile.Result {
 	r := good(t)
 	h := stats.NewHistogram()
 	for i := range int64(100_000) {
-		h.RecordMicroseconds(1000 + 4*max(0, i-98_000))
+		h.Record(1000+4*max(0, i-98_000), 1)
 	}
 	text, err := h.Encode()
 	if err != nil {
@@ -182,12 +182,8 @@ func stalling(t testing.TB, still time.Duration) runfile.Result {
 	r := good(t)
 	h := stats.NewHistogram()
 	n := int((time.Minute - still) / time.Millisecond * 32)
-	for range n {
-		h.RecordMicroseconds(1000)
-	}
-	for range 32 {
-		h.Record(still)
-	}
+	h.Record(1000, int64(n))
+	h.Record(still.Microseconds(), 32)
 	text, err := h.Encode()
 	if err != nil {
 		t.Fatal(err)

@@ -36,7 +36,7 @@ func TestMemoryOfADatabase(t *testing.T) {
 		if diff := cmp.Diff(before, b); diff != "" {
 			t.Errorf("%s: building changes the benchmark:\n%s", name, diff)
 		}
-		r := find(t, p, "database").Resources
+		r := databaseOf(p).Resources
 		request, limit := r.Requests[corev1.ResourceMemory], r.Limits[corev1.ResourceMemory]
 		if (request.String() != tc.request && tc.request != "") || (limit.String() != tc.limit && tc.limit != "") {
 			t.Errorf("%s: asks for %s, limited to %s", name, request.String(), limit.String())
@@ -45,17 +45,6 @@ func TestMemoryOfADatabase(t *testing.T) {
 		if e := p.spec.Volumes[at].EmptyDir; e.Medium != corev1.StorageMediumMemory || e.SizeLimit.Value() != tc.sharedMi<<20 {
 			t.Errorf("%s: /dev/shm is %+v", name, e)
 		}
-	}
-}
-
-func TestAKitIsMountedReadOnly(t *testing.T) {
-	p := loadPod(t, withDatabase(t)["ee19-kernel"])
-	at := slices.IndexFunc(p.spec.Volumes, func(v corev1.Volume) bool { return v.Name == "kit" })
-	if at < 0 {
-		t.Fatal("no kit")
-	}
-	if c := p.spec.Volumes[at].PersistentVolumeClaim; c.ClaimName != "kit" || !c.ReadOnly {
-		t.Errorf("kit %+v", c)
 	}
 }
 

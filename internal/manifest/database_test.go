@@ -3,7 +3,6 @@ package manifest_test
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -14,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/pod-security-admission/api"
-	"k8s.io/pod-security-admission/policy"
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
@@ -100,10 +98,10 @@ func withDatabase(t *testing.T) map[string]*v1alpha1.NFSBenchmark {
 	return out
 }
 
-func find(t *testing.T, p pod, name string) *corev1.Container {
-	t.Helper()
+// databaseOf is the container of the database; nil if the pod has none.
+func databaseOf(p pod) *corev1.Container {
 	for _, c := range slices.Concat(p.spec.InitContainers, p.spec.Containers) {
-		if c.Name == name {
+		if c.Name == manifest.ContainerDatabase {
 			return &c
 		}
 	}
@@ -111,27 +109,15 @@ func find(t *testing.T, p pod, name string) *corev1.Container {
 }
 
 func TestPodsWithADatabaseMeetBaseline(t *testing.T) {
-	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	allowed := func(p pod, level api.Level) (out []string) {
-		for _, r := range evaluator.EvaluatePod(api.LevelVersion{Level: level, Version: api.LatestVersion()}, &p.meta, &p.spec) {
-			if !r.Allowed {
-				out = append(out, r.ForbiddenReason+": "+r.ForbiddenDetail)
-			}
-		}
-		return out
-	}
 	for name, b := range withDatabase(t) {
 		p := loadPod(t, b)
-		if no := allowed(p, api.LevelBaseline); len(no) > 0 {
-			t.Errorf("%s: %v", name, no)
+		if no := violations(t, p, api.LevelBaseline); len(no) > 0 {
+			t.Errorf("%s: %q", name, no)
 		}
 	}
 	// An image that needs nothing gets nothing: the whole pod is restricted.
-	if no := allowed(loadPod(t, withDatabase(t)["ee19-kernel"]), api.LevelRestricted); len(no) > 0 {
-		t.Errorf("Enterprise over the kernel, without setPermissions: %v", no)
+	if no := violations(t, loadPod(t, withDatabase(t)["ee19-kernel"]), api.LevelRestricted); len(no) > 0 {
+		t.Errorf("Enterprise over the kernel, without setPermissions: %q", no)
 	}
 }
 
@@ -145,7 +131,7 @@ func TestOnlyWhoNeedsItMayEscalate(t *testing.T) {
 	xe.Spec.Database.Container.Edition = v1alpha1.EditionExpress
 	all["xe21-kernel"], want["xe21-kernel"] = xe, true
 	for name, b := range all {
-		c := find(t, loadPod(t, b), manifest.ContainerDatabase)
+		c := databaseOf(loadPod(t, b))
 		if c == nil {
 			continue
 		}
@@ -162,37 +148,6 @@ func TestOnlyWhoNeedsItMayEscalate(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("escalation (-want +got):\n%s", diff)
-	}
-}
-
-func TestTheContainersOfAPodWithADatabase(t *testing.T) {
-	container := []string{"tools", "permissions", "collector", "database", "loader"}
-	orders := map[string][]string{
-		"ee19-direct": container, "ee19-redo": container, "ee19-claim": container, "free23-direct": container, "free26-kernel": container, "own-pnfs": container,
-		"ee19-kernel":     {"tools", "collector", "database", "loader"}, // permissions are not wanted
-		"external-rac":    {"tools", "collector", "loader"},
-		"external-kernel": {"tools", "collector", "loader"},
-	}
-	for name, b := range withDatabase(t) {
-		p := loadPod(t, b)
-		var got []string
-		for _, c := range slices.Concat(p.spec.InitContainers, p.spec.Containers) {
-			got = append(got, c.Name)
-			sidecar := c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
-			if sidecar != (c.Name == "collector" || c.Name == "database") {
-				t.Errorf("%s: %s is a sidecar: %t", name, c.Name, sidecar)
-			}
-		}
-		if !slices.Equal(got, orders[name]) {
-			t.Errorf("%s: containers %q, want %q", name, got, orders[name])
-		}
-		s := p.spec.SecurityContext
-		if *s.RunAsUser != 54321 || *s.RunAsGroup != 54321 || *s.FSGroup != 54321 || !slices.Equal(s.SupplementalGroups, []int64{54322}) || !*s.RunAsNonRoot {
-			t.Errorf("%s: the pod runs as %+v", name, s)
-		}
-		if len(p.spec.Containers) != 1 {
-			t.Errorf("%s: %d main containers", name, len(p.spec.Containers))
-		}
 	}
 }
 
@@ -243,39 +198,6 @@ func mounts(c *corev1.Container) map[string]string {
 	return out
 }
 
-func TestWhatEachContainerSees(t *testing.T) {
-	all := withDatabase(t)
-	const data = "/opt/oracle/oradata"
-	with := func(more map[string]string) map[string]string {
-		out := map[string]string{"/etc/nfsbench": "plan ro", "/run/nfsbench": "run rw"}
-		maps.Copy(out, more)
-		return out
-	}
-	loader := map[string]string{"/opt/nfsbench": "tools ro", "/etc/nfsbench-database": "database-credentials ro", "/tmp": "tmp rw"}
-	cases := map[string]map[string]map[string]string{
-		"ee19-direct": {
-			"tools":       {"/opt/nfsbench": "tools rw"},
-			"permissions": {data: "data rw"},
-			"collector":   with(map[string]string{data: "data ro", "/var/run/secrets/kubernetes.io/serviceaccount": "token ro"}),
-			"database":    {"/opt/nfsbench": "tools ro", "/run/nfsbench": "run rw", "/dev/shm": "memory rw", "/etc/oranfstab": "plan:oranfstab ro", "/etc/nfsbench": "plan ro", data: "data rw"},
-			"loader":      with(map[string]string{"/opt/nfsbench": "tools ro", "/etc/nfsbench-database": "database-credentials ro", "/tmp": "tmp rw", data: "data ro"}),
-		},
-		"ee19-kernel": {
-			"database": {"/opt/nfsbench": "tools ro", "/run/nfsbench": "run rw", "/dev/shm": "memory rw", data: "data rw", "/opt/slob": "kit ro"},
-			"loader":   with(map[string]string{"/opt/nfsbench": "tools ro", "/etc/nfsbench-database": "database-credentials ro", "/tmp": "tmp rw", data: "data ro", "/opt/slob": "kit ro"}),
-		},
-		"external-rac": {"loader": with(loader), "tools": {"/opt/nfsbench": "tools rw"}},
-	}
-	for name, containers := range cases {
-		p := loadPod(t, all[name])
-		for c, want := range containers {
-			if diff := cmp.Diff(want, mounts(find(t, p, c))); diff != "" {
-				t.Errorf("%s: %s (-want +got):\n%s", name, c, diff)
-			}
-		}
-	}
-}
-
 func TestThePasswordIsReadAndNeverWritten(t *testing.T) {
 	for name, b := range withDatabase(t) {
 		p := loadPod(t, b)
@@ -312,73 +234,5 @@ func TestThePasswordIsReadAndNeverWritten(t *testing.T) {
 	raw, err := json.Marshal(loadPod(t, gen.Benchmark("demo", gen.Calibrate(1), other)).spec)
 	if err != nil || !strings.Contains(string(raw), `"items":[{"key":"sys","path":"password"}]`) || !strings.Contains(string(raw), `{"name":"oracle","key":"sys"}`) {
 		t.Errorf("the key of the user's Secret is lost: %s", raw)
-	}
-}
-
-func TestTheEnvironmentOfEachImage(t *testing.T) {
-	want := map[string]string{
-		"ee19-direct":   "INIT_CPU_COUNT=2 INIT_PGA_SIZE=1024 INIT_SGA_SIZE=4096 ORACLE_EDITION=enterprise ORACLE_PDB=ORCLPDB1 ORACLE_SID=ORCLCDB",
-		"ee19-kernel":   "INIT_CPU_COUNT=2 INIT_PGA_SIZE=512 INIT_SGA_SIZE=3000 ORACLE_CHARACTERSET=AL32UTF8 ORACLE_EDITION=standard ORACLE_PDB=SLOB ORACLE_SID=BENCH",
-		"free23-direct": "",
-	}
-	all := withDatabase(t)
-	for name, list := range want {
-		var got []string
-		for _, e := range find(t, loadPod(t, all[name]), "database").Env[1:] {
-			got = append(got, e.Name+"="+e.Value)
-		}
-		if s := strings.Join(got, " "); s != list {
-			t.Errorf("%s: %s, want %s", name, s, list)
-		}
-	}
-}
-
-func TestHowADatabaseIsStartedWatchedAndStopped(t *testing.T) {
-	all := withDatabase(t)
-	p := loadPod(t, all["ee19-direct"])
-	c := find(t, p, "database")
-	wantArgs := []string{
-		"database", "--run-dir", "/run/nfsbench", "--direct-nfs=true", "--sid", "ORCLCDB", "--data", "/opt/oracle/oradata",
-		"--owner", "bench/demo (UID 9d1f8b1e-0000-4000-8000-000000000001)", "--startup-timeout", "2700s", "--shutdown-timeout", "120s",
-		"--export", "/vol/oradata", "--plan", "/etc/nfsbench/plan.json",
-	}
-	if !slices.Equal(c.Args, wantArgs) || !slices.Equal(c.Command, []string{"/opt/nfsbench/nfsbench"}) || c.Image != enterprise19 {
-		t.Errorf("%s: %q %q", c.Image, c.Command, c.Args)
-	}
-	pr := c.StartupProbe
-	checks := []string{"/opt/nfsbench/nfsbench", "database", "--check", "--run-dir", "/run/nfsbench"}
-	if !slices.Equal(pr.Exec.Command, checks) || pr.PeriodSeconds != 10 || pr.FailureThreshold != 276 || pr.TimeoutSeconds < 10 {
-		t.Errorf("probe %+v of %q", pr, pr.Exec.Command)
-	}
-	if got := *p.spec.TerminationGracePeriodSeconds; got != 180 {
-		t.Errorf("killed after %d s", got)
-	}
-	if got := *loadPod(t, all["ee19-kernel"]).spec.TerminationGracePeriodSeconds; got != 360 {
-		t.Errorf("killed after %d s, with 300 s to shut down", got)
-	}
-	own := find(t, loadPod(t, all["own-pnfs"]), "database")
-	if tail := own.Args[len(own.Args)-4:]; !slices.Equal(tail, []string{"--start-command", `["/start.sh","a b"]`, "--health-command", `["/health.sh"]`}) {
-		t.Errorf("the user's commands are handed over as %q", tail)
-	}
-	kernel := find(t, loadPod(t, all["free26-kernel"]), "database")
-	if !slices.Contains(kernel.Args, "--direct-nfs=false") {
-		t.Errorf("arguments %q", kernel.Args)
-	}
-}
-
-func TestTheLoaderRunsWhereOraclesClientIs(t *testing.T) {
-	for name, b := range withDatabase(t) {
-		c := find(t, loadPod(t, b), "loader")
-		image := "registry.example/instantclient:23"
-		if d := b.Spec.Database.Container; d != nil {
-			image = d.Image
-		}
-		want := []string{"--plan", "/etc/nfsbench/plan.json", "--run-dir", "/run/nfsbench", "--password-file", "/etc/nfsbench-database/password"}
-		if b.Spec.Database.External != nil {
-			want = append(want, "--user-file", "/etc/nfsbench-database/username")
-		}
-		if c.Image != image || !slices.Equal(c.Command, []string{"/opt/nfsbench/oraload"}) || !slices.Equal(c.Args, want) {
-			t.Errorf("%s: %s %q %q", name, c.Image, c.Command, c.Args)
-		}
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/pod-security-admission/api"
-	"k8s.io/pod-security-admission/policy"
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
@@ -48,7 +47,7 @@ func TestADoctorsPodIsThatOfTheDatabase(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			run, got := loadPod(t, b), doctorPod(t, b, true)
-			c, want := got.Spec.Containers[0], find(t, run, manifest.ContainerDatabase)
+			c, want := got.Spec.Containers[0], databaseOf(run)
 			if diff := cmp.Diff([]any{want.Image, want.SecurityContext, want.Resources, run.spec.SecurityContext}, []any{c.Image, c.SecurityContext, c.Resources, got.Spec.SecurityContext}); diff != "" {
 				t.Errorf("(-run +doctor):\n%s", diff)
 			}
@@ -92,16 +91,10 @@ func TestADoctorsPodHasNoSecretAndNoToken(t *testing.T) {
 }
 
 func TestADoctorsPodMeetsBaseline(t *testing.T) {
-	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
 	for name, b := range withDatabase(t) {
-		pod := doctorPod(t, b, true)
-		for _, r := range evaluator.EvaluatePod(api.LevelVersion{Level: api.LevelBaseline, Version: api.LatestVersion()}, &pod.ObjectMeta, &pod.Spec) {
-			if !r.Allowed {
-				t.Errorf("%s: %s: %s", name, r.ForbiddenReason, r.ForbiddenDetail)
-			}
+		template := doctorPod(t, b, true)
+		if no := violations(t, pod{name, template.ObjectMeta, template.Spec}, api.LevelBaseline); len(no) > 0 {
+			t.Errorf("%s: %q", name, no)
 		}
 	}
 }

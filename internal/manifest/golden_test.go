@@ -171,19 +171,27 @@ func inputs(t *testing.T) map[string]*v1alpha1.NFSBenchmark {
 func TestObjectsOfEveryStorageAndClient(t *testing.T) {
 	for name, b := range inputs(t) {
 		t.Run(name, func(t *testing.T) {
-			var out bytes.Buffer
-			for _, o := range objects(t, b) {
-				o.GetObjectKind().SetGroupVersionKind(kindOf(t, o))
-				raw, err := yaml.Marshal(o)
-				if err != nil {
-					t.Fatal(err)
-				}
-				out.WriteString("---\n")
-				out.Write(raw)
-			}
-			golden.Compare(t, filepath.Join("testdata", name+".golden.yaml"), out.Bytes())
+			compareObjects(t, name, objects(t, b))
 		})
 	}
+}
+
+// compareObjects compares objects with the golden file of this name.
+func compareObjects(t *testing.T, name string, list []runtime.Object) {
+	t.Helper()
+	var out bytes.Buffer
+	for _, o := range list {
+		if o.GetObjectKind().GroupVersionKind().Kind == "" {
+			o.GetObjectKind().SetGroupVersionKind(kindOf(t, o))
+		}
+		raw, err := yaml.Marshal(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.WriteString("---\n")
+		out.Write(raw)
+	}
+	golden.Compare(t, filepath.Join("testdata", name+".golden.yaml"), out.Bytes())
 }
 
 func kindOf(t *testing.T, o runtime.Object) schema.GroupVersionKind {

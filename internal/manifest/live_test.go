@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/pod-security-admission/api"
-	"k8s.io/pod-security-admission/policy"
 
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -34,15 +33,8 @@ func TestLiveMetricsAddAPortToTheCollectorAndNothingElse(t *testing.T) {
 	if diff := cmp.Diff([]string{"--metrics-address", ":9464"}, collector.Args[n:]); diff != "" {
 		t.Errorf("arguments (-want +got):\n%s", diff)
 	}
-	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	restricted := api.LevelVersion{Level: api.LevelRestricted, Version: api.LatestVersion()}
-	for _, r := range evaluator.EvaluatePod(restricted, &on.Spec.Template.ObjectMeta, spec) {
-		if !r.Allowed {
-			t.Errorf("%s: %s", r.ForbiddenReason, r.ForbiddenDetail)
-		}
+	if no := violations(t, pod{meta: on.Spec.Template.ObjectMeta, spec: *spec}, api.LevelRestricted); len(no) > 0 {
+		t.Errorf("%q", no)
 	}
 	collector.Ports, collector.Args = nil, collector.Args[:n]
 	if diff := cmp.Diff(off, on); diff != "" {

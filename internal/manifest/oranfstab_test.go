@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
-	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/test/gen"
 )
 
@@ -13,7 +12,7 @@ import (
 func TestNoOranfstabIsMountedWhereThePlanHasNone(t *testing.T) {
 	for want, mod := range map[bool]gen.Mod{true: func(*v1alpha1.NFSBenchmark) {}, false: gen.NoOranfstab} {
 		b := gen.Benchmark("demo", gen.Calibrate(1), gen.Container(enterprise19, v1alpha1.EditionEnterprise), mod)
-		database := find(t, loadPod(t, b), manifest.ContainerDatabase)
+		database := databaseOf(loadPod(t, b))
 		if _, got := mounts(database)["/etc/oranfstab"]; got != want {
 			t.Errorf("an oranfstab is mounted: %v, want %v", got, want)
 		}

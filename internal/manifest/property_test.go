@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/pod-security-admission/api"
-	"k8s.io/pod-security-admission/policy"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/manifest"
@@ -41,11 +40,6 @@ func pods(list []runtime.Object) []pod {
 }
 
 func TestPodsMeetTheRestrictedStandard(t *testing.T) {
-	latest := api.LatestVersion()
-	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
 	for name, b := range inputs(t) {
 		list := pods(objects(t, b))
 		if len(list) < 2 && manifest.CleansFiles(b) || len(list) == 0 {
@@ -53,10 +47,8 @@ func TestPodsMeetTheRestrictedStandard(t *testing.T) {
 		}
 		for _, p := range list {
 			withoutPrivileged(&p.spec)
-			for _, r := range evaluator.EvaluatePod(api.LevelVersion{Level: api.LevelRestricted, Version: latest}, &p.meta, &p.spec) {
-				if !r.Allowed {
-					t.Errorf("%s: pod %s: %s: %s", name, p.name, r.ForbiddenReason, r.ForbiddenDetail)
-				}
+			if no := violations(t, p, api.LevelRestricted); len(no) > 0 {
+				t.Errorf("%s: pod %s: %q", name, p.name, no)
 			}
 		}
 	}
@@ -68,15 +60,8 @@ func TestOnlyWhoPublishesHasAToken(t *testing.T) {
 			if p.spec.AutomountServiceAccountToken == nil || *p.spec.AutomountServiceAccountToken {
 				t.Errorf("%s: pod %s mounts a token into every container", name, p.name)
 			}
-			var secret []string
-			for _, v := range p.spec.Volumes {
-				if v.Projected != nil && slices.ContainsFunc(v.Projected.Sources, func(s corev1.VolumeProjection) bool { return s.ServiceAccountToken != nil }) {
-					secret = append(secret, v.Name)
-				}
-			}
 			for _, c := range slices.Concat(p.spec.InitContainers, p.spec.Containers) {
-				has := slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return slices.Contains(secret, m.Name) })
-				if has != (c.Name == manifest.ContainerCollector || c.Name == manifest.ContainerSurvey) {
+				if has := hasToken(p, c); has != (c.Name == manifest.ContainerCollector || c.Name == manifest.ContainerSurvey) {
 					t.Errorf("%s: container %s of pod %s: token %t", name, c.Name, p.name, has)
 				}
 			}

@@ -22,16 +22,26 @@ import (
 	"github.com/nfsbench/nfsbench/test/kit/repository"
 )
 
-// levelOf is the strictest Pod Security Standard that a pod meets.
-func levelOf(t *testing.T, p pod) string {
+// violations are the reasons for which a level of the Pod Security Standards refuses a pod.
+func violations(t *testing.T, p pod, level api.Level) (out []string) {
 	t.Helper()
 	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, r := range evaluator.EvaluatePod(api.LevelVersion{Level: level, Version: api.LatestVersion()}, &p.meta, &p.spec) {
+		if !r.Allowed {
+			out = append(out, r.ForbiddenReason+": "+r.ForbiddenDetail)
+		}
+	}
+	return out
+}
+
+// levelOf is the strictest Pod Security Standard that a pod meets.
+func levelOf(t *testing.T, p pod) string {
+	t.Helper()
 	for _, level := range []api.Level{api.LevelRestricted, api.LevelBaseline} {
-		results := evaluator.EvaluatePod(api.LevelVersion{Level: level, Version: api.LatestVersion()}, &p.meta, &p.spec)
-		if !slices.ContainsFunc(results, func(r policy.CheckResult) bool { return !r.Allowed }) {
+		if len(violations(t, p, level)) == 0 {
 			return string(level)
 		}
 	}

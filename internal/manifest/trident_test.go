@@ -1,20 +1,16 @@
 package manifest_test
 
 import (
-	"bytes"
-	"path/filepath"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
-	"sigs.k8s.io/yaml"
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/trident"
 	"github.com/nfsbench/nfsbench/test/gen"
-	"github.com/nfsbench/nfsbench/test/kit/golden"
 )
 
 func TestObjectsOfATridentVolume(t *testing.T) {
@@ -36,19 +32,7 @@ func TestObjectsOfATridentVolume(t *testing.T) {
 			if b.Spec.Storage.Trident.BackendName != "" {
 				list = append(list, manifest.TridentClass(b, backend), manifest.TridentBackendConfig(b, "trident", backend))
 			}
-			var out bytes.Buffer
-			for _, o := range list {
-				if o.GetObjectKind().GroupVersionKind().Kind == "" {
-					o.GetObjectKind().SetGroupVersionKind(kindOf(t, o))
-				}
-				raw, err := yaml.Marshal(o)
-				if err != nil {
-					t.Fatal(err)
-				}
-				out.WriteString("---\n")
-				out.Write(raw)
-			}
-			golden.Compare(t, filepath.Join("testdata", name+".golden.yaml"), out.Bytes())
+			compareObjects(t, name, list)
 		})
 	}
 }

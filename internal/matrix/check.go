@@ -71,29 +71,24 @@ func checkCell(cell *Cell, c Checker) error {
 // checkRepetitions asks whether so many repetitions can show anything. Each step
 // of a ramp is a line of its own.
 func checkRepetitions(m Matrix, s *v1alpha1.NFSBenchmarkSuite) error {
-	n := int(max(s.Spec.Repetitions, 1))
 	var errs []error
-	if c := s.Spec.Compare; c != nil {
-		lines := 0
+	ask := func(field string, asked v1alpha1.Significance, counts func(Cell) bool) {
+		n, lines := int(max(s.Spec.Repetitions, 1)), 0
+		metrics := tested(n, asked)
 		for _, cell := range m.Cells {
-			if cell.Baseline != "" {
-				lines += steps(cell) * tested(n, c.Significance)
+			if counts(cell) {
+				lines += steps(cell) * metrics
 			}
 		}
-		err := compare.CheckRepetitions(n, lines, Significance(c.Significance))
-		if err != nil && tested(n, c.Significance) > 0 {
-			errs = append(errs, fmt.Errorf("spec.repetitions: %w", err))
+		if err := compare.CheckRepetitions(n, lines, Significance(asked)); err != nil && metrics > 0 {
+			errs = append(errs, fmt.Errorf("%s: %w", field, err))
 		}
 	}
+	if c := s.Spec.Compare; c != nil {
+		ask("spec.repetitions", c.Significance, func(c Cell) bool { return c.Baseline != "" })
+	}
 	if r := s.Spec.Regression; r != nil {
-		lines := 0
-		for _, cell := range m.Cells {
-			lines += steps(cell) * tested(n, r.Significance)
-		}
-		err := compare.CheckRepetitions(n, lines, Significance(r.Significance))
-		if err != nil && tested(n, r.Significance) > 0 {
-			errs = append(errs, fmt.Errorf("spec.regression: %w", err))
-		}
+		ask("spec.regression", r.Significance, func(Cell) bool { return true })
 	}
 	return errors.Join(errs...)
 }

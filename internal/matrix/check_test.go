@@ -11,10 +11,7 @@ import (
 
 func TestCheckFillsInTheDefaultsOfWhatAPatchAdded(t *testing.T) {
 	s := suite(t, templateOf+"\n  axes: [{name: a, values: [{name: x, patch: {workload: {slob: null, raw: {pattern: Read}}, run: null}}]}]")
-	m, err := matrix.Expand(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := expanded(t, s)
 	if !m.Cells[0].Spec.Workload.Raw.FileSize.IsZero() || strings.Contains(string(m.Cells[0].Written), "fileSize") {
 		t.Errorf("what no patch says is written: %s", m.Cells[0].Written)
 	}
@@ -29,10 +26,7 @@ func TestCheckFillsInTheDefaultsOfWhatAPatchAdded(t *testing.T) {
 
 func TestAZeroThatSomebodyWroteIsNotTakenForADefault(t *testing.T) {
 	s := suite(t, templateOf+"\n  axes: [{name: a, values: [{name: x, patch: {run: {durationSeconds: 0}}}]}]")
-	m, err := matrix.Expand(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := expanded(t, s)
 	if err := check(t, m, s); err == nil || !strings.Contains(err.Error(), "values[0].patch (a=x): run.durationSeconds") {
 		t.Errorf("got %v", err)
 	}
@@ -43,11 +37,8 @@ func TestAWrongCellIsNamedWithItsValues(t *testing.T) {
   axes:
   - {name: client, values: [{name: nfs}, {name: dnfs, patch: {protocol: {client: DirectNFS}}}]}
   - {name: v, values: [{name: three}, {name: four, patch: {protocol: {security: krb5}}}, {name: both, patch: {workload: {raw: {pattern: Read}}}}]}`)
-	m, err := matrix.Expand(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = check(t, m, s)
+	m := expanded(t, s)
+	err := check(t, m, s)
 	for _, says := range []string{
 		"cell dnfs-four (client=dnfs, v=four): spec: Invalid value",
 		"the native Direct NFS engine knows security sys only",
@@ -67,11 +58,8 @@ func TestAWrongCellIsNamedWithItsValues(t *testing.T) {
 func TestACellThatCannotBePlannedIsNamed(t *testing.T) {
 	s := suite(t, strings.Replace(templateOf, "run: {", "database: {container: {image: x, edition: Enterprise, passwordSecretRef: {name: oracle}}}\n      run: {", 1)+`
   axes: [{name: sga, values: [{name: large}, {name: small, patch: {database: {container: {parameters: {sga_target: 256M, shared_pool_size: 250M}}}}}]}]`)
-	m, err := matrix.Expand(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = check(t, m, s)
+	m := expanded(t, s)
+	err := check(t, m, s)
 	if err == nil || !strings.Contains(err.Error(), "cell small (sga=small): ") || !strings.Contains(err.Error(), "ORA-00821") ||
 		strings.Contains(err.Error(), "cell large") {
 		t.Errorf("got %v", err)
@@ -86,11 +74,8 @@ func (refuse) Complete([]byte) ([]byte, error) { return nil, errors.New("no") }
 
 func TestManyWrongCellsAreCounted(t *testing.T) {
 	s := suite(t, templateOf+"\n  include: ["+strings.Join(includes(24), ", ")+"]")
-	m, err := matrix.Expand(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = matrix.Check(m, s, refuse{})
+	m := expanded(t, s)
+	err := matrix.Check(m, s, refuse{})
 	if err == nil || strings.Count(err.Error(), ": no") != 10 || !strings.HasSuffix(err.Error(), "and 15 more cells") {
 		t.Errorf("got %v", err)
 	}
@@ -116,11 +101,8 @@ func TestTooFewRepetitionsForTheClaimAreRefused(t *testing.T) {
 	}
 	for name, tc := range cases {
 		s := suite(t, templateOf+axesOf+tc.spec)
-		m, err := matrix.Expand(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = check(t, m, s)
+		m := expanded(t, s)
+		err := check(t, m, s)
 		if tc.says == "" && err != nil || tc.says != "" && (err == nil || !strings.Contains(err.Error(), tc.says)) {
 			t.Errorf("%s: got %v, want %q", name, err, tc.says)
 		}
@@ -132,10 +114,7 @@ func TestTooFewRepetitionsForTheClaimAreRefused(t *testing.T) {
 func TestEachStepOfARampIsALine(t *testing.T) {
 	ramp := func(users string) error {
 		s := suite(t, templateOf+"\n  repetitions: 5\n  compare: {baseline: {client: nfs}}\n  axes: [{name: client, values: [{name: nfs}, {name: dnfs, patch: {workload: {slob: {users: "+users+"}}}}]}]")
-		m, err := matrix.Expand(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := expanded(t, s)
 		return check(t, m, s)
 	}
 	if err := ramp("[1]"); err != nil {
@@ -160,10 +139,7 @@ func TestARunIsEstimatedByWhatItsBenchmarksDeclare(t *testing.T) {
 	}
 	for name, tc := range cases {
 		s := suite(t, templateOf+"\n  repetitions: 4\n  axes: [{name: a, values: [{name: x, patch: "+tc.patch+"}]}]")
-		m, err := matrix.Expand(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := expanded(t, s)
 		if err := check(t, m, s); err != nil {
 			t.Fatal(name, err)
 		}
@@ -176,10 +152,7 @@ func TestARunIsEstimatedByWhatItsBenchmarksDeclare(t *testing.T) {
 
 func TestTheUsersTimeoutHolds(t *testing.T) {
 	s := suite(t, templateOf+"\n  axes: [{name: a, values: [{name: x, patch: {run: {timeoutSeconds: 777}}}]}]")
-	m, err := matrix.Expand(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := expanded(t, s)
 	if err := check(t, m, s); err != nil {
 		t.Fatal(err)
 	}
@@ -208,10 +181,7 @@ func twoHundred() string {
 
 func TestTwoHundredCellsAreExpandedAndChecked(t *testing.T) {
 	s := suite(t, twoHundred())
-	m, err := matrix.Expand(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := expanded(t, s)
 	if err := check(t, m, s); err != nil || len(m.Cells) != 200 {
 		t.Errorf("%d cells: %v", len(m.Cells), err)
 	}
@@ -224,10 +194,7 @@ func BenchmarkTwoHundredCells(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		m, err := matrix.Expand(s)
-		if err != nil {
-			b.Fatal(err)
-		}
+		m := expanded(b, s)
 		if err := check(b, m, s); err != nil {
 			b.Fatal(err)
 		}

@@ -92,19 +92,14 @@ func TestWhatIsWrongInASuiteIsNamedWithWhatToDo(t *testing.T) {
 		spec string
 		says []string
 	}{
-		"Misspelt":       {values("{protocol: {clinet: Kernel}}"), []string{"spec.axes[0].values[0].patch (client=nfs)", "protocol.clinet: unknown field", "did you mean protocol.client?"}},
-		"MisspeltAtTop":  {values("{protoclo: {client: Kernel}}"), []string{"protoclo: unknown field", "did you mean protocol?"}},
-		"MisspeltInList": {values("{protocol: {paths: {explicit: [{pat: 10.0.1.61}]}}}"), []string{"protocol.paths.explicit[0].pat: unknown field", "did you mean protocol.paths.explicit[0].path?"}},
-		"Case":           {values("{protocol: {nConnect: 4}}"), []string{"protocol.nConnect: unknown field", "did you mean protocol.nconnect?"}},
-		"Unheard":        {values("{workload: {fio: {}}}"), []string{"workload.fio: unknown field", "there are calibrate, raw, slob"}},
-		"Type":           {values("{clients: two}"), []string{"clients in body must be of type integer"}},
-		"TypeBelow":      {values("{run: {durationSeconds: [60]}}"), []string{"run.durationSeconds in body must be of type integer"}},
-		"TypeObject":     {values("{protocol: NFSv3}"), []string{"protocol in body must be of type object"}},
-		"Include":        {axesOf + "\n  include: [{name: x, patch: {runn: {}}}]", []string{"spec.include[0].patch (x)", "runn: unknown field", "protocol, run, storage"}},
-		"Braces":         {values(`{storage: {export: {path: "/{{workflow.name}}"}}}`), []string{"spec.axes[0].values[0].patch (client=nfs).storage.export.path", "{{"}},
-		"UnknownAxis":    {axesOf + "\n  exclude: [{values: {cleint: nfs}}]", []string{"spec.exclude[0].values", `no axis "cleint"`, "did you mean client?"}},
-		"UnknownValue":   {axesOf + "\n  exclude: [{values: {client: fc}}]", []string{"spec.exclude[0].values", `axis client has no value "fc"`, "there are nfs, dnfs"}},
-		"IncludeAxis":    {axesOf + "\n  include: [{name: x, values: {path: far}}]", []string{"spec.include[0].values (x)", `no axis "path"`}},
+		"Misspelt":     {values("{protocol: {clinet: Kernel}}"), []string{"spec.axes[0].values[0].patch (client=nfs)", "protocol.clinet: unknown field", "did you mean protocol.client?"}},
+		"Type":         {values("{clients: two}"), []string{"clients in body must be of type integer"}},
+		"TypeBelow":    {values("{run: {durationSeconds: [60]}}"), []string{"run.durationSeconds in body must be of type integer"}},
+		"Include":      {axesOf + "\n  include: [{name: x, patch: {runn: {}}}]", []string{"spec.include[0].patch (x)", "runn: unknown field", "protocol, run, storage"}},
+		"Braces":       {values(`{storage: {export: {path: "/{{workflow.name}}"}}}`), []string{"spec.axes[0].values[0].patch (client=nfs).storage.export.path", "{{"}},
+		"UnknownAxis":  {axesOf + "\n  exclude: [{values: {cleint: nfs}}]", []string{"spec.exclude[0].values", `no axis "cleint"`, "did you mean client?"}},
+		"UnknownValue": {axesOf + "\n  exclude: [{values: {client: fc}}]", []string{"spec.exclude[0].values", `axis client has no value "fc"`, "there are nfs, dnfs"}},
+		"IncludeAxis":  {axesOf + "\n  include: [{name: x, values: {path: far}}]", []string{"spec.include[0].values (x)", `no axis "path"`}},
 		"Needless": {
 			axesOf + "\n  include: [{name: x, values: {client: nfs}}]\n  exclude: [{values: {client: nfs}}, {values: {client: nfs, users: '1'}}, {values: {client: dnfs}}]",
 			nil,
@@ -167,11 +162,8 @@ func TestAnExcludeThatSelectsNothingIsNamed(t *testing.T) {
 func TestSeveralMistakesAreReportedAtOnce(t *testing.T) {
 	s := suite(t, templateOf+`
   axes: [{name: a, values: [{name: x, patch: {clints: 2, runn: {}}}, {name: w, patch: {protocol: {version: 3}}}]}]`)
-	m, err := matrix.Expand(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = check(t, m, s)
+	m := expanded(t, s)
+	err := check(t, m, s)
 	for _, says := range []string{"clints", "protocol.version", "runn"} {
 		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q is missing in: %v", says, err)

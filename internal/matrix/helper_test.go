@@ -72,7 +72,12 @@ func suite(t testing.TB, spec string) *v1alpha1.NFSBenchmarkSuite {
 
 func expand(t testing.TB, spec string) matrix.Matrix {
 	t.Helper()
-	m, err := matrix.Expand(suite(t, spec))
+	return expanded(t, suite(t, spec))
+}
+
+func expanded(t testing.TB, s *v1alpha1.NFSBenchmarkSuite) matrix.Matrix {
+	t.Helper()
+	m, err := matrix.Expand(s)
 	if err != nil {
 		t.Fatal(err)
 	}

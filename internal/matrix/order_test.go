@@ -40,10 +40,7 @@ func TestTheSeedIsThatOfTheExperiment(t *testing.T) {
 	of := func(change func(*v1alpha1.NFSBenchmarkSuite)) int64 {
 		s := suite(t, templateOf+axesOf)
 		change(s)
-		m, err := matrix.Expand(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := expanded(t, s)
 		return m.Seed
 	}
 	given, same := int64(-7), func(*v1alpha1.NFSBenchmarkSuite) {}
@@ -115,10 +112,7 @@ func TestEachCellAndRepetitionRunsOnceInWhateverOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 60 {
 		s := randomSuite(t, r)
-		m, err := matrix.Expand(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := expanded(t, s)
 		seen := map[matrix.Slot]bool{}
 		last := map[int]int32{}
 		for i, slot := range m.Sequence {
@@ -186,10 +180,7 @@ func TestAnExtraCellIsNoBaselineOfTheCombinations(t *testing.T) {
   include:
   - {name: tuned, values: {client: nfs, users: "16"}, patch: {clients: 2}}
   - {name: some, values: {users: "16"}}`)
-	m, err := matrix.Expand(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := expanded(t, s)
 	want := map[string]string{"dnfs-1": "nfs-1", "dnfs-16": "nfs-16", "some": "nfs-16"}
 	got, compared := map[string]string{}, map[string]string{}
 	for _, c := range m.Cells {

@@ -36,11 +36,8 @@ func TestAScheduleThatArgoCannotReadIsRefused(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			s := suite(t, templateOf+"\n  schedule: "+tc.schedule+"\n  regression: {alpha: \"0.5\"}")
-			m, err := matrix.Expand(s)
-			if err != nil {
-				t.Fatal(err)
-			}
-			err = check(t, m, s)
+			m := expanded(t, s)
+			err := check(t, m, s)
 			if len(tc.want) == 0 && err != nil {
 				t.Errorf("refused: %v", err)
 			}

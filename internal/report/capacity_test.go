@@ -43,7 +43,7 @@ func addRate(t testing.TB, r *runfile.Result, bounds []runfile.LatencyBound, mos
 	}
 	h := stats.NewHistogram()
 	for i := range 10_000 {
-		h.RecordMicroseconds(int64(idleUs - wait*math.Log((float64(i)+.5)/10_000)))
+		h.Record(int64(idleUs-wait*math.Log((float64(i)+.5)/10_000)), 1)
 	}
 	encoded, err := h.Encode()
 	if err != nil {

@@ -1,14 +1,6 @@
 package runfile
 
-import (
-	"bytes"
-	"reflect"
-	"strings"
-	"testing"
-	"time"
-
-	"github.com/google/go-cmp/cmp"
-)
+import "time"
 
 // fullSuiteRun sets every field.
 func fullSuiteRun() SuiteRun {
@@ -28,54 +20,5 @@ func fullSuiteRun() SuiteRun {
 			Points: []SuitePoint{{Step: "Users=8", Metrics: map[string]float64{MetricThroughput: 1e9}, Intervals: map[string]SuiteInterval{MetricThroughput: {Low: 0.9e9, High: 1.1e9}}, WirePercent: new(94.0), Knee: true}},
 		}},
 		Simulated: true,
-	}
-}
-
-func TestTheRecordOfARunIsReadBack(t *testing.T) {
-	t.Parallel()
-	for _, path := range unset(reflect.ValueOf(fullSuiteRun()), "run") {
-		t.Errorf("%s is not set: no test reads it back", path)
-	}
-	var plain, compact bytes.Buffer
-	if err := write(&plain, "suite run", fullSuiteRun()); err != nil {
-		t.Fatal(err)
-	}
-	if err := WriteSuiteRunGzip(&compact, fullSuiteRun()); err != nil {
-		t.Fatal(err)
-	}
-	if err := fits(t, "suite-run.schema.json", plain.Bytes()); err != nil {
-		t.Error(err)
-	}
-	for name, b := range map[string]*bytes.Buffer{"plain": &plain, "gzip": &compact} {
-		got, err := ReadSuiteRun(b)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if diff := cmp.Diff(fullSuiteRun(), got); diff != "" {
-			t.Errorf("%s:\n%s", name, diff)
-		}
-	}
-}
-
-func TestARecordThatIsNoneIsRefused(t *testing.T) {
-	t.Parallel()
-	var good bytes.Buffer
-	if err := write(&good, "suite run", fullSuiteRun()); err != nil {
-		t.Fatal(err)
-	}
-	cases := map[string]struct{ doc, says string }{
-		"Version":  {strings.Replace(good.String(), "suite-run/v1", "suite-run/v9", 1), "this program reads"},
-		"None":     {"{}", "names no version"},
-		"More":     {good.String() + "{}", "invalid character"},
-		"Large":    {strings.Repeat(" ", MaxSuiteRunBytes+1), "larger than"},
-		"BadGzip":  {"\x1f\x8bxxxxxxxxxxxx", "gzip"},
-		"Cut":      {good.String()[:good.Len()/2], "unexpected end"},
-		"NotJSON":  {"hello", "invalid character"},
-		"OtherDoc": {`{"version":"nfsbench.io/plan/v1"}`, "this program reads"},
-	}
-	for name, tc := range cases {
-		if _, err := ReadSuiteRun(strings.NewReader(tc.doc)); err == nil || !strings.Contains(err.Error(), tc.says) {
-			t.Errorf("%s: got %v, want an error with %q", name, err, tc.says)
-		}
 	}
 }

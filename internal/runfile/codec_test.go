@@ -11,60 +11,103 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/test/kit/memory"
 )
 
-func TestWhatIsWrittenIsReadBack(t *testing.T) {
-	t.Parallel()
-	writers := map[string]func(io.Writer, Result) error{"plain": WriteResult, "gzip": WriteResultGzip}
-	for name, write := range writers {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var b bytes.Buffer
-			if err := write(&b, fullResult()); err != nil {
-				t.Fatal(err)
-			}
-			got, err := ReadResult(&b)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(fullResult(), got); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
-	var b bytes.Buffer
-	if err := WritePlan(&b, fullPlan()); err != nil {
+// readBack writes a file, holds it against its schema if it has one, and reads it.
+func readBack[File any](
+	t *testing.T, want File, schema string, write func(io.Writer, File) error, read func(io.Reader) (File, error),
+) {
+	t.Helper()
+	var doc bytes.Buffer
+	if err := write(&doc, want); err != nil {
 		t.Fatal(err)
 	}
-	got, err := ReadPlan(&b)
-	if err != nil {
-		t.Fatal(err)
+	if schema != "" {
+		if err := fits(t, schema, doc.Bytes()); err != nil {
+			t.Errorf("%T: %v", want, err)
+		}
 	}
-	if diff := cmp.Diff(fullPlan(), got); diff != "" {
-		t.Error(diff)
+	got, err := read(&doc)
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%T: %v (-want +got):\n%s", want, err, diff)
 	}
 }
 
-func TestReadPlanRefuses(t *testing.T) {
+func TestWhatIsWrittenIsReadBack(t *testing.T) {
 	t.Parallel()
-	cases := map[string]struct{ reason, in, want string }{
-		"UnknownField":   {"a misspelt field would run another benchmark", `{"version":"nfsbench.io/plan/v1","sead":1}`, `"sead"`},
-		"NewerVersion":   {"the version is named before any field is", `{"version":"nfsbench.io/plan/v9","sead":1}`, `"nfsbench.io/plan/v9" and this program reads "nfsbench.io/plan/v1"`},
-		"OlderVersion":   {"only one version is read", `{"version":"nfsbench.io/plan/v0"}`, `use the release of nfsbench that wrote the file`},
-		"NoVersion":      {"a file without a version is not ours", `{}`, `names no version`},
-		"MoreAfterwards": {"two documents in one file are a mistake", `{"version":"nfsbench.io/plan/v1"}{}`, `after top-level value`},
-		"Huge":           {"a wrong file must not be read into memory", strings.Repeat(" ", MaxPlanBytes+1), `larger than`},
-		"NotJSON":        {"the decoder's own words", `plan`, `invalid character`},
+	readBack(t, fullResult(), "result.schema.json", WriteResult, ReadResult)
+	readBack(t, fullResult(), "", WriteResultGzip, ReadResult)
+	readBack(t, fullPlan(), "", WritePlan, ReadPlan)
+	interfaces := directPlan()
+	interfaces.Engine.Channels = []bench.ResolvedPath{{LocalInterface: "net1", Path: "10.0.1.61"}}
+	readBack(t, interfaces, "plan.schema.json", WritePlan, ReadPlan)
+	plain := func(w io.Writer, run SuiteRun) error { return write(w, "suite run", run) }
+	readBack(t, fullSuiteRun(), "suite-run.schema.json", plain, ReadSuiteRun)
+	readBack(t, fullSuiteRun(), "", WriteSuiteRunGzip, ReadSuiteRun)
+	readBack(t, fullRequest(), "survey-request.schema.json", WriteSurveyRequest, ReadSurveyRequest)
+	survey := *fullSurvey()
+	for _, survey.Rules = range [][]ExportRule{survey.Rules, {}, nil} { // some, none, and not known
+		readBack(t, survey, "survey.schema.json", WriteSurvey, ReadSurvey)
 	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			_, err := ReadPlan(strings.NewReader(c.in))
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%s: error %v, want %q in it", c.reason, err, c.want)
+}
+
+// reader is one of the readers of files. A load has no version.
+type reader struct {
+	read    func(io.Reader) error
+	version string
+	most    int // bytes
+}
+
+func readers() map[string]reader {
+	return map[string]reader{
+		"plan":           {failure(ReadPlan), PlanVersion, MaxPlanBytes},
+		"kept plan":      {failure(ReadKeptPlan), PlanVersion, MaxPlanBytes},
+		"result":         {failure(ReadResult), ResultVersion, MaxResultBytes},
+		"load":           {failure(ReadLoad), "", MaxResultBytes},
+		"suite run":      {failure(ReadSuiteRun), SuiteRunVersion, MaxSuiteRunBytes},
+		"stored record":  {failure(ReadStoredSuiteRun), SuiteRunVersion, MaxStoredRunBytes},
+		"points":         {failure(ReadSuitePoints), SuitePointsVersion, MaxSuitePointsBytes},
+		"survey":         {failure(ReadSurvey), SurveyVersion, MaxSurveyBytes},
+		"survey request": {failure(ReadSurveyRequest), SurveyVersion, MaxSurveyBytes},
+	}
+}
+
+func TestEachReaderRefusesWhatIsNotItsFile(t *testing.T) {
+	t.Parallel()
+	for name, r := range readers() {
+		good := fmt.Sprintf(`{"version":%q,"plan":{"version":%q}}`, r.version, PlanVersion)
+		if r.version == "" || name == "plan" { // a plan to run has no unknown fields
+			good = fmt.Sprintf(`{"version":%q}`, r.version)
+			if name == "load" {
+				good = `{"partial":true}`
 			}
-		})
+		}
+		newer := strings.Replace(good, "/v1", "/v9", 1)
+		cases := map[string]string{
+			good: "", good + "{}": "after", "hello": "invalid character", good[:len(good)/2]: "unexpected e", "\x1f\x8bxxxxxxxxxxxx": "invalid",
+		}
+		if tomorrow := good[:len(good)-1] + `,"tomorrow":{"a":[1]}}`; name == "plan" {
+			cases[tomorrow] = `"tomorrow"` // a misspelt field would run another benchmark
+		} else {
+			cases[tomorrow] = "" // a newer program may have more fields
+		}
+		if r.version != "" {
+			cases["{}"], cases[newer] = "names no version", fmt.Sprintf("this program reads %q: use the release of nfsbench that wrote the file", r.version)
+		}
+		if r.most <= MaxSuiteRunBytes {
+			cases[strings.Repeat(" ", r.most+1)] = fmt.Sprintf("larger than the %d bytes", r.most)
+		}
+		for text, says := range cases {
+			err := r.read(strings.NewReader(text))
+			if (err == nil) != (says == "") || err != nil && !strings.Contains(strings.ToLower(err.Error()), strings.ToLower(says)) {
+				t.Errorf("%s: %.60q: %v, want %q", name, text, err, says)
+			}
+			if other := (*VersionError)(nil); errors.As(err, &other) != (r.version != "" && (text == "{}" || text == newer)) {
+				t.Errorf("%s: %.60q: %v is a refusal of the version, or should be", name, text, err)
+			}
+		}
 	}
 }
 
@@ -73,44 +116,6 @@ func TestReadResultChecksThePlanInside(t *testing.T) {
 	_, err := ReadResult(strings.NewReader(`{"version":"nfsbench.io/result/v1","plan":{"version":"x"},"clients":[]}`))
 	if err == nil || !strings.Contains(err.Error(), "plan in the result") {
 		t.Errorf("error %v", err)
-	}
-}
-
-// TestFieldsOfANewerProgramAreIgnored: but for those of a plan that somebody asks to run.
-func TestFieldsOfANewerProgramAreIgnored(t *testing.T) {
-	t.Parallel()
-	read := map[string]func(io.Reader) error{
-		PlanVersion:        func(r io.Reader) error { _, err := ReadKeptPlan(r); return err },
-		ResultVersion:      func(r io.Reader) error { _, err := ReadResult(r); return err },
-		SuiteRunVersion:    func(r io.Reader) error { _, err := ReadSuiteRun(r); return err },
-		SuitePointsVersion: func(r io.Reader) error { _, err := ReadSuitePoints(r); return err },
-		SurveyVersion:      func(r io.Reader) error { _, err := ReadSurvey(r); return err },
-		"load":             func(r io.Reader) error { _, err := ReadLoad(r); return err },
-	}
-	for version, read := range read {
-		const doc = `{"version": %q, "tomorrow": {"a": [1]}, "plan": {"version": "` + PlanVersion + `"}}`
-		if err := read(strings.NewReader(fmt.Sprintf(doc, version))); err != nil {
-			t.Errorf("%s: %v", version, err)
-		}
-		var other *VersionError
-		next := version[:len(version)-1] + "99"
-		if err := read(strings.NewReader(fmt.Sprintf(doc, next))); version != "load" && (!errors.As(err, &other) || other.Version != next) {
-			t.Errorf("%s: %v, want a refusal of the version", next, err)
-		}
-	}
-	if _, err := ReadPlan(strings.NewReader(`{"version": "` + PlanVersion + `", "tomorrow": 1}`)); err == nil {
-		t.Error("a plan to run has an unknown field")
-	}
-}
-
-func TestReadLoad(t *testing.T) {
-	t.Parallel()
-	l, err := ReadLoad(strings.NewReader(`{"partial":true}`))
-	if err != nil || !l.Partial {
-		t.Errorf("%+v %v", l, err)
-	}
-	if _, err := ReadLoad(strings.NewReader(`{"partial":true}{}`)); err == nil {
-		t.Error("a second document is read over")
 	}
 }
 

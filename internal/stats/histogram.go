@@ -23,8 +23,9 @@ import (
 // The one geometry of all our histograms. Histograms of one geometry can be
 // merged without loss; 3 significant digits are an error of at most 0.1 %.
 const (
-	lowestMicroseconds  = 1
-	highestMicroseconds = int64(10 * time.Minute / time.Microsecond)
+	lowestMicroseconds = 1
+	// HighestMicroseconds is the longest latency that a histogram tells from longer ones.
+	HighestMicroseconds = int64(10 * time.Minute / time.Microsecond)
 	significantDigits   = 3
 )
 
@@ -34,20 +35,14 @@ type Histogram struct{ h *hdr.Histogram }
 
 // NewHistogram returns an empty histogram of 1 microsecond to 10 minutes.
 func NewHistogram() *Histogram {
-	return &Histogram{h: hdr.New(lowestMicroseconds, highestMicroseconds, significantDigits)}
+	return &Histogram{h: hdr.New(lowestMicroseconds, HighestMicroseconds, significantDigits)}
 }
 
-// Record counts one latency. What lies outside the range counts at its end, so
+// Record counts operations of one latency. What lies outside the range counts at its end, so
 // that no operation is lost. It does not allocate.
-func (h *Histogram) Record(latency time.Duration) {
-	h.RecordMicroseconds(int64(latency / time.Microsecond))
-}
-
-// RecordMicroseconds is Record for a latency that is already in microseconds.
-func (h *Histogram) RecordMicroseconds(us int64) {
-	us = min(max(us, 0), highestMicroseconds)
-	// The only error of RecordValue is a value out of range, excluded above.
-	_ = h.h.RecordValue(us)
+func (h *Histogram) Record(microseconds, operations int64) {
+	// The only error of RecordValues is a value out of range.
+	_ = h.h.RecordValues(min(max(microseconds, 0), HighestMicroseconds), operations)
 }
 
 // Merge adds what other has counted.
@@ -171,9 +166,9 @@ func checkGeometry(encoded string) error {
 	if err := binary.Read(plain, binary.BigEndian, &head); err != nil {
 		return err
 	}
-	if head.Highest != highestMicroseconds || head.Digits != significantDigits || head.Lowest != lowestMicroseconds {
+	if head.Highest != HighestMicroseconds || head.Digits != significantDigits || head.Lowest != lowestMicroseconds {
 		return fmt.Errorf("range %d..%d with %d digits; want %d..%d microseconds with %d",
-			head.Lowest, head.Highest, head.Digits, lowestMicroseconds, highestMicroseconds, significantDigits)
+			head.Lowest, head.Highest, head.Digits, lowestMicroseconds, HighestMicroseconds, significantDigits)
 	}
 	return nil
 }

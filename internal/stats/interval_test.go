@@ -63,7 +63,7 @@ func wandering(r *rand.Rand, rho, spread float64, seconds, perSecond int) (h *Hi
 		for range perSecond {
 			us := int64(1000 * math.Exp(spread*level+wanderingSigma*r.NormFloat64()))
 			latencies[i] = append(latencies[i], us)
-			h.RecordMicroseconds(us)
+			h.Record(us, 1)
 		}
 	}
 	threshold := int64(math.Exp2(math.Ceil(16*math.Log2(float64(h.Percentile(99)))) / 16))

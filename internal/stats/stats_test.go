@@ -26,11 +26,11 @@ func TestMergedPercentilesAreThoseOfTheUnion(t *testing.T) {
 		a, b, union := NewHistogram(), NewHistogram(), NewHistogram()
 		for i := range int(na) + int(nb) + 1 {
 			us := int64(math.Exp(r.Float64() * 20)) // 1 µs .. 8 min
-			union.RecordMicroseconds(us)
+			union.Record(us, 1)
 			if i < int(na) {
-				a.RecordMicroseconds(us)
+				a.Record(us, 1)
 			} else {
-				b.RecordMicroseconds(us)
+				b.Record(us, 1)
 			}
 		}
 		a.Merge(b)
@@ -48,7 +48,7 @@ func TestPercentilesAreWithinATenthOfAPercentOfTheExactOnes(t *testing.T) {
 	values := make([]int64, 20000)
 	for i := range values {
 		values[i] = int64(100 + math.Exp(r.Float64()*15))
-		h.RecordMicroseconds(values[i])
+		h.Record(values[i], 1)
 	}
 	slices.Sort(values)
 	for _, p := range []float64{50, 95, 99, 99.9} {
@@ -63,10 +63,10 @@ func TestAMergeIsNotAnAverageOfPercentiles(t *testing.T) {
 	t.Parallel()
 	fast, slow := NewHistogram(), NewHistogram()
 	for range 9900 {
-		fast.RecordMicroseconds(100)
+		fast.Record(100, 1)
 	}
 	for range 100 {
-		slow.RecordMicroseconds(100000)
+		slow.Record(100000, 1)
 	}
 	fast.Merge(slow)
 	if got := fast.Latency(); got.P50Microseconds != 100 || got.P99Microseconds != 100 || got.P999Microseconds < 99900 {
@@ -78,9 +78,9 @@ func TestEncodingKeepsEverything(t *testing.T) {
 	t.Parallel()
 	h := NewHistogram()
 	for us := int64(1); us < 1e9; us *= 3 {
-		h.RecordMicroseconds(us)
+		h.Record(us, 1)
 	}
-	h.Record(-time.Second)
+	h.Record(-1e6, 1)
 	enc, err := h.Encode()
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +103,7 @@ func TestDecodeRefusesWhatIsNotOurs(t *testing.T) {
 		"not base64":             "%%%",
 		"truncated":              "HISTFAAA",
 		"another range":          otherGeometry(t, 1000, significantDigits),
-		"another precision":      otherGeometry(t, highestMicroseconds, 2),
+		"another precision":      otherGeometry(t, HighestMicroseconds, 2),
 		"a cookie of other data": "AAAAAAAAAAAAAAAA",
 	}
 	for name, in := range cases {
@@ -118,7 +118,7 @@ func TestDecodeRefusesWhatIsNotOurs(t *testing.T) {
 
 func TestRecordingDoesNotAllocate(t *testing.T) {
 	h := NewHistogram()
-	if n := testing.AllocsPerRun(100, func() { h.Record(3 * time.Millisecond) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { h.Record(3000, 1) }); n != 0 {
 		t.Errorf("%v allocations per record", n)
 	}
 }
@@ -130,9 +130,9 @@ func TestTimeOfSlowOperations(t *testing.T) {
 		t.Errorf("share of no time = %v", got)
 	}
 	for range 90 {
-		h.RecordMicroseconds(100)
+		h.Record(100, 1)
 	}
-	h.RecordMicroseconds(1000)
+	h.Record(1000, 1)
 	for above, want := range map[int64]float64{99: 1, 100: 0.1, 999: 0.1, 1000: 0} {
 		if got := h.TimeAbove(above); math.Abs(got-want) > 0.001 {
 			t.Errorf("above %d us: %v, want %v", above, got, want)
@@ -273,7 +273,7 @@ func TestAHistogramOfAnotherGeometryIsNotUnpacked(t *testing.T) {
 
 func FuzzDecodeHistogram(f *testing.F) {
 	h := NewHistogram()
-	h.RecordMicroseconds(5)
+	h.Record(5, 1)
 	enc, err := h.Encode()
 	if err != nil {
 		f.Fatal(err)

@@ -76,7 +76,7 @@ func repetition(t testing.TB, p runfile.Plan, index int32, step *runfile.Step, b
 	total := bytesOf(p, step)
 	h := stats.NewHistogram()
 	for i := range 1000 {
-		h.RecordMicroseconds(meanOf(step) + int64(i))
+		h.Record(meanOf(step)+int64(i), 1)
 	}
 	enc, err := h.Encode()
 	if err != nil {

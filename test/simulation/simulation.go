@@ -144,7 +144,7 @@ func (g *generator) histogram(median float64) string {
 		if g.random.Float64() < .004 {
 			us *= 4 + 20*g.random.Float64()
 		}
-		h.RecordMicroseconds(int64(us))
+		h.Record(int64(us), 1)
 	}
 	text, err := h.Encode()
 	if err != nil {

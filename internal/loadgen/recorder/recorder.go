@@ -8,15 +8,13 @@
 package recorder
 
 import (
-	"fmt"
 	"math/bits"
 	"slices"
 	"sync/atomic"
 	"time"
 
-	hdr "github.com/HdrHistogram/hdrhistogram-go"
-
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
 // Direction distinguishes reads from writes.
@@ -43,13 +41,8 @@ const (
 	phases
 )
 
-// The geometry: microseconds, 3 significant digits, up to ten minutes. It is the same as in package
-// stats, and a test compares the two.
+// The buckets are those of a stats.Histogram, and a test compares the two.
 const (
-	lowestMicroseconds  = 1
-	highestMicroseconds = int64(10 * time.Minute / time.Microsecond)
-	significantDigits   = 3
-
 	subBits     = 11 // 2048 sub-buckets: 3 significant digits
 	halfBits    = subBits - 1
 	halfBuckets = 1 << halfBits
@@ -142,7 +135,7 @@ func (c *counters) reset() {
 // microseconds rounds to the nearest, within the range of the geometry.
 func microseconds(d time.Duration) int64 {
 	us := (int64(d) + 500) / 1000
-	return min(max(us, 0), highestMicroseconds)
+	return min(max(us, 0), stats.HighestMicroseconds)
 }
 
 // indexOf gives the bucket of a value: linear up to 2048, then 1024 buckets for
@@ -243,20 +236,17 @@ func (s *Snapshot) Ops() (*runfile.Ops, error) {
 	if !slices.ContainsFunc(s.buckets, func(n uint64) bool { return n > 0 }) {
 		return nil, nil //nolint:nilnil // nothing counted is no failure, and absent in the file
 	}
-	h := hdr.New(lowestMicroseconds, highestMicroseconds, significantDigits)
+	h := stats.NewHistogram()
 	for i, n := range s.buckets {
-		if n == 0 {
-			continue
-		}
-		if err := h.RecordValues(valueOf(i), int64(n)); err != nil {
-			return nil, fmt.Errorf("export %d latencies of %d us: %w", n, valueOf(i), err)
+		if n > 0 {
+			h.Record(valueOf(i), int64(n))
 		}
 	}
-	text, err := h.EncodeV2()
+	text, err := h.Encode()
 	if err != nil {
-		return nil, fmt.Errorf("encode histogram: %w", err)
+		return nil, err
 	}
-	return &runfile.Ops{Count: s.Count, Bytes: s.Bytes, Errors: s.Errors, Histogram: string(text)}, nil
+	return &runfile.Ops{Count: s.Count, Bytes: s.Bytes, Errors: s.Errors, Histogram: text}, nil
 }
 
 // Since returns what was counted between before and s, or nil if that is nothing. Both must come

@@ -13,14 +13,14 @@ import (
 )
 
 func TestBucketsAreThoseOfTheHistogramInTheResult(t *testing.T) {
-	h := hdr.New(lowestMicroseconds, highestMicroseconds, significantDigits)
+	h := hdr.New(1, stats.HighestMicroseconds, 3)
 	rnd := rand.New(rand.NewPCG(1, 1))
 	for n := range 200_000 {
 		us := int64(n)
 		if n >= 5000 {
 			us = rnd.Int64N(int64(1) << rnd.IntN(30))
 		}
-		us = min(us, highestMicroseconds)
+		us = min(us, stats.HighestMicroseconds)
 		i := indexOf(us)
 		if i < 0 || i >= buckets {
 			t.Fatalf("%d us falls into bucket %d of %d", us, i, buckets)

@@ -172,7 +172,7 @@ func ourResult(t *testing.T, change func(*runfile.Load)) []byte {
 	}
 	histogram := stats.NewHistogram()
 	for us := int64(1); us <= 100; us++ {
-		histogram.RecordMicroseconds(us)
+		histogram.Record(us, 1)
 	}
 	encoded, err := histogram.Encode()
 	if err != nil {
