@@ -267,13 +267,13 @@ func (c *facts) wireShare(s *Summary) {
 	if s.Write != nil {
 		busier = max(busier, s.Write.shareOf(c.wire.WriteBytesPerSecond))
 	}
-	s.WirePermille = permille(busier)
+	s.WirePermille = (*Permille)(permille(busier))
 	s.Total.WirePermille = s.WirePermille
 }
 
 func (d *Direction) shareOf(limit int64) float64 {
 	share := d.bytesPerSec / float64(limit)
-	d.WirePermille = permille(share)
+	d.WirePermille = (*Permille)(permille(share))
 	return share
 }
 
@@ -375,6 +375,16 @@ func filtered[T any](all []T, wanted func(T) bool) []T {
 		}
 	}
 	return out
+}
+
+// distinct returns what of says of each element, each text once, without empty ones.
+func distinct[T any](all []T, of func(T) string) (texts []string) {
+	for _, v := range all {
+		if text := of(v); text != "" {
+			texts = withNew(texts, text)
+		}
+	}
+	return texts
 }
 
 // withNew appends v unless it is there.

@@ -84,9 +84,9 @@ func TestWritesAreComparedWithTheLimitOfWrites(t *testing.T) {
 func TestSharesWithAThresholdAreInPercentInJSON(t *testing.T) {
 	t.Parallel()
 	raw, err := json.Marshal(Judgement{
-		VariationPermille: new(int32(41)),
-		Summary:           &Summary{WirePermille: new(int32(984)), Total: Direction{WirePermille: new(int32(983))}},
-		Steps:             []StepSummary{{Users: 1, WirePermille: new(int32(7))}},
+		VariationPermille: new(Permille(41)),
+		Summary:           &Summary{WirePermille: new(Permille(984)), Total: Direction{WirePermille: new(Permille(983))}},
+		Steps:             []StepSummary{{Users: 1, WirePermille: new(Permille(7))}},
 	})
 	if err != nil {
 		t.Fatal(err)
