@@ -173,14 +173,12 @@ func (c *facts) kernelEvidence() Evidence {
 }
 
 func (e Evidence) no(mismatch bool, format string, args ...any) Evidence {
-	verified := false
-	e.Verified, e.Mismatch, e.Message = &verified, mismatch, fmt.Sprintf(format, args...)
+	e.Verified, e.Mismatch, e.Message = new(false), mismatch, fmt.Sprintf(format, args...)
 	return e
 }
 
 func (e Evidence) yes(format string, args ...any) Evidence {
-	verified := true
-	e.Verified, e.Message = &verified, fmt.Sprintf(format, args...)
+	e.Verified, e.Message = new(true), fmt.Sprintf(format, args...)
 	return e
 }
 

@@ -279,8 +279,7 @@ func (d *Direction) shareOf(limit int64) float64 {
 
 // permille rounds down, so that a threshold is reached only when it is.
 func permille(share float64) *int32 {
-	v := int32(min(max(math.Floor(share*1000+1e-9), math.MinInt32), math.MaxInt32))
-	return &v
+	return new(int32(min(max(math.Floor(share*1000+1e-9), math.MinInt32), math.MaxInt32)))
 }
 
 // sampleInterval is the time between two samples of the client that has the fewest: a thinned result keeps

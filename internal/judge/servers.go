@@ -91,8 +91,7 @@ func dataServers(s Summary) int {
 	for _, p := range byLayout(s.Paths) {
 		name := p.Path
 		for i, server := range s.Servers {
-			if server.Role == bench.PathDataServer && slices.ContainsFunc(server.Addresses,
-				func(a string) bool { return runfile.SameAddress(a, p.Path) }) {
+			if server.Role == bench.PathDataServer && hasAddress(server.Addresses, p.Path) {
 				name = fmt.Sprint("server ", i)
 				break
 			}
