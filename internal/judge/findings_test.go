@@ -74,19 +74,13 @@ func TestFindings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			j := Judge(c.result(t))
-			var found []bench.Finding
-			for _, f := range j.Findings {
-				if f.Code == c.code {
-					found = append(found, f)
-				}
-			}
-			switch {
-			case c.severity == "" && len(found) > 0:
-				t.Errorf("found %+v", found)
-			case c.severity != "" && len(found) == 0:
+			switch f := findingOf(j, c.code); {
+			case c.severity == "" && f != nil:
+				t.Errorf("found %+v", f)
+			case c.severity != "" && f == nil:
 				t.Errorf("no %s in %+v", c.code, j.Findings)
 			case c.severity != "":
-				checkFinding(t, c, found[0], j)
+				checkFinding(t, c, *f, j)
 			}
 		})
 	}

@@ -2,11 +2,9 @@ package judge
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -75,7 +73,7 @@ func TestWritesAreComparedWithTheLimitOfWrites(t *testing.T) {
 		t.Errorf("%d permille of the wire limit, want 1000", got)
 	}
 	want := human.Throughput(limit.WriteBytesPerSecond) + " of " + human.Throughput(limit.WriteBytesPerSecond)
-	if !slices.ContainsFunc(j.Findings, func(f bench.Finding) bool { return f.Code == LineSaturated && strings.Contains(f.Message, want) }) {
+	if !hasFinding(j, LineSaturated, want) {
 		t.Errorf("no finding says %q: %+v", want, j.Findings)
 	}
 }
