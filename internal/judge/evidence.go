@@ -67,8 +67,8 @@ func (c *facts) directEvidence() Evidence {
 			strings.Join(missing, ", "))
 	case layouts > 0:
 		return e.yes("%.1f %% of the load went over Direct NFS channels with %s, and %.1f %% of that by layouts to %s.%s",
-			share*100, orUnknown(version), float64(layouts)/float64(bytes)*100, human.Count(dataServers(s.Summary), "data server"),
-			redirection(s.Paths))
+			share*100, orUnknown(version), float64(layouts)/float64(bytes)*100,
+			human.Count(dataServers(s.Summary), "data server"), redirection(s.Paths))
 	}
 	joined := ""
 	if words := trunkingWords(s.Servers); words != "" {

@@ -57,7 +57,8 @@ func metadataServers(all []runfile.NFSServer) []runfile.NFSServer {
 // serverVersion is the version that the replies of the servers show; it joins different ones,
 // and is empty without servers.
 func serverVersion(servers []runfile.NFSServer) string {
-	return strings.Join(distinct(metadataServers(servers), func(s runfile.NFSServer) string { return s.NFSVersion }), " and ")
+	version := func(s runfile.NFSServer) string { return s.NFSVersion }
+	return strings.Join(distinct(metadataServers(servers), version), " and ")
 }
 
 // trunkingWords say how the paths are joined; empty with one path, and with NFSv3.
