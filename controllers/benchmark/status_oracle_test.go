@@ -14,7 +14,6 @@ import (
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/gen"
-	"github.com/nfsbench/nfsbench/test/statuscheck"
 )
 
 func TestTheStatusOfACalibrationHasOraclesOwnNumbers(t *testing.T) {
@@ -22,11 +21,7 @@ func TestTheStatusOfACalibrationHasOraclesOwnNumbers(t *testing.T) {
 	s := finishedScope(t, gen.Oracle, gen.Calibrate(1), gen.Repetitions(2), gen.OracleMod(func(c *v1alpha1.DatabaseContainer) {
 		c.Parameters = map[string]v1alpha1.ParameterValue{"db_cache_size": "128M"}
 	}))
-	setStatus(s, nil)
-	st := s.b.Status
-	for _, p := range statuscheck.Problems(nil, s.b) {
-		t.Error(p)
-	}
+	st := written(t, s)
 	want := []judge.CalibrationSummary{
 		{Warmup: true, MaxIOPS: new(int64(27_001)), MaxMegabytesPerSecond: new(int64(1100)), ActualLatencyMilliseconds: new(int64(1))},
 		{MaxIOPS: new(int64(27_001)), MaxMegabytesPerSecond: new(int64(1100)), ActualLatencyMilliseconds: new(int64(1))},
@@ -64,11 +59,7 @@ func TestARampHasItsStepsAndTheRepetitionsOfTheLast(t *testing.T) {
 		"Native": {gen.Export("/vol/oradata", "10.0.1.61")},
 	} {
 		s := finishedScope(t, append(mods, gen.SLOB(bench.SLOBRandomRead, 1, 4, 8, 16), gen.Repetitions(3))...)
-		setStatus(s, nil)
-		st := s.b.Status
-		for _, p := range statuscheck.Problems(nil, s.b) {
-			t.Error(name, p)
-		}
+		st := written(t, s)
 		var got []string
 		for _, step := range st.Steps {
 			got = append(got, fmt.Sprintf("%s %d %d %dus %t", step.Kind, step.Users, *step.ThroughputBytesPerSecond, *step.MeanLatencyMicroseconds/100*100, step.Knee))
@@ -95,10 +86,7 @@ func TestARampHasItsStepsAndTheRepetitionsOfTheLast(t *testing.T) {
 func TestANativeCalibrationLooksLikeOracles(t *testing.T) {
 	t.Parallel()
 	s := finishedScope(t, gen.Calibrate(1), gen.Repetitions(2))
-	setStatus(s, nil)
-	for _, p := range statuscheck.Problems(nil, s.b) {
-		t.Error(p)
-	}
+	written(t, s)
 	j := s.judgement
 	if c := j.Calibrations; len(c) != 3 || !c[0].Warmup || c[1].Warmup || *c[2].MaxIOPS != 25600 || j.Database != nil {
 		t.Fatalf("calibrations %+v, database %+v", c, j.Database)
@@ -118,10 +106,7 @@ func TestTheLargestRampFits(t *testing.T) {
 	for i := range 100 { // as only a forged result has them
 		s.judgement.Steps = append(s.judgement.Steps, judge.StepSummary{Kind: "Users", Users: int32(100 + i)})
 	}
-	setStatus(s, nil)
-	for _, p := range statuscheck.Problems(nil, s.b) {
-		t.Error(p)
-	}
+	written(t, s)
 	st := s.b.Status
 	if n := sizeOf(t, st); n > 30<<10 || len(st.Steps) != 64 || st.Steps[0].Users != 1 {
 		t.Errorf("the status takes %d bytes, with %d steps from %d users", n, len(st.Steps), st.Steps[0].Users)

@@ -45,6 +45,16 @@ func finishedScope(t *testing.T, mods ...gen.Mod) *scope {
 	return s
 }
 
+// written is the status after a pass. It tells what is wrong with it.
+func written(t *testing.T, s *scope) v1alpha1.NFSBenchmarkStatus {
+	t.Helper()
+	setStatus(s, nil)
+	for _, p := range statuscheck.Problems(nil, s.b) {
+		t.Error(p)
+	}
+	return s.b.Status
+}
+
 func TestTheLargestStatusFits(t *testing.T) {
 	t.Parallel()
 	s := finishedScope(t, gen.Export("/vol/oradata", "fd00:1111:2222:3333:4444:5555:6666:1", "fd00:1111:2222:3333:4444:5555:6666:2"),
@@ -55,15 +65,12 @@ func TestTheLargestStatusFits(t *testing.T) {
 		})
 		s.judgement.Summary.StorageNodes = append(s.judgement.Summary.StorageNodes, judge.StorageNode{Name: fmt.Sprint("node-", i)})
 	}
-	setStatus(s, nil)
-	raw, err := json.Marshal(s.b.Status)
-	if err != nil {
-		t.Fatal(err)
+	setStatus(s, nil) // larger than a real one
+	st := s.b.Status
+	if n := sizeOf(t, st); n > 48<<10 {
+		t.Errorf("the status takes %d bytes, more than 48 KiB", n)
 	}
-	if len(raw) > 48<<10 {
-		t.Errorf("the status takes %d bytes, more than 48 KiB", len(raw))
-	}
-	if len(s.b.Status.Findings) == 0 || len(s.b.Status.Paths) == 0 {
+	if len(st.Findings) == 0 || len(st.Paths) == 0 {
 		t.Error("findings or paths are cut away altogether")
 	}
 }
@@ -71,10 +78,7 @@ func TestTheLargestStatusFits(t *testing.T) {
 func TestAStatusOfAGoodRunIsClean(t *testing.T) {
 	t.Parallel()
 	s := finishedScope(t, gen.Repetitions(3))
-	setStatus(s, nil)
-	for _, p := range statuscheck.Problems(nil, s.b) {
-		t.Error(p)
-	}
+	written(t, s)
 	if n := len(s.judgement.Repetitions); n != 3 {
 		t.Errorf("%d repetitions are judged", n)
 	}
@@ -169,8 +173,7 @@ func TestAPathThatWasLostComesFirstAndTellsItsTime(t *testing.T) {
 	}
 	s.judgement = nil
 	s.judgement = new(judge.Judge(*s.result))
-	setStatus(s, nil)
-	st := s.b.Status
+	st := written(t, s)
 	window := int64(s.plan.Schedule.DurationSeconds) * 1000
 	if p := st.Paths[0]; len(st.Paths) != 4 || p.Client != 1 || p.Path != "10.9.2.1" || *p.DownMilliseconds != window+1500 {
 		t.Errorf("the first of %d paths is %+v", len(st.Paths), p)

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
@@ -77,12 +76,11 @@ func runStatus(s *scope, cur *run) v1alpha1.SuiteRunStatus {
 // as those that have ended.
 func setPace(s *scope, cur *run, out *v1alpha1.SuiteRunStatus) {
 	total := cur.total()
-	if cur.isOver() || total == 0 {
-		if cur.isOver() && out.Succeeded == int32(total) && total > 0 { //nolint:gosec // bounded by matrix.MaxBenchmarks
-			out.Percent = 100
-		} else if total > 0 {
-			out.Percent = min(int32(len(cur.file.Results)*100/total), 100) //nolint:gosec // a percentage
-		}
+	switch {
+	case total == 0:
+		return
+	case cur.isOver():
+		out.Percent = int32(min(len(cur.file.Results)*100/total, 100)) //nolint:gosec // a percentage
 		return
 	}
 	done := float64(len(cur.file.Results))
@@ -214,7 +212,7 @@ func comparisonStatus(l compare.Line) v1alpha1.ComparisonStatus {
 	return v1alpha1.ComparisonStatus{
 		Cell: pass.ClipTo(l.Cell, 63), Baseline: pass.ClipTo(l.Baseline, 63), Step: pass.ClipTo(l.Step, 48),
 		Metric: v1alpha1.Metric(l.Metric), Outcome: l.Outcome,
-		ImpactBasisPoints: ptr.Deref(basisPoints(&l.Impact), 0), P: probability(cmp.Or(l.AdjustedP, l.P)),
+		ImpactBasisPoints: wholeNumber(l.Impact * 1e4), P: probability(cmp.Or(l.AdjustedP, l.P)),
 	}
 }
 

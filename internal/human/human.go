@@ -71,10 +71,10 @@ func Operations(perSecond float64) string {
 }
 
 // Share writes permille as percent: 98.5 %.
-func Share[T int32 | int64 | float64](permille T) string { return Percent(permille) + " %" }
+func Share[T ~int32 | int64 | float64](permille T) string { return Percent(permille) + " %" }
 
 // Percent is Share without its unit.
-func Percent[T int32 | int64 | float64](permille T) string {
+func Percent[T ~int32 | int64 | float64](permille T) string {
 	return fmt.Sprintf("%.1f", float64(permille)/10)
 }
 

@@ -19,11 +19,8 @@ func checkStandIn(c *facts, found *findings) {
 		found.info(SimulatedDatabase, "The database was a stand-in for Oracle. The numbers show that nfsbench works, and "+
 			"nothing about Oracle. Use an image of Oracle.")
 	}
-	storage := c.Simulated && !database || c.Plan.Survey.IsStandIn()
-	for _, s := range c.Plan.Collect.Sources {
-		storage = storage || strings.Contains(s.Name, runfile.StandIn)
-	}
-	if storage {
+	source := func(s runfile.Source) bool { return strings.Contains(s.Name, runfile.StandIn) }
+	if c.Simulated && !database || c.Plan.Survey.IsStandIn() || slices.ContainsFunc(c.Plan.Collect.Sources, source) {
 		found.info(SimulatedStorage, "A stand-in for real storage took part. The numbers show that nfsbench works, and "+
 			"nothing about an array. Set spec.storage to an export or a claim of yours.")
 	}
@@ -109,11 +106,9 @@ func checkStorageCPU(c *facts, found *findings) {
 			reason)
 		return
 	}
-	for _, n := range c.overall.StorageNodes {
-		if bindsLoad(c.overall.StorageNodes, n) {
-			found.warn(StorageCPUBound, "The CPU of storage node %s was %s busy: it is the limit. Spread the load over more "+
-				"nodes, or use a larger one.", n.Name, permilleText(n.CPUPermille))
-		}
+	for _, busy := range busyStorage(c.overall) {
+		found.warn(StorageCPUBound, "%s: it is the limit. Spread the load over more nodes, or use a larger one.",
+			capital(busy))
 	}
 }
 
@@ -404,6 +399,9 @@ func checkQoS(c *facts, found *findings) {
 	}
 }
 
+// capital begins words as a sentence.
+func capital(words string) string { return strings.ToUpper(words[:1]) + words[1:] }
+
 // place is where something of the array was, and how to see where it is.
 type place struct {
 	what, node string
@@ -481,7 +479,7 @@ func (c *facts) follow(found *findings, p *place, node, source string, repetitio
 		when = " at " + t.UTC().Format(time.RFC3339)
 	}
 	found.warn(VolumeMoved, "%s moved from node %s to %s%s (seen in repetition %d): the numbers mix two places, and "+
-		"the move itself is a load. Run again when nothing moves.", strings.ToUpper(p.what[:1])+p.what[1:], was, node, when,
+		"the move itself is a load. Run again when nothing moves.", capital(p.what), was, node, when,
 		repetition)
 }
 

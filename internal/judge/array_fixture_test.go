@@ -65,9 +65,7 @@ func survey() *runfile.Survey {
 
 // measured changes the storage's part of each measured window.
 func measured(f func(*runfile.StorageWindow)) func(*runfile.Result) {
-	return func(r *runfile.Result) {
-		eachWindow(r, windowMeasure, func(w *runfile.ObservedWindow) { f(&w.Storage[0]) })
-	}
+	return inWindows(windowMeasure, func(w *runfile.ObservedWindow) { f(&w.Storage[0]) })
 }
 
 // one changes it in one repetition only.

@@ -167,9 +167,7 @@ func settingCases() map[string]findingCase {
 		"QoSThrottledIOPS":  {nil, qos(runfile.QoS{MaxIOPS: new(int64(2230))}), QoSThrottled, bench.SeverityWarning, bench.ValidityValid, `policy gold of volume ora1 was reached: 2125 of 2230 IOPS\..*-policy-group gold`},
 		"QoSThrottledBytes": {nil, qos(runfile.QoS{MaxBytesPerSecond: new(rate)}), QoSThrottled, bench.SeverityWarning, bench.ValidityValid, `2228\.2 MB/s of 2228\.2 MB/s`},
 		"QoSOfAnotherLayer": {nil, qos(runfile.QoS{MaxIOPS: new(int64(8500))}, measured(func(w *runfile.StorageWindow) { w.ReadOps = new(int64(goodOps * 16)) })), QoSThrottled, "", bench.ValidityValid, ""},
-		"QoSThrottledParts": {nil, qos(runfile.QoS{MaxIOPS: new(int64(8500))}, func(r *runfile.Result) {
-			eachRep(r, func(rep *runfile.Repetition) { rep.Channels[0].Receives = goodOps * 4 })
-		}), QoSThrottled, bench.SeverityWarning, bench.ValidityValid, `8500 of 8500 IOPS`},
+		"QoSThrottledParts": {nil, qos(runfile.QoS{MaxIOPS: new(int64(8500))}, inRepetitions(func(rep *runfile.Repetition) { rep.Channels[0].Receives = goodOps * 4 })), QoSThrottled, bench.SeverityWarning, bench.ValidityValid, `8500 of 8500 IOPS`},
 		"QoSNotReached":     {nil, qos(runfile.QoS{MaxIOPS: new(int64(2240)), MaxBytesPerSecond: new(rate * 11 / 10)}), QoSThrottled, "", bench.ValidityValid, ""},
 		"QoSWithoutCeiling": {nil, qos(runfile.QoS{MaxIOPS: new(int64(0))}), QoSThrottled, "", bench.ValidityValid, ""},
 		"ArrayClockAhead":   {nil, offset(7000), ClockSkew, bench.SeverityWarning, bench.ValidityValid, `clock of the array is 7 s ahead of that of the machine that surveyed it`},
@@ -185,13 +183,10 @@ func partialCases() map[string]findingCase {
 	missing := func(m runfile.MissingFact) func(*runfile.Result) {
 		return func(r *runfile.Result) { r.Plan.Survey.Missing = []runfile.MissingFact{m} }
 	}
-	gone := func(f func(*runfile.ObservedWindow)) func(*runfile.Result) {
-		return func(r *runfile.Result) { eachWindow(r, windowMeasure, f) }
-	}
 	problem := func(r *runfile.Result) {
 		r.Clients[0].Observed.Problems = []runfile.CollectionError{{Source: "array", Message: "401: refused.", Count: 12}}
 	}
-	silent := gone(func(w *runfile.ObservedWindow) { w.Storage = nil })
+	silent := inWindows(windowMeasure, func(w *runfile.ObservedWindow) { w.Storage = nil })
 	return map[string]findingCase{
 		"ArrayMissing": {
 			nil, missing(runfile.MissingFact{What: "CPU of the nodes", Why: "the account may not read it (403).", Fix: "Use an account of the cluster"}), ArrayMetricsPartial, bench.SeverityInfo, bench.ValidityValid,
@@ -199,7 +194,7 @@ func partialCases() map[string]findingCase {
 		},
 		"ArrayMissingWithoutFix": {nil, missing(runfile.MissingFact{What: "QoS", Why: "unknown field"}), ArrayMetricsPartial, bench.SeverityInfo, bench.ValidityValid, `unknown field\.$`},
 		"ArraySilent":            {nil, silent, ArrayMetricsPartial, bench.SeverityWarning, bench.ValidityValid, `Source array has no usable counters in 3 of 3 repetitions: there are no two readings`},
-		"ArraySameReading":       {nil, gone(func(w *runfile.ObservedWindow) { w.Storage = []runfile.StorageWindow{{Source: "array"}} }), ArrayMetricsPartial, bench.SeverityWarning, bench.ValidityValid, `did not change between two readings.*durationSeconds of 60`},
+		"ArraySameReading":       {nil, inWindows(windowMeasure, func(w *runfile.ObservedWindow) { w.Storage = []runfile.StorageWindow{{Source: "array"}} }), ArrayMetricsPartial, bench.SeverityWarning, bench.ValidityValid, `did not change between two readings.*durationSeconds of 60`},
 		"ArrayResetOnce":         {nil, one(2, func(w *runfile.StorageWindow) { w.Reset = true }), ArrayMetricsPartial, bench.SeverityWarning, bench.ValidityValid, `in 1 of 3 repetitions: its counters went back`},
 		"ArrayUnreadable":        {nil, both(silent, problem), ArrayMetricsPartial, bench.SeverityWarning, bench.ValidityValid, `in 3 of 3 repetitions: it could not be read 12 times \(401: refused\)\.$`},
 		"ArrayUnreadableOnce":    {nil, both(silent, problem), NotCollected, "", bench.ValidityValid, ""},

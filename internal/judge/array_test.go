@@ -26,11 +26,9 @@ func localityCases() map[string]findingCase {
 			remote, measured(func(w *runfile.StorageWindow) { w.Nodes = cpus(330, 59) }), IndirectPath, bench.SeverityWarning, bench.ValidityValid,
 			`the load enters at node b \(busy 5\.9 %, 1\.0 % while idle\)`,
 		},
-		"IndirectPathJustBusy": {remote, measured(func(w *runfile.StorageWindow) { w.Nodes = cpus(330, 60) }), IndirectPath, bench.SeverityWarning, bench.ValidityValid, `node b is busy 6\.0 %`},
-		"IndirectPathWithoutBaseline": {remote, func(r *runfile.Result) {
-			eachWindow(r, windowBaseline, func(w *runfile.ObservedWindow) { w.Storage = nil })
-		}, IndirectPath, bench.SeverityWarning, bench.ValidityValid, `, and node b is busy 35\.0 %\. `},
-		"IndirectPathBySurvey": {remote, measured(func(w *runfile.StorageWindow) { w.Paths, w.VolumeNodes = nil, nil }), IndirectPath, bench.SeverityWarning, bench.ValidityValid, `10\.0\.2\.61 \(lif2\)`},
+		"IndirectPathJustBusy":        {remote, measured(func(w *runfile.StorageWindow) { w.Nodes = cpus(330, 60) }), IndirectPath, bench.SeverityWarning, bench.ValidityValid, `node b is busy 6\.0 %`},
+		"IndirectPathWithoutBaseline": {remote, inWindows(windowBaseline, func(w *runfile.ObservedWindow) { w.Storage = nil }), IndirectPath, bench.SeverityWarning, bench.ValidityValid, `, and node b is busy 35\.0 %\. `},
+		"IndirectPathBySurvey":        {remote, measured(func(w *runfile.StorageWindow) { w.Paths, w.VolumeNodes = nil, nil }), IndirectPath, bench.SeverityWarning, bench.ValidityValid, `10\.0\.2\.61 \(lif2\)`},
 		"IndirectPathWithoutALocal": {
 			remote, func(r *runfile.Result) { r.Plan.Survey.LIFs = r.Plan.Survey.LIFs[1:] }, IndirectPath, bench.SeverityWarning, bench.ValidityValid,
 			`No LIF on node a is up: bring one up, or create one \(network interface create -vserver svm1 -home-node a`,
@@ -50,9 +48,7 @@ func localityCases() map[string]findingCase {
 		"PNFSNearlyNotRedirected": {pnfsRun, measured(func(w *runfile.StorageWindow) {
 			w.Paths[0].ReadBytes, w.Paths[1].ReadBytes = new(goodBytes/25), new(goodBytes/25*24)
 		}), PNFSNotRedirected, bench.SeverityWarning, bench.ValidityValid, `96\.0 % of the bytes`},
-		"PNFSWithoutLayout": {pnfsRun, func(r *runfile.Result) {
-			eachWindow(r, windowMeasure, func(w *runfile.ObservedWindow) { w.Mount.PNFSReads = 0 })
-		}, PNFSNotRedirected, bench.SeverityWarning, bench.ValidityInvalid, `did not read or write through a layout`},
+		"PNFSWithoutLayout": {pnfsRun, inWindows(windowMeasure, func(w *runfile.ObservedWindow) { w.Mount.PNFSReads = 0 }), PNFSNotRedirected, bench.SeverityWarning, bench.ValidityInvalid, `did not read or write through a layout`},
 	}
 }
 

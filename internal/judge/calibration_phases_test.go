@@ -96,9 +96,7 @@ func TestTheMachineOfAnExternalDatabaseIsNotThatOfTheLoader(t *testing.T) {
 func TestACalibrationWithoutABoundaryHasOneMean(t *testing.T) {
 	t.Parallel()
 	r := experiments.CalibrationInPhases()
-	for i := range r.Clients[0].Load.Repetitions {
-		r.Clients[0].Load.Repetitions[i].Oracle.Phases = nil
-	}
+	eachRep(&r, func(rep *runfile.Repetition) { rep.Oracle.Phases = nil })
 	j := Judge(r)
 	p := j.Calibrations[1].Phases
 	if len(p) != 1 || p[0].Kind != runfile.StepCalibrate || *p[0].CPUPermille != 601 || *p[0].Storage.MeanLatencyMicroseconds != 500 || *p[0].MeanLatencyMicroseconds != 393 || len(p[0].Cores) != 2 {

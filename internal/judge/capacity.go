@@ -42,7 +42,7 @@ type BoundCapacity struct {
 	LimitedBy   string `json:"limitedBy,omitempty"`
 	LimitReason string `json:"limitReason,omitempty"`
 	// wirePermille is the share of the wire limit at the next higher level, if known.
-	wirePermille *int32
+	wirePermille *Permille
 	last         bool // the search ended at the maximum number of levels
 	open         bool // the rates on both sides are farther apart than a complete search leaves them
 }

@@ -218,25 +218,17 @@ func TestWhatLimitsACapacity(t *testing.T) {
 				}
 			})
 		}, LimitWire, "At 40693 operations/s the load was 9", LineSaturated, "limits the capacity"},
-		"the machine of the client": {func(r *runfile.Result) {
-			eachWindow(r, "Measure", func(w *runfile.ObservedWindow) { w.NodeCPUPermille = new(int32(950)) })
-		}, LimitClientCPU, "client machine were 95.0 % busy", ClientCPUBound, "may limit the capacity"},
-		"the CPU limit of the client": {func(r *runfile.Result) {
-			eachRep(r, func(rep *runfile.Repetition) { rep.CPUMicroseconds = 3_900_000 * levelSeconds })
-		}, LimitClientCPU, "97.5 % of its CPU limit", ClientCPUBound, "may limit the capacity"},
-		"the storage's CPU": {func(r *runfile.Result) { eachWindow(r, "Measure", node("n1", 930)) }, LimitStorageCPU, "n1 was 93.0 % busy", StorageCPUBound, "limits the capacity"},
+		"the machine of the client":   {inWindows(windowMeasure, func(w *runfile.ObservedWindow) { w.NodeCPUPermille = new(int32(950)) }), LimitClientCPU, "client machine were 95.0 % busy", ClientCPUBound, "may limit the capacity"},
+		"the CPU limit of the client": {inRepetitions(func(rep *runfile.Repetition) { rep.CPUMicroseconds = 3_900_000 * levelSeconds }), LimitClientCPU, "97.5 % of its CPU limit", ClientCPUBound, "may limit the capacity"},
+		"the storage's CPU":           {inWindows(windowMeasure, node("n1", 930)), LimitStorageCPU, "n1 was 93.0 % busy", StorageCPUBound, "limits the capacity"},
 		"the queue": {func(r *runfile.Result) {
 			// 8 I/Os at 40,000 a second take 200 µs each, as long as when the storage is idle.
 			r.Plan.Workload.Raw.Jobs, r.Plan.Workload.Raw.Depth = 2, 4
 		}, LimitQueue, "waited for one of the 8 I/Os that may be outstanding (jobs x depth), while each took 200 µs", "", ""},
-		"the queue of random reads of SLOB": {func(r *runfile.Result) {
-			slobOf(r, bench.SLOBRandomRead, 8)
-		}, LimitQueue, "waited for one of the 8 I/Os that may be outstanding (users), while each took 200 µs", "", ""},
-		"the queue of full scans": {func(r *runfile.Result) {
-			slobOf(r, bench.SLOBFullTableScan, 2)
-		}, LimitQueue, "waited for one of the 8 I/Os that may be outstanding (users x readAhead)", "", ""},
+		"the queue of random reads of SLOB": {slobOf(bench.SLOBRandomRead, 8), LimitQueue, "waited for one of the 8 I/Os that may be outstanding (users), while each took 200 µs", "", ""},
+		"the queue of full scans":           {slobOf(bench.SLOBFullTableScan, 2), LimitQueue, "waited for one of the 8 I/Os that may be outstanding (users x readAhead)", "", ""},
 		"the queue of the users of two clients": {func(r *runfile.Result) {
-			slobOf(r, bench.SLOBRandomRead, 8)
+			slobOf(bench.SLOBRandomRead, 8)(r)
 			other := r.Clients[0]
 			other.Index = 2
 			r.Clients = append(r.Clients, other)
@@ -263,17 +255,19 @@ func TestWhatLimitsACapacity(t *testing.T) {
 }
 
 // slobOf turns a search into one of SLOB, with 4 reads ahead for scans.
-func slobOf(r *runfile.Result, access bench.SLOBAccess, users int32) {
-	r.Plan.Workload = bench.Workload{SLOB: &bench.SLOBWorkload{
-		Access: access, Users: []int32{users}, ReadAhead: 4, Capacity: r.Plan.Workload.Raw.Capacity,
-	}}
+func slobOf(access bench.SLOBAccess, users int32) func(*runfile.Result) {
+	return func(r *runfile.Result) {
+		r.Plan.Workload = bench.Workload{SLOB: &bench.SLOBWorkload{
+			Access: access, Users: []int32{users}, ReadAhead: 4, Capacity: r.Plan.Workload.Raw.Capacity,
+		}}
+	}
 }
 
 // inDatabase turns the operations of a search into statements of 64 reads, 100 µs each. Its windows
 // lie between snapshots and are half a second longer than the levels.
 func inDatabase(t testing.TB, r *runfile.Result) {
 	t.Helper()
-	slobOf(r, bench.SLOBRandomRead, 8)
+	slobOf(bench.SLOBRandomRead, 8)(r)
 	r.Plan.Database = &runfile.Database{}
 	eachRep(r, func(rep *runfile.Repetition) {
 		rep.Level.Histogram, rep.Read.Histogram = rep.Read.Histogram, levelHistogram(t, 100)

@@ -66,12 +66,9 @@ func checkOranfstab(c *facts, found *findings) {
 	if !c.Plan.Database.DirectNFS || label == "" || len(c.database.Servers) == 0 {
 		return
 	}
-	var names []string
-	for _, row := range c.database.Servers {
-		if row.Server == label {
-			return
-		}
-		names = withNew(names, row.Server)
+	names := distinct(c.database.Servers, func(row runfile.DNFSServer) string { return row.Server })
+	if slices.Contains(names, label) {
+		return
 	}
 	found.warn(OranfstabNotUsed, "The oranfstab calls the server %s and V$DNFS_SERVERS %s: Oracle did not use it, and "+
 		"found the mount by itself, with one path. Check the file's syntax and place (/etc/oranfstab), and that its "+

@@ -211,52 +211,34 @@ func databaseCases() map[string]findingCase {
 			windowOf1(r).Events = []runfile.OracleEvent{{Name: eventSequentialRead, Waits: 940}, {Name: eventParallelRead, Waits: 10}}
 		}, BatchedReads, bench.SeverityWarning, bench.ValiditySuspect, `about 2\.1 % .*Set _db_block_prefetch_limit.* this database`},
 		"PartlyThroughTheKernel": {scanRun, mounted(200), ProtocolMismatch, bench.SeverityWarning, bench.ValiditySuspect, `the kernel's mount moved 20\.0 % .*in part only`},
-		"Checkpoints": {random, func(r *runfile.Result) {
-			waited(r, "log file switch (checkpoint incomplete)", "Configuration", 100)
-		}, WaitsNotStorage, bench.SeverityWarning, bench.ValiditySuspect, `spent 10\.0 % of their wait time on log file switch \(checkpoint incomplete\) \(class Configuration, 7 waits, 10\.0 %\).*redo logs are too small`},
-		"FreeBuffers": {random, func(r *runfile.Result) {
-			waited(r, "free buffer waits", "Configuration", 400)
-		}, WaitsNotStorage, bench.SeverityWarning, bench.ValiditySuspect, `raise db_cache_size or db_writer_processes in database\.container\.parameters`},
-		"TwoCores": {random, func(r *runfile.Result) {
-			waited(r, "resmgr:cpu quantum", "Scheduler", 600)
-		}, WaitsNotStorage, bench.SeverityWarning, bench.ValiditySuspect, `60\.0 % .*Free uses two cores`},
-		"RowLocks": {random, func(r *runfile.Result) {
-			waited(r, "enq: TX - row lock contention", "Application", 600)
-		}, WaitsNotStorage, bench.SeverityWarning, bench.ValiditySuspect, `more schemas or fewer users`},
-		"Interconnect": {random, func(r *runfile.Result) {
-			waited(r, "gc cr block 2-way", "Cluster", 400)
-		}, WaitsNotStorage, bench.SeverityWarning, bench.ValiditySuspect, `instances wait for each other`},
-		"SlowLoader": {random, func(r *runfile.Result) {
-			waited(r, "SQL*Net more data to client", "Network", 400)
-		}, WaitsNotStorage, bench.SeverityWarning, bench.ValiditySuspect, `network between the loader and the database`},
-		"Latches": {random, func(r *runfile.Result) {
-			waited(r, "latch free", "Other", 400)
-		}, WaitsNotStorage, bench.SeverityWarning, bench.ValiditySuspect, `Look up the wait`},
+		"Checkpoints":            {random, waited("log file switch (checkpoint incomplete)", "Configuration", 100), WaitsNotStorage, bench.SeverityWarning, bench.ValiditySuspect, `spent 10\.0 % of their wait time on log file switch \(checkpoint incomplete\) \(class Configuration, 7 waits, 10\.0 %\).*redo logs are too small`},
+		"FreeBuffers":            {random, waited("free buffer waits", "Configuration", 400), WaitsNotStorage, bench.SeverityWarning, bench.ValiditySuspect, `raise db_cache_size or db_writer_processes in database\.container\.parameters`},
+		"TwoCores":               {random, waited("resmgr:cpu quantum", "Scheduler", 600), WaitsNotStorage, bench.SeverityWarning, bench.ValiditySuspect, `60\.0 % .*Free uses two cores`},
+		"RowLocks":               {random, waited("enq: TX - row lock contention", "Application", 600), WaitsNotStorage, bench.SeverityWarning, bench.ValiditySuspect, `more schemas or fewer users`},
+		"Interconnect":           {random, waited("gc cr block 2-way", "Cluster", 400), WaitsNotStorage, bench.SeverityWarning, bench.ValiditySuspect, `instances wait for each other`},
+		"SlowLoader":             {random, waited("SQL*Net more data to client", "Network", 400), WaitsNotStorage, bench.SeverityWarning, bench.ValiditySuspect, `network between the loader and the database`},
+		"Latches":                {random, waited("latch free", "Other", 400), WaitsNotStorage, bench.SeverityWarning, bench.ValiditySuspect, `Look up the wait`},
 		"SeveralSmall": {random, func(r *runfile.Result) {
-			waited(r, "latch: cache buffers chains", "Concurrency", 26)
-			for i := range r.Clients[0].Load.Repetitions {
-				w := r.Clients[0].Load.Repetitions[i].Oracle
+			waited("latch: cache buffers chains", "Concurrency", 26)(r)
+			eachRep(r, func(rep *runfile.Repetition) {
+				w := rep.Oracle
 				w.TopWaits = append(w.TopWaits, runfile.OracleWait{Name: "enq: HW - contention", Class: "Configuration", Waits: 3, Microseconds: 24_000})
-			}
+			})
 		}, WaitsNotStorage, bench.SeverityWarning, bench.ValiditySuspect, `spent 5\.0 % .* on latch: cache buffers chains .*2\.6 %\), enq: HW - contention .*2\.4 %\)\. .*fewer users`},
 		"SmallExternal": {random, func(r *runfile.Result) {
 			r.Plan.Database.Kind = runfile.DatabaseExternal
-			waited(r, "enq: HW - contention", "Configuration", 600)
+			waited("enq: HW - contention", "Configuration", 600)(r)
 		}, WaitsNotStorage, bench.SeverityWarning, bench.ValiditySuspect, `change this database`},
-		"OthersInTheDatabase": {random, func(r *runfile.Result) {
-			forEach(r, func(rep *runfile.Repetition) { timed(rep, 1037) })
-		}, ForeignLoad, bench.SeverityWarning, bench.ValiditySuspect, `others use the database`},
+		"OthersInTheDatabase": {random, inRepetitions(func(rep *runfile.Repetition) { timed(rep, 1037) }), ForeignLoad, bench.SeverityWarning, bench.ValiditySuspect, `others use the database`},
 		"OthersReadInTheDatabase": {random, func(r *runfile.Result) {
-			forEach(r, func(rep *runfile.Repetition) {
+			eachRep(r, func(rep *runfile.Repetition) {
 				rep.Oracle.Statistics[statReadBytes] = 100e9
 				rep.Oracle.OwnReadBytes = new(int64(97.9e9))
 			})
 		}, ForeignLoad, bench.SeverityWarning, bench.ValiditySuspect, `the sessions of the load read 97\.9 % of the bytes that the database read\. Others read \d+\.\d MB/s`},
-		"ViewsSayTooLittle": {random, func(r *runfile.Result) {
-			forEach(r, func(rep *runfile.Repetition) { timed(rep, 490) })
-		}, SuspectLatency, bench.SeverityWarning, bench.ValiditySuspect, `16 users the views have only 49\.6 % as waits or CPU time: a read took 1\.21 ms`},
+		"ViewsSayTooLittle": {random, inRepetitions(func(rep *runfile.Repetition) { timed(rep, 490) }), SuspectLatency, bench.SeverityWarning, bench.ValiditySuspect, `16 users the views have only 49\.6 % as waits or CPU time: a read took 1\.21 ms`},
 		"ViewsSayLessThanTheStorage": {random, func(r *runfile.Result) {
-			forEach(r, func(rep *runfile.Repetition) {
+			eachRep(r, func(rep *runfile.Repetition) {
 				timed(rep, 490)
 				rep.Oracle.Events = []runfile.OracleEvent{{Name: eventSequentialRead, Waits: 1000, Microseconds: 499_000}}
 			})
@@ -300,10 +282,10 @@ func databaseCases() map[string]findingCase {
 			last(r).Events = []runfile.OracleEvent{{Name: eventSequentialRead, Waits: 100, Microseconds: 80_000}}
 		}, SuspectLatency, bench.SeverityWarning, bench.ValiditySuspect, `but db file sequential read took 800 µs in V\$SYSTEM_EVENT\. Do not use it`},
 		"LatencyBelowTheArray": {random, func(r *runfile.Result) {
-			for i := range r.Clients[0].Load.Repetitions {
-				w := r.Clients[0].Load.Repetitions[i].Oracle
+			eachRep(r, func(rep *runfile.Repetition) {
+				w := rep.Oracle
 				w.ServiceTimeUnit, w.Files[0].SmallReadTime = runfile.UnitMicroseconds, float64(w.Files[0].SmallReads)*100
-			}
+			})
 			counted(r, 201)
 		}, SuspectLatency, bench.SeverityWarning, bench.ValiditySuspect, `but the storage itself took 201 µs`},
 		"UnitUnknown":       {calibrated, func(r *runfile.Result) { last(r).ServiceTimeUnit = "" }, NotCollected, bench.SeverityInfo, bench.ValidityValid, `unit of the times`},
@@ -341,21 +323,15 @@ func databaseCases() map[string]findingCase {
 }
 
 // waited makes a wait the given permille of the sessions' wait time, and reads the rest.
-func waited(r *runfile.Result, name, class string, permille int64) {
-	for i := range r.Clients[0].Load.Repetitions {
-		w := r.Clients[0].Load.Repetitions[i].Oracle
+func waited(name, class string, permille int64) func(*runfile.Result) {
+	return inRepetitions(func(rep *runfile.Repetition) {
+		w := rep.Oracle
 		w.ForegroundWaitMicroseconds = new(int64(1_000_000))
 		w.TopWaits = []runfile.OracleWait{
 			{Name: eventSequentialRead, Class: "User I/O", Waits: 900, Microseconds: (1000 - permille) * 1000},
 			{Name: name, Class: class, Waits: 7, Microseconds: permille * 1000},
 		}
-	}
-}
-
-func forEach(r *runfile.Result, do func(*runfile.Repetition)) {
-	for i := range r.Clients[0].Load.Repetitions {
-		do(&r.Clients[0].Load.Repetitions[i])
-	}
+	})
 }
 
 // timed makes the sessions of a repetition wait for a part of their users' time.
@@ -400,14 +376,19 @@ func TestWhatIsAsItShouldBeIsNoFinding(t *testing.T) {
 		}
 	}
 	quiet("a scan", scanRun(t), DNFSNotActive, OranfstabNotUsed, PathUnused, MultiplePathsOnNFSv4, SyncIO, BufferedScan, RACImbalance, SuspectLatency, CalibrationOnly, SimulatedDatabase, SimulatedStorage, ParameterDiffers, ColdCache, Partial, CacheSuspected, ArrayDisagrees, NotNFS)
-	refused := experiments.Ramp()
-	refused.Clients[0].Load.Oracle.Parameters = []runfile.OracleParameter{{Name: "_db_block_prefetch_limit", Requested: "0"}}
-	quiet("a hidden parameter that the release does not know", refused, ParameterDiffers, BatchedReads)
-	hardly := experiments.Ramp()
-	windowOf1(&hardly).Statistics[statReadBytes], windowOf1(&hardly).OwnReadBytes = 100e9, new(int64(98.1e9))
-	quiet("others who read 1.9 %", hardly, ForeignLoad)
+	ramp := func(name string, change func(*runfile.Result), codes ...Code) {
+		r := experiments.Ramp()
+		change(&r)
+		quiet(name, r, codes...)
+	}
+	ramp("a hidden parameter that the release does not know", func(r *runfile.Result) {
+		r.Clients[0].Load.Oracle.Parameters = []runfile.OracleParameter{{Name: "_db_block_prefetch_limit", Requested: "0"}}
+	}, ParameterDiffers, BatchedReads)
+	ramp("others who read 1.9 %", func(r *runfile.Result) {
+		windowOf1(r).Statistics[statReadBytes], windowOf1(r).OwnReadBytes = 100e9, new(int64(98.1e9))
+	}, ForeignLoad)
 	read := experiments.Calibrations()[0].Result()
-	forEach(&read, func(rep *runfile.Repetition) { rep.Oracle.DatafileBytes = 3 << 30 })
+	eachRep(&read, func(rep *runfile.Repetition) { rep.Oracle.DatafileBytes = 3 << 30 })
 	if j := Judge(read); !hasFinding(j, CacheSuspected, "all datafiles: 3 GiB were read") {
 		t.Errorf("a calibration of a small database: %+v", j.Findings)
 	}
@@ -445,39 +426,30 @@ func TestWhatIsAsItShouldBeIsNoFinding(t *testing.T) {
 		"free buffer waits": {"Configuration", 99}, "write complete waits": {"Configuration", 99},
 		"log file switch (checkpoint incomplete)": {"Configuration", 99}, "log file switch completion": {"Configuration", 99},
 	} {
-		few := experiments.Ramp()
-		waited(&few, name, wait.class, wait.permille)
-		quiet(name, few, WaitsNotStorage)
+		ramp(name, waited(name, wait.class, wait.permille), WaitsNotStorage)
 	}
 	for name, permille := range map[string]int64{"users that wait all the time": 1036, "users that wait half of it": 500} {
-		users := experiments.Ramp()
-		forEach(&users, func(rep *runfile.Repetition) { timed(rep, permille) })
-		quiet(name, users, ForeignLoad, SuspectLatency)
+		ramp(name, inRepetitions(func(rep *runfile.Repetition) { timed(rep, permille) }), ForeignLoad, SuspectLatency)
 	}
 	for name, change := range map[string]func(*runfile.Result){
 		"users that wait for the processors of a container": func(r *runfile.Result) {
 			r.Plan.Database.CPUMillis = 1000
 			useCPU(r, 0.95)
 		},
-		"users that wait for those of one instance": func(r *runfile.Result) {
-			forEach(r, func(rep *runfile.Repetition) { rep.Oracle.InstanceBytes = map[string]int64{"a": 1, "b": 1} })
-		},
+		"users that wait for those of one instance": inRepetitions(func(rep *runfile.Repetition) { rep.Oracle.InstanceBytes = map[string]int64{"a": 1, "b": 1} }),
 		"waits as long as the reads of the storage": func(r *runfile.Result) {
-			forEach(r, func(rep *runfile.Repetition) {
+			eachRep(r, func(rep *runfile.Repetition) {
 				rep.Oracle.Events = []runfile.OracleEvent{{Name: eventSequentialRead, Waits: 1000, Microseconds: 500_000}}
 			})
 			counted(r, 1000)
 		},
 	} {
-		users := experiments.Ramp()
-		forEach(&users, func(rep *runfile.Repetition) { timed(rep, 400) })
-		change(&users)
-		quiet(name, users, SuspectLatency)
+		ramp(name, both(inRepetitions(func(rep *runfile.Repetition) { timed(rep, 400) }), change), SuspectLatency)
 	}
-	idle := experiments.Ramp()
-	idle.Plan.Workload.SLOB.Think = &bench.SLOBThink{Frequency: 1}
-	forEach(&idle, func(rep *runfile.Repetition) { timed(rep, 100) })
-	quiet("users that think", idle, SuspectLatency)
+	ramp("users that think", func(r *runfile.Result) {
+		r.Plan.Workload.SLOB.Think = &bench.SLOBThink{Frequency: 1}
+		eachRep(r, func(rep *runfile.Repetition) { timed(rep, 100) })
+	}, SuspectLatency)
 	for name, base := range map[string]func(testing.TB) runfile.Result{"kernel": onKernel, "Direct NFS": scanRun} {
 		r := base(t)
 		asynchronous(128, 62_259)(&r)
@@ -486,8 +458,7 @@ func TestWhatIsAsItShouldBeIsNoFinding(t *testing.T) {
 	none := scanRun(t)
 	asynchronous(0, 0)(&none)
 	quiet("Direct NFS needs no asynchronous I/O of the kernel", none, SyncIO, AsyncIOExhausted)
-	uneven := experiments.RAC(600, 400)
-	quiet("instances within a fifth", uneven, RACImbalance)
+	quiet("instances within a fifth", experiments.RAC(600, 400), RACImbalance)
 	cold := experiments.Calibrations()[0].Result()
 	windowOf1(&cold).Calibration.MaxIOPS = 24_360
 	quiet("a first run that gave nine tenths", cold, ColdCache)
@@ -498,10 +469,7 @@ func TestWhatIsAsItShouldBeIsNoFinding(t *testing.T) {
 	waits.Clients[0].Load.Repetitions[1].Oracle.Events = []runfile.OracleEvent{{Name: eventSequentialRead, Waits: 100, Microseconds: 71_000}}
 	quiet("half of the wait is as good", waits, SuspectLatency)
 	calibrated := experiments.Calibrations()[0].Result()
-	for i := range calibrated.Clients[0].Load.Repetitions {
-		rep := &calibrated.Clients[0].Load.Repetitions[i]
-		rep.End = rep.Start.Add(9 * time.Second)
-	}
+	eachRep(&calibrated, func(rep *runfile.Repetition) { rep.End = rep.Start.Add(9 * time.Second) })
 	quiet("a calibration takes as long as it wants", calibrated, TooShort, NotSteady)
 }
 
@@ -567,13 +535,12 @@ func TestMillisecondsOfOldReleasesAreTaken(t *testing.T) {
 
 // useCPU makes the database use the given number of cores in each window.
 func useCPU(r *runfile.Result, cores float64) {
-	for i := range r.Clients[0].Load.Repetitions {
-		rep := &r.Clients[0].Load.Repetitions[i]
+	eachRep(r, func(rep *runfile.Repetition) {
 		if rep.Oracle.Statistics == nil {
 			rep.Oracle.Statistics = map[string]int64{}
 		}
 		rep.Oracle.Statistics[statForegroundCPU] = int64(cores * 1e6 * rep.End.Sub(rep.Start).Seconds())
-	}
+	})
 }
 
 // TestALargeMachineHasRoomWhereTheDatabaseHasNone: another edition on the same machine with the
@@ -581,9 +548,7 @@ func useCPU(r *runfile.Result, cores float64) {
 func TestALargeMachineHasRoomWhereTheDatabaseHasNone(t *testing.T) {
 	r := experiments.Ramp()
 	useCPU(&r, 1.9)
-	for _, f := range Judge(r).Findings {
-		if f.Code == ClientCPUBound {
-			t.Errorf("%+v", f)
-		}
+	if j := Judge(r); hasFinding(j, ClientCPUBound, "") {
+		t.Errorf("%+v", j.Findings)
 	}
 }

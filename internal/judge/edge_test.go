@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -61,8 +60,7 @@ func TestCountersOfAPartOfTheWindowAreComparedWithThatPartOfTheLoad(t *testing.T
 			if v := j.Protocol.Verified; v == nil || *v != tc.verified || j.Protocol.Mismatch {
 				t.Errorf("%s: protocol %+v", tc.reason, j.Protocol)
 			}
-			cache := slices.ContainsFunc(j.Findings, func(f bench.Finding) bool { return f.Code == CacheSuspected })
-			if cache != tc.cache {
+			if hasFinding(j, CacheSuspected, "") != tc.cache {
 				t.Errorf("%s: findings %+v", tc.reason, j.Findings)
 			}
 		})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -66,8 +67,8 @@ func (c *facts) directEvidence() Evidence {
 			strings.Join(missing, ", "))
 	case layouts > 0:
 		return e.yes("%.1f %% of the load went over Direct NFS channels with %s, and %.1f %% of that by layouts to %s.%s",
-			share*100, orUnknown(version), float64(layouts)/float64(bytes)*100, quantity(dataServers(s.Summary), "data server"),
-			redirection(s.Paths))
+			share*100, orUnknown(version), float64(layouts)/float64(bytes)*100,
+			human.Count(dataServers(s.Summary), "data server"), redirection(s.Paths))
 	}
 	joined := ""
 	if words := trunkingWords(s.Servers); words != "" {
@@ -79,16 +80,8 @@ func (c *facts) directEvidence() Evidence {
 
 // redirection says on which nodes of the array metadata and data went, where that is known.
 func redirection(shares []PathShare) string {
-	nodes := func(of []PathShare) string {
-		var names []string
-		for _, p := range of {
-			if p.Node != "" {
-				names = withNew(names, p.Node)
-			}
-		}
-		return listed(names)
-	}
-	metadata, data := nodes(byRole(shares, "")), nodes(byLayout(shares))
+	node := func(p PathShare) string { return p.Node }
+	metadata, data := listed(distinct(byRole(shares, ""), node)), listed(distinct(byLayout(shares), node))
 	if metadata == "" || data == "" {
 		return ""
 	}
@@ -104,7 +97,7 @@ func observedPaths(s Summary, version string, up, paths int) string {
 	if len(s.Servers) == 0 && servers == 0 {
 		return fmt.Sprintf("DirectNFS %s over %d of %d paths", orUnknown(version), up, paths)
 	}
-	over := quantity(paths, "path")
+	over := human.Count(paths, "path")
 	if up < paths {
 		over = fmt.Sprintf("%d of %s", up, over)
 	}
@@ -112,16 +105,9 @@ func observedPaths(s Summary, version string, up, paths int) string {
 		over += " (" + words + ")"
 	}
 	if servers > 0 {
-		over += " and " + quantity(servers, "data server")
+		over += " and " + human.Count(servers, "data server")
 	}
 	return fmt.Sprintf("DirectNFS %s over %s", orUnknown(version), over)
-}
-
-func quantity(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // edgePermille is the part of a window that channels and mounts may miss, because their counters
@@ -187,14 +173,12 @@ func (c *facts) kernelEvidence() Evidence {
 }
 
 func (e Evidence) no(mismatch bool, format string, args ...any) Evidence {
-	verified := false
-	e.Verified, e.Mismatch, e.Message = &verified, mismatch, fmt.Sprintf(format, args...)
+	e.Verified, e.Mismatch, e.Message = new(false), mismatch, fmt.Sprintf(format, args...)
 	return e
 }
 
 func (e Evidence) yes(format string, args ...any) Evidence {
-	verified := true
-	e.Verified, e.Message = &verified, fmt.Sprintf(format, args...)
+	e.Verified, e.Message = new(true), fmt.Sprintf(format, args...)
 	return e
 }
 
@@ -270,13 +254,8 @@ func mountOf(cl runfile.ClientResult) string {
 // seenVersion is the NFS version in use: what the loader says, or else the
 // mount's options. It is empty when unknown and joins different ones.
 func (c *facts) seenVersion() string {
-	var seen []string
-	for _, cl := range c.Clients {
-		if v := versionOf(cl.Load.Mount); v != "" {
-			seen = append(seen, v)
-		}
-	}
-	return strings.Join(slices.Compact(seen), " and ")
+	version := func(cl runfile.ClientResult) string { return versionOf(cl.Load.Mount) }
+	return strings.Join(distinct(c.Clients, version), " and ")
 }
 
 func versionOf(m *runfile.MountFacts) string {

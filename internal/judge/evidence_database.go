@@ -260,7 +260,7 @@ func (c *facts) connectionObservation() observation {
 		return observation{says: silent, text: "TCP connections of the pod"}
 	}
 	for _, p := range c.overall.Paths {
-		if !slices.ContainsFunc(remotes, func(a string) bool { return runfile.SameAddress(a, p.Path) }) {
+		if !hasAddress(remotes, p.Path) {
 			return observation{says: silent, text: "a TCP connection of the pod to " + p.Path}
 		}
 	}

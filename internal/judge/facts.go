@@ -267,20 +267,19 @@ func (c *facts) wireShare(s *Summary) {
 	if s.Write != nil {
 		busier = max(busier, s.Write.shareOf(c.wire.WriteBytesPerSecond))
 	}
-	s.WirePermille = permille(busier)
+	s.WirePermille = (*Permille)(permille(busier))
 	s.Total.WirePermille = s.WirePermille
 }
 
 func (d *Direction) shareOf(limit int64) float64 {
 	share := d.bytesPerSec / float64(limit)
-	d.WirePermille = permille(share)
+	d.WirePermille = (*Permille)(permille(share))
 	return share
 }
 
 // permille rounds down, so that a threshold is reached only when it is.
 func permille(share float64) *int32 {
-	v := int32(min(max(math.Floor(share*1000+1e-9), math.MinInt32), math.MaxInt32))
-	return &v
+	return new(int32(min(max(math.Floor(share*1000+1e-9), math.MinInt32), math.MaxInt32)))
 }
 
 // sampleInterval is the time between two samples of the client that has the fewest: a thinned result keeps
@@ -375,6 +374,16 @@ func filtered[T any](all []T, wanted func(T) bool) []T {
 		}
 	}
 	return out
+}
+
+// distinct returns what of says of each element, each text once, without empty ones.
+func distinct[T any](all []T, of func(T) string) (texts []string) {
+	for _, v := range all {
+		if text := of(v); text != "" {
+			texts = withNew(texts, text)
+		}
+	}
+	return texts
 }
 
 // withNew appends v unless it is there.

@@ -74,19 +74,13 @@ func TestFindings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			j := Judge(c.result(t))
-			var found []bench.Finding
-			for _, f := range j.Findings {
-				if f.Code == c.code {
-					found = append(found, f)
-				}
-			}
-			switch {
-			case c.severity == "" && len(found) > 0:
-				t.Errorf("found %+v", found)
-			case c.severity != "" && len(found) == 0:
+			switch f := findingOf(j, c.code); {
+			case c.severity == "" && f != nil:
+				t.Errorf("found %+v", f)
+			case c.severity != "" && f == nil:
 				t.Errorf("no %s in %+v", c.code, j.Findings)
 			case c.severity != "":
-				checkFinding(t, c, found[0], j)
+				checkFinding(t, c, *f, j)
 			}
 		})
 	}
@@ -142,9 +136,7 @@ func wireCases() map[string]findingCase {
 			r.Plan.Engine.TransferSizeBytes = 262144
 			r.Clients[0].Load.Mount.ReadSizeBytes = 65536
 		}, TransferSizeReduced, bench.SeverityWarning, bench.ValidityValid, `64Ki, where 256Ki were asked for`},
-		"RetransmitsTCP": {nil, func(r *runfile.Result) {
-			eachWindow(r, "Measure", func(w *runfile.ObservedWindow) { w.TCPRetransmittedSegment = new(int64(150_000)) })
-		}, Retransmits, bench.SeverityWarning, bench.ValidityValid, `10\.\d of 1000 TCP segments`},
+		"RetransmitsTCP": {nil, inWindows(windowMeasure, func(w *runfile.ObservedWindow) { w.TCPRetransmittedSegment = new(int64(150_000)) }), Retransmits, bench.SeverityWarning, bench.ValidityValid, `10\.\d of 1000 TCP segments`},
 		"OutOfOrder": {
 			nil, func(r *runfile.Result) { outOfOrder(r, 6) }, Retransmits, bench.SeverityWarning, bench.ValidityValid,
 			`^6\.0 of 1000 TCP segments arrived out of order: packets from the server were lost or overtook others\. Look for a bad cable`,
@@ -158,9 +150,7 @@ func wireCases() map[string]findingCase {
 			slower(r, 50)
 			outOfOrder(r, 10)
 		}, BelowWireSpeed, bench.SeverityWarning, bench.ValidityValid, `Most likely first: 20\.0 of 1000 TCP segments arrived out of order: look for a bad cable`},
-		"RetransmitsNFS": {nil, func(r *runfile.Result) {
-			eachRep(r, func(rep *runfile.Repetition) { rep.Channels[1].Retransmits = 2 })
-		}, Retransmits, bench.SeverityWarning, bench.ValidityValid, `2 NFS calls were sent again`},
+		"RetransmitsNFS": {nil, inRepetitions(func(rep *runfile.Repetition) { rep.Channels[1].Retransmits = 2 }), Retransmits, bench.SeverityWarning, bench.ValidityValid, `2 NFS calls were sent again`},
 	}
 }
 
@@ -186,9 +176,7 @@ func outOfOrder(r *runfile.Result, permille int64) {
 func TestSegmentsOutOfOrderAreNoFindingWhereTheyAreFewOrUnknown(t *testing.T) {
 	for name, change := range map[string]func(*runfile.Result){
 		"just below the limit": func(r *runfile.Result) { outOfOrder(r, outOfOrderRate) },
-		"not counted": func(r *runfile.Result) {
-			eachWindow(r, "Measure", func(w *runfile.ObservedWindow) { w.TCPOutOfOrderSegments = nil })
-		},
+		"not counted":          inWindows(windowMeasure, func(w *runfile.ObservedWindow) { w.TCPOutOfOrderSegments = nil }),
 		"nothing was read": func(r *runfile.Result) {
 			outOfOrder(r, 100)
 			eachRep(r, func(rep *runfile.Repetition) { rep.Read, rep.Write = nil, rep.Read })
@@ -196,10 +184,8 @@ func TestSegmentsOutOfOrderAreNoFindingWhereTheyAreFewOrUnknown(t *testing.T) {
 	} {
 		r := good(t)
 		change(&r)
-		for _, f := range Judge(r).Findings {
-			if f.Code == Retransmits {
-				t.Errorf("%s: %+v", name, f)
-			}
+		if j := Judge(r); hasFinding(j, Retransmits, "") {
+			t.Errorf("%s: %+v", name, j.Findings)
 		}
 	}
 }
@@ -231,13 +217,11 @@ func pathCases() map[string]findingCase {
 				rep.Channels[0].BytesRead = goodBytes
 			})
 		}, PathUnused, bench.SeverityWarning, bench.ValiditySuspect, `10\.0\.2\.61 \(Missing\)`},
-		"PathImbalance":     {nil, shift(0, 680), PathImbalance, bench.SeverityWarning, bench.ValidityValid, `10\.0\.1\.61 68\.0 %, .*32\.0 %`},
-		"MTUOfPaths":        {nil, mtus(1500, 9000), MTUDiffers, bench.SeverityWarning, bench.ValidityValid, `path 10\.0\.1\.61 is 1500 bytes, and that of path 10\.0\.2\.61 is 9000`},
-		"MTUOfTheLink":      {nil, mtus(1500, 1500), MTUDiffers, bench.SeverityWarning, bench.ValidityValid, `declared MTU is 9000 bytes, and that of path 10\.0\.1\.61 is 1500`},
-		"MismatchOfVersion": {nil, func(r *runfile.Result) { r.Clients[0].Load.Mount.NFSVersion = "NFSv4.1" }, ProtocolMismatch, bench.SeverityError, bench.ValidityInvalid, `NFSv3 was declared and NFSv4\.1 carried`},
-		"MismatchOfBytes": {nil, func(r *runfile.Result) {
-			eachRep(r, func(rep *runfile.Repetition) { rep.Channels[0].BytesRead = 0; rep.Channels[1].BytesRead = 1 << 30 })
-		}, ProtocolMismatch, bench.SeverityError, bench.ValidityInvalid, `Only 0\.8 % of the load went over Direct NFS`},
+		"PathImbalance":       {nil, shift(0, 680), PathImbalance, bench.SeverityWarning, bench.ValidityValid, `10\.0\.1\.61 68\.0 %, .*32\.0 %`},
+		"MTUOfPaths":          {nil, mtus(1500, 9000), MTUDiffers, bench.SeverityWarning, bench.ValidityValid, `path 10\.0\.1\.61 is 1500 bytes, and that of path 10\.0\.2\.61 is 9000`},
+		"MTUOfTheLink":        {nil, mtus(1500, 1500), MTUDiffers, bench.SeverityWarning, bench.ValidityValid, `declared MTU is 9000 bytes, and that of path 10\.0\.1\.61 is 1500`},
+		"MismatchOfVersion":   {nil, func(r *runfile.Result) { r.Clients[0].Load.Mount.NFSVersion = "NFSv4.1" }, ProtocolMismatch, bench.SeverityError, bench.ValidityInvalid, `NFSv3 was declared and NFSv4\.1 carried`},
+		"MismatchOfBytes":     {nil, inRepetitions(func(rep *runfile.Repetition) { rep.Channels[0].BytesRead = 0; rep.Channels[1].BytesRead = 1 << 30 }), ProtocolMismatch, bench.SeverityError, bench.ValidityInvalid, `Only 0\.8 % of the load went over Direct NFS`},
 		"MismatchOfTransport": {kernelRun, overTransport("tcp"), ProtocolMismatch, bench.SeverityError, bench.ValidityInvalid, `RDMA was declared and the mount uses TCP`},
 		"MismatchOfMount":     {kernelRun, func(r *runfile.Result) { r.Clients[0].Load.Mount.Options = []string{"vers=3"} }, ProtocolMismatch, bench.SeverityError, bench.ValidityInvalid, `NFSv4\.1 was declared and the volume is mounted with NFSv3`},
 		"PNFSWithoutLayouts":  {kernelRun, func(r *runfile.Result) { r.Plan.Engine.NFSVersion = "pNFS" }, ProtocolMismatch, bench.SeverityError, bench.ValidityInvalid, `used no layout`},
@@ -251,36 +235,29 @@ func pathCases() map[string]findingCase {
 }
 
 func clientCases() map[string]findingCase {
-	measure := func(f func(*runfile.ObservedWindow)) func(*runfile.Result) {
-		return func(r *runfile.Result) { eachWindow(r, "Measure", f) }
-	}
 	return map[string]findingCase{
-		"ClientNodeBusy": {nil, measure(func(w *runfile.ObservedWindow) { w.NodeCPUPermille = new(int32(930)) }), ClientCPUBound, bench.SeverityWarning, bench.ValiditySuspect, `machine were 93\.0 % busy`},
+		"ClientNodeBusy": {nil, inWindows(windowMeasure, func(w *runfile.ObservedWindow) { w.NodeCPUPermille = new(int32(930)) }), ClientCPUBound, bench.SeverityWarning, bench.ValiditySuspect, `machine were 93\.0 % busy`},
 		"ClientBusyAtFullLine": {nil, func(r *runfile.Result) {
 			slower(r, 108)
-			measure(func(w *runfile.ObservedWindow) { w.NodeCPUPermille = new(int32(930)) })(r)
+			inWindows(windowMeasure, func(w *runfile.ObservedWindow) { w.NodeCPUPermille = new(int32(930)) })(r)
 		}, ClientCPUBound, bench.SeverityInfo, bench.ValidityValid, `almost at its limit`},
-		"ClientAtLimit":   {nil, measure(func(w *runfile.ObservedWindow) { w.CgroupCPUMicroseconds = new(int64(230e6)) }), ClientCPUBound, bench.SeverityWarning, bench.ValiditySuspect, `95\.8 % of its CPU limit`},
-		"ClientThrottled": {nil, measure(func(w *runfile.ObservedWindow) { w.CgroupThrottledMicros = new(int64(6e6)) }), ClientCPUBound, bench.SeverityWarning, bench.ValiditySuspect, `throttled for 10\.0 %`},
-		"PageCacheRead":   {kernelRun, measure(func(w *runfile.ObservedWindow) { w.Mount.ServerReadBytes = goodBytes / 2 }), CacheSuspected, bench.SeverityWarning, bench.ValiditySuspect, `read 125 GiB and the server sent 62\.3 GiB`},
-		"PageCacheUsed":   {kernelRun, measure(func(w *runfile.ObservedWindow) { w.Mount.NormalReadBytes = goodBytes }), CacheSuspected, bench.SeverityWarning, bench.ValiditySuspect, `instead of direct I/O`},
+		"ClientAtLimit":   {nil, inWindows(windowMeasure, func(w *runfile.ObservedWindow) { w.CgroupCPUMicroseconds = new(int64(230e6)) }), ClientCPUBound, bench.SeverityWarning, bench.ValiditySuspect, `95\.8 % of its CPU limit`},
+		"ClientThrottled": {nil, inWindows(windowMeasure, func(w *runfile.ObservedWindow) { w.CgroupThrottledMicros = new(int64(6e6)) }), ClientCPUBound, bench.SeverityWarning, bench.ValiditySuspect, `throttled for 10\.0 %`},
+		"PageCacheRead":   {kernelRun, inWindows(windowMeasure, func(w *runfile.ObservedWindow) { w.Mount.ServerReadBytes = goodBytes / 2 }), CacheSuspected, bench.SeverityWarning, bench.ValiditySuspect, `read 125 GiB and the server sent 62\.3 GiB`},
+		"PageCacheUsed":   {kernelRun, inWindows(windowMeasure, func(w *runfile.ObservedWindow) { w.Mount.NormalReadBytes = goodBytes }), CacheSuspected, bench.SeverityWarning, bench.ValiditySuspect, `instead of direct I/O`},
 		"PageCachePossible": {kernelRun, func(r *runfile.Result) {
 			r.Plan.Workload.Raw.FileSize = *bench.Bytes(1 << 30)
 			r.Clients[0].Load.Mount.DirectIO = false
 			eachWindow(r, "Measure", func(w *runfile.ObservedWindow) { w.Mount = nil })
 		}, CacheSuspected, bench.SeverityWarning, bench.ValiditySuspect, `Client 0 reads 4 GiB through its page cache of up to 64 GiB`},
-		"ForeignTraffic": {nil, func(r *runfile.Result) {
-			eachWindow(r, "Baseline", func(w *runfile.ObservedWindow) { w.Interfaces[0].ReceivedBytes = 500e6 })
-		}, ForeignLoad, bench.SeverityWarning, bench.ValiditySuspect, `eth0 of client 0 carried 100\.0 MB/s while idle`},
-		"ForeignOnTheMount": {kernelRun, measure(func(w *runfile.ObservedWindow) { w.Mount.ServerWriteBytes = goodBytes * 55 / 1000 }), ForeignLoad, bench.SeverityWarning, bench.ValiditySuspect, `the mount moved 131 GiB and the load only 125 GiB`},
-		"ForeignCPU": {nil, func(r *runfile.Result) {
-			eachWindow(r, "Baseline", func(w *runfile.ObservedWindow) { w.NodeCPUPermille = new(int32(400)) })
-		}, ForeignLoad, bench.SeverityWarning, bench.ValiditySuspect, `40\.0 % busy while idle`},
-		"NotCollected": {nil, func(r *runfile.Result) { r.Clients[0].Observed = nil }, NotCollected, bench.SeverityInfo, bench.ValidityValid, `no counters`},
+		"ForeignTraffic":    {nil, inWindows(windowBaseline, func(w *runfile.ObservedWindow) { w.Interfaces[0].ReceivedBytes = 500e6 }), ForeignLoad, bench.SeverityWarning, bench.ValiditySuspect, `eth0 of client 0 carried 100\.0 MB/s while idle`},
+		"ForeignOnTheMount": {kernelRun, inWindows(windowMeasure, func(w *runfile.ObservedWindow) { w.Mount.ServerWriteBytes = goodBytes * 55 / 1000 }), ForeignLoad, bench.SeverityWarning, bench.ValiditySuspect, `the mount moved 131 GiB and the load only 125 GiB`},
+		"ForeignCPU":        {nil, inWindows(windowBaseline, func(w *runfile.ObservedWindow) { w.NodeCPUPermille = new(int32(400)) }), ForeignLoad, bench.SeverityWarning, bench.ValiditySuspect, `40\.0 % busy while idle`},
+		"NotCollected":      {nil, func(r *runfile.Result) { r.Clients[0].Observed = nil }, NotCollected, bench.SeverityInfo, bench.ValidityValid, `no counters`},
 		"NotCollectedProblem": {nil, func(r *runfile.Result) {
 			r.Clients[0].Observed.Problems = []runfile.CollectionError{{Source: "array", Message: "refused", Count: 3}}
 		}, NotCollected, bench.SeverityInfo, bench.ValidityValid, `array could not be read 3 times: refused`},
-		"HistogramUnreadable": {nil, func(r *runfile.Result) { eachRep(r, func(rep *runfile.Repetition) { rep.Read.Histogram = "x" }) }, NotCollected, bench.SeverityInfo, bench.ValidityValid, `latency is unknown`},
+		"HistogramUnreadable": {nil, inRepetitions(func(rep *runfile.Repetition) { rep.Read.Histogram = "x" }), NotCollected, bench.SeverityInfo, bench.ValidityValid, `latency is unknown`},
 	}
 }
 
@@ -288,15 +265,9 @@ func storageCases(t *testing.T) map[string]findingCase {
 	t.Helper()
 	small := func(r *runfile.Result) { r.Plan.Workload.Raw.FileSize = *bench.Bytes(1 << 30) }
 	return map[string]findingCase{
-		"StorageCPUBound": {nil, func(r *runfile.Result) {
-			eachWindow(r, "Measure", func(w *runfile.ObservedWindow) { w.Storage[0].Nodes[0].CPUPermille = new(int32(950)) })
-		}, StorageCPUBound, bench.SeverityWarning, bench.ValidityValid, `node n1 was 95\.0 % busy`},
-		"ForeignOps": {nil, func(r *runfile.Result) {
-			eachWindow(r, "Baseline", func(w *runfile.ObservedWindow) { w.Storage[0].ReadOps = new(int64(60_000)) })
-		}, ForeignLoad, bench.SeverityWarning, bench.ValiditySuspect, `storage array did 1000 operations/s while idle`},
-		"ForeignBytes": {nil, func(r *runfile.Result) {
-			eachWindow(r, "Measure", func(w *runfile.ObservedWindow) { w.Storage[0].ReadBytes = new(goodBytes * 3 / 2) })
-		}, ArrayDisagrees, bench.SeverityWarning, bench.ValiditySuspect, `Storage array counted 3342\.\d MB/s of reads and the clients 2228\.\d MB/s \(repetition 1, 2, 3\): somebody else`},
+		"StorageCPUBound":     {nil, inWindows(windowMeasure, func(w *runfile.ObservedWindow) { w.Storage[0].Nodes[0].CPUPermille = new(int32(950)) }), StorageCPUBound, bench.SeverityWarning, bench.ValidityValid, `node n1 was 95\.0 % busy`},
+		"ForeignOps":          {nil, inWindows(windowBaseline, func(w *runfile.ObservedWindow) { w.Storage[0].ReadOps = new(int64(60_000)) }), ForeignLoad, bench.SeverityWarning, bench.ValiditySuspect, `storage array did 1000 operations/s while idle`},
+		"ForeignBytes":        {nil, inWindows(windowMeasure, func(w *runfile.ObservedWindow) { w.Storage[0].ReadBytes = new(goodBytes * 3 / 2) }), ArrayDisagrees, bench.SeverityWarning, bench.ValiditySuspect, `Storage array counted 3342\.\d MB/s of reads and the clients 2228\.\d MB/s \(repetition 1, 2, 3\): somebody else`},
 		"ServerCachePossible": {nil, small, CacheSuspected, bench.SeverityInfo, bench.ValidityValid, `files \(4 GiB\) are small enough.*93\.4 times`},
 		"ServerCacheSeen": {nil, func(r *runfile.Result) {
 			small(r)
@@ -394,11 +365,7 @@ func TestFindingsComeGravestFirst(t *testing.T) {
 	r.Simulated = true
 	slower(&r, 50)
 	r.Clients[0].Load.Verification = &runfile.Verification{BlocksChecked: 1, BlocksWrong: 1}
-	var got []Code
-	for _, f := range Judge(r).Findings {
-		got = append(got, f.Code)
-	}
-	if diff := cmp.Diff([]Code{VerificationFailed, BelowWireSpeed, SimulatedStorage}, got); diff != "" {
+	if diff := cmp.Diff([]Code{VerificationFailed, BelowWireSpeed, SimulatedStorage}, codesOf(r)); diff != "" {
 		t.Error(diff)
 	}
 }

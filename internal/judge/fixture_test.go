@@ -44,8 +44,7 @@ func good(t testing.TB) runfile.Result {
 		Schedule: runfile.Schedule{BaselineSeconds: 5, WarmupSeconds: 5, DurationSeconds: 60, Repetitions: 3},
 		Link:     &bench.Link{BitsPerSecond: *bench.Bits(10e9), MTU: 9000},
 	}
-	r := runfile.Result{Version: runfile.ResultVersion, Plan: plan, Clients: []runfile.ClientResult{client(t, 0)}}
-	return r
+	return runfile.Result{Version: runfile.ResultVersion, Plan: plan, Clients: []runfile.ClientResult{client(t, 0)}}
 }
 
 func client(t testing.TB, index int32) runfile.ClientResult {
@@ -124,14 +123,10 @@ func kernelRun(t testing.TB) runfile.Result {
 	r.Plan.Link.BitsPerSecond = *bench.Bits(20e9)
 	c := &r.Clients[0]
 	c.Load.Mount = &runfile.MountFacts{FilesystemType: "nfs4", Source: "10.0.1.61:/vol", Options: []string{"rw", "vers=4.1"}, ReadSizeBytes: 1 << 20, DirectIO: true}
-	for i := range c.Load.Repetitions {
-		c.Load.Repetitions[i].Channels = nil
-	}
-	for i := range c.Observed.Windows {
-		if c.Observed.Windows[i].Kind == "Measure" {
-			c.Observed.Windows[i].Mount = &runfile.MountCounters{ServerReadBytes: goodBytes, DirectReadBytes: goodBytes}
-		}
-	}
+	eachRep(&r, func(rep *runfile.Repetition) { rep.Channels = nil })
+	eachWindow(&r, windowMeasure, func(w *runfile.ObservedWindow) {
+		w.Mount = &runfile.MountCounters{ServerReadBytes: goodBytes, DirectReadBytes: goodBytes}
+	})
 	return r
 }
 
@@ -150,6 +145,16 @@ func eachWindow(r *runfile.Result, kind string, f func(*runfile.ObservedWindow))
 			f(&ws[i])
 		}
 	}
+}
+
+// inRepetitions is eachRep as a change.
+func inRepetitions(f func(*runfile.Repetition)) func(*runfile.Result) {
+	return func(r *runfile.Result) { eachRep(r, f) }
+}
+
+// inWindows is eachWindow as a change.
+func inWindows(kind string, f func(*runfile.ObservedWindow)) func(*runfile.Result) {
+	return func(r *runfile.Result) { eachWindow(r, kind, f) }
 }
 
 // slower scales what the first client did by percent.

@@ -126,16 +126,10 @@ func TestTheIntervalOfAP99InOneBucketIsThatBucket(t *testing.T) {
 func TestWhatIsNotCountedHasNoInterval(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*runfile.Result){
-		"no batches": func(r *runfile.Result) { eachRep(r, func(rep *runfile.Repetition) { rep.Read.Batches = nil }) },
-		"few batches": func(r *runfile.Result) {
-			eachRep(r, func(rep *runfile.Repetition) { rep.Read.Batches = batches(7, 6) })
-		},
-		"too many batches": func(r *runfile.Result) {
-			eachRep(r, func(rep *runfile.Repetition) { rep.Read.Batches = batches(33, 6) })
-		},
-		"broken batches": func(r *runfile.Result) {
-			eachRep(r, func(rep *runfile.Repetition) { rep.Read.Batches[3].Latencies = "9:-1" })
-		},
+		"no batches":       inRepetitions(func(rep *runfile.Repetition) { rep.Read.Batches = nil }),
+		"few batches":      inRepetitions(func(rep *runfile.Repetition) { rep.Read.Batches = batches(7, 6) }),
+		"too many batches": inRepetitions(func(rep *runfile.Repetition) { rep.Read.Batches = batches(33, 6) }),
+		"broken batches":   inRepetitions(func(rep *runfile.Repetition) { rep.Read.Batches[3].Latencies = "9:-1" }),
 	} {
 		r := inBatches(t)
 		change(&r)

@@ -15,6 +15,8 @@
 package judge
 
 import (
+	"encoding/json"
+
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
@@ -25,7 +27,7 @@ import (
 func Judge(r runfile.Result) Judgement {
 	c := newFacts(r)
 	j := Judgement{
-		Engine: EngineNative, VariationPermille: c.variation, Steps: c.steps, Capacity: c.capacity,
+		Engine: EngineNative, VariationPermille: (*Permille)(c.variation), Steps: c.steps, Capacity: c.capacity,
 		Database: c.database, Wire: c.wire, Protocol: c.protocol, Series: c.seriesPoints(),
 	}
 	j.Data = dataWords(&r)
@@ -71,19 +73,28 @@ type Judgement struct {
 	// at the capacity within the first bound.
 	Capacity *Capacity        `json:"capacity,omitempty"`
 	Database *DatabaseSummary `json:"database,omitempty"` // nil: native engine
-	// VariationPermille is the coefficient of variation between repetitions: of the throughput or, in
-	// a calibration, of the IOPS if that is larger; nil with fewer than two.
-	VariationPermille *int32          `json:"-"`              // variationPercent
-	Wire              *WireLimit      `json:"wire,omitempty"` // nil: not known
-	Protocol          Evidence        `json:"protocol"`
-	Series            []SeriesPoint   `json:"series,omitempty"` // of the median repetition, all clients
-	Findings          []bench.Finding `json:"findings,omitempty"`
+	Wire     *WireLimit       `json:"wire,omitempty"`     // nil: not known
+	Protocol Evidence         `json:"protocol"`
+	Series   []SeriesPoint    `json:"series,omitempty"` // of the median repetition, all clients
+	Findings []bench.Finding  `json:"findings,omitempty"`
 	// Data says in words what was checked of the data, and the outcome. Empty = nothing was checked.
 	Data string `json:"data,omitempty"`
 	// Indirect says in one sentence, without its full stop, which paths end on a node
 	// that does not own the volume. Empty = none is known.
 	Indirect string `json:"indirect,omitempty"`
+	// VariationPermille is the coefficient of variation between repetitions: of the throughput or, in
+	// a calibration, of the IOPS if that is larger; nil with fewer than two.
+	VariationPermille *Permille `json:"variationPercent,omitempty"`
 }
+
+// Permille is a share that the spec has a threshold for, in the finest unit that is judged by. In JSON it is in
+// percent, as in the spec, the status and the records of suites.
+type Permille int32
+
+// MarshalJSON writes percent.
+func (p Permille) MarshalJSON() ([]byte, error) { return json.Marshal(p.percent()) }
+
+func (p Permille) percent() float64 { return float64(p) / 10 }
 
 // Summary is one repetition over all clients.
 type Summary struct {
@@ -95,7 +106,6 @@ type Summary struct {
 	Read                 *Direction    `json:"read,omitempty"`
 	Write                *Direction    `json:"write,omitempty"`
 	Total                Direction     `json:"total"` // both directions, histograms merged
-	WirePermille         *int32        `json:"-"`     // wirePercent; of the busier direction: links are full duplex
 	Paths                []PathShare   `json:"paths,omitempty"`
 	// Servers are the NFS servers as the clients saw them, with counters of this repetition;
 	// the native engine over NFSv4.
@@ -114,7 +124,8 @@ type Summary struct {
 	StalledPermille *int32         `json:"stalledPermille,omitempty"`
 	Steadiness      SteadinessFact `json:"steadiness"`
 	// EdgeMilliseconds is the delay of the client whose counters were read latest.
-	EdgeMilliseconds int64 `json:"-"`
+	EdgeMilliseconds int64     `json:"-"`
+	WirePermille     *Permille `json:"wirePercent,omitempty"` // of the busier direction: links are full duplex
 }
 
 // Direction holds the counts for reads, for writes, or for both.
@@ -126,7 +137,7 @@ type Direction struct {
 	OperationsPerSecond  int64          `json:"operationsPerSecond"`
 	Latency              *stats.Latency `json:"latency,omitempty"`
 	Intervals            Intervals      `json:"intervals,omitzero"` // of 95 %
-	WirePermille         *int32         `json:"-"`                  // wirePercent
+	WirePermille         *Permille      `json:"wirePercent,omitempty"`
 	histograms           []string
 	batches              [][]runfile.Batch // of each client
 	buckets              []stats.Bucket
@@ -258,10 +269,10 @@ type StepSummary struct {
 	Summary Summary `json:"summary"`
 	// Rounds are the repetitions of the level, of which Summary is the median.
 	Rounds []Summary `json:"-"`
-	// WirePermille is the share of the wire limit; nil when that is not known.
-	WirePermille *int32 `json:"-"` // wirePercent
 	// Knee: more users than these gave latency and hardly throughput.
 	Knee bool `json:"knee,omitempty"`
+	// WirePermille is the share of the wire limit; nil when that is not known.
+	WirePermille *Permille `json:"wirePercent,omitempty"`
 }
 
 // CalibrationSummary is one run of CALIBRATE_IO, or of the native engine's equivalent.

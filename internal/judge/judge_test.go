@@ -142,9 +142,7 @@ func TestVerdict(t *testing.T) {
 		},
 		"Suspect": {
 			reason: "a suspect number keeps its verdict", want: bench.VerdictPass, expect: bench.Expect{MinIOPS: new(int64(1))},
-			mutate: func(r *runfile.Result) {
-				eachRep(r, func(rep *runfile.Repetition) { rep.Channels[0].DownMilliseconds = 5000 })
-			},
+			mutate: inRepetitions(func(rep *runfile.Repetition) { rep.Channels[0].DownMilliseconds = 5000 }),
 		},
 		"NothingRan": {
 			reason: "no number, no verdict", want: bench.VerdictInconclusive, expect: bench.Expect{MinIOPS: new(int64(1))},

@@ -128,8 +128,7 @@ func (c *facts) svm() string {
 func checkHomes(c *facts, found *findings) {
 	used := c.everUsed()
 	for _, l := range c.survey.LIFs {
-		if l.AtHome == nil || *l.AtHome || !c.isPNFS() &&
-			!slices.ContainsFunc(used, func(a string) bool { return runfile.SameAddress(a, l.Address) }) {
+		if l.AtHome == nil || *l.AtHome || !c.isPNFS() && !hasAddress(used, l.Address) {
 			continue
 		}
 		where := fmt.Sprintf("is on node %s and belongs on %s", cmp.Or(l.Node, "?"), cmp.Or(l.HomeNode, "another"))
@@ -144,14 +143,12 @@ func checkHomes(c *facts, found *findings) {
 // everUsed are the addresses that carried load in any repetition, or those that
 // should have when there is none.
 func (c *facts) everUsed() (used []string) {
+	if len(c.repetitions) == 0 {
+		return distinct(c.declared, func(p pathPair) string { return p.Path })
+	}
 	for _, s := range c.repetitions {
 		for _, address := range s.used {
 			used = withNew(used, address)
-		}
-	}
-	if len(c.repetitions) == 0 {
-		for _, p := range c.declared {
-			used = withNew(used, p.Path)
 		}
 	}
 	return used
@@ -198,7 +195,7 @@ func (c *facts) stuck() (lif string, permille int64, ok bool) {
 		}
 		bytes := float64(*p.ReadBytes) + float64(*p.WriteBytes)
 		all += bytes
-		if slices.ContainsFunc(used, func(a string) bool { return runfile.SameAddress(a, p.Address) }) {
+		if hasAddress(used, p.Address) {
 			if p.Local == nil || *p.Local {
 				return "", 0, false
 			}

@@ -218,7 +218,7 @@ func Numbers(s Summary, c *Capacity) []Number {
 	return out
 }
 
-func wide(v *int32) *int64 {
+func wide[T ~int32](v *T) *int64 {
 	if v == nil {
 		return nil
 	}

@@ -3,7 +3,6 @@ package judge
 import (
 	"cmp"
 	"fmt"
-	"net/netip"
 	"slices"
 	"strings"
 
@@ -163,19 +162,19 @@ func busyInterfaces(cl runfile.ClientResult, all []runfile.Interface) []runfile.
 // interfaceOf finds the interface that has an address, written with or without
 // its prefix length.
 func interfaceOf(all []runfile.Interface, local string) (runfile.Interface, bool) {
-	want, err := netip.ParseAddr(local)
-	if err != nil {
-		return runfile.Interface{}, false
-	}
 	for _, i := range all {
 		for _, a := range i.Addresses {
-			a, _, _ = strings.Cut(a, "/")
-			if got, err := netip.ParseAddr(a); err == nil && got == want {
+			if a, _, _ = strings.Cut(a, "/"); local != "" && runfile.SameAddress(a, local) {
 				return i, true
 			}
 		}
 	}
 	return runfile.Interface{}, false
+}
+
+// hasAddress reports whether an address is among others, in whatever spelling.
+func hasAddress(all []string, address string) bool {
+	return slices.ContainsFunc(all, func(a string) bool { return runfile.SameAddress(a, address) })
 }
 
 // nodeOf is the machine of a client. Without a node name each client counts as

@@ -57,28 +57,18 @@ func metadataServers(all []runfile.NFSServer) []runfile.NFSServer {
 // serverVersion is the version that the replies of the servers show; it joins different ones,
 // and is empty without servers.
 func serverVersion(servers []runfile.NFSServer) string {
-	var seen []string
-	for _, s := range metadataServers(servers) {
-		if s.NFSVersion != "" {
-			seen = withNew(seen, s.NFSVersion)
-		}
-	}
-	return strings.Join(seen, " and ")
+	version := func(s runfile.NFSServer) string { return s.NFSVersion }
+	return strings.Join(distinct(metadataServers(servers), version), " and ")
 }
 
 // trunkingWords say how the paths are joined; empty with one path, and with NFSv3.
 func trunkingWords(servers []runfile.NFSServer) string {
-	var words []string
-	for _, s := range metadataServers(servers) {
-		word := map[bench.Trunking]string{
-			bench.TrunkingSession: "session trunking", bench.TrunkingClientID: "client ID trunking",
-			bench.TrunkingSeparate: "separate servers",
-		}[s.Trunking]
-		if word != "" {
-			words = withNew(words, word)
-		}
+	words := map[bench.Trunking]string{
+		bench.TrunkingSession: "session trunking", bench.TrunkingClientID: "client ID trunking",
+		bench.TrunkingSeparate: "separate servers",
 	}
-	return strings.Join(words, ", ")
+	joint := func(s runfile.NFSServer) string { return words[s.Trunking] }
+	return strings.Join(distinct(metadataServers(servers), joint), ", ")
 }
 
 // byLayout are the paths to data servers that moved data.
@@ -102,8 +92,7 @@ func dataServers(s Summary) int {
 	for _, p := range byLayout(s.Paths) {
 		name := p.Path
 		for i, server := range s.Servers {
-			if server.Role == bench.PathDataServer && slices.ContainsFunc(server.Addresses,
-				func(a string) bool { return runfile.SameAddress(a, p.Path) }) {
+			if server.Role == bench.PathDataServer && hasAddress(server.Addresses, p.Path) {
 				name = fmt.Sprint("server ", i)
 				break
 			}

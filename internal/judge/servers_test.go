@@ -82,14 +82,14 @@ func TestTheNativeEngineProvesItsVersionByWhatServersAnswer(t *testing.T) {
 		"session trunking":   {over("NFSv4.1", bench.TrunkingSession), nothing, yes, false, "DirectNFS NFSv4.1 over 2 paths (session trunking)", `channels with NFSv4\.1 \(session trunking\)\.$`},
 		"separate servers":   {over("NFSv4.1", bench.TrunkingSeparate), nothing, yes, false, "DirectNFS NFSv4.1 over 2 paths (separate servers)", `NFSv4\.1`},
 		"another version":    {over("NFSv4.1", ""), server(func(s *runfile.NFSServer) { s.NFSVersion = "NFSv4.0" }), no, true, "DirectNFS NFSv4.0 over 2 paths", `NFSv4\.1 was declared and NFSv4\.0 carried`},
-		"a path is down":     {over("NFSv4.1", bench.TrunkingSession), func(r *runfile.Result) { eachRep(r, func(rep *runfile.Repetition) { rep.Channels[1].State = "Down" }) }, no, false, "DirectNFS NFSv4.1 over 1 of 2 paths (session trunking)", `1 of 2 declared paths`},
+		"a path is down":     {over("NFSv4.1", bench.TrunkingSession), inRepetitions(func(rep *runfile.Repetition) { rep.Channels[1].State = "Down" }), no, false, "DirectNFS NFSv4.1 over 1 of 2 paths (session trunking)", `1 of 2 declared paths`},
 		"pNFS":               {nativePNFS("10.0.1.61"), nothing, yes, false, "DirectNFS pNFS over 1 path and 1 data server", `100\.0 % of that by layouts to 1 data server\. Metadata went to node b, and data to node a\.$`},
 		"two data servers":   {nativePNFS("10.0.1.61", "10.0.3.61"), nothing, yes, false, "DirectNFS pNFS over 1 path and 2 data servers", `to 2 data servers`},
 		"multipath":          {nativePNFS("10.0.1.61", "10.0.3.61"), oneDataServer, yes, false, "DirectNFS pNFS over 1 path and 1 data server", `to 1 data server`},
 		"the same address":   {nativePNFS("10.0.2.61"), nothing, yes, false, "DirectNFS pNFS over 1 path and 1 data server", `layouts to 1`},
 		"no layout":          {nativePNFS(), nothing, no, true, "DirectNFS NFSv4.1 over 1 path", `pNFS was declared and the client used no layout`},
 		"pNFS over v4.0":     {nativePNFS("10.0.1.61"), server(func(s *runfile.NFSServer) { s.NFSVersion = "NFSv4.0" }), no, true, "", `pNFS was declared and NFSv4\.0 carried`},
-		"data server is off": {nativePNFS("10.0.1.61", "10.0.3.61"), func(r *runfile.Result) { eachRep(r, func(rep *runfile.Repetition) { rep.Channels[2].State = "Down" }) }, yes, false, "DirectNFS pNFS over 1 path and 2 data servers", ``},
+		"data server is off": {nativePNFS("10.0.1.61", "10.0.3.61"), inRepetitions(func(rep *runfile.Repetition) { rep.Channels[2].State = "Down" }), yes, false, "DirectNFS pNFS over 1 path and 2 data servers", ``},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -248,7 +248,7 @@ func headline(steps []StepSummary, s *Summary, c *Capacity) []runfile.SuitePoint
 // point takes the metrics of one repetition. If the wire limits a capacity, its percentage is that of the
 // level above: the level at the capacity stays a little below the limit.
 func point(s Summary, c *Capacity) runfile.SuitePoint {
-	p := runfile.SuitePoint{Metrics: map[string]float64{}, WirePercent: percentOf(s.WirePermille)}
+	p, wire := runfile.SuitePoint{Metrics: map[string]float64{}}, s.WirePermille
 	for _, n := range Numbers(s, c) {
 		p.Metrics[n.Name] = float64(n.Value)
 		if in := n.Interval; in != nil {
@@ -258,8 +258,11 @@ func point(s Summary, c *Capacity) runfile.SuitePoint {
 			p.Intervals[n.Name] = runfile.SuiteInterval{Low: float64(in.Low), High: float64(in.High)}
 		}
 	}
-	if c != nil && c.Bounds[0].Reached && c.Bounds[0].LimitedBy == LimitWire && c.Bounds[0].wirePermille != nil {
-		p.WirePercent = percentOf(c.Bounds[0].wirePermille)
+	if c != nil && c.Bounds[0].Reached && c.Bounds[0].LimitedBy == LimitWire {
+		wire = cmp.Or(c.Bounds[0].wirePermille, wire)
+	}
+	if wire != nil {
+		p.WirePercent = new(wire.percent())
 	}
 	return p
 }

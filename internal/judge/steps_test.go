@@ -198,9 +198,7 @@ func TestTheLevelsOfARoundShareItsIdleBaseline(t *testing.T) {
 	if len(n) != 1 || n[0].BaselineCPUPermille == nil || *n[0].BaselineCPUPermille != 300 {
 		t.Errorf("%+v", n)
 	}
-	for i := range r.Clients[0].Load.Repetitions {
-		r.Clients[0].Load.Repetitions[i].Step = nil
-	}
+	eachRep(&r, func(rep *runfile.Repetition) { rep.Step = nil })
 	r.Plan.Workload.SLOB = nil
 	for _, s := range Judge(r).Repetitions[1:] {
 		if s.StorageNodes[0].BaselineCPUPermille != nil {
@@ -212,24 +210,21 @@ func TestTheLevelsOfARoundShareItsIdleBaseline(t *testing.T) {
 func TestTheMeanOfTheOwnKitIsThatOfItsBuckets(t *testing.T) {
 	t.Parallel()
 	r := experiments.Kit("DNFS")
-	for i := range r.Clients[0].Load.Repetitions {
-		rep := &r.Clients[0].Load.Repetitions[i]
+	eachRep(&r, func(rep *runfile.Repetition) {
 		rep.Read.Buckets, rep.Read.TotalMicroseconds = []runfile.LatencyBucket{{BelowMicroseconds: 1024, Count: 1000}}, 900_000
-	}
+	})
 	l := Judge(r).Steps[0].Summary.Total.Latency
 	if l.MeanMicroseconds != 900 || !l.Bucketed || l.P99Microseconds != 1024 {
 		t.Errorf("%+v", l)
 	}
 	r = experiments.Ramp()
-	for i := range r.Clients[0].Load.Repetitions {
-		r.Clients[0].Load.Repetitions[i].Oracle.Events = []runfile.OracleEvent{{Name: eventSequentialRead, Waits: 10, Microseconds: 50}}
-	}
+	eachRep(&r, func(rep *runfile.Repetition) {
+		rep.Oracle.Events = []runfile.OracleEvent{{Name: eventSequentialRead, Waits: 10, Microseconds: 50}}
+	})
 	if l := Judge(r).Steps[0].Summary.Total.Latency; l.MeanMicroseconds != 460 {
 		t.Errorf("buckets are finer than the event: %+v", l)
 	}
-	for i := range r.Clients[0].Load.Repetitions {
-		r.Clients[0].Load.Repetitions[i].Read.Buckets = nil
-	}
+	eachRep(&r, func(rep *runfile.Repetition) { rep.Read.Buckets = nil })
 	if l := Judge(r).Steps[0].Summary.Total.Latency; l == nil || l.MeanMicroseconds != 5 || !l.MeanOnly {
 		t.Errorf("without buckets the event is all there is: %+v", l)
 	}

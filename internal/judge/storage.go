@@ -20,12 +20,10 @@ func (c *facts) storageSide(s *repetition) {
 		}
 	}
 	s.used = c.usedAddresses(s.Summary)
-	var entries []string
-	for _, address := range s.used {
-		if n, _ := c.endOf(address, s.storage); n != "" {
-			entries = append(entries, n)
-		}
-	}
+	entries := distinct(s.used, func(address string) string {
+		node, _ := c.endOf(address, s.storage)
+		return node
+	})
 	var idle []*runfile.ObservedWindow
 	for _, p := range s.parts {
 		idle = append(idle, baselineOf(p.client, p.rep))
@@ -78,21 +76,11 @@ func usable(windows []*runfile.ObservedWindow) []runfile.StorageWindow {
 }
 
 // usedAddresses are the addresses of the storage that the load went to.
-func (c *facts) usedAddresses(s Summary) (used []string) {
+func (c *facts) usedAddresses(s Summary) []string {
 	if c.kernel() {
-		for _, cl := range c.Clients {
-			if address := mountedAddress(cl.Load.Mount); address != "" {
-				used = withNew(used, address)
-			}
-		}
-		return used
+		return distinct(c.Clients, func(cl runfile.ClientResult) string { return mountedAddress(cl.Load.Mount) })
 	}
-	for _, p := range s.Paths {
-		if p.carried() && p.Path != "" {
-			used = withNew(used, p.Path)
-		}
-	}
-	return used
+	return distinct(filtered(s.Paths, PathShare.carried), func(p PathShare) string { return p.Path })
 }
 
 // mountedAddress is the server of a mount: as the kernel resolved it, or as it

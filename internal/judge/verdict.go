@@ -29,7 +29,7 @@ func (c *facts) expect() outcome {
 		s = c.overall.Summary
 	}
 	bytes, iops := c.measured()
-	compare(&o, "of the wire limit", atLeast, e.MinWirePercent, s.WirePermille, 10, human.Share[int64])
+	compare(&o, "of the wire limit", atLeast, e.MinWirePercent, (*int32)(s.WirePermille), 10, human.Share[int64])
 	compare(&o, "throughput", atLeast, e.MinMegabytesPerSecond, known(bytes, s.Total.BytesPerSecond), 1_000_000,
 		human.Throughput[int64])
 	compare(&o, "IOPS", atLeast, e.MinIOPS, known(iops, s.Total.OperationsPerSecond), 1, plain)

@@ -354,9 +354,9 @@ func (c *facts) suspects() string {
 	return "Most likely first: " + strings.Join(list, "; ") + "."
 }
 
-func atLeastPermille(v *int32, limit int32) bool { return v != nil && *v >= limit }
+func atLeastPermille[T ~int32](v *T, limit T) bool { return v != nil && *v >= limit }
 
-func permilleText(v *int32) string {
+func permilleText[T ~int32](v *T) string {
 	if v == nil {
 		return "?"
 	}

@@ -2,11 +2,9 @@ package judge
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -75,7 +73,7 @@ func TestWritesAreComparedWithTheLimitOfWrites(t *testing.T) {
 		t.Errorf("%d permille of the wire limit, want 1000", got)
 	}
 	want := human.Throughput(limit.WriteBytesPerSecond) + " of " + human.Throughput(limit.WriteBytesPerSecond)
-	if !slices.ContainsFunc(j.Findings, func(f bench.Finding) bool { return f.Code == LineSaturated && strings.Contains(f.Message, want) }) {
+	if !hasFinding(j, LineSaturated, want) {
 		t.Errorf("no finding says %q: %+v", want, j.Findings)
 	}
 }
@@ -84,9 +82,9 @@ func TestWritesAreComparedWithTheLimitOfWrites(t *testing.T) {
 func TestSharesWithAThresholdAreInPercentInJSON(t *testing.T) {
 	t.Parallel()
 	raw, err := json.Marshal(Judgement{
-		VariationPermille: new(int32(41)),
-		Summary:           &Summary{WirePermille: new(int32(984)), Total: Direction{WirePermille: new(int32(983))}},
-		Steps:             []StepSummary{{Users: 1, WirePermille: new(int32(7))}},
+		VariationPermille: new(Permille(41)),
+		Summary:           &Summary{WirePermille: new(Permille(984)), Total: Direction{WirePermille: new(Permille(983))}},
+		Steps:             []StepSummary{{Users: 1, WirePermille: new(Permille(7))}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -69,26 +69,14 @@ func waiting() runfile.Result {
 
 func TestTheTopWaitsAreInTheFile(t *testing.T) {
 	t.Parallel()
-	var b bytes.Buffer
-	r := waiting()
-	if err := BenchmarkPage(&b, r, judge.Judge(r), PageOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	for _, part := range []string{"Top waits of sessions", "resmgr:cpu quantum", "Scheduler", "52.5", "WaitsNotStorage"} {
-		if !strings.Contains(b.String(), part) {
-			t.Errorf("no %q in the file", part)
-		}
-	}
+	benchmark(t, waiting(), PageOptions{}).has(t, "Top waits of sessions", "resmgr:cpu quantum", "Scheduler", "52.5", "WaitsNotStorage")
 }
 
 func TestTheExportOfTheRedoLogsIsNamed(t *testing.T) {
 	t.Parallel()
 	r := experiments.Scan("192.168.4.100")
 	r.Plan.Database.RedoExport = "/vol/oraredo"
-	var b bytes.Buffer
-	if err := BenchmarkPage(&b, r, judge.Judge(r), PageOptions{}); err != nil || !strings.Contains(b.String(), "redo logs on /vol/oraredo") {
-		t.Errorf("the redo logs are not named: %v", err)
-	}
+	benchmark(t, r, PageOptions{}).has(t, "redo logs on /vol/oraredo")
 }
 
 func TestThePagesOfDatabases(t *testing.T) {

@@ -34,7 +34,7 @@ func result() runfile.Result {
 
 func judged() judge.Judgement {
 	Latency := &stats.Latency{Count: 127_500, MeanMicroseconds: 14_481, P50Microseconds: 13_999, P95Microseconds: 18_100, P99Microseconds: 19_007, P999Microseconds: 41_343, MaxMicroseconds: 1_204_223}
-	read := judge.Direction{Ops: 127_500, Bytes: 127_500 << 20, BytesPerSecond: 2_228_224_000, OperationsPerSecond: 2125, Latency: Latency, WirePermille: new(int32(900))}
+	read := judge.Direction{Ops: 127_500, Bytes: 127_500 << 20, BytesPerSecond: 2_228_224_000, OperationsPerSecond: 2125, Latency: Latency, WirePermille: new(judge.Permille(900))}
 	read.Intervals = judge.Intervals{
 		BytesPerSecond:      &judge.Interval{Low: 2_221_000_000, High: 2_235_000_000},
 		OperationsPerSecond: &judge.Interval{Low: 2118, High: 2132},
@@ -43,7 +43,7 @@ func judged() judge.Judgement {
 	}
 	s := judge.Summary{
 		OpenLoopP99Microseconds: new(int64(20_400)),
-		Repetition:              2, Clients: 1, DurationMilliseconds: 60_000, Read: &read, Total: read, WirePermille: new(int32(900)),
+		Repetition:              2, Clients: 1, DurationMilliseconds: 60_000, Read: &read, Total: read, WirePermille: new(judge.Permille(900)),
 		Paths: []judge.PathShare{
 			{Local: "10.0.1.5", Path: "10.0.1.61", State: "Up", BytesRead: 63_750 << 20, BytesPerSecond: 1_114_112_000, SharePermille: 500},
 			{Local: "10.0.2.5", Path: "10.0.2.61", State: "Up", BytesRead: 63_750 << 20, BytesPerSecond: 1_114_112_000, SharePermille: 500},
@@ -52,7 +52,7 @@ func judged() judge.Judgement {
 		StorageNodes: []judge.StorageNode{{Source: "array", Name: "n1", CPUPermille: new(int32(300))}, {Source: "array", Name: "n2"}},
 	}
 	j := judge.Judgement{
-		Verdict: bench.VerdictPass, Validity: bench.ValidityValid, Summary: &s, Repetitions: []judge.Summary{s, s, s}, VariationPermille: new(int32(4)),
+		Verdict: bench.VerdictPass, Validity: bench.ValidityValid, Summary: &s, Repetitions: []judge.Summary{s, s, s}, VariationPermille: new(judge.Permille(4)),
 		Wire:     &judge.WireLimit{Source: judge.Declared, Arithmetic: "2 x 10 Gbit/s / 8 x 8948/9038 (MTU 9000) x 1048576/1048708 (RPC) = 2474.8 MB/s per direction"},
 		Protocol: judge.Evidence{Verified: new(true), Observed: "DirectNFS NFSv3 over 2 of 2 paths", Message: "100.0 % of the load went over 2 Direct NFS channels with NFSv3."},
 	}

@@ -90,18 +90,15 @@ func costParts(s judge.Summary) []string {
 	if c.MicrosecondsPerMiB != nil {
 		parts = append(parts, human.Latency(*c.MicrosecondsPerMiB)+" CPU per MiB above idle")
 	}
-	if c.BusiestLimitPermille != nil {
-		parts = append(parts, human.Share(*c.BusiestLimitPermille)+" of its limit")
+	add := func(who string, share *int32, of string) {
+		if share != nil {
+			parts = append(parts, who+human.Share(*share)+of)
+		}
 	}
-	if c.DatabaseLimitPermille != nil {
-		parts = append(parts, human.Share(*c.DatabaseLimitPermille)+" of what the database can use")
-	}
-	if c.BusiestNodePermille != nil {
-		parts = append(parts, "machine "+human.Share(*c.BusiestNodePermille)+" busy")
-	}
-	if v := s.CollectorCPUPermille; v != nil {
-		parts = append(parts, "collector "+human.Share(*v)+" of a core")
-	}
+	add("", c.BusiestLimitPermille, " of its limit")
+	add("", c.DatabaseLimitPermille, " of what the database can use")
+	add("machine ", c.BusiestNodePermille, " busy")
+	add("collector ", s.CollectorCPUPermille, " of a core")
 	return parts
 }
 
