@@ -163,11 +163,9 @@ func (o *Read) Args(c *xdr.Coder) {
 }
 
 // Results codes the results.
-func (o *Read) Results(c *xdr.Coder, s v4.Status) {
-	if s == v4.OK {
-		c.Bool(&o.EOF)
-		c.Opaque(&o.Data, v4.MaxDataBytes)
-	}
+func (o *Read) Results(c *xdr.Coder) {
+	c.Bool(&o.EOF)
+	c.Opaque(&o.Data, v4.MaxDataBytes)
 }
 
 // Write is WRITE. Offset is bytes.
@@ -194,12 +192,10 @@ func (o *Write) Args(c *xdr.Coder) {
 }
 
 // Results codes the results.
-func (o *Write) Results(c *xdr.Coder, s v4.Status) {
-	if s == v4.OK {
-		c.Uint32(&o.Count)
-		stable(c, &o.Committed)
-		o.Verifier.Code(c)
-	}
+func (o *Write) Results(c *xdr.Coder) {
+	c.Uint32(&o.Count)
+	stable(c, &o.Committed)
+	o.Verifier.Code(c)
 }
 
 func stable(c *xdr.Coder, s *v4.Stable) {

@@ -7,14 +7,25 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 )
 
-// Operation is one operation of a compound with its arguments and its results.
+// Operation is one operation of a compound with its arguments and its results. One that has
+// results also has Results(c *xdr.Coder), which codes what follows the status OK. The few that
+// have some with other statuses have Failure(c *xdr.Coder, s Status) for that.
 type Operation interface {
 	// Op says which operation it is.
 	Op() Op
 	// Args codes the arguments.
 	Args(c *xdr.Coder)
-	// Results codes what follows the status s: with most operations nothing unless s is OK.
-	Results(c *xdr.Coder, s Status)
+}
+
+// codeResults codes what follows the status s of an operation.
+func codeResults(c *xdr.Coder, o Operation, s Status) {
+	if s == OK {
+		if o, ok := o.(interface{ Results(c *xdr.Coder) }); ok {
+			o.Results(c)
+		}
+	} else if o, ok := o.(interface{ Failure(c *xdr.Coder, s Status) }); ok {
+		o.Failure(c, s)
+	}
 }
 
 // OpError says which operation of a compound failed. With OpCompound or OpCBCompound the
@@ -92,7 +103,7 @@ func (p *Compound) DecodeReply(d *xdr.Decoder) (done int, err error) {
 		s := h.result(d, done, o.Op())
 		c := d.Coder()
 		if !c.Failed() {
-			o.Results(&c, s)
+			codeResults(&c, o, s)
 		}
 		if *d = c.Decoder(); d.Err() != nil {
 			return done, &ProtocolError{"results of " + o.Op().String(), d.Err()}
@@ -173,7 +184,7 @@ func (p *CBCompound) AppendReply(b []byte, status Status, done int) []byte {
 			s = status
 		}
 		c.Uint32(&number, (*uint32)(&s))
-		o.Results(&c, s)
+		codeResults(&c, o, s)
 	}
 	return c.Bytes()
 }
@@ -197,9 +208,6 @@ func (u *Unsupported) Op() Op {
 
 // Args codes nothing: the arguments are not known.
 func (u *Unsupported) Args(*xdr.Coder) {}
-
-// Results codes nothing.
-func (u *Unsupported) Results(*xdr.Coder, Status) {}
 
 // newCallback makes an empty operation of the callback channel for decoding.
 func newCallback(op Op) Operation {
