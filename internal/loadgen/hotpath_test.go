@@ -27,7 +27,7 @@ func hotEngine(tb testing.TB, pattern bench.RawPattern, rate int64) *engine {
 }
 
 // hot gives an engine in a round that lasts forever, over files that are filled.
-func hot(tb testing.TB, tgt target.Target, plan runfile.Plan, step *runfile.Step, make func([]fileset.Job) (*engine, error)) *engine {
+func hot(tb testing.TB, tgt target.Target, plan runfile.Plan, step *runfile.Step, build func([]fileset.Job) (*engine, error)) *engine {
 	tb.Helper()
 	set, err := fileset.Prepare(tb.Context(), tgt, filesetOf(&plan, 0))
 	if err != nil {
@@ -40,7 +40,7 @@ func hot(tb testing.TB, tgt target.Target, plan runfile.Plan, step *runfile.Step
 	if err != nil {
 		tb.Fatal(err)
 	}
-	e, err := make(jobs)
+	e, err := build(jobs)
 	if err != nil {
 		tb.Fatal(err)
 	}
