@@ -23,6 +23,12 @@ func hotEngine(tb testing.TB, pattern bench.RawPattern, rate int64) *engine {
 		plan.Workload.Raw.ReadPercent = new(int32(50))
 	}
 	plan.Workload.Raw.Jobs = 2
+	return hot(tb, tgt, plan, nil, func(jobs []fileset.Job) (*engine, error) { return newEngine(&plan, 0, jobs, time.Now) })
+}
+
+// hot gives an engine in a round that lasts forever, over files that are filled.
+func hot(tb testing.TB, tgt target.Target, plan runfile.Plan, step *runfile.Step, build func([]fileset.Job) (*engine, error)) *engine {
+	tb.Helper()
 	set, err := fileset.Prepare(tb.Context(), tgt, filesetOf(&plan, 0))
 	if err != nil {
 		tb.Fatal(err)
@@ -34,7 +40,7 @@ func hotEngine(tb testing.TB, pattern bench.RawPattern, rate int64) *engine {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	e, err := newEngine(&plan, 0, jobs, time.Now)
+	e, err := build(jobs)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -42,6 +48,7 @@ func hotEngine(tb testing.TB, pattern bench.RawPattern, rate int64) *engine {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { _ = e.release() })
+	e.take(step)
 	e.round = newRound(time.Now(), 0, 1<<62)
 	for i := range e.workers {
 		e.workers[i].begin(e.round)
@@ -49,8 +56,17 @@ func hotEngine(tb testing.TB, pattern bench.RawPattern, rate int64) *engine {
 	return e
 }
 
-func checkNoFailure(t *testing.T, e *engine) {
+// checkAllocations lets a stream of an engine do operations, none of which may allocate or fail.
+func checkAllocations(t *testing.T, e *engine, stream int) {
 	t.Helper()
+	n := allocations.PerOperation(100, 4100, func(operations int) {
+		b := &budget{Driver: e.drivers[stream].ready()}
+		b.left.Store(int64(operations))
+		e.streams[stream].Run(t.Context(), b)
+	})
+	if n > 0.001 {
+		t.Errorf("%v allocations for each operation", n)
+	}
 	select {
 	case err := <-e.round.failed:
 		t.Errorf("the operations failed: %v", err)
@@ -71,15 +87,7 @@ func TestNoOperationAllocates(t *testing.T) {
 		for name, rate := range map[string]int64{"closed": 0, "open": 1_000_000} {
 			t.Run(string(pattern)+"/"+name, func(t *testing.T) {
 				e := hotEngine(t, pattern, rate)
-				n := allocations.PerOperation(100, 4100, func(operations int) {
-					b := &budget{Driver: e.drivers[1].ready()}
-					b.left.Store(int64(operations))
-					e.streams[1].Run(t.Context(), b)
-				})
-				if n > 0.001 {
-					t.Errorf("%v allocations for each operation", n)
-				}
-				checkNoFailure(t, e)
+				checkAllocations(t, e, 1)
 			})
 		}
 	}
@@ -96,17 +104,20 @@ func TestNoOperationOfASearchAllocates(t *testing.T) {
 				plan.Workload.SLOB.Capacity = &bench.Capacity{Arrivals: arrivals}
 				step.Kind, step.OperationsPerSecond = runfile.StepRate, 1_000_000
 				e := hotUsers(t, &targettest.Memory{LaneCount: 2}, plan, step)
-				n := allocations.PerOperation(100, 4100, func(operations int) {
-					b := &budget{Driver: e.drivers[0].ready()}
-					b.left.Store(int64(operations))
-					e.streams[0].Run(t.Context(), b)
-				})
-				if n > 0.001 {
-					t.Errorf("%v allocations for each operation", n)
-				}
-				checkNoFailure(t, e)
+				checkAllocations(t, e, 0)
 			})
 		}
+	}
+}
+
+func benchmarkDriver(b *testing.B, e *engine) {
+	b.Helper()
+	d := e.drivers[0].ready()
+	var io target.IO
+	b.ReportAllocs()
+	for b.Loop() {
+		d.Next(&io)
+		d.Done(&io)
 	}
 }
 
@@ -114,13 +125,7 @@ func TestNoOperationOfASearchAllocates(t *testing.T) {
 func BenchmarkEngine(b *testing.B) {
 	for _, pattern := range bench.Patterns() {
 		b.Run(string(pattern), func(b *testing.B) {
-			d := hotEngine(b, pattern, 0).drivers[0].ready()
-			var io target.IO
-			b.ReportAllocs()
-			for b.Loop() {
-				d.Next(&io)
-				d.Done(&io)
-			}
+			benchmarkDriver(b, hotEngine(b, pattern, 0))
 		})
 	}
 }
@@ -133,31 +138,9 @@ func hotUsers(tb testing.TB, tgt target.Target, plan runfile.Plan, step runfile.
 
 func hotUsersOver(tb testing.TB, tgt target.Target, channels int, plan runfile.Plan, step runfile.Step) *engine {
 	tb.Helper()
-	set, err := fileset.Prepare(tb.Context(), tgt, filesetOf(&plan, 0))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if err := set.Fill(tb.Context(), func(int64) {}); err != nil {
-		tb.Fatal(err)
-	}
-	jobs, err := set.Open(tb.Context())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	e, err := newUserEngine(&plan, 0, jobs, channels, time.Now)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if err := e.open(tb.Context(), tgt); err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = e.release() })
-	e.take(&step)
-	e.round = newRound(time.Now(), 0, 1<<62)
-	for i := range e.workers {
-		e.workers[i].begin(e.round)
-	}
-	return e
+	return hot(tb, tgt, plan, &step, func(jobs []fileset.Job) (*engine, error) {
+		return newUserEngine(&plan, 0, jobs, channels, time.Now)
+	})
 }
 
 func userLoads() map[string]func() (runfile.Plan, runfile.Step) {
@@ -181,15 +164,7 @@ func TestNoOperationOfAUserAllocates(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			plan, step := load()
 			e := hotUsers(t, &targettest.Memory{LaneCount: 2}, plan, step)
-			n := allocations.PerOperation(100, 4100, func(operations int) {
-				b := &budget{Driver: e.drivers[0].ready()}
-				b.left.Store(int64(operations))
-				e.streams[0].Run(t.Context(), b)
-			})
-			if n > 0.001 {
-				t.Errorf("%v allocations for each operation", n)
-			}
-			checkNoFailure(t, e)
+			checkAllocations(t, e, 0)
 		})
 	}
 }
@@ -198,13 +173,7 @@ func BenchmarkUser(b *testing.B) {
 	for name, load := range userLoads() {
 		b.Run(name, func(b *testing.B) {
 			plan, step := load()
-			d := hotUsers(b, &targettest.Memory{LaneCount: 2}, plan, step).drivers[0].ready()
-			var io target.IO
-			b.ReportAllocs()
-			for b.Loop() {
-				d.Next(&io)
-				d.Done(&io)
-			}
+			benchmarkDriver(b, hotUsers(b, &targettest.Memory{LaneCount: 2}, plan, step))
 		})
 	}
 }

@@ -217,12 +217,7 @@ func TestWhatIsWrongIsKeptWhenReadingBackBreaksOff(t *testing.T) {
 	s := &wrongServer{until: 1000}
 	s.write = every(2, func(_ *wrongServer, _ place, w *v3.WriteArgs, before []byte) { copy(w.Data, before) })
 	var reads atomic.Int64
-	s.Hook = func(c faulty.Call) faulty.Action {
-		if c.IsRead() && s.ended.Load() && reads.Add(1) > 100 {
-			return faulty.Fail(v3.ErrIO)
-		}
-		return faulty.Answer
-	}
+	s.Hook = faulty.On(v3.ProcRead, faulty.Fail(v3.ErrIO), func(faulty.Call) bool { return s.ended.Load() && reads.Add(1) > 100 })
 	load := s.run(t, wrongPlan(bench.PatternRandomWrite))
 	v := load.Verification
 	if load.Failure == nil || load.Failure.Code != runfile.FailureIO || v.BlocksWrong == 0 || v.WritesAcknowledged == 0 || !v.Cut {
@@ -356,12 +351,7 @@ func TestALateDuplicateOfTheFillIsNoLostWrite(t *testing.T) {
 	s := &wrongServer{until: 2000}
 	var calls, undone int64
 	seen, filled := map[place]bool{}, map[place][]byte{} // chunks; blocks of those that came twice
-	s.Hook = func(c faulty.Call) faulty.Action {
-		if c.IsWrite() && atomic.AddInt64(&calls, 1) == 4 {
-			return faulty.Lose
-		}
-		return faulty.Answer
-	}
+	s.Hook = faulty.On(v3.ProcWrite, faulty.Lose, func(faulty.Call) bool { return atomic.AddInt64(&calls, 1) == 4 })
 	s.write = func(_ *wrongServer, at place, w *v3.WriteArgs, _ []byte) bool {
 		if late := filled[at]; late != nil && undone == 0 {
 			undone++

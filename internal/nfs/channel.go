@@ -167,18 +167,12 @@ func (ch *channel) watch(ctx context.Context, conn *rpc.Conn) bool {
 
 // reconnect tries until it succeeds; it returns false when the client was closed.
 func (ch *channel) reconnect(ctx context.Context) bool {
-	for wait := backoffFirst; ; wait = min(2*wait, backoffMax) {
-		timer := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return false
-		case <-timer.C:
-		}
+	for wait := backoffFirst; sleep(ctx, wait); wait = min(2*wait, backoffMax) {
 		if err := ch.connect(ctx); err == nil {
 			return true
 		}
 	}
+	return false
 }
 
 func (ch *channel) stats() ChannelStats {

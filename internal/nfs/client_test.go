@@ -253,17 +253,11 @@ func TestAPortAboveTheReservedOnesIsNamed(t *testing.T) {
 
 // TestADirectoryOfManyPagesIsReadWhole, where the server has READDIRPLUS and where it has READDIR alone.
 func TestADirectoryOfManyPagesIsReadWhole(t *testing.T) {
-	plus := func(c faulty.Call) bool { return c.Program == v3.Program && c.Procedure == v3.ProcReaddirplus }
 	for name, s := range map[string]*faulty.Server{
-		"READDIRPLUS": {},
-		"its status is that it is not supported": {Hook: func(c faulty.Call) faulty.Action {
-			if plus(c) {
-				return faulty.Fail(v3.ErrNotSupp)
-			}
-			return faulty.Answer
-		}},
+		"READDIRPLUS":                            {},
+		"its status is that it is not supported": {Hook: faulty.On(v3.ProcReaddirplus, faulty.Fail(v3.ErrNotSupp), nil)},
 		"there is no such procedure": {Rewrite: func(c faulty.Call, reply []byte) ([]byte, bool) {
-			if plus(c) {
+			if c.Program == v3.Program && c.Procedure == v3.ProcReaddirplus {
 				h := rpc.ReplyHeader{XID: c.XID, Accept: rpc.AcceptProcUnavail}
 				reply = h.Append(rpc.AppendRecordMark(nil, 0))
 				rpc.PutRecordMark(reply, len(reply)-rpc.RecordMarkBytes)

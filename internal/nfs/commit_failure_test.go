@@ -14,12 +14,7 @@ import (
 func TestACommitThatFailsForgetsNothing(t *testing.T) {
 	var ill atomic.Bool
 	ill.Store(true)
-	s := &faulty.Server{Hook: func(c faulty.Call) faulty.Action {
-		if c.Program == v3.Program && c.Procedure == v3.ProcCommit && ill.Load() {
-			return faulty.Fail(v3.ErrIO)
-		}
-		return faulty.Answer
-	}}
+	s := &faulty.Server{Hook: faulty.On(v3.ProcCommit, faulty.Fail(v3.ErrIO), func(faulty.Call) bool { return ill.Load() })}
 	c := start(t, s, nil)
 	f := c.OpenFile(FileHandle(s.AddFile("data", nil)))
 	content := randomBytes(8192)

@@ -15,16 +15,6 @@ import (
 	"github.com/nfsbench/nfsbench/test/faulty"
 )
 
-// onRead makes a Hook that does act for the READ calls for which when is true.
-func onRead(act faulty.Action, when func(faulty.Call) bool) func(faulty.Call) faulty.Action {
-	return func(c faulty.Call) faulty.Action {
-		if c.Program == v3.Program && c.Procedure == v3.ProcRead && when(c) {
-			return act
-		}
-		return faulty.Answer
-	}
-}
-
 // readAll reads the file in blocks from several goroutines and compares it.
 func readAll(t *testing.T, f *File, content []byte, rounds int) {
 	t.Helper()
@@ -57,7 +47,7 @@ func TestADyingChannelCostsNoError(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var calls atomic.Int64
-			s := &faulty.Server{Hook: onRead(act, func(c faulty.Call) bool {
+			s := &faulty.Server{Hook: faulty.On(v3.ProcRead, act, func(c faulty.Call) bool {
 				return c.Address == "127.0.0.2" && calls.Add(1) == 50
 			})}
 			c := start(t, s, nil, "127.0.0.1", "127.0.0.2")
@@ -136,7 +126,7 @@ func TestServersThatNeverSpeakRPCEndInAClearError(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var calls atomic.Int64
-			s := &faulty.Server{Hook: onRead(tc.act, func(faulty.Call) bool { calls.Add(1); return true })}
+			s := &faulty.Server{Hook: faulty.On(v3.ProcRead, tc.act, func(faulty.Call) bool { calls.Add(1); return true })}
 			c := start(t, s, nil, "127.0.0.1", "127.0.0.2")
 			f := c.OpenFile(FileHandle(s.AddFile("data", randomBytes(8192))))
 			_, err := f.ReadAt(t.Context(), make([]byte, 8192), 0)
@@ -165,7 +155,7 @@ func (a *ahead) config(c *Config) {
 
 func TestASilentServerEndsInATimeout(t *testing.T) {
 	var late ahead
-	s := &faulty.Server{Hook: onRead(faulty.Drop, func(faulty.Call) bool { return late.add(40 * time.Minute) })}
+	s := &faulty.Server{Hook: faulty.On(v3.ProcRead, faulty.Drop, func(faulty.Call) bool { return late.add(40 * time.Minute) })}
 	c := start(t, s, late.config)
 	f := c.OpenFile(FileHandle(s.AddFile("data", randomBytes(8192))))
 	_, err := f.ReadAt(t.Context(), make([]byte, 8192), 0)
@@ -180,7 +170,7 @@ func TestASilentServerEndsInATimeout(t *testing.T) {
 func TestOneLostReplyIsAskedForAgain(t *testing.T) {
 	var calls atomic.Int64
 	var late ahead
-	s := &faulty.Server{Hook: onRead(faulty.Drop, func(faulty.Call) bool { return calls.Add(1) == 1 && late.add(40*time.Minute) })}
+	s := &faulty.Server{Hook: faulty.On(v3.ProcRead, faulty.Drop, func(faulty.Call) bool { return calls.Add(1) == 1 && late.add(40*time.Minute) })}
 	c := start(t, s, late.config)
 	content := randomBytes(8192)
 	f := c.OpenFile(FileHandle(s.AddFile("data", content)))
@@ -222,12 +212,7 @@ func TestAServerThatAsksToTryLaterIsAskedAgain(t *testing.T) {
 
 func TestAServerThatAsksToTryLaterIsAskedAgainForNames(t *testing.T) {
 	var asked atomic.Int32
-	s := &faulty.Server{Hook: func(c faulty.Call) faulty.Action {
-		if c.Procedure == v3.ProcLookup && asked.Add(1) == 1 {
-			return faulty.TryLater
-		}
-		return faulty.Answer
-	}}
+	s := &faulty.Server{Hook: faulty.On(v3.ProcLookup, faulty.TryLater, func(faulty.Call) bool { return asked.Add(1) == 1 })}
 	c := start(t, s, nil)
 	want := s.AddFile("data", nil)
 	if got, err := c.Lookup(t.Context(), c.Root(), "data"); err != nil || string(got) != string(want) || asked.Load() != 2 {
@@ -236,12 +221,7 @@ func TestAServerThatAsksToTryLaterIsAskedAgainForNames(t *testing.T) {
 }
 
 func TestAFullDiskIsSaidAtOnce(t *testing.T) {
-	s := &faulty.Server{Hook: func(c faulty.Call) faulty.Action {
-		if c.Procedure == v3.ProcWrite {
-			return faulty.NoSpace
-		}
-		return faulty.Answer
-	}}
+	s := &faulty.Server{Hook: faulty.On(v3.ProcWrite, faulty.NoSpace, nil)}
 	c := start(t, s, nil)
 	f := c.OpenFile(FileHandle(s.AddFile("data", nil)))
 	n, err := f.WriteAt(t.Context(), make([]byte, 5<<20), 4096, Unstable)
@@ -256,7 +236,7 @@ func TestAFullDiskIsSaidAtOnce(t *testing.T) {
 func TestACancelledReadLeavesTheConnectionInUse(t *testing.T) {
 	entered := make(chan struct{}, 1)
 	var calls atomic.Int64
-	s := &faulty.Server{Hook: onRead(faulty.Drop, func(faulty.Call) bool {
+	s := &faulty.Server{Hook: faulty.On(v3.ProcRead, faulty.Drop, func(faulty.Call) bool {
 		if calls.Add(1) > 1 {
 			return false
 		}
@@ -283,7 +263,7 @@ func TestACancelledReadLeavesTheConnectionInUse(t *testing.T) {
 
 func TestCloseEndsCallsThatWait(t *testing.T) {
 	entered := make(chan struct{}, 1)
-	s := &faulty.Server{Hook: onRead(faulty.Drop, func(faulty.Call) bool { entered <- struct{}{}; return true })}
+	s := &faulty.Server{Hook: faulty.On(v3.ProcRead, faulty.Drop, func(faulty.Call) bool { entered <- struct{}{}; return true })}
 	c := start(t, s, nil)
 	f := c.OpenFile(FileHandle(s.AddFile("data", randomBytes(8192))))
 	result := make(chan error)
@@ -376,12 +356,7 @@ func TestANameThatALostCallMadeOrRemovedIsNoError(t *testing.T) {
 }
 
 func TestARemovalThatMetAnotherFindsTheNameGone(t *testing.T) {
-	s := &faulty.Server{Hook: func(c faulty.Call) faulty.Action {
-		if c.Program == v3.Program && c.Procedure == v3.ProcRmdir {
-			return faulty.Fail(v3.ErrStale)
-		}
-		return faulty.Answer
-	}}
+	s := &faulty.Server{Hook: faulty.On(v3.ProcRmdir, faulty.Fail(v3.ErrStale), nil)}
 	c, ctx := start(t, s, nil), t.Context()
 	if err := c.Rmdir(ctx, c.Root(), "gone"); !IsNotExist(err) {
 		t.Errorf("of a name that is gone: %v, want that it does not exist", err)

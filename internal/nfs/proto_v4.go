@@ -50,7 +50,7 @@ func (p *protoV4) mount(ctx context.Context) error {
 	p.paths.Store(p.at[0].root, []string(nil))
 	if p.cfg.Version == bench.PNFS {
 		p.layouts = newLayouts(p.cfg, p.server(), p.at[0].attrs.FSLayoutTypes)
-		p.warnLayouts(p.at[0].attrs.FSLayoutTypes)
+		p.warnLayouts()
 	}
 	return nil
 }

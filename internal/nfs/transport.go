@@ -243,9 +243,6 @@ func (t *transport) mayRepeat(o *op, err error) error {
 // pick returns the live channel with the fewest calls in flight, the next in turn
 // among equals. It waits for one while there is none.
 func (t *transport) pick(ctx context.Context, started int64) (*channel, *rpc.Conn, error) {
-	if ch, conn := t.leastBusy(); conn != nil {
-		return ch, conn, nil
-	}
 	for {
 		// Take the signal before looking, or a channel that comes up in
 		// between would be missed.

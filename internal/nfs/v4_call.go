@@ -81,13 +81,7 @@ func (c *callV4) encode(o *op) (err error) {
 	} else {
 		b = v4.AppendCompoundHead(b, s.minor, n)
 	}
-	e := xdr.NewEncoder(b)
-	for _, operation := range c.ops {
-		number := operation.Op().Number()
-		e.Uint32(&number)
-		operation.Args(&e)
-	}
-	o.call.Request = e.Bytes()
+	o.call.Request = v4.AppendOperations(b, c.ops)
 	return nil
 }
 

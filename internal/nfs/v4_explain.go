@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/api/bench"
-	"github.com/nfsbench/nfsbench/internal/nfs/layout"
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/v4"
 )
@@ -323,17 +322,13 @@ func tooFewSlots(err error) error {
 }
 
 // warnLayouts says at once why pNFS will move no byte, although the mount succeeds.
-func (p *protoV4) warnLayouts(offered []uint32) {
+func (p *protoV4) warnLayouts() {
 	if p.layouts.wanted {
 		return
 	}
 	why := "the file system offers no layouts"
-	if len(offered) > 0 {
-		var names []string
-		for _, kind := range offered {
-			names = append(names, layout.TypeName(kind))
-		}
-		why = "the file system offers layouts of type " + strings.Join(names, ", ") + ", and this client speaks files only"
+	if kind := p.layouts.kind; kind != "" {
+		why = "the file system offers layouts of type " + kind + ", and this client speaks files only"
 	}
 	p.cfg.Logger.Warn("pNFS is asked for and will not be used: all data goes through the metadata server", "why", why,
 		"fix", "ONTAP: vserver nfs modify -vserver SVM -v4.1-pnfs enabled, better with -v4.0 disabled and -v4.1-referrals "+

@@ -36,6 +36,17 @@ func (a Action) status() (status v3.Status, fails bool) {
 	return v3.Status(a - failing), true
 }
 
+// On is a Hook that does act to the calls of a procedure of NFSv3 for which when is true. A nil
+// when is true for all.
+func On(procedure uint32, act Action, when func(Call) bool) func(Call) Action {
+	return func(c Call) Action {
+		if c.Program == v3.Program && c.Procedure == procedure && (when == nil || when(c)) {
+			return act
+		}
+		return Answer
+	}
+}
+
 // Call is what a Hook sees.
 type Call struct {
 	Program, Procedure, XID uint32

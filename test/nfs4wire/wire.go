@@ -10,7 +10,7 @@ import (
 // DecodeCall decodes a compound. An operation that is not implemented here ends its Ops as
 // *v4.Unsupported, because its arguments cannot be skipped: the reply is its Status. With a
 // Minor above 1 Ops stay empty. The error is a *v4.ProtocolError.
-func DecodeCall(d *xdr.Decoder, p *v4.Compound) error {
+func DecodeCall(d *xdr.Decoder, p *v4.Compound) (err error) {
 	p.Tag, p.Minor = d.String(v4.MaxTagBytes), d.Uint32()
 	n := d.Uint32()
 	if d.Err() == nil && n > v4.MaxOperations {
@@ -22,25 +22,8 @@ func DecodeCall(d *xdr.Decoder, p *v4.Compound) error {
 	if p.Minor > 1 {
 		return nil
 	}
-	for range n {
-		o := New(p.Minor, v4.Op(d.Uint32()))
-		if d.Err() == nil {
-			c := d.Coder()
-			o.Args(&c)
-			*d = c.Decoder()
-		}
-		if d.Err() != nil {
-			return &v4.ProtocolError{Part: "operations of COMPOUND", Err: d.Err()}
-		}
-		p.Ops = append(p.Ops, o)
-		if _, unknown := o.(*v4.Unsupported); unknown {
-			return nil
-		}
-	}
-	if d.Len() > 0 {
-		return &v4.ProtocolError{Part: "call of COMPOUND", Err: v4.ErrTrailing}
-	}
-	return nil
+	p.Ops, err = v4.DecodeOperations(d, v4.OpCompound, n, func(op v4.Op) v4.Operation { return New(p.Minor, op) })
+	return err
 }
 
 // AppendReply appends the results of the first done operations, which are OK, and unless
@@ -54,13 +37,7 @@ func AppendCallback(b []byte, p *v4.CBCompound) []byte {
 	b = xdr.AppendString(b, p.Tag)
 	b = xdr.AppendUint32(b, p.Minor)
 	b = xdr.AppendUint32(b, p.Ident)
-	c := xdr.NewEncoder(xdr.AppendUint32(b, uint32(len(p.Ops))))
-	for _, o := range p.Ops {
-		number := o.Op().Number()
-		c.Uint32(&number)
-		o.Args(&c)
-	}
-	return c.Bytes()
+	return v4.AppendOperations(xdr.AppendUint32(b, uint32(len(p.Ops))), p.Ops)
 }
 
 // DecodeCallbackReply is v4.Compound.DecodeReply for a callback.
@@ -163,11 +140,9 @@ func (o *Read) Args(c *xdr.Coder) {
 }
 
 // Results codes the results.
-func (o *Read) Results(c *xdr.Coder, s v4.Status) {
-	if s == v4.OK {
-		c.Bool(&o.EOF)
-		c.Opaque(&o.Data, v4.MaxDataBytes)
-	}
+func (o *Read) Results(c *xdr.Coder) {
+	c.Bool(&o.EOF)
+	c.Opaque(&o.Data, v4.MaxDataBytes)
 }
 
 // Write is WRITE. Offset is bytes.
@@ -194,12 +169,10 @@ func (o *Write) Args(c *xdr.Coder) {
 }
 
 // Results codes the results.
-func (o *Write) Results(c *xdr.Coder, s v4.Status) {
-	if s == v4.OK {
-		c.Uint32(&o.Count)
-		stable(c, &o.Committed)
-		o.Verifier.Code(c)
-	}
+func (o *Write) Results(c *xdr.Coder) {
+	c.Uint32(&o.Count)
+	stable(c, &o.Committed)
+	o.Verifier.Code(c)
 }
 
 func stable(c *xdr.Coder, s *v4.Stable) {

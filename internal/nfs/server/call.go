@@ -203,14 +203,13 @@ func (w *worker) mnt(wanted string) mount.MntRes {
 	case err == nil:
 		h := n.Handle()
 		return mount.MntRes{Handle: h[:], Flavors: []uint32{uint32(rpc.FlavorSys), uint32(rpc.FlavorNone)}}
-	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ESTALE):
+	case errors.Is(err, unix.ESTALE):
 		return mount.MntRes{Status: mount.ErrNoEnt}
-	case errors.Is(err, unix.EACCES):
-		return mount.MntRes{Status: mount.ErrAcces}
-	case errors.Is(err, unix.ENOTDIR):
-		return mount.MntRes{Status: mount.ErrNotDir}
-	case errors.Is(err, unix.ENAMETOOLONG):
-		return mount.MntRes{Status: mount.ErrNameTooLong}
+	}
+	// MOUNT and NFS have the same numbers for what both have.
+	switch status := mount.Status(statusOf(err)); status { //nolint:exhaustive // MNT has no other answers here
+	case mount.ErrNoEnt, mount.ErrAcces, mount.ErrNotDir, mount.ErrNameTooLong:
+		return mount.MntRes{Status: status}
 	}
 	return mount.MntRes{Status: mount.ErrIO}
 }

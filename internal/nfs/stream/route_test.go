@@ -67,6 +67,14 @@ func (d *routedIO) Next(x *IO) bool {
 
 func (d *routedIO) Done(x *IO) { d.done = append(d.done, x.Err) }
 
+// succeeded checks that there was one end, without error.
+func (d *routedIO) succeeded(t *testing.T) {
+	t.Helper()
+	if len(d.done) != 1 || d.done[0] != nil {
+		t.Errorf("the ends are %v, want one without error", d.done)
+	}
+}
+
 // streamOfGroups is a stream with a lane for each group, all of which are up and have no sockets.
 func streamOfGroups(t *testing.T, p *striping, d *routedIO, block, transfer int, lanes ...int) *Stream {
 	t.Helper()
@@ -188,9 +196,7 @@ func TestAnIOIsCutByGroup(t *testing.T) {
 				}
 				l.answerAll(t)
 			}
-			if len(d.done) != 1 || d.done[0] != nil {
-				t.Errorf("the ends are %v, want one without error", d.done)
-			}
+			d.succeeded(t)
 		})
 	}
 }
@@ -258,9 +264,7 @@ func TestWhatAGroupCannotCarryGoesToGroup0(t *testing.T) {
 			for _, l := range s.lanes {
 				l.answerAll(t)
 			}
-			if len(d.done) != 1 || d.done[0] != nil {
-				t.Errorf("the ends are %v, want one without error", d.done)
-			}
+			d.succeeded(t)
 			if (len(p.refused) > 0) != tc.lost {
 				t.Errorf("the protocol was told of refusals: %v", p.refused)
 			}
@@ -314,9 +318,7 @@ func TestAGroupWaitsHalfOfTheTime(t *testing.T) {
 		t.Errorf("that took %v of %v", waited, s.cfg.Timeout)
 	}
 	s.lanes[0].answerAll(t)
-	if len(d.done) != 1 || d.done[0] != nil {
-		t.Errorf("the ends are %v, want one without error", d.done)
-	}
+	d.succeeded(t)
 }
 
 // TestALaneThatIsLostLeavesItsShareToGroup0: once its garbage is enough, for good.
@@ -335,9 +337,7 @@ func TestALaneThatIsLostLeavesItsShareToGroup0(t *testing.T) {
 		}
 		s.lanes[2].answerAll(t)
 		s.lanes[0].answerAll(t)
-		if len(d.done) != 1 || d.done[0] != nil {
-			t.Errorf("the ends are %v, want one without error", d.done)
-		}
+		d.succeeded(t)
 	}
 }
 
@@ -404,9 +404,7 @@ func TestAllSharesFitIntoOneLane(t *testing.T) {
 	}
 	s.turn()
 	s.lanes[0].answerAll(t)
-	if len(d.done) != 1 || d.done[0] != nil {
-		t.Errorf("the ends are %v, want one without error", d.done)
-	}
+	d.succeeded(t)
 }
 
 // TestTheNextIOOfASlotIsNotFailedForTheLast: the loops over the fragments of a slot end with

@@ -56,6 +56,28 @@ func (d *script) Next(x *stream.IO) bool {
 	return true
 }
 
+// succeeds runs the script, of which nothing may fail.
+func (d *script) succeeds(t *testing.T, s *nfs.Stream) {
+	t.Helper()
+	s.Run(t.Context(), d)
+	for i, err := range d.errs {
+		if err != nil {
+			t.Fatalf("I/O %d: %v", i, err)
+		}
+	}
+}
+
+// compares lets the script compare each read with what is to be there.
+func (d *script) compares(t *testing.T) *script {
+	t.Helper()
+	d.check = func(i int, p []byte) {
+		if !bytes.Equal(p, d.todo[i].Buf) {
+			t.Errorf("read %d at %d brought other bytes", i, d.todo[i].Offset)
+		}
+	}
+	return d
+}
+
 func (d *script) Done(x *stream.IO) {
 	i := d.at[x.Slot]
 	d.errs[i] = x.Err
@@ -155,19 +177,8 @@ func TestAStreamReadsEveryBlockFromItsPlace(t *testing.T) {
 			content := randomBytes(8 << 20)
 			handle := server.AddFile("data", content)
 			s := openStream(t, c, tc.slots, tc.size)
-			todo := reads(handle, content, tc.size, tc.count)
-			d := newScript(s, tc.slots, tc.size, todo)
-			d.check = func(i int, p []byte) {
-				if !bytes.Equal(p, todo[i].Buf) {
-					t.Errorf("read %d at %d brought other bytes", i, todo[i].Offset)
-				}
-			}
-			s.Run(t.Context(), d)
-			for i, err := range d.errs {
-				if err != nil {
-					t.Fatalf("read %d: %v", i, err)
-				}
-			}
+			d := newScript(s, tc.slots, tc.size, reads(handle, content, tc.size, tc.count)).compares(t)
+			d.succeeds(t, s)
 			for i := range d.lanes {
 				if d.lanes[i].Load() == 0 {
 					t.Errorf("lane %d carried nothing", i)
@@ -200,13 +211,7 @@ func TestAStreamWritesEveryBlockToItsPlace(t *testing.T) {
 			for i := range todo {
 				todo[i].Write, todo[i].Stable = true, stream.FileSync
 			}
-			d := newScript(s, tc.slots, tc.size, todo)
-			s.Run(t.Context(), d)
-			for i, err := range d.errs {
-				if err != nil {
-					t.Fatalf("write %d: %v", i, err)
-				}
-			}
+			newScript(s, tc.slots, tc.size, todo).succeeds(t, s)
 			got := make([]byte, len(content))
 			if _, err := c.OpenFile(nfs.FileHandle(handle)).ReadAt(t.Context(), got, 0); err != nil {
 				t.Fatal(err)
@@ -269,29 +274,14 @@ func TestAStreamLosesNothingWithAChannel(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var calls atomic.Int64
-			server := &faulty.Server{Hook: func(k faulty.Call) faulty.Action {
-				if k.Procedure == v3.ProcRead && calls.Add(1)%100 == 0 && k.Address == "127.0.0.2" {
-					return action
-				}
-				return faulty.Answer
-			}}
+			server := &faulty.Server{Hook: faulty.On(v3.ProcRead, action, func(k faulty.Call) bool {
+				return calls.Add(1)%100 == 0 && k.Address == "127.0.0.2"
+			})}
 			c := start(t, server, time.Hour, "127.0.0.1", "127.0.0.2")
 			content := randomBytes(4 << 20)
 			handle := server.AddFile("data", content)
 			s := openStream(t, c, 32, 8<<10)
-			todo := reads(handle, content, 8<<10, 5000)
-			d := newScript(s, 32, 8<<10, todo)
-			d.check = func(i int, p []byte) {
-				if !bytes.Equal(p, todo[i].Buf) {
-					t.Errorf("read %d brought other bytes", i)
-				}
-			}
-			s.Run(t.Context(), d)
-			for i, err := range d.errs {
-				if err != nil {
-					t.Fatalf("read %d: %v", i, err)
-				}
-			}
+			newScript(s, 32, 8<<10, reads(handle, content, 8<<10, 5000)).compares(t).succeeds(t, s)
 			k := c.Channels()[1]
 			if k.Reconnects == 0 || k.Retransmits == 0 || k.Down == 0 || k.LastError == "" {
 				t.Errorf("the loss of the channel does not show: %+v", k)
@@ -350,14 +340,10 @@ func (d *until) Done(x *stream.IO) {
 }
 
 func TestALaneThatComesBackGetsItsShareAgain(t *testing.T) {
-	var lost sync.Once
-	server := &faulty.Server{Hook: func(k faulty.Call) faulty.Action {
-		action := faulty.Answer
-		if k.Procedure == v3.ProcRead && k.Address == "127.0.0.2" {
-			lost.Do(func() { action = faulty.Disconnect })
-		}
-		return action
-	}}
+	var lost atomic.Bool
+	server := &faulty.Server{Hook: faulty.On(v3.ProcRead, faulty.Disconnect, func(k faulty.Call) bool {
+		return k.Address == "127.0.0.2" && !lost.Swap(true)
+	})}
 	c := start(t, server, time.Hour, "127.0.0.1", "127.0.0.2")
 	handle := server.AddFile("data", make([]byte, 8<<10))
 	d := &until{handle: handle, lane: 1, enough: 500, limit: time.Now().Add(time.Hour)}
@@ -376,12 +362,7 @@ func TestALaneThatComesBackGetsItsShareAgain(t *testing.T) {
 func TestACancelledStreamEndsAndCanRunAgain(t *testing.T) {
 	var drop atomic.Bool
 	drop.Store(true)
-	server := &faulty.Server{Hook: func(k faulty.Call) faulty.Action {
-		if k.Procedure == v3.ProcRead && drop.Load() {
-			return faulty.Drop
-		}
-		return faulty.Answer
-	}}
+	server := &faulty.Server{Hook: faulty.On(v3.ProcRead, faulty.Drop, func(faulty.Call) bool { return drop.Load() })}
 	c := start(t, server, time.Hour, "127.0.0.1", "127.0.0.2")
 	content := randomBytes(1 << 20)
 	handle := server.AddFile("data", content)
@@ -397,11 +378,5 @@ func TestACancelledStreamEndsAndCanRunAgain(t *testing.T) {
 		}
 	}
 	drop.Store(false)
-	d = newScript(s, 16, 8<<10, reads(handle, content, 8<<10, 100))
-	s.Run(t.Context(), d)
-	for i, err := range d.errs {
-		if err != nil {
-			t.Fatalf("read %d of the second run: %v", i, err)
-		}
-	}
+	newScript(s, 16, 8<<10, reads(handle, content, 8<<10, 100)).succeeds(t, s)
 }

@@ -19,9 +19,6 @@ func (o *CBRecall) Args(c *xdr.Coder) {
 	c.Opaque(&o.Handle, MaxHandleBytes)
 }
 
-// Results codes nothing.
-func (o *CBRecall) Results(*xdr.Coder, Status) {}
-
 // CBLayoutRecall is CB_LAYOUTRECALL: the server wants layouts back. Offset and Length are
 // bytes.
 type CBLayoutRecall struct {
@@ -52,9 +49,6 @@ func (o *CBLayoutRecall) Args(c *xdr.Coder) {
 	}
 }
 
-// Results codes nothing.
-func (o *CBLayoutRecall) Results(*xdr.Coder, Status) {}
-
 // CBRecallAny is CB_RECALL_ANY: the server wants the client to keep no more than Keep of its
 // delegations and layouts.
 type CBRecallAny struct {
@@ -71,9 +65,6 @@ func (o *CBRecallAny) Args(c *xdr.Coder) {
 	o.Types.Code(c)
 }
 
-// Results codes nothing.
-func (o *CBRecallAny) Results(*xdr.Coder, Status) {}
-
 // CBRecallSlot is CB_RECALL_SLOT: the server wants the client to use no slot above TargetSlot.
 type CBRecallSlot struct{ TargetSlot uint32 }
 
@@ -82,9 +73,6 @@ func (o *CBRecallSlot) Op() Op { return OpCBRecallSlot }
 
 // Args codes the arguments.
 func (o *CBRecallSlot) Args(c *xdr.Coder) { c.Uint32(&o.TargetSlot) }
-
-// Results codes nothing.
-func (o *CBRecallSlot) Results(*xdr.Coder, Status) {}
 
 // ReferringCalls is referring_call_list4: calls of a session that a callback refers to, whose
 // replies the client may not have seen yet.
@@ -130,11 +118,9 @@ func (o *CBSequence) Args(c *xdr.Coder) {
 }
 
 // Results codes the results.
-func (o *CBSequence) Results(c *xdr.Coder, s Status) {
-	if s == OK {
-		o.Reply.Session.Code(c)
-		c.Uint32(&o.Reply.Seq, &o.Reply.Slot, &o.Reply.HighestSlot, &o.Reply.TargetSlot)
-	}
+func (o *CBSequence) Results(c *xdr.Coder) {
+	o.Reply.Session.Code(c)
+	c.Uint32(&o.Reply.Seq, &o.Reply.Slot, &o.Reply.HighestSlot, &o.Reply.TargetSlot)
 }
 
 // DeviceChange is one notification of CBNotifyDeviceID.
@@ -175,9 +161,6 @@ func (o *CBNotifyDeviceID) Args(c *xdr.Coder) {
 		}
 	}
 }
-
-// Results codes nothing.
-func (o *CBNotifyDeviceID) Results(*xdr.Coder, Status) {}
 
 // notification is notify4: which notifications there are, and their values in the order of
 // the bits (RFC 8881 section 20.4).

@@ -7,14 +7,25 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 )
 
-// Operation is one operation of a compound with its arguments and its results.
+// Operation is one operation of a compound with its arguments and its results. One that has
+// results also has Results(c *xdr.Coder), which codes what follows the status OK. The few that
+// have some with other statuses have Failure(c *xdr.Coder, s Status) for that.
 type Operation interface {
 	// Op says which operation it is.
 	Op() Op
 	// Args codes the arguments.
 	Args(c *xdr.Coder)
-	// Results codes what follows the status s: with most operations nothing unless s is OK.
-	Results(c *xdr.Coder, s Status)
+}
+
+// codeResults codes what follows the status s of an operation.
+func codeResults(c *xdr.Coder, o Operation, s Status) {
+	if s == OK {
+		if o, ok := o.(interface{ Results(c *xdr.Coder) }); ok {
+			o.Results(c)
+		}
+	} else if o, ok := o.(interface{ Failure(c *xdr.Coder, s Status) }); ok {
+		o.Failure(c, s)
+	}
 }
 
 // OpError says which operation of a compound failed. With OpCompound or OpCBCompound the
@@ -67,13 +78,43 @@ type Compound struct {
 func (p *Compound) Append(b []byte) []byte {
 	b = xdr.AppendString(b, p.Tag)
 	b = xdr.AppendUint32(b, p.Minor)
-	c := xdr.NewEncoder(xdr.AppendUint32(b, uint32(len(p.Ops))))
-	for _, o := range p.Ops {
+	return AppendOperations(xdr.AppendUint32(b, uint32(len(p.Ops))), p.Ops)
+}
+
+// AppendOperations appends operations with their arguments to b.
+func AppendOperations(b []byte, ops []Operation) []byte {
+	c := xdr.NewEncoder(b)
+	for _, o := range ops {
 		number := o.Op().Number()
 		c.Uint32(&number)
 		o.Args(&c)
 	}
 	return c.Bytes()
+}
+
+// DecodeOperations decodes the n operations at the end of a call. empty makes each of its number.
+// The first that is *Unsupported is the last one that is returned, because its arguments cannot be
+// skipped. compound names the call in the error, which is a *ProtocolError.
+func DecodeOperations(d *xdr.Decoder, compound Op, n uint32, empty func(Op) Operation) (ops []Operation, err error) {
+	for range n {
+		o := empty(Op(d.Uint32()))
+		if d.Err() == nil {
+			c := d.Coder()
+			o.Args(&c)
+			*d = c.Decoder()
+		}
+		if d.Err() != nil {
+			return ops, &ProtocolError{"operations of " + compound.String(), d.Err()}
+		}
+		ops = append(ops, o)
+		if _, unknown := o.(*Unsupported); unknown {
+			return ops, nil
+		}
+	}
+	if d.Len() > 0 {
+		return ops, &ProtocolError{"call of " + compound.String(), ErrTrailing}
+	}
+	return ops, nil
 }
 
 // DecodeReply decodes the results of the call into its operations. It returns how many
@@ -92,7 +133,7 @@ func (p *Compound) DecodeReply(d *xdr.Decoder) (done int, err error) {
 		s := h.result(d, done, o.Op())
 		c := d.Coder()
 		if !c.Failed() {
-			o.Results(&c, s)
+			codeResults(&c, o, s)
 		}
 		if *d = c.Decoder(); d.Err() != nil {
 			return done, &ProtocolError{"results of " + o.Op().String(), d.Err()}
@@ -121,10 +162,9 @@ type CBCompound struct {
 }
 
 // DecodeCall decodes the call. An operation that is not implemented here ends Ops as
-// *Unsupported, because its arguments cannot be skipped: the reply is its Status. With a
-// Minor other than 1 Ops stay empty: the reply is ErrMinorVersMismatch without results. The
-// error is a *ProtocolError.
-func (p *CBCompound) DecodeCall(d *xdr.Decoder) error {
+// *Unsupported: the reply is its Status. With a Minor other than 1 Ops stay empty: the reply is
+// ErrMinorVersMismatch without results. The error is a *ProtocolError.
+func (p *CBCompound) DecodeCall(d *xdr.Decoder) (err error) {
 	p.Tag, p.Minor, p.Ident = d.String(MaxTagBytes), d.Uint32(), d.Uint32()
 	n := d.Uint32()
 	if d.Err() == nil && n > MaxOperations {
@@ -136,25 +176,8 @@ func (p *CBCompound) DecodeCall(d *xdr.Decoder) error {
 	if p.Minor != 1 {
 		return nil
 	}
-	for range n {
-		o := newCallback(callback | Op(d.Uint32()&^uint32(callback)))
-		if d.Err() == nil {
-			c := d.Coder()
-			o.Args(&c)
-			*d = c.Decoder()
-		}
-		if d.Err() != nil {
-			return &ProtocolError{"operations of CB_COMPOUND", d.Err()}
-		}
-		p.Ops = append(p.Ops, o)
-		if _, unknown := o.(*Unsupported); unknown {
-			return nil
-		}
-	}
-	if d.Len() > 0 {
-		return &ProtocolError{"call of CB_COMPOUND", ErrTrailing}
-	}
-	return nil
+	p.Ops, err = DecodeOperations(d, OpCBCompound, n, newCallback)
+	return err
 }
 
 // AppendReply appends the results of the first done operations, which are OK, and unless
@@ -173,7 +196,7 @@ func (p *CBCompound) AppendReply(b []byte, status Status, done int) []byte {
 			s = status
 		}
 		c.Uint32(&number, (*uint32)(&s))
-		o.Results(&c, s)
+		codeResults(&c, o, s)
 	}
 	return c.Bytes()
 }
@@ -198,12 +221,9 @@ func (u *Unsupported) Op() Op {
 // Args codes nothing: the arguments are not known.
 func (u *Unsupported) Args(*xdr.Coder) {}
 
-// Results codes nothing.
-func (u *Unsupported) Results(*xdr.Coder, Status) {}
-
 // newCallback makes an empty operation of the callback channel for decoding.
-func newCallback(op Op) Operation {
-	switch op {
+func newCallback(number Op) Operation {
+	switch op := callback | number; op {
 	case OpCBRecall:
 		return &CBRecall{}
 	case OpCBLayoutRecall:

@@ -197,10 +197,7 @@ func (o *Open) codeHow(c *xdr.Coder) {
 }
 
 // Results codes the results.
-func (o *Open) Results(c *xdr.Coder, s Status) {
-	if s != OK {
-		return
-	}
+func (o *Open) Results(c *xdr.Coder) {
 	o.StateID.Code(c)
 	o.Change.Code(c)
 	c.Uint32(&o.Flags)
@@ -226,8 +223,4 @@ func (o *OpenConfirm) Args(c *xdr.Coder) {
 }
 
 // Results codes the results.
-func (o *OpenConfirm) Results(c *xdr.Coder, s Status) {
-	if s == OK {
-		o.Confirmed.Code(c)
-	}
-}
+func (o *OpenConfirm) Results(c *xdr.Coder) { o.Confirmed.Code(c) }

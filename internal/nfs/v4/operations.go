@@ -20,11 +20,7 @@ func (o *Close) Args(c *xdr.Coder) {
 }
 
 // Results codes the results.
-func (o *Close) Results(c *xdr.Coder, s Status) {
-	if s == OK {
-		o.After.Code(c)
-	}
-}
+func (o *Close) Results(c *xdr.Coder) { o.After.Code(c) }
 
 // Commit is COMMIT. Offset and Count are bytes; Count 0 means to the end of the file.
 type Commit struct {
@@ -44,11 +40,7 @@ func (o *Commit) Args(c *xdr.Coder) {
 }
 
 // Results codes the results.
-func (o *Commit) Results(c *xdr.Coder, s Status) {
-	if s == OK {
-		o.Verifier.Code(c)
-	}
-}
+func (o *Commit) Results(c *xdr.Coder) { o.Verifier.Code(c) }
 
 // Create is CREATE of a directory. Other types are refused when they are decoded.
 type Create struct {
@@ -71,11 +63,9 @@ func (o *Create) Args(c *xdr.Coder) {
 }
 
 // Results codes the results.
-func (o *Create) Results(c *xdr.Coder, s Status) {
-	if s == OK {
-		o.Change.Code(c)
-		o.AttrSet.Code(c)
-	}
+func (o *Create) Results(c *xdr.Coder) {
+	o.Change.Code(c)
+	o.AttrSet.Code(c)
 }
 
 // DelegReturn is DELEGRETURN.
@@ -86,9 +76,6 @@ func (o *DelegReturn) Op() Op { return OpDelegReturn }
 
 // Args codes the arguments.
 func (o *DelegReturn) Args(c *xdr.Coder) { o.StateID.Code(c) }
-
-// Results codes nothing.
-func (o *DelegReturn) Results(*xdr.Coder, Status) {}
 
 // GetAttr is GETATTR. Ask only for attributes that Attrs has: others cannot be decoded.
 type GetAttr struct {
@@ -104,11 +91,7 @@ func (o *GetAttr) Op() Op { return OpGetAttr }
 func (o *GetAttr) Args(c *xdr.Coder) { o.Request.Code(c) }
 
 // Results codes the results.
-func (o *GetAttr) Results(c *xdr.Coder, s Status) {
-	if s == OK {
-		o.Attrs.Code(c)
-	}
-}
+func (o *GetAttr) Results(c *xdr.Coder) { o.Attrs.Code(c) }
 
 // GetFH is GETFH.
 type GetFH struct {
@@ -122,11 +105,7 @@ func (o *GetFH) Op() Op { return OpGetFH }
 func (o *GetFH) Args(*xdr.Coder) {}
 
 // Results codes the results.
-func (o *GetFH) Results(c *xdr.Coder, s Status) {
-	if s == OK {
-		c.Opaque(&o.Handle, MaxHandleBytes)
-	}
-}
+func (o *GetFH) Results(c *xdr.Coder) { c.Opaque(&o.Handle, MaxHandleBytes) }
 
 // Lookup is LOOKUP.
 type Lookup struct{ Name string }
@@ -137,9 +116,6 @@ func (o *Lookup) Op() Op { return OpLookup }
 // Args codes the arguments.
 func (o *Lookup) Args(c *xdr.Coder) { c.String(&o.Name, MaxNameBytes) }
 
-// Results codes nothing.
-func (o *Lookup) Results(*xdr.Coder, Status) {}
-
 // PutFH is PUTFH.
 type PutFH struct{ Handle []byte }
 
@@ -149,9 +125,6 @@ func (o *PutFH) Op() Op { return OpPutFH }
 // Args codes the arguments.
 func (o *PutFH) Args(c *xdr.Coder) { c.Opaque(&o.Handle, MaxHandleBytes) }
 
-// Results codes nothing.
-func (o *PutFH) Results(*xdr.Coder, Status) {}
-
 // PutRootFH is PUTROOTFH.
 type PutRootFH struct{}
 
@@ -160,9 +133,6 @@ func (o *PutRootFH) Op() Op { return OpPutRootFH }
 
 // Args codes nothing.
 func (o *PutRootFH) Args(*xdr.Coder) {}
-
-// Results codes nothing.
-func (o *PutRootFH) Results(*xdr.Coder, Status) {}
 
 // DirEntry is one name of a directory. Its attributes stay encoded.
 type DirEntry struct {
@@ -204,10 +174,7 @@ func (o *ReadDir) Args(c *xdr.Coder) {
 }
 
 // Results codes the results.
-func (o *ReadDir) Results(c *xdr.Coder, s Status) {
-	if s != OK {
-		return
-	}
+func (o *ReadDir) Results(c *xdr.Coder) {
 	o.Verifier.Code(c)
 	xdr.List(c, &o.Entries, func(e *DirEntry) { e.code(c) })
 	c.Bool(&o.EOF)
@@ -227,11 +194,7 @@ func (o *Remove) Op() Op { return OpRemove }
 func (o *Remove) Args(c *xdr.Coder) { c.String(&o.Name, MaxNameBytes) }
 
 // Results codes the results.
-func (o *Remove) Results(c *xdr.Coder, s Status) {
-	if s == OK {
-		o.Change.Code(c)
-	}
-}
+func (o *Remove) Results(c *xdr.Coder) { o.Change.Code(c) }
 
 // Renew is RENEW; NFSv4.0 only.
 type Renew struct{ ClientID uint64 }
@@ -241,9 +204,6 @@ func (o *Renew) Op() Op { return OpRenew }
 
 // Args codes the arguments.
 func (o *Renew) Args(c *xdr.Coder) { c.Uint64(&o.ClientID) }
-
-// Results codes nothing.
-func (o *Renew) Results(*xdr.Coder, Status) {}
 
 // SetAttr is SETATTR. A new size needs the StateID of an open for writing, or the anonymous one.
 type SetAttr struct {
@@ -263,7 +223,10 @@ func (o *SetAttr) Args(c *xdr.Coder) {
 }
 
 // Results codes the results.
-func (o *SetAttr) Results(c *xdr.Coder, _ Status) { o.AttrSet.Code(c) }
+func (o *SetAttr) Results(c *xdr.Coder) { o.AttrSet.Code(c) }
+
+// Failure codes the results.
+func (o *SetAttr) Failure(c *xdr.Coder, _ Status) { o.AttrSet.Code(c) }
 
 // SetClientID is SETCLIENTID; NFSv4.0 only.
 type SetClientID struct {
@@ -291,14 +254,15 @@ func (o *SetClientID) Args(c *xdr.Coder) {
 }
 
 // Results codes the results.
-func (o *SetClientID) Results(c *xdr.Coder, s Status) {
-	switch s {
-	case OK:
-		c.Uint64(&o.ClientID)
-		o.Confirm.Code(c)
-	case ErrClIDInUse:
+func (o *SetClientID) Results(c *xdr.Coder) {
+	c.Uint64(&o.ClientID)
+	o.Confirm.Code(c)
+}
+
+// Failure codes InUseBy.
+func (o *SetClientID) Failure(c *xdr.Coder, s Status) {
+	if s == ErrClIDInUse {
 		o.InUseBy.Code(c)
-	default:
 	}
 }
 
@@ -316,6 +280,3 @@ func (o *SetClientIDConfirm) Args(c *xdr.Coder) {
 	c.Uint64(&o.ClientID)
 	o.Confirm.Code(c)
 }
-
-// Results codes nothing.
-func (o *SetClientIDConfirm) Results(*xdr.Coder, Status) {}

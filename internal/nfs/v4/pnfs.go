@@ -51,15 +51,16 @@ func (o *GetDeviceInfo) Args(c *xdr.Coder) {
 }
 
 // Results codes the results.
-func (o *GetDeviceInfo) Results(c *xdr.Coder, s Status) {
-	switch s {
-	case OK:
-		c.Uint32(&o.AddressType)
-		c.Opaque(&o.Address, MaxLayoutBytes)
-		o.Notified.Code(c)
-	case ErrTooSmall:
+func (o *GetDeviceInfo) Results(c *xdr.Coder) {
+	c.Uint32(&o.AddressType)
+	c.Opaque(&o.Address, MaxLayoutBytes)
+	o.Notified.Code(c)
+}
+
+// Failure codes MinCount.
+func (o *GetDeviceInfo) Failure(c *xdr.Coder, s Status) {
+	if s == ErrTooSmall {
 		c.Uint32(&o.MinCount)
-	default:
 	}
 }
 
@@ -106,15 +107,16 @@ func (o *LayoutGet) Args(c *xdr.Coder) {
 }
 
 // Results codes the results.
-func (o *LayoutGet) Results(c *xdr.Coder, s Status) {
-	switch s {
-	case OK:
-		c.Bool(&o.ReturnOnClose)
-		o.Granted.Code(c)
-		xdr.Bounded(c, &o.Segments, MaxSegments, 28, func(s *Segment) { s.code(c) })
-	case ErrLayoutTryLater:
+func (o *LayoutGet) Results(c *xdr.Coder) {
+	c.Bool(&o.ReturnOnClose)
+	o.Granted.Code(c)
+	xdr.Bounded(c, &o.Segments, MaxSegments, 28, func(s *Segment) { s.code(c) })
+}
+
+// Failure codes WillSignal.
+func (o *LayoutGet) Failure(c *xdr.Coder, s Status) {
+	if s == ErrLayoutTryLater {
 		c.Bool(&o.WillSignal)
-	default:
 	}
 }
 
@@ -153,10 +155,7 @@ func (o *LayoutCommit) Args(c *xdr.Coder) {
 }
 
 // Results codes the results.
-func (o *LayoutCommit) Results(c *xdr.Coder, s Status) {
-	if s != OK {
-		return
-	}
+func (o *LayoutCommit) Results(c *xdr.Coder) {
 	if c.Bool(&o.SizeChanged); o.SizeChanged {
 		c.Uint64(&o.Size)
 	}
@@ -198,10 +197,7 @@ func (o *LayoutReturn) Args(c *xdr.Coder) {
 }
 
 // Results codes the results.
-func (o *LayoutReturn) Results(c *xdr.Coder, s Status) {
-	if s != OK {
-		return
-	}
+func (o *LayoutReturn) Results(c *xdr.Coder) {
 	if c.Bool(&o.HasLeft); o.HasLeft {
 		o.Left.Code(c)
 	}

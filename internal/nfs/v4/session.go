@@ -32,12 +32,10 @@ func (o *BindConnToSession) Args(c *xdr.Coder) {
 }
 
 // Results codes the results.
-func (o *BindConnToSession) Results(c *xdr.Coder, s Status) {
-	if s == OK {
-		o.Bound.Code(c)
-		enum(c, &o.BoundDir, DirFore, DirBoth)
-		c.Bool(&o.BoundRDMA)
-	}
+func (o *BindConnToSession) Results(c *xdr.Coder) {
+	o.Bound.Code(c)
+	enum(c, &o.BoundDir, DirFore, DirBoth)
+	c.Bool(&o.BoundRDMA)
 }
 
 // Bits of ExchangeID.Flags and ExchangeID.Granted (RFC 8881 section 18.35).
@@ -93,10 +91,7 @@ func (o *ExchangeID) Args(c *xdr.Coder) {
 }
 
 // Results codes the results.
-func (o *ExchangeID) Results(c *xdr.Coder, s Status) {
-	if s != OK {
-		return
-	}
+func (o *ExchangeID) Results(c *xdr.Coder) {
 	c.Uint64(&o.ClientID)
 	c.Uint32(&o.Seq, &o.Granted)
 	codeNoProtection(c)
@@ -170,13 +165,11 @@ func (o *CreateSession) Args(c *xdr.Coder) {
 }
 
 // Results codes the results.
-func (o *CreateSession) Results(c *xdr.Coder, s Status) {
-	if s == OK {
-		o.Session.Code(c)
-		c.Uint32(&o.GrantedSeq, &o.GrantedFlags)
-		o.GrantedFore.Code(c)
-		o.GrantedBack.Code(c)
-	}
+func (o *CreateSession) Results(c *xdr.Coder) {
+	o.Session.Code(c)
+	c.Uint32(&o.GrantedSeq, &o.GrantedFlags)
+	o.GrantedFore.Code(c)
+	o.GrantedBack.Code(c)
 }
 
 // DestroySession is DESTROY_SESSION.
@@ -188,9 +181,6 @@ func (o *DestroySession) Op() Op { return OpDestroySession }
 // Args codes the arguments.
 func (o *DestroySession) Args(c *xdr.Coder) { o.Session.Code(c) }
 
-// Results codes nothing.
-func (o *DestroySession) Results(*xdr.Coder, Status) {}
-
 // DestroyClientID is DESTROY_CLIENTID.
 type DestroyClientID struct{ ClientID uint64 }
 
@@ -200,9 +190,6 @@ func (o *DestroyClientID) Op() Op { return OpDestroyClientID }
 // Args codes the arguments.
 func (o *DestroyClientID) Args(c *xdr.Coder) { c.Uint64(&o.ClientID) }
 
-// Results codes nothing.
-func (o *DestroyClientID) Results(*xdr.Coder, Status) {}
-
 // FreeStateID is FREE_STATEID.
 type FreeStateID struct{ StateID StateID }
 
@@ -211,9 +198,6 @@ func (o *FreeStateID) Op() Op { return OpFreeStateID }
 
 // Args codes the arguments.
 func (o *FreeStateID) Args(c *xdr.Coder) { o.StateID.Code(c) }
-
-// Results codes nothing.
-func (o *FreeStateID) Results(*xdr.Coder, Status) {}
 
 // TestStateID is TEST_STATEID.
 type TestStateID struct {
@@ -231,10 +215,8 @@ func (o *TestStateID) Args(c *xdr.Coder) {
 }
 
 // Results codes the results.
-func (o *TestStateID) Results(c *xdr.Coder, s Status) {
-	if s == OK {
-		xdr.Bounded(c, &o.Statuses, MaxStateIDs, 4, func(s *Status) { s.Code(c) })
-	}
+func (o *TestStateID) Results(c *xdr.Coder) {
+	xdr.Bounded(c, &o.Statuses, MaxStateIDs, 4, func(s *Status) { s.Code(c) })
 }
 
 // ReclaimComplete is RECLAIM_COMPLETE.
@@ -247,9 +229,6 @@ func (o *ReclaimComplete) Op() Op { return OpReclaimComplete }
 
 // Args codes the arguments.
 func (o *ReclaimComplete) Args(c *xdr.Coder) { c.Bool(&o.OneFS) }
-
-// Results codes nothing.
-func (o *ReclaimComplete) Results(*xdr.Coder, Status) {}
 
 // Bits of SequenceHead.Flags: SEQ4_STATUS (RFC 8881 section 18.46).
 const (
@@ -301,8 +280,4 @@ func (o *Sequence) Args(c *xdr.Coder) {
 }
 
 // Results codes the results.
-func (o *Sequence) Results(c *xdr.Coder, s Status) {
-	if s == OK {
-		o.Reply.Code(c)
-	}
-}
+func (o *Sequence) Results(c *xdr.Coder) { o.Reply.Code(c) }

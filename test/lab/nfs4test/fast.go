@@ -99,7 +99,9 @@ func (f *fast) run(last v4.Op) {
 		status, _ = x.sequence(&f.sequence, Action{})
 		results++
 		begin(&c, v4.OpSequence, status)
-		f.sequence.Results(&c, status)
+		if status == v4.OK {
+			f.sequence.Results(&c)
+		}
 	}
 	if status == v4.OK {
 		status = x.run1(&f.put)
@@ -110,12 +112,16 @@ func (f *fast) run(last v4.Op) {
 		status = x.run1(&f.read)
 		results++
 		begin(&c, last, status)
-		f.read.Results(&c, status)
+		if status == v4.OK {
+			f.read.Results(&c)
+		}
 	} else if status == v4.OK {
 		status = x.run1(&f.write)
 		results++
 		begin(&c, last, status)
-		f.write.Results(&c, status)
+		if status == v4.OK {
+			f.write.Results(&c)
+		}
 	}
 	f.out = c.Bytes()
 	if x.slot != nil {

@@ -193,12 +193,7 @@ func fake(t *testing.T, export string, hook func(faulty.Call) faulty.Action) dir
 }
 
 func TestAnExportThatDeniesWritingSaysWhoWasRefused(t *testing.T) {
-	tgt, err := direct.Open(t.Context(), fake(t, "/export", func(c faulty.Call) faulty.Action {
-		if c.Procedure == v3.ProcMkdir {
-			return faulty.Deny
-		}
-		return faulty.Answer
-	}))
+	tgt, err := direct.Open(t.Context(), fake(t, "/export", faulty.On(v3.ProcMkdir, faulty.Deny, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// Inode is the number that clients see as the file's id.
+func (n *Node) Inode() uint64 { return n.key.ino }
+
 func TestWithoutBirthTimesTheKernelsHandleTellsFilesApart(t *testing.T) {
 	dir := t.TempDir()
 	generationOf := func(name string) uint64 {

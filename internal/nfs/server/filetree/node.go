@@ -132,6 +132,3 @@ func (t *Tree) place(n *Node) (*Node, string, error) {
 	}
 	return n.parent, n.name, nil
 }
-
-// Inode is the number that clients see as the file's id.
-func (n *Node) Inode() uint64 { return n.key.ino }
