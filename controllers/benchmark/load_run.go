@@ -82,7 +82,7 @@ func (r *Reconciler) knownPlan(ctx context.Context, s *scope) (*runfile.Plan, er
 func (r *Reconciler) writePlan(ctx context.Context, s *scope) (*runfile.Plan, error) {
 	p, err := plan.Build(s.b, *s.target)
 	if err != nil {
-		return nil, invalid(v1alpha1.ReasonInvalidSpec, err)
+		return nil, invalid(v1alpha1.ReasonInvalidSpec, "%w", err)
 	}
 	if s.b.Status.StartTime == nil {
 		if err := r.admitPlan(ctx, s, p); err != nil {

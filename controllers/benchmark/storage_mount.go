@@ -58,8 +58,8 @@ func (r *Reconciler) awaitClaim(ctx context.Context, s *scope, pvc *corev1.Persi
 // lookInside finds the export of a volume that does not say it, by the mount table of a pod.
 func (r *Reconciler) lookInside(ctx context.Context, s *scope, pv *corev1.PersistentVolume) (next, error) {
 	if pv.Spec.CSI == nil || pv.Spec.ClaimRef == nil {
-		return next{}, invalid(runfile.FailureNotNFS, fmt.Errorf("PersistentVolume %q is neither NFS nor of a CSI driver: "+
-			"name the export in spec.storage.export", pv.Name))
+		return next{}, invalid(runfile.FailureNotNFS, "PersistentVolume %q is neither NFS nor of a CSI driver: name the "+
+			"export in spec.storage.export", pv.Name)
 	}
 	claim := pv.Spec.ClaimRef.Name
 	end, trouble, err := r.mountPod(ctx, s, claim)
@@ -79,9 +79,9 @@ func (r *Reconciler) lookInside(ctx context.Context, s *scope, pv *corev1.Persis
 		m, err = runfile.ReadMountedExport(strings.NewReader(end.Message))
 	}
 	if err != nil {
-		return next{}, invalid(runfile.FailureNotNFS, fmt.Errorf("PersistentVolume %q of CSI driver %s does not say which "+
-			"NFS export it is, and a pod that mounts it reports: %w. Name the export in spec.storage.export, or set "+
-			"spec.protocol.client to Kernel without spec.storage.array", pv.Name, pv.Spec.CSI.Driver, err))
+		return next{}, invalid(runfile.FailureNotNFS, "PersistentVolume %q of CSI driver %s does not say which NFS export "+
+			"it is, and a pod that mounts it reports: %w. Name the export in spec.storage.export, or set "+
+			"spec.protocol.client to Kernel without spec.storage.array", pv.Name, pv.Spec.CSI.Driver, err)
 	}
 	s.target.Export, s.target.Addresses = m.Path, []string{m.Server}
 	s.target.Keys = append(s.target.Keys, plan.ServerKeys(s.target.Addresses)...)
@@ -96,10 +96,10 @@ func volumePaths(b *v1alpha1.NFSBenchmark, t *plan.Target) error {
 		ip, err := netip.ParseAddr(a)
 		loopback := err == nil && ip.Unmap().IsLoopback() || strings.EqualFold(a, "localhost")
 		if loopback && b.Spec.Protocol.Client != bench.ClientKernel {
-			return invalid(runfile.FailureNotNFS, fmt.Errorf("PersistentVolume %q is mounted from %s:%s, which is the node "+
-				"itself: a program there forwards NFS to the storage, such as the stunnel of Amazon EFS, and client %s in a pod "+
-				"does not reach it. Mount the volume without encryption in transit, name the export in spec.storage.export, or "+
-				"set spec.protocol.client to Kernel", t.VolumeName, a, t.Export, b.Spec.Protocol.Client))
+			return invalid(runfile.FailureNotNFS, "PersistentVolume %q is mounted from %s:%s, which is the node itself: a "+
+				"program there forwards NFS to the storage, such as the stunnel of Amazon EFS, and client %s in a pod does not "+
+				"reach it. Mount the volume without encryption in transit, name the export in spec.storage.export, or set "+
+				"spec.protocol.client to Kernel", t.VolumeName, a, t.Export, b.Spec.Protocol.Client)
 		}
 	}
 	return choosePaths(b, t)
