@@ -103,7 +103,7 @@ func (r *Reconciler) writePlan(ctx context.Context, s *scope) (*runfile.Plan, er
 // runLoad starts the load Job and follows it until all results are final or
 // none can come any more.
 func (r *Reconciler) runLoad(ctx context.Context, s *scope) (next, error) {
-	if err := r.readProgress(ctx, s); err != nil {
+	if _, err := r.readProgress(ctx, s); err != nil {
 		return next{}, err
 	}
 	if n, err := r.ensureLoad(ctx, s); err != nil || n.Stop {
