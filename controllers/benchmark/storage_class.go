@@ -103,10 +103,7 @@ func (r *Reconciler) awaitClass(
 		if err != nil {
 			return next{}, err
 		}
-		message += ", for a pod that mounts it as its first consumer"
-		if trouble != "" {
-			message += ": " + trouble
-		}
+		message += ", for a pod that mounts it as its first consumer" + trouble
 	}
 	if said := lastWarning(told); said != "" {
 		reason, message = v1alpha1.ReasonProvisioningFailed, fmt.Sprintf("%s makes no volume for claim %s: %s",

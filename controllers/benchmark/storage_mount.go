@@ -19,7 +19,7 @@ import (
 
 // mountPod runs a pod that mounts a claim and says which export it is. It is also the first
 // consumer of a claim whose class binds late. It returns nil until the pod has ended, and what
-// keeps it from that, if anything does.
+// keeps it from that, as the end of a message; "" where nothing does.
 func (r *Reconciler) mountPod(ctx context.Context, s *scope, claim string) (
 	end *corev1.ContainerStateTerminated, trouble string, err error,
 ) {
@@ -36,23 +36,19 @@ func (r *Reconciler) mountPod(ctx context.Context, s *scope, claim string) (
 		}
 	}
 	if t := diagnose.Pods(pods, nil, s.now, r.Grace); t != nil {
-		return nil, t.Message, nil
+		return nil, ": " + t.Message, nil
 	}
 	return nil, "", nil
 }
 
 // awaitClaim waits for a claim of the user, and asks for it with a pod.
 func (r *Reconciler) awaitClaim(ctx context.Context, s *scope, pvc *corev1.PersistentVolumeClaim) (next, error) {
-	message := fmt.Sprintf("claim %q is %s and not Bound; a pod asks for it; see kubectl describe pvc %s", pvc.Name,
-		pvc.Status.Phase, pvc.Name)
 	_, trouble, err := r.mountPod(ctx, s, pvc.Name)
 	if err != nil {
 		return next{}, err
 	}
-	if trouble != "" {
-		message += ": " + trouble
-	}
-	return s.wait(v1alpha1.ReasonClaimNotBound, message, soon)
+	return s.wait(v1alpha1.ReasonClaimNotBound, fmt.Sprintf("claim %q is %s and not Bound; a pod asks for it; see kubectl "+
+		"describe pvc %s%s", pvc.Name, pvc.Status.Phase, pvc.Name, trouble), soon)
 }
 
 // lookInside finds the export of a volume that does not say it, by the mount table of a pod.
@@ -67,11 +63,8 @@ func (r *Reconciler) lookInside(ctx context.Context, s *scope, pv *corev1.Persis
 		return next{}, err
 	}
 	if end == nil {
-		message := fmt.Sprintf("waiting for a pod that mounts claim %s and reads its export", claim)
-		if trouble != "" {
-			message += ": " + trouble
-		}
-		return s.wait(v1alpha1.ReasonProvisioning, message, soon)
+		return s.wait(v1alpha1.ReasonProvisioning,
+			fmt.Sprintf("waiting for a pod that mounts claim %s and reads its export%s", claim, trouble), soon)
 	}
 	var m runfile.MountedExport
 	err = errors.New(strings.TrimSpace(end.Message))
