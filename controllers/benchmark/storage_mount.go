@@ -47,8 +47,8 @@ func (r *Reconciler) awaitClaim(ctx context.Context, s *scope, pvc *corev1.Persi
 	if err != nil {
 		return next{}, err
 	}
-	return s.wait(v1alpha1.ReasonClaimNotBound, fmt.Sprintf("claim %q is %s and not Bound; a pod asks for it; see kubectl "+
-		"describe pvc %s%s", pvc.Name, pvc.Status.Phase, pvc.Name, trouble), soon)
+	return s.wait(v1alpha1.ReasonClaimNotBound, fmt.Sprintf("claim %q is %s and not Bound; a pod asks for it; see "+
+		"kubectl describe pvc %s%s", pvc.Name, pvc.Status.Phase, pvc.Name, trouble), soon)
 }
 
 // lookInside finds the export of a volume that does not say it, by the mount table of a pod.
