@@ -73,7 +73,7 @@ type Reconciler struct {
 	Options
 	checker  *rules.Checker
 	decoding sync.Mutex // of results, which can take much memory
-	uses     uses
+	uses     sync.Map   // when each namespace last got a target: a new manager begins with the oldest benchmark
 	underWay []phase
 	finished []phase
 	deleted  []phase
@@ -178,7 +178,11 @@ func (r *Reconciler) finish(
 
 func (r *Reconciler) writer() pass.Writer { return pass.Writer{Client: r.Client, Recorder: r.Recorder} }
 
-func invalid(reason string, err error) error { return &pass.Invalid{Reason: reason, Err: err} }
+// invalid is a problem that only the user can fix. It ends the run, and is the state of the storage
+// if that is being made ready.
+func invalid(reason, format string, args ...any) error {
+	return &pass.Invalid{Reason: reason, Err: fmt.Errorf(format, args...)}
+}
 
 // AsReconciler adapts r to controller-runtime, which then fetches the object.
 func (r *Reconciler) AsReconciler() reconcile.Reconciler {

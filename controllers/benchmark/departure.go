@@ -213,7 +213,7 @@ func (r *Reconciler) filesMayBeLeft(ctx context.Context, s *scope) (bool, error)
 		return false, err // no plan, no load
 	}
 	s.plan = p
-	if err := errors.Join(r.readProgress(ctx, s), r.readResult(ctx, s)); err != nil {
+	if err := r.readResult(ctx, s); err != nil {
 		return false, err
 	}
 	return filesTouched(s) && !filesRemoved(s), nil

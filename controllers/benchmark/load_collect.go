@@ -22,16 +22,10 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// readProgress reads how far the clients have come.
-func (r *Reconciler) readProgress(ctx context.Context, s *scope) error {
-	_, err := r.readResultObject(ctx, s)
-	return err
-}
-
 // readResult reads the published results and progress of the clients. It reads results when the run
 // is over, and when its files are removed.
 func (r *Reconciler) readResult(ctx context.Context, s *scope) error {
-	cm, err := r.readResultObject(ctx, s)
+	cm, err := r.readProgress(ctx, s)
 	if err != nil || cm == nil {
 		return err
 	}
@@ -59,9 +53,9 @@ func bytesOf(cm *corev1.ConfigMap) int64 {
 	return int64(n)
 }
 
-// readResultObject reads the ConfigMap that the collectors publish in, and their progress
-// from it; nil where there is none, or one of somebody else.
-func (r *Reconciler) readResultObject(ctx context.Context, s *scope) (*corev1.ConfigMap, error) {
+// readProgress reads the ConfigMap that the collectors publish in, and from it how far the clients
+// have come; nil where there is none, or one of somebody else.
+func (r *Reconciler) readProgress(ctx context.Context, s *scope) (*corev1.ConfigMap, error) {
 	cm, err := r.findConfigMap(ctx, s, s.names.Result)
 	if err != nil || cm == nil || s.plan == nil {
 		return nil, err

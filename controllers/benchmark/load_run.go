@@ -82,7 +82,7 @@ func (r *Reconciler) knownPlan(ctx context.Context, s *scope) (*runfile.Plan, er
 func (r *Reconciler) writePlan(ctx context.Context, s *scope) (*runfile.Plan, error) {
 	p, err := plan.Build(s.b, *s.target)
 	if err != nil {
-		return nil, invalid(v1alpha1.ReasonInvalidSpec, err)
+		return nil, invalid(v1alpha1.ReasonInvalidSpec, "%w", err)
 	}
 	if s.b.Status.StartTime == nil {
 		if err := r.admitPlan(ctx, s, p); err != nil {
@@ -103,7 +103,7 @@ func (r *Reconciler) writePlan(ctx context.Context, s *scope) (*runfile.Plan, er
 // runLoad starts the load Job and follows it until all results are final or
 // none can come any more.
 func (r *Reconciler) runLoad(ctx context.Context, s *scope) (next, error) {
-	if err := r.readProgress(ctx, s); err != nil {
+	if _, err := r.readProgress(ctx, s); err != nil {
 		return next{}, err
 	}
 	if n, err := r.ensureLoad(ctx, s); err != nil || n.Stop {

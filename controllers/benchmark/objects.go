@@ -44,7 +44,7 @@ func (r *Reconciler) ensure(ctx context.Context, b *v1alpha1.NFSBenchmark, obj c
 		if _, isPod := want.(*corev1.Pod); isPod {
 			reason = v1alpha1.ReasonPodRefused
 		}
-		return invalid(reason, fmt.Errorf("the cluster refuses to create %s %q: %w", kind, name, err))
+		return invalid(reason, "the cluster refuses to create %s %q: %w", kind, name, err)
 	default:
 		return fmt.Errorf("create %s %q: %w", kind, name, err)
 	}
@@ -92,8 +92,8 @@ func checkOurs(b *v1alpha1.NFSBenchmark, obj client.Object) error {
 		return fmt.Errorf("%s %q still belongs to an earlier benchmark: waiting for it to go; if it stays, delete it",
 			kind, name)
 	default:
-		return invalid(v1alpha1.ReasonNameTaken, fmt.Errorf(
-			"there is a %s %q that this benchmark did not make: delete it, or give the benchmark another name", kind, name))
+		return invalid(v1alpha1.ReasonNameTaken,
+			"there is a %s %q that this benchmark did not make: delete it, or give the benchmark another name", kind, name)
 	}
 }
 

@@ -177,20 +177,14 @@ func conditions() (underWay, finished []pass.Condition[*scope]) {
 		}
 		return pass.StateOf(s.storage)
 	}
-	reconciling := func(s *scope, err error) pass.State { return kstatus(s, err).reconciling }
-	stalled := func(s *scope, err error) pass.State { return kstatus(s, err).stalled }
-	ready := func(s *scope, err error) pass.State { return kstatus(s, err).ready }
-	underWay = []pass.Condition[*scope]{
+	underWay = append([]pass.Condition[*scope]{
 		{Type: v1alpha1.ConditionStorageProvisioned, State: storageProvisioned},
 		{Type: v1alpha1.ConditionPreflightPassed, State: preflightPassed},
 		{Type: v1alpha1.ConditionDatabaseReady, State: databaseReady},
 		{Type: v1alpha1.ConditionProtocolVerified, State: protocolVerified},
 		{Type: v1alpha1.ConditionResultsCollected, State: resultsCollected},
 		{Type: v1alpha1.ConditionSucceeded, State: succeeded},
-		{Type: v1alpha1.ConditionReconciling, State: reconciling},
-		{Type: v1alpha1.ConditionStalled, State: stalled},
-		{Type: v1alpha1.ConditionReady, State: ready},
-	}
+	}, pass.HealthConditions(healthOf)...)
 	finished = []pass.Condition[*scope]{
 		{Type: v1alpha1.ConditionCleanedUp, State: cleanedUp},
 	}
@@ -285,25 +279,22 @@ func succeeded(s *scope, err error) pass.State {
 	}
 }
 
-// kstatusStates are the three conditions that generic tools understand.
-type kstatusStates struct{ reconciling, stalled, ready pass.State }
-
-// kstatus makes GitOps engines see InProgress while we work, Failed when it is over for good,
+// healthOf makes GitOps engines see InProgress while we work, Failed when it is over for good,
 // and Current when the result is there, or when a run is held back on purpose.
-func kstatus(s *scope, err error) kstatusStates {
+func healthOf(s *scope, err error) pass.Health {
 	reason, message := underWay(s)
 	if err != nil {
 		reason, message = v1alpha1.ReasonRetrying, err.Error()
 	}
 	switch o := s.outcome; {
 	case o == nil && s.waiting != nil && s.waiting.Reason == v1alpha1.ReasonSuspended:
-		return kstatusStates{pass.False(reason, message), pass.False(reason, ""), pass.State{Absent: true}}
+		return pass.Health{Kind: pass.Held, Reason: reason, Message: message}
 	case o == nil:
-		return kstatusStates{pass.True(reason, message), pass.False(reason, ""), pass.False(reason, message)}
+		return pass.Health{Kind: pass.InProgress, Reason: reason, Message: message}
 	case o.phase == v1alpha1.PhaseSucceeded:
-		return kstatusStates{pass.False(o.reason, ""), pass.False(o.reason, ""), pass.True(o.reason, headline(s))}
+		return pass.Health{Kind: pass.Current, Reason: o.reason, Message: headline(s)}
 	default:
-		return kstatusStates{pass.False(o.reason, ""), pass.True(o.reason, o.message), pass.False(o.reason, o.message)}
+		return pass.Health{Kind: pass.Failed, Reason: o.reason, Message: o.message}
 	}
 }
 
@@ -325,20 +316,13 @@ func underWay(s *scope) (reason, message string) {
 	if s.waiting != nil {
 		return s.waiting.Reason, s.waiting.Message
 	}
-	switch s.stage {
-	case v1alpha1.PhaseProvisioning:
-		return v1alpha1.ReasonProvisioning, ""
-	case v1alpha1.PhasePreparing:
-		if s.databaseStarts() {
-			return v1alpha1.ReasonDatabaseStarting, ""
-		}
-		return v1alpha1.ReasonPreparing, ""
-	case v1alpha1.PhaseRunning:
-		return v1alpha1.ReasonRunning, ""
-	case v1alpha1.PhaseCollecting:
-		return v1alpha1.ReasonCollecting, ""
-	default:
+	switch {
+	case s.stage == "" || s.stage == v1alpha1.PhaseQueued:
 		return v1alpha1.ReasonPending, ""
+	case s.stage == v1alpha1.PhasePreparing && s.databaseStarts():
+		return v1alpha1.ReasonDatabaseStarting, ""
+	default: // the reasons are called as the phases
+		return string(s.stage), ""
 	}
 }
 

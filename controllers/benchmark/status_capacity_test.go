@@ -1,7 +1,6 @@
 package benchmark
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -86,21 +85,6 @@ func TestABoundThatNoRateKeepsIsSaid(t *testing.T) {
 	unknown := judge.Capacity{Bounds: []judge.BoundCapacity{{Percentile: "p99", Microseconds: 1000}}}
 	if got := capacityHeadline(unknown); got != "too few operations to tell which rate keeps a p99 of 1 ms" {
 		t.Errorf("message %q", got)
-	}
-}
-
-func TestAStatusHasTheFirstFindingsOnly(t *testing.T) {
-	t.Parallel()
-	s := searched(t)
-	s.judgement.Findings = nil
-	for i := range 60 {
-		s.judgement.Findings = append(s.judgement.Findings, bench.Finding{
-			Code: "PathUnused", Severity: "Warning", Message: fmt.Sprint(i, strings.Repeat(" words", 60)),
-		})
-	}
-	st := written(t, s)
-	if n := sizeOf(t, st); n > 30<<10 || len(st.Curve) == 0 || len(st.Findings) != maxFindings || !strings.HasPrefix(st.Findings[0].Message, "0") {
-		t.Errorf("%d points of the curve and %d findings in %d bytes", len(st.Curve), len(st.Findings), n)
 	}
 }
 

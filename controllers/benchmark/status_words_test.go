@@ -9,7 +9,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -99,6 +102,56 @@ func TestWhatKindOfFailureEndedARun(t *testing.T) {
 		setStatus(s, nil)
 		if got := s.b.Status.Failure; got != "" {
 			t.Errorf("a run that is %s has the failure %q", phase, got)
+		}
+	}
+}
+
+func TestARunThatDoesNotEndWellHasNoVerdictOfItsNumbers(t *testing.T) {
+	t.Parallel()
+	passed := &judge.Judgement{Verdict: bench.VerdictPass}
+	for _, tc := range []struct {
+		outcome   *outcome
+		judgement *judge.Judgement
+		want      bench.Verdict
+	}{
+		{&outcome{phase: v1alpha1.PhaseSucceeded}, passed, bench.VerdictPass},
+		{&outcome{phase: v1alpha1.PhaseFailed}, passed, bench.VerdictInconclusive},
+		{&outcome{phase: v1alpha1.PhaseCancelled}, nil, bench.VerdictInconclusive},
+		{&outcome{phase: v1alpha1.PhaseSucceeded}, nil, bench.VerdictNotEvaluated},
+		{nil, nil, bench.VerdictNotEvaluated},
+	} {
+		if got := verdictOf(&scope{outcome: tc.outcome, judgement: tc.judgement}); got != tc.want {
+			t.Errorf("%+v, %+v: %s, want %s", tc.outcome, tc.judgement, got, tc.want)
+		}
+	}
+}
+
+// TestALostTargetIsOneEvent: the condition stays until the run ends, and each pass sees it.
+func TestALostTargetIsOneEvent(t *testing.T) {
+	t.Parallel()
+	reconciling := func(reason string) *v1alpha1.NFSBenchmark {
+		b := &v1alpha1.NFSBenchmark{}
+		if reason != "" {
+			meta.SetStatusCondition(&b.Status.Conditions, metav1.Condition{
+				Type: v1alpha1.ConditionReconciling, Status: metav1.ConditionTrue, Reason: reason, Message: "taken by x",
+			})
+		}
+		return b
+	}
+	const taken = v1alpha1.ReasonTargetTaken
+	for _, tc := range []struct {
+		before, after string
+		want          bool
+	}{
+		{"", taken, true},
+		{v1alpha1.ReasonPending, taken, true},
+		{taken, taken, false},
+		{taken, v1alpha1.ReasonPending, false},
+		{taken, "", false},
+	} {
+		got := transitions(reconciling(tc.before), reconciling(tc.after), nil)
+		if (len(got) == 1) != tc.want || len(got) == 1 && (got[0].Reason != taken || got[0].Note != "taken by x" || !got[0].Warning) {
+			t.Errorf("from %q to %q: %+v", tc.before, tc.after, got)
 		}
 	}
 }

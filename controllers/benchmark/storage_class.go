@@ -21,13 +21,13 @@ import (
 // volume.
 func (r *Reconciler) classClaim(ctx context.Context, s *scope) (next, error) {
 	name := s.b.Spec.Storage.StorageClass.Name
-	class, n, err := r.readClass(ctx, s, "spec.storage.storageClass.name", name,
+	class, err := r.readClass(ctx, "spec.storage.storageClass.name", name,
 		"install it with cluster scope, or make a claim of the class and name it in spec.storage.claim")
-	if class == nil {
-		return n, err
+	if err == nil {
+		err = checkClass(s.b, class)
 	}
-	if message := refusedClass(s.b, class); message != "" {
-		return s.storageFails(v1alpha1.ReasonInvalidSpec, message)
+	if err != nil {
+		return next{}, err
 	}
 	pvc := manifest.ClassClaim(s.b)
 	if err := r.ensure(ctx, s.b, pvc); err != nil {
@@ -38,9 +38,9 @@ func (r *Reconciler) classClaim(ctx context.Context, s *scope) (next, error) {
 		return r.awaitClass(ctx, s, class, pvc, late)
 	}
 	s.target.VolumeName = pvc.Spec.VolumeName
-	n, err = r.resolveVolume(ctx, s)
+	n, err := r.resolveVolume(ctx, s)
 	if bad := (*pass.Invalid)(nil); errors.As(err, &bad) {
-		return s.storageFails(bad.Reason, fmt.Sprintf("StorageClass %q: %v", name, err))
+		return next{}, invalid(bad.Reason, "StorageClass %q: %w", name, err)
 	}
 	switch {
 	case err != nil:
@@ -50,33 +50,27 @@ func (r *Reconciler) classClaim(ctx context.Context, s *scope) (next, error) {
 		_, err = r.deleteOurs(ctx, s.b, &batchv1.Job{ObjectMeta: s.meta(s.names.Mount)})
 		return next{}, err
 	case late:
-		return s.storageFails(s.waiting.Reason, s.waiting.Message)
+		return next{}, invalid(s.waiting.Reason, "%s", s.waiting.Message)
 	default:
 		return s.storageWaits(s.waiting.Reason, s.waiting.Message)
 	}
 }
 
-// readClass reads the StorageClass that a field names. The class is nil where it was not read: then
-// the rest is what to do next. The advice is for an operator that may not read classes.
-func (r *Reconciler) readClass(
-	ctx context.Context, s *scope, field, name, advice string,
-) (*storagev1.StorageClass, next, error) {
+// readClass reads the StorageClass that a field names. The advice is for an operator that may not
+// read classes.
+func (r *Reconciler) readClass(ctx context.Context, field, name, advice string) (*storagev1.StorageClass, error) {
 	class := &storagev1.StorageClass{}
 	err := r.Reader.Get(ctx, client.ObjectKey{Name: name}, class)
-	var n next
 	switch {
-	case err == nil:
-		return class, next{}, nil
 	case apierrors.IsNotFound(err):
-		n, err = s.storageFails(v1alpha1.ReasonClassNotFound, fmt.Sprintf(
-			"there is no StorageClass %q: create it, or correct %s (kubectl get storageclass)", name, field))
+		return nil, invalid(v1alpha1.ReasonClassNotFound,
+			"there is no StorageClass %q: create it, or correct %s (kubectl get storageclass)", name, field)
 	case apierrors.IsForbidden(err):
-		n, err = s.storageFails(v1alpha1.ReasonForbidden, fmt.Sprintf(
-			"the operator may not read StorageClass %q: %s: %v", name, advice, err))
-	default:
-		err = fmt.Errorf("read class %q: %w", name, err)
+		return nil, invalid(v1alpha1.ReasonForbidden, "the operator may not read StorageClass %q: %s: %w", name, advice, err)
+	case err != nil:
+		return nil, fmt.Errorf("read class %q: %w", name, err)
 	}
-	return nil, n, err
+	return class, nil
 }
 
 func bindsLate(class *storagev1.StorageClass) bool {
@@ -84,13 +78,14 @@ func bindsLate(class *storagev1.StorageClass) bool {
 	return m != nil && *m == storagev1.VolumeBindingWaitForFirstConsumer
 }
 
-// refusedClass says why a class does not serve the benchmark; "" where it may.
-func refusedClass(b *v1alpha1.NFSBenchmark, class *storagev1.StorageClass) string {
+// checkClass refuses a class that does not serve the benchmark.
+func checkClass(b *v1alpha1.NFSBenchmark, class *storagev1.StorageClass) error {
 	if p := class.ReclaimPolicy; p != nil && *p == corev1.PersistentVolumeReclaimRetain {
-		return fmt.Sprintf("StorageClass %q has reclaimPolicy Retain, and the volume of each run would stay on the storage: "+
-			"name a class with reclaimPolicy Delete, or make a claim and name it in spec.storage.claim", class.Name)
+		return invalid(v1alpha1.ReasonInvalidSpec, "StorageClass %q has reclaimPolicy Retain, and the volume of each run "+
+			"would stay on the storage: name a class with reclaimPolicy Delete, or make a claim and name it in "+
+			"spec.storage.claim", class.Name)
 	}
-	return wrongVersion(b, class.Name, class.MountOptions)
+	return checkVersion(b, class.Name, class.MountOptions)
 }
 
 // awaitClass waits for the volume of a claim. A class that binds late gets a pod that mounts it.
@@ -108,18 +103,15 @@ func (r *Reconciler) awaitClass(
 		if err != nil {
 			return next{}, err
 		}
-		message += ", for a pod that mounts it as its first consumer"
-		if trouble != "" {
-			message += ": " + trouble
-		}
+		message += ", for a pod that mounts it as its first consumer" + trouble
 	}
 	if said := lastWarning(told); said != "" {
 		reason, message = v1alpha1.ReasonProvisioningFailed, fmt.Sprintf("%s makes no volume for claim %s: %s",
 			class.Provisioner, pvc.Name, pass.ClipTo(said, maxSaid))
 	}
 	if late {
-		return s.storageFails(v1alpha1.ReasonProvisioningFailed, fmt.Sprintf("claim %s is not bound after %s: %s", pvc.Name,
-			volumePatience, message))
+		return next{}, invalid(v1alpha1.ReasonProvisioningFailed, "claim %s is not bound after %s: %s", pvc.Name,
+			volumePatience, message)
 	}
 	return s.storageWaits(reason, message+"; the run waits until "+until(pvc.CreationTimestamp.Add(volumePatience)))
 }

@@ -19,7 +19,7 @@ import (
 
 // mountPod runs a pod that mounts a claim and says which export it is. It is also the first
 // consumer of a claim whose class binds late. It returns nil until the pod has ended, and what
-// keeps it from that, if anything does.
+// keeps it from that, as the end of a message; "" where nothing does.
 func (r *Reconciler) mountPod(ctx context.Context, s *scope, claim string) (
 	end *corev1.ContainerStateTerminated, trouble string, err error,
 ) {
@@ -36,30 +36,26 @@ func (r *Reconciler) mountPod(ctx context.Context, s *scope, claim string) (
 		}
 	}
 	if t := diagnose.Pods(pods, nil, s.now, r.Grace); t != nil {
-		return nil, t.Message, nil
+		return nil, ": " + t.Message, nil
 	}
 	return nil, "", nil
 }
 
 // awaitClaim waits for a claim of the user, and asks for it with a pod.
 func (r *Reconciler) awaitClaim(ctx context.Context, s *scope, pvc *corev1.PersistentVolumeClaim) (next, error) {
-	message := fmt.Sprintf("claim %q is %s and not Bound; a pod asks for it; see kubectl describe pvc %s", pvc.Name,
-		pvc.Status.Phase, pvc.Name)
 	_, trouble, err := r.mountPod(ctx, s, pvc.Name)
 	if err != nil {
 		return next{}, err
 	}
-	if trouble != "" {
-		message += ": " + trouble
-	}
-	return s.wait(v1alpha1.ReasonClaimNotBound, message, soon)
+	return s.wait(v1alpha1.ReasonClaimNotBound, fmt.Sprintf("claim %q is %s and not Bound; a pod asks for it; see "+
+		"kubectl describe pvc %s%s", pvc.Name, pvc.Status.Phase, pvc.Name, trouble), soon)
 }
 
 // lookInside finds the export of a volume that does not say it, by the mount table of a pod.
 func (r *Reconciler) lookInside(ctx context.Context, s *scope, pv *corev1.PersistentVolume) (next, error) {
 	if pv.Spec.CSI == nil || pv.Spec.ClaimRef == nil {
-		return next{}, invalid(runfile.FailureNotNFS, fmt.Errorf("PersistentVolume %q is neither NFS nor of a CSI driver: "+
-			"name the export in spec.storage.export", pv.Name))
+		return next{}, invalid(runfile.FailureNotNFS, "PersistentVolume %q is neither NFS nor of a CSI driver: name the "+
+			"export in spec.storage.export", pv.Name)
 	}
 	claim := pv.Spec.ClaimRef.Name
 	end, trouble, err := r.mountPod(ctx, s, claim)
@@ -67,11 +63,8 @@ func (r *Reconciler) lookInside(ctx context.Context, s *scope, pv *corev1.Persis
 		return next{}, err
 	}
 	if end == nil {
-		message := fmt.Sprintf("waiting for a pod that mounts claim %s and reads its export", claim)
-		if trouble != "" {
-			message += ": " + trouble
-		}
-		return s.wait(v1alpha1.ReasonProvisioning, message, soon)
+		return s.wait(v1alpha1.ReasonProvisioning,
+			fmt.Sprintf("waiting for a pod that mounts claim %s and reads its export%s", claim, trouble), soon)
 	}
 	var m runfile.MountedExport
 	err = errors.New(strings.TrimSpace(end.Message))
@@ -79,9 +72,9 @@ func (r *Reconciler) lookInside(ctx context.Context, s *scope, pv *corev1.Persis
 		m, err = runfile.ReadMountedExport(strings.NewReader(end.Message))
 	}
 	if err != nil {
-		return next{}, invalid(runfile.FailureNotNFS, fmt.Errorf("PersistentVolume %q of CSI driver %s does not say which "+
-			"NFS export it is, and a pod that mounts it reports: %w. Name the export in spec.storage.export, or set "+
-			"spec.protocol.client to Kernel without spec.storage.array", pv.Name, pv.Spec.CSI.Driver, err))
+		return next{}, invalid(runfile.FailureNotNFS, "PersistentVolume %q of CSI driver %s does not say which NFS export "+
+			"it is, and a pod that mounts it reports: %w. Name the export in spec.storage.export, or set "+
+			"spec.protocol.client to Kernel without spec.storage.array", pv.Name, pv.Spec.CSI.Driver, err)
 	}
 	s.target.Export, s.target.Addresses = m.Path, []string{m.Server}
 	s.target.Keys = append(s.target.Keys, plan.ServerKeys(s.target.Addresses)...)
@@ -96,10 +89,10 @@ func volumePaths(b *v1alpha1.NFSBenchmark, t *plan.Target) error {
 		ip, err := netip.ParseAddr(a)
 		loopback := err == nil && ip.Unmap().IsLoopback() || strings.EqualFold(a, "localhost")
 		if loopback && b.Spec.Protocol.Client != bench.ClientKernel {
-			return invalid(runfile.FailureNotNFS, fmt.Errorf("PersistentVolume %q is mounted from %s:%s, which is the node "+
-				"itself: a program there forwards NFS to the storage, such as the stunnel of Amazon EFS, and client %s in a pod "+
-				"does not reach it. Mount the volume without encryption in transit, name the export in spec.storage.export, or "+
-				"set spec.protocol.client to Kernel", t.VolumeName, a, t.Export, b.Spec.Protocol.Client))
+			return invalid(runfile.FailureNotNFS, "PersistentVolume %q is mounted from %s:%s, which is the node itself: a "+
+				"program there forwards NFS to the storage, such as the stunnel of Amazon EFS, and client %s in a pod does not "+
+				"reach it. Mount the volume without encryption in transit, name the export in spec.storage.export, or set "+
+				"spec.protocol.client to Kernel", t.VolumeName, a, t.Export, b.Spec.Protocol.Client)
 		}
 	}
 	return choosePaths(b, t)

@@ -34,19 +34,19 @@ func (r *Reconciler) admit(ctx context.Context, s *scope) (next, error) {
 	s.policy = p
 	err = r.checker.Check(p, s.b)
 	if denied := (*rules.Denied)(nil); errors.As(err, &denied) {
-		return next{}, invalid(v1alpha1.ReasonPolicyDenied, denied)
+		return next{}, invalid(v1alpha1.ReasonPolicyDenied, "%w", denied)
 	}
 	if err != nil {
 		return next{}, err
 	}
 	if t := s.b.Spec.Storage.Trident; t != nil && t.BackendName != "" {
 		backend, _ := p.Backend(t.BackendName) // it has one: the rules have looked
-		if reason, message := refusedBackend(s.b, backend.BackendSpec); message != "" {
-			return next{}, invalid(reason, errors.New(message))
+		if err := checkBackend(s.b, backend.BackendSpec); err != nil {
+			return next{}, err
 		}
 	}
 	if err := plan.Check(s.b); err != nil { // before there is a volume, or one is moved
-		return next{}, invalid(v1alpha1.ReasonInvalidSpec, err)
+		return next{}, invalid(v1alpha1.ReasonInvalidSpec, "%w", err)
 	}
 	return r.admitSecrets(ctx, s)
 }
@@ -57,10 +57,9 @@ func (r *Reconciler) admit(ctx context.Context, s *scope) (next, error) {
 func (r *Reconciler) admitPlan(ctx context.Context, s *scope, p runfile.Plan) error {
 	limits := s.policy.Limits
 	if took := time.Duration(p.Schedule.TimeoutSeconds) * time.Second; took > limits.MaxHold.Duration {
-		return invalid(v1alpha1.ReasonPolicyDenied, fmt.Errorf(
-			"spec.run: the run may take %s and the policy of this cluster allows at most %s. Shorten it or set "+
-				"run.timeoutSeconds, or ask an administrator to raise policy.limits.maxHold of the chart",
-			took, limits.MaxHold.Duration))
+		return invalid(v1alpha1.ReasonPolicyDenied, "spec.run: the run may take %s and the policy of this cluster allows "+
+			"at most %s. Shorten it or set run.timeoutSeconds, or ask an administrator to raise policy.limits.maxHold of "+
+			"the chart", took, limits.MaxHold.Duration)
 	}
 	list := &v1alpha1.NFSBenchmarkList{}
 	if err := r.Client.List(ctx, list, client.InNamespace(s.b.Namespace), client.UnsafeDisableDeepCopy); err != nil {
@@ -79,11 +78,10 @@ func (r *Reconciler) admitPlan(ctx context.Context, s *scope, p runfile.Plan) er
 	if taken += kept; taken < limits.ResultBytes.Value() {
 		return nil
 	}
-	return invalid(v1alpha1.ReasonPolicyDenied, fmt.Errorf(
-		"the results of the benchmarks in namespace %q take %s and the policy of this cluster allows %s. Delete finished "+
-			"benchmarks, or ConfigMaps with the label "+manifest.LabelKeptResult+", or ask an administrator to raise "+
-			"policy.limits.resultBytes of the chart",
-		s.b.Namespace, resource.NewQuantity(taken, resource.BinarySI), &limits.ResultBytes))
+	return invalid(v1alpha1.ReasonPolicyDenied, "the results of the benchmarks in namespace %q take %s and the policy of "+
+		"this cluster allows %s. Delete finished benchmarks, or ConfigMaps with the label "+manifest.LabelKeptResult+
+		", or ask an administrator to raise policy.limits.resultBytes of the chart",
+		s.b.Namespace, resource.NewQuantity(taken, resource.BinarySI), &limits.ResultBytes)
 }
 
 // bytesKept is what the results of deleted benchmarks take. Who may change a ConfigMap could say
@@ -122,9 +120,8 @@ func (r *Reconciler) admitSecrets(ctx context.Context, s *scope) (next, error) {
 				"create it with the label %s=%s",
 				use.Name, s.b.Namespace, use.Field, v1alpha1.LabelAllowUse, v1alpha1.UseAllowed), soon)
 		case apierrors.IsForbidden(err):
-			return next{}, invalid(v1alpha1.ReasonForbidden, fmt.Errorf(
-				"the operator may not read the labels of Secret %q: let its service account get Secrets in namespace %q: %w",
-				use.Name, s.b.Namespace, err))
+			return next{}, invalid(v1alpha1.ReasonForbidden, "the operator may not read the labels of Secret %q: let its "+
+				"service account get Secrets in namespace %q: %w", use.Name, s.b.Namespace, err)
 		case err != nil:
 			return next{}, fmt.Errorf("read the labels of Secret %q: %w", use.Name, err)
 		case secret.Labels[v1alpha1.LabelAllowUse] != v1alpha1.UseAllowed:

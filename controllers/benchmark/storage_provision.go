@@ -140,9 +140,8 @@ func (r *Reconciler) bindVolume(
 			if s.b.Spec.Database != nil { // it keeps its files on a volume, whoever carries its I/O
 				without = "or "
 			}
-			return next{}, invalid(v1alpha1.ReasonForbidden, fmt.Errorf(
-				"a kernel mount of an export needs a PersistentVolume, which the operator may not create: install it with "+
-					"cluster scope, %sgive a claim: %w", without, err))
+			return next{}, invalid(v1alpha1.ReasonForbidden, "a kernel mount of an export needs a PersistentVolume, which the "+
+				"operator may not create: install it with cluster scope, %sgive a claim: %w", without, err)
 		}
 		return next{}, err
 	}
@@ -177,15 +176,10 @@ const (
 		"connections and sends nothing, until its controller is restarted"
 )
 
-// storageWaits and storageFails set the condition of the storage and that of the run.
+// storageWaits sets the condition of the storage and that of the run.
 func (s *scope) storageWaits(reason, message string) (next, error) {
 	s.storage = &fact{Reason: reason, Message: message}
 	return s.wait(reason, message, soon)
-}
-
-func (s *scope) storageFails(reason, message string) (next, error) {
-	s.storage = &fact{Reason: reason, Message: message}
-	return s.fail(reason, message)
 }
 
 // tridentBackend makes the backend that the benchmark asks for, and waits until
@@ -199,10 +193,7 @@ func (r *Reconciler) tridentBackend(ctx context.Context, s *scope) (next, error)
 	config := manifest.TridentBackendConfig(s.b, r.TridentNamespace, backend.BackendSpec)
 	where := config.GetNamespace() + "/" + config.GetName()
 	if err := r.ensure(ctx, s.b, config); err != nil {
-		if reason, message := tridentTrouble(err, config.GetNamespace()); reason != "" {
-			return s.storageFails(reason, message)
-		}
-		return next{}, err
+		return next{}, tridentError(err, config.GetNamespace())
 	}
 	c, err := trident.ReadBackendConfig(config)
 	since := s.answered(config.GetCreationTimestamp().Time)
@@ -211,72 +202,65 @@ func (r *Reconciler) tridentBackend(ctx context.Context, s *scope) (next, error)
 		"policy.backends of the chart, or its Secret in namespace %s", where, c.Message, name, config.GetNamespace())
 	switch {
 	case err != nil:
-		return s.storageFails(v1alpha1.ReasonBackendFailed, err.Error())
+		return next{}, invalid(v1alpha1.ReasonBackendFailed, "%w", err)
 	case c.IsReady():
-		return r.placeable(ctx, s, config)
+		return next{}, r.checkPools(ctx, s, config)
 	case config.GetDeletionTimestamp() != nil || c.Phase == trident.PhaseDeleting:
-		return s.storageFails(v1alpha1.ReasonBackendFailed, fmt.Sprintf("somebody deletes TridentBackendConfig %s", where))
+		return next{}, invalid(v1alpha1.ReasonBackendFailed, "somebody deletes TridentBackendConfig %s", where)
 	case !c.IsAnswered():
 		return r.awaitTrident(ctx, s, config, c)
 	case c.IsFailed() && late:
-		return s.storageFails(v1alpha1.ReasonBackendFailed, refused)
+		return next{}, invalid(v1alpha1.ReasonBackendFailed, "%s", refused)
 	case c.IsFailed():
 		return s.storageWaits(v1alpha1.ReasonBackendFailed,
 			refused+"; Trident tries again, and the run waits until "+until(since.Add(volumePatience)))
 	case late:
-		return s.storageFails(v1alpha1.ReasonBackendFailed,
-			fmt.Sprintf("TridentBackendConfig %s is %s after %s: %s", where, c.Phase, volumePatience, c.Message))
+		return next{}, invalid(v1alpha1.ReasonBackendFailed, "TridentBackendConfig %s is %s after %s: %s", where, c.Phase,
+			volumePatience, c.Message)
 	default:
 		return s.storageWaits(v1alpha1.ReasonProvisioning,
 			fmt.Sprintf("waiting for Trident to bind TridentBackendConfig %s", where))
 	}
 }
 
-// refusedBackend says why no volume of a backend of the policy can serve the benchmark; "" where one may.
-func refusedBackend(b *v1alpha1.NFSBenchmark, backend trident.BackendSpec) (reason, message string) {
-	t := b.Spec.Storage.Trident
-	switch why := unplaceable(t, trident.Unplaceable(backend.DriverName(), false)); {
-	case why != "":
-		return v1alpha1.ReasonInvalidSpec, why
-	case backend.DriverName() == trident.DriverFlexGroup:
-		return "", "" // Trident admits the nodes of the cluster to it
-	case backend.ExportPolicy == "" && t.PVCAnnotations[trident.ExportPolicyAnnotation] == "" && !plan.NeedsVolume(b):
-		return preflight.ExportPolicyDenies, fmt.Sprintf("backend %s of the policy has no exportPolicy: %s name a policy "+
-			"that admits the clients in spec.storage.trident.pvcAnnotations (%s), or ask an administrator to name it in "+
-			"policy.backends of the chart", t.BackendName, attachedOnly, trident.ExportPolicyAnnotation)
-	default:
-		return "", ""
+// checkBackend refuses a benchmark that no volume of its backend of the policy can serve.
+func checkBackend(b *v1alpha1.NFSBenchmark, backend trident.BackendSpec) error {
+	t, driver := b.Spec.Storage.Trident, backend.DriverName()
+	if err := checkPlacement(t, trident.Unplaceable(driver, false)); err != nil {
+		return err
 	}
+	admitted := driver == trident.DriverFlexGroup // Trident admits the nodes of the cluster to it
+	if admitted || backend.ExportPolicy != "" || t.PVCAnnotations[trident.ExportPolicyAnnotation] != "" ||
+		plan.NeedsVolume(b) {
+		return nil
+	}
+	return invalid(preflight.ExportPolicyDenies, "backend %s of the policy has no exportPolicy: %s name a policy that "+
+		"admits the clients in spec.storage.trident.pvcAnnotations (%s), or ask an administrator to name it in "+
+		"policy.backends of the chart", t.BackendName, attachedOnly, trident.ExportPolicyAnnotation)
 }
 
 // attachedOnly is why a client that mounts nothing is refused.
 const attachedOnly = "Trident then admits only the nodes that have attached a volume, and this client attaches none:"
 
-// unplaceable says that a benchmark chooses aggregates of a backend on which ONTAP does so; "" where it does not.
-func unplaceable(t *v1alpha1.TridentStorage, why string) string {
+// checkPlacement refuses a benchmark that chooses aggregates of a backend on which ONTAP does so, and why it
+// does; "" is that Trident does.
+func checkPlacement(t *v1alpha1.TridentStorage, why string) error {
 	if why == "" || t == nil || len(t.StoragePools) == 0 && t.MoveTo == "" {
-		return ""
+		return nil
 	}
-	return fmt.Sprintf("spec.storage.trident.storagePools and moveTo name aggregates, but the backend %s, and ONTAP "+
-		"places its volumes: leave them out", why)
+	return invalid(v1alpha1.ReasonInvalidSpec, "spec.storage.trident.storagePools and moveTo name aggregates, but the "+
+		"backend %s, and ONTAP places its volumes: leave them out", why)
 }
 
-// placeable refuses aggregates where the array of a backend, as Trident found it, has none for its volumes:
+// checkPools refuses aggregates where the array of a backend, as Trident found it, has none for its volumes:
 // the provisioner would find no pool.
-func (r *Reconciler) placeable(ctx context.Context, s *scope, config *unstructured.Unstructured) (next, error) {
-	t := s.b.Spec.Storage.Trident
-	if unplaceable(t, "?") == "" {
-		return next{}, nil
-	}
+func (r *Reconciler) checkPools(ctx context.Context, s *scope, config *unstructured.Unstructured) error {
 	u, err := r.findBackend(ctx, config.GetNamespace(), func(name, _ string) bool { return name == config.GetName() })
 	if err != nil || u == nil {
-		return next{}, err
+		return err
 	}
 	b, _ := trident.ReadBackend(u) // what cannot be read of it is said when the volume is there
-	if why := unplaceable(t, b.Unplaceable); why != "" {
-		return s.storageFails(v1alpha1.ReasonInvalidSpec, why)
-	}
-	return next{}, nil
+	return checkPlacement(s.b.Spec.Storage.Trident, b.Unplaceable)
 }
 
 // until says when a wait ends. Conditions have this time and not the time that is left, which
@@ -329,7 +313,7 @@ func (r *Reconciler) awaitTrident(
 			t.work())
 	}
 	if s.now.After(end) {
-		return s.storageFails(fails, fmt.Sprintf("%s; given up after %s", message, end.Sub(since).Round(time.Second)))
+		return next{}, invalid(fails, "%s; given up after %s", message, end.Sub(since).Round(time.Second))
 	}
 	return s.storageWaits(reason, message+"; the run waits until "+until(end))
 }
@@ -500,92 +484,66 @@ func availability(d *appsv1.Deployment) tridentState {
 	return t
 }
 
-// tridentTrouble explains why Trident's objects cannot be had; "" where trying
-// again may help.
-func tridentTrouble(err error, namespace string) (reason, message string) {
-	switch {
-	case meta.IsNoMatchError(err):
-		return v1alpha1.ReasonTridentMissing, "NetApp Trident is not installed in this cluster, its " +
-			"CustomResourceDefinitions (trident.netapp.io/v1) are missing: install it, or use spec.storage.export or " +
-			"spec.storage.claim"
-	case apierrors.IsNotFound(err):
-		return v1alpha1.ReasonTridentMissing, fmt.Sprintf("there is no namespace %q: set trident.namespace of the "+
-			"chart to the one that Trident runs in", namespace)
-	case apierrors.IsForbidden(err):
-		return v1alpha1.ReasonForbidden, fmt.Sprintf(
-			"the operator may not use Trident's objects in namespace %q: install it with trident.enabled and "+
-				"trident.namespace: %v", namespace, err)
-	default:
-		return "", ""
-	}
-}
-
 // tridentClass makes the class of our own backend, or looks at the user's.
 func (r *Reconciler) tridentClass(ctx context.Context, s *scope) (next, error) {
 	if name := s.b.Spec.Storage.Trident.BackendName; name != "" {
 		backend, _ := s.policy.Backend(name)
 		err := r.ensure(ctx, s.b, manifest.TridentClass(s.b, backend.BackendSpec))
 		if apierrors.IsForbidden(err) {
-			return s.storageFails(v1alpha1.ReasonForbidden, fmt.Sprintf(
-				"a Trident backend needs a StorageClass, which the operator may not create: install it with cluster scope and "+
-					"trident.enabled, or give a claim in spec.storage.claim: %v", err))
+			return next{}, invalid(v1alpha1.ReasonForbidden, "a Trident backend needs a StorageClass, which the operator may "+
+				"not create: install it with cluster scope and trident.enabled, or give a claim in spec.storage.claim: %w", err)
 		}
 		return next{}, err
 	}
 	name := s.b.Spec.Storage.Trident.StorageClassName
-	class, n, err := r.readClass(ctx, s, "spec.storage.trident.storageClassName", name,
+	class, err := r.readClass(ctx, "spec.storage.trident.storageClassName", name,
 		"install it with cluster scope and trident.enabled, or give a claim in spec.storage.claim")
-	if class == nil {
-		return n, err
+	if err != nil {
+		return next{}, err
 	}
-	if reason, message := classProblem(s.b, class); message != "" {
-		return s.storageFails(reason, message)
-	}
-	return next{}, nil
+	return next{}, checkTridentClass(s.b, class)
 }
 
-// classProblem says why a class that exists cannot serve the benchmark.
-func classProblem(b *v1alpha1.NFSBenchmark, class *storagev1.StorageClass) (reason, message string) {
-	if class.Provisioner != trident.Driver {
-		return v1alpha1.ReasonClassNotTrident, fmt.Sprintf(
-			"StorageClass %q has provisioner %s and not %s: name a class of Trident, or make a claim of this one and use "+
-				"spec.storage.claim", class.Name, class.Provisioner, trident.Driver)
-	}
+// checkTridentClass refuses a class of the user that cannot serve the benchmark.
+func checkTridentClass(b *v1alpha1.NFSBenchmark, class *storagev1.StorageClass) error {
 	// There are two ways to write a parameter.
 	backend := cmp.Or(class.Parameters["backendType"], class.Parameters[trident.AnnotationPrefix+"backendType"])
-	if refused := trident.Refusal(backend); refused != "" {
-		return v1alpha1.ReasonDriverRefused, fmt.Sprintf("StorageClass %q: %s", class.Name, refused)
+	switch {
+	case class.Provisioner != trident.Driver:
+		return invalid(v1alpha1.ReasonClassNotTrident, "StorageClass %q has provisioner %s and not %s: name a class of "+
+			"Trident, or make a claim of this one and use spec.storage.claim", class.Name, class.Provisioner, trident.Driver)
+	case trident.Refusal(backend) != "":
+		return invalid(v1alpha1.ReasonDriverRefused, "StorageClass %q: %s", class.Name, trident.Refusal(backend))
+	case bindsLate(class):
+		return invalid(v1alpha1.ReasonInvalidSpec, "StorageClass %q binds late (WaitForFirstConsumer), but the export must "+
+			"be known before the first pod: name a class with volumeBindingMode: Immediate, or give "+
+			"spec.storage.trident.backendName", class.Name)
+	case len(class.MountOptions) == 0:
+		return nil // those of the backend count, which the volume names
+	default:
+		return checkVersion(b, class.Name, class.MountOptions)
 	}
-	if m := class.VolumeBindingMode; m != nil && *m == storagev1.VolumeBindingWaitForFirstConsumer {
-		return v1alpha1.ReasonInvalidSpec, fmt.Sprintf(
-			"StorageClass %q binds late (WaitForFirstConsumer), but the export must be known before the first pod: name a "+
-				"class with volumeBindingMode: Immediate, or give spec.storage.trident.backendName", class.Name)
-	}
-	if len(class.MountOptions) == 0 {
-		return "", "" // those of the backend count, which the volume names
-	}
-	return v1alpha1.ReasonInvalidSpec, wrongVersion(b, class.Name, class.MountOptions)
 }
 
-// wrongVersion says that volumes of a class, which are mounted with these options, have another version of NFS than
-// the protocol; "" where they have not. One that is negotiated is wrong for a class of storage.trident only:
-// the result of the others is checked for it.
-func wrongVersion(b *v1alpha1.NFSBenchmark, class string, options []string) string {
+// checkVersion refuses a class whose volumes are mounted with options of another version of NFS than the protocol. One
+// that is negotiated is wrong for a class of storage.trident only: the result of the others is checked for it.
+func checkVersion(b *v1alpha1.NFSBenchmark, class string, options []string) error {
 	if !plan.MountDecides(b.Spec.Protocol) {
-		return "" // a user-space client names its version itself, and the volume's mount carries nothing
+		return nil // a user-space client names its version itself, and the volume's mount carries nothing
 	}
 	want, have := trident.NFSVersion(plan.MountOptions(b.Spec.Protocol, "")), trident.NFSVersion(options)
 	switch {
 	case have == want:
-		return ""
+		return nil
 	case !trident.Negotiated(have, want):
-		return fmt.Sprintf("StorageClass %q mounts with nfsvers=%s, but spec.protocol.version %s means nfsvers=%s: name "+
-			"another class, or correct the version", class, have, b.Spec.Protocol.Version, want)
+		return invalid(v1alpha1.ReasonInvalidSpec, "StorageClass %q mounts with nfsvers=%s, but spec.protocol.version %s "+
+			"means nfsvers=%s: name another class, or correct the version", class, have, b.Spec.Protocol.Version, want)
 	case b.Spec.Storage.Trident == nil:
-		return ""
+		return nil
 	default:
-		return fmt.Sprintf("StorageClass %q leaves the version of NFS to be negotiated: add nfsvers=%s to its mountOptions "+
-			"(a copy of the class, since they cannot be changed), or give spec.storage.trident.backendName", class, want)
+		return invalid(v1alpha1.ReasonInvalidSpec, "StorageClass %q leaves the version of NFS to be negotiated: add "+
+			"nfsvers=%s to its mountOptions (a copy of the class, since they cannot be changed), or give "+
+			"spec.storage.trident.backendName", class, want)
 	}
 }
 
@@ -605,9 +563,8 @@ func (r *Reconciler) tridentClaim(ctx context.Context, s *scope) (next, error) {
 	pv := &corev1.PersistentVolume{}
 	if err := r.Reader.Get(ctx, client.ObjectKey{Name: pvc.Spec.VolumeName}, pv); err != nil {
 		if apierrors.IsForbidden(err) {
-			return s.storageFails(v1alpha1.ReasonForbidden,
-				fmt.Sprintf("the operator may not read PersistentVolume %q: install it with cluster scope: %v",
-					pvc.Spec.VolumeName, err))
+			return next{}, invalid(v1alpha1.ReasonForbidden, "the operator may not read PersistentVolume %q: install it with "+
+				"cluster scope: %w", pvc.Spec.VolumeName, err)
 		}
 		return next{}, fmt.Errorf("read volume %q: %w", pvc.Spec.VolumeName, err)
 	}
@@ -619,7 +576,7 @@ func (r *Reconciler) tridentClaim(ctx context.Context, s *scope) (next, error) {
 	case gap == nil:
 		return next{}, choosePaths(s.b, s.target)
 	case late:
-		return s.storageFails(gap.Reason, gap.Message)
+		return next{}, invalid(gap.Reason, "%s", gap.Message)
 	default:
 		return s.storageWaits(gap.Reason, gap.Message)
 	}
@@ -664,8 +621,8 @@ func (r *Reconciler) awaitVolume(ctx context.Context, s *scope, pvc *corev1.Pers
 		if reason == v1alpha1.ReasonProvisioning {
 			reason = v1alpha1.ReasonProvisioningFailed
 		}
-		return s.storageFails(reason, fmt.Sprintf("claim %s is not bound after %s: %s", pvc.Name,
-			end.Sub(since).Round(time.Second), message))
+		return next{}, invalid(reason, "claim %s is not bound after %s: %s", pvc.Name, end.Sub(since).Round(time.Second),
+			message)
 	}
 	return s.storageWaits(reason, message)
 }

@@ -38,9 +38,9 @@ func TestAClassMountsTheVersionThatTheKernelUses(t *testing.T) {
 		class := &storagev1.StorageClass{
 			ObjectMeta: metav1.ObjectMeta{Name: "gold"}, Provisioner: trident.Driver, MountOptions: tc.options,
 		}
-		_, message := classProblem(b, class)
-		if (message == "") != (tc.says == "") || !strings.Contains(message, tc.says) {
-			t.Errorf("%s: %q, want %q", name, message, tc.says)
+		err := checkTridentClass(b, class)
+		if (err == nil) != (tc.says == "") || err != nil && !strings.Contains(err.Error(), tc.says) {
+			t.Errorf("%s: %v, want %q", name, err, tc.says)
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -61,7 +60,7 @@ func (r *Reconciler) takeTarget(ctx context.Context, s *scope, keep []string) (n
 	}
 	if err == nil && place.Position == 0 {
 		if place, err = r.acquireAll(ctx, s, keep); err == nil && place.Position == 0 && len(held) == 0 {
-			r.uses.note(s.b.Namespace, s.now)
+			r.uses.Store(s.b.Namespace, s.now)
 		}
 	}
 	if err != nil {
@@ -204,30 +203,15 @@ func (r *Reconciler) entryOf(b *v1alpha1.NFSBenchmark, keys []string) queueEntry
 	return queueEntry{
 		ID: string(b.UID), Name: b.Namespace + "/" + b.Name, Keys: keys,
 		Created: b.CreationTimestamp.Time, Active: b.Status.StartTime != nil && !isFinished(b),
-		LastUse: r.uses.last(b.Namespace),
+		LastUse: r.lastUse(b.Namespace),
 	}
 }
 
-// uses remembers when each namespace last got a target. A new manager has forgotten it, and
-// begins with the oldest benchmark. It is safe for concurrent use.
-type uses struct {
-	mu          sync.Mutex
-	ofNamespace map[string]time.Time
-}
-
-func (u *uses) last(namespace string) time.Time {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return u.ofNamespace[namespace]
-}
-
-func (u *uses) note(namespace string, now time.Time) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.ofNamespace == nil {
-		u.ofNamespace = map[string]time.Time{}
-	}
-	u.ofNamespace[namespace] = now
+// lastUse is when a namespace last got a target; zero where it got none from this manager.
+func (r *Reconciler) lastUse(namespace string) time.Time {
+	at, _ := r.uses.Load(namespace)
+	last, _ := at.(time.Time)
+	return last
 }
 
 // wantsTarget reports whether another benchmark counts in the queue: it has not

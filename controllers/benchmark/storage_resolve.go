@@ -3,12 +3,12 @@ package benchmark
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -85,7 +85,7 @@ func choosePaths(b *v1alpha1.NFSBenchmark, t *plan.Target) error {
 	}
 	paths, err := plan.SelectPaths(b.Spec, t.Addresses, t.Survey)
 	if err != nil {
-		return invalid(v1alpha1.ReasonNoPath, err)
+		return invalid(v1alpha1.ReasonNoPath, "%w", err)
 	}
 	t.Paths = paths
 	return nil
@@ -170,9 +170,8 @@ func (r *Reconciler) resolveVolume(ctx context.Context, s *scope) (next, error) 
 	t, pv := s.target, &corev1.PersistentVolume{}
 	err := r.Reader.Get(ctx, client.ObjectKey{Name: t.VolumeName}, pv)
 	if apierrors.IsForbidden(err) {
-		return next{}, invalid(v1alpha1.ReasonForbidden, fmt.Errorf(
-			"the operator may not read PersistentVolume %q: install it with cluster scope, or name the export in "+
-				"spec.storage.export: %w", t.VolumeName, err))
+		return next{}, invalid(v1alpha1.ReasonForbidden, "the operator may not read PersistentVolume %q: install it with "+
+			"cluster scope, or name the export in spec.storage.export: %w", t.VolumeName, err)
 	}
 	if err != nil {
 		return next{}, fmt.Errorf("read volume %q: %w", t.VolumeName, err)
@@ -214,8 +213,7 @@ func (r *Reconciler) followTrident(ctx context.Context, s *scope, pv *corev1.Per
 	namespace string,
 ) (*fact, error) {
 	if !isTrident(pv) {
-		return nil, invalid(runfile.FailureNotNFS,
-			fmt.Errorf("PersistentVolume %q is not of driver %s", pv.Name, trident.Driver))
+		return nil, invalid(runfile.FailureNotNFS, "PersistentVolume %q is not of driver %s", pv.Name, trident.Driver)
 	}
 	u, err := r.tridentVolume(ctx, pv.Spec.CSI.VolumeHandle, namespace)
 	if err != nil {
@@ -228,15 +226,14 @@ func (r *Reconciler) followTrident(ctx context.Context, s *scope, pv *corev1.Per
 	}
 	v, unread := trident.ReadVolume(u)
 	if refused := v.BlockRefusal(); refused != "" {
-		return nil, invalid(v1alpha1.ReasonDriverRefused, errors.New(refused))
+		return nil, invalid(v1alpha1.ReasonDriverRefused, "%s", refused)
 	}
 	b, gap, err := r.tridentBackendOf(ctx, v)
 	switch {
 	case err != nil:
 		return nil, err
 	case b != nil && trident.Refusal(b.Driver) != "":
-		return nil, invalid(v1alpha1.ReasonDriverRefused,
-			fmt.Errorf("PersistentVolume %q: %s", pv.Name, trident.Refusal(b.Driver)))
+		return nil, invalid(v1alpha1.ReasonDriverRefused, "PersistentVolume %q: %s", pv.Name, trident.Refusal(b.Driver))
 	case unread != nil:
 		return gapOf(runfile.FailureNotNFS, unread), nil
 	case gap != nil:
@@ -268,19 +265,16 @@ func (r *Reconciler) followTrident(ctx context.Context, s *scope, pv *corev1.Per
 // unfit is why a volume that there is, and works, cannot serve the benchmark.
 func unfit(b *v1alpha1.NFSBenchmark, pv *corev1.PersistentVolume, v trident.Volume, backend trident.Backend) error {
 	if v.AttachedOnly && !plan.NeedsVolume(b) {
-		return invalid(preflight.ExportPolicyDenies, fmt.Errorf("the backend of volume %s has autoExportPolicy: %s use a "+
-			"backend with an exportPolicy that admits the clients, and autoExportPolicy: false", v.InternalName, attachedOnly))
+		return invalid(preflight.ExportPolicyDenies, "the backend of volume %s has autoExportPolicy: %s use a backend with "+
+			"an exportPolicy that admits the clients, and autoExportPolicy: false", v.InternalName, attachedOnly)
 	}
-	if message := unplaceable(b.Spec.Storage.Trident, backend.Unplaceable); message != "" {
-		return invalid(v1alpha1.ReasonInvalidSpec, errors.New(message))
+	if err := checkPlacement(b.Spec.Storage.Trident, backend.Unplaceable); err != nil {
+		return err
 	}
 	if b.Spec.Storage.Claim != nil || len(pv.Spec.MountOptions) > 0 { // with these, its class was looked at
 		return nil
 	}
-	if message := wrongVersion(b, pv.Spec.StorageClassName, []string{v.MountOptions}); message != "" {
-		return invalid(v1alpha1.ReasonInvalidSpec, errors.New(message))
-	}
-	return nil
+	return checkVersion(b, pv.Spec.StorageClassName, []string{v.MountOptions})
 }
 
 // gapOf is what an object of Trident's does not say: it may come to say it.
@@ -352,10 +346,21 @@ func tridentList(kind string) *unstructured.UnstructuredList {
 	return list
 }
 
-// tridentError makes what only the user can fix an error of the spec.
+// tridentError explains why Trident's objects cannot be had. What only the user can fix is an error
+// of the spec.
 func tridentError(err error, namespace string) error {
-	if reason, message := tridentTrouble(err, namespace); reason != "" {
-		return invalid(reason, errors.New(message))
+	switch {
+	case meta.IsNoMatchError(err):
+		return invalid(v1alpha1.ReasonTridentMissing, "NetApp Trident is not installed in this cluster, its "+
+			"CustomResourceDefinitions (trident.netapp.io/v1) are missing: install it, or use spec.storage.export or "+
+			"spec.storage.claim")
+	case apierrors.IsNotFound(err):
+		return invalid(v1alpha1.ReasonTridentMissing, "there is no namespace %q: set trident.namespace of the chart to the "+
+			"one that Trident runs in", namespace)
+	case apierrors.IsForbidden(err):
+		return invalid(v1alpha1.ReasonForbidden, "the operator may not use Trident's objects in namespace %q: install it "+
+			"with trident.enabled and trident.namespace: %w", namespace, err)
+	default:
+		return fmt.Errorf("use Trident's objects in namespace %q: %w", namespace, err)
 	}
-	return fmt.Errorf("read Trident's objects in namespace %q: %w", namespace, err)
 }

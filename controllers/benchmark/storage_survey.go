@@ -76,8 +76,8 @@ func (r *Reconciler) askedSource(ctx context.Context, s *scope) (runfile.Source,
 }
 
 func noAddress() error {
-	return invalid(v1alpha1.ReasonInvalidSpec, errors.New(
-		"spec.storage.array.ontap needs managementLIF and svm: the volume is not one of Trident's, which would tell them"))
+	return invalid(v1alpha1.ReasonInvalidSpec,
+		"spec.storage.array.ontap needs managementLIF and svm: the volume is not one of Trident's, which would tell them")
 }
 
 // mountExport brings the export into a volume of our own once an array has told
@@ -205,7 +205,7 @@ func surveyRequest(s *scope) (string, error) {
 		q.MoveTo = t.MoveTo
 	}
 	if err := q.Validate(); err != nil {
-		return "", invalid(v1alpha1.ReasonInvalidSpec, fmt.Errorf("ask the array: %w", err))
+		return "", invalid(v1alpha1.ReasonInvalidSpec, "ask the array: %w", err)
 	}
 	var text strings.Builder
 	if err := runfile.WriteSurveyRequest(&text, q); err != nil {
@@ -244,7 +244,7 @@ func wrongMount(b *v1alpha1.NFSBenchmark, t *plan.Target) string {
 // checkAll looks at the spec and at what the array said.
 func (s *scope) checkAll() (next, error) {
 	for _, c := range preflight.Check(preflight.Input{Benchmark: s.b, Target: *s.target}) {
-		if !c.OK {
+		if c.Message != "" {
 			return s.surveyFails(c.Code, c.Message)
 		}
 	}

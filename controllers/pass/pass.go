@@ -174,6 +174,57 @@ func StateOf(f *Fact) State {
 	}
 }
 
+// Health is what generic tools understand of an object, by the conditions of kstatus.
+type Health struct {
+	Kind            HealthKind
+	Reason, Message string
+}
+
+// HealthKind is one of kstatus; of an object that is held back it is Current, and nothing is ready.
+type HealthKind string
+
+// The kinds of health.
+const (
+	InProgress HealthKind = "InProgress"
+	Failed     HealthKind = "Failed"
+	Current    HealthKind = "Current"
+	Held       HealthKind = "Held"
+)
+
+// HealthConditions are the conditions of kstatus, the last of the table of a kind.
+func HealthConditions[S any](of func(S, error) Health) []Condition[S] {
+	isTrue := func(kind HealthKind) func(S, error) State {
+		return func(s S, err error) State {
+			h := of(s, err)
+			if h.Kind == kind {
+				return True(h.Reason, h.Message)
+			}
+			return False(h.Reason, "")
+		}
+	}
+	reconciling := func(s S, err error) State {
+		if h := of(s, err); h.Kind == Held {
+			return False(h.Reason, h.Message)
+		}
+		return isTrue(InProgress)(s, err)
+	}
+	ready := func(s S, err error) State {
+		switch h := of(s, err); h.Kind {
+		case Held:
+			return State{Absent: true}
+		case Current:
+			return True(h.Reason, h.Message)
+		default:
+			return False(h.Reason, h.Message)
+		}
+	}
+	return []Condition[S]{
+		{Type: v1alpha1.ConditionReconciling, State: reconciling},
+		{Type: v1alpha1.ConditionStalled, State: isTrue(Failed)},
+		{Type: v1alpha1.ConditionReady, State: ready},
+	}
+}
+
 // SetConditions computes all conditions of a table, in its order, and marks those of the
 // object as of its generation. Those whose status changes are dated now.
 func SetConditions[S any](

@@ -39,6 +39,24 @@ func TestPhasesRunInOrderUpToTheOneThatEndsThePass(t *testing.T) {
 	}
 }
 
+// The message stands where a tool looks for it, and nothing is ready of what is held back.
+func TestGenericToolsUnderstandTheHealth(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[HealthKind][3]State{ // Reconciling, Stalled, Ready
+		InProgress: {True("R", "m"), False("R", ""), False("R", "m")},
+		Failed:     {False("R", ""), True("R", "m"), False("R", "m")},
+		Current:    {False("R", ""), False("R", ""), True("R", "m")},
+		Held:       {False("R", "m"), False("R", ""), {Absent: true}},
+	} {
+		table := HealthConditions(func(int, error) Health { return Health{Kind: kind, Reason: "R", Message: "m"} })
+		for i, c := range table {
+			if got := c.State(0, nil); got != want[i] {
+				t.Errorf("%s: %s is %+v, want %+v", kind, c.Type, got, want[i])
+			}
+		}
+	}
+}
+
 // A pass that has not looked at something keeps what an earlier one found.
 func TestConditionsOfWhichNothingIsKnownStay(t *testing.T) {
 	t.Parallel()

@@ -155,103 +155,68 @@ const reasonRegressed = string(v1alpha1.SuiteRegressed)
 func conditions() []pass.Condition[*scope] {
 	matrixValid := func(s *scope, _ error) pass.State { return pass.StateOf(s.valid) }
 	workflowsAvailable := func(s *scope, _ error) pass.State { return pass.StateOf(s.argo) }
-	reconciling := func(s *scope, err error) pass.State { return healthOf(s, err).state(inProgress) }
-	stalled := func(s *scope, err error) pass.State { return healthOf(s, err).state(failed) }
-	return []pass.Condition[*scope]{
+	return append([]pass.Condition[*scope]{
 		{Type: v1alpha1.ConditionMatrixValid, State: matrixValid},
 		{Type: v1alpha1.ConditionWorkflowsAvailable, State: workflowsAvailable},
 		{Type: v1alpha1.ConditionSucceeded, State: succeeded},
-		{Type: v1alpha1.ConditionReconciling, State: reconciling},
-		{Type: v1alpha1.ConditionStalled, State: stalled},
-		{Type: v1alpha1.ConditionReady, State: ready},
-	}
+	}, pass.HealthConditions(healthOf)...)
 }
-
-// health sets the conditions that generic tools read.
-type health struct {
-	kind            string
-	reason, message string
-}
-
-// The kinds of health; those of kstatus.
-const (
-	inProgress = "InProgress"
-	failed     = "Failed"
-	current    = "Current"
-	held       = "Held" // Current, and nothing is ready
-)
 
 // healthOf decides it once for all conditions. A suite without a schedule is in
 // progress until its run is over. One with a schedule is what it was declared to be
 // as soon as the schedule stands, and stays so while runs come and go; it has failed
 // when the last run that ended has, or was found worse.
-func healthOf(s *scope, err error) health {
+func healthOf(s *scope, err error) pass.Health {
 	v, open := s.seen, len(s.open()) > 0
 	message := s.suite.Status.Message
 	switch {
 	case err != nil:
-		return health{inProgress, v1alpha1.ReasonRetrying, err.Error()}
+		return health(pass.InProgress, v1alpha1.ReasonRetrying, err.Error())
 	case s.valid != nil && !s.valid.OK && (s.scheduled() || v.ended == nil && !open):
-		return health{failed, v1alpha1.ReasonInvalidSpec, s.valid.Message}
+		return health(pass.Failed, v1alpha1.ReasonInvalidSpec, s.valid.Message)
 	case s.blocked != nil:
-		return health{failed, s.blocked.Reason, s.blocked.Message}
+		return health(pass.Failed, s.blocked.Reason, s.blocked.Message)
 	case s.argo != nil && !s.argo.OK:
-		return health{inProgress, s.argo.Reason, s.argo.Message}
+		return health(pass.InProgress, s.argo.Reason, s.argo.Message)
 	case s.scheduled() && v.ended != nil && v.verdict == v1alpha1.SuiteRegressed:
-		return health{
-			failed, reasonRegressed, "run " + v.ended.name + " is worse than " + s.accepted + ": " + s.regression.Message,
-		}
+		return health(pass.Failed, reasonRegressed,
+			"run "+v.ended.name+" is worse than "+s.accepted+": "+s.regression.Message)
 	case s.scheduled() && v.ended != nil && v.outcome.phase == v1alpha1.SuiteFailed:
-		return health{failed, v.outcome.reason, "run " + v.ended.name + ": " + v.outcome.message}
+		return health(pass.Failed, v.outcome.reason, "run "+v.ended.name+": "+v.outcome.message)
 	case s.suite.Status.Phase == v1alpha1.SuiteSuspended:
-		return health{held, v1alpha1.ReasonSuspended, message}
+		return health(pass.Held, v1alpha1.ReasonSuspended, "")
 	case s.scheduled():
-		return health{current, v1alpha1.ReasonScheduled, ""}
+		return health(pass.Current, v1alpha1.ReasonScheduled, "")
 	case open:
-		return health{inProgress, v1alpha1.ReasonRunning, ""}
+		return health(pass.InProgress, v1alpha1.ReasonRunning, "")
 	case v.ended == nil && s.suite.Status.Phase.IsFinished(): // its record was removed
-		return health{healthKind(s.suite.Status.Phase), reasonOf(s.suite.Status.Phase), message}
+		return health(healthKind(s.suite.Status.Phase), reasonOf(s.suite.Status.Phase), message)
 	case v.ended == nil:
-		return health{inProgress, v1alpha1.ReasonPending, message}
+		return health(pass.InProgress, v1alpha1.ReasonPending, message)
 	default:
-		return health{healthKind(v.outcome.phase), v.outcome.reason, message}
+		return health(healthKind(v.outcome.phase), v.outcome.reason, message)
 	}
 }
 
-func healthKind(p v1alpha1.SuitePhase) string {
+func health(kind pass.HealthKind, reason, message string) pass.Health {
+	return pass.Health{Kind: kind, Reason: reason, Message: message}
+}
+
+func healthKind(p v1alpha1.SuitePhase) pass.HealthKind {
 	if p == v1alpha1.SuiteSucceeded {
-		return current
+		return pass.Current
 	}
-	return failed
-}
-
-// state is whether the health is of this kind; the message is that of the health.
-func (h health) state(kind string) pass.State {
-	if h.kind == kind {
-		return pass.True(h.reason, h.message)
-	}
-	return pass.False(h.reason, "")
-}
-
-func ready(s *scope, err error) pass.State {
-	switch h := healthOf(s, err); h.kind {
-	case held:
-		return pass.State{Absent: true}
-	case current:
-		return pass.True(h.reason, h.message)
-	default:
-		return pass.False(h.reason, h.message)
-	}
+	return pass.Failed
 }
 
 // succeeded says whether the newest run succeeded.
 func succeeded(s *scope, err error) pass.State {
 	v, h := s.seen, healthOf(s, err)
 	switch {
-	case (v.ended == nil || v.ended != s.current()) && h.kind == failed && !s.scheduled():
-		return pass.False(h.reason, h.message)
+	case (v.ended == nil || v.ended != s.current()) && h.Kind == pass.Failed && !s.scheduled():
+		return pass.False(h.Reason, h.Message)
 	case v.ended == nil || v.ended != s.current():
-		return pass.Unknown(h.reason, "")
+		return pass.Unknown(h.Reason, "")
 	case v.outcome.phase == v1alpha1.SuiteSucceeded:
 		return pass.True(v.outcome.reason, v.outcome.message)
 	default:

@@ -43,12 +43,11 @@ const (
 // Result is the answer of one check.
 type Result struct {
 	Code    string // which check
-	OK      bool   // it found nothing wrong, or had nothing to look at
-	Message string // what is wrong and what sets it right; empty when OK
+	Message string // what is wrong and what sets it right; empty where nothing is, or there is nothing to look at
 }
 
 // Check runs all checks, in a fixed order: what must be set right first comes
-// first. The first that is not OK is the one to show.
+// first. The first with a message is the one to show.
 func Check(in Input) []Result {
 	checks := []struct {
 		code string
@@ -69,8 +68,7 @@ func Check(in Input) []Result {
 	}
 	results := make([]Result, 0, len(checks))
 	for _, c := range checks {
-		message := c.run(in)
-		results = append(results, Result{Code: c.code, OK: message == "", Message: message})
+		results = append(results, Result{Code: c.code, Message: c.run(in)})
 	}
 	return results
 }

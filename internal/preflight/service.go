@@ -17,22 +17,18 @@ const (
 	transferStepBytes  = 4096
 )
 
-// driver refuses the Trident drivers whose volumes cannot be measured alone.
+// driver refuses the Trident drivers that are not of ONTAP. Those of it whose volumes cannot be measured
+// are refused where the target is resolved (trident.Refusal).
 func driver(in Input) string {
 	b := in.Target.Backend
 	if b == nil {
 		return ""
 	}
-	switch b.Driver {
-	case "", "ontap-nas", "ontap-nas-flexgroup":
+	if slices.Contains([]string{"", "ontap-nas", "ontap-nas-flexgroup"}, b.Driver) {
 		return ""
-	case "ontap-nas-economy":
-		return fmt.Sprintf("Trident backend %s uses the driver ontap-nas-economy: its volumes are qtrees that share one "+
-			"FlexVol and its counters, so none can be measured alone; use a StorageClass with a backend of ontap-nas", b.Name)
-	default:
-		return fmt.Sprintf("Trident backend %s uses the driver %s, which does not serve NFS from ONTAP: use a "+
-			"StorageClass with a backend of ontap-nas", b.Name, b.Driver)
 	}
+	return fmt.Sprintf("Trident backend %s uses the driver %s, which does not serve NFS from ONTAP: use a StorageClass "+
+		"with a backend of ontap-nas", b.Name, b.Driver)
 }
 
 func service(in Input) string {

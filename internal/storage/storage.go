@@ -55,8 +55,8 @@ type Surveyor interface {
 // Mover is a Surveyor that moves volumes between aggregates, online.
 //
 // Move begins the move and waits for its end, or for that of the context; it
-// tells how far it is as often as it knows more. A volume that is there already
-// is no error. The error is a *SurveyError.
+// tells how far it is as often as it knows more, on the goroutine of its caller. A
+// volume that is there already is no error. The error is a *SurveyError.
 type Mover interface {
 	Surveyor
 	Move(ctx context.Context, export, aggregate string, progress func(percent int32)) (runfile.VolumeMove, error)

@@ -15,7 +15,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -45,8 +44,7 @@ const (
 type Options struct {
 	Request runfile.SurveyRequest
 	Open    func(runfile.Source) (storage.Source, error)
-	// Publish replaces what was published before. It may be called from
-	// another goroutine than Run's, but never twice at once.
+	// Publish replaces what was published before. Run calls it on its own goroutine.
 	Publish func(context.Context, runfile.Survey) error
 	Clients []string // the addresses that the array may see the clients as
 	// Secrets are the words that must not be published, whoever lets them slip.
@@ -148,7 +146,7 @@ func (o Options) move(ctx context.Context, source storage.Source) (*runfile.Volu
 	switch {
 	case within.Err() != nil:
 		return nil, failed("the move to aggregate %s was not waited for to its end, at %d %%; "+
-			"what the array has begun goes on there, see volume move show: %w", o.Request.MoveTo, report.last(), err)
+			"what the array has begun goes on there, see volume move show: %w", o.Request.MoveTo, report.percent, err)
 	case errors.As(err, new(*storage.SurveyError)):
 		return nil, err
 	default:
@@ -156,26 +154,16 @@ func (o Options) move(ctx context.Context, source storage.Source) (*runfile.Volu
 	}
 }
 
-// reporter publishes the progress of a move now and then. It is safe for
-// several goroutines.
+// reporter publishes the progress of a move now and then.
 type reporter struct {
 	o       Options
-	mu      sync.Mutex
-	percent int32 // published last, or reached since
+	percent int32 // published last; -1 = none
 	at      time.Time
-}
-
-func (r *reporter) last() int32 {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return max(r.percent, 0)
 }
 
 // tell publishes a percentage that is new, unless it was done a moment ago. A
 // report that fails is only logged: the move matters more.
 func (r *reporter) tell(ctx context.Context, percent int32) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	percent = min(max(percent, 0), stillMoving)
 	now := r.o.Now()
 	if percent <= r.percent || r.percent >= 0 && now.Sub(r.at) < progressEvery {

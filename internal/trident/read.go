@@ -42,7 +42,7 @@ func (v Volume) IsUsable() (bool, string) {
 	}
 }
 
-// ReadVolume reads a TridentVolume. The error is a *FieldError.
+// ReadVolume reads a TridentVolume. The error names the field that is not as it should be.
 func ReadVolume(u *unstructured.Unstructured) (Volume, error) {
 	r := &reader{obj: u}
 	v := Volume{
@@ -111,7 +111,7 @@ type Backend struct {
 	Unplaceable string
 }
 
-// ReadBackend reads a TridentBackend. The error is a *FieldError.
+// ReadBackend reads a TridentBackend. The error names the field that is not as it should be.
 func ReadBackend(u *unstructured.Unstructured) (Backend, error) {
 	r := &reader{obj: u}
 	b := Backend{
@@ -232,7 +232,7 @@ func (c BackendConfig) IsAnswered() bool { return c.Phase != "" || c.LastOperati
 // no other, and makes no volume unless it runs with enableConcurrency.
 func (c BackendConfig) IsWorkedOn() bool { return c.Taken && !c.IsAnswered() }
 
-// ReadBackendConfig reads the status. The error is a *FieldError.
+// ReadBackendConfig reads the status. The error names the field that is not as it should be.
 func ReadBackendConfig(u *unstructured.Unstructured) (BackendConfig, error) {
 	r := &reader{obj: u}
 	c := BackendConfig{
@@ -244,29 +244,17 @@ func ReadBackendConfig(u *unstructured.Unstructured) (BackendConfig, error) {
 	return c, r.err
 }
 
-// FieldError says which field of which object is not as it should be.
-type FieldError struct {
-	Kind, Namespace, Name string
-	Field                 string // dotted path
-	Problem               string // "is missing", "is not a string"
-}
-
-func (e *FieldError) Error() string {
-	return fmt.Sprintf("%s %s/%s: %s %s", e.Kind, e.Namespace, e.Name, e.Field, e.Problem)
-}
-
 // reader reads fields of one object and keeps the first problem.
 type reader struct {
 	obj *unstructured.Unstructured
 	err error
 }
 
+// fail says which field of which object is not as it should be.
 func (r *reader) fail(problem string, path ...string) {
 	if r.err == nil {
-		r.err = &FieldError{
-			Kind: r.obj.GetKind(), Namespace: r.obj.GetNamespace(), Name: r.obj.GetName(),
-			Field: strings.Join(path, "."), Problem: problem,
-		}
+		r.err = fmt.Errorf("%s %s/%s: %s %s", r.obj.GetKind(), r.obj.GetNamespace(), r.obj.GetName(),
+			strings.Join(path, "."), problem)
 	}
 }
 
