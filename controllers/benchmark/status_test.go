@@ -65,7 +65,7 @@ func TestTheLargestStatusFits(t *testing.T) {
 		})
 		s.judgement.Summary.StorageNodes = append(s.judgement.Summary.StorageNodes, judge.StorageNode{Name: fmt.Sprint("node-", i)})
 	}
-	setStatus(s, nil)
+	setStatus(s, nil) // not by written: it is larger than a real one
 	st := s.b.Status
 	if n := sizeOf(t, st); n > 48<<10 {
 		t.Errorf("the status takes %d bytes, more than 48 KiB", n)
