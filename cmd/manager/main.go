@@ -11,7 +11,6 @@ import (
 	"runtime/debug"
 	"strings"
 	"time"
-	"unicode"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -147,10 +146,9 @@ func run(o options, cfg *rest.Config, scheme *runtime.Scheme) error {
 	if metrics.SecureServing {
 		metrics.FilterProvider = filters.WithAuthenticationAndAuthorization
 	}
-	namespaces := strings.FieldsFunc(o.namespaces, func(c rune) bool { return c == ',' || unicode.IsSpace(c) })
 	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
 		Scheme:                        scheme,
-		Cache:                         benchmark.CacheOptions(namespaces, o.leaseNamespace),
+		Cache:                         benchmark.CacheOptions(namespaces(o.namespaces), o.leaseNamespace),
 		Client:                        benchmark.ClientOptions(),
 		Metrics:                       metrics,
 		HealthProbeBindAddress:        o.healthAddr,
@@ -224,8 +222,11 @@ func openPolicy(path string) (func() (policy.Policy, error), error) {
 	if path == "" {
 		return nil, nil //nolint:nilnil // the reconciler has a default
 	}
-	_, err := policy.ReadFile(path)
-	return func() (policy.Policy, error) { return policy.ReadFile(path) }, err
+	file, err := policy.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return file.Policy, nil
 }
 
 // readPodDefaults reads defaults of spec.pods, and checks them as the API server checks those of
@@ -279,4 +280,14 @@ func setUpSuites(mgr ctrl.Manager, o options) error {
 		Checker:  checker,
 	})
 	return r.SetupWithManager(mgr, suiteWorkers)
+}
+
+func namespaces(list string) []string {
+	var out []string
+	for n := range strings.SplitSeq(list, ",") {
+		if n = strings.TrimSpace(n); n != "" {
+			out = append(out, n)
+		}
+	}
+	return out
 }

@@ -321,7 +321,7 @@ func underWay(s *scope) (reason, message string) {
 		return v1alpha1.ReasonPending, ""
 	case s.stage == v1alpha1.PhasePreparing && s.databaseStarts():
 		return v1alpha1.ReasonDatabaseStarting, ""
-	default: // the reasons are called as the phases
+	default: // reasons and phases have the same names
 		return string(s.stage), ""
 	}
 }

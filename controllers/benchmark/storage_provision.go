@@ -242,8 +242,8 @@ func checkBackend(b *v1alpha1.NFSBenchmark, backend trident.BackendSpec) error {
 // attachedOnly is why a client that mounts nothing is refused.
 const attachedOnly = "Trident then admits only the nodes that have attached a volume, and this client attaches none:"
 
-// checkPlacement refuses a benchmark that chooses aggregates of a backend on which ONTAP does so, and why it
-// does; "" is that Trident does.
+// checkPlacement refuses a benchmark that chooses aggregates, where why says that ONTAP places the
+// volumes of the backend. It is "" where Trident does.
 func checkPlacement(t *v1alpha1.TridentStorage, why string) error {
 	if why == "" || t == nil || len(t.StoragePools) == 0 && t.MoveTo == "" {
 		return nil
@@ -255,6 +255,9 @@ func checkPlacement(t *v1alpha1.TridentStorage, why string) error {
 // checkPools refuses aggregates where the array of a backend, as Trident found it, has none for its volumes:
 // the provisioner would find no pool.
 func (r *Reconciler) checkPools(ctx context.Context, s *scope, config *unstructured.Unstructured) error {
+	if checkPlacement(s.b.Spec.Storage.Trident, "any reason") == nil {
+		return nil // it chooses none, whatever Trident says
+	}
 	u, err := r.findBackend(ctx, config.GetNamespace(), func(name, _ string) bool { return name == config.GetName() })
 	if err != nil || u == nil {
 		return err

@@ -180,7 +180,8 @@ type Health struct {
 	Reason, Message string
 }
 
-// HealthKind is one of kstatus; of an object that is held back it is Current, and nothing is ready.
+// HealthKind is a status of kstatus, or Held: kstatus reads Held as Current, and the object is not
+// Ready.
 type HealthKind string
 
 // The kinds of health.

@@ -216,3 +216,25 @@ func TestWarmupIsNoSample(t *testing.T) {
 		t.Errorf("nothing was measured, and there is %+v", got)
 	}
 }
+
+// TestAResultBeyondItsBudgetIsNotDecoded: the pods of a tenant write results, and an
+// administrator may read them.
+func TestAResultBeyondItsBudgetIsNotDecoded(t *testing.T) {
+	t.Parallel()
+	huge := resultOf(t)
+	huge.Clients[0].Load.Samples = make([]runfile.LoadSample, runfile.BenchmarkBudget().Elements)
+	var packed bytes.Buffer
+	if err := runfile.WriteResultGzip(&packed, huge); err != nil {
+		t.Fatal(err)
+	}
+	b := gen.Benchmark("demo")
+	b.Status.Phase = v1alpha1.PhaseSucceeded
+	b.Status.ResultRef = &v1alpha1.ResultReference{Name: "r"}
+	m := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: "r"},
+		BinaryData: map[string][]byte{"client-0.result.json.gz": packed.Bytes()},
+	}
+	if _, err := Result(t.Context(), reader(t, m), b); err == nil || !strings.Contains(err.Error(), "that a result may have") {
+		t.Errorf("a result of %d bytes in a ConfigMap: %v", packed.Len(), err)
+	}
+}

@@ -15,7 +15,7 @@ func TestTheLoaderStaysUntilItsResultIsPublished(t *testing.T) {
 	went := make(chan bool, 1)
 	go func() { went <- AwaitFinal(t.Context(), dir, time.Hour) }()
 	r.load(done(runfile.Load{}))
-	waitFor(t, "attempts to publish", r.recorder.is(func(p *recorder) bool { return p.failed > 5 }))
+	waitFor(t, "attempts to publish", r.recorder.when(func(p *recorder) bool { return p.failed > 5 }))
 	select {
 	case <-went:
 		t.Fatal("it went before anything was published")

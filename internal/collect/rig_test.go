@@ -53,18 +53,18 @@ func (r *recorder) set(change func(*recorder)) {
 	change(r)
 }
 
-// is makes a question of what holds of the recorder.
-func (r *recorder) is(so func(*recorder) bool) func() bool {
+// when returns a condition of the recorder for waitFor.
+func (r *recorder) when(holds func(*recorder) bool) func() bool {
 	return func() bool {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		return so(r)
+		return holds(r)
 	}
 }
 
 // any reports whether an update is such.
 func (r *recorder) any(is func(publish.Update) bool) func() bool {
-	return r.is(func(r *recorder) bool { return slices.ContainsFunc(r.updates, is) })
+	return r.when(func(r *recorder) bool { return slices.ContainsFunc(r.updates, is) })
 }
 
 func final(u publish.Update) bool { return u.Progress != nil && u.Progress.Final }

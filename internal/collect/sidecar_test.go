@@ -154,7 +154,7 @@ func TestClientsStartTogether(t *testing.T) {
 	})
 	r.event(runfile.Event{Time: time.Now(), Span: runfile.SpanWait})
 	waitFor(t, "that it is ready", r.recorder.any(func(u publish.Update) bool { return u.Progress.Ready }))
-	waitFor(t, "questions", r.recorder.is(func(p *recorder) bool { return p.asked > 2 }))
+	waitFor(t, "questions", r.recorder.when(func(p *recorder) bool { return p.asked > 2 }))
 	if exists(r.dir, runfile.ReleaseFile) {
 		t.Error("released before the others were ready")
 	}
@@ -177,7 +177,7 @@ func TestNothingIsLostWhileThePublisherIsAway(t *testing.T) {
 	r.recorder.set(func(p *recorder) { p.err = errors.New("away") })
 	spans := r.measure()
 	r.load(done(runfile.Load{Spans: spans}))
-	waitFor(t, "attempts", r.recorder.is(func(p *recorder) bool { return p.failed > 5 }))
+	waitFor(t, "attempts", r.recorder.when(func(p *recorder) bool { return p.failed > 5 }))
 	r.stop()
 	r.recorder.set(func(p *recorder) { p.err = nil })
 	if err := <-r.ended; err != nil {
@@ -241,7 +241,7 @@ func TestProgressThatCouldNotBePublishedIsPublishedLater(t *testing.T) {
 	defer cancel()
 	go box.run(ctx)
 	box.put(&runfile.Progress{Ready: true}, nil)
-	waitFor(t, "attempts", r.is(func(p *recorder) bool { return p.failed > 2 }))
+	waitFor(t, "attempts", r.when(func(p *recorder) bool { return p.failed > 2 }))
 	r.set(func(r *recorder) { r.err = nil })
 	waitFor(t, "progress", r.any(func(u publish.Update) bool { return u.Progress != nil && u.Progress.Ready }))
 }

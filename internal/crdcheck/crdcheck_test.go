@@ -140,6 +140,7 @@ func TestAPartIsCheckedWithoutWhatIsMissing(t *testing.T) {
 		`{"protocol": {"client": "Kernle"}}`:                            "protocol.client: Unsupported value",
 		`{"clients": "two"}`:                                            "must be of type integer",
 		`{"protocol": "NFSv3"}`:                                         "must be of type object",
+		`{"protoclo": {}}`:                                              "protoclo: unknown field; did you mean protocol?",
 		`{"protocol": {"clinet": "Kernel"}}`:                            "protocol.clinet: unknown field; did you mean protocol.client?",
 		`{"protocol": {"nConnect": 4}}`:                                 "did you mean protocol.nconnect?",
 		`{"protocol": {"paths": {"explicit": [{"pat": "10.0.1.61"}]}}}`: "did you mean protocol.paths.explicit[0].path?",

@@ -399,7 +399,7 @@ func checkQoS(c *facts, found *findings) {
 	}
 }
 
-// capital begins words as a sentence.
+// capital makes the first letter upper case.
 func capital(words string) string { return strings.ToUpper(words[:1]) + words[1:] }
 
 // place is where something of the array was, and how to see where it is.

@@ -376,7 +376,7 @@ func filtered[T any](all []T, wanted func(T) bool) []T {
 	return out
 }
 
-// distinct returns what of says of each element, each text once, without empty ones.
+// distinct returns the texts that of gives for the elements, each text once and none empty.
 func distinct[T any](all []T, of func(T) string) (texts []string) {
 	for _, v := range all {
 		if text := of(v); text != "" {

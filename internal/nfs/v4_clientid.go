@@ -11,8 +11,8 @@ import (
 
 const (
 	// homeWait is how long a lost home path is waited for. After a restart of the server, the paths
-	// come back in any order: the next try to connect one may be backoffMax away.
-	homeWait = backoffMax + time.Second/2
+	// come back in any order: the next try to connect one may be backoffMax and a tenth of it away.
+	homeWait = backoffMax + backoffMax/10 + time.Second/2
 	homeLook = 10 * time.Millisecond
 )
 

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
-	"os"
 	"path"
 	"regexp"
 	"slices"
@@ -113,21 +112,6 @@ func Read(r io.Reader) (Policy, error) {
 		return Policy{}, fmt.Errorf("read the policy: %w", err)
 	}
 	return p, p.validate()
-}
-
-// ReadFile is Read for a file. It may change while the program runs, as the files of a mounted ConfigMap
-// do: each call reads it as it is now, for an older policy may allow what an administrator removed.
-func ReadFile(path string) (Policy, error) {
-	in, err := os.Open(path)
-	if err != nil {
-		return Policy{}, fmt.Errorf("read the policy: %w", err)
-	}
-	defer func() { _ = in.Close() }()
-	p, err := Read(in)
-	if err != nil {
-		return Policy{}, fmt.Errorf("%s: %w", path, err)
-	}
-	return p, nil
 }
 
 func (p Policy) validate() error {

@@ -2,8 +2,6 @@ package policy_test
 
 import (
 	"bytes"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -57,27 +55,6 @@ func TestAPolicyWithAMistakeIsRefused(t *testing.T) {
 	} {
 		if _, err := policy.Read(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.60q: %v, want %q", text, err, want)
-		}
-	}
-}
-
-func TestAFileIsReadAsItIsNow(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "policy.yaml")
-	for _, tc := range []struct {
-		text    string // "" = there is no file
-		clients int32  // 0 = an error
-	}{{"limits: {clients: 2}", 2}, {"limits: {clients: 3}", 3}, {"limits: {client: 3}", 0}, {"", 0}} {
-		err := os.Remove(path)
-		if tc.text != "" {
-			err = os.WriteFile(path, []byte(tc.text), 0o600)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := policy.ReadFile(path)
-		if p.Limits.Clients != tc.clients || (err == nil) != (tc.clients > 0) || err != nil && !strings.Contains(err.Error(), path) {
-			t.Errorf("%q: %+v, %v", tc.text, p, err)
 		}
 	}
 }

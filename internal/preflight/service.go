@@ -17,8 +17,8 @@ const (
 	transferStepBytes  = 4096
 )
 
-// driver refuses the Trident drivers that are not of ONTAP. Those of it whose volumes cannot be measured
-// are refused where the target is resolved (trident.Refusal).
+// driver refuses the Trident drivers that do not serve NFS from ONTAP. trident.Refusal refuses those
+// whose volumes cannot be measured, where the target is resolved.
 func driver(in Input) string {
 	b := in.Target.Backend
 	if b == nil {

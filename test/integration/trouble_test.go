@@ -39,9 +39,9 @@ func (w *world) started(mods ...gen.Mod) (*v1alpha1.NFSBenchmark, []corev1.Pod) 
 }
 
 // loading is a benchmark whose first load pod runs and has come so far.
-func (w *world) loading(so runfile.Progress, mods ...gen.Mod) (*v1alpha1.NFSBenchmark, []corev1.Pod) {
+func (w *world) loading(so runfile.Progress) (*v1alpha1.NFSBenchmark, []corev1.Pod) {
 	w.Helper()
-	b, pods := w.started(mods...)
+	b, pods := w.started()
 	w.podStatus(&pods[0], running)
 	w.progress(b, 0, so)
 	w.settle("demo")

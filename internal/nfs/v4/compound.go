@@ -7,9 +7,10 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 )
 
-// Operation is one operation of a compound with its arguments and its results. One that has
-// results also has Results(c *xdr.Coder), which codes what follows the status OK. The few that
-// have some with other statuses have Failure(c *xdr.Coder, s Status) for that.
+// Operation is one operation of a compound with its arguments and its results. An operation
+// that has results also has Results(c *xdr.Coder), which codes what follows the status OK. The
+// few that have results with other statuses have Failure(c *xdr.Coder, s Status). Only the tests
+// of the wire see a method of another signature, which is never called.
 type Operation interface {
 	// Op says which operation it is.
 	Op() Op
@@ -92,7 +93,8 @@ func AppendOperations(b []byte, ops []Operation) []byte {
 	return c.Bytes()
 }
 
-// DecodeOperations decodes the n operations at the end of a call. empty makes each of its number.
+// DecodeOperations decodes the n operations at the end of a call. empty makes an operation from
+// its number. The caller bounds n.
 // The first that is *Unsupported is the last one that is returned, because its arguments cannot be
 // skipped. compound names the call in the error, which is a *ProtocolError.
 func DecodeOperations(d *xdr.Decoder, compound Op, n uint32, empty func(Op) Operation) (ops []Operation, err error) {

@@ -225,7 +225,7 @@ func (o *SetAttr) Args(c *xdr.Coder) {
 // Results codes the results.
 func (o *SetAttr) Results(c *xdr.Coder) { o.AttrSet.Code(c) }
 
-// Failure codes the results.
+// Failure codes AttrSet, which follows every status.
 func (o *SetAttr) Failure(c *xdr.Coder, _ Status) { o.AttrSet.Code(c) }
 
 // SetClientID is SETCLIENTID; NFSv4.0 only.

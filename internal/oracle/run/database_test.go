@@ -111,10 +111,10 @@ func TestADatabaseThatDoesNotGetReadyFailsTheRun(t *testing.T) {
 		d := newDatabase()
 		d.state = runfile.DatabaseStarting
 		load, _ := runOn(t.Context(), t, d, testPlan())
-		wantFailure(t, load, runfile.FailureDatabaseNotReady, "still Starting after 10m0s", "startupTimeoutSeconds")
+		wantFailure(t, load, runfile.FailureDatabaseNotReady, "is not ready after 10m0s; its container said Starting last", "startupTimeoutSeconds")
 		d.state = runfile.DatabaseReady // and does not hear that it is to restart
 		load, _ = runOn(t.Context(), t, d, testPlan(), func(o *Options) { o.Database = deaf{d} })
-		wantFailure(t, load, runfile.FailureDatabaseNotReady, "restart the instance", "still Ready after 1h15m0s")
+		wantFailure(t, load, runfile.FailureDatabaseNotReady, "was asked to restart and is not ready after 1h15m0s", "said Ready last")
 		d.failure = &runfile.Failure{Code: runfile.FailureOradism, Message: "oradism is not setuid"}
 		load, _ = runOn(t.Context(), t, d, testPlan())
 		wantFailure(t, load, runfile.FailureOradism, "oradism is not setuid")

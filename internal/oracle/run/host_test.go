@@ -63,8 +63,11 @@ func TestTheMountOfTheDataIsWrittenDown(t *testing.T) {
 		change func(*runfile.Plan, *database)
 		direct bool
 	}{
-		"kernel":     {"without an option Oracle uses the page cache", func(*runfile.Plan, *database) {}, false},
-		"setall":     {"with it, it does not", func(_ *runfile.Plan, d *database) { d.parameters["filesystemio_options"] = "setall" }, true},
+		"kernel": {"without an option Oracle uses the page cache", func(*runfile.Plan, *database) {}, false},
+		"setall": {"with it, it does not", func(_ *runfile.Plan, d *database) { d.parameters["filesystemio_options"] = "setall" }, true},
+		"setall by the plan": {"the run sets it and restarts", func(p *runfile.Plan, _ *database) {
+			p.Database.Parameters = map[string]string{"filesystemio_options": "SETALL"}
+		}, true},
 		"Direct NFS": {"which knows no page cache", func(p *runfile.Plan, _ *database) { p.Database.DirectNFS = true }, true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -257,9 +257,14 @@ func (r *runner) waitReady(
 		case state.State == runfile.DatabaseReady && state.Generation > generation:
 			return state, nil
 		case r.opt.Now().After(end):
+			asked := "start"
+			if generation > 0 {
+				asked = "restart"
+			}
 			return state, oracle.Failf(runfile.FailureDatabaseNotReady,
-				"the database is still %s after %v; look at the log of the container database, or raise "+
-					"database.container.startupTimeoutSeconds", cmp.Or(state.State, "not started"), limit)
+				"the database was asked to %s and is not ready after %v; its container said %s last; look at the log of the "+
+					"container database, or raise database.container.startupTimeoutSeconds",
+				asked, limit, cmp.Or(state.State, "nothing"))
 		}
 		if err := course.Wait(ctx, readyPoll); err != nil {
 			return state, err
@@ -360,7 +365,10 @@ func (r *runner) restart(ctx context.Context) error {
 		return err
 	}
 	r.load.Oracle.Restarted = true
-	return r.describe(ctx)
+	if err := r.describe(ctx); err != nil {
+		return err
+	}
+	return r.seeMount() // a parameter of the plan may open the files for direct I/O
 }
 
 // seeMount writes down how the pod has mounted the volume of the database.

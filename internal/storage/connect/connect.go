@@ -27,7 +27,8 @@ type Options struct {
 // error is permanent: another description or other credentials are needed.
 func Open(s runfile.Source, o Options) (storage.Source, error) {
 	var cred rest.Credentials
-	if isArray := s.Kind == runfile.SourceONTAP || s.Kind == runfile.SourceFlashBlade; isArray || s.Credentials != "" {
+	isArray := s.Kind == runfile.SourceONTAP || s.Kind == runfile.SourceFlashBlade
+	if isArray || s.Kind == runfile.SourcePrometheus && s.Credentials != "" {
 		var err error
 		if cred, err = credentials(s, o); err != nil {
 			return nil, err

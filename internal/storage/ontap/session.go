@@ -49,24 +49,24 @@ func (s *session) redact(text string) string {
 	return s.cred.Redact(text)
 }
 
-// mayNot reports whether it is known that what is refused to these credentials.
-func (s *session) mayNot(what string) bool {
+// mayNot reports whether ONTAP has refused request to these credentials.
+func (s *session) mayNot(request string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	until, is := s.forbidden[what]
+	until, is := s.forbidden[request]
 	return is && (until.IsZero() || s.now().Before(until))
 }
 
-// forbid remembers that what was refused: for good, or for a while.
-func (s *session) forbid(what string, forGood bool) {
+// forbid remembers that ONTAP refused request: for good, or for a while.
+func (s *session) forbid(request string, forGood bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.forbidden == nil {
 		s.forbidden = map[string]time.Time{}
 	}
-	s.forbidden[what] = time.Time{}
+	s.forbidden[request] = time.Time{}
 	if !forGood {
-		s.forbidden[what] = s.now().Add(refusedFor)
+		s.forbidden[request] = s.now().Add(refusedFor)
 	}
 }
 
