@@ -361,6 +361,6 @@ func tridentError(err error, namespace string) error {
 		return invalid(v1alpha1.ReasonForbidden, "the operator may not use Trident's objects in namespace %q: install it "+
 			"with trident.enabled and trident.namespace: %w", namespace, err)
 	default:
-		return fmt.Errorf("Trident in namespace %q: %w", namespace, err)
+		return fmt.Errorf("use Trident's objects in namespace %q: %w", namespace, err)
 	}
 }
