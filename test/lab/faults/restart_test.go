@@ -87,8 +87,8 @@ func TestACrashWhileItIsMeasuredLosesNoWrite(t *testing.T) {
 			waitFor(t, "the server has crashed four times", func() bool { return crashes.Load() == 4 })
 			l := r.finish()
 			wantClean(t, l)
-			for _, c := range channels(l) {
-				if c.Reconnects == 0 || c.DownMilliseconds == 0 || c.State != "Up" {
+			for _, c := range channels(l) { // the window may end before one of them is up again
+				if c.Reconnects == 0 || c.DownMilliseconds == 0 {
 					t.Errorf("the result does not tell of the crash: %+v", c)
 				}
 			}
