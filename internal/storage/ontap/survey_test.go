@@ -29,7 +29,7 @@ func TestASurveySaysEverything(t *testing.T) {
 		t.Errorf("the clock of this machine is %v ms off itself", o)
 	}
 	if since := got.Time.Sub(began); since < 0 || since > took {
-		t.Errorf("the survey is of %v, and began at %v", got.Time, began)
+		t.Errorf("the survey is dated %v, but it began at %v", got.Time, began)
 	}
 	got.ClockOffsetMilliseconds, got.Time = nil, time.Time{}
 	yes, no := new(true), new(false)

@@ -81,8 +81,8 @@ type Config struct {
 	Pause time.Duration
 	// MaxBodyBytes bounds an answer; 0 = 16 MiB.
 	MaxBodyBytes int64
-	// Now is the clock of ClockAhead and of a Retry-After date; nil = the first is of no use, and such a date is not
-	// waited for.
+	// Now is the clock that ClockAhead and the date of a Retry-After are compared with. Without it
+	// (nil), do not call ClockAhead; the client ignores such a date.
 	Now func() time.Time
 }
 
