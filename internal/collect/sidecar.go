@@ -182,14 +182,9 @@ func exists(dir, name string) bool {
 	return err == nil
 }
 
-const (
-	// publishTimeout bounds the attempts to publish one update before a newer
-	// one may take its place.
-	publishTimeout = 10 * time.Second
-	// lastTimeout is the time that an attempt still has when the outbox is stopped. The attempt is not cancelled:
-	// a server could execute it after the final result, and readers would take the run for unfinished.
-	lastTimeout = 3 * time.Second
-)
+// publishTimeout bounds the attempts to publish one update before a newer
+// one may take its place.
+const publishTimeout = 10 * time.Second
 
 // partialSamples bounds the raw samples of a partial result: packing them
 // takes CPU time from the client that is being measured.
@@ -510,13 +505,8 @@ func (o *outbox) send(ctx context.Context) bool {
 	if update.Progress == nil && update.Result == nil {
 		return true
 	}
-	attempt, cancel := context.WithTimeout(context.WithoutCancel(ctx), publishTimeout)
+	attempt, cancel := context.WithTimeout(ctx, publishTimeout)
 	defer cancel()
-	defer context.AfterFunc(ctx, func() {
-		if sleep(attempt, lastTimeout) {
-			cancel()
-		}
-	})()
 	err := o.publisher.Publish(attempt, update)
 	if err == nil {
 		return true

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -40,6 +41,7 @@ type ConfigMap struct {
 	api             *rest.Client
 	namespace, name string
 	index           int32
+	version         atomic.Pointer[metadata] // of the ConfigMap after the last patch; nil = not known
 }
 
 var _ Publisher = (*ConfigMap)(nil)
@@ -51,8 +53,14 @@ func NewConfigMap(api *rest.Client, namespace, name string, index int32) *Config
 
 // mergePatch is an RFC 7386 patch: keys of other clients stay as they are.
 type mergePatch struct {
+	Metadata   metadata          `json:"metadata,omitzero"`
 	Data       map[string]string `json:"data,omitempty"`
 	BinaryData map[string][]byte `json:"binaryData,omitempty"`
+}
+
+// metadata has the version that a patch is for: another one makes it a conflict.
+type metadata struct {
+	ResourceVersion string `json:"resourceVersion"`
 }
 
 // Publish patches the keys of this client. It tries again until ctx ends, or
@@ -78,12 +86,41 @@ func (c *ConfigMap) Put(ctx context.Context, key, text string) error {
 	return c.patch(ctx, mergePatch{Data: map[string]string{key: text}})
 }
 
+// patch changes the version of the ConfigMap that is known, and no other: the API server may execute a request
+// after its client has given it up, and would replace with it what was published since.
 func (c *ConfigMap) patch(ctx context.Context, patch mergePatch) error {
-	q := url.Values{"fieldManager": {fieldManager}}
-	if _, err := c.api.Do(ctx, http.MethodPatch, c.path(), q, patch, nil); err != nil {
-		return fmt.Errorf("publish to ConfigMap %s/%s: %w", c.namespace, c.name, explained(err))
+	known, err := c.version.Load(), error(nil)
+	for {
+		if known == nil { // a patch that changes nothing is answered with the version
+			known, err = c.send(ctx, mergePatch{})
+		}
+		if err == nil {
+			patch.Metadata = *known
+			known, err = c.send(ctx, patch)
+			c.version.Store(known)
+		}
+		status, answered := errors.AsType[*rest.StatusError](err)
+		switch {
+		case answered && status.Status == http.StatusConflict:
+			known, err = nil, nil
+		case err != nil:
+			return fmt.Errorf("publish to ConfigMap %s/%s: %w", c.namespace, c.name, explained(err))
+		default:
+			return nil
+		}
 	}
-	return nil
+}
+
+// send sends one patch, and returns the version of the ConfigMap after it.
+func (c *ConfigMap) send(ctx context.Context, patch mergePatch) (*metadata, error) {
+	var object struct {
+		Metadata metadata `json:"metadata"`
+	}
+	q := url.Values{"fieldManager": {fieldManager}}
+	if _, err := c.api.Do(ctx, http.MethodPatch, c.path(), q, patch, &object); err != nil {
+		return nil, err
+	}
+	return &object.Metadata, nil
 }
 
 // Signal reads the keys with which the controller starts all clients and moves them from level to level.
@@ -165,7 +202,7 @@ func inCluster(getenv func(string) string, dir string, now func() time.Time, log
 // What a client did wrong stays wrong, but 401 may be a token that was just replaced.
 func mayPass(status int) bool {
 	switch status {
-	case http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests:
+	case http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusTooManyRequests:
 		return true
 	}
 	return status >= http.StatusInternalServerError

@@ -1,11 +1,13 @@
 package publish
 
 import (
+	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/x509"
+	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"io"
@@ -17,6 +19,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -33,13 +36,15 @@ import (
 type apiStub struct {
 	mu       sync.Mutex
 	answers  []http.HandlerFunc
-	requests []string // method, path, content type, token, body
-	data     string   // JSON of the ConfigMap
+	then     http.Handler // after the answers; nil = answers with data
+	requests []string     // method, path, content type, token, body
+	data     string       // JSON of the ConfigMap
 	refused  refusals
 }
 
 func (a *apiStub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(body))
 	a.mu.Lock()
 	a.requests = append(a.requests, strings.TrimSpace(fmt.Sprintf("%s %s %s %s %s", r.Method, r.URL.Path,
 		r.Header.Get("Content-Type"), r.Header.Get("Authorization"), body)))
@@ -48,8 +53,12 @@ func (a *apiStub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer, a.answers = a.answers[0], a.answers[1:]
 	}
 	a.mu.Unlock()
-	if answer != nil {
+	switch {
+	case answer != nil:
 		answer(w, r)
+		return
+	case a.then != nil:
+		a.then.ServeHTTP(w, r)
 		return
 	}
 	_, _ = io.WriteString(w, a.data)
@@ -128,6 +137,7 @@ func TestPublishPatchesOnlyTheKeysOfThisClient(t *testing.T) {
 	}
 	const head = "PATCH /api/v1/namespaces/ns/configmaps/demo-result application/merge-patch+json Bearer "
 	want := []string{
+		head + `first {}`,
 		head + `first {"data":{"client-1.progress.json":"{\"time\":\"2026-05-01T12:00:00Z\",\"span\":\"Fill\",\"percent\":3}"}}`,
 		head + `second {"binaryData":{"client-1.result.json.gz":"` + b64("zip") + `"}}`,
 	}
@@ -138,7 +148,7 @@ func TestPublishPatchesOnlyTheKeysOfThisClient(t *testing.T) {
 
 func TestPublishTriesAgainWhatMayPass(t *testing.T) {
 	stub, c, _ := newStub(t,
-		status(http.StatusConflict), status(http.StatusTooManyRequests, "Retry-After", "0"), hangUp,
+		status(http.StatusTooManyRequests, "Retry-After", "0"), hangUp,
 		status(http.StatusInternalServerError), status(http.StatusUnauthorized), status(http.StatusServiceUnavailable))
 	if err := c.Publish(t.Context(), Update{Result: []byte("x")}); err != nil {
 		t.Fatal(err)
@@ -146,10 +156,77 @@ func TestPublishTriesAgainWhatMayPass(t *testing.T) {
 	if len(stub.requests) != 7 {
 		t.Errorf("%d requests, want 7: %q", len(stub.requests), stub.requests)
 	}
-	for _, r := range stub.requests[1:] {
+	for _, r := range stub.requests[1:6] {
 		if r != stub.requests[0] {
 			t.Errorf("%q was repeated as %q", stub.requests[0], r)
 		}
+	}
+}
+
+// versioned executes patches as an API server does: of the version that they name, if they name one.
+type versioned struct {
+	mu      sync.Mutex
+	version int
+	result  string
+}
+
+func (v *versioned) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	var patch mergePatch
+	if err := json.NewDecoder(r.Body).Decode(&patch); err != nil {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	if named := patch.Metadata.ResourceVersion; named != "" && named != strconv.Itoa(v.version) {
+		w.WriteHeader(http.StatusConflict)
+		return
+	}
+	if result, ok := patch.BinaryData[runfile.ResultKey(1)]; ok {
+		v.version, v.result = v.version+1, string(result)
+	}
+	_, _ = fmt.Fprintf(w, `{"metadata":{"resourceVersion":"%d"}}`, v.version)
+}
+
+func TestARequestThatWasGivenUpDoesNotReplaceWhatFollowed(t *testing.T) {
+	v := &versioned{version: 7}
+	ctx, giveUp := context.WithCancel(t.Context())
+	var late *http.Request
+	hold := func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		late = httptest.NewRequest(r.Method, r.URL.Path, bytes.NewReader(body))
+		giveUp()
+		<-r.Context().Done()
+	}
+	stub, c, _ := newStub(t, v.ServeHTTP, hold)
+	stub.then = v
+	if err := c.Publish(ctx, Update{Result: []byte("partial")}); err == nil {
+		t.Fatal("a request without an answer has succeeded")
+	}
+	if err := c.Publish(t.Context(), Update{Result: []byte("final")}); err != nil {
+		t.Fatal(err)
+	}
+	answer := httptest.NewRecorder()
+	v.ServeHTTP(answer, late)
+	if answer.Code != http.StatusConflict || v.result != "final" {
+		t.Errorf("the late request is answered with %d, and the result is %q", answer.Code, v.result)
+	}
+}
+
+func TestPublishTriesAgainWhenSomebodyElseWasFirst(t *testing.T) {
+	v := &versioned{version: 7}
+	stub, c, _ := newStub(t)
+	stub.then = v
+	for _, result := range []string{"first", "second"} {
+		if err := c.Publish(t.Context(), Update{Result: []byte(result)}); err != nil || v.result != result {
+			t.Fatalf("%q was published as %q: %v", result, v.result, err)
+		}
+		v.mu.Lock()
+		v.version++ // another client, or the controller
+		v.mu.Unlock()
+	}
+	if len(stub.requests) != 5 {
+		t.Errorf("%d requests, want a look, a patch, a conflict, a look and a patch: %q", len(stub.requests), stub.requests)
 	}
 }
 
@@ -261,9 +338,11 @@ func TestInClusterSaysWhatIsMissing(t *testing.T) {
 
 func TestTheClockOfTheAPIServerIsLearnedFromItsAnswers(t *testing.T) {
 	early := time.Now().Add(-time.Minute).UTC().Format(http.TimeFormat)
-	_, c, _ := newStub(t, status(http.StatusServiceUnavailable, "Date", early), func(w http.ResponseWriter, _ *http.Request) {
+	answer := func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Date", early)
-	})
+		_, _ = io.WriteString(w, `{}`)
+	}
+	_, c, _ := newStub(t, status(http.StatusServiceUnavailable, "Date", early), answer, answer)
 	if ahead, known := c.ClockOffset(); known {
 		t.Errorf("%v before any answer", ahead)
 	}
@@ -280,8 +359,9 @@ func TestPutReplacesOneKey(t *testing.T) {
 	if err := c.Put(t.Context(), "survey.json", `{"a":"b"}`); err != nil {
 		t.Fatal(err)
 	}
-	const want = `PATCH /api/v1/namespaces/ns/configmaps/demo-result application/merge-patch+json Bearer first {"data":{"survey.json":"{\"a\":\"b\"}"}}`
-	if diff := cmp.Diff([]string{want, want}, stub.requests); diff != "" {
+	const head = `PATCH /api/v1/namespaces/ns/configmaps/demo-result application/merge-patch+json Bearer first `
+	want := []string{head + `{}`, head + `{}`, head + `{"data":{"survey.json":"{\"a\":\"b\"}"}}`}
+	if diff := cmp.Diff(want, stub.requests); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
 	}
 }

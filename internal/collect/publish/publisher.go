@@ -19,7 +19,7 @@ import (
 // Publisher keeps the last progress and the last result of one client.
 //
 // Publish replaces what the update contains and keeps the rest; it may be repeated with the same
-// update. Signal returns the controller's signal to all clients. Both return at the latest when ctx
+// update. An update whose ctx has ended never replaces one that is published after it. Signal returns the controller's signal to all clients. Both return at the latest when ctx
 // ends. An error for which storage.IsPermanent is true recurs until somebody changes something outside;
 // after any other error the caller may try again soon. A Publisher is safe for concurrent use.
 type Publisher interface {
