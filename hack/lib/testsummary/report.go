@@ -86,7 +86,7 @@ func (p *part) repeat(t *test) string {
 }
 
 // table shows where the time went. Compilers run beside each other, and so do
-// benchmarks: these columns are sums.
+// benchmarks and some parts: the last row and these columns are sums.
 func (r *run) table(w io.Writer) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(tw, "\npart\ttime\tpreparing\tcompiling\tmeasuring\tpassed\tfailed\tskipped\t")
