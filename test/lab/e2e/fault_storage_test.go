@@ -64,11 +64,12 @@ func fillDisk(p *plot) {
 	disk := smallDisk(t)
 	a := ganesha.Start(t, "full", []string{"10.238.1.0/24"}, "--rate", "100mbit", "--data", disk)
 	b := p.run(t, on(a), fileSize("128Mi"))
-	p.running(t, b, 1)[0].await(t, runfile.SpanFill)
+	held := p.running(t, b, 1)[0].hold(t, runfile.SpanFill)
 	// It is full as well when less than that is left by now.
 	if err := os.WriteFile(filepath.Join(disk, "others"), make([]byte, 150<<20), 0o600); err != nil && !errors.Is(err, syscall.ENOSPC) {
 		t.Fatal(err)
 	}
+	send(t, held, syscall.SIGCONT)
 	failed := p.finished(t, b)
 	wantFailure(t, failed, runfile.FailureNoSpace, "space")
 	p.cleanedUp(t, b)
