@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -50,14 +51,14 @@ func TestDemoGivesANumberToBelieve(t *testing.T) {
 	t.Run("nothing but the result stays", func(t *testing.T) { resultStays(t, c, done) })
 }
 
-// hasEvents demands an event for each of the transitions.
+// hasEvents waits for an event of each of the transitions, which comes after the status.
 func hasEvents(t *testing.T, c *cluster, b *v1alpha1.NFSBenchmark, transitions ...string) {
 	t.Helper()
-	got := c.eventReasons(t, b)
 	for _, want := range transitions {
-		if !slices.Contains(got, want) {
-			t.Errorf("no event %s among %v", want, got)
-		}
+		poll(t, func() (bool, string) {
+			got := c.eventReasons(t, b)
+			return slices.Contains(got, want), fmt.Sprintf("no event %s among %v", want, got)
+		})
 	}
 }
 

@@ -24,9 +24,9 @@ func deletedByHand() map[string]func(*plot) {
 		"the results, the plan and the rights are deleted while it measures": loseObjects,
 		"the results are deleted while clients wait for each other":          loseResultsOfWaiting,
 		"the Job is deleted while it measures": func(p *plot) {
-			stop(p, []string{"Job nfsb-fault-load was deleted"}, lasting(60), runfile.SpanMeasure, p.deleteJob)
+			stop(p, []string{"Job nfsb-fault-load was deleted"}, lasting(600), runfile.SpanMeasure, p.deleteJob)
 		},
-		"the pod is evicted while it measures": func(p *plot) { stop(p, evicted(), lasting(60), runfile.SpanMeasure, p.evict) },
+		"the pod is evicted while it measures": func(p *plot) { stop(p, evicted(), lasting(600), runfile.SpanMeasure, p.evict) },
 		"the pod is evicted while it fills":    func(p *plot) { stop(p, evicted(), fileSize("512Mi"), runfile.SpanFill, p.evict) },
 	}
 }

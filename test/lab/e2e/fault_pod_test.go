@@ -25,7 +25,7 @@ func loaderKilled() map[string]func(*plot) {
 		"the loader is killed while it fills":            func(p *plot) { killLoader(p, runfile.SpanFill, fileSize("128Mi")) },
 		"the loader is killed while it waits for others": killWaiting,
 		"the loader is killed while it measures": func(p *plot) {
-			b, _ := killLoader(p, runfile.SpanMeasure, lasting(60))
+			b, _ := killLoader(p, runfile.SpanMeasure, lasting(600))
 			partialResult(p.t, p.cluster, b, runfile.FailureLoaderCrashed)
 		},
 		"the loader is killed between two repetitions": func(p *plot) {

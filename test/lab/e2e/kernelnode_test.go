@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -108,9 +109,10 @@ func (c *cluster) saysOn(t *testing.T, b *v1alpha1.NFSBenchmark, node string) {
 	if len(pods) != 1 || pods[0].Spec.NodeName != node {
 		t.Fatalf("%d load pods; want one, on node %s", len(pods), node)
 	}
-	if out, err := kubectl(t, "", "-n", b.Namespace, "logs", pods[0].Name, "-c", manifest.ContainerLoader); err != nil || strings.TrimSpace(out) == "" {
-		t.Errorf("logs of the loader: %q, %v", out, err)
-	}
+	poll(t, func() (bool, string) {
+		out, err := kubectl(t, "", "-n", b.Namespace, "logs", pods[0].Name, "-c", manifest.ContainerLoader)
+		return err == nil && strings.TrimSpace(out) != "", fmt.Sprintf("logs of the loader: %q, %v", out, err)
+	})
 }
 
 // mounted is what the loader saw of its mount, and what the kernel counted on it

@@ -94,7 +94,7 @@ func waiting(t *testing.T, r runfile.Result) runfile.Span {
 func TestSuspendHoldsARunBackAndStopsIt(t *testing.T) {
 	p := newPlot(t, 1)
 	needNodeHere(t, p.cluster)
-	b := p.run(t, lasting(60), gen.Suspended)
+	b := p.run(t, lasting(600), gen.Suspended)
 	held := p.until(t, b, "reason Suspended", func(b *v1alpha1.NFSBenchmark) bool {
 		return reasonOf(b) == v1alpha1.ReasonSuspended
 	})
