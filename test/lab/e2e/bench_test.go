@@ -197,6 +197,12 @@ func (c *cluster) patch(t *testing.T, b *v1alpha1.NFSBenchmark, merge string) {
 	}
 }
 
+// suspend stops the load of a benchmark.
+func (c *cluster) suspend(t *testing.T, b *v1alpha1.NFSBenchmark) {
+	t.Helper()
+	c.patch(t, b, `{"spec":{"suspend":true}}`)
+}
+
 // remove deletes the benchmark and waits until it is gone.
 func (c *cluster) remove(t *testing.T, b *v1alpha1.NFSBenchmark) {
 	t.Helper()

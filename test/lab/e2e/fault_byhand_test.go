@@ -24,9 +24,9 @@ func deletedByHand() map[string]func(*plot) {
 		"the results, the plan and the rights are deleted while it measures": loseObjects,
 		"the results are deleted while clients wait for each other":          loseResultsOfWaiting,
 		"the Job is deleted while it measures": func(p *plot) {
-			stop(p, []string{"Job nfsb-fault-load was deleted"}, lasting(60), runfile.SpanMeasure, p.deleteJob)
+			stop(p, []string{"Job nfsb-fault-load was deleted"}, lasting(600), runfile.SpanMeasure, p.deleteJob)
 		},
-		"the pod is evicted while it measures": func(p *plot) { stop(p, evicted(), lasting(60), runfile.SpanMeasure, p.evict) },
+		"the pod is evicted while it measures": func(p *plot) { stop(p, evicted(), lasting(600), runfile.SpanMeasure, p.evict) },
 		"the pod is evicted while it fills":    func(p *plot) { stop(p, evicted(), fileSize("512Mi"), runfile.SpanFill, p.evict) },
 	}
 }
@@ -46,8 +46,8 @@ func (p *plot) evict(t *testing.T, b *v1alpha1.NFSBenchmark) error {
 // again, and its load does not notice.
 func loseObjects(p *plot) {
 	t := p.t
-	b := p.run(t, lasting(15)) // a run that is over makes nothing again
-	p.running(t, b, 1)[0].await(t, runfile.SpanMeasure)
+	b := p.run(t, lasting(15))
+	held := p.running(t, b, 1)[0].hold(t, runfile.SpanMeasure) // a run that is over makes nothing again
 	n := manifest.NamesOf(b)
 	named := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: b.Namespace, Name: name} }
 	p.lose(t,
@@ -55,6 +55,7 @@ func loseObjects(p *plot) {
 		&corev1.ConfigMap{ObjectMeta: named(n.Plan)},
 		&rbacv1.Role{ObjectMeta: named(n.Collector)},
 	)
+	send(t, held, syscall.SIGCONT)
 	p.undisturbed(t, b)
 }
 
@@ -62,10 +63,9 @@ func loseObjects(p *plot) {
 // are ready.
 func loseResultsOfWaiting(p *plot) {
 	t := p.t
-	b := p.run(t, gen.Clients(2))
+	b := p.run(t, gen.Clients(2), fileSize("64Mi"))
 	pods := p.running(t, b, 2)
-	pods[1].await(t, runfile.SpanFill)
-	pods[1].signal(t, "load", syscall.SIGSTOP)
+	held := pods[1].hold(t, runfile.SpanFill)
 	pods[0].await(t, runfile.SpanWait)
 	results := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: manifest.NamesOf(b).Result}}
 	poll(t, func() (bool, string) {
@@ -73,7 +73,7 @@ func loseResultsOfWaiting(p *plot) {
 		return err == nil && len(results.Data) > 0, "no client has published its progress"
 	})
 	p.lose(t, results)
-	pods[1].signal(t, "load", syscall.SIGCONT)
+	send(t, held, syscall.SIGCONT)
 	p.undisturbed(t, b)
 }
 

@@ -17,7 +17,7 @@ import (
 )
 
 // TestAPIServerMayBeAwayDuringARun stops it while one run fills its files, one
-// measures all the time, and one comes to its end, and until the manager has given
+// measures, and one comes to its end, and until the manager has given
 // up, which it does when it cannot renew its lease. No other test runs beside it.
 func TestAPIServerMayBeAwayDuringARun(t *testing.T) {
 	c := newCluster(t)
@@ -25,15 +25,20 @@ func TestAPIServerMayBeAwayDuringARun(t *testing.T) {
 	pid := apiServer(t, c)
 	manager := managerProcess(t, c.leader(t).pod)
 	long, ends, fills := c.plot(t, 1), c.plot(t, 1), c.plot(t, 1)
-	measuring, ending, filling := long.run(t, lasting(25)), ends.run(t, lasting(12)), fills.run(t, fileSize("256Mi"))
-	last, slow := c.running(t, ending, 1)[0], c.running(t, filling, 1)[0]
+	// Two are held in their fill until the third measures, however long its pod takes to start.
+	filling := fills.run(t, fileSize("256Mi"))
+	fill := c.running(t, filling, 1)[0].hold(t, runfile.SpanFill)
+	ending := ends.run(t, fileSize("64Mi"))
+	last := c.running(t, ending, 1)[0]
+	end := last.hold(t, runfile.SpanFill)
+	measuring := long.run(t, lasting(30))
 	c.running(t, measuring, 1)[0].await(t, runfile.SpanMeasure)
-	slow.await(t, runfile.SpanFill)
-	last.await(t, runfile.SpanMeasure)
 
 	send(t, pid, syscall.SIGSTOP)
 	stopped := time.Now()
 	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGCONT) })
+	send(t, fill, syscall.SIGCONT)
+	send(t, end, syscall.SIGCONT)
 	last.await(t, runfile.SpanDone)
 	poll(t, func() (bool, string) {
 		return syscall.Kill(manager, 0) != nil, "the manager goes on although it cannot renew its lease"

@@ -25,7 +25,7 @@ func loaderKilled() map[string]func(*plot) {
 		"the loader is killed while it fills":            func(p *plot) { killLoader(p, runfile.SpanFill, fileSize("128Mi")) },
 		"the loader is killed while it waits for others": killWaiting,
 		"the loader is killed while it measures": func(p *plot) {
-			b, _ := killLoader(p, runfile.SpanMeasure, lasting(60))
+			b, _ := killLoader(p, runfile.SpanMeasure, lasting(600))
 			partialResult(p.t, p.cluster, b, runfile.FailureLoaderCrashed)
 		},
 		"the loader is killed between two repetitions": func(p *plot) {
@@ -37,9 +37,9 @@ func loaderKilled() map[string]func(*plot) {
 	}
 }
 
+// twice has a pause between its repetitions that is longer than any test takes to see it.
 func twice(b *v1alpha1.NFSBenchmark) {
-	five := int32(5)
-	b.Spec.Run.Repetitions, b.Spec.Run.CooldownSeconds, b.Spec.Run.DurationSeconds = 2, &five, 3
+	b.Spec.Run.Repetitions, b.Spec.Run.CooldownSeconds, b.Spec.Run.DurationSeconds = 2, new(int32(600)), 3
 }
 
 // killLoader kills the loader in a span, and returns what is known of the run.
@@ -82,11 +82,9 @@ func killWaiting(p *plot) {
 	t := p.t
 	b := p.run(t, gen.Clients(2), fileSize("64Mi"))
 	pods := p.running(t, b, 2)
-	held, victim := pods[0].process(t, "load"), pods[1].process(t, "load")
-	pods[0].await(t, runfile.SpanFill)
-	send(t, held, syscall.SIGSTOP)
+	held := pods[0].hold(t, runfile.SpanFill)
 	pods[1].await(t, runfile.SpanWait)
-	send(t, victim, syscall.SIGKILL)
+	pods[1].signal(t, "load", syscall.SIGKILL)
 	send(t, held, syscall.SIGCONT) // it is to be told to stop
 	failed := p.finished(t, b)
 	wantFailure(t, failed, runfile.FailureLoaderCrashed, "killed by signal 9", "last seen in "+runfile.SpanWait)
@@ -100,23 +98,32 @@ func collectorKilled() map[string]func(*plot) {
 	return map[string]func(*plot){
 		"the collector is killed in the window": func(p *plot) {
 			t := p.t
-			b := p.run(t, lasting(8))
+			b := p.run(t, lasting(600)) // until the collector is back
 			pod := p.running(t, b, 1)[0]
 			pod.measured(t) // samples that must not be lost
-			killed := time.Now()
 			pod.signal(t, "collect", syscall.SIGKILL)
-			done := p.undisturbed(t, b)
-			namesRestart(t, done)
-			reachesOver(t, p.results(t, done)[0].Clients[0], killed)
+			killed := time.Now()
+			pod.sampledAfter(t, killed)
+			p.suspend(t, b)
+			cancelled := p.phase(t, b, v1alpha1.PhaseCancelled)
+			partialResult(t, p.cluster, cancelled, runfile.FailureCancelled)
+			namesRestart(t, cancelled)
+			reachesOver(t, p.results(t, cancelled)[0].Clients[0], killed)
+			p.startedOnce(t, b)
+			p.cleanedUp(t, b)
+			p.noFiles(t)
 		},
 		"the collector is killed before it publishes": func(p *plot) {
 			t := p.t
-			b := p.run(t)
+			const window = 10
+			b := p.run(t, lasting(window))
 			pod := p.running(t, b, 1)[0]
-			pod.await(t, runfile.SpanMeasure)
 			collector := pod.process(t, "collect")
-			pod.await(t, runfile.SpanVerify)
-			send(t, collector, syscall.SIGSTOP) // it sees nothing of the end
+			// The loader comes to its end only when the collector, which has seen all of the window, is stopped.
+			loader := pod.hold(t, runfile.SpanMeasure)
+			pod.sampledAfter(t, pod.began(t, runfile.SpanMeasure).Add(window*time.Second))
+			send(t, collector, syscall.SIGSTOP)
+			send(t, loader, syscall.SIGCONT)
 			pod.await(t, runfile.SpanDone)
 			send(t, collector, syscall.SIGKILL)
 			namesRestart(t, p.undisturbed(t, b))
@@ -140,8 +147,8 @@ func reachesOver(t *testing.T, cl runfile.ClientResult, killed time.Time) {
 	t.Helper()
 	w := cl.Observed.Windows[len(cl.Observed.Windows)-1]
 	rep := cl.Load.Repetitions[0]
-	if !w.Start.Before(killed) || !w.End.After(killed) {
-		t.Errorf("the collector was killed at %v, and observed from %v to %v", killed, w.Start, w.End)
+	if w.NodeCPUPermille == nil || !w.Start.Before(killed) || !w.End.After(killed) {
+		t.Errorf("the collector was killed at %v, and observed from %v to %v, CPU %v", killed, w.Start, w.End, w.NodeCPUPermille)
 	}
 	measure.Expect(t, "what was observed", "% of the window", measure.AtLeast(75), 100*w.End.Sub(w.Start).Seconds()/rep.End.Sub(rep.Start).Seconds())
 }

@@ -27,7 +27,7 @@ func on(a ganesha.Array) gen.Mod { return gen.Export(a.Export, a.LIFs...) }
 func loseBothLIFs(p *plot) {
 	t := p.t
 	a := ganesha.Start(t, "dark", []string{"10.236.1.0/24", "10.236.2.0/24"}, "--rate", "100mbit")
-	b := p.run(t, on(a), lasting(120))
+	b := p.run(t, on(a), lasting(600))
 	p.running(t, b, 1)[0].measured(t)
 	a.Cut(t, 1)
 	a.Cut(t, 2)
@@ -64,11 +64,12 @@ func fillDisk(p *plot) {
 	disk := smallDisk(t)
 	a := ganesha.Start(t, "full", []string{"10.238.1.0/24"}, "--rate", "100mbit", "--data", disk)
 	b := p.run(t, on(a), fileSize("128Mi"))
-	p.running(t, b, 1)[0].await(t, runfile.SpanFill)
+	held := p.running(t, b, 1)[0].hold(t, runfile.SpanFill)
 	// It is full as well when less than that is left by now.
 	if err := os.WriteFile(filepath.Join(disk, "others"), make([]byte, 150<<20), 0o600); err != nil && !errors.Is(err, syscall.ENOSPC) {
 		t.Fatal(err)
 	}
+	send(t, held, syscall.SIGCONT)
 	failed := p.finished(t, b)
 	wantFailure(t, failed, runfile.FailureNoSpace, "space")
 	p.cleanedUp(t, b)

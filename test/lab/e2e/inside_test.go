@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/collect"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/gen"
 )
@@ -87,18 +88,69 @@ func (i inside) spans(t *testing.T) []string {
 	return out
 }
 
-// await waits until the loader is in a span. It looks often, for some spans last a second.
+// began is when the loader said that it began a span.
+func (i inside) began(t *testing.T, span string) time.Time {
+	t.Helper()
+	events := i.events(t)
+	n := slices.IndexFunc(events, func(e runfile.Event) bool { return e.Span == span })
+	if n < 0 {
+		t.Fatalf("the loader of pod %s has begun no %s: %v", i.Name, span, i.spans(t))
+	}
+	return events[n].Time
+}
+
+// await waits until the loader is in a span, which must last until it is seen.
 func (i inside) await(t *testing.T, span string) {
 	t.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+	poll(t, func() (bool, string) {
 		seen := i.spans(t)
-		if n := len(seen); n > 0 && seen[n-1] == span {
-			return
-		}
-		if slices.Contains(seen, span) || time.Now().After(end) {
+		here := len(seen) > 0 && seen[len(seen)-1] == span
+		if !here && slices.Contains(seen, span) {
 			t.Fatalf("the loader of pod %s is not caught in %s: %v", i.Name, span, seen)
 		}
+		return here, fmt.Sprintf("the loader of pod %s is not in %s: %v", i.Name, span, seen)
+	})
+}
+
+// hold stops the process of the loader in a span: it goes no further until the process goes on. A window has
+// carried something then.
+func (i inside) hold(t *testing.T, span string) (pid int) {
+	t.Helper()
+	pid = i.process(t, "load") // before the span, which a search for it would shorten
+	i.await(t, span)
+	if span == runfile.SpanMeasure {
+		i.measured(t)
 	}
+	send(t, pid, syscall.SIGSTOP)
+	return pid
+}
+
+// collected is what the collector keeps of one look, for a successor: at the client, or at a source.
+type collected struct {
+	Host    *runfile.HostSample
+	Reading *collect.Reading
+}
+
+// sampled waits until the collector has kept at least n samples that are wanted.
+func (i inside) sampled(t *testing.T, what string, n int, wanted func(collected) bool) {
+	t.Helper()
+	poll(t, func() (bool, string) {
+		text, err := os.ReadFile(filepath.Join(i.dir(), collect.JournalFile))
+		found := 0
+		for line := range bytes.Lines(text) {
+			var s collected
+			if json.Unmarshal(line, &s) == nil && wanted(s) { // the last line may be half written
+				found++
+			}
+		}
+		return found >= n, fmt.Sprintf("the collector of pod %s has %d samples %s, not %d (%v)", i.Name, found, what, n, err)
+	})
+}
+
+// sampledAfter waits until the collector has looked at the client after a moment.
+func (i inside) sampledAfter(t *testing.T, at time.Time) {
+	t.Helper()
+	i.sampled(t, "since "+at.Format(time.TimeOnly), 1, func(s collected) bool { return s.Host != nil && s.Host.Time.After(at) })
 }
 
 // measured waits until the loader has told what two seconds of the measured window

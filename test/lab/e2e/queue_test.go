@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
@@ -14,7 +15,7 @@ import (
 func TestTwoBenchmarksOnOneTargetTakeTurns(t *testing.T) {
 	p := newPlot(t, 2)
 	c := p.cluster
-	first := p.run(t)
+	first := p.run(t, lasting(600)) // until the second was seen to wait
 	c.until(t, first, "the start", func(b *v1alpha1.NFSBenchmark) bool { return b.Status.StartTime != nil })
 	other := c.namespace(t)
 	second := c.create(t, p.benchmark("second", gen.In(other), gen.Export(p.export, p.lifs[1]), directory(other)))
@@ -26,7 +27,9 @@ func TestTwoBenchmarksOnOneTargetTakeTurns(t *testing.T) {
 	}
 	mustSay(t, queued.Status.Message, "position 1", want.Behind)
 
-	firstDone := c.succeeded(t, first)
+	c.suspend(t, first)
+	c.phase(t, first, v1alpha1.PhaseCancelled)
+	firstDone := c.cleanedUp(t, first)
 	secondDone := c.succeeded(t, second)
 	if secondDone.Status.StartTime.Before(firstDone.Status.CompletionTime) {
 		t.Errorf("the second started at %v, before the first ended at %v", secondDone.Status.StartTime, firstDone.Status.CompletionTime)
@@ -38,7 +41,8 @@ func TestTwoBenchmarksOnOneTargetTakeTurns(t *testing.T) {
 	p.hasNo(t, other)
 }
 
-// TestTwoClientsMeasureTogether demands that the windows of the clients overlap.
+// TestTwoClientsMeasureTogether demands that no client goes on before all are ready. How much of their windows
+// overlaps then depends on when each sees the signal.
 func TestTwoClientsMeasureTogether(t *testing.T) {
 	p := newPlot(t, 2)
 	done := p.succeeded(t, p.run(t, gen.Clients(2), lasting(15)))
@@ -50,11 +54,11 @@ func TestTwoClientsMeasureTogether(t *testing.T) {
 	if x.Start.IsZero() || y.Start.IsZero() {
 		t.Fatal("a client measured nothing")
 	}
-	together, shortest := overlap(x, y), min(x.End.Sub(x.Start), y.End.Sub(y.Start))
-	if together == 0 {
-		t.Errorf("one client measured from %v to %v, the other from %v to %v", x.Start, x.End, y.Start, y.End)
+	a, b := waiting(t, results[0]), waiting(t, results[1])
+	if a.End.Before(b.Start) || b.End.Before(a.Start) {
+		t.Errorf("one client waited for others from %v to %v, the other from %v to %v", a.Start, a.End, b.Start, b.End)
 	}
-	// Clients begin when they see the signal, which on a busy machine takes a second or two.
+	together, shortest := overlap(x, y), min(x.End.Sub(x.Start), y.End.Sub(y.Start))
 	measure.Expect(t, "what two clients measured together", "% of the window", measure.AtLeast(75), 100*together.Seconds()/shortest.Seconds())
 	if results[0].Clients[0].Index == results[1].Clients[0].Index {
 		t.Error("both results are of the same client")
@@ -75,11 +79,22 @@ func window(t *testing.T, r runfile.Result) runfile.Repetition {
 	return reps[0]
 }
 
+// waiting is the time in which a client was ready and waited for the others.
+func waiting(t *testing.T, r runfile.Result) runfile.Span {
+	t.Helper()
+	spans := r.Clients[0].Load.Spans
+	n := slices.IndexFunc(spans, func(s runfile.Span) bool { return s.Kind == runfile.SpanWait })
+	if n < 0 {
+		t.Fatalf("a client did not wait for others: %+v", spans)
+	}
+	return spans[n]
+}
+
 // TestSuspendHoldsARunBackAndStopsIt follows one benchmark through both.
 func TestSuspendHoldsARunBackAndStopsIt(t *testing.T) {
 	p := newPlot(t, 1)
 	needNodeHere(t, p.cluster)
-	b := p.run(t, lasting(60), gen.Suspended)
+	b := p.run(t, lasting(600), gen.Suspended)
 	held := p.until(t, b, "reason Suspended", func(b *v1alpha1.NFSBenchmark) bool {
 		return reasonOf(b) == v1alpha1.ReasonSuspended
 	})
@@ -92,7 +107,7 @@ func TestSuspendHoldsARunBackAndStopsIt(t *testing.T) {
 
 	p.patch(t, b, `{"spec":{"suspend":false}}`)
 	p.running(t, b, 1)[0].measured(t)
-	p.patch(t, b, `{"spec":{"suspend":true}}`)
+	p.suspend(t, b)
 
 	cancelled := p.phase(t, b, v1alpha1.PhaseCancelled)
 	mustSay(t, cancelled.Status.Message, "suspend", "partial")

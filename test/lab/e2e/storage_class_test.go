@@ -5,7 +5,6 @@ import (
 	"os/exec"
 	"slices"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -90,7 +89,7 @@ func TestAStorageClassIsMeasured(t *testing.T) {
 	}
 
 	plugin := buildPlugin(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	args := []string{
 		"run", "-n", w.ns, "--storage-class", immediate, "--size", "128Mi", "--duration", "5s",

@@ -137,7 +137,7 @@ func TestTridentVolumeIsMadeMovedMeasuredAndRemoved(t *testing.T) {
 // cannotGo deletes a benchmark whose array does not answer.
 func (w *tridentWorld) cannotGo(t *testing.T, c *cluster, ns string) {
 	t.Helper()
-	b := c.create(t, gen.Benchmark("stuck", gen.In(ns), w.backend(standin.AggregateOf(w.Nodes()[0])), blocks(60)))
+	b := c.create(t, gen.Benchmark("stuck", gen.In(ns), w.backend(standin.AggregateOf(w.Nodes()[0])), blocks(600)))
 	c.phase(t, b, v1alpha1.PhaseRunning)
 	w.controller.SetFaults(trident.Faults{Unreachable: "the array does not answer"})
 	if err := c.Delete(t.Context(), b); err != nil {

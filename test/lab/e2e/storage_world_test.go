@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,8 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/gen"
 	standin "github.com/nfsbench/nfsbench/test/lab/array"
 )
@@ -121,6 +124,37 @@ func storageNode(b *v1alpha1.NFSBenchmark, name string) v1alpha1.StorageNodeStat
 		}
 	}
 	return v1alpha1.StorageNodeStatus{}
+}
+
+// unread reports whether the readings of the array cover too little of the window of a run for its counters to
+// stand for it, as where the machine is busy. The run must say so, and rightly: the array was read, and less often
+// than once a second.
+func unread(t *testing.T, b *v1alpha1.NFSBenchmark) bool {
+	t.Helper()
+	i := slices.IndexFunc(b.Status.Findings, func(f bench.Finding) bool {
+		return f.Code == judge.ArrayMetricsPartial && strings.Contains(f.Message, "no usable counters")
+	})
+	if i < 0 {
+		return false
+	}
+	all, inside := readings(newCluster(t).results(t, b)[0].Clients[0])
+	said := fmt.Sprintf("%s, with %d readings, %d of them in the window: %s", b.Name, all, inside, b.Status.Findings[i].Message)
+	if all == 0 || inside >= int(b.Spec.Run.DurationSeconds) {
+		t.Errorf("the array is not called unread because of a busy machine: %s", said)
+	}
+	t.Log(said)
+	return true
+}
+
+// readings counts what a client read of its storage, and how much of that in its first window.
+func readings(cl runfile.ClientResult) (all, inside int) {
+	rep, times := cl.Load.Repetitions[0], map[int64]bool{}
+	for _, s := range cl.Observed.Storage {
+		if !s.Time.Before(rep.Start) && !s.Time.After(rep.End) {
+			times[s.Time.UnixNano()] = true
+		}
+	}
+	return len(cl.Observed.Storage), len(times)
 }
 
 // lifBytes is what the array sent by an address, as the result has it.
