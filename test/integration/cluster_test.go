@@ -139,7 +139,6 @@ func exited(code int32, reason, message string, at metav1.Time) func(*corev1.Pod
 // jobEnds ends a Job: complete with reason "", failed otherwise.
 func (w *world) jobEnds(job *batchv1.Job, reason, message string) {
 	w.Helper()
-	w.step(0) // not before the API server's date of its creation
 	now := metav1.NewTime(w.clock.Now())
 	w.patchStatus(job, func() {
 		job.Status.StartTime = &job.CreationTimestamp
