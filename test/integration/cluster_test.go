@@ -195,7 +195,7 @@ func (w *world) final(b *v1alpha1.NFSBenchmark, c runfile.ClientResult) {
 		w.Fatal(err)
 	}
 	var packed bytes.Buffer
-	err = runfile.WriteResultGzip(&packed, runfile.Result{Plan: w.plan(b), Clients: []runfile.ClientResult{c}})
+	_, err = runfile.WriteResultGzip(&packed, runfile.Result{Plan: w.plan(b), Clients: []runfile.ClientResult{c}})
 	if err != nil {
 		w.Fatal(err)
 	}
