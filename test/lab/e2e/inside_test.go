@@ -186,7 +186,9 @@ func complete(t *testing.T, cl runfile.ClientResult) {
 	if cl.Observed == nil {
 		t.Fatal("nothing was observed")
 	}
-	restarted := slices.ContainsFunc(cl.Observed.Problems, func(p runfile.CollectionError) bool { return p.Source == "collector" })
+	restarted := slices.ContainsFunc(cl.Observed.Problems, func(p runfile.CollectionError) bool {
+		return p.Source == "collector"
+	})
 	var kinds []string
 	for _, w := range cl.Observed.Windows {
 		if w.NodeCPUPermille != nil || !restarted && late(cl.Observed, w) {
