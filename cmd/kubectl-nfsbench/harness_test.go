@@ -119,7 +119,7 @@ func finished(t *testing.T, name string, clients int32, mods ...gen.Mod) (*v1alp
 	for i := range clients {
 		var buf bytes.Buffer
 		part := runfile.Result{Plan: p, Clients: []runfile.ClientResult{gen.Client(t, p, i, begun())}}
-		if err := runfile.WriteResultGzip(&buf, part); err != nil {
+		if _, err := runfile.WriteResultGzip(&buf, part); err != nil {
 			t.Fatal(err)
 		}
 		m.BinaryData[runfile.ResultKey(i)] = buf.Bytes()

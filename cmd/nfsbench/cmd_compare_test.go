@@ -29,7 +29,10 @@ func recordedFiles(t *testing.T) (a, b, before, after string) {
 		}
 		return file
 	}
-	a = save("kernel.json.gz", func(w *bytes.Buffer) error { return runfile.WriteResultGzip(w, experiments.Kit("NFS")) })
+	a = save("kernel.json.gz", func(w *bytes.Buffer) error {
+		_, err := runfile.WriteResultGzip(w, experiments.Kit("NFS"))
+		return err
+	})
 	b = save("direct.json", func(w *bytes.Buffer) error { return runfile.WriteResult(w, experiments.Kit("DNFS")) })
 	before = save("before.json.gz", func(w *bytes.Buffer) error { return runfile.WriteSuiteRunGzip(w, simulation.Suite("before", 1, 0)) })
 	after = save("after.json", func(w *bytes.Buffer) error { return runfile.WriteSuiteRunGzip(w, simulation.Suite("after", 2, .1)) })

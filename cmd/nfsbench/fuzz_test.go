@@ -17,7 +17,10 @@ import (
 func FuzzReadRecorded(f *testing.F) {
 	for _, write := range []func(*bytes.Buffer) error{
 		func(b *bytes.Buffer) error { return runfile.WriteResult(b, runfile.Result{}) },
-		func(b *bytes.Buffer) error { return runfile.WriteResultGzip(b, runfile.Result{}) },
+		func(b *bytes.Buffer) error {
+			_, err := runfile.WriteResultGzip(b, runfile.Result{})
+			return err
+		},
 		func(b *bytes.Buffer) error { return runfile.WriteSuiteRunGzip(b, runfile.SuiteRun{Run: "a"}) },
 	} {
 		var b bytes.Buffer

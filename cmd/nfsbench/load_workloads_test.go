@@ -10,6 +10,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/gen"
 )
 
 func planOf(t *testing.T, args ...string) runfile.Plan {
@@ -88,15 +89,15 @@ func TestFlagsBecomeASearchForCapacity(t *testing.T) {
 	}{
 		"raw": {
 			[]string{"--pattern=RandMixed", "--read-percent=70", "--capacity=p99=1ms"},
-			*runfile.CapacityWithin(bench.ArrivalsPoisson, bound("p99", 1000)),
+			*gen.CapacityWithin(bench.ArrivalsPoisson, bound("p99", 1000)),
 		},
 		"sorted": {
 			[]string{"--capacity=p99.9=5ms,P50=500us", "--capacity=p99=1ms", "--arrivals=fixed"},
-			*runfile.CapacityWithin(bench.ArrivalsFixed, bound("p50", 500), bound("p99", 1000), bound("p999", 5000)),
+			*gen.CapacityWithin(bench.ArrivalsFixed, bound("p50", 500), bound("p99", 1000), bound("p999", 5000)),
 		},
 		"SLOB": {
 			[]string{"--workload=slob-read", "--users=64", "--update-percent=20", "--capacity=p95=2ms"},
-			*runfile.CapacityWithin(bench.ArrivalsPoisson, bound("p95", 2000)),
+			*gen.CapacityWithin(bench.ArrivalsPoisson, bound("p95", 2000)),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

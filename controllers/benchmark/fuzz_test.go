@@ -16,7 +16,7 @@ import (
 func FuzzPublished(f *testing.F) {
 	var packed bytes.Buffer
 	result := runfile.Result{Clients: []runfile.ClientResult{{Load: runfile.Load{Partial: true}}}}
-	if err := runfile.WriteResultGzip(&packed, result); err != nil {
+	if _, err := runfile.WriteResultGzip(&packed, result); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(`{"span":"Measure","repetition":1,"percent":40,"etaSeconds":3,"ready":true}`, packed.Bytes())

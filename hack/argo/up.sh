@@ -72,5 +72,5 @@ images
 say "installing Argo Workflows $ARGO_VERSION ..."
 "$KUBECTL" create namespace "$ARGO_NAMESPACE" --dry-run=client -o yaml | "$KUBECTL" apply -f - >/dev/null
 manifests | "$KUBECTL" apply --server-side -f - >/dev/null
-"$KUBECTL" -n "$ARGO_NAMESPACE" rollout status deployment workflow-controller --timeout 120s >/dev/null
+"$KUBECTL" -n "$ARGO_NAMESPACE" rollout status deployment workflow-controller --timeout 900s >/dev/null
 say "Argo Workflows $ARGO_VERSION runs in namespace $ARGO_NAMESPACE"

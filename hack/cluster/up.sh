@@ -54,7 +54,7 @@ up_local() {
 	start_control_plane
 	start_dns "$kubectl"
 	start_node
-	wait_for 60 "the node" node_ready "$kubectl"
+	comes_up kubelet "the node" node_ready "$kubectl"
 	say "Kubernetes ${K8S_VERSION} with node $NODE_NAME ($HOST_IP) is ready after $((SECONDS - began)) s"
 }
 

@@ -69,7 +69,7 @@ up() {
 		save_settings
 		make_network
 		start_server
-		wait_for 30 "NFS server $NAME" answers "$(address "${SUBNETS%%,*}" 2)"
+		comes_up ganesha "NFS server $NAME" answers "$(address "${SUBNETS%%,*}" 2)"
 	fi
 	describe
 }

@@ -35,7 +35,7 @@ start_server() {
 	# rpcbind keeps its socket in /run; a tmpfs of its own keeps it apart from the host's.
 	start rpcbind ip netns exec "$NETNS" unshare -m \
 		sh -c 'mount -t tmpfs -o mode=755 tmpfs /run && mkdir /run/rpcbind /run/ganesha && chmod 1777 /run/rpcbind && exec rpcbind -f -w'
-	wait_for 10 rpcbind inside test -S /run/rpcbind.sock
+	comes_up rpcbind rpcbind inside test -S /run/rpcbind.sock
 	start_ganesha
 }
 
@@ -62,7 +62,7 @@ revive_server() {
 	pid_of rpcbind >/dev/null || die "$NAME does not run"
 	if pid_of ganesha >/dev/null; then die "$NAME has not crashed"; fi
 	start_ganesha
-	wait_for 30 "NFS server $NAME" answers "$(address "${SUBNETS%%,*}" 2)"
+	comes_up ganesha "NFS server $NAME" answers "$(address "${SUBNETS%%,*}" 2)"
 }
 
 # inside COMMAND... runs a command where the server lives.
@@ -72,7 +72,7 @@ inside() { nsenter -t "$(pid_of rpcbind)" -m -n "$@"; }
 answers() {
 	local lif=$1 port
 	for port in 111 2049 20048; do
-		timeout 2 bash -c "exec 3<>/dev/tcp/$lif/$port" 2>/dev/null || return 1
+		timeout 10 bash -c "exec 3<>/dev/tcp/$lif/$port" 2>/dev/null || return 1
 	done
 }
 

@@ -57,11 +57,11 @@ install_operator() {
 	find_operator
 	say "installing the operator with its chart ..."
 	"$REPO_DIR/hack/tool.sh" "$HELM" upgrade --install nfsbench "$chart" \
-		--namespace "$SYSTEM_NAMESPACE" --create-namespace --wait --timeout 120s \
+		--namespace "$SYSTEM_NAMESPACE" --create-namespace --wait --timeout 900s \
 		"${images[@]}" "$@" >/dev/null
 	# The same tag may carry new bytes: a manager that ran before must see them.
 	"$KUBECTL" -n "$SYSTEM_NAMESPACE" rollout restart deployment -l app.kubernetes.io/name=nfsbench >/dev/null
-	"$KUBECTL" -n "$SYSTEM_NAMESPACE" rollout status deployment -l app.kubernetes.io/name=nfsbench --timeout 120s >/dev/null
+	"$KUBECTL" -n "$SYSTEM_NAMESPACE" rollout status deployment -l app.kubernetes.io/name=nfsbench --timeout 900s >/dev/null
 }
 
 # uninstall_operator removes the operator and every benchmark: benchmarks

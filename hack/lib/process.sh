@@ -56,3 +56,15 @@ wait_for() {
 		sleep 0.2
 	done
 }
+
+# comes_up NAME WHAT COMMAND... repeats the command until it succeeds or process NAME has ended. Its
+# limit is there for what hangs: a machine may be ten times slower than another.
+comes_up() {
+	local name=$1 what=$2 deadline=$((SECONDS + 900))
+	shift 2
+	until "$@" >/dev/null 2>&1; do
+		pid_of "$name" >/dev/null || die "$what is not ready: process $name has ended; logs are in $STATE_DIR/log"
+		((SECONDS < deadline)) || die "$what is not ready; logs are in $STATE_DIR/log"
+		sleep 0.2
+	done
+}

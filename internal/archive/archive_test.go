@@ -49,7 +49,7 @@ func TestResultIsThatOfAllClients(t *testing.T) {
 	if err := runfile.WriteResult(&plain, want); err != nil {
 		t.Fatal(err)
 	}
-	if err := runfile.WriteResultGzip(&compact, want); err != nil {
+	if _, err := runfile.WriteResultGzip(&compact, want); err != nil {
 		t.Fatal(err)
 	}
 	b := gen.Benchmark("demo")
@@ -224,7 +224,7 @@ func TestAResultBeyondItsBudgetIsNotDecoded(t *testing.T) {
 	huge := resultOf(t)
 	huge.Clients[0].Load.Samples = make([]runfile.LoadSample, runfile.BenchmarkBudget().Elements)
 	var packed bytes.Buffer
-	if err := runfile.WriteResultGzip(&packed, huge); err != nil {
+	if _, err := runfile.WriteResultGzip(&packed, huge); err != nil {
 		t.Fatal(err)
 	}
 	b := gen.Benchmark("demo")

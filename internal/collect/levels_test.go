@@ -10,11 +10,12 @@ import (
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/collect/publish"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/gen"
 )
 
 // searchOf makes a plan search with two clients for the capacity at one bound.
 func searchOf(o *RunOptions) {
-	o.Plan.Workload.Raw = &bench.RawWorkload{Capacity: runfile.CapacityWithin(bench.ArrivalsPoisson, runfile.LatencyBound{Percentile: "p99", Microseconds: 1000})}
+	o.Plan.Workload.Raw = &bench.RawWorkload{Capacity: gen.CapacityWithin(bench.ArrivalsPoisson, runfile.LatencyBound{Percentile: "p99", Microseconds: 1000})}
 }
 
 // levels returns a search that has reached level n.

@@ -125,7 +125,7 @@ func options(dir string, clients int32) RunOptions {
 		RunDir: dir, Host: runfile.Host{Name: "pod"},
 		Times: Times{
 			Poll: 2 * time.Millisecond, Progress: 10 * time.Millisecond, Partial: 20 * time.Millisecond,
-			LoadFile: time.Millisecond, Release: 2 * time.Millisecond, Retry: 2 * time.Millisecond, Grace: 2 * time.Second,
+			LoadFile: time.Millisecond, Release: 2 * time.Millisecond, Retry: 2 * time.Millisecond, Grace: time.Minute,
 		},
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
+	"github.com/nfsbench/nfsbench/test/gen"
 )
 
 // storageOf is a server with a known capacity. Up to it, an operation takes idleUs, and one in a thousand
@@ -32,7 +33,7 @@ func searched(t testing.TB, s storageOf, rounds int32, offered ...int64) runfile
 	r := good(t)
 	raw := r.Plan.Workload.Raw
 	raw.Pattern, raw.BlockSize = bench.PatternRandomRead, bench.Bytes(8192)
-	raw.Capacity = runfile.CapacityWithin(bench.ArrivalsPoisson,
+	raw.Capacity = gen.CapacityWithin(bench.ArrivalsPoisson,
 		runfile.LatencyBound{Percentile: "p99", Microseconds: 1000}, runfile.LatencyBound{Percentile: "p99", Microseconds: 5000})
 	r.Plan.Schedule.Repetitions = rounds
 	load := &r.Clients[0].Load

@@ -14,6 +14,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/capacity"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/gen"
 	"github.com/nfsbench/nfsbench/test/targettest"
 )
 
@@ -23,7 +24,7 @@ func capacityPlan(pattern bench.RawPattern, arrivals bench.Arrivals, bounds ...r
 	if strings.HasSuffix(string(pattern), "Mixed") {
 		plan.Workload.Raw.ReadPercent = new(int32(70))
 	}
-	plan.Workload.Raw.Capacity = runfile.CapacityWithin(arrivals, bounds...)
+	plan.Workload.Raw.Capacity = gen.CapacityWithin(arrivals, bounds...)
 	plan.Schedule = runfile.Schedule{WarmupSeconds: 2, DurationSeconds: 20, Repetitions: 1}
 	return plan
 }
@@ -56,7 +57,7 @@ func TestASearchFindsTheCapacityOfAStorage(t *testing.T) {
 		p := slobPlan(access, 6)
 		p.Workload.SLOB.ReadAhead = min(p.Workload.SLOB.ReadAhead, 1)
 		p.Workload.SLOB.UpdatePercent = update
-		p.Workload.SLOB.Capacity = runfile.CapacityWithin(bench.ArrivalsFixed, p99(60*time.Millisecond))
+		p.Workload.SLOB.Capacity = gen.CapacityWithin(bench.ArrivalsFixed, p99(60*time.Millisecond))
 		p.Schedule = runfile.Schedule{WarmupSeconds: 2, DurationSeconds: 20, Repetitions: 1}
 		return p
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
+	"github.com/nfsbench/nfsbench/test/kit/sqlname"
 )
 
 // row is a row of a view by the names of its columns.
@@ -70,7 +71,7 @@ func (fakeConn) CheckNamedValue(*driver.NamedValue) error { return nil }
 func (c fakeConn) QueryContext(_ context.Context, text string, _ []driver.NamedValue) (driver.Rows, error) {
 	c.f.mu.Lock()
 	defer c.f.mu.Unlock()
-	name, _ := sqltext.NameOf(text)
+	name, _ := sqlname.Of(text)
 	c.f.asked = append(c.f.asked, name)
 	if next := c.f.next[name]; next != nil {
 		defer func() { c.f.rows[name] = next }()
@@ -87,7 +88,7 @@ func (c fakeConn) QueryContext(_ context.Context, text string, _ []driver.NamedV
 func (c fakeConn) ExecContext(_ context.Context, text string, args []driver.NamedValue) (driver.Result, error) {
 	c.f.mu.Lock()
 	defer c.f.mu.Unlock()
-	name, _ := sqltext.NameOf(text)
+	name, _ := sqlname.Of(text)
 	if err := c.f.errs[name]; err != nil {
 		return nil, err
 	}

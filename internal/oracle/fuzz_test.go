@@ -11,6 +11,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
 	"github.com/nfsbench/nfsbench/test/kit/memory"
+	"github.com/nfsbench/nfsbench/test/kit/sqlname"
 )
 
 // FuzzAnswers reads the answers of a database that is an image of a tenant: the lines of a
@@ -58,7 +59,7 @@ type strangerConn struct {
 
 func (c strangerConn) QueryContext(_ context.Context, text string, _ []driver.NamedValue) (driver.Rows, error) {
 	columns := selected(text)
-	if name, _ := sqltext.NameOf(text); name == "instances" {
+	if name, _ := sqlname.Of(text); name == "instances" {
 		return &fakeRows{columns: columns, rows: []row{{
 			"INST_ID": 1, "INSTANCE_NAME": "A", "HOST_NAME": "a", "VERSION": "19.0.0.0.0", "STARTUP_TIME": time.Unix(0, 0), "STATUS": "OPEN",
 		}}}, nil

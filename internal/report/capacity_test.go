@@ -13,6 +13,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/report/doc"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
+	"github.com/nfsbench/nfsbench/test/gen"
 )
 
 // searched returns a search over a queue with a capacity of most. Operations take idleUs plus an
@@ -24,7 +25,7 @@ func searched(t testing.TB, name string, most, idleUs float64) runfile.Result {
 	bounds := []runfile.LatencyBound{{Percentile: "p99", Microseconds: 1000}, {Percentile: "p999", Microseconds: 5000}}
 	raw := r.Plan.Workload.Raw
 	raw.Pattern, raw.ReadPercent, raw.BlockSize = bench.PatternRandomMixed, new(int32(70)), bench.Bytes(8192)
-	raw.Capacity = runfile.CapacityWithin(bench.ArrivalsPoisson, bounds...)
+	raw.Capacity = gen.CapacityWithin(bench.ArrivalsPoisson, bounds...)
 	r.Plan.Schedule.Repetitions = 1
 	r.Clients = []runfile.ClientResult{{Load: runfile.Load{LoopMode: "open"}}}
 	for _, share := range []float64{.0016, .0064, .0256, .1024, .4096, 1.6384, .8192, 1.1585, .9742, .8933, .8554, .837, .75, .9135, .79, .81} {

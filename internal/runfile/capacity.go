@@ -31,22 +31,8 @@ func Bounds(c *bench.Capacity) []LatencyBound {
 			Microseconds: max(bench.OrZero(b.Microseconds), 1000*bench.OrZero(b.Milliseconds)),
 		})
 	}
-	return sorted(bounds)
-}
-
-func sorted(bounds []LatencyBound) []LatencyBound {
 	slices.SortStableFunc(bounds, func(a, b LatencyBound) int { return cmp.Compare(a.Microseconds, b.Microseconds) })
 	return bounds
-}
-
-// CapacityWithin asks for the capacity within bounds, of which there is at least one.
-func CapacityWithin(arrivals bench.Arrivals, bounds ...LatencyBound) *bench.Capacity {
-	bounds = sorted(slices.Clone(bounds))
-	c := &bench.Capacity{Arrivals: arrivals, Percentile: bounds[0].Percentile, Microseconds: &bounds[0].Microseconds}
-	for _, b := range bounds[1:] {
-		c.AlsoAt = append(c.AlsoAt, bench.LatencyBound{Percentile: b.Percentile, Microseconds: &b.Microseconds})
-	}
-	return c
 }
 
 // SlowShare returns the share of operations that may be slower than the bound: 0.01 for p99.

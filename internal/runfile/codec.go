@@ -121,15 +121,9 @@ func WriteResult(w io.Writer, r Result) error {
 }
 
 // WriteResultGzip writes a result file as it is kept in a ConfigMap: compact
-// and compressed. ReadResult reads it back.
-func WriteResultGzip(w io.Writer, r Result) error {
-	_, err := WriteResultCounted(w, r)
-	return err
-}
-
-// WriteResultCounted is WriteResultGzip that also returns the size of the text: its bytes and the
+// and compressed. ReadResult reads it back. It returns the size of the text: its bytes and the
 // elements of its lists, as a reader counts them.
-func WriteResultCounted(w io.Writer, r Result) (Budget, error) {
+func WriteResultGzip(w io.Writer, r Result) (Budget, error) {
 	r.Version, r.Plan.Version = ResultVersion, PlanVersion
 	text, err := writePacked(w, "result", r)
 	return Budget{Bytes: len(text), Elements: ElementsOf(text)}, err

@@ -38,7 +38,11 @@ func readBack[File any](
 func TestWhatIsWrittenIsReadBack(t *testing.T) {
 	t.Parallel()
 	readBack(t, fullResult(), "result.schema.json", WriteResult, ReadResult)
-	readBack(t, fullResult(), "", WriteResultGzip, ReadResult)
+	packed := func(w io.Writer, r Result) error {
+		_, err := WriteResultGzip(w, r)
+		return err
+	}
+	readBack(t, fullResult(), "", packed, ReadResult)
 	readBack(t, fullPlan(), "", WritePlan, ReadPlan)
 	interfaces := directPlan()
 	interfaces.Engine.Channels = []bench.ResolvedPath{{LocalInterface: "net1", Path: "10.0.1.61"}}
@@ -159,7 +163,7 @@ func TestAResultBeyondItsBudgetIsNotDecoded(t *testing.T) {
 		})
 	}
 	var out bytes.Buffer
-	if err := WriteResultGzip(&out, fullResult()); err != nil {
+	if _, err := WriteResultGzip(&out, fullResult()); err != nil {
 		t.Fatal(err)
 	}
 	budget := BenchmarkBudget()
@@ -176,7 +180,7 @@ func TestAResultBeyondItsBudgetIsNotDecoded(t *testing.T) {
 func TestWhatCannotBeJudgedIsLeftOutAndNamed(t *testing.T) {
 	packed := func(run string, clients ...ClientResult) []byte {
 		var out bytes.Buffer
-		if err := WriteResultGzip(&out, Result{Plan: Plan{Run: Identity{Name: run}}, Clients: clients}); err != nil {
+		if _, err := WriteResultGzip(&out, Result{Plan: Plan{Run: Identity{Name: run}}, Clients: clients}); err != nil {
 			t.Fatal(err)
 		}
 		return out.Bytes()

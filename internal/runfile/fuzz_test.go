@@ -52,7 +52,7 @@ func FuzzReadResult(f *testing.F) {
 	if err := WriteResult(&plain, fullResult()); err != nil {
 		f.Fatal(err)
 	}
-	if err := WriteResultGzip(&packed, fullResult()); err != nil {
+	if _, err := WriteResultGzip(&packed, fullResult()); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(plain.Bytes())

@@ -97,7 +97,7 @@ func TestTheProblemsOfASLOBLoad(t *testing.T) {
 			scan(p)
 			s := p.Workload.SLOB
 			s.Users, s.Think, s.Kit, s.WorkLoop = []int32{8}, nil, nil, 0
-			s.Capacity = CapacityWithin(bench.ArrivalsFixed, LatencyBound{"p99", 1000})
+			s.Capacity = capacityWithin(bench.ArrivalsFixed, LatencyBound{"p99", 1000})
 		}, at + "access", "takes seconds"},
 		"ScanTable": {func(p *Plan) { scan(p); p.Workload.SLOB.ScanTableSize = *bench.Bytes(1) }, at + "scanTableSize", "at least 1048576"},
 	})
@@ -261,7 +261,7 @@ func TestHowLongARunOfStepsTakes(t *testing.T) {
 	cooldown := func(p *Plan) { p.Schedule.CooldownSeconds = 1 }
 	search := directPlan()
 	search.Clients, search.Schedule.Repetitions = 1, 1
-	search.Workload.Raw.Capacity = CapacityWithin("", LatencyBound{"p99", 1_200_000})
+	search.Workload.Raw.Capacity = capacityWithin("", LatencyBound{"p99", 1_200_000})
 	// 3 rounds of 5 s of baseline, 10 s of warm-up and 60 s, and 5 s between;
 	// 5 numbers of users, and one calibrate to warm caches.
 	cases := map[string]struct {

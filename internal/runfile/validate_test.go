@@ -30,14 +30,23 @@ func TestPlansThatCanRunAreValid(t *testing.T) {
 	}
 }
 
+// capacityWithin asks for the capacity within bounds, of which there is at least one.
+func capacityWithin(arrivals bench.Arrivals, bounds ...LatencyBound) *bench.Capacity {
+	c := &bench.Capacity{Arrivals: arrivals, Percentile: bounds[0].Percentile, Microseconds: &bounds[0].Microseconds}
+	for _, b := range bounds[1:] {
+		c.AlsoAt = append(c.AlsoAt, bench.LatencyBound{Percentile: b.Percentile, Microseconds: &b.Microseconds})
+	}
+	return c
+}
+
 // seeks makes a plan search for the capacity at two bounds.
 func seeks(p *Plan) {
 	p.Workload.Raw.OperationsPerSecond = nil
-	p.Workload.Raw.Capacity = CapacityWithin(bench.ArrivalsPoisson, LatencyBound{"p99", 1000}, LatencyBound{"p999", 1000})
+	p.Workload.Raw.Capacity = capacityWithin(bench.ArrivalsPoisson, LatencyBound{"p99", 1000}, LatencyBound{"p999", 1000})
 }
 
 func fiveBounds() *bench.Capacity {
-	return CapacityWithin("", LatencyBound{"p50", 1}, LatencyBound{"p50", 2}, LatencyBound{"p50", 3}, LatencyBound{"p50", 4}, LatencyBound{"p50", 5})
+	return capacityWithin("", LatencyBound{"p50", 1}, LatencyBound{"p50", 2}, LatencyBound{"p50", 3}, LatencyBound{"p50", 4}, LatencyBound{"p50", 5})
 }
 
 func TestValidateNamesThePathAndTheFix(t *testing.T) {
@@ -160,7 +169,7 @@ func TestTheReportsOfManySearchesHaveFewerParts(t *testing.T) {
 	}{{1, 1, 1, 32}, {1, 20, 1, 32}, {1, 20, 4, 32}, {100, 1, 1, 13}, {5, 20, 1, 13}, {100, 1, 4, 8}} {
 		p := directPlan()
 		p.Clients, p.Schedule.Repetitions = tc.clients, tc.repetitions
-		p.Workload.Raw.Capacity = CapacityWithin("", make([]LatencyBound, tc.bounds)...)
+		p.Workload.Raw.Capacity = capacityWithin("", make([]LatencyBound, tc.bounds)...)
 		if got := p.ReportParts(); got != tc.want {
 			t.Errorf("%+v: got %d parts", tc, got)
 		}

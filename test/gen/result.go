@@ -15,6 +15,15 @@ import (
 // bytesPerSecond is what every client of a generated result reads.
 const bytesPerSecond = int64(200) << 20
 
+// CapacityWithin asks for the capacity within bounds, of which there is at least one.
+func CapacityWithin(arrivals bench.Arrivals, bounds ...runfile.LatencyBound) *bench.Capacity {
+	c := &bench.Capacity{Arrivals: arrivals, Percentile: bounds[0].Percentile, Microseconds: &bounds[0].Microseconds}
+	for _, b := range bounds[1:] {
+		c.AlsoAt = append(c.AlsoAt, bench.LatencyBound{Percentile: b.Percentile, Microseconds: &b.Microseconds})
+	}
+	return c
+}
+
 // Client is the result of one client that carried out the plan: reads over all
 // paths of its oranfstab, or over its mount, in equal parts.
 func Client(t testing.TB, p runfile.Plan, index int32, start time.Time) runfile.ClientResult {

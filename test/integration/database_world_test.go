@@ -78,7 +78,6 @@ func (w *world) robotDatabase(b *v1alpha1.NFSBenchmark, pods []corev1.Pod) strin
 func (w *world) creating(mods ...gen.Mod) (*v1alpha1.NFSBenchmark, *corev1.Pod) {
 	w.Helper()
 	b, pods := w.started(mods...)
-	w.step(0)
 	w.podStatus(&pods[0], databaseStarted(w.clock.Now(), false))
 	w.wantPhase(w.settle("demo"), v1alpha1.PhasePreparing, "the database, 0s")
 	return b, &pods[0]

@@ -50,7 +50,7 @@ func TestAManagerRunsABenchmark(t *testing.T) {
 	})
 	w.create("demo", gen.Embedded("1Gi", 1), gen.Kernel)
 	w.eventually("the run succeeds and is cleaned up", func() bool {
-		w.step(0)
+		w.clock.SetTime(time.Now())
 		w.robot("demo")
 		b := w.get("demo")
 		return b.Status.Phase == v1alpha1.PhaseSucceeded && len(w.ours()) == 1

@@ -88,10 +88,9 @@ func newSuiteWorld(t *testing.T, mods ...gen.SuiteMod) *suiteWorld {
 
 func suiteWorldOn(t *testing.T, c client.WithWatch, mods ...gen.SuiteMod) *suiteWorld {
 	t.Helper()
-	w := &suiteWorld{
-		T: t, c: c, ns: newNamespace(t, c), name: "depths", faults: &faults{}, rec: &recorder{},
-		clock: clocktesting.NewFakePassiveClock(time.Now().Truncate(time.Second)),
-	}
+	now := clocktesting.NewFakePassiveClock(time.Now().Truncate(time.Second))
+	c = onClock(c, now)
+	w := &suiteWorld{T: t, c: c, ns: newNamespace(t, c), name: "depths", faults: &faults{}, rec: &recorder{}, clock: now}
 	w.restart()
 	in := func(s *v1alpha1.NFSBenchmarkSuite) { s.Namespace = w.ns }
 	if err := c.Create(t.Context(), gen.Suite(w.name, append([]gen.SuiteMod{in}, mods...)...)); err != nil {

@@ -186,6 +186,7 @@ func TestATridentThatStartsIsWaitedFor(t *testing.T) {
 			w.array.SetFaults(standin.Faults{Drops: other.ManagementLIF})
 			w.array.Restart()
 			w.deployed(corev1.ConditionFalse, 1)
+			w.turns()
 			for _, wait := range []time.Duration{20 * time.Second, 14 * time.Minute} {
 				w.turnsAfter(wait)
 				b := w.get("demo")
@@ -209,7 +210,6 @@ func (w *world) succeedsWithItsVolume() {
 		w.settle("demo")
 		w.array.step(w)
 	}
-	w.clock.SetTime(time.Now()) // by which the API server dates the pods
 	w.wantPhase(w.finish("demo"), v1alpha1.PhaseSucceeded)
 }
 

@@ -109,7 +109,7 @@ func TestNoVolumeIsLeftBehindForLongerThanTheRemoval(t *testing.T) {
 			if err := errors.Join(w.c.Update(t.Context(), claim), w.c.Get(t.Context(), client.ObjectKey{Name: claim.Spec.VolumeName}, pv)); err != nil {
 				t.Fatal(err)
 			}
-			pv.Status.Phase, pv.Status.LastPhaseTransitionTime = phase, new(metav1.NewTime(time.Now().Add(-time.Hour)))
+			pv.Status.Phase, pv.Status.LastPhaseTransitionTime = phase, new(metav1.NewTime(w.clock.Now().Add(-time.Hour)))
 			if err := w.c.Status().Update(t.Context(), pv); err != nil {
 				t.Fatal(err)
 			}

@@ -36,7 +36,7 @@ import (
 type world struct {
 	*testing.T
 
-	c              client.WithWatch // past all faults
+	c              client.WithWatch // past all faults; its objects have the dates of clock
 	ns             string
 	clock          *clocktesting.FakePassiveClock
 	faults         *faults
@@ -53,12 +53,9 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	c := apiClient(t)
-	w := &world{
-		T: t, c: c, ns: newNamespace(t, c), faults: &faults{}, rec: &recorder{},
-		// The API server dates objects by its own clock: ours starts there.
-		clock: clocktesting.NewFakePassiveClock(time.Now().Truncate(time.Second)),
-	}
+	now := clocktesting.NewFakePassiveClock(time.Now().Truncate(time.Second))
+	c := onClock(apiClient(t), now)
+	w := &world{T: t, c: c, ns: newNamespace(t, c), faults: &faults{}, rec: &recorder{}, clock: now}
 	w.restart()
 	t.Cleanup(w.clear)
 	return w
@@ -196,15 +193,8 @@ func (w *world) settle(name string) *v1alpha1.NFSBenchmark {
 	return nil
 }
 
-// step lets time pass. Real time may have passed too, by which the API server
-// dates objects.
-func (w *world) step(d time.Duration) {
-	now := w.clock.Now()
-	if wall := time.Now().Truncate(time.Second); wall.After(now) {
-		now = wall
-	}
-	w.clock.SetTime(now.Add(d))
-}
+// step lets time pass. No other time passes in a world.
+func (w *world) step(d time.Duration) { w.clock.SetTime(w.clock.Now().Add(d)) }
 
 // update changes a benchmark as its user does.
 func (w *world) update(name string, change func(*v1alpha1.NFSBenchmark)) {

@@ -8,7 +8,7 @@ start_control_plane() {
 		--listen-peer-urls "http://127.0.0.1:$((ETCD_PORT + 1))" --initial-advertise-peer-urls "http://127.0.0.1:$((ETCD_PORT + 1))" \
 		--initial-cluster "local=http://127.0.0.1:$((ETCD_PORT + 1))" --unsafe-no-fsync --log-level warn
 	pid_of kube-apiserver >/dev/null || start_apiserver
-	wait_for 90 kube-apiserver api_ready
+	comes_up kube-apiserver kube-apiserver api_ready
 	pid_of kube-controller-manager >/dev/null || start kube-controller-manager "$BIN_DIR/kube-controller-manager" \
 		--kubeconfig "$pki/controller-manager.kubeconfig" --authentication-kubeconfig "$pki/controller-manager.kubeconfig" \
 		--authorization-kubeconfig "$pki/controller-manager.kubeconfig" --use-service-account-credentials \
@@ -35,6 +35,6 @@ start_apiserver() {
 
 # api_ready succeeds when the API server says that it is ready.
 api_ready() {
-	curl -sf --max-time 2 --cacert "$STATE_DIR/pki/ca.crt" --cert "$STATE_DIR/pki/admin.crt" \
+	curl -sf --max-time 10 --cacert "$STATE_DIR/pki/ca.crt" --cert "$STATE_DIR/pki/admin.crt" \
 		--key "$STATE_DIR/pki/admin.key" "https://127.0.0.1:$API_PORT/readyz" -o /dev/null
 }

@@ -21,7 +21,7 @@ start_dns() {
 		}
 	CONF
 	pid_of dns >/dev/null || start dns "$BIN_DIR/dns" -conf "$STATE_DIR/Corefile"
-	wait_for 30 "cluster DNS" curl -sf --max-time 2 "http://$HOST_IP:8181/ready"
+	comes_up dns "cluster DNS" curl -sf --max-time 10 "http://$HOST_IP:8181/ready"
 	dns_service | "$1" --kubeconfig "$STATE_DIR/kubeconfig" apply -f - >/dev/null
 }
 

@@ -56,6 +56,6 @@ resolv_conf() {
 # node_ready succeeds when the node can take pods and pods can get a token.
 node_ready() {
 	local kubectl=$1
-	"$kubectl" --kubeconfig "$STATE_DIR/kubeconfig" wait --for=condition=Ready --timeout=1s "node/$NODE_NAME" &&
+	"$kubectl" --kubeconfig "$STATE_DIR/kubeconfig" wait --for=condition=Ready --timeout=10s "node/$NODE_NAME" &&
 		"$kubectl" --kubeconfig "$STATE_DIR/kubeconfig" -n default get serviceaccount default
 }

@@ -12,7 +12,7 @@ start_runtime() {
 	write_cni
 	write_containerd
 	pid_of containerd >/dev/null || PATH=$BIN_DIR:$PATH start containerd "$BIN_DIR/containerd" --config "$STATE_DIR/containerd/config.toml"
-	wait_for 30 containerd ctr version
+	comes_up containerd containerd ctr version
 	ctr images import "$STATE_DIR/containerd/pause.tar" >/dev/null
 }
 

@@ -73,7 +73,7 @@ func Encode(result runfile.Result, limits Limits) ([]byte, error) {
 
 func pack(result runfile.Result) ([]byte, size, error) {
 	var out bytes.Buffer
-	text, err := runfile.WriteResultCounted(&out, result)
+	text, err := runfile.WriteResultGzip(&out, result)
 	if err != nil {
 		return nil, size{}, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/gen"
 )
 
 // searched returns the result of one client of a search. The storage has a capacity of 1,000
@@ -31,7 +32,7 @@ func searched(clients, rounds int32) runfile.Result {
 	for i := range int64(24) {
 		rates = append(rates, 960+i/3*16)
 	}
-	plan := runfile.Plan{Clients: clients, Schedule: runfile.Schedule{Repetitions: rounds}, Workload: bench.Workload{Raw: &bench.RawWorkload{Capacity: runfile.CapacityWithin(bench.ArrivalsFixed, runfile.LatencyBound{Percentile: "p99", Microseconds: 1000})}}}
+	plan := runfile.Plan{Clients: clients, Schedule: runfile.Schedule{Repetitions: rounds}, Workload: bench.Workload{Raw: &bench.RawWorkload{Capacity: gen.CapacityWithin(bench.ArrivalsFixed, runfile.LatencyBound{Percentile: "p99", Microseconds: 1000})}}}
 	var load runfile.Load
 	for round := range rounds {
 		for i, rate := range rates {

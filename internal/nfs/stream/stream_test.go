@@ -360,16 +360,24 @@ func TestALaneThatComesBackGetsItsShareAgain(t *testing.T) {
 }
 
 func TestACancelledStreamEndsAndCanRunAgain(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("enough")
 	var drop atomic.Bool
+	var dropped atomic.Int32
 	drop.Store(true)
-	server := &faulty.Server{Hook: faulty.On(v3.ProcRead, faulty.Drop, func(faulty.Call) bool { return drop.Load() })}
+	server := &faulty.Server{Hook: faulty.On(v3.ProcRead, faulty.Drop, func(faulty.Call) bool {
+		if !drop.Load() {
+			return false
+		}
+		if dropped.Add(1) == 16 {
+			cancel(why)
+		}
+		return true
+	})}
 	c := start(t, server, time.Hour, "127.0.0.1", "127.0.0.2")
 	content := randomBytes(1 << 20)
 	handle := server.AddFile("data", content)
 	s := openStream(t, c, 16, 8<<10)
-	ctx, cancel := context.WithCancelCause(t.Context())
-	why := errors.New("enough")
-	time.AfterFunc(50*time.Millisecond, func() { cancel(why) })
 	d := newScript(s, 16, 8<<10, reads(handle, content, 8<<10, 100))
 	s.Run(ctx, d)
 	for i := range 16 {

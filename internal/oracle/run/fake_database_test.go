@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/oracle"
-	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/kit/sqlname"
 )
 
 // database is an Oracle database of one instance in memory, as far as our
@@ -171,7 +171,7 @@ func (d *database) login(o oracle.ConnectOptions) error {
 }
 
 func (d *database) execute(ctx context.Context, c *conn, text string, args []driver.NamedValue) ([][]any, error) {
-	name, ok := sqltext.NameOf(text)
+	name, ok := sqlname.Of(text)
 	if !ok {
 		return nil, fmt.Errorf("not one of our statements: %q", text)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/nanosleep"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/gen"
 )
 
 // level lets sessions keep a rate for a warm-up of 1 s and a window of 4 s. Their statements take
@@ -19,7 +20,7 @@ func level(t *testing.T, users int, perSecond int64, arrivals bench.Arrivals) ru
 	t.Helper()
 	var report *runfile.LevelReport
 	synctest.Test(t, func(t *testing.T) {
-		p := NewPace(*runfile.CapacityWithin(arrivals, runfile.LatencyBound{Percentile: "p99", Microseconds: 50_000}), perSecond, 7, time.Now)
+		p := NewPace(*gen.CapacityWithin(arrivals, runfile.LatencyBound{Percentile: "p99", Microseconds: 50_000}), perSecond, 7, time.Now)
 		p.nap = time.Sleep      // time of the synctest bubble
 		time.Sleep(time.Minute) // the sessions log in
 		ctx, cancel := context.WithCancel(t.Context())

@@ -50,16 +50,6 @@ func Raw(name string) string {
 	return strings.TrimSuffix(string(raw), "\n")
 }
 
-// NameOf reads the name from the comment that a text begins with, and says
-// whether there is one. Drivers and V$SQL pass it on.
-func NameOf(sql string) (string, bool) {
-	m := regexp.MustCompile(`^\s*/\* nfsbench ([a-z0-9_]+) \*/`).FindStringSubmatch(sql)
-	if m == nil {
-		return "", false
-	}
-	return m[1], true
-}
-
 // Names lists all texts in order.
 func Names() []string {
 	names, err := fs.Glob(files, "*.sql")

@@ -59,7 +59,7 @@ func (i *image) asProcess(env ...string) (*running, *exec.Cmd) {
 	cmd := exec.Command("/bin/sh", "-c", `ulimit -Sn 512 && exec "$0"`, self)
 	cmd.Env = slices.Concat(os.Environ(), env, []string{envSupervise + "=" + i.base})
 	cmd.Stdout, cmd.Stderr = i.out, i.log
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay = patience
 	if err := cmd.Start(); err != nil {
 		i.t.Fatal(err)
 	}

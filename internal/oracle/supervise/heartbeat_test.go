@@ -16,7 +16,8 @@ func TestASecondDatabaseOnAVolumeDoesNotStart(t *testing.T) {
 	t.Parallel()
 	first, second := newImage(t), newImage(t)
 	first.o.Owner, first.o.HeartbeatInterval = "ns/a", 20*time.Millisecond
-	second.o.Owner, second.o.HeartbeatInterval = "ns/b", 500*time.Millisecond
+	// The first one counts as dead after a minute without a heartbeat: its disk may be slow.
+	second.o.Owner, second.o.HeartbeatInterval = "ns/b", 7*time.Second
 	second.o.DataDirectory = first.data
 	r := first.start()
 	r.ready(1)

@@ -198,7 +198,8 @@ func keepIn(dir string) func(runfile.Result) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		return name, errors.Join(runfile.WriteResultGzip(f, r), f.Close())
+		_, err = runfile.WriteResultGzip(f, r)
+		return name, errors.Join(err, f.Close())
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/gen"
 	"github.com/nfsbench/nfsbench/test/lab/bench/score"
 )
 
@@ -143,7 +144,7 @@ func TestTheLevelsOfAResultGiveTheCapacity(t *testing.T) {
 			Level: &runfile.LevelReport{Index: index, Due: second(rate), Done: second(rate), Slow: [][]int64{second(slow)}},
 		}
 	}
-	wanted := runfile.CapacityWithin(bench.ArrivalsFixed, runfile.LatencyBound{Percentile: "p99", Microseconds: 5000})
+	wanted := gen.CapacityWithin(bench.ArrivalsFixed, runfile.LatencyBound{Percentile: "p99", Microseconds: 5000})
 	output := func(levels ...runfile.Repetition) []byte {
 		var result runfile.Result
 		if err := json.Unmarshal(ourResult(t, func(l *runfile.Load) { l.Repetitions = levels }), &result); err != nil {

@@ -72,7 +72,7 @@ const maxBytes = 2 << 20
 func stored(t *testing.T, r runfile.Result) runfile.Result {
 	t.Helper()
 	var b bytes.Buffer
-	if err := runfile.WriteResultGzip(&b, r); err != nil {
+	if _, err := runfile.WriteResultGzip(&b, r); err != nil {
 		t.Fatal(err)
 	}
 	back, err := runfile.ReadResult(&b)

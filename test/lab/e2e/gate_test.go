@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -27,10 +29,6 @@ func TestGateRawBenchmarkOverTwoLIFs(t *testing.T) {
 		w.Jobs, w.Depth, w.BlockSize = 4, 1, new(resource.MustParse("256Ki"))
 		b.Spec.Expect = &bench.Expect{MinWirePercent: &least}
 	}))
-	running := p.phase(t, b, v1alpha1.PhaseRunning)
-	t.Run("the collector may touch one object only", func(t *testing.T) { oneObjectOnly(t, p.cluster, running) })
-	t.Run("the loader has no token", func(t *testing.T) { noToken(t, p.cluster, running) })
-
 	done := p.succeeded(t, b)
 	t.Run("the numbers are honest", func(t *testing.T) { honest(t, done, 2*100e6) })
 	t.Run("both paths carry bytes", func(t *testing.T) { balanced(t, done, 2) })
@@ -38,7 +36,8 @@ func TestGateRawBenchmarkOverTwoLIFs(t *testing.T) {
 	t.Run("bytes were read", func(t *testing.T) { directions(t, done, true, false) })
 	t.Run("the status shows the oranfstab", func(t *testing.T) { usedOranfstab(t, done, p.array) })
 	t.Run("the result file is what its schema says", func(t *testing.T) { validResult(t, p.cluster, done) })
-	t.Run("each transition has an event", func(t *testing.T) { hasEvents(t, p.cluster, done, "Preparing", "Running", "Succeeded") })
+	// As TestDemoGivesANumberToBelieve says, its status may never say Running.
+	t.Run("each transition has an event", func(t *testing.T) { hasEvents(t, p.cluster, done, "Preparing", "Succeeded") })
 	t.Run("nothing but the result stays", func(t *testing.T) { resultStays(t, p.cluster, done); p.noFiles(t) })
 }
 
@@ -58,11 +57,20 @@ func TestGateDeniedExportIsExplained(t *testing.T) {
 	mustSay(t, out, "Failed", p.denied)
 }
 
-// TestGateDeletingARunningBenchmarkLeavesNothing deletes a benchmark under load.
+// TestGateDeletingARunningBenchmarkLeavesNothing deletes a benchmark under load. Its window is
+// long, so that the test can look at the pod before.
 func TestGateDeletingARunningBenchmarkLeavesNothing(t *testing.T) {
 	p := newPlot(t, 1)
 	b := p.run(t, lasting(120))
-	p.phase(t, b, v1alpha1.PhaseRunning)
+	running := p.phase(t, b, v1alpha1.PhaseRunning)
+	t.Run("the collector may touch one object only", func(t *testing.T) { oneObjectOnly(t, p.cluster, running) })
+	t.Run("the loader has no token", func(t *testing.T) { noToken(t, p.cluster, running) })
+	t.Run("the transition has an event", func(t *testing.T) {
+		poll(t, func() (bool, string) { // the event comes after the status
+			got := p.eventReasons(t, b)
+			return slices.Contains(got, "Running"), fmt.Sprintf("no event Running among %v", got)
+		})
+	})
 	haveFiles(t, p.array, p.ns)
 	p.gone(t, b)
 	p.noFiles(t)

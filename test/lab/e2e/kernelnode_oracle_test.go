@@ -70,7 +70,6 @@ func TestKernelNodeRunsADatabaseOnARealMount(t *testing.T) {
 func onEmulatedNode(b *v1alpha1.NFSBenchmark) {
 	b.Spec.Storage.Claim = nil
 	onKernelLabel(b)
-	b.Spec.Database.Container.StartupTimeoutSeconds = 300
 	b.Spec.Workload.SLOB.Scale = resource.MustParse("8Mi")
 	seconds(15)(b)
 }

@@ -41,8 +41,7 @@ func (c *cluster) namespaceOf(t *testing.T, standard string) string {
 		t.Fatalf("create a namespace: %v", err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 5*time.Minute)
-		defer cancel()
+		ctx := context.WithoutCancel(t.Context()) // which has no end: what is waited for has its own
 		if t.Failed() {
 			c.dump(t, ns.Name)
 		}
@@ -59,8 +58,7 @@ func (c *cluster) namespaceOf(t *testing.T, standard string) string {
 func (c *cluster) nothingLeft(ctx context.Context, t *testing.T, ns string) {
 	t.Helper()
 	uids := c.deleteBenchmarks(ctx, t, ns)
-	// Longer than a database may take to shut down.
-	ctx, cancel := context.WithTimeout(ctx, 4*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
 		left, err := c.leftovers(ctx, ns, uids)

@@ -235,7 +235,8 @@ func (w *oracleWorld) database(name, claim string, mods ...gen.Mod) *v1alpha1.NF
 		b.Spec.Workload = bench.Workload{SLOB: &bench.SLOBWorkload{Access: bench.SLOBRandomRead, Users: []int32{2}, Schemas: 2, Scale: resource.MustParse("8Mi")}}
 		b.Spec.Database = &v1alpha1.Database{Container: &v1alpha1.DatabaseContainer{
 			Image: standinImage, Edition: v1alpha1.EditionFree,
-			PasswordSecretRef: v1alpha1.SecretKeyReference{Name: databaseSecret, Key: "password"}, StartupTimeoutSeconds: 90,
+			PasswordSecretRef:     v1alpha1.SecretKeyReference{Name: databaseSecret, Key: "password"},
+			StartupTimeoutSeconds: 1800, // against hangs only
 			// A table of some megabytes is in the cache of a database after a second.
 			Environment: map[string]string{"STANDIN_ANY_MOUNT": "true", "STANDIN_NO_CACHE": "true"},
 			Resources: &corev1.ResourceRequirements{Requests: corev1.ResourceList{

@@ -64,8 +64,7 @@ func (c *cluster) suiteWorld(t *testing.T) *suiteWorld {
 	}
 	w := &suiteWorld{cluster: c, ns: ns.Name}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 5*time.Minute)
-		defer cancel()
+		ctx := context.WithoutCancel(t.Context()) // which has no end: what is waited for has its own
 		if t.Failed() {
 			w.dumpSuites(t)
 		}
@@ -273,7 +272,7 @@ func (w *suiteWorld) noOrphan(ctx context.Context, t *testing.T) {
 		}
 	}
 	var left []string
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
 		left = w.remains(ctx, t)

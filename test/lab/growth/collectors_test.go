@@ -97,7 +97,7 @@ func (s *collectors) play(ctx context.Context, p *corev1.Pod, turn int) error {
 	}
 	var packed bytes.Buffer
 	result := runfile.Result{Plan: plan, Clients: []runfile.ClientResult{gen.Client(s.t, plan, 0, time.Now())}}
-	if err := runfile.WriteResultGzip(&packed, result); err != nil {
+	if _, err := runfile.WriteResultGzip(&packed, result); err != nil {
 		return err
 	}
 	last := runfile.Progress{Event: runfile.Event{Span: runfile.SpanDone, Repetition: 1, Percent: 100}, Final: true}

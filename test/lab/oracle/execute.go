@@ -10,7 +10,7 @@ import (
 	"syscall"
 
 	"github.com/nfsbench/nfsbench/internal/nfs"
-	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
+	"github.com/nfsbench/nfsbench/test/kit/sqlname"
 	"github.com/nfsbench/nfsbench/test/lab/oracle/wire"
 )
 
@@ -30,7 +30,7 @@ type statement struct {
 type handler func(ctx context.Context, s *session, q statement) ([]row, error)
 
 func (s *session) execute(ctx context.Context, r wire.Request) (*wire.Response, error) {
-	name, ok := sqltext.NameOf(r.SQL)
+	name, ok := sqlname.Of(r.SQL)
 	e := s.i.entry(name)
 	switch {
 	case !ok || e.do == nil:

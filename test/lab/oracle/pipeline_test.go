@@ -152,7 +152,7 @@ func TestTheCapacityOfADatabaseIsARateOfStatements(t *testing.T) {
 	p.Schedule.DurationSeconds = 1
 	p.Workload.SLOB.UpdatePercent = 100
 	bounds := []runfile.LatencyBound{{Percentile: "p90", Microseconds: 500_000}}
-	p.Workload.SLOB.Capacity = runfile.CapacityWithin(bench.ArrivalsFixed, bounds...)
+	p.Workload.SLOB.Capacity = gen.CapacityWithin(bench.ArrivalsFixed, bounds...)
 	load := succeeded(t, execute(t, w, p))
 	if load.LoopMode != "open" {
 		t.Fatalf("loop %s", load.LoopMode)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
 	"github.com/nfsbench/nfsbench/test/kit/golden"
+	"github.com/nfsbench/nfsbench/test/kit/sqlname"
 	"github.com/nfsbench/nfsbench/test/lab/oraclesql/catalog"
 )
 
@@ -127,7 +128,7 @@ func TestTheDocumentSaysWhichPagesConfirmOurNames(t *testing.T) {
 
 func TestEveryTextBeginsWithItsName(t *testing.T) {
 	for _, name := range sqltext.Names() {
-		if got, ok := sqltext.NameOf(sqltext.Raw(name)); !ok || got != name {
+		if got, ok := sqlname.Of(sqltext.Raw(name)); !ok || got != name {
 			t.Errorf("%s.sql calls itself %q", name, got)
 		}
 		if !regexp.MustCompile(`\A[^\n]+\n-- releases: `).MatchString(sqltext.Raw(name)) {
