@@ -19,9 +19,10 @@ import (
 // Publisher keeps the last progress and the last result of one client.
 //
 // Publish replaces what the update contains and keeps the rest; it may be repeated with the same
-// update. An update whose ctx has ended never replaces one that is published after it. Signal returns the controller's signal to all clients. Both return at the latest when ctx
-// ends. An error for which storage.IsPermanent is true recurs until somebody changes something outside;
-// after any other error the caller may try again soon. A Publisher is safe for concurrent use.
+// update. An update whose ctx has ended never replaces one that is published after it. Signal returns
+// the controller's signal to all clients. Both return at the latest when ctx ends. An error for which
+// storage.IsPermanent is true recurs until somebody changes something outside; after any other error the
+// caller may try again soon. A Publisher is safe for concurrent use.
 type Publisher interface {
 	Publish(ctx context.Context, update Update) error
 	Signal(ctx context.Context) (Signal, error)
