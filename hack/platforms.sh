@@ -52,7 +52,8 @@ support() {
 newer() {
 	local versions
 	# Outside of our module, the go command asks for nothing else.
-	versions=$(cd / && timeout 30 go list -m -versions "$1" 2>/dev/null | tr ' ' '\n' | sed -nE 's/^v([0-9]+\.[0-9]+\.[0-9]+)$/\1/p' | sort -V) ||
+	versions=$(cd / && timeout 30 go list -m -versions "$1" 2>/dev/null | tr ' ' '\n' |
+		sed -nE 's/^v([0-9]+\.[0-9]+\.[0-9]+)$/\1/p' | sort -V) ||
 		{ echo "the module proxy does not answer"; return; }
 	awk -v have="$2" '
 		function minor(v, p) { split(v, p, "."); return p[1] "." p[2] }

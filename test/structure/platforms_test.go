@@ -107,7 +107,9 @@ func TestTheTableOfPlatformsSaysWhatIsNewer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for proxy, want := range map[string]string{"file://" + proxy: "1.2.10, 1.3.0\n", "off": "the module proxy does not answer\n"} {
+	for proxy, want := range map[string]string{
+		"file://" + proxy: "1.2.10, 1.3.0\n", "off": "the module proxy does not answer\n",
+	} {
 		t.Setenv("GOPROXY", proxy)
 		if got, err := platforms(t, file, "2026-10-01", "--newer"); err != nil || !strings.HasSuffix(got, want) {
 			t.Errorf("GOPROXY=%s: %v\n%s, want %s", proxy, err, got, want)

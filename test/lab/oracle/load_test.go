@@ -209,7 +209,8 @@ func TestAScanReadsTheTableInMultiblockReads(t *testing.T) {
 
 func TestAnUpdateWritesBlocksAndRedo(t *testing.T) {
 	t.Parallel()
-	w := standin.NewWorld(t, standin.Options{Config: standin.Config{Faults: standin.Faults{CheckpointWait: time.Millisecond}}})
+	faults := standin.Faults{CheckpointWait: time.Millisecond}
+	w := standin.NewWorld(t, standin.Options{Config: standin.Config{Faults: faults}})
 	s := newSchema(t, w, 600)
 	root := sysdba(t, w)
 	switches := func() (n int64) { // the load commits too

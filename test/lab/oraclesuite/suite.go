@@ -496,7 +496,8 @@ func (s *suite) calibrate(t *testing.T) {
 	_, rep := s.load(t, bench.Workload{Calibrate: &bench.CalibrateWorkload{PhysicalDisks: 100, MaxLatencyMilliseconds: 20}})
 	c := rep.Oracle.Calibration
 	// The latency of the stand-in is that of this machine.
-	if c == nil || c.MaxIOPS <= 0 || c.MaxMegabytesPerSecond <= 0 || c.ActualLatencyMilliseconds < 0 || c.ActualLatencyMilliseconds > 20 && !s.o.StandIn {
+	if c == nil || c.MaxIOPS <= 0 || c.MaxMegabytesPerSecond <= 0 || c.ActualLatencyMilliseconds < 0 ||
+		c.ActualLatencyMilliseconds > 20 && !s.o.StandIn {
 		t.Fatalf("%+v", c)
 	}
 	small := sum(rep.Oracle.Files, func(f runfile.OracleFile) int64 { return f.SmallReads })

@@ -184,5 +184,6 @@ func TestTheLoaderReportsItsPeakMemoryAtDepth256(t *testing.T) {
 	if rep.PeakMemoryBytes <= 0 {
 		t.Errorf("the loader reports %d bytes at its peak", rep.PeakMemoryBytes)
 	}
-	measure.Expect(t, "peak memory of the loader", "MiB", measure.AtMost(peakMebibytes), float64(rep.PeakMemoryBytes)/(1<<20))
+	peak := float64(rep.PeakMemoryBytes) / (1 << 20)
+	measure.Expect(t, "peak memory of the loader", "MiB", measure.AtMost(peakMebibytes), peak)
 }
