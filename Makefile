@@ -70,8 +70,8 @@ lint: ## Run the linters, of the code and of the words
 	@hack/test.sh lint
 
 .PHONY: platforms
-platforms: ## What the tests run with, and until when its makers support it
-	@hack/platforms.sh
+platforms: ## What the tests run with, until when its makers support it, and what is newer
+	@hack/platforms.sh --newer
 
 .PHONY: hooks
 hooks: ## Let git run `make check` before each push

@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
 # Show what the tests run with, and until when its makers support it. hack/platforms.tsv has the facts.
 #
-# usage: hack/platforms.sh                  a table
-#        hack/platforms.sh --newer          and what the module proxy has that is newer
-#        hack/platforms.sh get COMPONENT    the tested versions of a component, the newest first
-#        hack/platforms.sh markdown         the table of README.md
+# usage: hack/platforms.sh            a table
+#        hack/platforms.sh --newer    and what the module proxy has that is newer
+#        hack/platforms.sh markdown   the table of README.md
 #
-# No date lets it fail. A file that it cannot read does.
+# No date lets it fail, and no proxy that does not answer: it says so. A file that it cannot read does.
 #
 # PLATFORMS=FILE   another file
 # TODAY=DATE       another day
@@ -52,7 +51,9 @@ support() {
 # newer MODULE VERSION names the newest patch of the minor, and the newest version of each newer one.
 newer() {
 	local versions
-	versions=$(go list -m -versions "$1" 2>/dev/null | tr ' ' '\n' | sed -nE 's/^v([0-9]+\.[0-9]+\.[0-9]+)$/\1/p' | sort -V) ||
+	# Outside of our module, the go command asks for nothing else.
+	versions=$(cd / && timeout 30 go list -m -versions "$1" 2>/dev/null | tr ' ' '\n' |
+		sed -nE 's/^v([0-9]+\.[0-9]+\.[0-9]+)$/\1/p' | sort -V) ||
 		{ echo "the module proxy does not answer"; return; }
 	awk -v have="$2" '
 		function minor(v, p) { split(v, p, "."); return p[1] "." p[2] }
@@ -106,12 +107,6 @@ case ${1:-} in
 -h | --help) help_of hack/platforms.sh ;;
 '') table ;;
 --newer) table newer ;;
-get)
-	[[ -n ${2:-} ]] || die "usage: hack/platforms.sh get COMPONENT"
-	rows=$(check)
-	awk -F '\t' -v component="$2" '$1 == component {print $2}' <<<"$rows" | sort -rV | grep . ||
-		die "$file has no row of $2"
-	;;
 markdown) markdown ;;
 *) die "unknown argument $1; see hack/platforms.sh --help" ;;
 esac

@@ -2,6 +2,7 @@ package structure
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -88,11 +89,31 @@ func TestTheTableOfPlatformsSaysWhatADateMeans(t *testing.T) {
 			t.Errorf("on %s: %v\n%s", day, err, got)
 		}
 	}
-	if got, err := platforms(t, file, "2026-10-01", "get", "A"); err != nil || got != "1.10.0\n1.9.0\n" {
-		t.Errorf("get: %v %q, want the newest first", err, got)
+}
+
+// TestTheTableOfPlatformsSaysWhatIsNewer, or that the module proxy does not answer.
+func TestTheTableOfPlatformsSaysWhatIsNewer(t *testing.T) {
+	file, proxy := filepath.Join(t.TempDir(), "platforms.tsv"), t.TempDir()
+	versions := filepath.Join(proxy, "example.com", "a", "@v")
+	for name, value := range map[string]string{"GOPRIVATE": "", "GOSUMDB": "off", "GOMODCACHE": t.TempDir()} {
+		t.Setenv(name, value)
 	}
-	if got, err := platforms(t, file, "2026-10-01", "get", "B"); err == nil || !strings.Contains(got, "no row of B") {
-		t.Errorf("get of what is not there: %v %q", err, got)
+	err := errors.Join(
+		os.WriteFile(file, []byte("A\t1.2.3\texample.com/a\tgo.mod\tunknown\tmove\n"), 0o600),
+		os.MkdirAll(versions, 0o700),
+		os.WriteFile(filepath.Join(versions, "list"), []byte("v1.2.2\nv1.2.3\nv1.2.10\nv1.3.0\nv1.4.0-rc.1\n"), 0o600),
+		os.WriteFile(filepath.Join(versions, "v1.3.0.info"), []byte(`{"Version": "v1.3.0"}`), 0o600),
+		os.WriteFile(filepath.Join(versions, "v1.3.0.mod"), []byte("module example.com/a\n"), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for proxy, want := range map[string]string{
+		"file://" + proxy: "1.2.10, 1.3.0\n", "off": "the module proxy does not answer\n",
+	} {
+		t.Setenv("GOPROXY", proxy)
+		if got, err := platforms(t, file, "2026-10-01", "--newer"); err != nil || !strings.HasSuffix(got, want) {
+			t.Errorf("GOPROXY=%s: %v\n%s, want %s", proxy, err, got, want)
+		}
 	}
 }
 
@@ -113,7 +134,7 @@ func TestAMalformedTableOfPlatformsIsRefused(t *testing.T) {
 			if err := os.WriteFile(file, []byte(strings.Join(change(append([]string(nil), row...)), "\t")+"\n"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			for _, args := range [][]string{nil, {"markdown"}, {"get", "A"}} {
+			for _, args := range [][]string{nil, {"markdown"}} {
 				if got, err := platforms(t, file, "2026-10-01", args...); err == nil || !strings.Contains(got, why) || !strings.Contains(got, "error: "+file) {
 					t.Errorf("%s: %v %s, want %q", fmt.Sprint(args), err, got, why)
 				}

@@ -76,7 +76,7 @@ type Options struct {
 	// Volumes exist from the beginning; default: one, "data" on node a, which
 	// clients mount as /export/data.
 	Volumes []Volume
-	// DrainLimit bounds how long a move may hold calls back; default 5 s.
+	// DrainLimit bounds how long a move may hold calls back; default 2 minutes.
 	DrainLimit time.Duration
 	// Now is the clock; default time.Now.
 	Now func() time.Time
@@ -195,7 +195,7 @@ func (o Options) complete() (Options, error) {
 		o.Volumes[i].Folder = filepath.Join(folder(o.Name), "data", v.Name)
 		o.Volumes[i].export = uint16(i + 1)
 	}
-	o.DrainLimit = cmp.Or(o.DrainLimit, 5*time.Second)
+	o.DrainLimit = cmp.Or(o.DrainLimit, patience)
 	if o.Now == nil {
 		o.Now = time.Now
 	}

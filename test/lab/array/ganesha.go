@@ -198,7 +198,7 @@ func (a *Array) awaitMounts(ctx context.Context, v Volume) error {
 func (a *Array) mount(ctx context.Context, l LIF, v Volume) error {
 	c, err := nfs.Dial(ctx, nfs.Config{
 		Channels: []nfs.Channel{{Path: l.Address}}, Export: v.Junction,
-		MountTimeout: 2 * time.Second, Now: a.options.Now,
+		MountTimeout: time.Minute, Now: a.options.Now,
 	})
 	if err != nil {
 		return err

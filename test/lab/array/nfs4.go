@@ -94,7 +94,7 @@ func (s *nfs4Server) divide(spent time.Duration, calls map[string]uint64, first 
 
 // lookUpV4 walks to a volume from the root of NFSv4.0, which needs no state.
 func lookUpV4(ctx context.Context, l LIF, v Volume) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	nc, err := (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(l.Address, "2049"))
 	if err != nil {

@@ -96,7 +96,7 @@ func (a *Array) Work(node string, args ...string) (stop func() error, err error)
 		defer n.mu.Unlock()
 		n.ended += p.cpu()
 		n.work = slices.DeleteFunc(n.work, func(o *process) bool { return o == p })
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second) //nolint:usetesting // not a test
+		ctx, cancel := context.WithTimeout(context.Background(), patience) //nolint:usetesting // not a test
 		defer cancel()
 		return p.id.end(ctx, syscall.SIGKILL)
 	}, nil

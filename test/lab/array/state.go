@@ -25,8 +25,8 @@ type state struct {
 	Processes []identity `json:"processes"`
 }
 
-// removeTime bounds the removal of an array.
-const removeTime = 20 * time.Second
+// patience is the limit of every wait, against hangs: a busy machine may be slow.
+const patience = 2 * time.Minute
 
 func folder(name string) string {
 	home, err := os.UserHomeDir()
@@ -82,7 +82,7 @@ func Down(ctx context.Context, name string) error {
 		return err
 	}
 	if s.Owner.PID != os.Getpid() {
-		ctx, cancel := context.WithTimeout(ctx, removeTime)
+		ctx, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
 		if err := s.Owner.end(ctx, syscall.SIGTERM); err != nil {
 			return err
@@ -92,7 +92,7 @@ func Down(ctx context.Context, name string) error {
 }
 
 func remove(ctx context.Context, name string) error {
-	ctx, cancel := context.WithTimeout(ctx, removeTime)
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	s, err := readState(name)
 	errs := []error{err}
@@ -279,9 +279,9 @@ func pass(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// until repeats a check until it succeeds; after 30 s it returns its error.
+// until repeats a check until it succeeds; when the patience is at its end it returns its error.
 func until(ctx context.Context, check func() error) error {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
 		err := check()

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"sync"
 	"syscall"
-	"time"
 
 	"github.com/nfsbench/nfsbench/test/lab/array/control"
 	"github.com/nfsbench/nfsbench/test/lab/ontap"
@@ -202,7 +201,7 @@ func (a *Array) release(o control.Order) error {
 
 // release must be done even when the caller wants to wait no more.
 func (n *node) release(o control.Order) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second) //nolint:usetesting // not a test
+	ctx, cancel := context.WithTimeout(context.Background(), patience) //nolint:usetesting // not a test
 	defer cancel()
 	return n.blade.Order(ctx, control.Release, o)
 }

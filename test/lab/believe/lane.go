@@ -196,7 +196,7 @@ func (l *Lane) serve(ctx context.Context) error {
 	if err := l.process.Start(); err != nil {
 		return err
 	}
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for {
 		c, err := dialIn(l.client, fmt.Sprintf("%s:%d", l.paths[lanePaths-1], portNFS))
 		if err == nil {

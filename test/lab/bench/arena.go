@@ -157,7 +157,7 @@ func (a *arena) serve(ctx context.Context, tool string, port int, command ...str
 		return fmt.Errorf("start the server of %s: %w", tool, err)
 	}
 	a.servers[tool] = cmd
-	for range 300 {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -165,7 +165,6 @@ func (a *arena) serve(ctx context.Context, tool string, port int, command ...str
 		if out, err := probe.Output(); err == nil && len(out) > 0 {
 			return nil
 		}
-		time.Sleep(100 * time.Millisecond)
 	}
 	return fmt.Errorf("the server of %s does not listen on port %d", tool, port)
 }
@@ -282,7 +281,7 @@ func runChild(ctx context.Context, patience time.Duration, command []string) ([]
 	// Interrupts of the terminal are for this program alone, which passes on what it wants to.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGQUIT) }
-	cmd.WaitDelay = 2 * time.Second // then it is killed
+	cmd.WaitDelay = 5 * time.Second // then it is killed
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if command[len(command)-1] == discard {

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -31,31 +31,49 @@ func TestAChildThatFailsSaysWhy(t *testing.T) {
 	}
 }
 
-// alive reports whether a pid that a child has written to a file still runs.
-func alive(t *testing.T, file string) bool {
-	t.Helper()
-	var pid int
-	for range 500 {
-		text, err := os.ReadFile(file)
-		if err == nil && strings.HasSuffix(string(text), "\n") {
-			for _, c := range strings.TrimSpace(string(text)) {
-				pid = pid*10 + int(c-'0')
-			}
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	if pid < 2 {
-		t.Fatalf("%s has no pid", file)
-	}
-	for range 500 { // a killed process takes a moment to be gone
-		state, err := os.ReadFile(filepath.Join("/proc", strings.TrimSpace(readText(t, file)), "stat"))
-		if err != nil || strings.Contains(string(state), ") Z ") {
+// within waits for something that happens by itself, and reports whether it did. The limit is against hangs.
+func within(limit time.Duration, ok func() bool) bool {
+	for deadline := time.Now().Add(limit); !ok(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
 			return false
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
-	return syscall.Kill(pid, 0) == nil
+	return true
+}
+
+// line is the line that a child has written to a file; empty until then.
+func line(file string) string {
+	text, _ := os.ReadFile(file) // there is none before
+	line, _, whole := strings.Cut(string(text), "\n")
+	if !whole {
+		return ""
+	}
+	return line
+}
+
+// cancelWith ends a context when a child has written a line to a file.
+func cancelWith(t *testing.T, file string, cause error) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go func() {
+		within(2*time.Minute, func() bool { return line(file) != "" || ctx.Err() != nil })
+		cancel(cause)
+	}()
+	return ctx
+}
+
+// alive reports whether a process whose pid a child has written to a file still runs. A killed one takes a
+// while to be gone.
+func alive(t *testing.T, file string) bool {
+	t.Helper()
+	pid := line(file)
+	if n, err := strconv.Atoi(pid); err != nil || n < 2 {
+		t.Fatalf("%s has no pid, but %q", file, pid)
+	}
+	return !within(2*time.Minute, func() bool {
+		state, err := os.ReadFile(filepath.Join("/proc", pid, "stat"))
+		return err != nil || strings.Contains(string(state), ") Z ")
+	})
 }
 
 func readText(t *testing.T, file string) string {
@@ -74,16 +92,9 @@ func orphan(file, then string) []string {
 }
 
 func TestAChildThatHangsIsKilledWithAllThatItStarted(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "pid")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	go func() {
-		for readable := false; !readable; time.Sleep(10 * time.Millisecond) {
-			text, err := os.ReadFile(file)
-			readable = err == nil && len(text) > 0
-		}
-		cancel(errHangs)
-	}()
-	_, _, err := runChild(ctx, time.Minute, orphan(file, "sleep 300"))
+	_, _, err := runChild(cancelWith(t, file, errHangs), time.Hour, orphan(file, "sleep 300"))
 	if !errors.Is(err, errHangs) {
 		t.Errorf("error %v, want that it hangs", err)
 	}
@@ -93,7 +104,11 @@ func TestAChildThatHangsIsKilledWithAllThatItStarted(t *testing.T) {
 }
 
 func TestAChildThatHangsSaysItsLastWords(t *testing.T) {
-	_, _, err := runChild(t.Context(), time.Second, []string{"sh", "-c", `trap 'echo here I stand >&2; exit 2' QUIT; while :; do sleep 0.05; done`})
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "ready")
+	_, _, err := runChild(cancelWith(t, file, errHangs), time.Hour, []string{
+		"sh", "-c", `trap 'echo here I stand >&2; exit 2' QUIT; echo ready >"$0"; while :; do sleep 0.05; done`, file,
+	})
 	var h *hang
 	if !errors.As(err, &h) || string(h.words) != "here I stand\n" {
 		t.Errorf("error %v, last words %+v", err, h)
@@ -101,8 +116,9 @@ func TestAChildThatHangsSaysItsLastWords(t *testing.T) {
 }
 
 func TestWhatACrashedChildLeftBehindIsKilled(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "pid")
-	if _, _, err := runChild(t.Context(), time.Minute, orphan(file, "exit 1")); err == nil || errors.Is(err, errHangs) {
+	if _, _, err := runChild(t.Context(), time.Hour, orphan(file, "exit 1")); err == nil || errors.Is(err, errHangs) {
 		t.Errorf("error %v, want that of the exit", err)
 	}
 	if alive(t, file) {
@@ -111,19 +127,10 @@ func TestWhatACrashedChildLeftBehindIsKilled(t *testing.T) {
 }
 
 func TestAnInterruptEndsTheChild(t *testing.T) {
-	ctx, cancel := context.WithCancelCause(t.Context())
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "pid")
 	reason := errors.New("interrupted")
-	go func() {
-		for {
-			if _, err := os.Stat(file); err == nil {
-				break
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
-		cancel(reason)
-	}()
-	if _, _, err := runChild(ctx, time.Minute, orphan(file, "sleep 300")); !errors.Is(err, reason) {
+	if _, _, err := runChild(cancelWith(t, file, reason), time.Hour, orphan(file, "sleep 300")); !errors.Is(err, reason) {
 		t.Errorf("error %v, want the reason of the interrupt", err)
 	}
 	if alive(t, file) {

@@ -56,7 +56,7 @@ func open(t *testing.T, at site, version bench.NFSVersion) target.Target {
 	logger := slog.New(slog.NewTextHandler(t.Output(), nil))
 	tgt, err := direct.Open(t.Context(), direct.Options{Now: time.Now, Logger: logger, Engine: runfile.Engine{
 		Client: bench.ClientDirectNFS, NFSVersion: version, Server: "lab", Export: at.export,
-		Channels: runfile.ChannelsTo(at.paths...), MountTimeoutSeconds: 10, CallTimeoutSeconds: 30,
+		Channels: runfile.ChannelsTo(at.paths...), MountTimeoutSeconds: 120, CallTimeoutSeconds: 120,
 	}})
 	if err != nil {
 		t.Fatal(err)

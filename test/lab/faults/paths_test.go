@@ -107,7 +107,7 @@ func TestBothPathsMayBeAwayForLessThanTheTimeout(t *testing.T) {
 	t.Parallel()
 	s := &faulty.Server{}
 	s.Start(t, "127.0.0.2", "127.0.0.3")
-	r := start(t, plan(twoPaths(s), 2, callTimeout(60)))
+	r := start(t, plan(twoPaths(s), 2))
 	r.underLoad()
 	s.Kill("127.0.0.2")
 	s.Kill("127.0.0.3")

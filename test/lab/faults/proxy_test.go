@@ -63,7 +63,7 @@ func (p *proxy) heal() {
 }
 
 func (p *proxy) open(client net.Conn) {
-	server, err := net.DialTimeout("tcp", p.server, 5*time.Second)
+	server, err := net.DialTimeout("tcp", p.server, time.Minute)
 	if err != nil {
 		reset(client)
 		return

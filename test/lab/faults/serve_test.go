@@ -87,7 +87,7 @@ func TestAServerThatIsKilledAndComesBackLosesNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, at := serve(t)
-			r := start(t, plan(at, 3, append(tc.change, callTimeout(60))...))
+			r := start(t, plan(at, 3, tc.change...))
 			r.await(tc.span)
 			kills := 0
 			for range 3 {

@@ -103,7 +103,7 @@ func (s *Standin) move(uuid, name, aggregate string) (string, *apiError) {
 
 // carry replicates, lets the truth cut over, and tells how it ended.
 func (s *Standin) carry(v Volume, to Aggregate, m *movement, j *job) {
-	_ = pause(s.ctx, s.opt.Queue) // the context is asked below
+	_ = s.opt.Wait(s.ctx, s.opt.Queue) // the context is asked below
 	s.step(func() {
 		m.state, m.late, m.before, j.state = moveReplicating, false, nil, jobRunning
 		if s.opt.JobEndsEarly {
@@ -112,7 +112,7 @@ func (s *Standin) carry(v Volume, to Aggregate, m *movement, j *job) {
 	})
 	err := s.ctx.Err()
 	for percent := 10; err == nil && s.opt.Replication > 0 && percent <= 90; percent += 10 { // the data is on its way
-		err = pause(s.ctx, s.opt.Replication/9)
+		err = s.opt.Wait(s.ctx, s.opt.Replication/9)
 		s.step(func() { m.percent = percent })
 	}
 	if err == nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"testing"
 	"time"
 
@@ -32,8 +31,8 @@ func (w *world) beginMove(t *testing.T) string {
 	return "/api/cluster/jobs/" + job
 }
 
-// until polls a record until its field is one of want, and returns all values that it had.
-func (w *world) until(t *testing.T, read func() map[string]any, field string, want ...string) []string {
+// until polls a record until its field is as wanted.
+func (w *world) until(t *testing.T, read func() map[string]any, field, want string) {
 	t.Helper()
 	var seen []string
 	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
@@ -41,18 +40,28 @@ func (w *world) until(t *testing.T, read func() map[string]any, field string, wa
 		if len(seen) == 0 || seen[len(seen)-1] != got {
 			seen = append(seen, got)
 		}
-		if slices.Contains(want, got) {
-			return seen
+		if got == want {
+			return
 		}
 	}
 	t.Fatalf("%s went through %q, never %q", field, seen, want)
-	return nil
 }
 
 func TestAMoveSwapsTheOwnerOnline(t *testing.T) {
 	t.Parallel()
-	w := begin(t, func(o *ontap.Options) { o.Replication = 700 * time.Millisecond })
-	arrived, release := make(chan string), make(chan struct{})
+	arrived, release, replicated := make(chan string), make(chan struct{}), make(chan struct{})
+	w := begin(t, func(o *ontap.Options) {
+		o.Replication = time.Second
+		o.Wait = func(ctx context.Context, d time.Duration) error {
+			if d > 0 { // there is no queue
+				select {
+				case <-replicated:
+				case <-ctx.Done():
+				}
+			}
+			return ctx.Err()
+		}
+	})
 	w.truth.OnMove(func(_ context.Context, volume, node string) error {
 		arrived <- volume + " to " + node
 		<-release
@@ -60,10 +69,9 @@ func TestAMoveSwapsTheOwnerOnline(t *testing.T) {
 	})
 	uuid := w.volume(t)["uuid"]
 	job := w.beginMove(t)
-	seen := w.until(t, func() map[string]any { return w.volume(t) }, "movement.state", "cutover")
-	if !slices.Contains(seen, "replicating") {
-		t.Errorf("states %q", seen)
-	}
+	w.until(t, func() map[string]any { return w.volume(t) }, "movement.state", "replicating")
+	close(replicated)
+	w.until(t, func() map[string]any { return w.volume(t) }, "movement.state", "cutover")
 	if got := <-arrived; got != "vol1 to naclu1-02" {
 		t.Errorf("the truth was asked for %s", got)
 	}

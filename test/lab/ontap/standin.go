@@ -42,6 +42,9 @@ type Options struct {
 	// Queue is how long the job of a move waits before the volume reports it: until then the volume
 	// shows its previous move, if there was one.
 	Queue time.Duration
+	// Wait lets the time of Replication and Queue pass, unless the context ends; nil = on the clock of
+	// this machine.
+	Wait func(context.Context, time.Duration) error
 	// JobEndsEarly ends the job of a move successfully when the move has begun, so that only
 	// movement.state shows when it is done.
 	JobEndsEarly bool
@@ -83,6 +86,9 @@ func New(opt Options) *Standin {
 	}
 	if s.now == nil {
 		s.now = time.Now
+	}
+	if s.opt.Wait == nil {
+		s.opt.Wait = pause
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	return s

@@ -150,7 +150,7 @@ func (i *Instance) directNFS(server, export, below string) *directNFS {
 		cred.GIDs = append(cred.GIDs, uint32(g))
 	}
 	return &directNFS{label: server, export: export, below: below, definedIn: "oranfstab", config: nfs.Config{
-		Server: server, Export: export, Credential: cred, Now: i.now, MountTimeout: 20 * time.Second,
+		Server: server, Export: export, Credential: cred, Now: i.now, MountTimeout: 2 * time.Minute,
 		NFSPort: i.cfg.Direct.NFSPort, MountPort: i.cfg.Direct.MountPort,
 	}}
 }

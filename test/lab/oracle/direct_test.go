@@ -1,7 +1,6 @@
 package oracle_test
 
 import (
-	"context"
 	"database/sql"
 	"os"
 	"path/filepath"
@@ -13,11 +12,6 @@ import (
 	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
 	standin "github.com/nfsbench/nfsbench/test/lab/oracle"
 )
-
-func contextFor(t *testing.T, d time.Duration) (context.Context, context.CancelFunc) {
-	t.Helper()
-	return context.WithTimeout(t.Context(), d)
-}
 
 func setParameter(t *testing.T, w *standin.World, name, value string) error {
 	t.Helper()

@@ -30,7 +30,7 @@ func execute(t *testing.T, w *standin.World, plan runfile.Plan) runfile.Result {
 	t.Helper()
 	d := plan.Database
 	d.AdminConnect, d.Connects, d.SID = w.Admin(), []string{w.Load()}, standin.DefaultSID
-	d.DataDirectory, d.StartupTimeoutSeconds = plan.Engine.MountPath, 60
+	d.DataDirectory, d.StartupTimeoutSeconds = plan.Engine.MountPath, 600
 	load, err := run.Run(t.Context(), run.Options{
 		Plan: plan, Now: time.Now, Open: w.Opener(), User: "sys", Password: standin.Password, Sink: deafSink{}, Database: w,
 	})

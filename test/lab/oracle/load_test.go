@@ -1,6 +1,7 @@
 package oracle_test
 
 import (
+	"context"
 	"database/sql"
 	"fmt"
 	"os"
@@ -208,18 +209,33 @@ func TestAScanReadsTheTableInMultiblockReads(t *testing.T) {
 
 func TestAnUpdateWritesBlocksAndRedo(t *testing.T) {
 	t.Parallel()
-	w := standin.NewWorld(t, standin.Options{})
+	faults := standin.Faults{CheckpointWait: time.Millisecond}
+	w := standin.NewWorld(t, standin.Options{Config: standin.Config{Faults: faults}})
 	s := newSchema(t, w, 600)
 	root := sysdba(t, w)
+	switches := func() (n int64) { // the load commits too
+		for _, r := range query(t, root, "foreground_waits") {
+			if r["EVENT"] == "log file switch (checkpoint incomplete)" {
+				n = r["TOTAL_WAITS_FG"].(int64)
+			}
+		}
+		return n
+	}
+	switched := switches()
 	before := counters(t, root)
 	if _, err := s.user.ExecContext(t.Context(), sqltext.Text("slob_update_lite"), "data", "data", 1, 10); err != nil {
 		t.Fatal(err)
 	}
 	after := counters(t, root)
-	for name, want := range map[string]int64{"physical writes": 10, "db file parallel write": 10, "log file sync": 1, "redo size": 5120, "user commits": 1} {
+	for name, want := range map[string]int64{
+		"physical writes": 10, "db file parallel write": 10, "log file sync": 1, "redo size": 5120, "user commits": 1,
+	} {
 		if got := delta(before, after, name); got != want {
 			t.Errorf("%s: %d, want %d", name, got, want)
 		}
+	}
+	if got := switches() - switched; got != 1 {
+		t.Errorf("the commit waited for %d checkpoints, not for one", got)
 	}
 	if rows := query(t, s.user, "slob_random_read", 1, 600); rows[0]["FOUND"] != int64(600) {
 		t.Errorf("after the update: %v", rows)
@@ -315,7 +331,7 @@ func TestSchemasOutliveARestart(t *testing.T) {
 
 func TestACancelledStatementIsORA01013(t *testing.T) {
 	t.Parallel()
-	w := standin.NewWorld(t, standin.Options{Config: standin.Config{Calibrate: time.Minute}})
+	w := standin.NewWorld(t, standin.Options{Config: standin.Config{Calibrate: time.Hour}})
 	if err := setParameter(t, w, "filesystemio_options", "SETALL"); err != nil {
 		t.Fatal(err)
 	}
@@ -323,13 +339,26 @@ func TestACancelledStatementIsORA01013(t *testing.T) {
 		t.Fatal(err)
 	}
 	db := sysdba(t, w)
-	ctx, cancel := contextFor(t, 100*time.Millisecond)
+	status := func() any { return query(t, db, "calibrate_status")[0]["STATUS"] }
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	_, _, err := calibrate(ctx, db)
-	if err == nil || !strings.Contains(err.Error(), "ORA-01013") {
+	ended := make(chan error, 1)
+	go func() {
+		_, _, err := calibrate(ctx, db)
+		ended <- err
+	}()
+	for status() != "IN PROGRESS" {
+		select {
+		case err := <-ended:
+			t.Fatalf("the calibration has ended: %v", err)
+		case <-time.After(time.Millisecond):
+		}
+	}
+	cancel()
+	if err := <-ended; err == nil || !strings.Contains(err.Error(), "ORA-01013") {
 		t.Errorf("%v", err)
 	}
-	if got := query(t, db, "calibrate_status")[0]["STATUS"]; got != "NOT AVAILABLE" {
+	if got := status(); got != "NOT AVAILABLE" {
 		t.Errorf("after the cancellation the status is %v", got)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	planner "github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/gen"
+	"github.com/nfsbench/nfsbench/test/kit/measure"
 	standin "github.com/nfsbench/nfsbench/test/lab/oracle"
 )
 
@@ -36,6 +37,15 @@ func withSLOB(p runfile.Plan, access bench.SLOBAccess, users ...int32) runfile.P
 		Access: access, Users: users, Schemas: 2, Scale: *bench.Bytes(8 << 20), ScanTableSize: *bench.Bytes(8 << 20), WorkUnit: 16, LoadParallelDegree: 2,
 		Tablespace: "NFSBENCH", RedoStress: bench.SLOBRedoLite,
 	}
+	return p
+}
+
+// statements is how many each user executes in a step of withWork.
+const statements = 8
+
+// withWork lets each step end when its work is done, and not with its time.
+func withWork(p runfile.Plan) runfile.Plan {
+	p.Schedule.DurationSeconds, p.Workload.SLOB.WorkLoop = 3600, statements
 	return p
 }
 
@@ -68,21 +78,25 @@ func TestCalibrateThroughThePipeline(t *testing.T) {
 	result := execute(t, w, plan)
 	load := succeeded(t, result)
 	window := load.Repetitions[1].Oracle
-	if window.Calibration.MaxIOPS < 10 || window.ServiceTimeUnit != runfile.UnitMicroseconds {
-		t.Errorf("%+v, unit %q", window.Calibration, window.ServiceTimeUnit)
+	if window.Calibration == nil || window.ServiceTimeUnit != runfile.UnitMicroseconds {
+		t.Fatalf("%+v, unit %q", window.Calibration, window.ServiceTimeUnit)
 	}
+	measure.Record(t, "a calibration over four paths", "IOPS", float64(window.Calibration.MaxIOPS))
+	found := 0.0
 	for _, rep := range load.Repetitions {
 		p := rep.Oracle.Phases
-		if len(p) != 2 || p[0].Reads < p[1].Reads || p[1].Reads < 1 || p[1].Start.Before(p[0].End) || p[0].BusyCentiseconds == nil {
+		if p == nil {
+			continue // a database that is looked at too rarely shows no boundary
+		}
+		found++
+		if len(p) != 2 || p[1].Reads < 1 || p[1].Start.Before(p[0].End) || p[0].BusyCentiseconds == nil {
 			t.Errorf("phases of calibration %d: %+v", rep.Index, p)
 		}
 	}
+	measure.Expect(t, "calibrations with phases", "of 2", measure.AtLeast(2), found)
 	j := judge.Judge(result)
 	if v := j.Protocol.Verified; v == nil || !*v || !strings.Contains(j.Protocol.Message, "4 of 4 paths") {
 		t.Errorf("protocol %+v", j.Protocol)
-	}
-	if slices.Contains(codes(j), judge.SuspectLatency) {
-		t.Errorf("findings %+v", j.Findings)
 	}
 	read := int64(0)
 	for _, f := range window.Files {
@@ -99,14 +113,20 @@ func TestRandomReadsAndScansThroughThePipeline(t *testing.T) {
 		access bench.SLOBAccess
 		event  string
 		users  []int32
+		waits  int64 // of a statement
+		bytes  int64 // of a wait
 	}{
-		"random read": {bench.SLOBRandomRead, "db file sequential read", []int32{1, 4}},
-		"scan":        {bench.SLOBFullTableScan, "direct path read", []int32{2}},
+		"random read": {bench.SLOBRandomRead, "db file sequential read", []int32{1, 4}, 16, 8192},
+		"scan":        {bench.SLOBFullTableScan, "direct path read", []int32{2}, 8, 1 << 20},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := standin.NewWorld(t, standin.Options{Paths: fourPaths(), Config: standin.Config{Faults: standin.Faults{Uncached: 100}}})
-			result := execute(t, w, withSLOB(planFor(w, fourPaths()...), c.access, c.users...))
+			w := standin.NewWorld(t, standin.Options{Paths: fourPaths(), Config: standin.Config{
+				Faults: standin.Faults{Uncached: 100},
+				Disk:   func(int) time.Duration { return time.Millisecond }, // less is no latency of a network
+			}})
+			plan := withWork(withSLOB(planFor(w, fourPaths()...), c.access, c.users...))
+			result := execute(t, w, plan)
 			load := succeeded(t, result)
 			if len(load.Repetitions) != len(c.users) || load.Oracle.LoadedBytes < 16<<20 {
 				t.Fatalf("%d repetitions, %d bytes loaded", len(load.Repetitions), load.Oracle.LoadedBytes)
@@ -118,19 +138,18 @@ func TestRandomReadsAndScansThroughThePipeline(t *testing.T) {
 						waits = e.Waits
 					}
 				}
-				if waits < 20 || rep.Read.Bytes < 1<<20 {
-					t.Errorf("%d users: %d waits for %s, %d bytes", rep.Step.Users, waits, c.event, rep.Read.Bytes)
+				users, read := rep.Step.Users, rep.Read.Bytes
+				if want := int64(users) * statements * c.waits; waits != want || read != want*c.bytes {
+					t.Errorf("%d users: %d waits for %s, %d bytes; want %d waits", users, waits, c.event, read, want)
 				}
 			}
 			j := judge.Judge(result)
 			if v := j.Protocol.Verified; v == nil || !*v {
 				t.Errorf("protocol %+v", j.Protocol)
 			}
-			if waits := j.Database.Waits; len(waits) == 0 || waits[0].Name != c.event || waits[0].Class != "User I/O" || *waits[0].Permille < 500 {
-				t.Errorf("top waits %+v", waits)
-			}
-			if slices.ContainsFunc(j.Database.Waits, func(w judge.DatabaseWait) bool { return w.Class == "Idle" }) {
-				t.Errorf("an idle wait is among %+v", j.Database.Waits)
+			waits := j.Database.Waits // the only ones of sessions that are not idle
+			if len(waits) != 1 || waits[0].Name != c.event || waits[0].Class != "User I/O" || *waits[0].Permille != 1000 {
+				t.Errorf("waits %+v", waits)
 			}
 			for _, bad := range []judge.Code{judge.SuspectLatency, judge.PathUnused, judge.BatchedReads, judge.BufferedScan, judge.WaitsNotStorage, judge.SyncIO} {
 				if slices.Contains(codes(j), bad) {
@@ -177,12 +196,14 @@ func TestTheCapacityOfADatabaseIsARateOfStatements(t *testing.T) {
 	}
 }
 
+// TestUpdatesThatWaitForCheckpointsSayNothingOfTheStorage: a session waits for checkpoints for as long as its
+// statements take, so the share of that wait does not depend on the speed of the machine.
 func TestUpdatesThatWaitForCheckpointsSayNothingOfTheStorage(t *testing.T) {
 	t.Parallel()
-	w := standin.NewWorld(t, standin.Options{Paths: fourPaths()[:1], Config: standin.Config{
-		Faults: standin.Faults{CheckpointWait: 50 * time.Millisecond},
-	}})
-	plan := withSLOB(planFor(w, fourPaths()[:1]...), bench.SLOBRandomRead, 2)
+	w := standin.NewWorld(t, standin.Options{Paths: fourPaths()[:1], Config: standin.Config{Faults: standin.Faults{
+		Waits: []standin.Waiting{{Event: "log file switch (checkpoint incomplete)", Class: "Configuration", Percent: 50}},
+	}}})
+	plan := withWork(withSLOB(planFor(w, fourPaths()[:1]...), bench.SLOBRandomRead, 2))
 	plan.Workload.SLOB.UpdatePercent = 50
 	result := execute(t, w, plan)
 	succeeded(t, result)
@@ -285,7 +306,7 @@ func TestWhatEndsARun(t *testing.T) {
 			}
 			d := plan.Database
 			d.AdminConnect, d.Connects, d.SID = w.Admin(), []string{w.Load()}, standin.DefaultSID
-			d.DataDirectory, d.StartupTimeoutSeconds = plan.Engine.MountPath, 60
+			d.DataDirectory, d.StartupTimeoutSeconds = plan.Engine.MountPath, 600
 			password := standin.Password
 			if c.user != "" {
 				password = c.user

@@ -24,7 +24,7 @@ type session struct {
 
 func dial(tb testing.TB, address string) *rpc.Conn {
 	tb.Helper()
-	nc, err := net.DialTimeout("tcp", net.JoinHostPort(address, "2049"), 5*time.Second)
+	nc, err := net.DialTimeout("tcp", net.JoinHostPort(address, "2049"), 2*time.Minute)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func call(tb testing.TB, conn *rpc.Conn, version, procedure uint32, arguments []
 	c := new(rpc.Call)
 	c.Reset()
 	c.Request = append(rpc.AppendCall(nil, v4.Program, version, procedure, cred), arguments...)
-	ctx, cancel := context.WithTimeout(tb.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(tb.Context(), 2*time.Minute)
 	defer cancel()
 	if err := conn.Do(ctx, c); err != nil {
 		tb.Fatalf("procedure %d of NFSv%d: %v", procedure, version, err)

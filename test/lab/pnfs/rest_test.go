@@ -55,7 +55,7 @@ func TestADetourCostsBothNodesAndIsCounted(t *testing.T) {
 
 // counted waits for the bytes in the counters of the volume.
 func counted(ctx context.Context, truth ontap.Truth, atLeast uint64) error {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	ticker := time.NewTicker(100 * time.Millisecond)
 	defer ticker.Stop()

@@ -1,3 +1,3 @@
-// Package soak holds the test that nothing grows under a long load, and that the
-// loader's memory stays small.
+// Package soak holds the test that nothing grows under a long load, and records the
+// memory of the loader.
 package soak

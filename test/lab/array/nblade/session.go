@@ -15,7 +15,7 @@ import (
 
 // lastWords is how long the calls of a client that left may still be answered,
 // so that none of them is done after the volume has moved.
-const lastWords = 5 * time.Second
+const lastWords = time.Minute
 
 // session is one connection of a client. Its calls go to the D-blades of the nodes that own the
 // data; their replies return in any order.

@@ -16,6 +16,9 @@ import (
 	"github.com/nfsbench/nfsbench/test/lab/array/control"
 )
 
+// patience is the limit of every wait, against hangs.
+const patience = 2 * time.Minute
+
 // rig is an N-blade between a client and two D-blades and the server of NFSv4, which a test
 // plays itself. All are this machine: they differ in the last byte of the address. Node b
 // takes NFSv4 off the cluster link where its D-blade is, on a connection of its own.
@@ -82,7 +85,7 @@ func (r *rig) listen(addresses map[string]string) (port string) {
 				break // somebody else has this port here
 			}
 			r.t.Cleanup(func() { _ = l.Close() })
-			_ = l.(*net.TCPListener).SetDeadline(time.Now().Add(time.Minute))
+			_ = l.(*net.TCPListener).SetDeadline(time.Now().Add(patience))
 			_, port, _ = net.SplitHostPort(l.Addr().String())
 			r.mine[node] = l
 		}
@@ -117,7 +120,7 @@ func (r *rig) send(to net.Conn, b []byte) {
 // expect reads exactly these bytes.
 func (r *rig) expect(from net.Conn, want []byte) {
 	r.t.Helper()
-	_ = from.SetReadDeadline(time.Now().Add(10 * time.Second))
+	_ = from.SetReadDeadline(time.Now().Add(patience))
 	got := make([]byte, len(want))
 	if _, err := io.ReadFull(from, got); err != nil || !bytes.Equal(got, want) {
 		r.t.Fatalf("got %d bytes that are not what was sent (%v)", len(got), err)
@@ -249,7 +252,7 @@ func TestAHoldDrainsWhatIsInFlightAndKeepsTheRestBack(t *testing.T) {
 	}
 	held := make(chan error, 1)
 	go func() {
-		err := r.hold(10 * time.Second)
+		err := r.hold(patience)
 		if _, n := state(); err == nil && n > 0 {
 			err = fmt.Errorf("the hold did not wait for %d calls", n)
 		}
@@ -276,7 +279,7 @@ func TestAHoldDrainsWhatIsInFlightAndKeepsTheRestBack(t *testing.T) {
 // for them.
 func TestCallsInFrontOfOneThatWaitsGoOn(t *testing.T) {
 	r := newRig(t)
-	if err := r.hold(time.Second); err != nil {
+	if err := r.hold(patience); err != nil {
 		t.Fatal(err)
 	}
 	r.send(r.client, append(readOf(1, 2), readOf(2, 1)...))
@@ -296,7 +299,7 @@ func TestAClientThatLeavesIsWaitedForAndForgotten(t *testing.T) {
 		t.Error("what the client left behind may still be done, and nobody waits for it")
 	}
 	r.send(a, append(dataOf(1, 512), dataOf(2, 512)...))
-	if err := r.hold(10 * time.Second); err != nil {
+	if err := r.hold(patience); err != nil {
 		t.Error(err)
 	}
 }
@@ -306,11 +309,11 @@ func TestAnOwnerThatDiesEndsTheConnectionOfTheClient(t *testing.T) {
 	r.send(r.client, readOf(1, 1))
 	r.expect(r.at("a"), readOf(1, 1))
 	_ = r.at("a").Close()
-	_ = r.client.SetReadDeadline(time.Now().Add(10 * time.Second))
+	_ = r.client.SetReadDeadline(time.Now().Add(patience))
 	if _, err := r.client.Read(make([]byte, 1)); err != io.EOF { //nolint:errorlint // Read promises it
 		t.Errorf("the client reads %v", err)
 	}
-	if err := r.hold(10 * time.Second); err != nil {
+	if err := r.hold(patience); err != nil {
 		t.Error(err)
 	}
 }

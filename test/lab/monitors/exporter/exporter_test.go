@@ -96,7 +96,7 @@ func waitFor(t *testing.T, base string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 600 {
+	for range 2400 { // two minutes, against hangs
 		if c, err := net.Dial("tcp", u.Host); err == nil {
 			_ = c.Close()
 			return

@@ -135,7 +135,7 @@ func (c *conn) call(ctx context.Context, r *wire.Request) (*wire.Response, error
 	select {
 	case a := <-c.answers:
 		return c.take(a)
-	case <-time.After(10 * time.Second):
+	case <-time.After(2 * time.Minute):
 		_ = c.Close()
 		return nil, context.Cause(ctx)
 	}

@@ -65,7 +65,7 @@ func start(ctx context.Context, e environment, out io.Writer) error {
 	}
 	fmt.Fprint(out, "#########################\nDATABASE IS READY TO USE!\n#########################\n")
 	<-ctx.Done()
-	bounded, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	bounded, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	return instance.Shutdown(bounded)
 }

@@ -49,7 +49,7 @@ func supervision(t *testing.T, volume, host, address string, env ...string) *sup
 	return &supervised{out: out, o: supervise.Options{
 		RunDir: t.TempDir(), DataDirectory: volume, SID: "FREE", ProductRoot: base,
 		StartCommand: program("runOracle.sh"), HealthCommand: program("checkDBStatus.sh"), Hostname: host, Listener: address,
-		StartupTimeout: 2 * time.Minute, ShutdownTimeout: 20 * time.Second, HealthInterval: 20 * time.Millisecond, HeartbeatInterval: 20 * time.Millisecond,
+		StartupTimeout: 2 * time.Minute, ShutdownTimeout: 2 * time.Minute, HealthInterval: 20 * time.Millisecond, HeartbeatInterval: 20 * time.Millisecond,
 		Env: append([]string{
 			"PATH=/usr/bin:/bin", "ORACLE_BASE=" + base, "ORACLE_PWD=Pa_1", "STANDIN_DATA=" + volume, "STANDIN_STATE=" + base, "STANDIN_HOST=" + host,
 			"STANDIN_LISTEN=" + address, "STANDIN_DATAFILE_PERCENT=5", "ORACLE_EDITION=free",
