@@ -290,7 +290,7 @@ func (s *Standin) performance(w http.ResponseWriter, path string, q url.Values) 
 		}
 		points = slices.DeleteFunc(slices.Clone(s.history), func(p point) bool { return p.at.Before(time.UnixMilli(ms)) })
 	}
-	var items []any
+	items := []any{}
 	for _, p := range points {
 		items = append(items, map[string]any{
 			"name": name, "time": p.at.UnixMilli(), "reads_per_sec": p.Reads, "writes_per_sec": p.Writes, "others_per_sec": p.Others,
