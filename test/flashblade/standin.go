@@ -206,7 +206,7 @@ func (s *Standin) login(w http.ResponseWriter, r *http.Request) {
 	session := fmt.Sprintf("session-%d-of-a-secret", s.logins)
 	s.sessions[session] = true
 	w.Header().Set("x-auth-token", session)
-	_, _ = w.Write([]byte(`{"items":[{"username":"nfsbench"}]}`))
+	_, _ = w.Write([]byte(`{"username":"nfsbench"}`))
 }
 
 func (s *Standin) answer(w http.ResponseWriter, r *http.Request, path string) {
