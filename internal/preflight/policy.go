@@ -167,8 +167,8 @@ func match(matches []string, client netip.Addr) answer {
 		switch {
 		case m == "*" || err == nil && address.Unmap() == client || isNetwork && n.Contains(client):
 			return yes
-		case m != "" && err != nil && !isNetwork:
-			best = maybe // a host name, .domain or @netgroup
+		case err != nil && !isNetwork:
+			best = maybe // a host name, .domain or @netgroup, or nothing: the array does not tell for whom the rule is
 		}
 	}
 	return best

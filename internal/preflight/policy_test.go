@@ -79,6 +79,7 @@ func policyCases() map[string]checkCase {
 		"flavours not known":     {code, rules(rule(1, "0.0.0.0/0", readWrite(), readOnly())), ""},
 		"the first decides":      {code, rules(rule(2, "0.0.0.0/0"), rule(1, "0.0.0.0/0", readWrite("never"))), `rule 1 does not`},
 		"the first by index":     {code, rules(rule(2, "0.0.0.0/0", readWrite("never")), rule(1, "0.0.0.0/0")), ""},
+		"for whom is not told":   {code, rules(rule(1, "", func(r *runfile.ExportRule) { r.Clients = nil })), ""},
 		"a name before":          {code, rules(rule(1, "db1"), rule(2, "0.0.0.0/0", readWrite("never"))), ""},
 		"a name after":           {code, rules(rule(1, "0.0.0.0/0", readWrite("never")), rule(2, "db1")), `rule 1`},
 		"root squashed":          {code, both(root, rules(rule(1, "0.0.0.0/0", superUser("none")))), `userID is 0 and rule 1 .*superuser none\): .* -superuser sys$`},
@@ -111,7 +112,7 @@ func TestAClientMatchIsReadAsTheArrayWritesIt(t *testing.T) {
 	cases := map[string]answer{
 		"10.0.9.3": yes, "10.0.9.4": no, "10.0.9.0/24": yes, "10.0.9.7/24": yes, "10.0.9.0/255.255.255.0": yes,
 		"10.0.9.0/255.0.255.0": maybe, "10.0.9.0/nonsense": maybe, "::/0": no, "0.0.0.0/0": yes, "::ffff:10.0.9.3": yes,
-		"": no, "@group": maybe, ".domain": maybe, "host": maybe, "*": yes, "10.1.1.1,10.0.9.3": yes, "host,10.1.1.1": maybe,
+		"": maybe, "@group": maybe, ".domain": maybe, "host": maybe, "*": yes, "10.1.1.1,10.0.9.3": yes, "host,10.1.1.1": maybe,
 	}
 	for m, want := range cases {
 		if got := match([]string{m}, netip.MustParseAddr("10.0.9.3")); got != want {

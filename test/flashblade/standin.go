@@ -206,7 +206,7 @@ func (s *Standin) login(w http.ResponseWriter, r *http.Request) {
 	session := fmt.Sprintf("session-%d-of-a-secret", s.logins)
 	s.sessions[session] = true
 	w.Header().Set("x-auth-token", session)
-	_, _ = w.Write([]byte(`{"items":[{"username":"nfsbench"}]}`))
+	_, _ = w.Write([]byte(`{"username":"nfsbench"}`))
 }
 
 func (s *Standin) answer(w http.ResponseWriter, r *http.Request, path string) {
@@ -290,7 +290,7 @@ func (s *Standin) performance(w http.ResponseWriter, path string, q url.Values) 
 		}
 		points = slices.DeleteFunc(slices.Clone(s.history), func(p point) bool { return p.at.Before(time.UnixMilli(ms)) })
 	}
-	var items []any
+	items := []any{}
 	for _, p := range points {
 		items = append(items, map[string]any{
 			"name": name, "time": p.at.UnixMilli(), "reads_per_sec": p.Reads, "writes_per_sec": p.Writes, "others_per_sec": p.Others,

@@ -58,7 +58,10 @@ func (s *Source) Sample(ctx context.Context) (storage.Snapshot, error) {
 }
 
 func decode(body []byte) (*counters.Document, error) {
-	var doc counters.Document
+	var doc struct {
+		counters.Document
+		Total *counters.Counts `json:"total"`
+	}
 	if err := json.Unmarshal(body, &doc); err != nil {
 		return nil, storage.Permanent(fmt.Errorf("the answer is no counter document: %w", err))
 	}
@@ -69,7 +72,11 @@ func decode(body []byte) (*counters.Document, error) {
 	if doc.Time.IsZero() || doc.StartTime.IsZero() {
 		return nil, storage.Permanent(fmt.Errorf("the counter document has no time"))
 	}
-	return &doc, nil
+	if doc.Total == nil {
+		return nil, storage.Permanent(fmt.Errorf("the counter document has no total"))
+	}
+	doc.Document.Total = *doc.Total
+	return &doc.Document, nil
 }
 
 func snapshot(doc *counters.Document) storage.Snapshot {

@@ -92,11 +92,12 @@ func TestAnAnswerIsRefusedForOneFault(t *testing.T) {
 		body             string
 		fails, permanent bool
 	}{
-		"nothing is wrong":                     {http.StatusOK, `{"version":1,` + times + `}`, false, false},
-		"only a newer program reads it":        {http.StatusOK, `{"version":2,` + times + `}`, true, true},
-		"it has no version":                    {http.StatusOK, `{` + times + `}`, true, true},
-		"it has no start":                      {http.StatusOK, `{"version":1,"time":"2026-11-01T10:00:00Z"}`, true, true},
-		"nothing could be divided by it":       {http.StatusOK, `{"version":1}`, true, true},
+		"nothing is wrong":                     {http.StatusOK, `{"version":1,` + times + `,"total":{}}`, false, false},
+		"it has no total":                      {http.StatusOK, `{"version":1,` + times + `,"total":null}`, true, true},
+		"only a newer program reads it":        {http.StatusOK, `{"version":2,` + times + `,"total":{}}`, true, true},
+		"it has no version":                    {http.StatusOK, `{` + times + `,"total":{}}`, true, true},
+		"it has no start":                      {http.StatusOK, `{"version":1,"time":"2026-11-01T10:00:00Z","total":{}}`, true, true},
+		"nothing could be divided by it":       {http.StatusOK, `{"version":1,"total":{}}`, true, true},
 		"the body is bounded":                  {http.StatusOK, strings.Repeat(" ", 2<<20), true, true},
 		"it is no JSON":                        {http.StatusOK, "<html>", true, true},
 		"nobody else's counters are read":      {http.StatusFound, "", true, true},

@@ -195,16 +195,23 @@ func operation(name string) string {
 func kernelServer(all families) counters {
 	const requests = "node_nfsd_requests_total"
 	everything := func(*dto.Metric) bool { return true }
-	method := func(names ...string) func(*dto.Metric) bool {
-		return func(m *dto.Metric) bool { return slices.Contains(names, label(m, "method")) }
+	method := func(name string) func(*dto.Metric) bool {
+		return func(m *dto.Metric) bool { return label(m, "method") == name }
 	}
 	other := func(m *dto.Metric) bool {
 		// Operations that only carry file handles come with each of NFSv4's others.
 		return !slices.Contains([]string{"Read", "Write", "PutFH", "GetFH", "SaveFH", "RestoreFH"}, label(m, "method"))
 	}
+	// node_exporter tells all operations, those that never came too: what is missing was left out on the way.
+	of := func(name string) *int64 {
+		if !slices.ContainsFunc(all[requests].GetMetric(), method(name)) {
+			return nil
+		}
+		return all.total(requests, method(name))
+	}
 	c := counters{
-		readOps:    all.total(requests, method("Read")),
-		writeOps:   all.total(requests, method("Write")),
+		readOps:    of("Read"),
+		writeOps:   of("Write"),
 		otherOps:   all.total(requests, other),
 		readBytes:  all.total("node_nfsd_disk_bytes_read_total", everything),
 		writeBytes: all.total("node_nfsd_disk_bytes_written_total", everything),

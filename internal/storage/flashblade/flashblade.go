@@ -164,8 +164,17 @@ const (
 
 // page is the envelope of all collections.
 type page[T any] struct {
-	Items             []T     `json:"items"` // null is none
+	Items             []T     `json:"items"`
 	ContinuationToken *string `json:"continuation_token"`
+	Errors            []any   `json:"errors"` // beside them the items may be a part of all
+}
+
+// Lacks names the list if it is not there.
+func (p *page[T]) Lacks() string {
+	if len(p.Errors) > 0 || p.Items == nil {
+		return "items"
+	}
+	return ""
 }
 
 // list reads all pages of a collection.

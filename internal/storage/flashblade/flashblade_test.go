@@ -236,7 +236,9 @@ func TestFaultsOfTheArray(t *testing.T) {
 		"no login":    {"it may pass", "/api/login", standin.Fault{Status: 503}, false, "log in"},
 		"no array":    {"something else is there", "/api/api_version", standin.Fault{Status: 200, Body: "<html>"}, true, "not what was expected"},
 		"odd items":   {"something else is there", path, standin.Fault{Status: 200, Body: `{"items":{}}`}, true, "items"},
-		"nothing":     {"nothing was measured yet", path, standin.Fault{Status: 200, Body: `{"items":null}`}, false, "no performance"},
+		"nothing":     {"nothing was measured yet", path, standin.Fault{Status: 200, Body: `{"items":[]}`}, false, "no performance"},
+		"no items":    {"that is not to have none", path, standin.Fault{Status: 200, Body: `{"items":null}`}, true, "items"},
+		"an error":    {"it has status 200", path, standin.Fault{Status: 200, Body: `{"items":[],"errors":[{"context":"fs1","message":"try later"}]}`}, true, "fs1: try later"},
 		"no end":      {"pages are bounded", path, standin.Fault{Status: 200, Body: `{"items":[` + strings.TrimSuffix(strings.Repeat("{},", 5000), ",") + `],"continuation_token":"x"}`}, true, "does not end"},
 		"no session":  {"another program is there", "/api/login", standin.Fault{Status: 200}, true, "x-auth-token"},
 	}

@@ -147,6 +147,9 @@ func (v *survey) array(ctx context.Context) error {
 		OS      string `json:"os"`
 		Version string `json:"version"`
 	}](ctx, v.Source, "/arrays", nil)
+	if err == nil && (len(arrays) != 1 || arrays[0].Version == "") {
+		err = storage.Permanent(fmt.Errorf("%d arrays answer, and one has to tell its version", len(arrays)))
+	}
 	if len(arrays) == 1 {
 		v.out.Array = strings.Join(strings.Fields("FlashBlade "+arrays[0].Name+", "+arrays[0].OS+" "+arrays[0].Version), " ")
 	}
@@ -174,7 +177,11 @@ func (v *survey) blades(ctx context.Context) error {
 	}](ctx, v.Source, "/blades", nil)
 	for _, b := range blades {
 		if b.Name != "" && b.Status != "unused" && b.Status != "empty" {
-			v.out.Nodes = append(v.out.Nodes, runfile.SurveyNode{Name: b.Name, Up: new(b.Status == "healthy")})
+			n := runfile.SurveyNode{Name: b.Name}
+			if b.Status != "" && b.Status != "unknown" {
+				n.Up = new(b.Status == "healthy")
+			}
+			v.out.Nodes = append(v.out.Nodes, n)
 		}
 	}
 	slices.SortFunc(v.out.Nodes, func(a, b runfile.SurveyNode) int { return cmp.Compare(a.Name, b.Name) })
@@ -192,9 +199,15 @@ func (v *survey) vips(ctx context.Context) error {
 		Enabled  *bool    `json:"enabled"`
 	}](ctx, v.Source, "/network-interfaces", nil)
 	for _, i := range vips {
-		a, err := netip.ParseAddr(i.Address)
-		if err != nil || i.Name == "" || !slices.Contains(i.Services, "data") {
+		if i.Services != nil && !slices.Contains(i.Services, "data") {
 			continue
+		}
+		a, wrong := netip.ParseAddr(i.Address)
+		if wrong != nil || i.Name == "" || i.Services == nil {
+			// The list would say that the array lacks an address that it has.
+			v.out.LIFs = nil
+			return v.try("VIPs", "", storage.Permanent(fmt.Errorf("network interface %q lacks a name, an address (%q) or services",
+				i.Name, i.Address)))
 		}
 		v.out.LIFs = append(v.out.LIFs,
 			runfile.LIF{Name: i.Name, Address: a.String(), Prefix: storage.PrefixLength(a.BitLen(), i.Netmask), Up: i.Enabled})
@@ -217,7 +230,7 @@ type policyRule struct {
 	Client     string   `json:"client"`
 	Access     string   `json:"access"`     // root-squash, all-squash, no-squash
 	Permission string   `json:"permission"` // rw, ro
-	Index      int32    `json:"index"`
+	Index      *int32   `json:"index"`
 	Security   []string `json:"security"`
 }
 
@@ -226,40 +239,54 @@ func (v *survey) rules(ctx context.Context) error {
 	const path = "/nfs-export-policies/rules"
 	policy := v.fs.NFS.ExportPolicy.Name
 	if policy == "" {
+		text := v.fs.NFS.Rules
 		var ok bool
-		if v.out.Rules, ok = inlineRules(v.fs.NFS.Rules); !ok {
-			v.miss("export rules", "the rules of the file system are not understood: "+strconv.Quote(v.fs.NFS.Rules), "")
+		if v.out.Rules, ok = inlineRules(text); !ok {
+			v.miss("export rules", "the rules of the file system are not understood: "+strconv.Quote(text), "")
+		} else if v.out.Rules == nil {
+			// That does not mean that it admits nobody: since REST 2.16 exports may have policies of their own.
+			v.miss("export rules", "nfs of the file system tells neither export_policy nor rules", "")
 		}
 		return nil
 	}
 	rules, err := list[policyRule](ctx, v.Source, path, url.Values{"policy_names": {policy}})
-	if err == nil {
-		v.out.Rules = []runfile.ExportRule{}
+	if slices.ContainsFunc(rules, func(r policyRule) bool { return r.Index == nil }) {
+		err = storage.Permanent(errors.New("a rule has no index"))
 	}
+	if err != nil {
+		return v.try("export rules", path, err)
+	}
+	v.out.Rules = []runfile.ExportRule{}
 	for _, r := range rules {
 		v.out.Rules = append(v.out.Rules, exportRule(r))
 	}
 	slices.SortStableFunc(v.out.Rules, func(a, b runfile.ExportRule) int { return cmp.Compare(a.Index, b.Index) })
-	return v.try("export rules", path, err)
+	return nil
 }
 
+// exportRule leaves out what the rule does not tell, or tells with a word that is not known.
 func exportRule(r policyRule) runfile.ExportRule {
 	flavours := r.Security
 	if len(flavours) == 0 {
 		flavours = []string{flavourSys}
 	}
 	out := runfile.ExportRule{
-		Index: r.Index, Clients: []string{r.Client}, Protocols: []string{"nfs"},
-		ReadOnly: flavours, ReadWrite: flavours, SuperUser: []string{flavourNone},
+		Index: *r.Index, Clients: []string{r.Client}, Protocols: []string{"nfs"}, ReadOnly: flavours,
 	}
 	if r.Client == "*" {
 		out.Clients = []string{"0.0.0.0/0", "::/0"}
 	}
-	if r.Permission == "ro" {
+	switch r.Permission {
+	case "rw":
+		out.ReadWrite = flavours
+	case "ro":
 		out.ReadWrite = []string{flavourNever}
 	}
-	if r.Access == "no-squash" {
+	switch r.Access {
+	case "no-squash":
 		out.SuperUser = []string{flavourAny}
+	case "root-squash", "all-squash":
+		out.SuperUser = []string{flavourNone}
 	}
 	return out
 }
@@ -274,7 +301,7 @@ func inlineRules(text string) ([]runfile.ExportRule, bool) {
 		if client == "" || has != closed || strings.ContainsAny(options, "()") {
 			return nil, false
 		}
-		r := policyRule{Client: client, Index: int32(i + 1), Permission: "ro", Access: "root-squash"} //nolint:gosec // a body is bounded
+		r := policyRule{Client: client, Index: new(int32(i + 1)), Permission: "ro", Access: "root-squash"} //nolint:gosec // a body is bounded
 		for o := range strings.SplitSeq(options, ",") {
 			switch {
 			case o == "rw" || o == "ro":

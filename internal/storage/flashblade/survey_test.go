@@ -69,6 +69,9 @@ func TestFileSystemsAsTheyAre(t *testing.T) {
 		change(m, nfs)
 		return m
 	}
+	noRules := func(s runfile.Survey) bool {
+		return s.Rules == nil && s.Missing[len(s.Missing)-1].What == "export rules"
+	}
 	cases := map[string]struct {
 		reason  string
 		object  map[string]any
@@ -91,9 +94,9 @@ func TestFileSystemsAsTheyAre(t *testing.T) {
 		"no rules": {"its policy admits nobody", with(func(_, n map[string]any) { n["export_policy"] = map[string]any{"name": "closed"} }), func(s runfile.Survey) bool {
 			return s.Rules != nil && len(s.Rules) == 0
 		}},
-		"odd rules": {"nothing is guessed", with(func(_, n map[string]any) { n["export_policy"], n["rules"] = nil, "10.0.1.5 (rw)" }), func(s runfile.Survey) bool {
-			return s.Rules == nil && s.Missing[len(s.Missing)-1].What == "export rules"
-		}},
+		"rules are not told": {"that is not to have none", with(func(_, n map[string]any) { n["export_policy"], n["rules"] = nil, nil }), noRules},
+		"rules of an export": {"they are of another object, or none", with(func(_, n map[string]any) { n["export_policy"], n["rules"] = nil, "" }), noRules},
+		"odd rules":          {"nothing is guessed", with(func(_, n map[string]any) { n["export_policy"], n["rules"] = nil, "10.0.1.5 (rw)" }), noRules},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -105,6 +108,41 @@ func TestFileSystemsAsTheyAre(t *testing.T) {
 			}
 			if !tc.correct(got) {
 				t.Errorf("%s: %+v %+v %+v %+v", tc.reason, *got.Volume, *got.NFS, got.Rules, got.Missing)
+			}
+		})
+	}
+}
+
+// TestWhatIsNotToldIsMissing: a list or field that is not there says nothing of the array.
+func TestWhatIsNotToldIsMissing(t *testing.T) {
+	t.Parallel()
+	const vips, rules = "/network-interfaces", "/nfs-export-policies/rules"
+	cases := map[string]struct {
+		path, body, says string
+		known            func(runfile.Survey) bool
+	}{
+		"no rules":             {rules, `{}`, "items", func(s runfile.Survey) bool { return s.Rules != nil }},
+		"rules are an error":   {rules, `{"errors":[{"message":"try later"}]}`, "try later", func(s runfile.Survey) bool { return s.Rules != nil }},
+		"a rule without index": {rules, `{"items":[{"client":"10.0.1.5","permission":"ro"}]}`, "index", func(s runfile.Survey) bool { return s.Rules != nil }},
+		"a rule of new words": {rules, `{"items":[{"index":1,"client":"*","permission":"append","access":"odd"}]}`, "", func(s runfile.Survey) bool {
+			return s.Rules[0].ReadWrite != nil || s.Rules[0].SuperUser != nil
+		}},
+		"no VIPs":             {vips, `{"items":null}`, "items", func(s runfile.Survey) bool { return s.LIFs != nil }},
+		"a VIP of nothing":    {vips, `{"items":[{"name":"a","address":"10.0.0.1"},{"name":"b","address":"10.0.0.2","services":["data"]}]}`, "services", func(s runfile.Survey) bool { return s.LIFs != nil }},
+		"a VIP of nowhere":    {vips, `{"items":[{"name":"b","address":"10.0.0.2","services":["data"]},{"name":"a","services":["data"]}]}`, "address", func(s runfile.Survey) bool { return s.LIFs != nil }},
+		"no array":            {"/arrays", `{"items":[]}`, "version of the array", func(s runfile.Survey) bool { return strings.Contains(s.Array, "fb01") }},
+		"a blade in no state": {"/blades", `{"items":[{"name":"a"},{"name":"b","status":"unknown"}]}`, "", func(s runfile.Survey) bool { return s.Nodes[0].Up != nil || s.Nodes[1].Up != nil }},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			a := start(t)
+			a.Set(tc.path, standin.Fault{Status: http.StatusOK, Body: tc.body})
+			got, err := source(t, a, "").Survey(t.Context(), "/fs1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if last := got.Missing[len(got.Missing)-1]; tc.known(got) || !strings.Contains(last.What+last.Why, tc.says) {
+				t.Errorf("missing %+v of %+v", got.Missing, got)
 			}
 		})
 	}

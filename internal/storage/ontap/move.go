@@ -184,12 +184,13 @@ func (m *move) lookAtJob(ctx context.Context) (pending bool, failure, err error)
 		return false, nil, nil
 	}
 	var j job
-	if _, err = m.client.Get(ctx, apiJobs+"/"+url.PathEscape(m.job),
-		url.Values{"fields": fields("state", "message", "code", "error")}, &j); err != nil {
-		if hasStatus(err, http.StatusForbidden) || hasStatus(err, http.StatusNotFound) {
-			m.job = "" // the volume tells enough
-			return false, nil, nil
-		}
+	_, err = m.client.Get(ctx, apiJobs+"/"+url.PathEscape(m.job),
+		url.Values{"fields": fields("state", "message", "code", "error")}, &j)
+	switch {
+	case hasStatus(err, http.StatusForbidden), hasStatus(err, http.StatusNotFound), err == nil && j.State == "":
+		m.job = "" // the volume tells enough
+		return false, nil, nil
+	case err != nil:
 		return false, nil, err
 	}
 	if j.State != "failure" {

@@ -169,6 +169,7 @@ func TestMovesThatDoNot(t *testing.T) {
 		"the volume says so":         {"aggr_a  ", []string{"aggr_a replicating 5", "aggr_a failed 5"}, nil, nil, runfile.SurveyMoveFailed, "failed"},
 		"somebody stops it":          {"aggr_a  ", []string{"aggr_a replicating 5", "aggr_a aborted 5"}, []string{running, success}, nil, runfile.SurveyMoveFailed, "aborted"},
 		"success without a change":   {"aggr_a  ", []string{"aggr_a success 100"}, []string{success}, nil, runfile.SurveyMoveFailed, "the volume is on aggregate [aggr_a]"},
+		"a job without a state":      {"aggr_a  ", []string{"aggr_a success 100"}, []string{`{}`}, nil, runfile.SurveyMoveFailed, "the volume is on aggregate [aggr_a]"},
 		"a move elsewhere":           {"aggr_a replicating 5", nil, nil, nil, runfile.SurveyMoveFailed, "a move to aggregate aggr_b is under way"},
 		"not allowed":                {"aggr_a  ", nil, nil, refuse(403, forbidden), runfile.SurveyMoveFailed, "rest-role modify -role nfsbench -api /api/storage/volumes -access read_modify"},
 		"no such aggregate":          {"aggr_a  ", nil, nil, refuse(400, `{"error":{"message":"aggregate not found","code":"918235"}}`), runfile.SurveyMoveFailed, "aggregate not found"},

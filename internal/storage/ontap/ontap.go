@@ -44,6 +44,7 @@ const (
 	apiJobs          = "/api/cluster/jobs"
 	apiLIFs          = "/api/network/ip/interfaces"
 	apiVolumes       = "/api/storage/volumes"
+	apiQtrees        = "/api/storage/qtrees"
 	apiAggregates    = "/api/storage/aggregates"
 	apiQoS           = "/api/storage/qos/policies"
 	apiNFS           = "/api/protocols/nfs"
@@ -159,6 +160,15 @@ type page[T any] struct {
 			Href string `json:"href"`
 		} `json:"next"`
 	} `json:"_links"`
+	Error any `json:"error"` // beside it the records may be a part of them
+}
+
+// Lacks names the list if it is not there. A page that has a next one may be empty.
+func (p *page[T]) Lacks() string {
+	if p.Error != nil || p.Records == nil && p.Links.Next == nil {
+		return "records"
+	}
+	return ""
 }
 
 // list reads all pages of a collection. ONTAP ends a page after a time of its own choice,

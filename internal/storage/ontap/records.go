@@ -93,11 +93,8 @@ type volume struct {
 		Available count `json:"available"`
 	} `json:"space"`
 	NAS struct {
-		Path         string `json:"path"`
-		ExportPolicy struct {
-			named
-			ID count `json:"id"`
-		} `json:"export_policy"`
+		Path         string       `json:"path"`
+		ExportPolicy exportPolicy `json:"export_policy"`
 	} `json:"nas"`
 	Movement movement `json:"movement"`
 	QoS      struct {
@@ -111,6 +108,16 @@ type volume struct {
 	} `json:"statistics"`
 }
 
+type exportPolicy struct {
+	named
+	ID count `json:"id"`
+}
+
+type qtree struct {
+	named
+	ExportPolicy exportPolicy `json:"export_policy"`
+}
+
 type movement struct {
 	State       string `json:"state"`
 	Percent     count  `json:"percent_complete"`
@@ -121,6 +128,15 @@ type movement struct {
 func (m movement) running() bool {
 	switch m.State {
 	case "queued", "replicating", "cutover", "cutover_wait", "cutover_pending", "paused":
+		return true
+	}
+	return false
+}
+
+// over reports whether no move is under way. A word that is not known says neither.
+func (m movement) over() bool {
+	switch m.State {
+	case "", "success", "failed", "aborted":
 		return true
 	}
 	return false
@@ -205,7 +221,7 @@ type nfsService struct {
 }
 
 type exportRule struct {
-	Index   int32 `json:"index"`
+	Index   *int32 `json:"index"`
 	Clients []struct {
 		Match string `json:"match"`
 	} `json:"clients"`

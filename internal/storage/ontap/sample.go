@@ -280,7 +280,7 @@ func (s *Source) clients(ctx context.Context) ([]connectedClient, error) {
 func clientsOf(all []connectedClient, volume string) []runfile.StorageClient {
 	var out []runfile.StorageClient
 	for _, c := range all {
-		if c.Volume.Name == volume && c.ClientIP != "" {
+		if volume != "" && c.Volume.Name == volume && c.ClientIP != "" {
 			out = append(out, runfile.StorageClient{Address: c.ClientIP, Server: c.ServerIP, Protocol: c.Protocol})
 		}
 	}

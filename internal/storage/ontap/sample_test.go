@@ -126,6 +126,11 @@ func TestWhatIsNotUsableIsNotKnown(t *testing.T) {
 		"status of a node": {
 			"the node is there, its load is not known", nodes, records(strings.Replace(nodeJSON("a", 1, 2), `"ok"`, `"error"`, 1)), "", idle,
 		},
+		"no list of nodes": {"the rest is", nodes, `{}`, "", func(s storage.Snapshot) bool { return s.Nodes == nil && s.ReadOps != nil }},
+		"a volume without a name": {
+			"clients of nothing are not its own", volume, strings.Replace(volumeJSON("aggr_a", at, "ok", 5), `"name":"vol1"`, `"other":1`, 1), "",
+			func(s storage.Snapshot) bool { return s.Clients == nil && s.ReadOps != nil },
+		},
 		"half of a ratio": {"is none", nodes, records(nodeJSON("a", 1, -2)), "", idle},
 		"status of a LIF": {
 			"the LIF is there, its bytes are not known", lifs,
@@ -136,6 +141,7 @@ func TestWhatIsNotUsableIsNotKnown(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			a := newArray(t)
+			a.say("/api/protocols/nfs/connected-clients", 200, records(`{"client_ip":"10.0.0.1"}`))
 			a.say(tc.path, 200, tc.body)
 			got, err := a.source().Sample(t.Context())
 			if tc.want != "" {

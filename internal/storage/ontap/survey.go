@@ -30,7 +30,9 @@ func (s *Source) Survey(ctx context.Context, export string) (runfile.Survey, err
 	for _, step := range []func(context.Context) error{
 		v.cluster,
 		func(ctx context.Context) error { return v.volume(ctx, export) },
-		v.owner, v.nodes, v.lifs, v.service, v.rules, v.qos,
+		v.owner, v.nodes, v.lifs, v.service,
+		func(ctx context.Context) error { return v.rules(ctx, export) },
+		v.qos,
 	} {
 		if err := step(ctx); err != nil {
 			err = fmt.Errorf("survey %s: %w", s.name, err)
@@ -67,6 +69,11 @@ func (v *survey) try(p part, err error) error {
 	return nil
 }
 
+// untold is the error of an answer without a field, or with a word in it that is not known.
+func untold(field string) error {
+	return storage.Permanent(fmt.Errorf("ONTAP does not tell %s", field))
+}
+
 func (v *survey) miss(what, why, fix string) {
 	v.out.Missing = append(v.out.Missing, runfile.MissingFact{What: what, Why: why, Fix: fix})
 }
@@ -77,6 +84,9 @@ func (v *survey) cluster(ctx context.Context) error {
 	v.out.Array = strings.TrimSpace("ONTAP " + c.release())
 	if c.Name != "" {
 		v.out.Array += ", cluster " + c.Name
+	}
+	if err == nil && c.release() == "" {
+		err = untold("version")
 	}
 	return v.try(part{what: "version of ONTAP", api: apiCluster}, err)
 }
@@ -102,6 +112,9 @@ func (v *survey) volume(ctx context.Context, export string) error {
 		Name: found.Name, UUID: found.UUID, Export: found.NAS.Path, Style: found.Style, State: found.State,
 		SizeBytes: found.Size.signed(), AvailableBytes: found.Space.Available.signed(),
 		ExportPolicy: found.NAS.ExportPolicy.Name, Moving: found.Movement.running(),
+	}
+	if m := found.Movement; !m.running() && !m.over() {
+		v.miss("whether the volume is being moved", fmt.Sprintf("movement.state %q is not known", m.State), "")
 	}
 	if len(found.Aggregates) == 1 {
 		v.out.Volume.Aggregate = found.Aggregates[0].Name
@@ -133,8 +146,7 @@ func (v *survey) owner(ctx context.Context) error {
 		return nil
 	}
 	if err == nil {
-		err = storage.Permanent(fmt.Errorf("the aggregate of volume %s is not among those that the account may see",
-			v.vol.Name))
+		err = storage.Permanent(fmt.Errorf("neither volume %s nor an aggregate that the account may see tells it", v.vol.Name))
 	}
 	return v.try(p, err)
 }
@@ -148,7 +160,7 @@ func (v *survey) nodes(ctx context.Context) error {
 	}
 	for _, n := range nodes {
 		o := runfile.SurveyNode{Name: n.Name, Model: n.Model}
-		if n.State != "" {
+		if n.State != "" && n.State != "unknown" {
 			o.Up = new(n.State == "up")
 		}
 		v.out.Nodes = append(v.out.Nodes, o)
@@ -166,12 +178,16 @@ func (v *survey) lifs(ctx context.Context) error {
 	if err != nil {
 		return v.try(part{what: "LIFs and their nodes", api: apiLIFs}, err)
 	}
+	if slices.ContainsFunc(lifs, func(l lif) bool { return l.IP.Address == "" }) {
+		// The list would say that the array lacks an address that it has.
+		return v.try(part{what: "LIFs and their nodes"}, untold("ip.address of a LIF"))
+	}
 	for _, l := range lifs {
 		o := runfile.LIF{
 			Name: l.Name, Address: l.IP.Address, Prefix: int32(l.IP.Netmask),
 			Node: l.Location.Node.Name, HomeNode: l.Location.HomeNode.Name, AtHome: l.Location.IsHome,
 		}
-		if l.Enabled != nil && l.State != "" {
+		if l.Enabled != nil && (l.State == "up" || l.State == "down") {
 			o.Up = new(*l.Enabled && l.State == "up")
 		}
 		v.out.LIFs = append(v.out.LIFs, o)
@@ -191,9 +207,13 @@ func (v *survey) service(ctx context.Context) error {
 	if err != nil {
 		return v.try(part{what: "settings of the NFS service", api: apiNFS}, err)
 	}
-	if len(all) == 0 {
+	switch len(all) {
+	case 0:
 		v.out.NFS = &runfile.NFSService{Enabled: new(false)}
 		return nil
+	case 1:
+	default:
+		return v.try(part{what: "settings of the NFS service"}, untold("svm.name of the volume"))
 	}
 	n := all[0]
 	v.out.NFS = &runfile.NFSService{
@@ -206,21 +226,48 @@ func (v *survey) service(ctx context.Context) error {
 	return nil
 }
 
-// rules asks for those of the policy and not for the policy, whose own list may be cut or left out.
-func (v *survey) rules(ctx context.Context) error {
-	policy := v.vol.NAS.ExportPolicy
-	if policy.Name == "" {
-		return nil
+// policy returns that which decides over the export: a qtree may have another than its volume.
+func (v *survey) policy(ctx context.Context, export string) (exportPolicy, error) {
+	own, junction := v.vol.NAS.ExportPolicy, clean(v.vol.NAS.Path)
+	if export == "" || clean(export) == junction {
+		return own, nil
 	}
+	below, is := strings.CutPrefix(clean(export), strings.TrimSuffix(junction, "/")+"/")
+	if !is || junction == "" {
+		return own, storage.Permanent(fmt.Errorf("export %s is not below the junction of volume %s", export, v.vol.Name))
+	}
+	name, _, _ := strings.Cut(below, "/")
+	qtrees, err := list[qtree](ctx, v.Source, apiQtrees, url.Values{"volume.uuid": {v.vol.UUID}, "name": {name},
+		"fields": fields("name", "export_policy.name", "export_policy.id")})
+	if i := slices.IndexFunc(qtrees, func(q qtree) bool { return q.Name == name }); i >= 0 {
+		return qtrees[i].ExportPolicy, nil
+	}
+	return own, err // without a qtree it is a directory of the volume
+}
+
+// rules asks for those of the policy and not for the policy, whose own list may be cut or left out.
+func (v *survey) rules(ctx context.Context, export string) error {
+	const what = "export rules"
+	policy, err := v.policy(ctx, export)
+	if err == nil && (policy.Name == "" || !policy.ID.ok) {
+		err = untold("export_policy")
+	}
+	if err != nil {
+		return v.try(part{what: "export rules", api: apiQtrees}, err)
+	}
+	v.out.Volume.ExportPolicy = policy.Name
 	all, err := list[exportRule](ctx, v.Source, fmt.Sprintf("%s/%d/rules", apiExportPolicy, policy.ID.n),
 		url.Values{"fields": fields("index", "clients", "protocols", "ro_rule", "rw_rule", "superuser")})
 	if err != nil {
 		return v.try(part{what: "rules of export policy " + policy.Name, api: apiNFS}, err)
 	}
+	if slices.ContainsFunc(all, func(r exportRule) bool { return r.Index == nil }) {
+		return v.try(part{what: "rules of export policy " + policy.Name}, untold("index"))
+	}
 	v.out.Rules = []runfile.ExportRule{}
 	for _, r := range all {
 		o := runfile.ExportRule{
-			Index: r.Index, Clients: []string{}, Protocols: r.Protocols, ReadOnly: r.ReadOnly,
+			Index: *r.Index, Clients: []string{}, Protocols: r.Protocols, ReadOnly: r.ReadOnly,
 			ReadWrite: r.ReadWrite, SuperUser: r.SuperUser,
 		}
 		for _, c := range r.Clients {
@@ -250,13 +297,13 @@ func (v *survey) qos(ctx context.Context) error {
 	if err != nil {
 		return v.try(p, err)
 	}
-	for _, g := range all {
-		switch {
-		case g.Fixed != nil:
-			q.MaxIOPS, q.MaxBytesPerSecond = g.Fixed.MaxIOPS.positive(), megabytes(g.Fixed.MaxMBPS)
-		case g.Adaptive != nil:
-			v.miss(p.what, "it is adaptive: its ceiling grows with the volume", "")
-		}
+	switch {
+	case len(all) == 1 && all[0].Adaptive != nil:
+		v.miss(p.what, "it is adaptive: its ceiling grows with the volume", "")
+	case len(all) == 1 && all[0].Fixed != nil && (all[0].Fixed.MaxIOPS.ok || all[0].Fixed.MaxMBPS.ok):
+		q.MaxIOPS, q.MaxBytesPerSecond = all[0].Fixed.MaxIOPS.positive(), megabytes(all[0].Fixed.MaxMBPS)
+	default:
+		return v.try(p, untold(fmt.Sprintf("fixed.max_throughput_iops or _mbps of one policy (records: %d)", len(all))))
 	}
 	return nil
 }

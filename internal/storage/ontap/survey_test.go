@@ -178,17 +178,101 @@ func TestWhatTheRoleForbidsIsMissingWithTheCommandThatAllowsIt(t *testing.T) {
 // TestAPolicyWithoutRulesIsNotOneThatIsNotKnown: it admits nobody.
 func TestAPolicyWithoutRulesIsNotOneThatIsNotKnown(t *testing.T) {
 	t.Parallel()
-	for body, known := range map[string]bool{records(): true, `{"error":{}}`: false} {
+	for body, known := range map[string]bool{records(): true, `{}`: false, `{"records":null}`: false, `{"records":[{}]}`: false,
+		`{"error":{"message":"busy","code":"3"}}`: false, `{"records":[],"error":{"message":"a part","code":"3"}}`: false} {
 		a := newArray(t)
-		status := 200
-		if !known {
-			status = 404
-		}
-		a.say(rulesPath, status, body)
+		a.say(rulesPath, 200, body)
 		got, err := a.source().Survey(t.Context(), "/vol1")
 		if err != nil || len(got.Rules) != 0 || (got.Rules != nil) != known || (len(got.Missing) == 0) != known {
 			t.Errorf("%s: rules %#v, missing %+v, %v", body, got.Rules, got.Missing, err)
 		}
+	}
+}
+
+// TestAQtreeMayHaveAPolicyOfItsOwn: that of the volume does not count below it then.
+func TestAQtreeMayHaveAPolicyOfItsOwn(t *testing.T) {
+	t.Parallel()
+	const qtrees = "/api/storage/qtrees"
+	cases := map[string]struct {
+		export string
+		status int
+		body   string
+		policy string // empty = not known
+		why    string
+	}{
+		"its own":           {"/vol1/q1/sub", 200, records(`{"name":"q1","export_policy":{"name":"own","id":7}}`), "own", ""},
+		"that of others":    {"/vol1/q1", 200, records(`{"name":"q2","export_policy":{"name":"own","id":7}}`), "default", ""},
+		"a directory":       {"/vol1/dir", 200, records(), "default", ""},
+		"not told":          {"/vol1/q1", 200, records(`{"name":"q1"}`), "", "export_policy"},
+		"no list":           {"/vol1/q1", 200, `{}`, "", "records"},
+		"forbidden":         {"/vol1/q1", 403, forbidden, "", qtrees},
+		"in another volume": {"/vol2/q1", 200, records(), "", "not below the junction"},
+		"the volume itself": {"/vol1/", 403, forbidden, "default", ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			a := newArray(t)
+			a.say(qtrees, tc.status, tc.body)
+			a.say("/api/protocols/nfs/export-policies/7/rules", 200, records(`{"index":1,"clients":[{"match":"10.7.0.0/16"}]}`))
+			got, err := a.source().Survey(t.Context(), tc.export)
+			if err != nil || tc.policy != "" && got.Volume.ExportPolicy != tc.policy || (got.Rules != nil) != (tc.policy != "") || len(got.Rules) == 1 != (tc.policy == "own") {
+				t.Fatalf("policy %q, rules %+v, %v", got.Volume.ExportPolicy, got.Rules, err)
+			}
+			if said := fmt.Sprint(got.Missing); strings.Contains(said, "export rules") != (tc.policy == "") || !strings.Contains(said, tc.why) {
+				t.Errorf("missing %+v", got.Missing)
+			}
+		})
+	}
+}
+
+// TestWhatIsNotToldIsMissing: a list, field or word that is not there says nothing of the array.
+func TestWhatIsNotToldIsMissing(t *testing.T) {
+	t.Parallel()
+	volume := volumeJSON("aggr_a", "2026-01-01T00:00:15Z", "ok", 1)
+	const (
+		volumes, services, lifs = "/api/storage/volumes", "/api/protocols/nfs/services", "/api/network/ip/interfaces"
+		nodes                   = "/api/cluster/nodes"
+		policies                = "/api/storage/qos/policies"
+	)
+	limited := records(strings.Replace(volume, `"style"`, `"qos":{"policy":{"name":"p"}},"style"`, 1))
+	cases := map[string]struct {
+		say   map[string]string
+		says  string // in what is missing
+		known func(runfile.Survey) bool
+	}{
+		"no services":                 {map[string]string{services: `{}`}, "records", func(s runfile.Survey) bool { return s.NFS != nil }},
+		"services are an error":       {map[string]string{services: `{"error":{"message":"try later","code":"3"}}`}, "code 3: try later", func(s runfile.Survey) bool { return s.NFS != nil }},
+		"services of several SVMs":    {map[string]string{services: records(`{"enabled":false}`, `{"enabled":true}`)}, "NFS service", func(s runfile.Survey) bool { return s.NFS != nil }},
+		"a service by words":          {map[string]string{services: records(`{"enabled":"true"}`)}, "enabled", func(s runfile.Survey) bool { return s.NFS != nil }},
+		"a LIF without an address":    {map[string]string{lifs: records(`{"name":"a"}`, lifJSON("l", "10.0.0.1", "a", "a"))}, "ip.address", func(s runfile.Survey) bool { return s.LIFs != nil }},
+		"a part of the LIFs":          {map[string]string{lifs: strings.Replace(records(lifJSON("l", "10.0.0.1", "a", "a")), "{", `{"error":{"message":"node b does not answer"},`, 1)}, "node b does not answer", func(s runfile.Survey) bool { return s.LIFs != nil }},
+		"a LIF in another state":      {map[string]string{lifs: records(strings.Replace(lifJSON("l", "10.0.0.1", "a", "a"), `"state":"up"`, `"state":"odd"`, 1))}, "", func(s runfile.Survey) bool { return s.LIFs[0].Up != nil }},
+		"a node in no state":          {map[string]string{nodes: records(strings.Replace(nodeJSON("a", 1, 2), `"state":"up"`, `"state":"unknown"`, 1))}, "", func(s runfile.Survey) bool { return s.Nodes[0].Up != nil }},
+		"no nodes":                    {map[string]string{nodes: `{"records":null}`}, "records", func(s runfile.Survey) bool { return s.Nodes != nil }},
+		"no version":                  {map[string]string{"/api/cluster": `{"error":{"message":"no"}}`}, "version", func(s runfile.Survey) bool { return s.Array != "ONTAP, SVM svm1" }},
+		"a policy without ID":         {map[string]string{volumes: records(strings.Replace(volume, `,"id":12884901889`, "", 1))}, "export_policy", func(s runfile.Survey) bool { return s.Rules != nil }},
+		"no policy":                   {map[string]string{volumes: records(strings.Replace(volume, `"export_policy"`, `"other"`, 1))}, "export_policy", func(s runfile.Survey) bool { return s.Rules != nil }},
+		"a move of another kind":      {map[string]string{volumes: records(strings.Replace(volume, `"style"`, `"movement":{"state":"odd"},"style"`, 1))}, `movement.state "odd"`, func(s runfile.Survey) bool { return s.Volume.Moving }},
+		"no ceilings":                 {map[string]string{volumes: limited, policies: records()}, "ceiling of QoS policy p", func(s runfile.Survey) bool { return s.Volume.QoS.MaxIOPS != nil }},
+		"a ceiling of nothing":        {map[string]string{volumes: limited, policies: records(`{"fixed":{}}`)}, "ceiling of QoS policy p", func(s runfile.Survey) bool { return s.Volume.QoS.MaxIOPS != nil }},
+		"an aggregate without a name": {map[string]string{volumes: records(strings.Replace(volume, `[{"name":"aggr_a"}]`, `[{"name":"aggr_a"},{}]`, 1))}, "node that owns the volume", func(s runfile.Survey) bool { return s.Volume.Node != "" }},
+		"an aggregate without a node": {map[string]string{"/api/storage/aggregates": records(`{"name":"aggr_a"}`)}, "node that owns the volume", func(s runfile.Survey) bool { return s.Volume.Node != "" }},
+		"no aggregates, as on AFX":    {map[string]string{volumes: records(strings.Replace(volume, `[{"name":"aggr_a"}]`, `null`, 1))}, "node that owns the volume", func(s runfile.Survey) bool { return s.Volume.Node != "" }},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			a := newArray(t)
+			for path, body := range tc.say {
+				a.say(path, 200, body)
+			}
+			got, err := a.source().Survey(t.Context(), "/vol1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if said := fmt.Sprint(got.Missing); tc.known(got) || !strings.Contains(said, tc.says) || tc.says == "" != (len(got.Missing) == 0) {
+				t.Errorf("missing %+v of %+v", got.Missing, got)
+			}
+		})
 	}
 }
 
@@ -319,7 +403,7 @@ func TestAFlexGroupHasNoNodeOfItsOwn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := newArray(t)
 			a.say("/api/storage/aggregates", 200, records(`{"name":"aggr_a","node":{"name":"a"}}`, `{"name":"aggr_a2","node":{"name":"a"}}`, `{"name":"aggr_b","node":{"name":"b"}}`))
-			a.say("/api/storage/volumes", 200, records(`{"uuid":"u","name":"vol1","style":"flexgroup","nas":{"path":"/vol1"},"aggregates":`+tc.aggregates+`}`))
+			a.say("/api/storage/volumes", 200, records(`{"uuid":"u","name":"vol1","style":"flexgroup","nas":{"path":"/vol1","export_policy":{"name":"default","id":12884901889}},"aggregates":`+tc.aggregates+`}`))
 			got, err := a.source().Survey(t.Context(), "/vol1")
 			if err != nil || got.Volume.Node != tc.node || got.Volume.Aggregate != tc.aggregate || len(got.Missing) != 0 {
 				t.Errorf("got %+v, missing %+v, %v", got.Volume, got.Missing, err)

@@ -88,11 +88,14 @@ func (s *Source) byField(ctx context.Context, field, value string, get func(volu
 
 // owner returns the node that owns the data of v, empty if it is not known or not one.
 func owner(v volume, owners map[string]string) string {
-	nodes := names(v.Nodes)
+	var nodes []string
+	for _, n := range v.Nodes {
+		nodes = append(nodes, n.Name)
+	}
 	if len(v.Aggregates) > 0 {
 		var of []string
-		for _, a := range names(v.Aggregates) {
-			of = append(of, owners[a])
+		for _, a := range v.Aggregates {
+			of = append(of, owners[a.Name])
 		}
 		if len(nodes) == 0 || !slices.Contains(of, "") {
 			nodes = of
@@ -118,6 +121,7 @@ func (s *Source) aggregates(ctx context.Context) (map[string]string, error) {
 		}
 		owners[a.Name] = node
 	}
+	delete(owners, "") // an aggregate that does not tell its name
 	return owners, nil
 }
 

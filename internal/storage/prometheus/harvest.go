@@ -92,7 +92,7 @@ func volumeMetrics() map[string]func(*integrate.Rates) **float64 {
 
 func (h *harvest) gather(ctx context.Context) (answer, error) {
 	var a answer
-	read := map[string]model.Matrix{}
+	read := map[string][]*stream{}
 	for _, s := range []string{h.volumes, h.nodes, h.lifs} {
 		if s == "" {
 			continue
@@ -123,7 +123,7 @@ func (h *harvest) gather(ctx context.Context) (answer, error) {
 }
 
 // oneDatacenter refuses series of two clusters that happen to have the same name.
-func oneDatacenter(m model.Matrix) error {
+func oneDatacenter(m []*stream) error {
 	for _, series := range m {
 		if a, b := m[0].Metric[labelDatacenter], series.Metric[labelDatacenter]; a != b {
 			return fmt.Errorf("the series are of two data centers, %q and %q: choose with queries of your own", a, b)
@@ -133,7 +133,7 @@ func oneDatacenter(m model.Matrix) error {
 }
 
 // chooseCPU returns the metric that tells the CPU, which stays the same for good.
-func (s *Source) chooseCPU(m model.Matrix) string {
+func (s *Source) chooseCPU(m []*stream) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, series := range m {
@@ -161,7 +161,7 @@ type row struct {
 
 // set puts the values of a series into their rows. Two series may give one thing at one time
 // only if they agree: nobody could say which of them counts.
-func (r rows) set(series *model.SampleStream, field func(*integrate.Rates) **float64) error {
+func (r rows) set(series *stream, field func(*integrate.Rates) **float64) error {
 	name := series.Metric[model.MetricNameLabel]
 	for _, v := range series.Values {
 		value := number(v.Value)
@@ -207,7 +207,7 @@ func (r rows) rates() []integrate.Rates {
 }
 
 // volumeRates joins the series of a volume, of which there are more when it was moved.
-func volumeRates(m model.Matrix) (rates []integrate.Rates, owner string, err error) {
+func volumeRates(m []*stream) (rates []integrate.Rates, owner string, err error) {
 	all, metrics := rows{}, volumeMetrics()
 	var newest model.Time
 	for _, series := range m {
@@ -225,7 +225,7 @@ func volumeRates(m model.Matrix) (rates []integrate.Rates, owner string, err err
 	return all.rates(), owner, nil
 }
 
-func busyNodes(m model.Matrix, metric string) ([]integrate.Node, error) {
+func busyNodes(m []*stream, metric string) ([]integrate.Node, error) {
 	busy := map[string]rows{}
 	for _, series := range m {
 		name := string(series.Metric[labelNode])
@@ -257,7 +257,7 @@ type lif struct {
 }
 
 // add takes in a series that has samples. What a LIF sent was read.
-func (l *lif) add(series *model.SampleStream) error {
+func (l *lif) add(series *stream) error {
 	last := series.Values[len(series.Values)-1].Timestamp
 	field := func(r *integrate.Rates) **float64 { return &r.ReadBytes }
 	switch series.Metric[model.MetricNameLabel] {
@@ -276,7 +276,7 @@ func (l *lif) add(series *model.SampleStream) error {
 }
 
 // lifRates gives each LIF its address, or its name where Harvest does not tell it.
-func lifRates(m model.Matrix) ([]integrate.Path, error) {
+func lifRates(m []*stream) ([]integrate.Path, error) {
 	lifs := map[string]*lif{}
 	for _, series := range m {
 		name := string(series.Metric[labelLIF])

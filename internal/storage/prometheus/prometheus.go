@@ -160,32 +160,75 @@ func (s *Source) query(ctx context.Context, expression string, at model.Time) (r
 	if at != 0 {
 		q.Set("time", at.String())
 	}
-	var doc struct {
-		Data result `json:"data"`
-	}
+	var doc document
 	_, err := s.client.Get(ctx, "/api/v1/query", q, &doc)
 	return doc.Data, err
 }
 
+// document is an answer that is no error.
+type document struct {
+	Status string `json:"status"`
+	Data   result `json:"data"`
+}
+
+// Lacks names the data if it is not there.
+func (d *document) Lacks() string {
+	if d.Status != "success" {
+		return "data"
+	}
+	return ""
+}
+
+// stream is a series with all its samples. Those of model.SampleStream are 0 where their value is null.
+type stream struct {
+	Metric model.Metric `json:"metric"`
+	Values []pair       `json:"values"`
+}
+
+// sample is a series with one sample; that of a histogram is nil.
+type sample struct {
+	Metric model.Metric `json:"metric"`
+	Value  *pair        `json:"value"`
+}
+
+// pair is one sample.
+type pair struct{ model.SamplePair }
+
+// UnmarshalJSON wants both the time and the value.
+func (p *pair) UnmarshalJSON(b []byte) error {
+	var both []json.RawMessage
+	if err := json.Unmarshal(b, &both); err != nil {
+		return err
+	}
+	if len(both) != 2 {
+		return fmt.Errorf("a sample has %d parts, and must have a time and a value", len(both))
+	}
+	return errors.Join(json.Unmarshal(both[0], &p.Timestamp), p.Value.UnmarshalJSON(both[1]))
+}
+
 // matrix reads series with all their samples.
-func (r result) matrix() (model.Matrix, error) {
+func (r result) matrix() ([]*stream, error) {
 	if r.Type != "matrix" {
 		return nil, storage.Permanent(fmt.Errorf("the answer is a %q and no range of samples", r.Type))
 	}
-	return readSeries[model.SampleStream](r)
+	return readSeries[stream](r)
 }
 
 // vector reads one sample of each series. A scalar is a series without labels.
-func (r result) vector() (model.Vector, error) {
+func (r result) vector() ([]*sample, error) {
 	switch r.Type {
 	case "vector":
-		return readSeries[model.Sample](r)
+		all, err := readSeries[sample](r)
+		if slices.ContainsFunc(all, func(s *sample) bool { return s.Value == nil }) {
+			err = storage.Permanent(errors.New("it gives a series without a value, as that of a histogram is"))
+		}
+		return all, err
 	case "scalar":
-		var one model.Scalar
+		var one pair
 		if err := json.Unmarshal(r.Value, &one); err != nil {
 			return nil, unexpected(err)
 		}
-		return model.Vector{{Metric: model.Metric{}, Value: one.Value, Timestamp: one.Timestamp}}, nil
+		return []*sample{{Value: &one}}, nil
 	default:
 		return nil, storage.Permanent(fmt.Errorf("it gives a %s, and must give one value for each series, such as "+
 			"rate(...) does", r.Type))
@@ -197,8 +240,8 @@ func readSeries[T any](r result) ([]*T, error) {
 	if err := json.Unmarshal(r.Value, &all); err != nil {
 		return nil, unexpected(err)
 	}
-	if slices.Contains(all, nil) {
-		return nil, storage.Permanent(errors.New("the answer holds a series that is null"))
+	if all == nil || slices.Contains(all, nil) {
+		return nil, storage.Permanent(errors.New("the answer holds a result or a series that is null"))
 	}
 	if len(all) > maxSeries {
 		return nil, storage.Permanent(fmt.Errorf("the answer holds %d series, more than %d", len(all), maxSeries))

@@ -58,7 +58,7 @@ func (q *queries) gather(ctx context.Context) (answer, error) {
 	known := totals()
 	for _, key := range slices.Sorted(maps.Keys(q.expressions)) {
 		r, err := q.source.query(ctx, q.expressions[key], at)
-		var v model.Vector
+		var v []*sample
 		if err == nil {
 			v, err = r.vector()
 		}
@@ -71,7 +71,7 @@ func (q *queries) gather(ctx context.Context) (answer, error) {
 			return answer{}, fmt.Errorf("queries.%s: %w", key, err)
 		}
 		if at == 0 && len(v) > 0 {
-			at = v[0].Timestamp
+			at = v[0].Value.Timestamp
 		}
 	}
 	if !plausible(at) {
@@ -83,23 +83,23 @@ func (q *queries) gather(ctx context.Context) (answer, error) {
 }
 
 // totalOf puts the one value of v into to; none is not known.
-func totalOf(v model.Vector, to **float64) error {
+func totalOf(v []*sample, to **float64) error {
 	if len(v) > 1 {
 		return storage.Permanent(fmt.Errorf("it gives %d series, and must give one: sum(...) of them, or choose with "+
 			"labels", len(v)))
 	}
 	if len(v) == 1 {
-		*to = number(v[0].Value)
+		*to = number(v[0].Value.Value)
 	}
 	return nil
 }
 
 // nodesOf reads the busy shares of nodes, named by their label node, or else instance.
-func nodesOf(v model.Vector) ([]integrate.Node, error) {
+func nodesOf(v []*sample) ([]integrate.Node, error) {
 	var nodes []integrate.Node
-	for _, sample := range v {
-		name := cmp.Or(string(sample.Metric[labelNode]), string(sample.Metric[model.InstanceLabel]))
-		f := number(sample.Value)
+	for _, s := range v {
+		name := cmp.Or(string(s.Metric[labelNode]), string(s.Metric[model.InstanceLabel]))
+		f := number(s.Value.Value)
 		switch {
 		case name == "":
 			return nil, storage.Permanent(fmt.Errorf("it gives a series without the labels node and instance: use avg by " +
@@ -109,10 +109,10 @@ func nodesOf(v model.Vector) ([]integrate.Node, error) {
 		case f != nil && (*f < 0 || *f > integrate.MaxPercent):
 			return nil, storage.Permanent(fmt.Errorf("it gives %g for node %s, and must give the busy share of all its "+
 				"cores, 0 to 100", *f, name))
-		case f != nil && plausible(sample.Timestamp):
+		case f != nil && plausible(s.Value.Timestamp):
 			nodes = append(nodes, integrate.Node{
 				Name:  name,
-				Rates: []integrate.Rates{{Time: sample.Timestamp.Time().UTC(), BusyPercent: f}},
+				Rates: []integrate.Rates{{Time: s.Value.Timestamp.Time().UTC(), BusyPercent: f}},
 			})
 		}
 	}

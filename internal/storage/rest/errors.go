@@ -22,7 +22,7 @@ import (
 // maxMessageBytes bounds what of a server's words gets into an error.
 const maxMessageBytes = 512
 
-// StatusError is an answer that is no success.
+// StatusError is an answer that is no success, whatever its status is.
 type StatusError struct {
 	Status int
 	// Code and Message are the server's own, where its answer has any.

@@ -3,6 +3,7 @@ package ontap_test
 import (
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -170,6 +171,20 @@ func TestASurveyTellsAllThatAnAdministratorMaySee(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestTheRulesBelowAVolumeAreThoseOfTheQtree(t *testing.T) {
+	t.Parallel()
+	w := begin(t, func(o *ontap.Options) {
+		o.Model.Policies = append(o.Model.Policies, ontap.ExportPolicy{Name: "closed"})
+		o.Model.Qtrees = []ontap.Qtree{{Name: "q1", Volume: "vol1", ExportPolicy: "closed"}}
+	})
+	for export, want := range map[string]string{"/vol1": "bench 2", "/vol1/q1": "closed 0", "/vol1/other": "bench 2"} {
+		got, err := w.source(t).Survey(t.Context(), export)
+		if err != nil || got.Rules == nil || fmt.Sprint(got.Volume.ExportPolicy, " ", len(got.Rules)) != want {
+			t.Errorf("%s: policy %s, rules %+v, missing %+v, %v", export, got.Volume.ExportPolicy, got.Rules, got.Missing, err)
+		}
 	}
 }
 

@@ -13,6 +13,7 @@ type Model struct {
 	Aggregates []Aggregate
 	LIFs       []LIF
 	Volumes    []Volume
+	Qtrees     []Qtree
 	NFS        NFSService // of SVM
 	Policies   []ExportPolicy
 	QoS        []QoSPolicy
@@ -54,6 +55,11 @@ type Volume struct {
 	ExportPolicy string
 	QoSPolicy    string
 	SVM          string // empty = that of the model
+}
+
+// Qtree is one below the junction of a volume, with an export policy of its own.
+type Qtree struct {
+	Name, Volume, ExportPolicy string
 }
 
 // NFSService is what an SVM offers.
@@ -123,7 +129,7 @@ func ReadOnly(user, password string) Account {
 	a := Account{User: user, Password: password}
 	for _, p := range []string{
 		"/api/cluster", "/api/network/ip/interfaces", "/api/protocols/nfs", "/api/storage/volumes",
-		"/api/storage/aggregates", "/api/storage/qos/policies", "/api/svm/svms",
+		"/api/storage/aggregates", "/api/storage/qos/policies", "/api/storage/qtrees", "/api/svm/svms",
 	} {
 		a.Privileges = append(a.Privileges, Privilege{p, AccessReadonly})
 	}
@@ -141,6 +147,7 @@ func SVMAdmin(user, password, svm string) Account {
 		{"/api/protocols/nfs", AccessAll},
 		{"/api/storage/volumes", AccessAll},
 		{"/api/storage/qos/policies", AccessReadonly},
+		{"/api/storage/qtrees", AccessAll},
 		{"/api/svm/svms", AccessReadonly},
 	}}
 }

@@ -101,6 +101,23 @@ func collections() []*collection {
 			return all
 		},
 	}, {
+		path: "/storage/qtrees", keys: []string{"id", "name", "svm.name", "svm.uuid", "volume.name", "volume.uuid"},
+		fields: []string{"export_policy.name", "export_policy.id"},
+		list: func(q query) []record {
+			var all []record
+			for i, t := range q.model.Qtrees {
+				for _, v := range q.model.Volumes {
+					if v.Name == t.Volume {
+						all = append(all, q.ofSVM(v.SVM, record{
+							"id": i + 1, "name": t.Name, "volume.name": v.Name, "volume.uuid": v.id(),
+							"export_policy.name": t.ExportPolicy, "export_policy.id": policyID(q.model, t.ExportPolicy),
+						}))
+					}
+				}
+			}
+			return all
+		},
+	}, {
 		path: "/storage/qos/policies", one: "uuid", keys: []string{"name", "uuid"},
 		fields: []string{
 			"svm.name", "svm.uuid", "policy_class", "object_count", "fixed.max_throughput_iops", "fixed.max_throughput_mbps", "fixed.capacity_shared",

@@ -141,7 +141,7 @@ func TestAccountsSeeWhatTheyMay(t *testing.T) {
 	w := begin(t, func(o *ontap.Options) { o.Model.Accounts = append(o.Model.Accounts, readOnly, svm) })
 	all := []string{
 		"/cluster", "/cluster/nodes", "/network/ip/interfaces", "/storage/aggregates", "/storage/volumes", "/protocols/nfs/services",
-		"/protocols/nfs/export-policies/12884901889/rules", "/protocols/nfs/connected-clients", "/storage/qos/policies",
+		"/protocols/nfs/export-policies/12884901889/rules", "/protocols/nfs/connected-clients", "/storage/qos/policies", "/storage/qtrees",
 	}
 	cases := map[string]struct {
 		account   ontap.Account

@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -99,6 +100,7 @@ func askONTAP(t *testing.T, r *recorder) {
 		Aggregates: []standin.Aggregate{{Name: "aggr_a", Node: "a"}, {Name: "aggr_b", Node: "b"}},
 		LIFs:       []standin.LIF{{Name: "lif_a", Address: "192.0.2.11", Prefix: 24, HomeNode: "a"}},
 		Volumes:    []standin.Volume{{Name: "vol1", Junction: "/vol1", Aggregates: []string{"aggr_a"}, SizeBytes: 1 << 30, ExportPolicy: "bench", QoSPolicy: "gold"}},
+		Qtrees:     []standin.Qtree{{Name: "q1", Volume: "vol1", ExportPolicy: "bench"}},
 		NFS:        standin.NFSService{Enabled: true, V3: true, V41: true, TransferSizeBytes: 65536},
 		Policies: []standin.ExportPolicy{{Name: "bench", Rules: []standin.Rule{
 			{Index: 1, Clients: []string{"10.0.0.0/8"}, Protocols: []string{"nfs3"}, ReadOnly: []string{"sys"}, ReadWrite: []string{"sys"}, SuperUser: []string{"none"}},
@@ -124,7 +126,7 @@ func askONTAP(t *testing.T, r *recorder) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			survey(t, a)
+			survey(t, a, "/vol1/q1")
 			if _, err := a.Move(t.Context(), "/vol1", "aggr_b", nil); err != nil && user == "admin" {
 				t.Error(err)
 			}
@@ -142,16 +144,24 @@ func askFlashBlade(t *testing.T, r *recorder) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	survey(t, a)
+	survey(t, a, "/fs1")
+	s.Pass(1, fb.Second{Reads: 1})
+	if _, err := a.Sample(t.Context()); err != nil { // since the last one
+		t.Error(err)
+	}
+	s.Put("/file-systems", fb.FileSystem("fs2"))
+	if _, err := a.Survey(t.Context(), "/fs1"); err == nil {
+		t.Error("a file system that is not there was surveyed")
+	}
 	if err := storage.Close(a); err != nil {
 		t.Error(err)
 	}
 }
 
 // survey asks all that is asked before a run, and what is asked during it.
-func survey(t *testing.T, a storage.Surveyor) {
+func survey(t *testing.T, a storage.Surveyor, export string) {
 	t.Helper()
-	s, err := a.Survey(t.Context(), "/vol1")
+	s, err := a.Survey(t.Context(), export)
 	if err != nil || len(s.Rules) == 0 {
 		t.Errorf("survey: rules %+v, %v", s.Rules, err)
 	}
@@ -160,8 +170,9 @@ func survey(t *testing.T, a storage.Surveyor) {
 	}
 }
 
-// TestTheVendorsKnowWhatIsAskedAndAnswered: paths, parameters, names and types of fields, bodies, values.
-func TestTheVendorsKnowWhatIsAskedAndAnswered(t *testing.T) {
+// checked holds the exchanges that ask makes against the libraries and returns what the check prints.
+func checked(t *testing.T, ask func(*testing.T, *recorder)) (string, error) {
+	t.Helper()
 	folder := os.Getenv(libraries)
 	if folder == "" {
 		t.Skip(libraries + " names no folder: export " + libraries + "=$(hack/lab/vendors.sh)")
@@ -172,8 +183,7 @@ func TestTheVendorsKnowWhatIsAskedAndAnswered(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := &recorder{out: json.NewEncoder(file)}
-	askONTAP(t, r)
-	askFlashBlade(t, r)
+	ask(t, r)
 	if err := file.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +196,57 @@ func TestTheVendorsKnowWhatIsAskedAndAnswered(t *testing.T) {
 	check.Env = append(os.Environ(), "PYTHONPATH="+folder)
 	out, err := check.CombinedOutput()
 	t.Logf("%s", out)
-	if err != nil {
+	return string(out), err
+}
+
+// TestTheVendorsKnowWhatIsAskedAndAnswered: paths, parameters and their values; names, types and values of fields that
+// are asked for, sent and answered, errors included.
+func TestTheVendorsKnowWhatIsAskedAndAnswered(t *testing.T) {
+	if _, err := checked(t, func(t *testing.T, r *recorder) {
+		t.Helper()
+		askONTAP(t, r)
+		askFlashBlade(t, r)
+	}); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestWhatTheVendorsDoNotKnowIsFound(t *testing.T) {
+	const volume, systems = "/api/storage/volumes/1", "/api/2.29/file-systems"
+	wrong := map[string]exchange{
+		"ontap: path: /api/colours":                                           {"ontap", "GET", "/api/colours", "", 200, `{}`},
+		"ontap: query: colour red":                                            {"ontap", "GET", "/api/storage/volumes?colour=red", "", 200, `{"records":[]}`},
+		"ontap: query: is_svm_root maybe":                                     {"ontap", "GET", "/api/storage/volumes?is_svm_root=maybe", "", 200, `{"records":[]}`},
+		"ontap: query: svm x":                                                 {"ontap", "GET", "/api/storage/volumes?svm=x", "", 200, `{"records":[]}`},
+		"ontap: field asked for: colour":                                      {"ontap", "GET", "/api/storage/volumes?fields=name,colour", "", 200, `{"records":[]}`},
+		"ontap: sent: movement.colour":                                        {"ontap", "PATCH", volume, `{"movement":{"colour":"red"}}`, 202, `{"job":{"uuid":"1"}}`},
+		"ontap: sent type: movement.percent_complete 5":                       {"ontap", "PATCH", volume, `{"movement":{"percent_complete":"5"}}`, 202, `{"job":{"uuid":"1"}}`},
+		`ontap: sent value: {"state"`:                                         {"ontap", "PATCH", volume, `{"state":"odd"}`, 202, `{"job":{"uuid":"1"}}`},
+		"ontap: job: state":                                                   {"ontap", "PATCH", volume, "", 202, `{"job":{"state":"queued"}}`},
+		"ontap: error type: code 4":                                           {"ontap", "GET", volume, "", 404, `{"error":{"message":"no","code":4}}`},
+		"ontap: answered type: size 5":                                        {"ontap", "GET", volume, "", 200, `{"size":"5"}`},
+		"flashblade: query: FB_2_29 file-systems colour red":                  {"flashblade", "GET", systems + "?colour=red", "", 200, `{"items":[]}`},
+		"flashblade: query: FB_2_29 file-systems/performance protocol FTP":    {"flashblade", "GET", systems + "/performance?protocol=FTP", "", 200, `{"items":[]}`},
+		"flashblade: query: FB_2_29 file-systems/performance resolution 1s":   {"flashblade", "GET", systems + "/performance?resolution=1s", "", 200, `{"items":[]}`},
+		"flashblade: sent: FB_2_29 file-systems colour":                       {"flashblade", "PATCH", systems + "?names=a", `{"colour":"red"}`, 200, `{"items":[]}`},
+		"flashblade: sent value: FB_2_29 file-systems 1 validation error":     {"flashblade", "PATCH", systems + "?names=b", `{"provisioned":"5"}`, 200, `{"items":[]}`},
+		"flashblade: answered: FB_2_29 file-systems errors.colour":            {"flashblade", "GET", systems, "", 400, `{"errors":[{"colour":"red"}]}`},
+		"flashblade: answered value: FB_2_29 file-systems 1 validation error": {"flashblade", "GET", systems, "", 200, `{"items":[{"destroyed":"no"}]}`},
+	}
+	out, err := checked(t, func(t *testing.T, r *recorder) {
+		t.Helper()
+		for _, e := range wrong {
+			if err := r.out.Encode(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	if err == nil {
+		t.Error("nothing was found")
+	}
+	for what := range wrong {
+		if !strings.Contains(out, "not in the library: "+what) {
+			t.Errorf("%s: not found", what)
+		}
 	}
 }
