@@ -48,7 +48,7 @@ type Survey struct {
 	LIFs    []LIF          `json:"lifs,omitempty"`  // that serve NFS, sorted by name
 	Volume  *SurveyVolume  `json:"volume,omitempty"`
 	NFS     *NFSService    `json:"nfs,omitempty"`
-	Rules   []ExportRule   `json:"rules,omitzero"` // of the volume's export policy, in order; empty = it admits nobody
+	Rules   []ExportRule   `json:"rules,omitzero"` // of the policy of the volume or its qtree, in order; empty = it admits nobody
 	Missing []MissingFact  `json:"missing,omitempty"`
 	Move    *VolumeMove    `json:"move,omitempty"`
 	Problem *SurveyProblem `json:"problem,omitempty"` // why there is no survey; nothing else is set then
