@@ -107,7 +107,7 @@ func TestObservationsOfDirectNFS(t *testing.T) {
 		"other servers of the database": {scanRun, func(r *runfile.Result) {
 			d := &windowOf1(r).DirectNFS
 			d.Servers = append([]runfile.DNFSServer{{Server: "backup", Export: "/b", Version: "NFSv4.1"}}, d.Servers...)
-			d.Channels = append(d.Channels, runfile.DNFSChannel{Server: "backup", Path: "10.9.9.9", Sends: 5})
+			d.Channels = append(d.Channels, runfile.DNFSChannel{Instance: 1, Server: "backup", Path: "10.9.9.9", Sends: 5})
 		}, yes, false, "DirectNFS NFSv3 over 4 of 4 paths", ""},
 		"kernel, as declared":  {onKernel, func(*runfile.Result) {}, yes, false, "Kernel NFSv3", "ACCESS_METHOD is OS_LIB. The mount moved 100.0 %"},
 		"kernel, asynchronous": {onKernel, asynchronous(128, 4352), yes, false, "", "fs.aio-nr was 4352 under load, and 128 before it, of fs.aio-max-nr 65536."},
