@@ -132,7 +132,10 @@ func TestEachInstanceOfARACUsesTheOranfstab(t *testing.T) {
 			d.Channels = append(d.Channels[:4:4], runfile.DNFSChannel{Instance: 2, Server: "10.0.0.9", Path: "10.0.0.9", Sends: 2_400_000, Receives: 2_400_000})
 		}, false, "instance 2 sent nothing to 192.168.4.100, instance 2 sent nothing to 192.168.5.100", "V$DNFS_SERVERS 10.0.0.9 (instance 2): Oracle did not use it"},
 		"the oranfstab of the second has one path": {func(d *runfile.DirectNFS) { d.Channels = d.Channels[:5] }, false, "instance 2 sent nothing to 192.168.5.100", ""},
-		"the second does no load":                  {func(d *runfile.DirectNFS) { d.Channels = d.Channels[:5]; d.Channels[4].Sends, d.Channels[4].Receives = 900, 900 }, true, "", ""},
+		"the second does no load": {func(d *runfile.DirectNFS) {
+			d.Channels = d.Channels[:5]
+			d.Channels[4].Sends, d.Channels[4].Receives = 900, 900
+		}, true, "", ""},
 	}
 	for name, tc := range cases {
 		r := experiments.RAC(half, half)

@@ -222,6 +222,9 @@ func checkLoss(c *facts, found *findings, l loss, paths int) {
 	case 2*carried < quiet:
 		meanwhile = fmt.Sprintf(" In %d of the %d seconds in which it carried nothing, no other path did either: I/O stood "+
 			"still, and this is not the loss of one path.", quiet-carried, quiet)
+	case carried*1000 < quiet*carriedMeanwhile:
+		meanwhile = fmt.Sprintf(" Of the %d seconds in which it carried nothing, other paths carried I/O in %d, and in the "+
+			"other %d all I/O waited.", quiet, carried, quiet-carried)
 	case l.byLayout:
 		meanwhile = " Its I/O went through the metadata server meanwhile, or to another address of the data server."
 	default:
