@@ -4,7 +4,7 @@ import "github.com/nfsbench/nfsbench/api/bench"
 
 // Metric is a number of a benchmark's status.summary that can be compared. Throughput is in
 // bytes, IOPS in I/Os and Capacity in operations a second; latencies are microseconds; Wire, the
-// share of the wire limit, and ClientCPU, the busy share of the busiest client, are thousandths;
+// share of the wire limit, and ClientCPU, the busy share of the busiest client machine above idle, are thousandths;
 // ClientCPUTime is microseconds of the CPUs of the clients' machines above idle, for 2^20 bytes.
 //
 // +kubebuilder:validation:Enum=Throughput;IOPS;Capacity;MeanLatency;P50Latency;P95Latency;P99Latency;P999Latency;MaxLatency;OpenLoopP99Latency;StorageLatency;Wire;ClientCPU;ClientCPUTime

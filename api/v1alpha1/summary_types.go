@@ -91,11 +91,12 @@ type Summary struct {
 	// wirePercent is the share of the wire limit that was reached.
 	// +optional
 	WirePercent *int32 `json:"wirePercent,omitempty"`
-	// clientCPUPermille is the busy share of the busiest client node.
+	// clientCPUPermille is the busy share of the busiest client machine, less its share in the idle baseline.
+	// Unknown without a baseline, if others used the machines, or for an external database.
 	// +optional
 	ClientCPUPermille *int32 `json:"clientCPUPermille,omitempty"`
 	// clientCPUMicrosecondsPerMiB is the CPU time of the clients' machines for 2^20 bytes, less what they used in
-	// the idle baseline. Unknown without a baseline, or if others used the machines.
+	// the idle baseline. Unknown without a baseline, if others used the machines, or for an external database.
 	// +optional
 	ClientCPUMicrosecondsPerMiB *int64 `json:"clientCPUMicrosecondsPerMiB,omitempty"`
 }

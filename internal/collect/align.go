@@ -196,7 +196,7 @@ func fillHostWindow(w *runfile.ObservedWindow, samples []runfile.HostSample) {
 	delta := func(counter func(runfile.HostSample) *int64) *int64 { return grown(samples, counter) }
 	busy := delta(func(s runfile.HostSample) *int64 { return s.NodeBusyMicroseconds })
 	if total := delta(func(s runfile.HostSample) *int64 { return s.NodeTotalMicroseconds }); total != nil {
-		w.NodeCPUPermille = share(busy, float64(*total))
+		w.NodeCPUPermille, w.NodeBusyMicroseconds = share(busy, float64(*total)), busy
 	}
 	w.Cores = coreShares(samples)
 	w.CgroupCPUMicroseconds = delta(func(s runfile.HostSample) *int64 { return s.CgroupCPUMicroseconds })

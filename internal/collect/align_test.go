@@ -59,14 +59,14 @@ func TestWindowsUseOnlyTheSamplesInsideTheSpan(t *testing.T) {
 	want := []runfile.ObservedWindow{
 		{
 			Kind: "Baseline", Repetition: 1, Start: second(1.1), End: second(9.1),
-			NodeCPUPermille: new(int32(0)), Interfaces: []runfile.InterfaceRead{{Name: "eth0"}},
+			NodeCPUPermille: new(int32(0)), NodeBusyMicroseconds: new(int64(0)), Interfaces: []runfile.InterfaceRead{{Name: "eth0"}},
 			Storage: []runfile.StorageWindow{{Source: "s", Seconds: 8, Start: second(1.1), End: second(9.1), ReadBytes: new(int64(0))}},
 		},
 		{
 			Kind: "Measure", Repetition: 1, Start: second(10.1), End: second(19.1),
-			NodeCPUPermille: new(int32(500)),
-			Interfaces:      []runfile.InterfaceRead{{Name: "eth0", ReceivedBytes: 90_000_000, SentBytes: 9_000_000}},
-			Storage:         []runfile.StorageWindow{{Source: "s", Seconds: 9, Start: second(10.1), End: second(19.1), ReadBytes: new(int64(900_000_000))}},
+			NodeCPUPermille: new(int32(500)), NodeBusyMicroseconds: new(int64(9_000_000)),
+			Interfaces: []runfile.InterfaceRead{{Name: "eth0", ReceivedBytes: 90_000_000, SentBytes: 9_000_000}},
+			Storage:    []runfile.StorageWindow{{Source: "s", Seconds: 9, Start: second(10.1), End: second(19.1), ReadBytes: new(int64(900_000_000))}},
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

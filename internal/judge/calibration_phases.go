@@ -19,7 +19,10 @@ type CalibrationPhase struct {
 	// call it is the mean of the small reads.
 	MeanLatencyMicroseconds *int64 `json:"meanLatencyMicroseconds,omitempty"`
 	// CPUPermille is the busy share of all CPUs of the machine that reads, and Cores has those of each.
-	CPUPermille  *int32               `json:"cpuPermille,omitempty"`
+	CPUPermille *int32 `json:"cpuPermille,omitempty"`
+	// CPUAboveIdlePermille is that share less the one of the idle baseline, as in ClientCPU.
+	CPUAboveIdlePermille *int32 `json:"cpuAboveIdlePermille,omitempty"`
+
 	Cores        []runfile.CoreWindow `json:"cores,omitempty"`
 	Storage      StorageLoad          `json:"storage"`
 	StorageNodes []StorageNode        `json:"storageNodes,omitempty"`
@@ -56,6 +59,7 @@ func (c *facts) oraclePhase(s repetition, p clientRep, o runfile.OraclePhase) Ca
 	s.storage = storageWindows(s.parts)
 	s.DurationMilliseconds = o.End.Sub(o.Start).Milliseconds()
 	s.ClientCPU.BusiestNodePermille = c.databaseBusy(p, busyShare(o.BusyCentiseconds, o.IdleCentiseconds))
+	_, s.ClientCPU.AboveIdlePermille = c.machineCPU(s.parts)
 	s.Total.Latency = stats.MeanLatency(o.Reads, o.ReadTime*microsecondsEach(*p.rep.Oracle))
 	c.storageSide(&s)
 	return phaseOf(o.Kind, s)
@@ -75,7 +79,7 @@ func (c *facts) databaseBusy(p clientRep, said *int32) *int32 {
 func phaseOf(kind string, s repetition) CalibrationPhase {
 	p := CalibrationPhase{
 		Kind: kind, DurationMilliseconds: s.DurationMilliseconds, CPUPermille: s.ClientCPU.BusiestNodePermille,
-		Storage: s.Storage, StorageNodes: s.StorageNodes,
+		CPUAboveIdlePermille: s.ClientCPU.AboveIdlePermille, Storage: s.Storage, StorageNodes: s.StorageNodes,
 	}
 	if l := s.Total.Latency; l != nil {
 		p.MeanLatencyMicroseconds = &l.MeanMicroseconds
@@ -95,6 +99,7 @@ func (r calibration) ofSmallReads() repetition {
 	for _, p := range r.Phases {
 		if p.Kind == runfile.StepSmallReads {
 			s.ClientCPU.BusiestNodePermille = cmp.Or(p.CPUPermille, s.ClientCPU.BusiestNodePermille)
+			s.ClientCPU.AboveIdlePermille = cmp.Or(p.CPUAboveIdlePermille, s.ClientCPU.AboveIdlePermille)
 			s.Storage = cmp.Or(p.Storage, s.Storage)
 			s.StorageNodes = sampledNodes(s.StorageNodes, p.StorageNodes)
 		}

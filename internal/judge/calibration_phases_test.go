@@ -43,6 +43,17 @@ func TestCPUAndLatencyAreThoseOfEachPhaseOfACalibration(t *testing.T) {
 	}
 }
 
+func TestTheComparedCPUOfACalibrationIsThatOfTheSmallReadsAboveIdle(t *testing.T) {
+	t.Parallel()
+	r := experiments.CalibrationInPhases()
+	for _, rep := range r.Clients[0].Load.Repetitions {
+		r.Clients[0].Observed.Windows = append(r.Clients[0].Observed.Windows, runfile.ObservedWindow{Kind: windowBaseline, Repetition: rep.Index, NodeCPUPermille: new(int32(30))})
+	}
+	if above := Judge(r).Summary.ClientCPU.AboveIdlePermille; bench.OrZero(above) != 850 {
+		t.Errorf("%d permille above idle, want 880 less 30", bench.OrZero(above))
+	}
+}
+
 // The small reads may be too short for two samples of a source.
 func TestWhatThePhaseOfTheSmallReadsLacksIsOfTheWholeCall(t *testing.T) {
 	t.Parallel()

@@ -319,34 +319,41 @@ func (c *facts) clientCPU(s repetition) ClientCPU {
 			cpu.WorstThrottlePermille = larger(cpu.WorstThrottlePermille, permille(float64(*t)/1e6/p.seconds))
 		}
 	}
-	if used := c.machineCPU(s.parts); used > 0 && s.Total.Bytes > 0 {
+	used, above := c.machineCPU(s.parts)
+	cpu.AboveIdlePermille = above
+	if used > 0 && s.Total.Bytes > 0 {
 		cpu.MicrosecondsPerMiB = rounded(used / (float64(s.Total.Bytes) / mebibyte))
 	}
 	return cpu
 }
 
-// machineCPU is the CPU time, in microseconds, of the clients' machines above what they use while idle. Only the
-// machine compares clients: with Direct NFS the process itself does RPC and TCP, with the kernel's client kernel
-// threads do, which belong to no process and no container. It is not known (0) for machines that somebody else
-// uses, or that run an external database.
-func (c *facts) machineCPU(parts []clientRep) (microseconds float64) {
+// machineCPU is the CPU time, in microseconds, of the clients' machines above what they use while idle, and the largest
+// share of a machine above that of its idle baseline. Only the machine compares clients: with Direct NFS the process
+// itself does RPC and TCP, with the kernel's client kernel threads do, which belong to no process and no container.
+// Neither is known (0 and nil) for machines that somebody else uses, or that run an external database.
+func (c *facts) machineCPU(parts []clientRep) (microseconds float64, busiest *int32) {
 	if c.external() {
-		return 0
+		return 0, nil
 	}
 	seen := map[string]bool{}
 	for _, p := range parts {
-		idle := baselineOf(p.client, p.rep)
-		if p.window == nil || p.window.NodeCPUPermille == nil || idle == nil || idle.NodeCPUPermille == nil ||
-			atLeastPermille(idle.NodeCPUPermille, foreignCPU) {
-			return 0
+		under, idle := bench.OrZero(p.window), bench.OrZero(baselineOf(p.client, p.rep))
+		if under.NodeCPUPermille == nil || idle.NodeCPUPermille == nil || atLeastPermille(idle.NodeCPUPermille, foreignCPU) {
+			return 0, nil
 		}
 		if node := nodeOf(p.client); !seen[node] {
 			seen[node] = true
-			above := float64(max(0, *p.window.NodeCPUPermille-*idle.NodeCPUPermille)) / 1000
-			microseconds += above * float64(p.client.Host.CPUs) * p.seconds * 1e6
+			microseconds += max(0, busyCPUs(under)-busyCPUs(idle)) * p.seconds * 1e6
+			busiest = larger(busiest, new(max(0, *under.NodeCPUPermille-*idle.NodeCPUPermille)))
 		}
 	}
-	return microseconds
+	return microseconds, busiest
+}
+
+// busyCPUs is how many CPUs of a machine were busy on average. A share of all in permille would be too coarse for a
+// machine with many.
+func busyCPUs(w runfile.ObservedWindow) float64 {
+	return float64(bench.OrZero(w.NodeBusyMicroseconds)) / 1e6 / max(w.End.Sub(w.Start).Seconds(), 1e-3)
 }
 
 // databaseCPU returns the CPU time of the database processes in microseconds. It belongs to the

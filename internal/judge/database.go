@@ -66,13 +66,27 @@ func checkOranfstab(c *facts, found *findings) {
 	if !c.Plan.Database.DirectNFS || label == "" || len(c.database.Servers) == 0 {
 		return
 	}
-	names := distinct(c.database.Servers, func(row runfile.DNFSServer) string { return row.Server })
-	if slices.Contains(names, label) {
+	byInstance := map[int32][]string{}
+	for _, row := range c.database.Servers {
+		byInstance[row.Instance] = withNew(byInstance[row.Instance], row.Server)
+	}
+	var other []string
+	for _, instance := range slices.Sorted(maps.Keys(byInstance)) {
+		names := byInstance[instance]
+		switch {
+		case slices.Contains(names, label):
+		case len(byInstance) > 1:
+			other = append(other, fmt.Sprintf("%s (instance %d)", listed(names), instance))
+		default:
+			other = append(other, listed(names))
+		}
+	}
+	if len(other) == 0 {
 		return
 	}
 	found.warn(OranfstabNotUsed, "The oranfstab calls the server %s and V$DNFS_SERVERS %s: Oracle did not use it, and "+
 		"found the mount by itself, with one path. Check the file's syntax and place (/etc/oranfstab), and that its "+
-		"export and mount are those of the kernel; then restart the instance.", label, listed(names))
+		"export and mount are those of the kernel; then restart the instance.", label, listed(other))
 }
 
 // checkTrunking: NetApp says that Oracle's client has one path for each export

@@ -36,7 +36,7 @@ func TestAReportOfOtherWaitsIsAFinding(t *testing.T) {
 		r    runfile.Result
 		says string // empty: nothing
 	}{
-		"one instance of two": {reported(runfile.AWRRow{Waits: 40_000, Seconds: 20}, 2, read(90_000)), `40000 waits for db file sequential read, and V\$SYSTEM_EVENT 90000 over 2 instances: it covers one instance, or another time`},
+		"one instance of two": {reported(runfile.AWRRow{Waits: 40_000, Seconds: 20}, 2, read(90_000)), `40000 waits for db file sequential read, and V\$SYSTEM_EVENT 90000 over 2 instances: it covers one instance, which its head names, or another time; awr_rac\.txt .* is not read\.`},
 		"another time":        {reported(runfile.AWRRow{Waits: 90_000, Seconds: 20}, 1, read(40_000)), `and V\$SYSTEM_EVENT 40000: it covers another time`},
 		"the same":            {reported(runfile.AWRRow{Waits: 39_000, Seconds: 20}, 2, read(40_000)), ""},
 		"the same, rounded":   {reported(runfile.AWRRow{Waits: 1_200_000, WaitsRounding: 50_000, Seconds: 20}, 1, read(1_130_000)), ""},

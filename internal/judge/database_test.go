@@ -107,7 +107,7 @@ func TestObservationsOfDirectNFS(t *testing.T) {
 		"other servers of the database": {scanRun, func(r *runfile.Result) {
 			d := &windowOf1(r).DirectNFS
 			d.Servers = append([]runfile.DNFSServer{{Server: "backup", Export: "/b", Version: "NFSv4.1"}}, d.Servers...)
-			d.Channels = append(d.Channels, runfile.DNFSChannel{Server: "backup", Path: "10.9.9.9", Sends: 5})
+			d.Channels = append(d.Channels, runfile.DNFSChannel{Instance: 1, Server: "backup", Path: "10.9.9.9", Sends: 5})
 		}, yes, false, "DirectNFS NFSv3 over 4 of 4 paths", ""},
 		"kernel, as declared":  {onKernel, func(*runfile.Result) {}, yes, false, "Kernel NFSv3", "ACCESS_METHOD is OS_LIB. The mount moved 100.0 %"},
 		"kernel, asynchronous": {onKernel, asynchronous(128, 4352), yes, false, "", "fs.aio-nr was 4352 under load, and 128 before it, of fs.aio-max-nr 65536."},
@@ -236,6 +236,11 @@ func databaseCases() map[string]findingCase {
 				rep.Oracle.OwnReadBytes = new(int64(97.9e9))
 			})
 		}, ForeignLoad, bench.SeverityWarning, bench.ValiditySuspect, `the sessions of the load read 97\.9 % of the bytes that the database read\. Others read \d+\.\d MB/s`},
+		"ReadsOfAKitAreNotKnown": {
+			func(testing.TB) runfile.Result { return experiments.Kit("DNFS") },
+			func(r *runfile.Result) { r.Plan.Database.Kind = runfile.DatabaseExternal },
+			NotCollected, bench.SeverityInfo, bench.ValidityValid, `those of a SLOB kit have ended .* throughput and IOPS are those of all sessions`,
+		},
 		"ViewsSayTooLittle": {random, inRepetitions(func(rep *runfile.Repetition) { timed(rep, 490) }), SuspectLatency, bench.SeverityWarning, bench.ValiditySuspect, `16 users the views have only 49\.6 % as waits or CPU time: a read took 1\.21 ms`},
 		"ViewsSayLessThanTheStorage": {random, func(r *runfile.Result) {
 			eachRep(r, func(rep *runfile.Repetition) {
@@ -386,6 +391,10 @@ func TestWhatIsAsItShouldBeIsNoFinding(t *testing.T) {
 	}, ParameterDiffers, BatchedReads)
 	ramp("others who read 1.9 %", func(r *runfile.Result) {
 		windowOf1(r).Statistics[statReadBytes], windowOf1(r).OwnReadBytes = 100e9, new(int64(98.1e9))
+	}, ForeignLoad)
+	ramp("reads that are known of an external database", func(r *runfile.Result) {
+		r.Plan.Database.Kind = runfile.DatabaseExternal
+		eachRep(r, func(rep *runfile.Repetition) { rep.Oracle.OwnReadBytes = new(rep.Oracle.Statistics[statReadBytes]) })
 	}, ForeignLoad)
 	read := experiments.Calibrations()[0].Result()
 	eachRep(&read, func(rep *runfile.Repetition) { rep.Oracle.DatafileBytes = 3 << 30 })

@@ -42,6 +42,13 @@ func (c *facts) sessionTimeOf(s repetition) (t sessionTime, known bool) {
 
 // checkForeignReads holds what the sessions of the load read against what the database did.
 func checkForeignReads(c *facts, found *findings) {
+	// Nobody but us uses a database in a container of the run. A calibration is what Oracle says of its own reads.
+	if c.external() && c.Plan.Workload.SLOB != nil && slices.ContainsFunc(c.databases, func(w runfile.OracleWindow) bool {
+		return w.OwnReadBytes == nil
+	}) {
+		found.info(NotCollected, "GV$SESSTAT does not say what the sessions of the load read; those of a SLOB kit have ended "+
+			"when it is looked at. So throughput and IOPS are those of all sessions of the database. Let nobody else use it.")
+	}
 	for _, s := range c.repetitions {
 		for _, w := range s.databases {
 			all, known := w.Statistics[statReadBytes]

@@ -37,7 +37,7 @@ func (c *facts) databaseEvidence() Evidence {
 	}
 	e := Evidence{Observed: c.observedDirect()}
 	return e.weigh([]observation{
-		c.accessObservation(), c.serverObservation(), channelObservation(c.overall.Summary), c.statsObservation(),
+		c.accessObservation(), c.serverObservation(), c.channelObservation(), c.statsObservation(),
 		c.mountObservation(), c.connectionObservation(), c.alertObservation(), c.arrayObservation(),
 	})
 }
@@ -126,15 +126,20 @@ func (c *facts) accessObservation() observation {
 }
 
 // ownServers are the rows of the server or export of the plan; a database may
-// use others. Where there is none, all are.
+// use others. Of an instance that has none, all are: its oranfstab was not used.
 func (c *facts) ownServers(all []runfile.DNFSServer) []runfile.DNFSServer {
-	own := filtered(all, func(row runfile.DNFSServer) bool {
+	return ownOfEach(all, func(row runfile.DNFSServer) int32 { return row.Instance }, func(row runfile.DNFSServer) bool {
 		return row.Server == c.Plan.Engine.Server || row.Export != "" && row.Export == c.Plan.Engine.Export
 	})
-	if len(own) == 0 {
-		return all
+}
+
+// ownOfEach returns the own rows of each instance, and all rows of an instance that has none of its own.
+func ownOfEach[T any](all []T, instance func(T) int32, own func(T) bool) []T {
+	has := map[int32]bool{}
+	for _, row := range all {
+		has[instance(row)] = has[instance(row)] || own(row)
 	}
-	return own
+	return filtered(all, func(row T) bool { return own(row) || !has[instance(row)] })
 }
 
 // oracleVersion translates Oracle's name of the protocol into ours; empty if it does not show the version.
@@ -173,8 +178,9 @@ func (c *facts) serverObservation() observation {
 	return observation{says: agrees, text: fmt.Sprintf("%s (%s)", view, rows[0].Version)}
 }
 
-func channelObservation(s Summary) observation {
+func (c *facts) channelObservation() observation {
 	const view = "V$DNFS_CHANNELS"
+	s := c.overall.Summary
 	if len(s.Paths) == 0 {
 		return observation{says: silent, text: view + " (no row)"}
 	}
@@ -187,6 +193,10 @@ func channelObservation(s Summary) observation {
 	if len(missing) > 0 {
 		return observation{says: incomplete, text: fmt.Sprintf("%d of %d paths sent nothing in %s: %s", len(missing),
 			len(s.Paths), view, strings.Join(missing, ", "))}
+	}
+	if unused := c.unusedByInstance(); len(unused) > 0 {
+		return observation{says: incomplete, text: "not each instance used all paths in " + view + ": " +
+			strings.Join(unused, ", ")}
 	}
 	return observation{says: agrees, text: fmt.Sprintf("%s (%d of %d paths sent and received)", view, len(s.Paths),
 		len(s.Paths)), proof: true}

@@ -118,6 +118,43 @@ func TestTwoNodesOfARACHaveTwiceTheLinks(t *testing.T) {
 	}
 }
 
+func TestEachInstanceOfARACUsesTheOranfstab(t *testing.T) {
+	t.Parallel()
+	const half = int64(experiments.MegabytesPerSecondRAC) * 150_000_000
+	cases := map[string]struct {
+		second         func(*runfile.DirectNFS) // changes what instance 2 shows
+		verified       bool
+		unused, notTab string
+	}{
+		"both do": {func(*runfile.DirectNFS) {}, true, "", ""},
+		"the second found the mount by itself": {func(d *runfile.DirectNFS) {
+			d.Servers[1].Server, d.Servers[1].Export = "10.0.0.9", "/other"
+			d.Channels = append(d.Channels[:4:4], runfile.DNFSChannel{Instance: 2, Server: "10.0.0.9", Path: "10.0.0.9", Sends: 2_400_000, Receives: 2_400_000})
+		}, false, "instance 2 sent nothing to 192.168.4.100, instance 2 sent nothing to 192.168.5.100", "V$DNFS_SERVERS 10.0.0.9 (instance 2): Oracle did not use it"},
+		"the oranfstab of the second has one path": {func(d *runfile.DirectNFS) { d.Channels = d.Channels[:5] }, false, "instance 2 sent nothing to 192.168.5.100", ""},
+		"the second does no load": {func(d *runfile.DirectNFS) {
+			d.Channels = d.Channels[:5]
+			d.Channels[4].Sends, d.Channels[4].Receives = 900, 900
+		}, true, "", ""},
+	}
+	for name, tc := range cases {
+		r := experiments.RAC(half, half)
+		d := &r.Clients[0].Load.Repetitions[0].Oracle.DirectNFS
+		d.Servers = append(d.Servers, d.Servers[0])
+		d.Servers[0].Instance, d.Servers[1].Instance = 1, 2
+		tc.second(d)
+		j := Judge(r)
+		if v := j.Protocol.Verified; v == nil || *v != tc.verified || !strings.Contains(j.Protocol.Message, tc.unused) {
+			t.Errorf("%s: %s", name, j.Protocol.Message)
+		}
+		for code, text := range map[Code]string{PathUnused: tc.unused, OranfstabNotUsed: tc.notTab} {
+			if hasFinding(j, code, text) != (text != "") {
+				t.Errorf("%s: %s should say %q: %+v", name, code, text, j.Findings)
+			}
+		}
+	}
+}
+
 func TestTheAveragesOfNFSVsDNFSAgreeToTheDigit(t *testing.T) {
 	t.Parallel()
 	for _, client := range []string{"DNFS", "NFS"} {

@@ -38,6 +38,14 @@ func lossCases() map[string]findingCase {
 			nil, both(away(2, 8200, 3), still(0)), ChannelLost, bench.SeverityWarning, bench.ValiditySuspect,
 			`In 8 of the 8 seconds in which it carried nothing, no other path did either: I/O stood still`,
 		},
+		"ChannelLostBesideAStandstill": {
+			nil, both(away(2, 8200, 3), still(5), func(r *runfile.Result) {
+				for i := 60 + 10; i < 60+13; i++ {
+					r.Clients[0].Load.Samples[i].Channels[1].BytesRead = 0
+				}
+			}), ChannelLost, bench.SeverityWarning, bench.ValiditySuspect,
+			`Of the 8 seconds in which it carried nothing, other paths carried I/O in 5, and in the other 3 all I/O waited`,
+		},
 		"ChannelLostAndNoSamples":  {nil, away(2, 8200, 3), ChannelLost, bench.SeverityWarning, bench.ValiditySuspect, `New connections: 3\. Look at`},
 		"ChannelLostAsLongAsShows": {nil, away(1, 600, 1), ChannelLost, bench.SeverityWarning, bench.ValiditySuspect, `down for 0\.6 s`},
 		"ChannelLostForAMoment":    {nil, away(1, 590, 1), ChannelLost, bench.SeverityInfo, bench.ValidityValid, `down for 0\.6 s`},

@@ -106,10 +106,10 @@ func windows(index int32, start time.Time) []runfile.ObservedWindow {
 	return []runfile.ObservedWindow{
 		{
 			Kind: "Baseline", Repetition: index, Start: start.Add(-10 * time.Second), End: start.Add(-5 * time.Second),
-			NodeCPUPermille: new(int32(20)), Interfaces: []runfile.InterfaceRead{{Name: "eth0", ReceivedBytes: 1000}}, Storage: storage(60, 0),
+			NodeCPUPermille: new(int32(20)), NodeBusyMicroseconds: new(int64(1_600_000)), Interfaces: []runfile.InterfaceRead{{Name: "eth0", ReceivedBytes: 1000}}, Storage: storage(60, 0),
 		},
 		{
-			Kind: "Measure", Repetition: index, Start: start, End: start.Add(time.Minute), NodeCPUPermille: new(int32(400)),
+			Kind: "Measure", Repetition: index, Start: start, End: start.Add(time.Minute), NodeCPUPermille: new(int32(400)), NodeBusyMicroseconds: new(int64(384e6)),
 			CgroupCPUMicroseconds: new(int64(66e6)), TCPRetransmittedSegment: new(int64(3)), TCPOutOfOrderSegments: new(int64(9)), Storage: storage(goodOps, goodBytes),
 		},
 	}

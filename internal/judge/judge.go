@@ -178,6 +178,7 @@ func (p PathShare) carried() bool { return p.Bytes() > 0 || p.Calls > 0 }
 type ClientCPU struct {
 	Millicores            int64  `json:"millicores"`                      // of all loaders together
 	MicrosecondsPerMiB    *int64 `json:"microsecondsPerMiB,omitempty"`    // of the machines above idle, for each 2^20 bytes moved
+	AboveIdlePermille     *int32 `json:"aboveIdlePermille,omitempty"`     // of all CPUs of the machine with the largest share above idle
 	BusiestNodePermille   *int32 `json:"busiestNodePermille,omitempty"`   // of all CPUs of the busiest machine
 	BusiestLimitPermille  *int32 `json:"busiestLimitPermille,omitempty"`  // of the CPU limit of the client nearest to it
 	DatabaseLimitPermille *int32 `json:"databaseLimitPermille,omitempty"` // of the cores that the database can use at most

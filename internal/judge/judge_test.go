@@ -214,16 +214,26 @@ func TestSamplesOutsideTheMeasuredWindowDoNotCount(t *testing.T) {
 // The kernel's client works in threads of the kernel, and Direct NFS in its process: the machine counts both.
 func TestTheCPUOfClientsIsThatOfTheirMachinesAboveIdle(t *testing.T) {
 	t.Parallel()
-	same, busy, external, none := kernelRun(t), good(t), good(t), good(t)
+	same, busy, external, none, fine := kernelRun(t), good(t), good(t), good(t), good(t)
 	eachRep(&same, func(rep *runfile.Repetition) { rep.CPUMicroseconds = 1 })
 	eachWindow(&same, windowMeasure, func(w *runfile.ObservedWindow) { w.CgroupCPUMicroseconds = new(int64(1)) })
 	eachWindow(&busy, windowBaseline, func(w *runfile.ObservedWindow) { w.NodeCPUPermille = new(int32(foreignCPU)) })
 	external.Plan.Database = &runfile.Database{Kind: runfile.DatabaseExternal}
 	eachWindow(&none, windowBaseline, func(w *runfile.ObservedWindow) { w.NodeCPUPermille = nil })
-	want := map[string]*int64{"same": new(int64(2861)), "busy": nil, "external": nil, "none": nil}
-	for name, r := range map[string]runfile.Result{"same": same, "busy": busy, "external": external, "none": none} {
-		c := newFacts(r)
-		if diff := cmp.Diff(want[name], c.repetitions[0].ClientCPU.MicrosecondsPerMiB); diff != "" {
+	eachWindow(&fine, windowMeasure, func(w *runfile.ObservedWindow) { *w.NodeBusyMicroseconds += 1_275_000 }) // no permille
+	for name, tc := range map[string]struct {
+		run   runfile.Result
+		time  *int64
+		share *int64
+	}{
+		"same": {same, new(int64(2861)), new(int64(380))}, "busy": {run: busy}, "external": {run: external}, "none": {run: none},
+		"a machine with many CPUs": {fine, new(int64(2871)), new(int64(380))},
+	} {
+		s := newFacts(tc.run).repetitions[0].Summary
+		if diff := cmp.Diff(tc.time, s.ClientCPU.MicrosecondsPerMiB); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		if diff := cmp.Diff(tc.share, MetricOf(runfile.MetricClientCPU).value(judged{Summary: s})); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}

@@ -104,9 +104,9 @@ func Metrics() []Metric {
 			value: func(s judged) *int64 { return wide(s.WirePermille) },
 		},
 		{
-			Name: runfile.MetricClientCPU, Label: "CPU of the busiest client", Unit: UnitPermille,
+			Name: runfile.MetricClientCPU, Label: "CPU of the busiest client machine above idle", Unit: UnitPermille,
 			Field: "clientCPUPermille", Series: "client_cpu_ratio",
-			value: func(s judged) *int64 { return wide(s.ClientCPU.BusiestNodePermille) },
+			value: func(s judged) *int64 { return wide(s.ClientCPU.AboveIdlePermille) },
 		},
 		{
 			Name: runfile.MetricClientCPUTime, Label: "CPU of the client machines above idle, for each MiB", Unit: UnitCost,

@@ -3,6 +3,7 @@ package judge
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -85,6 +86,9 @@ func checkPaths(c *facts, found *findings) {
 	case len(idle) > 0:
 		found.warn(PathUnused, "%d of %d paths carried nothing, or next to nothing: %s. Check the LIF, the route and the "+
 			"local address; on Linux each path needs a subnet of its own.", len(idle), len(shares), strings.Join(reasons, ", "))
+	case len(c.unusedByInstance()) > 0:
+		found.warn(PathUnused, "Not each instance used all paths: %s. Compare the oranfstab of the nodes, and check the "+
+			"routes and local addresses.", listed(c.unusedByInstance()))
 	case !slices.ContainsFunc(shares, func(p PathShare) bool { return noticeable(p, c.overall.Summary) }):
 		checkBalance(found, shares) // what lost its time has not its share either
 	}
@@ -218,6 +222,9 @@ func checkLoss(c *facts, found *findings, l loss, paths int) {
 	case 2*carried < quiet:
 		meanwhile = fmt.Sprintf(" In %d of the %d seconds in which it carried nothing, no other path did either: I/O stood "+
 			"still, and this is not the loss of one path.", quiet-carried, quiet)
+	case carried*1000 < quiet*carriedMeanwhile:
+		meanwhile = fmt.Sprintf(" Of the %d seconds in which it carried nothing, other paths carried I/O in %d, and in the "+
+			"other %d all I/O waited.", quiet, carried, quiet-carried)
 	case l.byLayout:
 		meanwhile = " Its I/O went through the metadata server meanwhile, or to another address of the data server."
 	default:
@@ -338,13 +345,38 @@ func (c *facts) databasePaths(t *pathTable, parts []clientRep) []PathShare {
 }
 
 // ownChannels are those of the server of the plan; a database may use others.
-// Where none has that label, the oranfstab was not used, and all are.
+// Of an instance where none has that label, the oranfstab was not used, and all are.
 func (c *facts) ownChannels(all []runfile.DNFSChannel) []runfile.DNFSChannel {
-	own := filtered(all, func(ch runfile.DNFSChannel) bool { return ch.Server == c.Plan.Engine.Server })
-	if len(own) == 0 {
-		return all
+	return ownOfEach(all, func(ch runfile.DNFSChannel) int32 { return ch.Instance },
+		func(ch runfile.DNFSChannel) bool { return ch.Server == c.Plan.Engine.Server })
+}
+
+// unusedByInstance names the declared paths on which an instance of a RAC sent nothing although it did its share of
+// the load: the sums over the instances do not show that. The instances have local addresses of their own, so only
+// those of the server are compared.
+func (c *facts) unusedByInstance() (unused []string) {
+	all, calls := int64(0), map[int32]int64{}
+	used := map[int32][]string{}
+	for _, w := range c.overall.databases {
+		for _, ch := range c.ownChannels(w.DirectNFS.Channels) {
+			n := ch.Sends + ch.Receives
+			all, calls[ch.Instance] = all+n, calls[ch.Instance]+n
+			if n > 0 {
+				used[ch.Instance] = append(used[ch.Instance], ch.Path)
+			}
+		}
 	}
-	return own
+	for _, instance := range slices.Sorted(maps.Keys(calls)) {
+		if len(calls) < 2 || float64(calls[instance])*1000 < float64(all)/float64(len(calls))*pathIdle {
+			continue // not a RAC, or an idle instance
+		}
+		for _, d := range c.declared {
+			if !hasAddress(used[instance], d.Path) {
+				unused = withNew(unused, fmt.Sprintf("instance %d sent nothing to %s", instance, d.Path))
+			}
+		}
+	}
+	return unused
 }
 
 // pathTable collects what each path did, the declared ones first.

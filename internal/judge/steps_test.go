@@ -278,7 +278,7 @@ func TestTheHeadlineHasTheNumbersOfTheSummary(t *testing.T) {
 			runfile.MetricThroughput: float64(s.Total.BytesPerSecond), runfile.MetricIOPS: float64(s.Total.OperationsPerSecond),
 			runfile.MetricMeanLatency: float64(s.Total.Latency.MeanMicroseconds), runfile.MetricP50Latency: float64(s.Total.Latency.P50Microseconds),
 			runfile.MetricP95Latency: float64(s.Total.Latency.P95Microseconds), runfile.MetricP99Latency: float64(s.Total.Latency.P99Microseconds),
-			runfile.MetricClientCPUTime: float64(*s.ClientCPU.MicrosecondsPerMiB), runfile.MetricClientCPU: float64(*s.ClientCPU.BusiestNodePermille),
+			runfile.MetricClientCPUTime: float64(*s.ClientCPU.MicrosecondsPerMiB), runfile.MetricClientCPU: float64(*s.ClientCPU.AboveIdlePermille),
 			runfile.MetricP999Latency: float64(s.Total.Latency.P999Microseconds), runfile.MetricMaxLatency: float64(s.Total.Latency.MaxMicroseconds),
 			runfile.MetricOpenLoopP99Latency: float64(*s.OpenLoopP99Microseconds), runfile.MetricWire: float64(*s.WirePermille),
 		},

@@ -23,6 +23,7 @@ const (
 	// A path that was away for a shorter time only reconnected.
 	channelLostMilliseconds = 100
 	channelLostShare        = 10  // share of the window: the loss equals the spread of two runs
+	carriedMeanwhile        = 950 // share of the seconds without a path in which others carried I/O: they replaced it
 	layoutFallbackShare     = 10  // share of a repetition's bytes, through the metadata server
 	cpuBusy                 = 900 // busy share of a machine, a CPU limit, or a storage node
 	throttled               = 50  // share of the window

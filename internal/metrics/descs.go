@@ -39,7 +39,7 @@ func newDescs() descs {
 	one("benchmark_latency_seconds", "Latency of one I/O, of the median repetition, by mean, p50, p95, p99, p999, max, "+
 		"open_loop_p99, and storage for the mean that the storage measured.", "stat")
 	one("benchmark_wire_ratio", "Share of what the links can carry that was reached.")
-	one("benchmark_client_cpu_ratio", "Busy share of the busiest client node.")
+	one("benchmark_client_cpu_ratio", "Busy share of the busiest client machine above idle.")
 	one("benchmark_client_cpu_seconds_per_mebibyte", "CPU time of the clients' machines above idle for 2^20 bytes.")
 	one("benchmark_interval_ratio", "Bounds of the interval of 95 % of a number, low and high, as shares of the number.",
 		"metric", "stat")
@@ -76,8 +76,8 @@ func newDescs() descs {
 	cell("suite_cell_latency_seconds", "Latency of a cell in the newest run, by what was measured, and of that the "+
 		"median, low and high.", "latency", "stat")
 	cell("suite_cell_wire_ratio", "Share of the wire limit of a cell in the newest run, by median, low and high.", "stat")
-	cell("suite_cell_client_cpu_ratio", "Busy share of the busiest client of a cell in the newest run, by median, low "+
-		"and high.", "stat")
+	cell("suite_cell_client_cpu_ratio", "Busy share of the busiest client machine of a cell above idle in the newest "+
+		"run, by median, low and high.", "stat")
 	cell("suite_cell_client_cpu_seconds_per_mebibyte", "CPU time of the clients' machines above idle for 2^20 bytes of a "+
 		"cell in the newest run, by median, low and high.", "stat")
 	cell("suite_comparison_impact_ratio", "Difference of a cell to its baseline as a share of it; positive is better, "+

@@ -159,7 +159,7 @@ func fullObserved(t0 time.Time) *Observed {
 		IntervalMilliseconds: 1000,
 		Interfaces:           []Interface{{Name: "eth0", Addresses: []string{"10.0.1.5"}, MTUBytes: 9000, SpeedBitsPerSecond: new(int64(10e9)), Virtual: true}},
 		Windows: []ObservedWindow{{
-			Kind: "Measure", Repetition: 1, Start: t0, End: t0.Add(time.Minute), EdgeMilliseconds: 1, NodeCPUPermille: permille, CgroupCPUMicroseconds: one,
+			Kind: "Measure", Repetition: 1, Start: t0, End: t0.Add(time.Minute), EdgeMilliseconds: 1, NodeCPUPermille: permille, NodeBusyMicroseconds: one, CgroupCPUMicroseconds: one,
 			CgroupThrottledMicros: one, TCPRetransmittedSegment: one, TCPOutOfOrderSegments: one, Interfaces: reads, Mount: mount, CollectorCPUMicroseconds: one,
 			AsyncIO: &AsyncIO{Requests: 1, Limit: 65_536}, Cores: []CoreWindow{{Number: 1, BusyPermille: 400}},
 			Storage: []StorageWindow{{

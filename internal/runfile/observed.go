@@ -178,8 +178,9 @@ type ObservedWindow struct {
 	// EdgeMilliseconds is the duration of both readings together: the client's counters may cover a
 	// time that differs by as much from Start and End.
 	EdgeMilliseconds        int64           `json:"edgeMilliseconds,omitempty"`
-	NodeCPUPermille         *int32          `json:"nodeCPUPermille,omitempty"` // busy share of all CPUs
-	Cores                   []CoreWindow    `json:"cores,omitempty"`           // of a database in the pod
+	NodeCPUPermille         *int32          `json:"nodeCPUPermille,omitempty"`      // busy share of all CPUs
+	NodeBusyMicroseconds    *int64          `json:"nodeBusyMicroseconds,omitempty"` // of all CPUs
+	Cores                   []CoreWindow    `json:"cores,omitempty"`                // of a database in the pod
 	CgroupCPUMicroseconds   *int64          `json:"cgroupCPUMicroseconds,omitempty"`
 	CgroupThrottledMicros   *int64          `json:"cgroupThrottledMicroseconds,omitempty"`
 	TCPRetransmittedSegment *int64          `json:"tcpRetransmittedSegments,omitempty"`

@@ -149,6 +149,6 @@ const (
 	MetricOpenLoopP99Latency = "OpenLoopP99Latency"
 	MetricStorageLatency     = "StorageLatency"
 	MetricWire               = "Wire"
-	MetricClientCPU          = "ClientCPU"     // busy share of the busiest client
+	MetricClientCPU          = "ClientCPU"     // busy share of the busiest client machine above idle
 	MetricClientCPUTime      = "ClientCPUTime" // of the machines above idle, for each MiB
 )

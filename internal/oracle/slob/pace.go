@@ -10,9 +10,9 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/course"
-	"github.com/nfsbench/nfsbench/internal/loadgen/recorder"
 	"github.com/nfsbench/nfsbench/internal/nanosleep"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
 // Pace makes an open loop of all sessions: statements are due at a rate, any free session executes
@@ -30,9 +30,9 @@ type Pace struct {
 	next     float64       // when the next statement is due, in nanoseconds from base
 	from, to time.Duration // the window; both are endOfTime before Window
 	report   runfile.LevelReport
-	latency  *recorder.Recorder // latencies of statements that ended in the window
-	behind   []time.Duration    // due times of statements that did not end in the window
-	taken    []time.Duration    // due times of statements that sessions wait for or execute
+	latency  *stats.Histogram // latencies of statements that ended in the window
+	behind   []time.Duration  // due times of statements that failed, or did not end in the window
+	taken    []time.Duration  // due times of statements that sessions wait for or execute
 }
 
 // NewPace returns the pace of one level. The first statement is due when the first session asks for
@@ -40,7 +40,7 @@ type Pace struct {
 func NewPace(c bench.Capacity, perSecond int64, seed uint64, now func() time.Time) *Pace {
 	p := &Pace{
 		now: now, nap: nanosleep.For, gap: float64(time.Second) / float64(max(perSecond, 1)), from: endOfTime, to: endOfTime,
-		latency: recorder.New(1),
+		latency: stats.NewHistogram(),
 	}
 	if c.Arrivals != bench.ArrivalsFixed {
 		p.random = rand.New(rand.NewPCG(seed, uint64(perSecond))) //nolint:gosec // distances, not secrets
@@ -138,7 +138,7 @@ func (p *Pace) ended(due time.Duration, whole bool) {
 	case whole && end < p.to:
 		at := p.second(end)
 		p.report.Done[at]++
-		p.latency.Shard(0).Record(recorder.Measure, recorder.Read, end-due, 1)
+		p.latency.Record((end - due).Microseconds(), 1)
 		for i, b := range p.bounds {
 			if end-due > b {
 				p.report.Slow[i][at]++
@@ -150,8 +150,10 @@ func (p *Pace) ended(due time.Duration, whole bool) {
 }
 
 // Report returns the result of the level after all sessions have ended. Statements that were due in the
-// window and did not end in it are slow if they were due long enough before its end. Statements that no
-// session took count as if they came at even distances. The window has at most the given number of parts.
+// window and did not end in it are slow if they were due long enough before its end, and count in the latencies
+// with the time from when they were due to its end: without them, a standstill at the end would be missing.
+// Statements that no session took count as if they came at even distances. The window has at most the given
+// number of parts.
 func (p *Pace) Report(index int32, parts int) (*runfile.LevelReport, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -160,28 +162,47 @@ func (p *Pace) Report(index int32, parts int) (*runfile.LevelReport, error) {
 		from := p.from + time.Duration(s)*time.Second
 		out.Due[s] += p.notTaken(from, from+time.Second)
 	}
+	inWindow := func(due time.Duration) bool { return due >= p.from && due < p.to }
+	unended := slices.DeleteFunc(slices.Concat(p.behind, p.taken), func(due time.Duration) bool { return !inWindow(due) })
 	for i, slow := range p.report.Slow {
 		b, slow := p.bounds[i], slices.Clone(slow)
 		slow[len(slow)-1] += p.notTaken(p.from, p.to-b)
-		for _, due := range p.behind {
-			if due >= p.from && due < p.to-b {
+		for _, due := range unended {
+			if due < p.to-b {
 				slow[len(slow)-1]++
 			}
 		}
 		out.Slow = append(out.Slow, slow)
 	}
-	var all recorder.Snapshot
-	p.latency.Read(&all, recorder.Read, recorder.Measure)
-	ops, err := all.Ops()
-	if ops != nil {
-		out.Histogram = ops.Histogram
+	all := stats.NewHistogram()
+	all.Merge(p.latency)
+	for _, due := range unended {
+		all.Record((p.to - due).Microseconds(), 1)
+	}
+	p.recordNotTaken(all)
+	var err error
+	if all.Count() > 0 {
+		out.Histogram, err = all.Encode()
 	}
 	out = out.InParts(parts)
 	return &out, err
 }
 
+// recordNotTaken records the statements due in the window that no session took, in groups where they are very many.
+func (p *Pace) recordNotTaken(to *stats.Histogram) {
+	const most = 100_000 // records
+	first, n := p.before(p.from), p.notTaken(p.from, p.to)
+	group := n/most + 1
+	for i := int64(0); i < n; i += group {
+		due := time.Duration(p.next + (first+float64(i))*p.gap)
+		to.Record((p.to - due).Microseconds(), min(group, n-i))
+	}
+}
+
+// before counts the statements due before a time that no session took.
+func (p *Pace) before(t time.Duration) float64 { return max(0, math.Ceil((float64(t)-p.next)/p.gap)) }
+
 // notTaken counts the statements due between two times that no session took.
 func (p *Pace) notTaken(from, to time.Duration) int64 {
-	before := func(t time.Duration) float64 { return max(0, math.Ceil((float64(t)-p.next)/p.gap)) }
-	return int64(max(0, before(to)-before(from)))
+	return int64(max(0, p.before(to)-p.before(from)))
 }

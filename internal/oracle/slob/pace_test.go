@@ -11,6 +11,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/nanosleep"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/stats"
 	"github.com/nfsbench/nfsbench/test/gen"
 )
 
@@ -90,6 +91,56 @@ func TestStatementsAreDueAtTheRateWhateverTheSessionsDo(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The storage stands still for the last 2 s of a window of 4 s. Half of the statements wait for it: those that
+// sessions execute, and those that no session can take.
+func TestAStandstillAtTheEndIsInTheLatencies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPace(*gen.CapacityWithin(bench.ArrivalsFixed, runfile.LatencyBound{Percentile: "p99", Microseconds: 50_000}), 200, 7, time.Now)
+		p.nap = time.Sleep
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		stands := p.now().Add(2 * time.Second)
+		var sessions sync.WaitGroup
+		for i := range 4 {
+			sessions.Go(func() {
+				for ctx.Err() == nil {
+					due, more := p.take()
+					if !more {
+						return
+					}
+					err := p.wait(ctx, due)
+					time.Sleep(10 * time.Millisecond)
+					if !time.Now().Before(stands) {
+						<-ctx.Done()
+						if err = ctx.Err(); i == 0 {
+							return // this session does not come back
+						}
+					}
+					p.ended(due, err == nil)
+				}
+			})
+		}
+		p.Window(4)
+		time.Sleep(4 * time.Second)
+		cancel()
+		sessions.Wait()
+		r, err := p.Report(3, 32)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, err := stats.DecodeHistogram(r.Histogram)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.Count() != sum(r.Due) || sum(r.Slow[0]) < 380 || sum(r.Slow[0]) > 400 {
+			t.Errorf("%d latencies, %d slow of %d statements", h.Count(), sum(r.Slow[0]), sum(r.Due))
+		}
+		if p50, p75, p99 := h.Percentile(49), h.Percentile(75), h.Percentile(99); p50 > 20_000 || p75 < 980_000 || p75 > 1_020_000 || p99 < 1_950_000 || p99 > 2_000_000 {
+			t.Errorf("latencies of %d, %d and %d us", p50, p75, p99)
+		}
+	})
 }
 
 // When the window begins, idle sessions already wait for statements that are due long after it.

@@ -148,6 +148,7 @@ func computed(p syntax.WordPart) bool {
 
 // declare reads export NAME=VALUE and its like, of which a shell takes patterns for those of files.
 func (r *reader) declare(c *syntax.DeclClause) {
+	r.arguments(c)
 	fix, changes := c.Variant.Value == "readonly", false
 	for _, a := range c.Args {
 		if a.Name != nil {
@@ -176,6 +177,29 @@ func (r *reader) declare(c *syntax.DeclClause) {
 	}
 }
 
+// arguments notes what the words of a declaration may set that are no assignments.
+func (r *reader) arguments(c *syntax.DeclClause) {
+	for _, a := range c.Args {
+		if a.Name == nil {
+			r.argument(c.Variant.Value, a.Value)
+		}
+	}
+}
+
+// argument notes what a word of a command that declares may set: any name, if the shell computes the word. With -n a
+// name stands for another one, which any line below may set by it.
+func (r *reader) argument(command string, w *syntax.Word) {
+	switch text, plain := literal(w); {
+	case !plain || strings.ContainsAny(text, "*?[{"):
+		r.forget(line(w.Pos()))
+	case !strings.HasPrefix(text, "-") && !strings.HasPrefix(text, "+"):
+		r.names(text, line(w.Pos()))
+	case strings.Contains(text, "n") && slices.Contains([]string{"declare", "typeset", "local"}, command):
+		r.forget(line(w.Pos()))
+		r.uncertain = true
+	}
+}
+
 // mayRun notes what a piece of the script may set where the shell executes it.
 func (r *reader) mayRun(piece syntax.Node) {
 	syntax.Walk(piece, func(n syntax.Node) bool {
@@ -184,6 +208,8 @@ func (r *reader) mayRun(piece syntax.Node) {
 			if n.Name != nil {
 				r.unread(n.Name.Value, line(n.Pos()))
 			}
+		case *syntax.DeclClause:
+			r.arguments(n)
 		case *syntax.FuncDecl:
 			r.functions[n.Name.Value] = true
 		case *syntax.CallExpr:
@@ -195,7 +221,7 @@ func (r *reader) mayRun(piece syntax.Node) {
 				r.unread(n.Param.Value, line(n.Pos()))
 			}
 		case *syntax.BinaryArithm, *syntax.UnaryArithm, *syntax.LetClause:
-			r.names(n) // X=1, X += 1, X++
+			r.names(r.text[n.Pos().Offset():n.End().Offset()], line(n.Pos())) // X=1, X += 1, X++
 		case *syntax.Redirect:
 			r.document(n)
 		}
@@ -214,21 +240,23 @@ func (r *reader) call(c *syntax.CallExpr) {
 		r.forget(line(c.Args[0].Pos()))
 	case slices.Contains([]string{"exit", "return", "exec"}, name):
 		r.uncertain = true
-	case slices.Contains([]string{
-		"read", "unset", "let", "getopts", "printf", "mapfile", "readarray", "local", "command", "builtin",
-		"export", "declare", "typeset", "readonly",
-	}, name):
+	case name == "command" || name == "builtin":
+		r.call(&syntax.CallExpr{Args: c.Args[1:]})
+	case slices.Contains([]string{"export", "declare", "typeset", "readonly", "local", "unset"}, name):
 		for _, w := range c.Args[1:] {
-			r.names(w)
+			r.argument(name, w)
+		}
+	case slices.Contains([]string{"read", "let", "getopts", "printf", "mapfile", "readarray"}, name):
+		for _, w := range c.Args[1:] {
+			r.names(r.text[w.Pos().Offset():w.End().Offset()], line(w.Pos()))
 		}
 	}
 }
 
-// names makes each name in a piece of the script unread.
-func (r *reader) names(piece syntax.Node) {
-	text := r.text[piece.Pos().Offset():piece.End().Offset()]
+// names makes each name in a text of a line unread.
+func (r *reader) names(text string, line int) {
 	for _, m := range regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`).FindAllString(text, -1) {
-		r.unread(m, line(piece.Pos()))
+		r.unread(m, line)
 	}
 }
 

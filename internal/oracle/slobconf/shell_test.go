@@ -38,6 +38,8 @@ func TestAllPlainAssignmentsOfALineAreRead(t *testing.T) {
 		"cat <<E\nSCALE=1\nE\nSCALE=3G":               "3G",
 		"<cut here>\nSCALE=3G # a note about 'SCALE'": "3G",
 		"SCALE=3G; env SCALE=7G true":                 "3G",
+		"SCALE=3G; command -v $X; printf \"$X\"":      "3G",
+		"SCALE=3G; export -n WORK_UNIT":               "3G",
 	} {
 		c := parse(t, text)
 		if got, line := c.values["SCALE"], c.notRead("SCALE"); got != want || line != 0 {
@@ -72,6 +74,19 @@ func TestWhatOnlyTheShellCanTellIsAnErrorAndNoDefault(t *testing.T) {
 		"SCALE=1G\n((SCALE++))":                              2,
 		"readonly SCALE=1G\nSCALE=9G":                        2,
 		"declare -i SCALE=3*4":                               1,
+		"SCALE=1G\nexport $(cat env)":                        2,
+		"SCALE=1G\nif x; then\nexport $(cat env); fi":        3,
+		"SCALE=1G\nexport \"$X\"":                            2,
+		"SCALE=1G\nexport \"SCALE=9G\"":                      2,
+		"SCALE=1G\nexport {SC,X}ALE=9G":                      2,
+		"SCALE=1G\nexport SC\\ALE=9G":                        2,
+		"SCALE=1G\ncommand export SCALE=9G":                  2,
+		"SCALE=1G\nbuiltin export $X":                        2,
+		"SCALE=1G\ndeclare -n R=SCALE; R=9G":                 2,
+		"declare -n R=SCALE\nSCALE=1G\nR=9G":                 2,
+		"SCALE=1G\nif x; then typeset -xn R=SCALE; fi; R=9G": 2,
+		"SCALE=1G\nbuiltin declare -n R=SCALE; R=9G":         2,
+		"SCALE=1G\nunset $X":                                 2,
 		"RUN_TIME=60\nif x; then\nSCALE=9G":                  2,
 		"RUN_TIME=60\nX=\"\nSCALE=9G":                        2,
 		"RUN_TIME=60\nif x; then return; fi\nSCALE=9G":       3,
@@ -98,6 +113,7 @@ func TestAShellAgrees(t *testing.T) {
 		"while false; do N=V; done", "case V in\nV) N=V ;;\n*) M=V;;\nesac", "f() {\nN=V\n}", "f 2>/dev/null", "{ N=V; }", "(N=V)",
 		"cat >/dev/null <<'E'\nN=V\nE", "N=V true", "N=${M:-V}", "N=$((V + 1))", "N=`echo V`", "unset N", ": ${N:=V}", "N=V | cat",
 		"eval N=V", "N=$M", "N=", "if false\nthen (N=V)\nfi >/dev/null", "! true; N=V", "N=V\\\n1", "N=a'b'\"V\"", "echo N=V >/dev/null",
+		"export $(echo N=V)", "export \"N=V\"", "export \\N=V", "command export N=V", "command -v true >/dev/null",
 	}
 	if testing.Short() {
 		t.Skip("starts a shell for each file")

@@ -1,6 +1,7 @@
 /* nfsbench own_reads */
 -- releases: all
--- What the sessions of our schemas have read since they logged in.
+-- What the sessions of our schemas have read since they logged in. Those of a SLOB kit (USER1, ...) log out before the
+-- end of the window, and their counts go with them.
 SELECT
     s.inst_id,
     n.name,

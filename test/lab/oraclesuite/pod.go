@@ -40,7 +40,7 @@ func podSection(w io.Writer, path, name string) error {
 	for _, c := range doctor.Checks {
 		said := ""
 		if c.Check == "image" || c.Check == "start command" || c.Check == "Direct NFS" { // which are of the image
-			said = ": " + strings.ReplaceAll(c.Message, "|", " ")
+			said = ": " + strings.ReplaceAll(ofTheUser.ReplaceAllString(c.Message, "..."), "|", " ")
 		}
 		r.facts = append(r.facts, outcome{"doctor, " + c.Check, c.Result + said})
 	}
@@ -104,8 +104,8 @@ func (r *report) addResult(path string) error {
 	return nil
 }
 
-// ofTheUser are words with a path, an address or the name of a host, and long numbers.
-var ofTheUser = regexp.MustCompile(`\S*(?:[/@]|\w\.\w|\d{4}|:\w*:)\S*`)
+// ofTheUser are quoted texts, words with a path, an address or the name of a host, and long numbers.
+var ofTheUser = regexp.MustCompile(`"[^"]*"|\S*(?:[/@]|\w\.\w|\d{4}|:\w*:)\S*`)
 
 func (r *report) addLibrary(l *runfile.DirectNFSLibrary) {
 	if l == nil {

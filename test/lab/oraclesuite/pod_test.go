@@ -31,6 +31,8 @@ func TestAReportOfAPodHasConditionsAndFacts(t *testing.T) {
 	}
 	write("kernel.doctor.json", map[string]any{"checks": []runfile.Check{
 		{Check: "image", Result: "OK", Message: "make is there"}, {Check: "server", Result: "WARN", Message: "10.1.2.3 refuses"},
+		{Check: "Direct NFS", Result: "FAIL", Message: `/etc/mtab shows the export "/vol/customer one" at /opt/oracle/oradata and not | "/vol/elsewhere"`},
+		{Check: "start command", Result: "OK", Message: "/u99/scott/start.sh"},
 	}})
 	b := v1alpha1.NFSBenchmark{}
 	b.Status.Phase, b.Status.Validity = v1alpha1.PhaseFailed, bench.ValidityInvalid
@@ -59,14 +61,14 @@ func TestAReportOfAPodHasConditionsAndFacts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"## kernel\n", "| doctor, image | OK: make is there |", "| doctor, server | WARN |", "| phase | Failed |", "| DatabaseReady | False, ParameterRefused |",
+		"## kernel\n", "| doctor, image | OK: make is there |", "| doctor, server | WARN |", "| doctor, Direct NFS | FAIL: ... shows the export ... at ... and not   ... |", "| phase | Failed |", "| DatabaseReady | False, ParameterRefused |",
 		"| errors | ORA-00821 |", "| finding | TooShort |", "Failed to mount ... on filer ... |", "| Direct NFS mounts | an export that is defined in mtab |", "| datafiles are reached by | DNFS_LIB |",
 	} {
 		if !strings.Contains(report.String(), want) {
 			t.Errorf("no %q in\n%s", want, report.String())
 		}
 	}
-	for _, never := range []string{"10.1.2.3", "4711", "db7", "corp.example", "27066"} {
+	for _, never := range []string{"10.1.2.3", "4711", "db7", "corp.example", "27066", "customer", "elsewhere", "scott"} {
 		if strings.Contains(report.String(), never) {
 			t.Errorf("%q in\n%s", never, report.String())
 		}
