@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/common/model"
+
 	"github.com/nfsbench/nfsbench/internal/storage/integrate"
 	"github.com/nfsbench/nfsbench/test/kit/memory"
 )
@@ -25,9 +27,10 @@ func FuzzDecodeAnswer(f *testing.F) {
 			var b integrate.Batch
 			if m, err := r.matrix(); err == nil {
 				_ = oneDatacenter(m)
-				b.Total, _, _ = volumeRates(m)
-				b.Nodes, _ = busyNodes(m, cpuMean)
-				b.Paths, _ = lifRates(m)
+				seen := (&Source{}).seen(map[string]model.Matrix{"": m})
+				b.Total, _, _ = volumeRates(m, seen)
+				b.Nodes, _ = busyNodes(m, seen, cpuMean)
+				b.Paths, _ = lifRates(m, seen)
 			}
 			if v, err := r.vector(); err == nil {
 				var one *float64
