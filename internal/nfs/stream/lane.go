@@ -59,6 +59,7 @@ type lane struct {
 	connected int64
 	away      bool  // connected after a loss, and not yet answered
 	others    int64 // what other lanes had received when this one was connected
+	still     int64 // until when they had no more, as of the last look
 	unproven  int64 // when a loss ended here without an answer, as long as there is none; or 0
 	nextLook  int64
 	nextTry   int64 // to connect

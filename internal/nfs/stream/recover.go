@@ -175,7 +175,7 @@ func (l *lane) recover(ctx context.Context) {
 // reconnected notes a connection, unless none was lost, or one was between two runs. The loss goes on: a server that
 // stands still accepts connections, too.
 func (l *lane) reconnected() {
-	l.others = l.elsewhere()
+	l.others, l.still = l.elsewhere(), l.now
 	if l.away = l.NoteReconnect(); l.away {
 		l.s.cfg.Logger.Info("Channel is connected again", "channel", l.s.cfg.Describe(l.index))
 	}
@@ -184,9 +184,13 @@ func (l *lane) reconnected() {
 // unowed ends the time of a loss for a lane that has no I/O to be answered, when another lane was answered since it is
 // connected. If it is not answered afterwards, the loss was not over.
 func (l *lane) unowed() {
-	if l.away && l.elsewhere() > l.others {
-		l.returned()
-		l.unproven = l.now
+	switch {
+	case !l.away:
+	case l.elsewhere() > l.others:
+		l.NoteReturn(l.still)
+		l.away, l.unproven = false, l.still
+	default:
+		l.still = l.now
 	}
 }
 

@@ -79,7 +79,7 @@ func TestALossOfAllLanesEndsWithAnAnswer(t *testing.T) {
 	a.now, b.now = 21, 21
 	a.replied(&fragment{})
 	b.unowed()
-	down(30, 11, 11)
+	down(30, 11, 10) // a look before
 
 	// What is sent to the second is not answered, and then what is sent to the first.
 	send(b, 33)
