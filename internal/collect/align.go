@@ -249,7 +249,7 @@ func interfaceDeltas(samples []runfile.HostSample) []runfile.InterfaceRead {
 }
 
 // mountDelta is nil when any counter of the mount went back: it is another
-// mount then. The transports are left out when their number changed.
+// mount then.
 func mountDelta(samples []runfile.HostSample) *runfile.MountCounters {
 	var out runfile.MountCounters
 	mount := func(s runfile.HostSample) *runfile.MountCounters { return s.Mount }
@@ -313,12 +313,23 @@ func mountFields(m *runfile.MountCounters) []*int64 {
 	}
 }
 
+// connectionsChanged is the problem that errConnections describes.
+func connectionsChanged(samples []runfile.HostSample) bool {
+	first, last := samples[0].Mount, samples[len(samples)-1].Mount
+	return first != nil && last != nil && len(first.Transports) != len(last.Transports)
+}
+
+var errConnections = errors.New("the number of connections of the mount changed, as it does with another nconnect or with " +
+	"trunking: the window of that time has none that were added, and none at all if one was removed")
+
+// transportDeltas are those of the connections that were there at both ends. The kernel lists one that is added
+// behind the others; which one was removed is not known.
 func transportDeltas(samples []runfile.HostSample) []runfile.Transport {
 	count := len(samples[0].Mount.Transports)
 	var out []runfile.Transport
 	for n := range count {
 		transport := func(s runfile.HostSample) *runfile.Transport {
-			if s.Mount == nil || len(s.Mount.Transports) != count {
+			if s.Mount == nil || len(s.Mount.Transports) <= n {
 				return nil
 			}
 			return &s.Mount.Transports[n]

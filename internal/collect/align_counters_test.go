@@ -78,3 +78,24 @@ func TestEachKindOfOperationCountsItsOwnRetransmissions(t *testing.T) {
 		}
 	}
 }
+
+// A connection that comes or goes is told, since the window has not all of them.
+func TestAChangedNumberOfConnectionsIsTold(t *testing.T) {
+	with := func(n int) runfile.HostSample {
+		return runfile.HostSample{Mount: &runfile.MountCounters{Transports: make([]runfile.Transport, n)}}
+	}
+	for _, c := range []struct {
+		samples []runfile.HostSample
+		want    bool
+	}{
+		{[]runfile.HostSample{with(1), with(2)}, true},
+		{[]runfile.HostSample{with(2), with(1)}, true},
+		{[]runfile.HostSample{with(2), with(2)}, false},
+		{[]runfile.HostSample{with(2)}, false},
+		{[]runfile.HostSample{{}, with(2)}, false},
+	} {
+		if got := connectionsChanged(c.samples); got != c.want {
+			t.Errorf("%d samples: %v, want %v", len(c.samples), got, c.want)
+		}
+	}
+}

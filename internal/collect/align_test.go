@@ -234,8 +234,13 @@ func TestUnknownAndBackwardHostCountersHaveNoDelta(t *testing.T) {
 			want:   runfile.ObservedWindow{Mount: mount(30, 4, 7)},
 		},
 		"another connection": {
-			reason: "connections that do not correspond have no delta",
+			reason: "it is listed last, and has no delta",
 			series: []runfile.HostSample{{Mount: mount(10, 1)}, {Mount: mount(40, 5, 9)}},
+			want:   runfile.ObservedWindow{Mount: mount(30, 4)},
+		},
+		"a connection less": {
+			reason: "it may be any of them",
+			series: []runfile.HostSample{{Mount: mount(10, 1, 2)}, {Mount: mount(40, 5)}},
 			want:   runfile.ObservedWindow{Mount: mount(30)},
 		},
 		"mounted again": {

@@ -212,8 +212,11 @@ func (s *Session) takeHost(_ context.Context, mark bool) {
 	thinned := s.hosts.add(sample, mark)
 	s.keep(entry{Host: &sample, Edge: mark}, thinned)
 	s.mu.Unlock()
-	if mountWentBack(append(before, sample)) {
+	switch both := append(before, sample); {
+	case mountWentBack(both):
 		s.problem(problemMount, errMountWentBack)
+	case connectionsChanged(both):
+		s.problem(problemMount, errConnections)
 	}
 }
 

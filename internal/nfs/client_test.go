@@ -256,6 +256,7 @@ func TestADirectoryOfManyPagesIsReadWhole(t *testing.T) {
 	for name, s := range map[string]*faulty.Server{
 		"READDIRPLUS":                            {},
 		"its status is that it is not supported": {Hook: faulty.On(v3.ProcReaddirplus, faulty.Fail(v3.ErrNotSupp), nil)},
+		"the attributes have no room":            {Hook: faulty.On(v3.ProcReaddirplus, faulty.Fail(v3.ErrTooSmall), nil)},
 		"there is no such procedure": {Rewrite: func(c faulty.Call, reply []byte) ([]byte, bool) {
 			if c.Program == v3.Program && c.Procedure == v3.ProcReaddirplus {
 				h := rpc.ReplyHeader{XID: c.XID, Accept: rpc.AcceptProcUnavail}
@@ -284,6 +285,20 @@ func TestADirectoryOfManyPagesIsReadWhole(t *testing.T) {
 				t.Errorf("%d names, want %d: %v", len(entries), len(want), err)
 			}
 		})
+	}
+}
+
+// TestAServerThatListsNoDirectoryIsExplained: a benchmark cannot use it, and the fix is another version.
+func TestAServerThatListsNoDirectoryIsExplained(t *testing.T) {
+	c := start(t, &faulty.Server{Hook: func(c faulty.Call) faulty.Action {
+		if c.Program == v3.Program && (c.Procedure == v3.ProcReaddirplus || c.Procedure == v3.ProcReaddir) {
+			return faulty.Fail(v3.ErrNotSupp)
+		}
+		return faulty.Answer
+	}}, nil)
+	_, err := c.ReadDir(t.Context(), c.Root())
+	if explained, ok := errors.AsType[*ExplainedError](err); !ok || explained.Cause != CauseVersion {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -199,12 +199,19 @@ func appendNames(to []string, entries []v3.DirEntry, left *int) []string {
 	return to
 }
 
-// readDir asks by READDIRPLUS, or by READDIR where the server has only that.
+// readDir asks by READDIRPLUS, or by READDIR where the server has only that, or has no room for attributes.
 func (p *protoV3) readDir(ctx context.Context, dir FileHandle) ([]string, error) {
+	missing := func(err error) bool {
+		refused, ok := errors.AsType[*rpc.RefusedError](err)
+		return isStatus(err, v3.ErrNotSupp) || ok && !refused.Denied && refused.Accept == rpc.AcceptProcUnavail
+	}
 	names, err := p.list(ctx, dir, v3.ProcReaddirplus)
-	refused, ok := errors.AsType[*rpc.RefusedError](err)
-	if isStatus(err, v3.ErrNotSupp) || ok && !refused.Denied && refused.Accept == rpc.AcceptProcUnavail {
-		return p.list(ctx, dir, v3.ProcReaddir)
+	if missing(err) || isStatus(err, v3.ErrTooSmall) {
+		names, err = p.list(ctx, dir, v3.ProcReaddir)
+	}
+	if missing(err) {
+		err = &ExplainedError{Cause: CauseVersion, Err: err, Says: "the server lists no directory, neither by READDIRPLUS " +
+			"nor by READDIR of NFSv3; use another version of NFS"}
 	}
 	return names, err
 }

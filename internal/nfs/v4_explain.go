@@ -29,7 +29,7 @@ const (
 	CauseUnreachable Cause = "Unreachable" // nothing answers as NFSv4
 )
 
-// ExplainedError says why an NFSv4 server cannot be used, and what to do about it.
+// ExplainedError says why a server cannot be used, and what to do about it.
 type ExplainedError struct {
 	Cause Cause
 	// Says is a clause for people, with the fix. Names that came from the server are quoted

@@ -57,7 +57,10 @@ type lane struct {
 	heard     int64 // when something was received last
 	answered  int64 // when an I/O was answered last, or began while none was under way
 	connected int64
-	away      bool // connected after a loss, and not yet answered
+	away      bool  // connected after a loss, and not yet answered
+	others    int64 // what other lanes had received when this one was connected
+	still     int64 // until when they had no more, as of the last look
+	unproven  int64 // when a loss ended here without an answer, as long as there is none; or 0
 	nextLook  int64
 	nextTry   int64 // to connect
 	backoff   time.Duration
@@ -142,7 +145,10 @@ func (l *lane) step() error {
 		return err
 	}
 	if l.inFlight == 0 {
-		l.idle(tick)
+		if l.idle(tick); len(l.owned) == 0 {
+			l.look()
+			l.unowed()
+		}
 		return nil
 	}
 	if err := l.receive(); err != nil {

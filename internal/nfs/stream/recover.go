@@ -33,6 +33,9 @@ var (
 func (l *lane) forgive(gap int64) {
 	l.heard += gap
 	l.answered += gap
+	if l.unproven > 0 {
+		l.unproven += gap
+	}
 	for _, sl := range l.owned {
 		sl.started += gap
 		for i := range sl.fragments[:sl.used] {
@@ -44,9 +47,6 @@ func (l *lane) forgive(gap int64) {
 // check looks at the health of the path, every tick.
 func (l *lane) check() error {
 	l.nextLook = l.now + int64(tick)
-	if l.inFlight == 0 {
-		l.returned()
-	}
 	if l.now-l.heard > int64(quiet) && PathSilent(l.sock.fd) {
 		return ErrSilent
 	}
@@ -114,7 +114,11 @@ func (l *lane) lost(err error) {
 	since := l.now
 	if l.inFlight > 0 {
 		since = l.answered
+		if l.unproven > 0 {
+			since = l.unproven // the loss before was not over
+		}
 	}
+	l.unproven = 0
 	l.NoteLoss(since)
 	l.s.cfg.Logger.Warn("Channel is lost", "channel", l.s.cfg.Describe(l.index), "error", err)
 }
@@ -162,19 +166,45 @@ func (l *lane) recover(ctx context.Context) {
 	err := l.connect(ctx)
 	l.look()
 	if err == nil {
-		if l.away = l.NoteReconnect(); l.away { // else it was never lost, or between two runs
-			l.s.cfg.Logger.Info("Channel is connected again", "channel", l.s.cfg.Describe(l.index))
-		}
-		if len(l.owned) == 0 {
-			l.returned()
-		}
+		l.reconnected()
 		return
 	}
 	l.tryLater()
 }
 
-// returned ends the time of a loss: with the first answer on the new connection, or at once if none is owed. A
-// server that stands still accepts connections, too.
+// reconnected notes a connection, unless none was lost, or one was between two runs. The loss goes on: a server that
+// stands still accepts connections, too.
+func (l *lane) reconnected() {
+	l.others, l.still = l.elsewhere(), l.now
+	if l.away = l.NoteReconnect(); l.away {
+		l.s.cfg.Logger.Info("Channel is connected again", "channel", l.s.cfg.Describe(l.index))
+	}
+}
+
+// unowed ends the time of a loss for a lane that has no I/O to be answered, when another lane was answered since it is
+// connected. If it is not answered afterwards, the loss was not over.
+func (l *lane) unowed() {
+	switch {
+	case !l.away:
+	case l.elsewhere() > l.others:
+		l.NoteReturn(l.still)
+		l.away, l.unproven = false, l.still
+	default:
+		l.still = l.now
+	}
+}
+
+// elsewhere is how many replies the other lanes had.
+func (l *lane) elsewhere() (replies int64) {
+	for _, other := range l.s.lanes {
+		if other != l {
+			replies += other.Receives.Load()
+		}
+	}
+	return replies
+}
+
+// returned ends the time of a loss: with the first answer on the new connection, or with the run.
 func (l *lane) returned() {
 	if l.away {
 		l.away = false

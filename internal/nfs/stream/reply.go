@@ -95,7 +95,7 @@ func (l *lane) reply(b []byte) error {
 func (l *lane) replied(f *fragment) {
 	l.mine[f.ID], l.past[f.ID] = 0, l.mine[f.ID]
 	l.inFlight--
-	l.garbage, l.answered = 0, l.now
+	l.garbage, l.answered, l.unproven = 0, l.now, 0
 	l.returned()
 	l.Receives.Add(1)
 }

@@ -41,3 +41,57 @@ func TestALossEndsWithTheFirstAnswer(t *testing.T) {
 		t.Errorf("down for %d with %d connections, want 45 with 2", got.Down, got.Reconnects)
 	}
 }
+
+// TestALossOfAllLanesEndsWithAnAnswer: lanes give their I/Os to each other as they go down. One that owns none after
+// that is no better than the others.
+func TestALossOfAllLanesEndsWithAnAnswer(t *testing.T) {
+	t.Parallel()
+	s := &Stream{cfg: Config{
+		Logger: slog.New(slog.DiscardHandler), Describe: func(lane int) string { return fmt.Sprint(lane) },
+	}}
+	for range 2 {
+		s.lanes = append(s.lanes, &lane{s: s, inFlight: 1, answered: 10, mine: make([]uint32, 1), past: make([]uint32, 1)})
+	}
+	down := func(at int64, want ...int64) {
+		t.Helper()
+		for i, l := range s.lanes {
+			if got := int64(l.Traffic(at).Down); got != want[i] {
+				t.Errorf("at %d lane %d is down for %d, want %d", at, i, got, want[i])
+			}
+		}
+	}
+	send := func(l *lane, at int64) { l.now, l.answered, l.inFlight = at, at, 1 }
+	lose := func(l *lane, at int64) {
+		l.now = at
+		l.lost(errors.New("stalled"))
+		l.inFlight = 0
+		l.answered = at
+		l.reconnected()
+		l.unowed()
+	}
+	a, b := s.lanes[0], s.lanes[1]
+	lose(a, 16)
+	lose(b, 17)
+	send(a, 17)
+	b.now = 20
+	b.unowed()
+	down(20, 10, 10)
+	a.now, b.now = 21, 21
+	a.replied(&fragment{})
+	b.unowed()
+	down(30, 11, 10) // a look before
+
+	// What is sent to the second is not answered, and then what is sent to the first.
+	send(b, 33)
+	lose(b, 39)
+	b.now = 40
+	b.unowed()
+	down(40, 11, 30)
+	send(b, 40)
+	b.now = 45
+	b.replied(&fragment{})
+	down(50, 11, 35)
+	send(b, 50)
+	lose(b, 55)
+	down(55, 11, 40)
+}

@@ -226,8 +226,12 @@ func (r *runner) copyKitTo(k *kitCopy) error {
 	}
 	conf, err := slobconf.Parse(bytes.NewReader(text))
 	if err == nil {
-		text = append(text, r.kitConf(conf)...)
-		conf, err = slobconf.Parse(bytes.NewReader(text))
+		added := r.kitConf(conf)
+		said, _ := slobconf.Parse(strings.NewReader(added))
+		text = bytes.ReplaceAll(append(text, added...), []byte("\r\n"), []byte("\n")) // bash takes CR for a part of a value
+		if conf, err = slobconf.Parse(bytes.NewReader(text)); err == nil {
+			err = conf.Holds(said)
+		}
 	}
 	if err == nil {
 		password, known := conf.Password()

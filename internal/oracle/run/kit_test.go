@@ -440,3 +440,59 @@ func TestServicesOfTheKitStayHoweverTheyAreWritten(t *testing.T) {
 		}
 	}
 }
+
+// What the plan says holds in the shell that runs the kit, or the kit is refused.
+func TestWhatThePlanSaysHoldsInTheKit(t *testing.T) {
+	const says = "300 statspack //db1:1521/s //db1:1521/s 1G"
+	for text, want := range map[string]string{
+		"SCALE=1G\nRUN_TIME=60\nDATABASE_STATISTICS_TYPE=awr\n":    says,
+		"SCALE=1G\nRUN_TIME=60 \\":                                 says,
+		"SCALE=1G\r\nRUN_TIME=60\r\nADMIN_SQLNET_SERVICE=mine\r\n": "300 statspack mine //db1:1521/s 1G",
+		"SCALE=1G\r":                                                says,
+		"SCALE=1G\nRUN_TIME=60\nreturn 0\n":                         "line 3 may keep what the benchmark adds at the end from setting ADMIN_SQLNET_SERVICE, DATABASE_STATISTICS_TYPE, RUN_TIME, ",
+		"SCALE=1G\nif [ -z \"$X\" ]; then return; fi\n":             "line 2 may keep",
+		"SCALE=1G\nreadonly RUN_TIME=60\n":                          "line 2 may keep what the benchmark adds at the end from setting RUN_TIME: remove it",
+		"SCALE=1G\ntypeset -r DATABASE_STATISTICS_TYPE=awr\n":       "line 2 may keep what the benchmark adds at the end from setting DATABASE_STATISTICS_TYPE: remove it",
+		"SCALE=1G\ncommand readonly RUN_TIME=60\n":                  "setting RUN_TIME",
+		"SCALE=1G\nif x; then readonly RUN_TIME=60; fi 2>/dev/null": "setting RUN_TIME",
+	} {
+		dir, _ := kit(t, report)
+		put(t, dir, "slob.conf", text)
+		plan := externalKitPlan(dir)
+		plan.Schedule.DurationSeconds, plan.Database.Connects = 300, []string{"db1:1521/s"}
+		copied, err := (&runner{plan: &plan}).copyKit()
+		got := fmt.Sprint(err)
+		if err == nil {
+			script := `. ./slob.conf; echo -n $RUN_TIME $DATABASE_STATISTICS_TYPE $ADMIN_SQLNET_SERVICE $SQLNET_SERVICE_BASE $SCALE`
+			put(t, copied.dir(), "says.sh", script+" > says")
+			if err := copied.run(t.Context(), "says.sh"); err != nil {
+				t.Fatal(err)
+			}
+			said, _ := os.ReadFile(filepath.Join(copied.dir(), "says"))
+			got = string(said)
+			copied.remove()
+		}
+		if !strings.Contains(got, want) || err == nil && got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// The scripts of SLOB are written for bash, whatever sh is.
+func TestAKitIsRunByBashWhereThereIsOne(t *testing.T) {
+	notes, shells := filepath.Join(t.TempDir(), "notes"), t.TempDir()
+	t.Setenv("PATH", shells)
+	copied := &kitCopy{root: t.TempDir()}
+	if err := os.Mkdir(copied.dir(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, shell := range []string{"sh", "bash"} {
+		put(t, shells, shell, "#!/bin/sh\necho "+shell+" $1 > "+notes+"\n")
+		if err := copied.run(t.Context(), "runit.sh"); err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := os.ReadFile(notes); string(got) != shell+" ./runit.sh\n" {
+			t.Errorf("with %s: %q", shell, got)
+		}
+	}
+}

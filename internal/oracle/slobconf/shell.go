@@ -18,9 +18,10 @@ type reader struct {
 	conf *Conf
 	text string
 
-	uncertain bool // nothing below is certain to be executed
-	functions map[string]bool
-	fixed     map[string]bool // names that an assignment does not simply set, such as readonly ones
+	known      map[string]bool // the parameters of SLOB
+	functions  map[string]bool
+	inFunction bool
+	references bool // a name may stand for another one
 }
 
 // note is a line of a guide that is no shell, such as <change the next line>.
@@ -29,12 +30,15 @@ var note = regexp.MustCompile(`(?m)^[ \t]*<[^<>\n]*>[ \t]*$`)
 // read goes through the whole script.
 func (r *reader) read() {
 	for _, at := range note.FindAllStringIndex(r.text, -1) {
-		r.skip(1 + strings.Count(r.text[:at[0]], "\n"))
+		n := 1 + strings.Count(r.text[:at[0]], "\n")
+		r.skip(n)
+		r.mention(r.text[at[0]:at[1]], n)
 	}
 	r.text = note.ReplaceAllString(r.text, "")
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(r.text), "")
 	if err != nil { // what the shell makes of the rest depends on the shell
-		r.forget(lineOfError(err))
+		r.conf.broken = lineOfError(err)
+		r.forget(r.conf.broken)
 		return
 	}
 	for _, s := range file.Stmts {
@@ -76,10 +80,21 @@ func (r *reader) skip(line int) {
 	}
 }
 
+// mention notes the parameters that stand in a text, which is not read from this line on.
+func (r *reader) mention(text string, line int) {
+	for _, at := range identifier.FindAllStringIndex(text, -1) {
+		if name := strings.ToUpper(text[at[0]:at[1]]); r.known[name] {
+			r.conf.named[name] = line + strings.Count(text[:at[0]], "\n")
+		}
+	}
+}
+
+var identifier = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
+
 // statement reads a command. It is certain where the command is executed in any case, and by
 // this shell.
 func (r *reader) statement(s *syntax.Stmt, certain bool) {
-	certain = certain && !r.uncertain && !s.Background && !s.Coprocess && len(s.Redirs) == 0
+	certain = certain && r.conf.ends == 0 && !s.Background && !s.Coprocess && len(s.Redirs) == 0
 	switch c := s.Cmd.(type) {
 	case *syntax.BinaryCmd:
 		if c.Op == syntax.AndStmt || c.Op == syntax.OrStmt {
@@ -95,7 +110,7 @@ func (r *reader) statement(s *syntax.Stmt, certain bool) {
 			return
 		}
 	case *syntax.DeclClause:
-		if certain {
+		if certain && c.Variant.Value != "local" { // which fails outside of functions
 			r.declare(c)
 			return
 		}
@@ -111,9 +126,12 @@ func (r *reader) statement(s *syntax.Stmt, certain bool) {
 func (r *reader) assign(a *syntax.Assign, patterns string) {
 	value, plain := literal(a.Value)
 	plain = plain && !a.Append && a.Index == nil && a.Array == nil && !strings.ContainsAny(value, patterns)
-	if !plain || r.fixed[a.Name.Value] {
+	if !plain || r.references || r.conf.fixed[a.Name.Value] > 0 {
 		r.mayRun(a)
 		return
+	}
+	if !r.known[a.Name.Value] {
+		r.mention(a.Name.Value, line(a.Pos())) // scale=80G
 	}
 	delete(r.conf.unread, a.Name.Value)
 	r.conf.values[a.Name.Value] = value
@@ -125,12 +143,22 @@ func literal(w *syntax.Word) (value string, plain bool) {
 	if w == nil {
 		return "", true
 	}
-	if slices.ContainsFunc(w.Parts, computed) {
-		return "", false
+	for _, p := range w.Parts {
+		if computed(p) {
+			return "", false
+		}
+		if lit, is := p.(*syntax.Lit); is {
+			value += regexp.MustCompile(`(?s)\\(.)`).ReplaceAllString(lit.Value, "$1")
+			continue
+		}
+		quoted, err := expand.Literal(nil, &syntax.Word{Parts: []syntax.WordPart{p}})
+		if err != nil {
+			return "", false
+		}
+		value += quoted
 	}
-	value, err := expand.Literal(nil, w)
 	unprintable := func(c rune) bool { return c == utf8.RuneError || !unicode.IsPrint(c) }
-	return value, err == nil && !strings.ContainsFunc(value, unprintable)
+	return value, !strings.ContainsFunc(value, unprintable)
 }
 
 // computed says whether the value of a part of a word depends on more than the part.
@@ -172,7 +200,7 @@ func (r *reader) declare(c *syntax.DeclClause) {
 			r.assign(a, "*?[{")
 		}
 		if fix {
-			r.fixed[a.Name.Value] = true
+			r.conf.fixed[a.Name.Value] = line(a.Pos())
 		}
 	}
 }
@@ -193,10 +221,10 @@ func (r *reader) argument(command string, w *syntax.Word) {
 	case !plain || strings.ContainsAny(text, "*?[{"):
 		r.forget(line(w.Pos()))
 	case !strings.HasPrefix(text, "-") && !strings.HasPrefix(text, "+"):
-		r.names(text, line(w.Pos()))
+		r.names(w, command == "declare" || command == "typeset" || command == "readonly")
 	case strings.Contains(text, "n") && slices.Contains([]string{"declare", "typeset", "local"}, command):
 		r.forget(line(w.Pos()))
-		r.uncertain = true
+		r.references = true
 	}
 }
 
@@ -208,10 +236,20 @@ func (r *reader) mayRun(piece syntax.Node) {
 			if n.Name != nil {
 				r.unread(n.Name.Value, line(n.Pos()))
 			}
-		case *syntax.DeclClause:
-			r.arguments(n)
 		case *syntax.FuncDecl:
 			r.functions[n.Name.Value] = true
+			was := r.inFunction
+			r.inFunction = true
+			r.mayRun(n.Body)
+			r.inFunction = was
+			return false
+		case *syntax.DeclClause:
+			r.arguments(n)
+			r.mayFix(n)
+		case *syntax.Lit:
+			r.mention(n.Value, line(n.Pos()))
+		case *syntax.SglQuoted:
+			r.mention(n.Value, line(n.Pos()))
 		case *syntax.CallExpr:
 			r.call(n)
 		case *syntax.WordIter:
@@ -221,7 +259,7 @@ func (r *reader) mayRun(piece syntax.Node) {
 				r.unread(n.Param.Value, line(n.Pos()))
 			}
 		case *syntax.BinaryArithm, *syntax.UnaryArithm, *syntax.LetClause:
-			r.names(r.text[n.Pos().Offset():n.End().Offset()], line(n.Pos())) // X=1, X += 1, X++
+			r.names(n, false) // X=1, X += 1, X++
 		case *syntax.Redirect:
 			r.document(n)
 		}
@@ -229,34 +267,60 @@ func (r *reader) mayRun(piece syntax.Node) {
 	})
 }
 
-// call notes what a command sets that is no assignment.
-func (r *reader) call(c *syntax.CallExpr) {
-	if len(c.Args) == 0 {
-		return
-	}
-	name, plain := literal(c.Args[0])
-	switch {
-	case slices.Contains([]string{".", "source", "eval", "trap", "alias"}, name), r.functions[name], !plain:
-		r.forget(line(c.Args[0].Pos()))
-	case slices.Contains([]string{"exit", "return", "exec"}, name):
-		r.uncertain = true
-	case name == "command" || name == "builtin":
-		r.call(&syntax.CallExpr{Args: c.Args[1:]})
-	case slices.Contains([]string{"export", "declare", "typeset", "readonly", "local", "unset"}, name):
-		for _, w := range c.Args[1:] {
-			r.argument(name, w)
-		}
-	case slices.Contains([]string{"read", "let", "getopts", "printf", "mapfile", "readarray"}, name):
-		for _, w := range c.Args[1:] {
-			r.names(r.text[w.Pos().Offset():w.End().Offset()], line(w.Pos()))
+// mayFix notes the names for which a declaration may change what an assignment does.
+func (r *reader) mayFix(c *syntax.DeclClause) {
+	fix := c.Variant.Value == "readonly" || slices.ContainsFunc(c.Args, func(a *syntax.Assign) bool {
+		option, plain := literal(a.Value)
+		return a.Name == nil && (!plain || strings.Trim(option, "-xg") != "")
+	})
+	for _, a := range c.Args {
+		if fix && a.Name != nil {
+			r.conf.fixed[a.Name.Value] = line(a.Pos())
 		}
 	}
 }
 
-// names makes each name in a text of a line unread.
-func (r *reader) names(text string, line int) {
-	for _, m := range regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`).FindAllString(text, -1) {
-		r.unread(m, line)
+// call notes what a command sets that is no assignment.
+func (r *reader) call(c *syntax.CallExpr) {
+	args := c.Args
+	name, plain := "", true
+	for len(args) > 0 { // command -p eval ...
+		name, plain = literal(args[0])
+		if name == "-v" || name == "-V" { // executes nothing
+			return
+		}
+		if name != "command" && name != "builtin" && !strings.HasPrefix(name, "-") {
+			break
+		}
+		args = args[1:]
+	}
+	if len(args) == 0 {
+		return
+	}
+	switch {
+	case slices.Contains([]string{".", "source", "eval", "trap", "alias"}, name), r.functions[name], !plain && name == "":
+		r.forget(line(c.Args[0].Pos()))
+	case name == "return" && !r.inFunction: // exit ends SLOB, too
+		r.conf.ends = line(c.Args[0].Pos())
+	case slices.Contains([]string{"export", "declare", "typeset", "readonly", "local", "unset"}, name):
+		for _, w := range args[1:] {
+			r.argument(name, w)
+		}
+	case slices.Contains([]string{"read", "let", "getopts", "printf", "mapfile", "readarray"}, name):
+		for _, w := range args[1:] {
+			r.names(w, false)
+		}
+	}
+}
+
+// names makes each name in a piece of the script unread, and notes those that stay as they are.
+func (r *reader) names(piece syntax.Node, fix bool) {
+	text := r.text[piece.Pos().Offset():piece.End().Offset()]
+	for _, name := range identifier.FindAllString(text, -1) {
+		r.unread(name, line(piece.Pos()))
+		if fix {
+			r.conf.fixed[name] = line(piece.Pos())
+		}
 	}
 }
 

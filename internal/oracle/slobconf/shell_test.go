@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -40,6 +41,10 @@ func TestAllPlainAssignmentsOfALineAreRead(t *testing.T) {
 		"SCALE=3G; env SCALE=7G true":                 "3G",
 		"SCALE=3G; command -v $X; printf \"$X\"":      "3G",
 		"SCALE=3G; export -n WORK_UNIT":               "3G",
+		"[ -n x ] || exit 1\nSCALE=3G":                "3G",
+		"f() { return; }\nSCALE=3G":                   "3G",
+		"SCALE = 7G\nSCALE=3G\nSCALE: 8G":             "3G",
+		"\ufeff# a note\nSCALE=\\3G":                  "3G",
 	} {
 		c := parse(t, text)
 		if got, line := c.values["SCALE"], c.notRead("SCALE"); got != want || line != 0 {
@@ -92,14 +97,85 @@ func TestWhatOnlyTheShellCanTellIsAnErrorAndNoDefault(t *testing.T) {
 		"RUN_TIME=60\nif x; then return; fi\nSCALE=9G":       3,
 		"RUN_TIME=60\ncase of doubt\nSCALE=9G":               2,
 		"SCALE=1G\necho a | while read x; do SCALE=9G\ndone": 2,
+		"SCALE=1G\nbuiltin source f":                         2,
+		"SCALE=1G\ncommand -p . f":                           2,
+		"SCALE=1G\n\\eval SCALE=9G":                          2,
+		"SCALE=1G\nlocal SCALE=9G":                           2,
+		"\\readonly SCALE=1G\nSCALE=9G":                      2,
+		"if x; then readonly SCALE=1G; fi\nSCALE=9G":         2,
 	} {
 		c := parse(t, text)
-		want := fmt.Sprintf("SCALE is set by line %d, but", line)
-		if _, err := c.YAML(); err == nil || !strings.Contains(err.Error(), want) {
+		want := regexp.MustCompile(fmt.Sprintf(`\bSCALE\b.* (is|are) set by line %d, but`, line))
+		if _, err := c.YAML(); err == nil || !want.MatchString(err.Error()) {
+			t.Errorf("%q: %v", text, err)
+		}
+		if tables, err := c.Tables(); err == nil || !want.MatchString(err.Error()) || tables.ScaleBytes != 0 {
+			t.Errorf("%q: %+v, %v", text, tables, err)
+		}
+	}
+}
+
+// The default in place of what the file means would be a benchmark of the cache.
+func TestALineThatNamesAParameterAndSetsNothingIsNoDefault(t *testing.T) {
+	for _, text := range []string{
+		"SCALE = 80G", "SCALE: 80G", "set SCALE=80G", "setenv SCALE 80G", "env SCALE=80G", "$ SCALE=80G", "1 SCALE=80G", "Scale=80G",
+		"<here SCALE=80G>", "scale=80G", "> SCALE=80G", "\"SCALE\"=80G", "\ufeffSCALE=80G", "cat <<E\n\tSCALE 80G\nE", "echo 'SCALE=80G'",
+	} {
+		c := parse(t, "RUN_TIME=60\n"+text)
+		line := 2 + strings.Count(text[:max(0, strings.Index(text, "SCALE"))], "\n")
+		want := fmt.Sprintf("SCALE is not set, although named by line %d; write NAME=value", line)
+		if _, err := c.YAML(); err == nil || err.Error() != want+" there, without blanks" {
 			t.Errorf("%q: %v", text, err)
 		}
 		if tables, err := c.Tables(); err == nil || !strings.Contains(err.Error(), want) || tables.ScaleBytes != 0 {
 			t.Errorf("%q: %+v, %v", text, tables, err)
+		}
+	}
+	if _, err := Parse(strings.NewReader("SCALE = 80G\n")); err != nil {
+		t.Errorf("it names a parameter: %v", err)
+	}
+	if text := fragment(t, "SCALE=1G # WORK_UNIT\nx=1\necho # WORK_UNIT\nDO_HOTSPOT = TRUE"); !strings.Contains(text, "DO_HOTSPOT of line 4 was left out") {
+		t.Error(text)
+	}
+}
+
+// What is wrong with one line is said once, with what helps.
+func TestALineThatMaySetAllIsToldOnce(t *testing.T) {
+	for text, want := range map[string]string{
+		". other.conf\nSCALE=1G":                        "write NAME=value on a line below it, and outside",
+		"X='a\nSCALE=1G":                                "set by line 1, but not as a plain value, because that line is no shell; correct it",
+		"if x; then return; fi\nSCALE=1G":               "SCALE is set by line 2, but not as a plain value that holds in any case; write NAME=value on a line above line 1, which may end the file",
+		"if x; then SCALE=1G; fi\n[ x ] || return":      "on a line below it, above line 2, which may end the file",
+		"readonly SCALE=1G\nSCALE=9G":                   "in place of line 1, which lets no other line simply set it",
+		"if x; then WORK_UNIT=8; SCALE=$X; fi\nSCALE=2": "WORK_UNIT is set by line 1,",
+		"if x; then WORK_UNIT=8; SCALE=$X; fi":          "SCALE, WORK_UNIT are set by line 1,",
+	} {
+		_, err := parse(t, text).YAML()
+		if err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+func TestWhatIsAddedAtTheEndHolds(t *testing.T) {
+	const added = "\nRUN_TIME=300\nSQLNET_SERVICE_MAX=\n"
+	for text, want := range map[string]string{
+		"RUN_TIME=60": "",
+		"if x; then RUN_TIME=60; fi\n. f\nf() { return; }": "",
+		"[ x ] || exit 1":                    "",
+		"RUN_TIME=60\nreturn 0":              "line 2 may keep what the benchmark adds at the end from setting RUN_TIME, SQLNET_SERVICE_MAX: remove it",
+		"if x; then return; fi":              "line 1 may keep",
+		"readonly RUN_TIME=60":               "line 1 may keep what the benchmark adds at the end from setting RUN_TIME: remove it",
+		"readonly RUN_TIME=300":              "from setting RUN_TIME: remove it",
+		"typeset -r SQLNET_SERVICE_MAX=2":    "from setting SQLNET_SERVICE_MAX: remove it",
+		"if x; then declare -i RUN_TIME; fi": "from setting RUN_TIME: remove it",
+		"command readonly RUN_TIME=60":       "from setting RUN_TIME: remove it",
+		"X='a":                               "line 1 may keep",
+		"cat <<E":                            "line 1 may keep",
+	} {
+		err := parse(t, text+added).Holds(parse(t, added))
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
 }

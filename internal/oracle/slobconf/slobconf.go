@@ -28,6 +28,10 @@ type Conf struct {
 	values   map[string]string // of those that are set and read
 	unread   map[string]int    // the line that sets a name to what only the shell can tell
 	anything int               // the line that may set any name that is in neither; 0 = none does
+	broken   int               // the line with which the file is no shell; 0 = none
+	ends     int               // the line that may end the file before its end; 0 = none does
+	fixed    map[string]int    // the line that declares a name so that an assignment does not simply set it
+	named    map[string]int    // the line that names a parameter of SLOB, and sets nothing, as SCALE = 1G
 	skipped  []int             // lines that are no plain assignment
 }
 
@@ -42,14 +46,17 @@ func Parse(in io.Reader) (Conf, error) {
 	if len(text) > maxBytes || bytes.Count(text, []byte("\n")) > maxLines {
 		return Conf{}, fmt.Errorf("more than %d lines or %d bytes: this is no slob.conf", maxLines, maxBytes)
 	}
-	c := Conf{values: map[string]string{}, unread: map[string]int{}}
+	c := Conf{values: map[string]string{}, unread: map[string]int{}, fixed: map[string]int{}, named: map[string]int{}}
 	r := reader{
 		text: strings.ReplaceAll(string(text), "\r\n", "\n"), conf: &c,
-		functions: map[string]bool{}, fixed: map[string]bool{},
+		known: map[string]bool{}, functions: map[string]bool{},
+	}
+	for _, k := range keys() {
+		r.known[k.name] = true
 	}
 	r.read()
 	slices.Sort(c.skipped)
-	if slices.ContainsFunc(keys(), func(k key) bool { return c.Given(k.name) }) {
+	if slices.ContainsFunc(keys(), func(k key) bool { return c.Given(k.name) || c.named[k.name] > 0 }) {
 		return c, nil
 	}
 	return Conf{}, errors.New("no parameter of SLOB is set in it, such as SCALE=80M: this is no slob.conf")
@@ -61,6 +68,31 @@ func (c Conf) notRead(name string) int {
 		return 0
 	}
 	return cmp.Or(c.unread[name], c.anything)
+}
+
+// doubtful is the line that sets a name, or that names it where nothing sets it, if it is not read, or else 0.
+func (c Conf) doubtful(name string) int {
+	if _, read := c.values[name]; read {
+		return 0
+	}
+	return cmp.Or(c.notRead(name), c.named[name])
+}
+
+// Holds fails where something in the file keeps what was added at its end from having an effect.
+func (c Conf) Holds(added Conf) error {
+	lines := map[int][]string{}
+	for _, name := range slices.Sorted(maps.Keys(added.values)) {
+		if v, read := c.values[name]; !read || v != added.values[name] {
+			line := cmp.Or(c.fixed[name], c.ends, c.notRead(name))
+			lines[line] = append(lines[line], name)
+		}
+	}
+	var errs []error
+	for _, line := range slices.Sorted(maps.Keys(lines)) {
+		errs = append(errs, fmt.Errorf("line %d may keep what the benchmark adds at the end from setting %s: remove it",
+			line, strings.Join(lines[line], ", ")))
+	}
+	return errors.Join(errs...)
 }
 
 // Given says whether the file sets a parameter to something, be it read or not.
@@ -107,8 +139,8 @@ func (c Conf) Tables() (Tables, error) {
 	t.ScanBytes, _, _ = w.size("SCAN_TABLE_SZ", t.BlockBytes)
 	obfuscate, _, _ := w.value("OBFUSCATE_COLUMNS")
 	t.Obfuscate = obfuscate == "TRUE"
-	if len(w.problems) > 0 {
-		return Tables{}, errors.New(strings.Join(w.problems, "\n"))
+	if err := w.err(); err != nil {
+		return Tables{}, err
 	}
 	return t, nil
 }
@@ -191,8 +223,8 @@ func (c Conf) YAML() (string, error) {
 	w.line("run:")
 	w.line("  durationSeconds: %d # %s", seconds, note)
 	w.without()
-	if len(w.problems) > 0 {
-		return "", errors.New(strings.Join(w.problems, "\n"))
+	if err := w.err(); err != nil {
+		return "", err
 	}
 	return w.out.String(), nil
 }
@@ -200,8 +232,25 @@ func (c Conf) YAML() (string, error) {
 type writer struct {
 	conf     Conf
 	out      strings.Builder
-	problems []string // values out of bounds, and those that cannot be read
-	scan     bool     // FullTableScan
+	problems []string            // values out of bounds, and lines that cannot be read
+	names    map[string][]string // those of a line that cannot be read
+	scan     bool                // FullTableScan
+}
+
+// err is all that failed. What is wrong with a line is said once, however many parameters it is about.
+func (w *writer) err() error {
+	var errs []error
+	for _, p := range w.problems {
+		switch names := w.names[p]; len(names) {
+		case 0:
+		case 1:
+			p = names[0] + " is " + p
+		default:
+			p = strings.Join(names, ", ") + " are " + p
+		}
+		errs = append(errs, errors.New(p))
+	}
+	return errors.Join(errs...)
 }
 
 func (w *writer) line(format string, args ...any) { fmt.Fprintf(&w.out, format+"\n", args...) }
@@ -213,9 +262,16 @@ func (w *writer) fail(format string, args ...any) {
 // value returns what holds for SLOB, and what to note about it. It fails where the file sets
 // the parameter to what is not known.
 func (w *writer) value(name string) (value, note string, known bool) {
-	if line := w.conf.notRead(name); line > 0 {
-		w.fail("%s is set by line %d, but not as a plain value that holds in any case; write %s=... with the value itself, "+
-			"on a line below it, and outside of if, for, functions and the like", name, line, name)
+	if p := w.conf.problem(name); p != "" {
+		if w.names == nil {
+			w.names = map[string][]string{}
+		}
+		if w.names[p] == nil {
+			w.fail("%s", p)
+		}
+		if !slices.Contains(w.names[p], name) {
+			w.names[p] = append(w.names[p], name)
+		}
 		return "", "", false
 	}
 	v, set := w.conf.values[name]
@@ -231,6 +287,29 @@ func (w *writer) value(name string) (value, note string, known bool) {
 		return v, name + " is empty: SLOB takes " + v, true
 	}
 	return v, name + " is not set: SLOB takes " + v, true
+}
+
+// problem says what is wrong with the line that sets a parameter to what is not known. It is empty if none does.
+func (c Conf) problem(name string) string {
+	line, set := c.doubtful(name), c.notRead(name)
+	if line == 0 {
+		return ""
+	}
+	at := "on a line below it"
+	switch fixed := c.fixed[name]; {
+	case set == 0:
+		return fmt.Sprintf("not set, although named by line %d; write NAME=value there, without blanks", line)
+	case c.broken > 0:
+		return fmt.Sprintf("set by line %d, but not as a plain value, because that line is no shell; correct it", c.broken)
+	case fixed > 0:
+		at = fmt.Sprintf("in place of line %d, which lets no other line simply set it", fixed)
+	case c.ends > 0 && c.ends <= line:
+		at = fmt.Sprintf("on a line above line %d, which may end the file", c.ends)
+	case c.ends > 0:
+		at += fmt.Sprintf(", above line %d, which may end the file", c.ends)
+	}
+	return fmt.Sprintf("set by line %d, but not as a plain value that holds in any case; write NAME=value %s, and outside "+
+		"of if, for, functions and the like", line, at)
 }
 
 // number reads a parameter that is a whole number within bounds.
@@ -376,8 +455,8 @@ func (w *writer) without() {
 	known := map[string]bool{}
 	for _, k := range keys() {
 		known[k.name] = true
-		if line := w.conf.notRead(k.name); line > 0 && k.none != "" {
-			w.line("# %s, which line %d sets, was left out: %s.", k.name, line, k.none)
+		if line := w.conf.doubtful(k.name); line > 0 && k.none != "" {
+			w.line("# %s of line %d was left out: %s.", k.name, line, k.none)
 			continue
 		}
 		v, set := w.conf.values[k.name]

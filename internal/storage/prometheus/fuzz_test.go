@@ -25,9 +25,10 @@ func FuzzDecodeAnswer(f *testing.F) {
 			var b integrate.Batch
 			if m, err := r.matrix(); err == nil {
 				_ = oneDatacenter(m)
-				b.Total, _, _ = volumeRates(m)
-				b.Nodes, _ = busyNodes(m, cpuMean)
-				b.Paths, _ = lifRates(m)
+				seen := (&Source{}).seen(map[string][]*stream{"": m})
+				b.Total, _, _ = volumeRates(m, seen)
+				b.Nodes, _ = busyNodes(m, seen, cpuMean)
+				b.Paths, _ = lifRates(m, seen)
 			}
 			if v, err := r.vector(); err == nil {
 				var one *float64

@@ -113,9 +113,10 @@ func (h *harvest) gather(ctx context.Context) (answer, error) {
 		return answer{}, fmt.Errorf("no series match %s: compare the labels with those that Harvest exports", wanted)
 	}
 	var errs [3]error
-	a.Total, a.owner, errs[0] = volumeRates(read[h.volumes])
-	a.Nodes, errs[1] = busyNodes(read[h.nodes], h.source.chooseCPU(read[h.nodes]))
-	a.Paths, errs[2] = lifRates(read[h.lifs])
+	seen := h.source.seen(read)
+	a.Total, a.owner, errs[0] = volumeRates(read[h.volumes], seen)
+	a.Nodes, errs[1] = busyNodes(read[h.nodes], seen, h.source.chooseCPU(read[h.nodes]))
+	a.Paths, errs[2] = lifRates(read[h.lifs], seen)
 	if err := errors.Join(errs[:]...); err != nil {
 		return answer{}, err
 	}
@@ -150,40 +151,85 @@ func (s *Source) chooseCPU(m []*stream) string {
 	return s.cpuMetric
 }
 
-// rows collects values of one thing by their times: those of one scrape have the same.
-type rows map[model.Time]*row
+// spans tells from when on each series was seen by this source, up to its last sample.
+type spans map[model.Fingerprint]span
 
-// row is one scrape.
-type row struct {
-	integrate.Rates
-	from map[model.LabelValue]model.Metric // which series gave a metric
+type span struct{ first, last model.Time }
+
+// seen adds what an answer holds to the spans, and forgets series that it does not hold. A window
+// may show one sample of a series, and not that the series is older than another.
+func (s *Source) seen(matrices map[string][]*stream) spans {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := spans{}
+	for _, m := range matrices {
+		for _, series := range m {
+			if len(series.Values) == 0 {
+				continue
+			}
+			id := series.Metric.Fingerprint()
+			one := span{series.Values[0].Timestamp, series.Values[len(series.Values)-1].Timestamp}
+			if before, is := s.spans[id]; is {
+				one.first = min(one.first, before.first)
+			}
+			now[id] = one
+		}
+	}
+	s.spans = now
+	return now
+}
+
+// soonest is less than the time between two scrapes of Harvest.
+const soonest = 10_000 // ms
+
+// apart says whether one span ended before the other began, as those of a volume that moved. Two
+// single samples tell so only where a scrape lies between them.
+func (a span) apart(b span) bool {
+	gap := max(a.first-b.last, b.first-a.last)
+	return gap >= soonest || gap > 0 && (a.first < a.last || b.first < b.last)
+}
+
+// rows collects the values of one thing by their times: those of one scrape have the same.
+type rows struct {
+	spans  spans
+	at     map[model.Time]*integrate.Rates
+	series map[model.LabelValue][]*stream // of each metric
+}
+
+func newRows(s spans) *rows {
+	return &rows{spans: s, at: map[model.Time]*integrate.Rates{}, series: map[model.LabelValue][]*stream{}}
 }
 
 // set puts the values of a series into their rows. Two series may give one thing at one time
-// only if they agree: nobody could say which of them counts.
-func (r rows) set(series *stream, field func(*integrate.Rates) **float64) error {
-	name := series.Metric[model.MetricNameLabel]
-	for _, v := range series.Values {
-		value := number(v.Value)
-		if !plausible(v.Timestamp) || value == nil {
+// only if they are two scrapes of the same values: of others nobody could say which counts.
+func (r *rows) set(series *stream, field func(*integrate.Rates) **float64) error {
+	name, values := series.Metric[model.MetricNameLabel], series.Values
+	values = slices.DeleteFunc(slices.Clone(values), func(v pair) bool {
+		return !plausible(v.Timestamp) || number(v.Value) == nil
+	})
+	series = &stream{Metric: series.Metric, Values: values}
+	for _, other := range r.series[name] {
+		labels := differing(other.Metric, series.Metric)
+		if r.spans[other.Metric.Fingerprint()].apart(r.spans[series.Metric.Fingerprint()]) ||
+			scraping(labels) && agree(other.Values, values) {
 			continue
 		}
-		one := r[v.Timestamp]
-		if one == nil {
-			one = &row{Rates: integrate.Rates{Time: v.Timestamp.Time().UTC()}, from: map[model.LabelValue]model.Metric{}}
-			r[v.Timestamp] = one
+		return fmt.Errorf("two series of %s give one thing at one time, and are not the same (labels that differ: %s), as "+
+			"those of a FlexGroup's members: give queries of your own, which sum them or choose one",
+			name, cmp.Or(strings.Join(labels, ", "), "none"))
+	}
+	r.series[name] = append(r.series[name], series)
+	for _, v := range values {
+		if r.at[v.Timestamp] == nil {
+			r.at[v.Timestamp] = &integrate.Rates{Time: v.Timestamp.Time().UTC()}
 		}
-		to := field(&one.Rates)
-		if *to != nil && **to != *value {
-			return differ(one.from[name], series.Metric)
-		}
-		*to, one.from[name] = value, series.Metric
+		*field(r.at[v.Timestamp]) = number(v.Value)
 	}
 	return nil
 }
 
-// differ names the labels that two series of one metric do not share.
-func differ(a, b model.Metric) error {
+// differing names the labels that two series do not share.
+func differing(a, b model.Metric) []string {
 	var labels []string
 	for _, m := range []model.Metric{a, b} {
 		for l := range m {
@@ -193,22 +239,54 @@ func differ(a, b model.Metric) error {
 		}
 	}
 	slices.Sort(labels)
-	return fmt.Errorf("two series of %s give different values at one time (labels that differ: %s), as those of a "+
-		"FlexGroup's members do: choose one with labels, or give queries of your own with sum(...)",
-		b[model.MetricNameLabel], cmp.Or(strings.Join(labels, ", "), "none"))
+	return labels
 }
 
-func (r rows) rates() []integrate.Rates {
+// scraping says whether the labels only tell who read a value.
+func scraping(labels []string) bool {
+	of := []string{model.JobLabel, model.InstanceLabel, "poller"}
+	return !slices.ContainsFunc(labels, func(l string) bool { return !slices.Contains(of, l) })
+}
+
+// agree says whether each value of two scrapes is that of the other scrape before or after it. A value at an end may
+// be newer than what the other has read, if the others agree.
+func agree(a, b []pair) bool {
+	inside, ends := false, true
+	for _, both := range [][2][]pair{{a, b}, {b, a}} {
+		scrapes := both[1]
+		for _, v := range both[0] {
+			to, same := slices.BinarySearchFunc(scrapes, v.Timestamp, func(s pair, t model.Time) int {
+				return cmp.Compare(s.Timestamp, t)
+			})
+			near := scrapes[max(0, to-1):min(to+1, len(scrapes))]
+			if same {
+				near = scrapes[to : to+1]
+			}
+			equal := slices.ContainsFunc(near, func(s pair) bool { return s.Value == v.Value })
+			switch {
+			case !same && (to == 0 || to == len(scrapes)):
+				ends = ends && equal
+			case !equal:
+				return false
+			default:
+				inside = true
+			}
+		}
+	}
+	return ends || inside
+}
+
+func (r *rows) rates() []integrate.Rates {
 	var all []integrate.Rates
-	for _, t := range slices.Sorted(maps.Keys(r)) {
-		all = append(all, r[t].Rates)
+	for _, t := range slices.Sorted(maps.Keys(r.at)) {
+		all = append(all, *r.at[t])
 	}
 	return all
 }
 
 // volumeRates joins the series of a volume, of which there are more when it was moved.
-func volumeRates(m []*stream) (rates []integrate.Rates, owner string, err error) {
-	all, metrics := rows{}, volumeMetrics()
+func volumeRates(m []*stream, seen spans) (rates []integrate.Rates, owner string, err error) {
+	all, metrics := newRows(seen), volumeMetrics()
 	var newest model.Time
 	for _, series := range m {
 		field := metrics[string(series.Metric[model.MetricNameLabel])]
@@ -225,15 +303,15 @@ func volumeRates(m []*stream) (rates []integrate.Rates, owner string, err error)
 	return all.rates(), owner, nil
 }
 
-func busyNodes(m []*stream, metric string) ([]integrate.Node, error) {
-	busy := map[string]rows{}
+func busyNodes(m []*stream, seen spans, metric string) ([]integrate.Node, error) {
+	busy := map[string]*rows{}
 	for _, series := range m {
 		name := string(series.Metric[labelNode])
 		if string(series.Metric[model.MetricNameLabel]) != metric || name == "" {
 			continue
 		}
 		if busy[name] == nil {
-			busy[name] = rows{}
+			busy[name] = newRows(seen)
 		}
 		field := func(r *integrate.Rates) **float64 { return &r.BusyPercent }
 		if err := busy[name].set(series, field); err != nil {
@@ -253,7 +331,7 @@ func busyNodes(m []*stream, metric string) ([]integrate.Node, error) {
 type lif struct {
 	node, address   string
 	newest, labeled model.Time
-	rows            rows
+	rows            *rows
 }
 
 // add takes in a series that has samples. What a LIF sent was read.
@@ -276,7 +354,7 @@ func (l *lif) add(series *stream) error {
 }
 
 // lifRates gives each LIF its address, or its name where Harvest does not tell it.
-func lifRates(m []*stream) ([]integrate.Path, error) {
+func lifRates(m []*stream, seen spans) ([]integrate.Path, error) {
 	lifs := map[string]*lif{}
 	for _, series := range m {
 		name := string(series.Metric[labelLIF])
@@ -284,7 +362,7 @@ func lifRates(m []*stream) ([]integrate.Path, error) {
 			continue
 		}
 		if lifs[name] == nil {
-			lifs[name] = &lif{rows: rows{}}
+			lifs[name] = &lif{rows: newRows(seen)}
 		}
 		if err := lifs[name].add(series); err != nil {
 			return nil, err
@@ -293,7 +371,7 @@ func lifRates(m []*stream) ([]integrate.Path, error) {
 	var paths []integrate.Path
 	for _, name := range slices.Sorted(maps.Keys(lifs)) {
 		l := lifs[name]
-		if len(l.rows) > 0 {
+		if len(l.rows.at) > 0 {
 			paths = append(paths, integrate.Path{
 				Address: cmp.Or(l.address, name), Name: name, Node: l.node,
 				Rates: l.rows.rates(),

@@ -203,31 +203,66 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 	}
 }
 
-// Two series of one thing are one only where they agree, or do not meet.
+// Two series of one thing are one only where they do not meet, or are two scrapes of the same values.
 func TestNoSeriesIsLostBehindAnother(t *testing.T) {
-	two := func(first, second string) string { return "[" + first + "," + second + "]" }
-	for name, c := range map[string]struct{ series, says string }{
-		"members of a volume": {two(
-			`{"metric":{"__name__":"volume_write_ops","node":"a","aggr":"x"},"values":[[60,"7"],[120,"7"]]}`,
-			`{"metric":{"__name__":"volume_write_ops","node":"b","aggr":"x"},"values":[[60,"9"],[120,"9"]]}`), "volume_write_ops give different values at one time (labels that differ: node)"},
-		"a LIF": {two(
-			`{"metric":{"__name__":"lif_sent_data","lif":"l","port":"p"},"values":[[60,"7"]]}`,
-			`{"metric":{"__name__":"lif_sent_data","lif":"l","port":"q"},"values":[[60,"9"]]}`), "lif_sent_data"},
-		"a node": {two(
-			`{"metric":{"__name__":"node_cpu_busy","node":"n","job":"p"},"values":[[60,"7"]]}`,
-			`{"metric":{"__name__":"node_cpu_busy","node":"n","job":"q"},"values":[[60,"9"]]}`), "labels that differ: job"},
-		"two that agree": {two(
-			`{"metric":{"__name__":"volume_write_ops","job":"a"},"values":[[60,"7"],[120,"7"]]}`,
-			`{"metric":{"__name__":"volume_write_ops","job":"b"},"values":[[60,"7"],[120,"NaN"]]}`), ""},
-		"a volume that moved": {two(
-			`{"metric":{"__name__":"volume_write_ops","node":"a"},"values":[[60,"7"]]}`,
-			`{"metric":{"__name__":"volume_write_ops","node":"b"},"values":[[120,"9"]]}`), ""},
+	series := func(labels string, samples ...string) string {
+		return `{"metric":{"__name__":` + labels + `},"values":[` + strings.Join(samples, ",") + `]}`
+	}
+	const read, lif, cpu = `"volume_read_data","node":`, `"lif_sent_data","lif":"l","port":`, `"node_cpu_busy","node":"n","job":`
+	for name, c := range map[string]struct{ first, second, says string }{
+		"members of a volume": {
+			series(read+`"a"`, `[60,"7"]`, `[120,"7"]`), series(read+`"b"`, `[60,"9"]`, `[120,"9"]`),
+			"volume_read_data give one thing at one time, and are not the same (labels that differ: node)",
+		},
+		"members that are equal":  {series(read+`"a"`, `[60,"7"]`), series(read+`"b"`, `[60,"7"]`), "differ: node"},
+		"aggregates of one node":  {series(read+`"a","aggr":"x"`, `[60,"7"]`), series(read+`"a","aggr":"y"`, `[60,"7"]`), "differ: aggr"},
+		"members of two pollers":  {series(read+`"a"`, `[60,"7"]`, `[120,"7"]`), series(read+`"b"`, `[67,"9"]`, `[127,"9"]`), "differ: node"},
+		"first scrapes of both":   {series(read+`"a"`, `[60,"7"]`), series(read+`"b"`, `[60.25,"9"]`), "differ: node"},
+		"a volume that moved":     {series(read+`"a"`, `[60,"7"]`), series(read+`"b"`, `[120,"9"]`), ""},
+		"scraped often, moved":    {series(read+`"a"`, `[60,"7"]`, `[61,"7"]`), series(read+`"b"`, `[62,"9"]`), ""},
+		"a LIF":                   {series(lif+`"p"`, `[60,"7"]`), series(lif+`"q"`, `[60,"9"]`), "lif_sent_data"},
+		"jobs that differ":        {series(cpu+`"p"`, `[60,"7"]`), series(cpu+`"q"`, `[60,"9"]`), "differ: job"},
+		"soon after the other":    {series(cpu+`"p"`, `[60,"7"]`), series(cpu+`"q"`, `[61,"90"]`), "differ: job"},
+		"in turn":                 {series(cpu+`"p"`, `[60,"7"]`, `[120,"7"]`), series(cpu+`"q"`, `[61,"90"]`, `[121,"90"]`), "differ: job"},
+		"a value of one job only": {series(cpu+`"p"`, `[60,"7"]`, `[70,"8"]`, `[80,"7"]`), series(cpu+`"q"`, `[61,"7"]`, `[79,"7"]`), "differ: job"},
+		"jobs that agree":         {series(cpu+`"p"`, `[60,"7"]`, `[120,"7"]`), series(cpu+`"q"`, `[60,"7"]`, `[120,"NaN"]`), ""},
+		"a value not yet read":    {series(cpu+`"p"`, `[60,"7"]`, `[120,"7"]`), series(cpu+`"q"`, `[61,"7"]`, `[121,"8"]`), ""},
+		"the same value later":    {series(cpu+`"p"`, `[60,"7"]`, `[120,"8"]`), series(cpu+`"q"`, `[71,"8"]`, `[131,"8"]`), ""},
+		"an exporter that moved": {
+			series(cpu+`"p","instance":"i"`, `[60,"7"]`, `[120,"7"]`), series(cpu+`"p","instance":"j"`, `[180,"90"]`), "",
+		},
 	} {
-		labels := map[string]string{"cluster": "c", "svm": "s", "volume": "v"}
-		s := source(t, runfile.Source{URL: serve(t, says(200, data("matrix", c.series))), Labels: labels})
-		_, err := s.Sample(t.Context())
-		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: %v", name, err)
+		t.Run(name, func(t *testing.T) {
+			for _, both := range []string{c.first + "," + c.second, c.second + "," + c.first} {
+				labels := map[string]string{"cluster": "c", "svm": "s", "volume": "v"}
+				s := source(t, runfile.Source{URL: serve(t, says(200, data("matrix", "["+both+"]"))), Labels: labels})
+				_, err := s.Sample(t.Context())
+				if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+// Where scrapes are minutes apart, one answer may hold one sample of each of two series.
+func TestSeriesThatMetBeforeAreTwo(t *testing.T) {
+	one := func(node string, samples string) string {
+		return `{"metric":{"__name__":"volume_read_data","node":"` + node + `"},"values":[` + samples + `]}`
+	}
+	answer := one("a", `[180,"7"]`)
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) { says(200, data("matrix", "["+answer+"]"))(w, r) })
+	s := source(t, runfile.Source{URL: url, Labels: map[string]string{"cluster": "c", "svm": "s", "volume": "v"}})
+	storagetest.Sample(t, s)
+	answer = one("a", `[180,"7"]`) + "," + one("b", `[270,"9"]`)
+	storagetest.Sample(t, s) // as if it had moved
+	for _, now := range []string{
+		one("a", `[180,"7"],[360,"7"]`) + "," + one("b", `[270,"9"]`),
+		one("a", `[360,"7"]`) + "," + one("b", `[450,"9"]`),
+	} {
+		answer = now
+		if _, err := s.Sample(t.Context()); err == nil || !strings.Contains(err.Error(), "differ: node") {
+			t.Error(err)
 		}
 	}
 }
