@@ -170,7 +170,7 @@ func (a *Admin) container(ctx context.Context) (name string, err error) {
 // lines, of PL/SQL and others.
 func (a *Admin) banner(ctx context.Context, release sqltext.Release) (string, error) {
 	name := "version"
-	if release >= sqltext.Release19 {
+	if release >= sqltext.Release18 {
 		name = "version_full"
 	}
 	lines, err := query(ctx, a, name, func(r *sql.Rows) (string, error) {

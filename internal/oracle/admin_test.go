@@ -67,6 +67,18 @@ func TestTheBannerOfAnOlderReleaseIsTheLineOfTheDatabase(t *testing.T) {
 	}
 }
 
+// TestTheReleaseUpdateOf18IsKnown: BANNER has the version without it.
+func TestTheReleaseUpdateOf18IsKnown(t *testing.T) {
+	const banner = "Oracle Database 18c Enterprise Edition Release 18.0.0.0.0 - Production"
+	a, f := admin(t, sqltext.Release18, map[string][]row{
+		"version": {{"BANNER": banner}}, "version_full": {{"BANNER_FULL": banner + "\nVersion 18.14.0.0.0"}},
+	})
+	f.rows["instances"][0]["VERSION"] = "18.0.0.0.0"
+	if got, err := a.Describe(t.Context()); err != nil || got.Banner != banner+" Version 18.14.0.0.0" {
+		t.Errorf("%q, %v", got.Banner, err)
+	}
+}
+
 func TestOutsideOfTheRootViewsDoNotCountAll(t *testing.T) {
 	for name, c := range map[string]struct{ container, cdb, refused string }{
 		"root":      {"CDB$ROOT", "YES", ""},
