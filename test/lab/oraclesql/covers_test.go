@@ -13,7 +13,7 @@ func TestATextSaysForWhichReleasesItIs(t *testing.T) {
 		"-- releases: from 19":      "19 21 23",
 		"-- releases: to 12.2":      "12.1 12.2",
 		"-- releases: 12.2 to 21":   "12.2 18 19 21",
-		"-- nothing":                "12.1 12.2 19 21 23",
+		"-- nothing":                "12.1 12.2 18 19 21 23",
 		"-- releases: from 20":      "error",
 		"-- releases: 21 to 19":     "error",
 		"-- releases: every":        "error",
