@@ -262,10 +262,11 @@ func (a *Admin) notable(ctx context.Context) ([]runfile.OracleParameter, error) 
 	if err != nil {
 		return nil, err
 	}
-	matters := strings.Fields("control_management_pack_access cpu_count db_block_size db_cache_size " +
-		"db_file_multiblock_read_count " +
-		"disk_asynch_io dnfs_batch_size enable_dnfs_dispatcher filesystemio_options memory_target parallel_max_servers " +
-		"pga_aggregate_target processes sga_max_size sga_target shared_pool_size statistics_level timed_statistics")
+	matters := strings.Fields("_serial_direct_read control_management_pack_access cpu_count db_block_checking " +
+		"db_block_checksum db_block_size db_cache_size db_file_multiblock_read_count db_lost_write_protect " +
+		"db_writer_processes disk_asynch_io dnfs_batch_size enable_dnfs_dispatcher filesystemio_options memory_target " +
+		"parallel_max_servers pga_aggregate_target processes resource_manager_plan sga_max_size sga_target " +
+		"shared_pool_size statistics_level timed_statistics")
 	all, keep := byName(list), map[string]bool{}
 	for _, p := range list {
 		if strings.HasPrefix(p.name, "_") && p.set || slices.Contains(matters, strings.ToLower(p.name)) {

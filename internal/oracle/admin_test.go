@@ -29,7 +29,10 @@ func TestDescribeSaysWhatADatabaseIs(t *testing.T) {
 			parameterRow(1, "_db_block_prefetch_limit", "0", "FALSE"), parameterRow(2, "_db_block_prefetch_limit", "0", "FALSE"),
 			parameterRow(1, "_left_alone", "1", "TRUE"),
 			parameterRow(1, "db_cache_size", "1G", "FALSE"), parameterRow(2, "db_cache_size", "2G", "FALSE"),
-			parameterRow(1, "db_name", "RAC", "FALSE"),
+			parameterRow(1, "_serial_direct_read", "auto", "TRUE"), parameterRow(1, "db_block_checking", "FALSE", "TRUE"),
+			parameterRow(1, "db_block_checksum", "TYPICAL", "TRUE"), parameterRow(1, "db_lost_write_protect", "NONE", "TRUE"),
+			parameterRow(1, "db_name", "RAC", "FALSE"), parameterRow(1, "db_writer_processes", "4", "TRUE"),
+			parameterRow(1, "resource_manager_plan", "DEFAULT_PLAN", "FALSE"),
 			parameterRow(1, "filesystemio_options", "none", "TRUE"), parameterRow(2, "filesystemio_options", "none", "TRUE"),
 		},
 	})
@@ -44,9 +47,11 @@ func TestDescribeSaysWhatADatabaseIs(t *testing.T) {
 			{ID: 1, Name: "RAC1", Host: "db1", StartupTime: started}, {ID: 2, Name: "RAC2", Host: "db2", StartupTime: started},
 		},
 		Parameters: []runfile.OracleParameter{
-			{Name: "_db_block_prefetch_limit", Value: "0"},
+			{Name: "_db_block_prefetch_limit", Value: "0"}, {Name: "_serial_direct_read", Value: "auto"},
+			{Name: "db_block_checking", Value: "FALSE"}, {Name: "db_block_checksum", Value: "TYPICAL"},
 			{Name: "db_cache_size", Value: "1G (instance 1), 2G (instance 2)"},
-			{Name: "filesystemio_options", Value: "none"},
+			{Name: "db_lost_write_protect", Value: "NONE"}, {Name: "db_writer_processes", Value: "4"},
+			{Name: "filesystemio_options", Value: "none"}, {Name: "resource_manager_plan", Value: "DEFAULT_PLAN"},
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -28,6 +28,8 @@ type parameters struct {
 func defaultParameters() map[string]string {
 	return map[string]string{
 		"audit_trail": "NONE", "control_management_pack_access": "DIAGNOSTIC+TUNING", "cpu_count": "2",
+		"db_block_checking": "FALSE", "db_block_checksum": "TYPICAL", "db_lost_write_protect": "NONE",
+		"db_writer_processes": "1", "resource_manager_plan": "",
 		"db_block_size": "8192", "db_cache_size": "0", "db_file_multiblock_read_count": "128", "db_name": DefaultSID,
 		"disk_asynch_io": "TRUE", "dnfs_batch_size": "4096", "enable_dnfs_dispatcher": "FALSE", "filesystemio_options": "none",
 		"job_queue_processes": "1", "large_pool_size": "0", "log_buffer": "8388608", "memory_target": "0",
