@@ -145,8 +145,40 @@ func (a *Admin) Describe(ctx context.Context) (runfile.Oracle, error) {
 	if o.Container, err = a.container(ctx); err != nil {
 		return runfile.Oracle{}, err
 	}
+	if o.Patches, o.EncryptedTablespaces, err = a.optional(ctx); err != nil {
+		return runfile.Oracle{}, err
+	}
 	o.Parameters, err = a.notable(ctx)
 	return o, err
+}
+
+// keptPatches of a database that has been patched for years are enough.
+const keptPatches = 20
+
+// optional returns what a user without SYSDBA may not see, and what is then not known.
+func (a *Admin) optional(ctx context.Context) (patches []string, encrypted *int64, err error) {
+	var ids []string
+	err1 := a.each(ctx, "patches", func(r *sql.Rows) error {
+		var id, action, description sql.NullString
+		err := r.Scan(&id, &action, &description)
+		if i := slices.Index(ids, id.String); i >= 0 {
+			ids, patches = slices.Delete(ids, i, i+1), slices.Delete(patches, i, i+1)
+		}
+		if action.String == "APPLY" {
+			ids, patches = append(ids, id.String), append(patches, oneLine(description.String))
+		}
+		return err
+	})
+	err2 := a.each(ctx, "encrypted_tablespaces", func(r *sql.Rows) error {
+		encrypted = new(int64)
+		return r.Scan(encrypted)
+	})
+	for _, err := range []error{err1, err2} {
+		if code := CodeOf(err); err != nil && code != runfile.FailurePrivilege && code != runfile.FailureSQL {
+			return nil, nil, err
+		}
+	}
+	return patches[max(0, len(patches)-keptPatches):], encrypted, nil
 }
 
 // container returns where we are. Elsewhere than in the root of a container database, V$SYSSTAT and other views

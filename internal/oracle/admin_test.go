@@ -36,11 +36,17 @@ func TestDescribeSaysWhatADatabaseIs(t *testing.T) {
 			parameterRow(1, "filesystemio_options", "none", "TRUE"), parameterRow(2, "filesystemio_options", "none", "TRUE"),
 		},
 	})
+	f.rows["patches"] = []row{
+		{"PATCH_ID": 1, "ACTION": "APPLY", "DESCRIPTION": "Database Release Update : 19.23"}, {"PATCH_ID": 2, "ACTION": "APPLY", "DESCRIPTION": "DNFS MERGE"},
+		{"PATCH_ID": 1, "ACTION": "ROLLBACK", "DESCRIPTION": "Database Release Update : 19.23"}, {"PATCH_ID": 3, "ACTION": "APPLY", "DESCRIPTION": "Database Release Update : 19.24"},
+	}
+	f.rows["encrypted_tablespaces"] = []row{{"TABLESPACES": 2}}
 	got, err := a.Describe(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := runfile.Oracle{
+		Patches: []string{"DNFS MERGE", "Database Release Update : 19.24"}, EncryptedTablespaces: new(int64(2)),
 		Banner:  "Oracle Database 19c Enterprise Edition Release 19.0.0.0.0 - Production Version 19.24.0.0.0",
 		Version: "19.0.0.0.0",
 		Instances: []runfile.OracleInstance{
@@ -57,7 +63,7 @@ func TestDescribeSaysWhatADatabaseIs(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"instances", "version_full", "container_name", "parameters"}, f.asked); diff != "" {
+	if diff := cmp.Diff([]string{"instances", "version_full", "container_name", "patches", "encrypted_tablespaces", "parameters"}, f.asked); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -69,6 +75,21 @@ func TestTheBannerOfAnOlderReleaseIsTheLineOfTheDatabase(t *testing.T) {
 	got, err := a.Describe(t.Context())
 	if err != nil || got.Banner != "Oracle Database 12c, nfsbench stand-in" || !got.StandIn {
 		t.Errorf("got %q, stand-in %v, %v", got.Banner, got.StandIn, err)
+	}
+}
+
+// TestWhatAnAdministratorMayNotSeeIsNotKnown, and a database that is gone is an error.
+func TestWhatAnAdministratorMayNotSeeIsNotKnown(t *testing.T) {
+	for text, fails := range map[string]bool{
+		"ORA-00942: table or view does not exist": false, "ORA-01031: insufficient privileges": false,
+		"ORA-03113: end-of-file on communication channel": true,
+	} {
+		a, f := admin(t, sqltext.Release19, nil)
+		f.errs["patches"], f.errs["encrypted_tablespaces"] = errors.New(text), errors.New(text)
+		got, err := a.Describe(t.Context())
+		if (err != nil) != fails || got.Patches != nil || got.EncryptedTablespaces != nil {
+			t.Errorf("%s: %+v, %v", text, got, err)
+		}
 	}
 }
 
