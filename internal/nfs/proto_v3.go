@@ -94,7 +94,8 @@ func (p *protoV3) info(ctx context.Context, root FileHandle) (FSInfo, error) {
 	var res v3.FsinfoRes
 	_, err := p.invoke(ctx, v3.ProcFsinfo, &v3.HandleArgs{Handle: []byte(root)}, &res)
 	return FSInfo{
-		ReadMaxBytes: res.ReadMax, WriteMaxBytes: res.WriteMax, TransferReadBytes: res.ReadMax, TransferWriteBytes: res.WriteMax,
+		ReadMaxBytes: res.ReadMax, WriteMaxBytes: res.WriteMax,
+		TransferReadBytes: res.ReadMax, TransferWriteBytes: res.WriteMax,
 	}, err
 }
 

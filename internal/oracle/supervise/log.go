@@ -135,7 +135,8 @@ var (
 	//nolint:gochecknoglobals // a constant in all but name
 	mountAttempt = regexp.MustCompile(`attempting to mount (\S+) on filer (\S+) defined in (\w+)`)
 	//nolint:gochecknoglobals // a constant in all but name
-	directProblem = regexp.MustCompile(`(?i:failed|could not|unable|invalid|please check|error|timed out|denied|\bdown\b)|ERR`)
+	directProblem = regexp.MustCompile(
+		`(?i:failed|could not|unable|invalid|please check|error|timed out|denied|\bdown\b)|ERR`)
 )
 
 // alert keeps the line if it is about Direct NFS. Images print the alert log
