@@ -23,6 +23,8 @@ func TestKnownDefectsAreThoseOfTheReleaseUpdate(t *testing.T) {
 		"first without":  {"19.14.0.0.0", bench.NFSv3, false, nil, false},
 		"21":             {"21.4.0.0.0", bench.NFSv3, false, []string{KnownDefect + " 32931941"}, true},
 		"21 fixed":       {"21.5.0.0.0", bench.NFSv41, false, nil, false},
+		"18":             {"18.14.0.0.0", bench.NFSv3, false, []string{KnownDefect + " 32931941"}, true},
+		"18 before it":   {"18.12.0.0.0", bench.NFSv3, false, nil, false},
 		"NFSv4, early":   {"19.10.0.0.0", bench.NFSv41, false, []string{KnownDefect + " 32931941", KnownDefect + " 33132050 and 33676296: the session"}, true},
 		"NFSv4, patched": {"19.24.0.0.0", bench.NFSv41, false, []string{KnownDefect + " 33132050 and 33676296: without"}, false},
 		"kernel":         {"19.10.0.0.0", bench.NFSv41, true, nil, false},

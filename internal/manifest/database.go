@@ -210,15 +210,12 @@ func database(b *v1alpha1.NFSBenchmark, images Images) corev1.Container {
 		{Name: toolsVolume, MountPath: toolsDir, ReadOnly: true},
 		{Name: runVolume, MountPath: runDir},
 		{Name: memoryVolume, MountPath: memoryDir},
+		{Name: planVolume, MountPath: planDir, ReadOnly: true},
 	}
 	if kitClaim(b) != "" { // checked there before the database is created
 		out.VolumeMounts = append(out.VolumeMounts, kitMount())
 	}
-	if !isDirect(b) {
-		return out
-	}
-	out.VolumeMounts = append(out.VolumeMounts, corev1.VolumeMount{Name: planVolume, MountPath: planDir, ReadOnly: true})
-	if b.Spec.Protocol.Oranfstab != bench.Disabled {
+	if isDirect(b) && b.Spec.Protocol.Oranfstab != bench.Disabled {
 		// Below ORACLE_HOME/dbs it would be in the way: newer images move that
 		// folder onto the volume.
 		out.VolumeMounts = append(out.VolumeMounts, corev1.VolumeMount{
@@ -257,9 +254,7 @@ func databaseArgs(b *v1alpha1.NFSBenchmark, i plan.Instance) []string {
 	if export := plan.RedoExport(b); export != "" {
 		args = append(args, "--redo", plan.RedoPath, "--redo-export", export)
 	}
-	if isDirect(b) { // for the servers that it names
-		args = append(args, "--plan", planPath)
-	}
+	args = append(args, "--plan", planPath) // for the servers and the parameters
 	args = append(append(args, kitArgs(b)...), existing(c)...)
 	for _, own := range []struct {
 		flag    string

@@ -109,11 +109,11 @@ func (c *Client) readInfo(ctx context.Context) error {
 		return fmt.Errorf("ask for the limits of the file system: %w", err)
 	}
 	largest := min(v3.MaxDataBytes, cmp.Or(c.cfg.TransferSize, v3.MaxDataBytes))
-	info.TransferReadBytes = min(info.ReadMaxBytes, largest)
-	info.TransferWriteBytes = min(info.WriteMaxBytes, largest)
+	info.TransferReadBytes = min(info.TransferReadBytes, largest)
+	info.TransferWriteBytes = min(info.TransferWriteBytes, largest)
 	if info.TransferReadBytes == 0 || info.TransferWriteBytes == 0 {
 		return fmt.Errorf("the server offers transfers of %d bytes for reads and %d for writes",
-			info.ReadMaxBytes, info.WriteMaxBytes)
+			info.TransferReadBytes, info.TransferWriteBytes)
 	}
 	c.info = info
 	return nil

@@ -333,8 +333,8 @@ func TestTransferSizeIsCappedByTheServer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := start(t, &faulty.Server{MaxTransfer: 65536}, func(c *Config) { c.TransferSize = tc.wanted })
-			if got := c.Info().TransferReadBytes; got != tc.want {
-				t.Errorf("TransferReadBytes = %d, want %d", got, tc.want)
+			if got := c.Info(); got.TransferReadBytes != tc.want || got.WriteMaxBytes != 65536 {
+				t.Errorf("%+v, want transfers of %d of 65536 bytes", got, tc.want)
 			}
 		})
 	}

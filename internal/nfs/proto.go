@@ -37,7 +37,9 @@ type Attr struct {
 
 // FSInfo are the limits of the server for this export.
 type FSInfo struct {
-	ReadMaxBytes  uint32 // what the server offers
+	// ReadMaxBytes and WriteMaxBytes are rtmax and wtmax of the file system (maxread and maxwrite in NFSv4), whatever
+	// a session carries.
+	ReadMaxBytes  uint32
 	WriteMaxBytes uint32
 	// TransferReadBytes and TransferWriteBytes are what this client uses.
 	TransferReadBytes  uint32
@@ -66,6 +68,7 @@ type protocol interface {
 
 // fileProtocol works on files and on the file system.
 type fileProtocol interface {
+	// info returns the limits of the server, with the transfers that its calls can carry.
 	info(ctx context.Context, root FileHandle) (FSInfo, error)
 	statFS(ctx context.Context, root FileHandle) (FSStat, error)
 	getAttr(ctx context.Context, file FileHandle) (Attr, error)

@@ -93,7 +93,10 @@ const (
 func (p *protoV3) info(ctx context.Context, root FileHandle) (FSInfo, error) {
 	var res v3.FsinfoRes
 	_, err := p.invoke(ctx, v3.ProcFsinfo, &v3.HandleArgs{Handle: []byte(root)}, &res)
-	return FSInfo{ReadMaxBytes: res.ReadMax, WriteMaxBytes: res.WriteMax}, err
+	return FSInfo{
+		ReadMaxBytes: res.ReadMax, WriteMaxBytes: res.WriteMax,
+		TransferReadBytes: res.ReadMax, TransferWriteBytes: res.WriteMax,
+	}, err
 }
 
 func (p *protoV3) statFS(ctx context.Context, root FileHandle) (FSStat, error) {

@@ -103,7 +103,16 @@ func (p *protoV4) info(context.Context, FileHandle) (FSInfo, error) {
 		read = min(read, uint64(s.maxResponse-min(s.maxResponse, headerBytes)))
 		write = min(write, uint64(s.maxRequest-min(s.maxRequest, headerBytes)))
 	}
-	return FSInfo{ReadMaxBytes: uint32(read), WriteMaxBytes: uint32(write)}, nil
+	return FSInfo{
+		ReadMaxBytes: offered(p.at[0].attrs.MaxRead), WriteMaxBytes: offered(p.at[0].attrs.MaxWrite),
+		TransferReadBytes: uint32(read), TransferWriteBytes: uint32(write),
+	}, nil
+}
+
+// offered is a limit of a server. One without any limit offers a number that is no size.
+func offered(limit uint64) uint32 {
+	const most = 1 << 31
+	return uint32(min(limit, most))
 }
 
 func (p *protoV4) statFS(ctx context.Context, root FileHandle) (FSStat, error) {

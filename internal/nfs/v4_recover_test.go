@@ -1,6 +1,7 @@
 package nfs
 
 import (
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -20,6 +21,22 @@ func TestAnsweredLateRepliesOfALostClientIDLoseNothing(t *testing.T) {
 	s.beginEra()
 	if s.loseClient(old) || s.lost.Load() {
 		t.Error("an answer to a call from before the restart took the new client ID away")
+	}
+}
+
+// TestASessionLimitsTransfersAndNotWhatTheServerOffers: its limit includes the header of a call.
+func TestASessionLimitsTransfersAndNotWhatTheServerOffers(t *testing.T) {
+	for limit, want := range map[uint64]FSInfo{
+		1 << 20:        {ReadMaxBytes: 1 << 20, WriteMaxBytes: 1 << 20, TransferReadBytes: 1<<20 - headerBytes, TransferWriteBytes: 1<<20 - headerBytes},
+		64 << 10:       {ReadMaxBytes: 64 << 10, WriteMaxBytes: 64 << 10, TransferReadBytes: 64 << 10, TransferWriteBytes: 64 << 10},
+		math.MaxUint64: {ReadMaxBytes: 1 << 31, WriteMaxBytes: 1 << 31, TransferReadBytes: 1<<20 - headerBytes, TransferWriteBytes: 1<<20 - headerBytes},
+	} {
+		p := &protoV4{at: []*placeV4{{
+			server: &serverV4{minor: 1, maxRequest: 1 << 20, maxResponse: 1 << 20}, attrs: v4.Attrs{MaxRead: limit, MaxWrite: limit},
+		}}}
+		if got, err := p.info(t.Context(), ""); err != nil || got != want {
+			t.Errorf("%d: %+v, %v", limit, got, err)
+		}
 	}
 }
 

@@ -145,8 +145,40 @@ func (a *Admin) Describe(ctx context.Context) (runfile.Oracle, error) {
 	if o.Container, err = a.container(ctx); err != nil {
 		return runfile.Oracle{}, err
 	}
+	if o.Patches, o.EncryptedTablespaces, err = a.optional(ctx); err != nil {
+		return runfile.Oracle{}, err
+	}
 	o.Parameters, err = a.notable(ctx)
 	return o, err
+}
+
+// keptPatches of a database that has been patched for years are enough.
+const keptPatches = 20
+
+// optional returns what a user without SYSDBA may not see, and what is then not known.
+func (a *Admin) optional(ctx context.Context) (patches []string, encrypted *int64, err error) {
+	var ids []string
+	err1 := a.each(ctx, "patches", func(r *sql.Rows) error {
+		var id, action, description sql.NullString
+		err := r.Scan(&id, &action, &description)
+		if i := slices.Index(ids, id.String); i >= 0 {
+			ids, patches = slices.Delete(ids, i, i+1), slices.Delete(patches, i, i+1)
+		}
+		if action.String == "APPLY" {
+			ids, patches = append(ids, id.String), append(patches, oneLine(description.String))
+		}
+		return err
+	})
+	err2 := a.each(ctx, "encrypted_tablespaces", func(r *sql.Rows) error {
+		encrypted = new(int64)
+		return r.Scan(encrypted)
+	})
+	for _, err := range []error{err1, err2} {
+		if code := CodeOf(err); err != nil && code != runfile.FailurePrivilege && code != runfile.FailureSQL {
+			return nil, nil, err
+		}
+	}
+	return patches[max(0, len(patches)-keptPatches):], encrypted, nil
 }
 
 // container returns where we are. Elsewhere than in the root of a container database, V$SYSSTAT and other views
@@ -170,7 +202,7 @@ func (a *Admin) container(ctx context.Context) (name string, err error) {
 // lines, of PL/SQL and others.
 func (a *Admin) banner(ctx context.Context, release sqltext.Release) (string, error) {
 	name := "version"
-	if release >= sqltext.Release19 {
+	if release >= sqltext.Release18 {
 		name = "version_full"
 	}
 	lines, err := query(ctx, a, name, func(r *sql.Rows) (string, error) {
@@ -262,10 +294,11 @@ func (a *Admin) notable(ctx context.Context) ([]runfile.OracleParameter, error) 
 	if err != nil {
 		return nil, err
 	}
-	matters := strings.Fields("control_management_pack_access cpu_count db_block_size db_cache_size " +
-		"db_file_multiblock_read_count " +
-		"disk_asynch_io dnfs_batch_size enable_dnfs_dispatcher filesystemio_options memory_target parallel_max_servers " +
-		"pga_aggregate_target processes sga_max_size sga_target shared_pool_size statistics_level timed_statistics")
+	matters := strings.Fields("_serial_direct_read control_management_pack_access cpu_count db_block_checking " +
+		"db_block_checksum db_block_size db_cache_size db_file_multiblock_read_count db_lost_write_protect " +
+		"db_writer_processes disk_asynch_io dnfs_batch_size enable_dnfs_dispatcher filesystemio_options memory_target " +
+		"parallel_max_servers pga_aggregate_target processes resource_manager_plan sga_max_size sga_target " +
+		"shared_pool_size statistics_level timed_statistics")
 	all, keep := byName(list), map[string]bool{}
 	for _, p := range list {
 		if strings.HasPrefix(p.name, "_") && p.set || slices.Contains(matters, strings.ToLower(p.name)) {

@@ -29,30 +29,41 @@ func TestDescribeSaysWhatADatabaseIs(t *testing.T) {
 			parameterRow(1, "_db_block_prefetch_limit", "0", "FALSE"), parameterRow(2, "_db_block_prefetch_limit", "0", "FALSE"),
 			parameterRow(1, "_left_alone", "1", "TRUE"),
 			parameterRow(1, "db_cache_size", "1G", "FALSE"), parameterRow(2, "db_cache_size", "2G", "FALSE"),
-			parameterRow(1, "db_name", "RAC", "FALSE"),
+			parameterRow(1, "_serial_direct_read", "auto", "TRUE"), parameterRow(1, "db_block_checking", "FALSE", "TRUE"),
+			parameterRow(1, "db_block_checksum", "TYPICAL", "TRUE"), parameterRow(1, "db_lost_write_protect", "NONE", "TRUE"),
+			parameterRow(1, "db_name", "RAC", "FALSE"), parameterRow(1, "db_writer_processes", "4", "TRUE"),
+			parameterRow(1, "resource_manager_plan", "DEFAULT_PLAN", "FALSE"),
 			parameterRow(1, "filesystemio_options", "none", "TRUE"), parameterRow(2, "filesystemio_options", "none", "TRUE"),
 		},
 	})
+	f.rows["patches"] = []row{
+		{"PATCH_ID": 1, "ACTION": "APPLY", "DESCRIPTION": "Database Release Update : 19.23"}, {"PATCH_ID": 2, "ACTION": "APPLY", "DESCRIPTION": "DNFS MERGE"},
+		{"PATCH_ID": 1, "ACTION": "ROLLBACK", "DESCRIPTION": "Database Release Update : 19.23"}, {"PATCH_ID": 3, "ACTION": "APPLY", "DESCRIPTION": "Database Release Update : 19.24"},
+	}
+	f.rows["encrypted_tablespaces"] = []row{{"TABLESPACES": 2}}
 	got, err := a.Describe(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := runfile.Oracle{
+		Patches: []string{"DNFS MERGE", "Database Release Update : 19.24"}, EncryptedTablespaces: new(int64(2)),
 		Banner:  "Oracle Database 19c Enterprise Edition Release 19.0.0.0.0 - Production Version 19.24.0.0.0",
 		Version: "19.0.0.0.0",
 		Instances: []runfile.OracleInstance{
 			{ID: 1, Name: "RAC1", Host: "db1", StartupTime: started}, {ID: 2, Name: "RAC2", Host: "db2", StartupTime: started},
 		},
 		Parameters: []runfile.OracleParameter{
-			{Name: "_db_block_prefetch_limit", Value: "0"},
+			{Name: "_db_block_prefetch_limit", Value: "0"}, {Name: "_serial_direct_read", Value: "auto"},
+			{Name: "db_block_checking", Value: "FALSE"}, {Name: "db_block_checksum", Value: "TYPICAL"},
 			{Name: "db_cache_size", Value: "1G (instance 1), 2G (instance 2)"},
-			{Name: "filesystemio_options", Value: "none"},
+			{Name: "db_lost_write_protect", Value: "NONE"}, {Name: "db_writer_processes", Value: "4"},
+			{Name: "filesystemio_options", Value: "none"}, {Name: "resource_manager_plan", Value: "DEFAULT_PLAN"},
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"instances", "version_full", "container_name", "parameters"}, f.asked); diff != "" {
+	if diff := cmp.Diff([]string{"instances", "version_full", "container_name", "patches", "encrypted_tablespaces", "parameters"}, f.asked); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -64,6 +75,33 @@ func TestTheBannerOfAnOlderReleaseIsTheLineOfTheDatabase(t *testing.T) {
 	got, err := a.Describe(t.Context())
 	if err != nil || got.Banner != "Oracle Database 12c, nfsbench stand-in" || !got.StandIn {
 		t.Errorf("got %q, stand-in %v, %v", got.Banner, got.StandIn, err)
+	}
+}
+
+// TestWhatAnAdministratorMayNotSeeIsNotKnown, and a database that is gone is an error.
+func TestWhatAnAdministratorMayNotSeeIsNotKnown(t *testing.T) {
+	for text, fails := range map[string]bool{
+		"ORA-00942: table or view does not exist": false, "ORA-01031: insufficient privileges": false,
+		"ORA-03113: end-of-file on communication channel": true,
+	} {
+		a, f := admin(t, sqltext.Release19, nil)
+		f.errs["patches"], f.errs["encrypted_tablespaces"] = errors.New(text), errors.New(text)
+		got, err := a.Describe(t.Context())
+		if (err != nil) != fails || got.Patches != nil || got.EncryptedTablespaces != nil {
+			t.Errorf("%s: %+v, %v", text, got, err)
+		}
+	}
+}
+
+// TestTheReleaseUpdateOf18IsKnown: BANNER has the version without it.
+func TestTheReleaseUpdateOf18IsKnown(t *testing.T) {
+	const banner = "Oracle Database 18c Enterprise Edition Release 18.0.0.0.0 - Production"
+	a, f := admin(t, sqltext.Release18, map[string][]row{
+		"version": {{"BANNER": banner}}, "version_full": {{"BANNER_FULL": banner + "\nVersion 18.14.0.0.0"}},
+	})
+	f.rows["instances"][0]["VERSION"] = "18.0.0.0.0"
+	if got, err := a.Describe(t.Context()); err != nil || got.Banner != banner+" Version 18.14.0.0.0" {
+		t.Errorf("%q, %v", got.Banner, err)
 	}
 }
 

@@ -51,7 +51,8 @@ func Explain(err error) error {
 	if len(numbers) == 0 {
 		return err
 	}
-	if full := regexp.MustCompile(`(?i)no space left on device|disk quota exceeded`); full.MatchString(text) {
+	full := regexp.MustCompile(`(?i)no space left on device|disk quota exceeded`)
+	if full.MatchString(text) && SharedMemory(text) == "" {
 		return Fail(runfile.FailureNoSpace, "the storage of the database is full ("+numbers[0]+"): make the volume or the "+
 			"quota larger, or the load smaller", err)
 	}
@@ -71,6 +72,13 @@ func Explain(err error) error {
 		return Fail(all[general].code, all[general].sentence(general)+"; the database said: "+text, err)
 	}
 	return Fail(runfile.FailureSQL, "the database refused what it was asked: "+text, err)
+}
+
+// SharedMemory returns the error in a text with which an instance gets no shared memory, without what follows on
+// other lines; empty = there is none. The error of the system that it comes with can be "No space left on device":
+// shmget(2) fails so at a limit of the kernel, and no volume is full.
+func SharedMemory(text string) string {
+	return strings.TrimSpace(regexp.MustCompile(`ORA-271(?:02|23|25)\b[^|\n]*`).FindString(text))
 }
 
 // CodeOf returns the code of runfile that an error carries: that of Fail, or
@@ -198,8 +206,10 @@ func explanations() map[string]explanation {
 		"raise shared_pool_size or sga_target, and the memory of the container with it")
 	exact("ORA-02065 ORA-02095 ORA-02097 ORA-00068 ORA-02248 ORA-00119", runfile.FailureParameter,
 		"an init parameter was refused", "check its name and value in parameters of the database")
-	exact("ORA-00821 ORA-27102", runfile.FailureParameter, "the instance does not start with its memory sizes",
-		"raise sga_target, or lower the parts of the SGA; for ORA-27102 raise the memory of the container")
+	exact("ORA-00821", runfile.FailureParameter, "the instance does not start with its memory sizes",
+		"raise sga_target, or lower the parts of the SGA")
+	exact("ORA-27102 ORA-27123 ORA-27125", runfile.FailureParameter, "the instance gets no shared memory for its SGA",
+		"lower sga_target, or raise kernel.shmall and kernel.shmmax of its machine, and the memory of its container")
 	exact("ORA-01081", ended, "the instance runs already, or has left shared memory behind",
 		"end the pod, with which its shared memory goes, and run again")
 	exact("ORA-28003", runfile.FailureSQL, "the password function of the profile DEFAULT refuses the password of a schema",

@@ -80,6 +80,7 @@ func oraclePlan(w bench.Workload, mods ...func(*Plan)) Plan {
 func fullOracle(t0 time.Time) *Oracle {
 	return &Oracle{
 		Banner: "Oracle Database 19c", Version: "19.0.0.0.0", Container: "CDB$ROOT", StandIn: true,
+		Patches: []string{"Database Release Update : 19.24.0.0.240716 (36582781)"}, EncryptedTablespaces: new(int64(2)),
 		Instances:         []OracleInstance{{ID: 1, Name: "ORCLCDB", Host: "pod", StartupTime: t0}},
 		Parameters:        []OracleParameter{{Name: "sga_target", Requested: "2048M", Value: "2147483648"}},
 		ReadyMilliseconds: new(int64(900_000)), Library: fullLibrary(), Host: fullHost(), LoadedBytes: 1 << 30, SchemasReused: true, Restarted: true,

@@ -11,6 +11,11 @@ import (
 type Oracle struct {
 	Banner  string `json:"banner,omitempty"`  // V$VERSION.BANNER_FULL, or BANNER
 	Version string `json:"version,omitempty"` // V$INSTANCE.VERSION
+	// Patches are the descriptions in DBA_REGISTRY_SQLPATCH of those that are applied, the latest last; absent = not
+	// known, or none.
+	Patches []string `json:"patches,omitempty"`
+	// EncryptedTablespaces of all containers, which cost the database CPU; absent = not known.
+	EncryptedTablespaces *int64 `json:"encryptedTablespaces,omitempty"`
 	// Container that the administrator is connected to; outside of CDB$ROOT views do not count all.
 	Container string `json:"container,omitempty"`
 	// StandIn says that this is no Oracle: the banner calls itself a stand-in.

@@ -38,7 +38,7 @@ func Parse(in io.Reader) ([]runfile.AWRRow, error) {
 	scan := bufio.NewScanner(in)
 	scan.Buffer(nil, maxLineBytes)
 	for line := 1; scan.Scan(); line++ {
-		if err := p.line(strings.TrimRight(scan.Text(), " \r\f")); err != nil {
+		if err := p.line(strings.TrimRight(strings.Trim(scan.Text(), "\r\f"), " \r\f")); err != nil {
 			return nil, fmt.Errorf("line %d: %w", line, err)
 		}
 	}
@@ -61,7 +61,8 @@ type parser struct {
 	head       []string // the lines since the last blank one
 	table      *table   // the one that is being read
 	gap        bool     // a blank line stood in it, which may be that of a page
-	left       *table   // the one that a line has just ended that is none of its rows
+	left       *table   // the one that a line has ended that is none of its rows
+	near       bool     // no blank line stood between
 	background bool     // the last heading was one of background processes
 }
 
@@ -92,16 +93,20 @@ func (p *parser) heading(line string) {
 func (p *parser) line(line string) error {
 	p.heading(line)
 	hyphens := strings.Trim(line, "- ") == ""
+	rule := hyphens && len(strings.Fields(line)) == 1
 	switch {
 	case line == "":
-		p.head, p.gap, p.left = nil, true, nil
-	case p.left != nil && (hyphens && len(strings.Fields(line)) == 1 || p.left.holds(line) && p.left.numbers(line)):
+		p.head, p.gap, p.near = nil, true, false
+	case p.left != nil && (rule && p.near || p.left.holds(line) && p.left.numbers(line)):
 		return errors.New("the table of wait events goes on here, but a line above is none of its rows: make the report " +
-			"anew with wider columns")
-	case p.table != nil && (line == pageTitle || hyphens && len(p.head) == 1 && p.head[0] == pageTitle):
+			"anew with wider columns and SET PAGESIZE 0")
+	case p.table != nil && (isPageTitle(line) || hyphens && len(p.head) == 1 && isPageTitle(p.head[0])):
 		p.head = []string{line} // SQL*Plus begins a page
+	case rule && line[0] == '-': // it may underline the title of a page; that of the end is indented
+		p.leave(false)
+		p.head = nil
 	case hyphens:
-		p.table = tableBelow(p.head, line)
+		p.table, p.left = tableBelow(p.head, line), nil
 		p.head, p.gap = nil, false
 	case p.table != nil && p.table.holds(line) && (!p.gap || p.table.numbers(line)):
 		p.head, p.gap = nil, false
@@ -110,10 +115,7 @@ func (p *parser) line(line string) error {
 		return errors.New("a row of wait events is not below the titles of its columns: make the report anew with wider " +
 			"columns")
 	default:
-		if !p.gap && !p.background {
-			p.left = p.table
-		}
-		p.table = nil
+		p.leave(!p.gap)
 		p.head = append(p.head, line)
 		if len(p.head) > headLines {
 			p.head = p.head[1:]
@@ -122,9 +124,17 @@ func (p *parser) line(line string) error {
 	return nil
 }
 
-// pageTitle is the title that SQL*Plus writes above each page of a report that was selected
-// from DBMS_WORKLOAD_REPOSITORY.
-const pageTitle = "OUTPUT"
+// leave ends the table, which may go on below.
+func (p *parser) leave(near bool) {
+	if p.table != nil && !p.background {
+		p.left, p.near = p.table, near
+	}
+	p.table = nil
+}
+
+// isPageTitle says whether a line is the title that SQL*Plus writes above each page of a report that was selected
+// from DBMS_WORKLOAD_REPOSITORY. With another alias of the column, or with TTITLE, it is another one.
+func isPageTitle(line string) bool { return strings.EqualFold(strings.TrimSpace(line), "OUTPUT") }
 
 func (p *parser) row(line string) error {
 	event := p.table.event.of(line)

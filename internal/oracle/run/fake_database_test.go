@@ -276,6 +276,10 @@ func (d *database) answerView(name string) (rows [][]any, known bool) {
 			rows = append(rows, []any{int64(1), k, d.parameters[k], "FALSE"})
 		}
 		return rows, true
+	case "patches":
+		return nil, true
+	case "encrypted_tablespaces":
+		return [][]any{{int64(0)}}, true
 	case "container_name":
 		return [][]any{{"CDB$ROOT", "TRUE", "YES"}}, true
 	case "async_files":

@@ -69,6 +69,7 @@ type Release int
 const (
 	Release12c1 Release = 1201 // 12.1.0.2
 	Release12c2 Release = 1202
+	Release18   Release = 1800
 	Release19   Release = 1900
 	Release21   Release = 2100
 	Release23   Release = 2300 // 23ai and 26ai
@@ -76,7 +77,7 @@ const (
 
 // Releases lists those that are known, in order.
 func Releases() []Release {
-	return []Release{Release12c1, Release12c2, Release19, Release21, Release23}
+	return []Release{Release12c1, Release12c2, Release18, Release19, Release21, Release23}
 }
 
 // String returns the release as people write it.

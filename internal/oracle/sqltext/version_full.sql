@@ -1,4 +1,4 @@
 /* nfsbench version_full */
--- releases: from 19
+-- releases: from 18
 SELECT banner_full
 FROM v$version

@@ -57,7 +57,7 @@ touch`, 1))
 func TestANewStartForgetsWhatWasSaidOfTheOneBefore(t *testing.T) {
 	t.Parallel()
 	i := newImage(t)
-	i.write(i.base+"/runOracle.sh", 0o755, strings.Replace(startScript, "touch", `if test ! -f "$ORACLE_BASE/second"; then echo "`+odmExample+`"; echo "Direct NFS: one"; echo "Direct NFS: attempting to mount /x on filer y defined in mtab"; fi
+	i.write(i.base+"/runOracle.sh", 0o755, strings.Replace(startScript, "touch", `if test ! -f "$ORACLE_BASE/second"; then echo "`+odmExample+`"; echo "Direct NFS: Failed to mount /y on filer z"; echo "Direct NFS: attempting to mount /x on filer y defined in mtab"; fi
 touch "$ORACLE_BASE/second"
 touch`, 1))
 	r := i.start()
@@ -120,12 +120,41 @@ func TestWarningsAreBounded(t *testing.T) {
 	}
 	s := &supervisor{o: i.o, log: i.o.Log, journal: j, redact: newRedactor(nil)}
 	for n := range 100 {
-		s.alert("Direct NFS: " + strings.Repeat("y", 2000) + string(rune('A'+n)))
-		s.alert("Direct NFS: line " + string(rune('0'+n)))
+		s.alert("Direct NFS: Failed " + strings.Repeat("y", 2000) + string(rune('A'+n)))
+		s.alert("Direct NFS: Failed line " + string(rune('0'+n)))
 	}
 	w := i.state().Library.Warnings
 	if len(w) != keptWarnings || len(w[0]) > keptBytes+3 {
 		t.Errorf("%d warnings, the first of %d bytes", len(w), len(w[0]))
+	}
+}
+
+// TestOnlyProblemsOfDirectNFSAreWarnings: each good start says more.
+func TestOnlyProblemsOfDirectNFSAreWarnings(t *testing.T) {
+	t.Parallel()
+	for line, warning := range map[string]bool{
+		"channel config is:": false,
+		"channel id [0] path [10.0.0.1] to filer [f] via local [] is UP":           false,
+		"mount complete dir /vol/oradata on f mntport 635 nfsport 2049":            false,
+		"NFS version 3.0 is the preferred one, and DOWNTOWN is its name":           false,
+		"channel id [1] path [10.0.0.1] to filer [f] via local [] is DOWN":         true,
+		"Failed to set socket buffer size.wtmax=[65536] rtmax=[65536], errno=-1":   true,
+		"Could not write to path 10.0.0.1":                                         true,
+		"Invalid filer wtmax 525232 on filer f, must be an even multiple of 32768": true,
+		"please check that oradism is setuid":                                      true,
+		"NFS3ERR 1 Not owner. path 10.0.0.1":                                       true,
+		"mount error 13 on filer f":                                                true,
+	} {
+		i := newImage(t)
+		j, err := openJournal(i.run, runfile.DatabaseState{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &supervisor{o: i.o, log: i.o.Log, journal: j, redact: newRedactor(nil)}
+		s.alert("Direct NFS: " + line)
+		if got := len(i.state().Library.Warnings) == 1; got != warning {
+			t.Errorf("%q is a warning: %t", line, got)
+		}
 	}
 }
 

@@ -129,12 +129,14 @@ const (
 	maxAlertRead = 1 << 20 // of one file in one look
 )
 
-// Lines of the alert log: about a mount, and about events that are no problem.
+// Lines of the alert log: about a mount, and about a problem. All others are information, and their words vary by
+// release.
 var (
 	//nolint:gochecknoglobals // a constant in all but name
 	mountAttempt = regexp.MustCompile(`attempting to mount (\S+) on filer (\S+) defined in (\w+)`)
 	//nolint:gochecknoglobals // a constant in all but name
-	information = regexp.MustCompile(`mount complete|channel id .*\bUP$`)
+	directProblem = regexp.MustCompile(
+		`(?i:failed|could not|unable|invalid|please check|error|timed out|denied|\bdown\b)|ERR`)
 )
 
 // alert keeps the line if it is about Direct NFS. Images print the alert log
@@ -157,8 +159,7 @@ func (s *supervisor) alert(line string) {
 			if news = len(l.Mounts) < keptWarnings && !slices.Contains(l.Mounts, m); news {
 				l.Mounts = append(slices.Clone(l.Mounts), m)
 			}
-		case information.MatchString(line):
-		case len(l.Warnings) < keptWarnings && !slices.Contains(l.Warnings, line):
+		case directProblem.MatchString(line) && len(l.Warnings) < keptWarnings && !slices.Contains(l.Warnings, line):
 			news = true
 			// A new slice: the old one may be on its way out.
 			l.Warnings = append(slices.Clone(l.Warnings), line)

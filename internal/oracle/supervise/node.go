@@ -17,6 +17,8 @@ const (
 	// askedBuffer and leastBuffer are net.core.rmem_max and wmem_max of Oracle's installation guides.
 	askedBuffer = 4 << 20
 	leastBuffer = 1 << 20
+	// leastProcesses is the smallest default that images have for the parameter processes.
+	leastProcesses = 200
 )
 
 // grantedBuffers asks the kernel for buffers of a socket, whose limits a pod cannot read.
@@ -49,12 +51,14 @@ func smallBuffers(b runfile.SocketBuffers) string {
 
 // fewProcesses says why the instance may not start all its processes; empty = it may, or it is not known.
 func (o Options) fewProcesses() string {
+	inImage, _ := strconv.ParseInt(o.lookup("INIT_PROCESSES"), 10, 64)
+	processes := cmp.Or(o.Processes, inImage, leastProcesses)
 	for _, name := range []string{"pids.max", "pids/pids.max"} { // of cgroup v2, and of v1
 		raw, _ := readPlain(filepath.Join(o.ProcDir, "self/root/sys/fs/cgroup", name), 64)
-		if most, err := strconv.ParseInt(strings.TrimSpace(string(raw)), 10, 64); err == nil && most < o.Processes {
+		if most, err := strconv.ParseInt(strings.TrimSpace(string(raw)), 10, 64); err == nil && most < processes {
 			return fmt.Sprintf("the container may have %d processes (pids.max), and the parameter processes is %d: beyond "+
 				"that the instance fails with ORA-27300; raise podPidsLimit of the kubelet, or set processes lower", most,
-				o.Processes)
+				processes)
 		}
 	}
 	return ""

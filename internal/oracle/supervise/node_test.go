@@ -81,6 +81,23 @@ func TestTheNodeMayMakeADatabaseSlow(t *testing.T) {
 	}
 }
 
+// TestAnInstanceWithoutTheParameterMayHaveTooManyProcessesToo: the image has a default.
+func TestAnInstanceWithoutTheParameterMayHaveTooManyProcessesToo(t *testing.T) {
+	t.Parallel()
+	i := newImage(t)
+	for pids, warns := range map[string][2]bool{"150": {true, true}, "200": {false, true}, "300": {}, "max": {}} {
+		i.proc("self/root/sys/fs/cgroup/pids.max", pids+"\n")
+		i.o.DirectNFS = false
+		for n, env := range []string{"", "INIT_PROCESSES=300"} {
+			o := i.o
+			o.Env = append(slices.Clone(o.Env), env)
+			if text := o.fewProcesses(); (text != "") != warns[n] {
+				t.Errorf("pids.max %s, %q: %q", pids, env, text)
+			}
+		}
+	}
+}
+
 func TestTheKernelGrantsBuffers(t *testing.T) {
 	t.Parallel()
 	if b, err := grantedBuffers(); err != nil || b.ReceiveBytes <= 0 || b.SendBytes <= 0 {

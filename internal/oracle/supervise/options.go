@@ -46,7 +46,7 @@ type Options struct {
 	MinFreeBytes int64 // of the volume before anything is started
 	// Kit is the directory of the user's SLOB kit; empty = there is none.
 	Kit string
-	// Processes is the init parameter that a run sets; 0 = it sets none.
+	// Processes is the init parameter that a run sets; 0 = it sets none, and the image decides.
 	Processes int64
 	// MaxOpenFiles is the hard limit of open files of the database; 0 = 65536.
 	MaxOpenFiles uint64

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"regexp"
 
@@ -14,7 +17,7 @@ import (
 
 // keptParameters in the run directory is the server parameter file that the database last started
 // with. The run directory outlives this container, and not its pod: so no later run puts back what
-// somebody has changed since.
+// somebody has changed since (see beforeRestart).
 const keptParameters = "database-spfile.ora"
 
 const maxParameterFile = 1 << 20
@@ -39,6 +42,7 @@ func (s *supervisor) keepParameters(c *child) {
 		return
 	}
 	c.kept = true
+	s.forgetParameters(path)
 	text, err := readPlain(path, maxParameterFile)
 	if err == nil {
 		err = course.ReplaceFile(filepath.Join(s.o.RunDir, keptParameters), text)
@@ -48,12 +52,56 @@ func (s *supervisor) keepParameters(c *child) {
 	}
 }
 
-// putBackParameters is what to do when a start failed. Where the parameters have changed since the
-// database was ready, it puts the old ones back, so that the volume stays of use, starts once more to
-// see that they are good, and returns that the parameters are refused. Otherwise it returns failure.
+// beforeRestart ends the name of the file beside the server parameter file that has what is kept. It is there from
+// a restart until the database is ready again, so that a container that is killed meanwhile leaves it to the next.
+const beforeRestart = ".nfsbench-before"
+
+// saveParameters writes the kept parameters beside those that a restart begins with.
+func (s *supervisor) saveParameters() {
+	path := s.o.parameterFile()
+	kept, err1 := course.ReadFile(filepath.Join(s.o.RunDir, keptParameters))
+	now, err2 := readPlain(path, maxParameterFile)
+	if err1 != nil || err2 != nil || bytes.Equal(kept, now) {
+		return
+	}
+	if err := course.ReplaceFile(path+beforeRestart, kept); err != nil {
+		s.log.Warn("The server parameter file was not kept on the volume", "error", err)
+	}
+}
+
+// undoParameters puts back the parameters from before a restart in which an earlier container was killed. A file
+// that somebody has changed since stays as it is.
+func (s *supervisor) undoParameters() {
+	path := s.o.parameterFile()
+	before, err := os.Lstat(path + beforeRestart)
+	if path == "" || errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	now, err2 := os.Lstat(path)
+	if err = errors.Join(err, err2); err == nil && !now.ModTime().After(before.ModTime()) {
+		var kept []byte
+		if kept, err = readPlain(path+beforeRestart, maxParameterFile); err == nil {
+			err = replacePlain(path, kept)
+		}
+		if err == nil {
+			s.log.Warn("A restart with other parameters was interrupted; the server parameter file is again as it was "+
+				"before", "file", path)
+		}
+	}
+	if err == nil {
+		err = os.Remove(path + beforeRestart)
+	}
+	if err != nil {
+		s.log.Warn("The server parameter file from before an interrupted restart was not put back", "error", err)
+	}
+}
+
+// putBackParameters is what to do when a start has failed, or was ended by ctx before it was ready. Where the
+// parameters have changed since the database was ready, it puts the old ones back, so that the volume stays of use.
+// If they can be the reason, it starts once more to see that the old ones are good, and returns that the new ones
+// are refused. Otherwise it returns failure.
 func (s *supervisor) putBackParameters(ctx context.Context, c *child, failure error) error {
-	code := oracle.CodeOf(failure)
-	if c.wasReady || ctx.Err() != nil || code != runfile.FailureDatabaseNotReady && code != runfile.FailureDatabaseEnded {
+	if c.wasReady {
 		return failure
 	}
 	path := s.o.parameterFile()
@@ -63,8 +111,21 @@ func (s *supervisor) putBackParameters(ctx context.Context, c *child, failure er
 		return failure
 	}
 	s.stop(c)
+	if oracle.CodeOf(context.Cause(ctx)) == runfile.FailureVolumeInUse {
+		return failure // another database has the volume now
+	}
+	err := replacePlain(path, kept)
+	if err == nil {
+		s.forgetParameters(path)
+	}
+	code := oracle.CodeOf(failure)
+	if ctx.Err() != nil || code != runfile.FailureDatabaseNotReady && code != runfile.FailureDatabaseEnded {
+		s.log.Warn("The start with other parameters did not end well; the server parameter file is put back", "file", path,
+			"error", err)
+		return failure
+	}
 	why := cmp.Or(regexp.MustCompile(`ORA-\d{5}: [^|]*`).FindString(failure.Error()), failure.Error())
-	if err := replacePlain(path, kept); err != nil {
+	if err != nil {
 		return oracle.Failf(runfile.FailureParameter, "the database does not start with the init parameters that were set: "+
 			"%s; its server parameter file %s has them, and could not be put back: %w", why, path, err)
 	}
@@ -75,10 +136,20 @@ func (s *supervisor) putBackParameters(ctx context.Context, c *child, failure er
 		defer s.stop(again)
 		err = s.awaitReady(ctx, again)
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		then = "does not start with it either: " + err.Error()
+	case ctx.Err() != nil:
+		then = "was told to end before it was ready"
 	}
 	return oracle.Failf(runfile.FailureParameter, "the database does not start with the init parameters that were set: "+
 		"%s; its server parameter file is again as it was before, and the database %s; correct database.container.parameters",
 		why, then)
+}
+
+// forgetParameters removes what saveParameters wrote.
+func (s *supervisor) forgetParameters(path string) {
+	if err := os.Remove(path + beforeRestart); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		s.log.Warn("The copy of the server parameter file was not removed", "error", err)
+	}
 }

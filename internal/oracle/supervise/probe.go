@@ -131,11 +131,12 @@ func (o Options) probe(ctx context.Context, ch bench.ResolvedPath) (size int64, 
 	e := *o.Engine
 	e.Channels = []bench.ResolvedPath{ch}
 	e.MountTimeoutSeconds, e.CallTimeoutSeconds = int32(probePatience/time.Second), int32(probePatience/time.Second)
+	e.TransferSizeBytes = 0 // ours is not that of Direct NFS
 	t, err := direct.Open(ctx, direct.Options{Engine: e, Now: o.Now, HighPorts: true})
 	if err != nil {
 		return 0, err
 	}
-	size = t.Facts().WriteSizeBytes
+	size = t.(*direct.Target).WriteMaxBytes()
 	err = errors.Join(target.Check(ctx, t), t.Close())
 	if size%transferUnit != 0 {
 		return size, oracle.Failf(runfile.FailureUnsupported, "the server takes writes of %d bytes at most (wtmax), and "+

@@ -1,6 +1,7 @@
 package supervise
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -58,5 +59,59 @@ func TestAnImageThatCallsSuNeedsPrivilegeEscalation(t *testing.T) {
 			expect(t, Examine(t.Context(), i.o), checkStart, runfile.CheckFail, f.Message)
 			i.started(0)
 		})
+	}
+}
+
+// TestSuIsFoundHoweverItIsCalled, and only where it is executed.
+func TestSuIsFoundHoweverItIsCalled(t *testing.T) {
+	t.Parallel()
+	const nobody, express, others, all = "", "XE", "ORCLCDB", "XE ORCLCDB"
+	for text, want := range map[string]string{
+		"su root -c '/etc/init.d/x start'":   all,
+		"su oracle -c x":                     all,
+		"su  -c x":                           all,
+		"/usr/bin/su --command=x":            all,
+		"sudo /etc/init.d/x start":           all,
+		"exec runuser -u oracle -- x":        all,
+		"x=$(su -c y)":                       all,
+		"echo exit | su -c y":                all,
+		"f() {\n su -c y\n}\nf":              all,
+		"status=`su -c \"x\" << EOF\nexit\n": all,
+		"# su -c x\necho su -c x\necho 'su -c x'\ncommand -v sudo\nsum -c x\n cat <<EOF\nsu -c x\nEOF": nobody,
+		`if [ "$ORACLE_SID" = "ORCLCDB" ]; then x; fi` + "\nsu -c y":                                   all,
+		`if [ "$ORACLE_SID" = "XE" ]; then su -c y; fi`:                                                express,
+		"if [ \"${ORACLE_SID}\" = 'XE' ]; then\n su -c x\nfi":                                          express,
+		"if [[ $ORACLE_SID == XE ]]; then\n su -c x\nfi":                                               express,
+		"if [ \"${ORACLE_SID}\" != \"XE\" ]; then\n start\nelse\n su -c x\nfi":                         express,
+		"if ! [ x$ORACLE_SID = xXE ]; then\n start\nelse\n su -c x\nfi":                                express,
+		"if [ ! $ORACLE_SID = XE ]; then start; else su -c x; fi":                                      express,
+		"if [ $ORACLE_SID = FREE ]; then a; elif [ $ORACLE_SID = XE ]; then su -c x; fi":               express,
+		"if [ -f x ] && [ $ORACLE_SID = XE ]; then su -c x; fi":                                        express,
+		"if [[ $ORACLE_SID = XE || $ORACLE_SID = FREE ]]; then su -c x; fi":                            express,
+		"[ $ORACLE_SID = XE ] && su -c x":                                                              express,
+		"test $ORACLE_SID != XE || su -c x":                                                            express,
+		"if [ $ORACLE_SID != XE ]; then su -c x; fi":                                                   others,
+		"if [ -f x ]; then su -c x; fi":                                                                all,
+		"if [ $EDITION = XE ]; then su -c x; fi":                                                       all,
+		"if [ $(id -u) -eq 0 ]; then exec su oracle -c x; fi":                                          nobody,
+		"[[ $EUID -ne 0 ]] && sudo x":                                                                  all,
+	} {
+		var found []string
+		for _, sid := range []string{"XE", "ORCLCDB"} {
+			if len(suCalls(text, sid)) > 0 {
+				found = append(found, sid)
+			}
+		}
+		if got := strings.Join(found, " "); got != want {
+			t.Errorf("%q is found for %q, want %q", text, got, want)
+		}
+	}
+	for call, root := range map[string]bool{
+		"su -p oracle -c x": true, "su - oracle -c x": true, "su oracle": true, "/sbin/runuser -u x": true,
+		"su -c '/etc/init.d/oracle start'": false, "su root -c oracle": false, "sudo -u oracle x": false,
+	} {
+		if forRoot(call) != root {
+			t.Errorf("%q is for root: %t", call, !root)
+		}
 	}
 }

@@ -119,6 +119,7 @@ func (s *supervisor) run(ctx context.Context) error {
 	if err := s.claimVolumes(); err != nil {
 		return err
 	}
+	s.undoParameters()
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
 	if s.o.Reap {
@@ -151,14 +152,16 @@ func (s *supervisor) once(ctx context.Context, state string) (again bool, err er
 	if err != nil {
 		return false, err
 	}
+	if state == runfile.DatabaseRestarting {
+		s.saveParameters()
+	}
 	c, err := s.start()
 	if err != nil {
 		return false, err
 	}
 	defer s.keepClaim() // when the image has ended, which no look before has seen
 	defer s.stop(c)
-	if err := s.serve(ctx, c); err != nil {
-		err = s.putBackParameters(ctx, c, err)
+	if err := s.putBackParameters(ctx, c, s.serve(ctx, c)); err != nil {
 		// At once: stopping may take long, and Run tells what could not be written.
 		_, _ = s.failed(err)
 		return false, err
@@ -352,9 +355,13 @@ func (s *supervisor) hasEnded(c *child) error {
 		how, s.o.Now().Sub(c.began).Round(time.Millisecond), s.lastWords(c)))
 }
 
-// unlessFull returns err, or what to do about a full volume where Oracle or its tools
+// unlessFull returns err, or what to do about a full volume or too little shared memory where Oracle or its tools
 // speak of one in their last words.
 func (s *supervisor) unlessFull(lastWords string, err error) error {
+	if ora := oracle.SharedMemory(lastWords); ora != "" {
+		return oracle.Failf(oracle.CodeOf(err), "%w; the instance gets no shared memory for its SGA (%s): lower sga_target, "+
+			"or raise kernel.shmall and kernel.shmmax of the node, and the memory of the container", err, ora)
+	}
 	text := strings.ToLower(lastWords)
 	for _, words := range []string{
 		"no space left on device", "disk quota exceeded", "error: 28: ", "dbt-06604", "insufficient free space",

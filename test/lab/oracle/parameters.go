@@ -28,6 +28,8 @@ type parameters struct {
 func defaultParameters() map[string]string {
 	return map[string]string{
 		"audit_trail": "NONE", "control_management_pack_access": "DIAGNOSTIC+TUNING", "cpu_count": "2",
+		"db_block_checking": "FALSE", "db_block_checksum": "TYPICAL", "db_lost_write_protect": "NONE",
+		"db_writer_processes": "1", "resource_manager_plan": "",
 		"db_block_size": "8192", "db_cache_size": "0", "db_file_multiblock_read_count": "128", "db_name": DefaultSID,
 		"disk_asynch_io": "TRUE", "dnfs_batch_size": "4096", "enable_dnfs_dispatcher": "FALSE", "filesystemio_options": "none",
 		"job_queue_processes": "1", "large_pool_size": "0", "log_buffer": "8388608", "memory_target": "0",
@@ -80,11 +82,12 @@ const (
 	smallGranule = int64(4 << 20)
 	largeGranule = int64(16 << 20) // of an SGA of more than 1 GiB
 	cachePerCPU  = int64(4 << 20)
+	sharedMemory = int64(1 << 40) // that the kernel gives to all (kernel.shmall)
 )
 
 // size applies what an instance finds out of its memory when it starts. The buffer cache has 4 MB
 // for each CPU at least, and a smaller value is raised to that; parts of the SGA are whole
-// granules; and an SGA that its parts do not fit into is ORA-00821.
+// granules; an SGA that its parts do not fit into is ORA-00821; and one that the kernel does not give is ORA-27102.
 func (p *parameters) size() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -93,6 +96,9 @@ func (p *parameters) size() error {
 		p.running["sga_max_size"] = p.running["sga_target"]
 	}
 	target := value("sga_target")
+	if max(target, value("sga_max_size")) > sharedMemory {
+		return ora(27102, "out of memory\nLinux-x86_64 Error: 28: No space left on device\nAdditional information: 4278")
+	}
 	granule := smallGranule
 	if max(target, value("sga_max_size")) > 1<<30 {
 		granule = largeGranule

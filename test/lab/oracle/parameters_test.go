@@ -38,14 +38,18 @@ func TestMemoryIsMeasuredByTheCPUsOfTheNode(t *testing.T) {
 	if got := value(t, w, "db_cache_size"); got != "134217728" {
 		t.Errorf("db_cache_size is %s with 4 CPUs", got)
 	}
-	small := standin.Config{
-		NodeCPUs: 96, Parameters: map[string]string{"sga_target": "384M"}, Data: t.TempDir(), Base: t.TempDir(), Password: "x", Now: time.Now,
-	}
-	i, err := standin.Open(t.Context(), small)
-	if err == nil {
-		_ = i.Shutdown(context.WithoutCancel(t.Context()))
-	}
-	if err == nil || !strings.Contains(err.Error(), "ORA-00821") || !strings.Contains(err.Error(), "at least 388M") {
-		t.Errorf("an SGA that is smaller than its smallest cache: %v", err)
+	for sga, want := range map[string]string{
+		"384M": "ORA-00821: Specified value of sga_target 384M is too small, needs to be at least 388M",
+		"2T":   "ORA-27102: out of memory\nLinux-x86_64 Error: 28: No space left on device",
+	} {
+		i, err := standin.Open(t.Context(), standin.Config{
+			NodeCPUs: 96, Parameters: map[string]string{"sga_target": sga}, Data: t.TempDir(), Base: t.TempDir(), Password: "x", Now: time.Now,
+		})
+		if err == nil {
+			_ = i.Shutdown(context.WithoutCancel(t.Context()))
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("an SGA of %s: %v, want %q", sga, err, want)
+		}
 	}
 }

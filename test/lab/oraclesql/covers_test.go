@@ -9,11 +9,11 @@ import (
 
 func TestATextSaysForWhichReleasesItIs(t *testing.T) {
 	for line, want := range map[string]string{
-		"-- releases: all":          "12.1 12.2 19 21 23",
+		"-- releases: all":          "12.1 12.2 18 19 21 23",
 		"-- releases: from 19":      "19 21 23",
 		"-- releases: to 12.2":      "12.1 12.2",
-		"-- releases: 12.2 to 21":   "12.2 19 21",
-		"-- nothing":                "12.1 12.2 19 21 23",
+		"-- releases: 12.2 to 21":   "12.2 18 19 21",
+		"-- nothing":                "12.1 12.2 18 19 21 23",
 		"-- releases: from 20":      "error",
 		"-- releases: 21 to 19":     "error",
 		"-- releases: every":        "error",

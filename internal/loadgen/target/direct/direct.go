@@ -134,6 +134,9 @@ func dial(ctx context.Context, cfg nfs.Config) (*nfs.Client, error) {
 	}
 }
 
+// WriteMaxBytes is the largest write that the server offers (wtmax), whatever is in use here.
+func (t *Target) WriteMaxBytes() int64 { return int64(t.client.Info().WriteMaxBytes) }
+
 // clampInt64 bounds what file systems without limits report.
 func clampInt64(v uint64) int64 { return int64(min(v, 1<<62)) }
 

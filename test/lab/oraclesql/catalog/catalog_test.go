@@ -82,10 +82,10 @@ func TestTheCheckerCatchesWhatIsWrong(t *testing.T) {
 
 func TestAColumnIsTakenFromItsReleaseOn(t *testing.T) {
 	for sql, want := range map[string]string{
-		"SELECT security FROM gv$dnfs_servers":              "12.2 19 21 23",
-		"SELECT additional_info FROM dba_rsrc_io_calibrate": "19 21 23",
-		"SELECT banner_full FROM v$version":                 "19 21 23",
-		"SELECT clientport FROM gv$dnfs_channels":           "12.1 12.2 19 21 23",
+		"SELECT security FROM gv$dnfs_servers":              "12.2 18 19 21 23",
+		"SELECT additional_info FROM dba_rsrc_io_calibrate": "18 19 21 23",
+		"SELECT banner_full FROM v$version":                 "18 19 21 23",
+		"SELECT clientport FROM gv$dnfs_channels":           "12.1 12.2 18 19 21 23",
 		"SELECT reco FROM gv$dnfs_channels":                 "",
 	} {
 		var ok []string

@@ -1,0 +1,5 @@
+/* nfsbench encrypted_tablespaces */
+-- releases: all
+SELECT COUNT(*) AS tablespaces
+FROM v$encrypted_tablespaces
+WHERE encryptedts = 'YES'
