@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
@@ -77,8 +78,8 @@ func (t *tridentSeen) since(patience time.Duration, now time.Time) time.Time {
 }
 
 // maxBackendConfigs bounds how many backend configurations are looked at, and maxControllers how many
-// pods of Trident's controller, which has one.
-const maxBackendConfigs, maxControllers = 1000, 10
+// pods of Trident's controller: it has one, and those that were evicted stay.
+const maxBackendConfigs, maxControllers = 1000, 500
 
 // lookAtTrident finds out what Trident does while it reports nothing.
 func (r *Reconciler) lookAtTrident(ctx context.Context, s *scope) (tridentState, error) {
@@ -176,16 +177,17 @@ func availability(d *appsv1.Deployment) tridentState {
 }
 
 // inPods corrects what a Deployment, or that there is none, says about a Trident that is down.
-func inPods(t tridentState, d *appsv1.Deployment, pods []corev1.Pod) tridentState {
+func inPods(said tridentState, d *appsv1.Deployment, pods []corev1.Pod) tridentState {
+	t := said
 	for i := range pods {
 		p := &pods[i]
 		why, creates := notRunning(p)
 		switch {
-		case p.DeletionTimestamp != nil: // another takes its place
+		case p.DeletionTimestamp != nil || p.Status.Phase == corev1.PodFailed: // another takes its place
 		case why == "" && d.Name == "":
 			return tridentState{runs: true, patience: tridentPatience} // its Deployment has another name
 		case why == "":
-			return t
+			return said
 		default:
 			t.starts, t.patience = false, tridentAnswers
 			if creates {
@@ -225,7 +227,7 @@ func notRunning(p *corev1.Pod) (why string, creates bool) {
 func (r *Reconciler) rulesMayGetLost(ctx context.Context, s *scope) (string, error) {
 	was := meta.FindStatusCondition(s.b.Status.Conditions, v1alpha1.ConditionStorageProvisioned)
 	switch {
-	case s.b.Status.StartTime != nil && was != nil:
+	case s.b.Status.StartTime != nil && was != nil && was.Status == metav1.ConditionTrue:
 		return was.Message, nil
 	case !s.attachedOnly:
 		return "", nil
