@@ -77,6 +77,14 @@ func (t *tridentSeen) since(patience time.Duration, now time.Time) time.Time {
 	return t.first
 }
 
+// dates gives a state that Kubernetes does not date the time at which it was first seen.
+func (t *tridentSeen) dates(state tridentState, now time.Time) tridentState {
+	if first := t.since(state.patience, now); state.down != "" && !state.starts {
+		state.changed = first
+	}
+	return state
+}
+
 // maxBackendConfigs bounds how many backend configurations are looked at, and maxControllers how many
 // pods of Trident's controller: it has one, and those that were evicted stay.
 const maxBackendConfigs, maxControllers = 1000, 500
@@ -112,10 +120,7 @@ func (r *Reconciler) lookAtTrident(ctx context.Context, s *scope) (tridentState,
 			t.retries = cmp.Or(t.retries, what)
 		}
 	}
-	if first := r.tridentSeen.since(t.patience, s.now); t.down != "" && !t.starts {
-		t.changed = first
-	}
-	return t, nil
+	return r.tridentSeen.dates(t, s.now), nil
 }
 
 // lookAtController finds out whether Trident's controller runs. What it says is certain unless the
