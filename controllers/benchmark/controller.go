@@ -67,16 +67,17 @@ type Options struct {
 	Grace  diagnose.Grace
 }
 
-// Reconciler reconciles NFSBenchmarks. Between passes it remembers only whose turn it is. It
-// is safe for concurrent use.
+// Reconciler reconciles NFSBenchmarks. Between passes it remembers only whose turn it is, and since when there
+// is no Trident. It is safe for concurrent use.
 type Reconciler struct {
 	Options
-	checker  *rules.Checker
-	decoding sync.Mutex // of results, which can take much memory
-	uses     sync.Map   // when each namespace last got a target: a new manager begins with the oldest benchmark
-	underWay []phase
-	finished []phase
-	deleted  []phase
+	checker     *rules.Checker
+	decoding    sync.Mutex // of results, which can take much memory
+	uses        sync.Map   // when each namespace last got a target: a new manager begins with the oldest benchmark
+	tridentSeen tridentSeen
+	underWay    []phase
+	finished    []phase
+	deleted     []phase
 }
 
 // NewReconciler makes a Reconciler.
@@ -208,6 +209,7 @@ type scope struct {
 	storage *fact // about the storage; nil = not looked at
 	// tridentSilent: Trident has not yet answered to what it was asked for.
 	tridentSilent bool
+	attachedOnly  bool                // Trident writes the export rules of the volume: for the nodes that mount it
 	surveying     *fact               // the array is being asked
 	moving        *runfile.VolumeMove // under way
 	preflight     *fact               // about what the array said; nil = not looked at

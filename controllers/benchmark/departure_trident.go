@@ -189,8 +189,8 @@ func (r *Reconciler) tridentVolumeLeft(ctx context.Context, s *scope, name strin
 		return nil, err
 	}
 	return &leftover{
-		what: fmt.Sprintf("the provisioning of claim %s, requested from Trident at %s: StorageClass and backend stay "+
-			"until it has ended, or until %s", s.names.Claim, until(asked), until(asked.Add(callTimeout))),
+		what: fmt.Sprintf("the provisioning of claim %s, requested from Trident at %s, which may go on until %s",
+			s.names.Claim, until(asked), until(asked.Add(callTimeout))),
 	}, nil
 }
 

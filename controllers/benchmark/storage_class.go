@@ -15,6 +15,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/trident"
 )
 
 // classClaim makes a claim of the class, waits until it is bound, and reads the export of its
@@ -33,9 +34,12 @@ func (r *Reconciler) classClaim(ctx context.Context, s *scope) (next, error) {
 	if err := r.ensure(ctx, s.b, pvc); err != nil {
 		return next{}, err
 	}
-	late := s.now.Sub(pvc.CreationTimestamp.Time) > volumePatience
+	if class.Provisioner == trident.Driver {
+		s.target.VolumeName = trident.VolumeName(pvc.UID) // recorded as that of storage.trident
+	}
+	end := s.answered(pvc.CreationTimestamp.Time, false).Add(volumePatience)
 	if pvc.Status.Phase != corev1.ClaimBound {
-		return r.awaitClass(ctx, s, class, pvc, late)
+		return r.awaitClass(ctx, s, class, pvc, end)
 	}
 	s.target.VolumeName = pvc.Spec.VolumeName
 	n, err := r.resolveVolume(ctx, s)
@@ -49,7 +53,7 @@ func (r *Reconciler) classClaim(ctx context.Context, s *scope) (next, error) {
 		// The pod that mounts may never start on a node without an NFS client.
 		_, err = r.deleteOurs(ctx, s.b, &batchv1.Job{ObjectMeta: s.meta(s.names.Mount)})
 		return next{}, err
-	case late:
+	case s.now.After(end):
 		return next{}, invalid(s.waiting.Reason, "%s", s.waiting.Message)
 	default:
 		return s.storageWaits(s.waiting.Reason, s.waiting.Message)
@@ -90,30 +94,34 @@ func checkClass(b *v1alpha1.NFSBenchmark, class *storagev1.StorageClass) error {
 
 // awaitClass waits for the volume of a claim. A class that binds late gets a pod that mounts it.
 func (r *Reconciler) awaitClass(
-	ctx context.Context, s *scope, class *storagev1.StorageClass, pvc *corev1.PersistentVolumeClaim, late bool,
+	ctx context.Context, s *scope, class *storagev1.StorageClass, pvc *corev1.PersistentVolumeClaim, end time.Time,
 ) (next, error) {
-	told, err := r.eventsOf(ctx, pvc.Namespace, "PersistentVolumeClaim", pvc.Name, pvc.UID)
-	if err != nil {
-		return next{}, err
-	}
-	reason := v1alpha1.ReasonProvisioning
-	message := fmt.Sprintf("waiting for %s to make the volume of claim %s", class.Provisioner, pvc.Name)
+	consumer := ""
 	if bindsLate(class) {
 		_, trouble, err := r.mountPod(ctx, s, pvc.Name)
 		if err != nil {
 			return next{}, err
 		}
-		message += ", for a pod that mounts it as its first consumer" + trouble
+		consumer = ", for a pod that mounts it as its first consumer" + trouble
 	}
+	if class.Provisioner == trident.Driver {
+		return r.awaitVolume(ctx, s, pvc, consumer)
+	}
+	told, err := r.eventsOf(ctx, pvc.Namespace, "PersistentVolumeClaim", pvc.Name, pvc.UID)
+	if err != nil {
+		return next{}, err
+	}
+	reason := v1alpha1.ReasonProvisioning
+	message := fmt.Sprintf("waiting for %s to make the volume of claim %s%s", class.Provisioner, pvc.Name, consumer)
 	if said := lastWarning(told); said != "" {
 		reason, message = v1alpha1.ReasonProvisioningFailed, fmt.Sprintf("%s makes no volume for claim %s: %s",
 			class.Provisioner, pvc.Name, pass.ClipTo(said, maxSaid))
 	}
-	if late {
+	if s.now.After(end) {
 		return next{}, invalid(v1alpha1.ReasonProvisioningFailed, "claim %s is not bound after %s: %s", pvc.Name,
 			volumePatience, message)
 	}
-	return s.storageWaits(reason, message+"; the run waits until "+until(pvc.CreationTimestamp.Add(volumePatience)))
+	return s.storageWaits(reason, message+"; the run waits until "+until(end))
 }
 
 // maxSaid bounds the message of a provisioner, in bytes.
@@ -130,8 +138,10 @@ func (r *Reconciler) removeClassVolume(ctx context.Context, s *scope) (next, err
 	pv.Name = s.b.Status.Resolved.VolumeName
 	found, err := find(ctx, r.Reader, pv)
 	claim := pv.Spec.ClaimRef
-	if apierrors.IsForbidden(err) || err == nil && (!found || claim == nil || claim.Namespace != s.b.Namespace ||
-		claim.Name != s.names.Claim) {
+	if apierrors.IsForbidden(err) || err == nil && !found {
+		return r.removeInterrupted(ctx, s, pv.Name)
+	}
+	if err == nil && (claim == nil || claim.Namespace != s.b.Namespace || claim.Name != s.names.Claim) {
 		return next{}, nil
 	}
 	if err != nil {
@@ -146,4 +156,16 @@ func (r *Reconciler) removeClassVolume(ctx context.Context, s *scope) (next, err
 	}
 	return s.leave(fmt.Sprintf("PersistentVolume %s is %s and was not removed within %s: %s; see kubectl describe pv %s",
 		pv.Name, pv.Status.Phase, deletePatience, pv.Status.Message, pv.Name))
+}
+
+// removeInterrupted reports a TridentVolume without a PersistentVolume, which nobody deletes.
+func (r *Reconciler) removeInterrupted(ctx context.Context, s *scope, volume string) (next, error) {
+	left, err := r.tridentVolumeLeft(ctx, s, volume)
+	if err != nil || left == nil {
+		return next{}, err
+	}
+	if s.now.Sub(later(left.since, endedAt(s.b))) < deletePatience {
+		return s.wait(v1alpha1.ReasonCleaningUp, "waiting for "+left.what, soon)
+	}
+	return s.leave("still there: " + left.what)
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -52,8 +51,9 @@ func (r *Reconciler) provision(ctx context.Context, s *scope) (next, error) {
 	if n, err := pass.Run(ctx, s, r.volumeSteps(s)); err != nil || n.Stop {
 		return n, err
 	}
-	s.storage = &fact{OK: true, Reason: v1alpha1.ReasonProvisioned}
-	return next{}, nil
+	warning, err := r.rulesMayGetLost(ctx, s)
+	s.storage = &fact{OK: true, Reason: v1alpha1.ReasonProvisioned, Message: warning}
+	return next{}, err
 }
 
 // volumeSteps make the volume of a run.
@@ -159,14 +159,18 @@ const (
 	// tridentQuick is how long Trident may take before the operator looks for the reason. A
 	// backend or a volume takes it a few seconds where the array answers.
 	tridentQuick = 15 * time.Second
-	// tridentAnswers is how long a Trident that does not run may take to start.
-	tridentAnswers = 2 * time.Minute
+	// tridentAnswers is how long there may be no Trident, and tridentCreates how long its container may
+	// take to be created: its image is pulled.
+	tridentAnswers, tridentCreates = 2 * time.Minute, 5 * time.Minute
 	// deadLIF is about how long Trident works on a backend whose management LIF does not answer: twice
 	// 134 s of the kernel and 90 s of ZAPI. A start of Trident takes twice as long for each of them.
 	deadLIF = 450 * time.Second
 	// tridentPatience is how long a run waits for a Trident that is busy. It may work on the
 	// backend of somebody else first.
 	tridentPatience = 2*deadLIF + time.Minute
+	// tridentLimit is how long a run waits for one object of Trident's, whatever happens meanwhile: a start
+	// that a dead LIF makes last 15 minutes, and then an attempt for another backend and one for its own.
+	tridentLimit = 45 * time.Minute
 	// volumePatience is how long a volume may take, from its claim on, and a backend that
 	// Trident refuses, from its first answer on. It tries again after a failure, and some fix
 	// themselves.
@@ -196,8 +200,9 @@ func (r *Reconciler) tridentBackend(ctx context.Context, s *scope) (next, error)
 		return next{}, tridentError(err, config.GetNamespace())
 	}
 	c, err := trident.ReadBackendConfig(config)
-	since := s.answered(config.GetCreationTimestamp().Time)
-	late := s.now.Sub(since) > volumePatience
+	created := config.GetCreationTimestamp().Time
+	end := bounded(created, s.answered(created, false).Add(volumePatience))
+	late := s.now.After(end)
 	refused := fmt.Sprintf("Trident refuses TridentBackendConfig %s: %s: ask an administrator to correct backend %s in "+
 		"policy.backends of the chart, or its Secret in namespace %s", where, c.Message, name, config.GetNamespace())
 	switch {
@@ -213,10 +218,10 @@ func (r *Reconciler) tridentBackend(ctx context.Context, s *scope) (next, error)
 		return next{}, invalid(v1alpha1.ReasonBackendFailed, "%s", refused)
 	case c.IsFailed():
 		return s.storageWaits(v1alpha1.ReasonBackendFailed,
-			refused+"; Trident tries again, and the run waits until "+until(since.Add(volumePatience)))
+			refused+"; Trident tries again, and the run waits until "+until(end))
 	case late:
 		return next{}, invalid(v1alpha1.ReasonBackendFailed, "TridentBackendConfig %s is %s after %s: %s", where, c.Phase,
-			volumePatience, c.Message)
+			end.Sub(created).Round(time.Second), c.Message)
 	default:
 		return s.storageWaits(v1alpha1.ReasonProvisioning,
 			fmt.Sprintf("waiting for Trident to bind TridentBackendConfig %s", where))
@@ -287,17 +292,14 @@ func (r *Reconciler) awaitTrident(
 	}
 	look := fmt.Sprintf("see kubectl -n %s get pods -l app=controller.csi.trident.netapp.io", ns)
 	reason, message, fails := v1alpha1.ReasonProvisioning, "", v1alpha1.ReasonBackendFailed
-	end := since.Add(tridentPatience)
 	switch {
 	case t.starts:
 		reason, fails = v1alpha1.ReasonTridentBusy, v1alpha1.ReasonTridentBusy
 		message = fmt.Sprintf("Trident has not yet read %s: %s: %s", where, t.down, look)
-		end = later(since, t.downSince).Add(tridentPatience)
 	case t.down != "":
 		fails = v1alpha1.ReasonTridentMissing
 		message = fmt.Sprintf("Trident has not processed %s: %s: correct trident.namespace of the chart, or %s", where,
 			t.down, look)
-		end = later(since, t.downSince).Add(tridentAnswers)
 	case c.Taken:
 		message = fmt.Sprintf("Trident works on %s, created at %s, and has not reported a result: %s", where,
 			until(since), slowLIF)
@@ -315,6 +317,7 @@ func (r *Reconciler) awaitTrident(
 			"operator may not see whether it runs: %s, and correct trident.namespace of the chart%s", where, until(since), look,
 			t.work())
 	}
+	end := bounded(since, later(since, t.changed).Add(t.patience))
 	if s.now.After(end) {
 		return next{}, invalid(fails, "%s; given up after %s", message, end.Sub(since).Round(time.Second))
 	}
@@ -361,21 +364,24 @@ func probed(p corev1.Pod, lif string) string {
 // maxProbe bounds the message of a pod about its connection, in bytes.
 const maxProbe = 200
 
-// answered is when Trident first answered to an object that was created then: when the condition
-// became False, which was Unknown before. Trident can be silent again and again, so there is an end.
-func (s *scope) answered(created time.Time) time.Time {
-	at := created
-	switch c := meta.FindStatusCondition(s.b.Status.Conditions, v1alpha1.ConditionStorageProvisioned); {
-	case c == nil:
-	case c.Status == metav1.ConditionFalse:
-		at = later(created, c.LastTransitionTime.Time)
-	case c.Status == metav1.ConditionUnknown:
-		at = s.now
+// answered is when Trident last answered to an object that was created then, which it does now unless it
+// is silent: when the condition, which is Unknown meanwhile, became False. Of a Trident that is silent, it is
+// when it became so.
+func (s *scope) answered(created time.Time, silent bool) time.Time {
+	c := meta.FindStatusCondition(s.b.Status.Conditions, v1alpha1.ConditionStorageProvisioned)
+	if c == nil || c.Status == metav1.ConditionTrue || c.Status == metav1.ConditionUnknown && !silent {
+		return later(created, s.now)
 	}
-	if end := created.Add(tridentPatience); at.After(end) {
-		return end
+	return later(created, c.LastTransitionTime.Time)
+}
+
+// bounded is the end of a wait for an object that was created then. Trident can start and be silent again
+// and again.
+func bounded(created, end time.Time) time.Time {
+	if last := created.Add(tridentLimit); end.After(last) {
+		return last
 	}
-	return at
+	return end
 }
 
 func later(a, b time.Time) time.Time {
@@ -383,108 +389,6 @@ func later(a, b time.Time) time.Time {
 		return a
 	}
 	return b
-}
-
-// tridentState is what Trident does, as far as it can be seen.
-type tridentState struct {
-	runs       bool      // its Deployment is available
-	down       string    // why it does not run; empty = it runs, or that is not known
-	starts     bool      // it is down and has pods, which are not ready
-	downSince  time.Time // zero = not known
-	worksOn    string    // another backend configuration, in words
-	worksSince time.Time // not before this, the newest of them
-	retries    string    // another that failed, which it works on now and then; its status does not tell when
-}
-
-// work says what keeps Trident busy, or may; "" where nothing is known to.
-func (t tridentState) work() string {
-	switch {
-	case t.worksOn != "":
-		return fmt.Sprintf("; Trident works on %s: %s", t.worksOn, slowLIF)
-	case t.retries != "":
-		return fmt.Sprintf("; Trident may be trying %s again, which failed: %s", t.retries, slowLIF)
-	default:
-		return ""
-	}
-}
-
-// holds says that a volume waits for something else that Trident does, and what that is, or why Trident
-// does nothing; unanswered is that of a call.
-func (t tridentState) holds(unanswered bool) (held bool, why string) {
-	switch {
-	case t.down != "":
-		return t.starts, "; " + t.down
-	case t.worksOn != "" || unanswered:
-		return true, t.work()
-	default:
-		return false, ""
-	}
-}
-
-// maxBackendConfigs bounds how many backend configurations are looked at.
-const maxBackendConfigs = 1000
-
-// lookAtTrident finds out what Trident does while it reports nothing.
-func (r *Reconciler) lookAtTrident(ctx context.Context, s *scope) (tridentState, error) {
-	t := tridentState{}
-	d := &appsv1.Deployment{}
-	err := r.Reader.Get(ctx, client.ObjectKey{Namespace: r.TridentNamespace, Name: trident.Deployment}, d)
-	switch {
-	case apierrors.IsNotFound(err):
-		t.down = fmt.Sprintf("there is no Deployment %s in namespace %s", trident.Deployment, r.TridentNamespace)
-	case err == nil:
-		t = availability(d)
-	case !apierrors.IsForbidden(err):
-		return t, fmt.Errorf("read Deployment %q: %w", trident.Deployment, err)
-	}
-	list := tridentList(trident.KindBackendConfig)
-	err = r.Reader.List(ctx, list, client.InNamespace(r.TridentNamespace), client.Limit(maxBackendConfigs))
-	if err != nil && !apierrors.IsForbidden(err) && !meta.IsNoMatchError(err) {
-		return t, fmt.Errorf("list TridentBackendConfigs in namespace %q: %w", r.TridentNamespace, err)
-	}
-	for i := range list.Items {
-		u := &list.Items[i]
-		c, err := trident.ReadBackendConfig(u)
-		if err == nil && c.Taken && d.Name == "" {
-			t.down = "" // it was there, and its Deployment has another name
-		}
-		if err != nil || !c.Taken || isOurs(s.b, u) {
-			continue
-		}
-		what := fmt.Sprintf("TridentBackendConfig %s/%s", u.GetNamespace(), u.GetName())
-		if u.GetLabels()[manifest.LabelManagedBy] == manifest.ManagedBy {
-			what = "the backend of another benchmark" // its name is not shown to other tenants
-		}
-		switch {
-		case c.IsWorkedOn():
-			t.worksOn, t.worksSince = cmp.Or(t.worksOn, what), later(t.worksSince, u.GetCreationTimestamp().Time)
-		case c.IsFailed():
-			t.retries = cmp.Or(t.retries, what)
-		}
-	}
-	return t, nil
-}
-
-// availability says whether a Deployment has pods that are ready, and if not, since when. Its pods are
-// not ready while Trident starts.
-func availability(d *appsv1.Deployment) tridentState {
-	t := tridentState{runs: d.Status.AvailableReplicas > 0} // scaled to 0 it is available still
-	said := ""
-	for _, c := range d.Status.Conditions {
-		if c.Type == appsv1.DeploymentAvailable && c.Status != corev1.ConditionTrue {
-			t.runs, t.downSince, said = false, c.LastTransitionTime.Time, ": "+strings.TrimSuffix(c.Message, ".")
-		}
-	}
-	switch {
-	case t.runs:
-	case d.Status.Replicas == 0:
-		t.down = fmt.Sprintf("Deployment %s/%s has no pod%s", d.Namespace, d.Name, said)
-	default:
-		t.starts = true
-		t.down = fmt.Sprintf("no pod of Deployment %s/%s is ready%s: a start takes Trident 15 minutes for each backend "+
-			"whose management LIF does not answer", d.Namespace, d.Name, said)
-	}
-	return t
 }
 
 // tridentClass makes the class of our own backend, or looks at the user's.
@@ -561,7 +465,7 @@ func (r *Reconciler) tridentClaim(ctx context.Context, s *scope) (next, error) {
 	// makes and whose provisioning is interrupted.
 	s.target.VolumeName = cmp.Or(pvc.Spec.VolumeName, trident.VolumeName(pvc.UID))
 	if pvc.Status.Phase != corev1.ClaimBound {
-		return r.awaitVolume(ctx, s, pvc)
+		return r.awaitVolume(ctx, s, pvc, "")
 	}
 	pv := &corev1.PersistentVolume{}
 	if err := r.Reader.Get(ctx, client.ObjectKey{Name: pvc.Spec.VolumeName}, pv); err != nil {
@@ -571,28 +475,37 @@ func (r *Reconciler) tridentClaim(ctx context.Context, s *scope) (next, error) {
 		}
 		return next{}, fmt.Errorf("read volume %q: %w", pvc.Spec.VolumeName, err)
 	}
-	late := s.now.Sub(s.answered(pvc.CreationTimestamp.Time)) > volumePatience
 	gap, err := r.followTrident(ctx, s, pv, r.TridentNamespace)
 	switch {
 	case err != nil:
 		return next{}, err
-	case gap == nil:
-		return next{}, choosePaths(s.b, s.target)
-	case late:
-		return next{}, invalid(gap.Reason, "%s", gap.Message)
+	case gap != nil:
+		return s.awaitGap(gap, pvc.CreationTimestamp.Time)
 	default:
-		return s.storageWaits(gap.Reason, gap.Message)
+		return next{}, choosePaths(s.b, s.target)
 	}
 }
 
-// awaitVolume waits for the volume of a claim, longer where Trident is busy with something else.
-func (r *Reconciler) awaitVolume(ctx context.Context, s *scope, pvc *corev1.PersistentVolumeClaim) (next, error) {
+// awaitGap waits for what Trident does not yet say about a volume. Who waits for it was created then.
+func (s *scope) awaitGap(gap *fact, created time.Time) (next, error) {
+	end := s.answered(created, false).Add(volumePatience)
+	n, err := s.storageWaits(gap.Reason, gap.Message+"; the run waits until "+until(end))
+	if s.now.After(end) {
+		return next{}, invalid(gap.Reason, "%s", gap.Message)
+	}
+	return n, err
+}
+
+// awaitVolume waits for the volume of a claim, longer where Trident is busy with something else. It may
+// need a consumer, in words.
+func (r *Reconciler) awaitVolume(
+	ctx context.Context, s *scope, pvc *corev1.PersistentVolumeClaim, consumer string,
+) (next, error) {
 	told, err := r.eventsOf(ctx, pvc.Namespace, "PersistentVolumeClaim", pvc.Name, pvc.UID)
 	if err != nil {
 		return next{}, err
 	}
 	since, t := pvc.CreationTimestamp.Time, tridentState{}
-	end := s.answered(since).Add(volumePatience)
 	if s.now.Sub(since) > tridentQuick {
 		if t, err = r.lookAtTrident(ctx, s); err != nil {
 			return next{}, err
@@ -607,11 +520,13 @@ func (r *Reconciler) awaitVolume(ctx context.Context, s *scope, pvc *corev1.Pers
 		t.worksOn = "" // Trident has answered since: the other backend delays no volume (enableConcurrency)
 	}
 	held, why := t.holds(is == callBegins && s.now.Sub(asked) > tridentQuick)
+	end := s.answered(since, held).Add(volumePatience)
 	if held || is == callBegins || is == callSucceeded {
-		end = later(end, later(since, t.downSince).Add(tridentPatience))
+		end = later(end, later(since, t.changed).Add(tridentPatience))
 	}
+	end = bounded(since, end)
 	reason, message := v1alpha1.ReasonProvisioning,
-		fmt.Sprintf("waiting for Trident to make the volume of claim %s", pvc.Name)
+		fmt.Sprintf("waiting for Trident to make the volume of claim %s%s", pvc.Name, consumer)
 	if said := lastWarning(told); said != "" {
 		reason, message = v1alpha1.ReasonProvisioningFailed, fmt.Sprintf("Trident makes no volume for claim %s: %s",
 			pvc.Name, said)
@@ -627,20 +542,22 @@ func (r *Reconciler) awaitVolume(ctx context.Context, s *scope, pvc *corev1.Pers
 		return next{}, invalid(reason, "claim %s is not bound after %s: %s", pvc.Name, end.Sub(since).Round(time.Second),
 			message)
 	}
-	return s.storageWaits(reason, message)
+	return s.storageWaits(reason, message+"; the run waits until "+until(end))
 }
 
 // suspendedBackends says on how many backends of Trident, or whether on the benchmark's own, an administrator lets it
 // make no volumes; "" where there are none. It does not name the others: which of them the StorageClass may use is not
 // known, and a user may not see them.
 func (r *Reconciler) suspendedBackends(ctx context.Context, s *scope) (string, error) {
-	list, own := tridentList(trident.KindBackend), ""
-	if name := s.b.Spec.Storage.Trident.BackendName; name != "" {
+	list, own, name := tridentList(trident.KindBackend), "", ""
+	if st := s.b.Spec.Storage.Trident; st != nil && st.BackendName != "" {
+		name = st.BackendName
 		backend, _ := s.policy.Backend(name)
 		own = manifest.TridentBackendConfig(s.b, r.TridentNamespace, backend.BackendSpec).GetName()
 	}
-	if err := r.Reader.List(ctx, list, client.InNamespace(r.TridentNamespace)); err != nil {
-		return "", tridentError(err, r.TridentNamespace)
+	err := r.Reader.List(ctx, list, client.InNamespace(r.TridentNamespace))
+	if err != nil && (s.b.Spec.Storage.Trident != nil || !apierrors.IsForbidden(err) && !meta.IsNoMatchError(err)) {
+		return "", tridentError(err, r.TridentNamespace) // a class needs no rights in that namespace
 	}
 	count := 0
 	for _, u := range list.Items {
@@ -654,7 +571,7 @@ func (r *Reconciler) suspendedBackends(ctx context.Context, s *scope) (string, e
 	case count == 0:
 		return "", nil
 	case own != "":
-		what = "backend " + s.b.Spec.Storage.Trident.BackendName + " is suspended"
+		what = "backend " + name + " is suspended"
 	}
 	return "; " + what + ": Trident makes no volume there until an administrator sets this back " +
 		"(tridentctl update backend state NAME --user-state normal)", nil

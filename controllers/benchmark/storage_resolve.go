@@ -188,7 +188,7 @@ func (r *Reconciler) resolveVolume(ctx context.Context, s *scope) (next, error) 
 		if gap, err := r.followTrident(ctx, s, pv, r.TridentNamespace); err != nil {
 			return next{}, err
 		} else if gap != nil {
-			return s.wait(gap.Reason, gap.Message, soon)
+			return s.awaitGap(gap, s.b.CreationTimestamp.Time)
 		}
 		t.Keys = append(t.Keys, svmKeys(t.Backend)...)
 	default:
@@ -253,6 +253,7 @@ func (r *Reconciler) followTrident(ctx context.Context, s *scope, pv *corev1.Per
 	if err := unfit(s.b, pv, v, *b); err != nil {
 		return nil, err
 	}
+	s.attachedOnly = v.AttachedOnly(*b)
 	t := s.target
 	t.Export, t.Addresses, t.VolumeName = v.NFSPath, []string{address}, v.Name
 	t.Backend = &plan.Backend{
@@ -264,7 +265,7 @@ func (r *Reconciler) followTrident(ctx context.Context, s *scope, pv *corev1.Per
 
 // unfit is why a volume that there is, and works, cannot serve the benchmark.
 func unfit(b *v1alpha1.NFSBenchmark, pv *corev1.PersistentVolume, v trident.Volume, backend trident.Backend) error {
-	if v.AttachedOnly && !plan.NeedsVolume(b) {
+	if v.AttachedOnly(backend) && !plan.NeedsVolume(b) {
 		return invalid(preflight.ExportPolicyDenies, "the backend of volume %s has autoExportPolicy: %s use a backend with "+
 			"an exportPolicy that admits the clients, and autoExportPolicy: false", v.InternalName, attachedOnly)
 	}

@@ -24,9 +24,23 @@ type Volume struct {
 	NFSPath      string // export path; empty for block volumes
 	NFSServer    string // recorded when it was made: a hint, the backend's address may have changed
 	MountOptions string // of the backend when it was made: they count where the class has none
-	// AttachedOnly says that its export policy admits only the nodes that have attached it, and
-	// before the first of them nobody.
-	AttachedOnly bool
+	ExportPolicy string // empty where Trident does not tell
+
+	enforced bool // Trident says that only the nodes that have attached it may use it
+}
+
+// AttachedOnly says that the export policy of the volume admits only the nodes that have attached it, and
+// before the first of them nobody. Trident marks only those volumes that it made so: one of a release before 25.02
+// gets such a policy when it is detached, and without the mark until Trident starts again.
+func (v Volume) AttachedOnly(b Backend) bool {
+	switch {
+	case v.enforced || strings.HasSuffix(v.ExportPolicy, "empty"): // behind the storage prefix of the backend
+		return true
+	case b.Driver != DriverNAS || !b.AutoExportPolicy:
+		return false
+	default: // that of the volume, or of the backend
+		return v.ExportPolicy == v.InternalName || strings.HasPrefix(v.ExportPolicy, "trident-")
+	}
 }
 
 // protocolBlock is that of SAN volumes.
@@ -35,10 +49,10 @@ const protocolBlock = "block"
 // IsUsable says whether the state lets a volume be used, and why not.
 func (v Volume) IsUsable() (bool, string) {
 	switch v.State {
-	case "", "online", "subordinate", "unknown":
-		return true, ""
-	default:
+	case "deleting", "upgrading", "missing_backend":
 		return false, fmt.Sprintf("TridentVolume %s/%s is in state %q", v.Namespace, v.Name, v.State)
+	default:
+		return true, ""
 	}
 }
 
@@ -55,7 +69,8 @@ func ReadVolume(u *unstructured.Unstructured) (Volume, error) {
 		Protocol:     r.optional("config", "protocol"),
 		NFSServer:    Bare(r.optional("config", "accessInformation", "nfsServerIp")),
 		MountOptions: r.optional("config", "accessInformation", "mountOptions"),
-		AttachedOnly: ptr.Deref(r.flag("config", "accessInformation", "publishEnforcement"), false),
+		ExportPolicy: r.optional("config", "exportPolicy"),
+		enforced:     ptr.Deref(r.flag("config", "accessInformation", "publishEnforcement"), false),
 	}
 	if v.Pool == managedPool {
 		v.Pool = ""
@@ -106,6 +121,8 @@ type Backend struct {
 	ManagementLIF string
 	SVM           string
 	DataLIF       string // the address that Trident mounts now
+	// AutoExportPolicy says that Trident writes the export rules of its volumes.
+	AutoExportPolicy bool
 	// Unplaceable is why ONTAP and not Trident chooses the aggregates of its volumes; empty where
 	// Trident does.
 	Unplaceable string
@@ -133,7 +150,8 @@ func ReadBackend(u *unstructured.Unstructured) (Backend, error) {
 	b.ManagementLIF = Bare(r.optional("config", family, "managementLIF"))
 	b.SVM = r.optional("config", family, "svm")
 	b.DataLIF = Bare(r.optional("config", family, "dataLIF"))
-	b.Unplaceable = Unplaceable(b.Driver, r.optional("config", family, "flags", "disaggregated") == "true")
+	b.AutoExportPolicy = r.isTrue("config", family, "autoExportPolicy")
+	b.Unplaceable = Unplaceable(b.Driver, r.isTrue("config", family, "flags", "disaggregated"))
 	if b.DataLIF != "" && !isHost(b.DataLIF) {
 		r.fail("is not an address", "config", family, "dataLIF")
 	}
@@ -293,6 +311,12 @@ func (r *reader) flag(path ...string) *bool {
 		return &b
 	}
 	return nil
+}
+
+// isTrue reads a flag that may be written as a string.
+func (r *reader) isTrue(path ...string) bool {
+	v, _, _ := unstructured.NestedFieldNoCopy(r.obj.Object, path...)
+	return v == true || v == "true"
 }
 
 // object gives the members of an object; nil where there is none.

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
@@ -36,9 +38,9 @@ func TestWhatTridentSaysIsRead(t *testing.T) {
 		Name: "pvc-6f0c1a9e-1111-4222-8333-444455556666", Namespace: "trident", BackendUUID: "b3f0a1d2-0000-4000-8000-000000000007", Pool: "aggr1",
 		State: "online", InternalName: "trident_pvc_6f0c1a9e_1111_4222_8333_444455556666", Protocol: "file",
 		NFSPath: "/trident_pvc_6f0c1a9e_1111_4222_8333_444455556666", NFSServer: "10.0.1.61",
-		AttachedOnly: true,
+		ExportPolicy: "trident_empty", enforced: true,
 	}
-	if diff := cmp.Diff(wantV, v); diff != "" {
+	if diff := cmp.Diff(wantV, v, cmp.AllowUnexported(Volume{})); diff != "" {
 		t.Errorf("volume (-want +got):\n%s", diff)
 	}
 	b, err := ReadBackend(object(t, KindBackend))
@@ -150,7 +152,9 @@ func TestABlockVolumeIsReadAndRefused(t *testing.T) {
 }
 
 func TestStatesInWhichNothingCanBeDoneAreTold(t *testing.T) {
-	for state, usable := range map[string]bool{"": true, "online": true, "deleting": false, "missing_backend": false} {
+	for state, usable := range map[string]bool{
+		"": true, "online": true, "of a later release": true, "deleting": false, "upgrading": false, "missing_backend": false,
+	} {
 		if ok, why := (Volume{Name: "v", State: state}).IsUsable(); ok != usable || (why == "") != usable {
 			t.Errorf("volume in state %q: %t %q", state, ok, why)
 		}
@@ -174,8 +178,13 @@ func TestABackendThatIsSuspendedIsTold(t *testing.T) {
 }
 
 func TestWhereONTAPPlacesVolumesIsTold(t *testing.T) {
-	for _, tc := range []struct{ driver, disaggregated, want string }{
-		{"ontap-nas", "false", ""}, {"ontap-nas", "true", "AFX"}, {"ontap-nas-flexgroup", "false", "driver ontap-nas-flexgroup"},
+	for _, tc := range []struct {
+		driver        string
+		disaggregated any
+		want          string
+	}{
+		{"ontap-nas", "false", ""}, {"ontap-nas", "true", "AFX"}, {"ontap-nas", true, "AFX"}, {"ontap-nas", false, ""},
+		{"ontap-nas-flexgroup", "false", "driver ontap-nas-flexgroup"}, {"ontap-nas", map[string]any{}, ""},
 	} {
 		u := object(t, KindBackend)
 		config := u.Object["config"].(map[string]any)["ontap_config"].(map[string]any)
@@ -189,6 +198,62 @@ func TestWhereONTAPPlacesVolumesIsTold(t *testing.T) {
 	u.Object["pool"] = "managed_storage_pool"
 	if v, err := ReadVolume(u); err != nil || v.Pool != "" {
 		t.Errorf("pool %q, %v, want that it is not known", v.Pool, err)
+	}
+}
+
+// TestAVolumeThatOnlyAttachedNodesMayUseIsFound: Trident marks only those that it made so.
+func TestAVolumeThatOnlyAttachedNodesMayUseIsFound(t *testing.T) {
+	const internal = "trident_pvc_6f0c1a9e_1111_4222_8333_444455556666"
+	for name, tc := range map[string]struct {
+		enforced bool
+		policy   string
+		auto     any
+		driver   string
+		want     bool
+	}{
+		"marked":                            {true, "x", true, DriverNAS, true},
+		"detached, and not marked":          {false, "trident_empty", true, DriverNAS, true},
+		"detached, and no longer automatic": {false, "empty", nil, DriverNAS, true},
+		"attached, and not marked":          {false, internal, true, DriverNAS, true},
+		"imported, with a like policy":      {false, internal, false, DriverNAS, false},
+		"of an old release":                 {false, "trident-b3f0a1d2-0000-4000-8000-000000000007", true, DriverNAS, true},
+		"of an old release, written":        {false, "trident-b3f0a1d2-0000-4000-8000-000000000007", "true", DriverNAS, true},
+		"FlexGroup":                         {false, "trident-b3f0a1d2-0000-4000-8000-000000000007", true, DriverFlexGroup, false},
+		"a policy of its own":               {false, "pods", false, DriverNAS, false},
+		"not told":                          {false, "", true, DriverNAS, false},
+	} {
+		u, back := object(t, KindVolume), object(t, KindBackend)
+		config := u.Object["config"].(map[string]any)
+		config["exportPolicy"], config["accessInformation"].(map[string]any)["publishEnforcement"] = tc.policy, tc.enforced
+		ontap := back.Object["config"].(map[string]any)["ontap_config"].(map[string]any)
+		ontap["autoExportPolicy"], ontap["storageDriverName"] = tc.auto, tc.driver
+		v, err := ReadVolume(u)
+		b, other := ReadBackend(back)
+		if err != nil || other != nil || v.AttachedOnly(b) != tc.want {
+			t.Errorf("%s: %t, %v, %v", name, v.AttachedOnly(b), err, other)
+		}
+	}
+}
+
+func TestAReleaseThatLosesExportRulesIsFound(t *testing.T) {
+	const image, on = "registry.example:5000/netapp/trident:", "--enable_concurrency=true"
+	for name, tc := range map[string]struct{ image, arg, want string }{
+		"old":               {image + "26.06.1", on, "26.06.1"},
+		"old, and a digest": {image + "26.02.9@sha256:0123", on, "26.02.9"},
+		"repaired":          {image + "26.06.2", on, ""},
+		"later":             {image + "26.10.0", on, ""},
+		"not concurrent":    {image + "26.06.1", "--enable_concurrency=false", ""},
+		"no release":        {image + "latest", on, ""},
+		"no tag":            {"registry.example:5000/netapp/trident", on, ""},
+	} {
+		d := &appsv1.Deployment{}
+		d.Spec.Template.Spec.Containers = []corev1.Container{
+			{Name: "csi-provisioner", Image: image + "24.02.0", Args: []string{on}},
+			{Name: ControllerContainer, Image: tc.image, Args: []string{"--crd_persistence", tc.arg}},
+		}
+		if got := LosesRules(d); got != tc.want {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		}
 	}
 }
 

@@ -42,8 +42,14 @@ const (
 	ExportPolicyAnnotation = AnnotationPrefix + "exportPolicy"
 )
 
-// Deployment is the controller, in Trident's own namespace.
-const Deployment = "trident-controller"
+// The controller, in Trident's own namespace: its Deployment, the label of its pods, and the container
+// with Trident itself.
+const (
+	Deployment          = "trident-controller"
+	ControllerLabel     = "app"
+	Controller          = "controller.csi.trident.netapp.io"
+	ControllerContainer = "trident-main"
+)
 
 // VolumeName is how the TridentVolume and the PersistentVolume of a claim are called.
 func VolumeName(claim types.UID) string { return "pvc-" + string(claim) }

@@ -18,7 +18,7 @@ func TestTridentIsUsedWithTheLeastRights(t *testing.T) {
 		return out
 	}
 	space := of("trident.netapp.io/tridentbackendconfigs", "get", "list", "create", "patch", "delete")
-	space["apps/deployments/trident-controller get"] = true
+	space["apps/deployments/trident-controller get"], space["/pods list"] = true, true
 	for _, r := range []string{"tridentbackends", "tridentvolumes"} {
 		for k := range of("trident.netapp.io/"+r, "get", "list") {
 			space[k] = true

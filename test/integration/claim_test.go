@@ -2,6 +2,7 @@ package integration
 
 import (
 	"testing"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -12,6 +13,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/trident"
 	"github.com/nfsbench/nfsbench/test/gen"
 )
 
@@ -190,4 +192,24 @@ func TestARunUnderWayDoesNotLookAtItsClaimAgain(t *testing.T) {
 	if b.Status.Resolved.Export == "" {
 		t.Errorf("what was resolved is forgotten: %+v", b.Status.Resolved)
 	}
+}
+
+// TestAClaimWhoseVolumeTridentDoesNotKnowEnds.
+func TestAClaimWhoseVolumeTridentDoesNotKnowEnds(t *testing.T) {
+	t.Parallel()
+	w := withTrident(t)
+	w.claim(csi(trident.Driver, nil))
+	w.create("demo", gen.Claim("data"))
+	w.step(time.Hour) // in the queue
+	w.settle("demo")
+	for _, wait := range []time.Duration{0, 4 * time.Minute} {
+		w.step(wait)
+		b := w.settle("demo")
+		w.wantPhase(b, v1alpha1.PhasePending, "Trident has no TridentVolume", "the run waits until")
+		w.wantCondition(b, v1alpha1.ConditionStorageProvisioned, "False", runfile.SurveyNoVolume)
+	}
+	w.step(2 * time.Minute)
+	b := w.settle("demo")
+	w.wantPhase(b, v1alpha1.PhaseFailed, "Trident has no TridentVolume")
+	w.wantCondition(b, v1alpha1.ConditionStorageProvisioned, "False", runfile.SurveyNoVolume)
 }

@@ -2,6 +2,7 @@ package integration
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -9,14 +10,17 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/test/gen"
+	standin "github.com/nfsbench/nfsbench/test/trident"
 )
 
 // plainClass makes a StorageClass of the world and gives its name.
@@ -187,5 +191,59 @@ func TestRunsOfAStorageClassQueue(t *testing.T) {
 	w.wantQueued("second", 1, "first")
 	if err := w.c.Get(t.Context(), client.ObjectKey{Namespace: w.ns, Name: manifest.NamesOf(b).Claim}, &corev1.PersistentVolumeClaim{}); err == nil {
 		t.Error("a run that waits has a volume already")
+	}
+}
+
+// TestAStorageClassOfTridentIsWaitedForAsTrident: it does something else first.
+func TestAStorageClassOfTridentIsWaitedForAsTrident(t *testing.T) {
+	t.Parallel()
+	w := withTrident(t)
+	class := w.class(nil)
+	w.busy(nil)
+	w.create("demo", gen.StorageClass(class))
+	w.turns()
+	w.turnsAfter(9 * time.Minute)
+	b := w.get("demo")
+	w.wantPhase(b, v1alpha1.PhaseProvisioning, "works on TridentBackendConfig", "the run waits until")
+	w.wantCondition(b, v1alpha1.ConditionStorageProvisioned, "Unknown", v1alpha1.ReasonTridentBusy)
+	w.array.SetFaults(standin.Faults{})
+	w.succeedsWithItsVolume()
+}
+
+// TestAStorageClassOfTridentNeedsNoRightsThere: the operator may run without trident.enabled.
+func TestAStorageClassOfTridentNeedsNoRightsThere(t *testing.T) {
+	t.Parallel()
+	w := withTrident(t)
+	class := w.class(nil)
+	w.array.SetFaults(standin.Faults{Provisioning: "aggregate aggr1 is full"})
+	w.faults.refused = func(kind string) error {
+		if strings.HasPrefix(kind, "Trident") || kind == "Deployment" {
+			return apierrors.NewForbidden(schema.GroupResource{Resource: kind}, "", errors.New("no"))
+		}
+		return nil
+	}
+	w.create("demo", gen.StorageClass(class), gen.Kernel)
+	w.turns()
+	w.turnsAfter(20 * time.Second)
+	w.wantPhase(w.get("demo"), v1alpha1.PhaseProvisioning, "aggregate aggr1 is full")
+	w.array.SetFaults(standin.Faults{})
+	w.succeedsWithItsVolume()
+}
+
+// TestAVolumeOfAClassWhoseProvisioningWasInterruptedIsNamed, because nobody else knows it.
+func TestAVolumeOfAClassWhoseProvisioningWasInterruptedIsNamed(t *testing.T) {
+	t.Parallel()
+	storage := func(w *world) gen.Mod { return gen.StorageClass(w.class(nil)) }
+	w, volume := orphaned(t, orphan{storage, nil}, v1alpha1.LeftoversWait)
+	if w.get("demo") == nil {
+		t.Fatal("it does not wait for the volume to go")
+	}
+	w.turnsAfter(4 * time.Minute)
+	if b := w.get("demo"); b != nil {
+		t.Errorf("it stays: %s", b.Status.Message)
+	}
+	want := "tridentctl -n " + w.array.ns + " delete volume " + volume
+	if told := strings.Join(w.rec.events, "\n"); !strings.Contains(told, want) {
+		t.Errorf("no event says %q:\n%s", want, told)
 	}
 }

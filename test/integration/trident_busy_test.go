@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -28,43 +29,43 @@ func TestASilentTridentIsToldByWhatItDoes(t *testing.T) {
 	t.Parallel()
 	own := func(w *world) { w.array.SetFaults(standin.Faults{Mute: w.array.management}) }
 	silent := func(w *world) { w.array.SetFaults(standin.Faults{Silent: true}) }
+	pods := func(w *world, state corev1.ContainerState) {
+		silent(w)
+		w.deployed(corev1.ConditionFalse, 1)
+		w.controller(state)
+	}
+	const short, long = 2 * time.Minute, 16 * time.Minute
 	cases := map[string]struct {
 		world  func(*world)
-		long   bool   // it waits for 15 minutes, else for less than 3
+		waits  time.Duration
 		reason string // meanwhile
 		says   []string
 		not    string
 		ends   string // the reason of the failure
 	}{
 		"OnThisBackend": {
-			own, true, v1alpha1.ReasonProvisioning,
+			own, long, v1alpha1.ReasonProvisioning,
 			[]string{"Trident works on TridentBackendConfig ", "waits 8 minutes"},
 			"",
 			v1alpha1.ReasonBackendFailed,
 		},
-		"OnThisBackendWithDeployment": {
-			func(w *world) { own(w); w.deployed(corev1.ConditionTrue, 1) },
-			true, v1alpha1.ReasonProvisioning,
-			[]string{"Trident works on TridentBackendConfig "},
-			"", v1alpha1.ReasonBackendFailed,
-		},
 		"OnAnother": {
 			func(w *world) { w.busy(nil) },
-			true, v1alpha1.ReasonTridentBusy,
+			long, v1alpha1.ReasonTridentBusy,
 			[]string{"Trident works on TridentBackendConfig ", "/aaa-other", "8 minutes"},
 			"",
 			v1alpha1.ReasonTridentBusy,
 		},
 		"OnThatOfAnotherTenant": {
 			func(w *world) { w.busy(map[string]string{manifest.LabelManagedBy: manifest.ManagedBy}) },
-			true, v1alpha1.ReasonTridentBusy,
+			long, v1alpha1.ReasonTridentBusy,
 			[]string{"Trident works on the backend of another benchmark"},
 			"aaa-other",
 			v1alpha1.ReasonTridentBusy,
 		},
 		"OnWhatCannotBeSeen": {
-			func(w *world) { silent(w); w.deployed(corev1.ConditionTrue, 1) },
-			true, v1alpha1.ReasonTridentBusy,
+			silent,
+			long, v1alpha1.ReasonTridentBusy,
 			[]string{"Trident runs and has not yet read"},
 			"", v1alpha1.ReasonTridentBusy,
 		},
@@ -78,30 +79,103 @@ func TestASilentTridentIsToldByWhatItDoes(t *testing.T) {
 					return nil
 				}
 			},
-			true, v1alpha1.ReasonProvisioning,
+			long, v1alpha1.ReasonProvisioning,
 			[]string{"may not see whether it runs"},
 			"", v1alpha1.ReasonTridentMissing,
 		},
-		"NoDeployment": {silent, false, v1alpha1.ReasonProvisioning, []string{"there is no Deployment trident-controller"}, "", v1alpha1.ReasonTridentMissing},
+		"NoDeployment": {func(w *world) { silent(w); w.undeployed() }, short, v1alpha1.ReasonProvisioning, []string{"there is no Deployment trident-controller"}, "", v1alpha1.ReasonTridentMissing},
 		"ScaledToZero": {
 			func(w *world) { silent(w); w.deployed(corev1.ConditionTrue, 0) },
-			false, v1alpha1.ReasonProvisioning,
+			short, v1alpha1.ReasonProvisioning,
 			[]string{"/trident-controller has no pod"},
 			"", v1alpha1.ReasonTridentMissing,
 		},
 		"NoPods": {
 			func(w *world) { silent(w); w.deployed(corev1.ConditionFalse, 0) },
-			false, v1alpha1.ReasonProvisioning,
+			short, v1alpha1.ReasonProvisioning,
 			[]string{"has no pod: Deployment does not have minimum availability"},
 			"",
 			v1alpha1.ReasonTridentMissing,
 		},
 		"Starting": {
 			func(w *world) { silent(w); w.deployed(corev1.ConditionFalse, 1) },
-			true, v1alpha1.ReasonTridentBusy,
+			long, v1alpha1.ReasonTridentBusy,
 			[]string{"no pod of Deployment ", "is ready", "15 minutes for each backend"},
 			"",
 			v1alpha1.ReasonTridentBusy,
+		},
+		"WithADeploymentOfAnotherName": {
+			func(w *world) {
+				silent(w)
+				d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: w.array.ns, Name: trident.Deployment}}
+				if err := w.c.Delete(w.Context(), d); err != nil {
+					w.Fatal(err)
+				}
+			},
+			long, v1alpha1.ReasonTridentBusy,
+			[]string{"Trident runs and has not yet read"},
+			"", v1alpha1.ReasonTridentBusy,
+		},
+		"WithoutAnImage": {
+			func(w *world) {
+				pods(w, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "no such tag"}})
+			},
+			short, v1alpha1.ReasonProvisioning,
+			[]string{"/trident-controller-0 does not run: ImagePullBackOff: no such tag"},
+			"", v1alpha1.ReasonTridentMissing,
+		},
+		"BetweenTwoCrashes": {
+			func(w *world) {
+				pods(w, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 3}})
+			},
+			short, v1alpha1.ReasonProvisioning,
+			[]string{"container trident-main has ended with code 3"},
+			"", v1alpha1.ReasonTridentMissing,
+		},
+		"Created": {
+			func(w *world) {
+				pods(w, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}})
+			},
+			5 * time.Minute, v1alpha1.ReasonProvisioning,
+			[]string{"does not run: ContainerCreating"},
+			"", v1alpha1.ReasonTridentMissing,
+		},
+		"Unschedulable": {
+			func(w *world) {
+				pods(w, corev1.ContainerState{})
+				p := &corev1.Pod{}
+				if err := w.c.Get(w.Context(), client.ObjectKey{Namespace: w.array.ns, Name: "trident-controller-0"}, p); err != nil {
+					w.Fatal(err)
+				}
+				w.podStatus(p, func(st *corev1.PodStatus) {
+					st.ContainerStatuses = nil
+					st.Conditions = []corev1.PodCondition{{
+						Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes",
+					}}
+				})
+			},
+			short, v1alpha1.ReasonProvisioning,
+			[]string{"does not run: Unschedulable: 0/3 nodes"},
+			"", v1alpha1.ReasonTridentMissing,
+		},
+		"RefusedByAQuota": {
+			func(w *world) {
+				silent(w)
+				w.deployed(corev1.ConditionFalse, 0)
+				d := &appsv1.Deployment{}
+				if err := w.c.Get(w.Context(), client.ObjectKey{Namespace: w.array.ns, Name: trident.Deployment}, d); err != nil {
+					w.Fatal(err)
+				}
+				d.Status.Conditions = append(d.Status.Conditions, appsv1.DeploymentCondition{
+					Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: "exceeded quota: pods",
+				})
+				if err := w.c.Status().Update(w.Context(), d); err != nil {
+					w.Fatal(err)
+				}
+			},
+			short, v1alpha1.ReasonProvisioning,
+			[]string{"has no pod: ", "exceeded quota: pods"},
+			"", v1alpha1.ReasonTridentMissing,
 		},
 	}
 	for name, tc := range cases {
@@ -124,7 +198,7 @@ func TestASilentTridentIsToldByWhatItDoes(t *testing.T) {
 			}
 			check()
 			left := w.promised().Sub(w.clock.Now()) // nothing else ends the wait
-			if tc.long != (left > 15*time.Minute) || !tc.long && left > 3*time.Minute {
+			if left > tc.waits || left < tc.waits-time.Minute {
 				t.Errorf("the run promises to wait for %s: %s", left, w.get("demo").Status.Message)
 			}
 			w.turnsAfter(left - 2*time.Second)
@@ -162,39 +236,104 @@ func (w *world) promised() time.Time {
 }
 
 // TestATridentThatStartsIsWaitedFor: its pod is not ready before it has initialized all backends, which one with
-// a dead management LIF makes last 15 minutes.
+// a dead management LIF makes last 15 minutes. Then it has to do its work.
 func TestATridentThatStartsIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	for name, before := range map[string]func(*world){
-		"BeforeItsBackend": func(*world) {},
+		"BeforeItsBackend": func(w *world) { w.settle("demo") },
+		"AfterItTookItsBackend": func(w *world) {
+			w.array.SetFaults(standin.Faults{Mute: w.array.management})
+			w.turns()
+		},
 		"BeforeItsVolume": func(w *world) {
 			w.untilBackends(2)
+			w.settle("demo")
 		},
 	} {
+		for _, age := range []time.Duration{0, 2 * time.Minute} {
+			t.Run(name+"At"+age.String(), func(t *testing.T) {
+				t.Parallel()
+				w := withTrident(t)
+				other := w.array.backend
+				other.ManagementLIF = newAddress()
+				if err := w.c.Create(t.Context(), trident.NewBackendConfig(w.array.ns, "aaa-other", nil, other)); err != nil {
+					t.Fatal(err)
+				}
+				for w.array.step(w) != "" { //nolint:revive // until it is bound
+				}
+				w.create("demo", w.backend())
+				before(w)
+				w.step(age)
+				w.settle("demo")
+				w.array.SetFaults(standin.Faults{Drops: other.ManagementLIF})
+				w.array.Restart()
+				w.deployed(corev1.ConditionFalse, 1)
+				var end time.Time
+				for _, wait := range []time.Duration{20 * time.Second, 14 * time.Minute} {
+					w.turnsAfter(wait)
+					b := w.get("demo")
+					w.wantPhase(b, v1alpha1.PhaseProvisioning, "no pod of Deployment ", "15 minutes for each backend")
+					w.wantCondition(b, v1alpha1.ConditionStorageProvisioned, "Unknown", v1alpha1.ReasonTridentBusy)
+					end = w.promised()
+				}
+				w.step(40 * time.Second)
+				w.deployed(corev1.ConditionTrue, 1)
+				w.settle("demo")
+				if b := w.get("demo"); b.Status.Phase != v1alpha1.PhaseProvisioning {
+					t.Fatalf("at %s it has ended, and said that it waits until %s: %s", w.clock.Now(), end, b.Status.Message)
+				}
+				w.succeedsWithItsVolume()
+			})
+		}
+	}
+}
+
+// TestARunThatWaitsForTridentHasAnEnd: Trident starts again and again.
+func TestARunThatWaitsForTridentHasAnEnd(t *testing.T) {
+	t.Parallel()
+	w := withTrident(t)
+	w.array.SetFaults(standin.Faults{Silent: true})
+	w.create("demo", w.backend())
+	w.settle("demo")
+	for range 5 {
+		w.deployed(corev1.ConditionFalse, 1)
+		w.step(10 * time.Minute)
+		w.settle("demo")
+	}
+	w.wantPhase(w.get("demo"), v1alpha1.PhaseFailed, "given up after 45m0s")
+}
+
+// TestADeploymentThatIsReplacedIsWaitedFor: trident-operator deletes it and makes it anew when it is upgraded, and
+// that tells no time. Without it nobody works on what Trident has taken.
+func TestADeploymentThatIsReplacedIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	for name, comes := range map[string]bool{"Upgraded": true, "Uninstalled": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := withTrident(t)
-			other := w.array.backend
-			other.ManagementLIF = newAddress()
-			if err := w.c.Create(t.Context(), trident.NewBackendConfig(w.array.ns, "aaa-other", nil, other)); err != nil {
-				t.Fatal(err)
-			}
-			for w.array.step(w) != "" { //nolint:revive // until it is bound
-			}
+			w.array.SetFaults(standin.Faults{Mute: w.array.management})
 			w.create("demo", w.backend())
-			before(w)
-			w.array.SetFaults(standin.Faults{Drops: other.ManagementLIF})
-			w.array.Restart()
-			w.deployed(corev1.ConditionFalse, 1)
 			w.turns()
-			for _, wait := range []time.Duration{20 * time.Second, 14 * time.Minute} {
-				w.turnsAfter(wait)
-				b := w.get("demo")
-				w.wantPhase(b, v1alpha1.PhaseProvisioning, "no pod of Deployment ", "15 minutes for each backend")
-				w.wantCondition(b, v1alpha1.ConditionStorageProvisioned, "Unknown", v1alpha1.ReasonTridentBusy)
+			w.turnsAfter(10 * time.Minute)
+			w.wantPhase(w.get("demo"), v1alpha1.PhaseProvisioning, "Trident works on TridentBackendConfig")
+			w.undeployed()
+			for range 2 {
+				w.turnsAfter(50 * time.Second)
+				w.wantPhase(w.get("demo"), v1alpha1.PhaseProvisioning, "there is no Deployment trident-controller")
+				if left := w.promised().Sub(w.clock.Now()); left > 2*time.Minute {
+					t.Errorf("the run waits for %s", left)
+				}
 			}
-			w.step(time.Minute)
-			w.succeedsWithItsVolume()
+			if comes {
+				w.deployed(corev1.ConditionTrue, 1)
+				w.array.SetFaults(standin.Faults{})
+				w.succeedsWithItsVolume()
+				return
+			}
+			w.turnsAfter(75 * time.Second)
+			b := w.get("demo")
+			w.wantPhase(b, v1alpha1.PhaseFailed, "there is no Deployment trident-controller")
+			w.wantCondition(b, v1alpha1.ConditionSucceeded, "False", v1alpha1.ReasonTridentMissing)
 		})
 	}
 }

@@ -6,8 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -273,4 +275,29 @@ func (w *world) wantNoPassword(what string, v any) int {
 		w.Errorf("the password stands in %s", what)
 	}
 	return len(raw)
+}
+
+// TestAReleaseOfTridentThatMayLoseExportRulesIsSaid where they are what admits the node that mounts.
+func TestAReleaseOfTridentThatMayLoseExportRulesIsSaid(t *testing.T) {
+	t.Parallel()
+	for policy, want := range map[string]string{"": "Trident 26.06.1 runs with enableConcurrency", "pods": ""} {
+		w := withTrident(t)
+		d := &appsv1.Deployment{}
+		if err := w.c.Get(t.Context(), client.ObjectKey{Namespace: w.array.ns, Name: trident.Deployment}, d); err != nil {
+			t.Fatal(err)
+		}
+		c := &d.Spec.Template.Spec.Containers[0]
+		c.Image, c.Args = "netapp/trident:26.06.1", []string{"--enable_concurrency=true"}
+		if err := w.c.Update(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+		w.array.backend.ExportPolicy = policy
+		w.create("demo", w.backend(), gen.Kernel)
+		b := w.until("demo", v1alpha1.PhaseRunning)
+		said := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionStorageProvisioned)
+		if said == nil || said.Status != "True" || !strings.HasPrefix(said.Message, want) || (said.Message == "") != (want == "") {
+			t.Errorf("%q: %+v", policy, said)
+		}
+		w.finish("demo")
+	}
 }

@@ -53,8 +53,11 @@ func tridentTroubles() map[string]tridentTrouble {
 			says:   []string{`no namespace "no-such-namespace"`, "trident.namespace of the chart"},
 		},
 		"NobodyAnswers": {
-			storage: backend,
-			faults:  standin.Faults{Silent: true}, after: 3 * time.Minute, reason: v1alpha1.ReasonTridentMissing,
+			storage: func(w *world) gen.Mod {
+				w.undeployed()
+				return w.backend()
+			},
+			faults: standin.Faults{Silent: true}, after: 3 * time.Minute, reason: v1alpha1.ReasonTridentMissing,
 			says: []string{"has not processed", "app=controller.csi.trident.netapp.io"},
 		},
 		"NotAllowed": {
@@ -219,6 +222,7 @@ func TestWhatKeepsAVolumeOfTridentFromBeingUsedIsSaid(t *testing.T) {
 				if meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionStorageProvisioned) {
 					t.Error("its storage is provisioned")
 				}
+				w.turnsAfter(20 * time.Second)
 				w.turnsAfter(tc.after)
 			}
 			b := w.get("demo")

@@ -3,6 +3,7 @@ package integration
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -83,14 +84,16 @@ func withTrident(t *testing.T) *world {
 		ManagementLIF: w.array.management, SVM: "svm1", CredentialsSecretName: secret.Name, ExportPolicy: "pods",
 	}
 	w.r.TridentNamespace = ns
+	w.deployed(corev1.ConditionTrue, 1)
 	return w
 }
 
 // deployed gives Trident's controller its Deployment, which says that it is available or not, and has
-// so many pods. One of 0 replicas is available.
+// so many pods, in which Trident runs. One of 0 replicas is available.
 func (w *world) deployed(available corev1.ConditionStatus, pods int32) {
 	w.Helper()
-	labels := map[string]string{"app": "controller.csi.trident.netapp.io"}
+	w.undeployed()
+	labels := map[string]string{trident.ControllerLabel: trident.Controller}
 	d := &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.array.ns, Name: trident.Deployment},
 		Spec: appsv1.DeploymentSpec{
@@ -110,6 +113,37 @@ func (w *world) deployed(available corev1.ConditionStatus, pods int32) {
 		LastTransitionTime: metav1.NewTime(w.clock.Now()),
 	}}
 	if err := w.c.Status().Update(w.Context(), d); err != nil {
+		w.Fatal(err)
+	}
+	for i := range pods {
+		p := &corev1.Pod{ObjectMeta: d.Spec.Template.ObjectMeta, Spec: d.Spec.Template.Spec}
+		p.Namespace, p.Name = d.Namespace, fmt.Sprintf("%s-%d", d.Name, i)
+		if err := w.c.Create(w.Context(), p); err != nil {
+			w.Fatal(err)
+		}
+		w.controller(corev1.ContainerState{Running: &corev1.ContainerStateRunning{}})
+	}
+}
+
+// undeployed removes Trident's controller.
+func (w *world) undeployed() {
+	w.Helper()
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: w.array.ns, Name: trident.Deployment}}
+	if err := errors.Join(client.IgnoreNotFound(w.c.Delete(w.Context(), d)), w.c.DeleteAllOf(w.Context(), &corev1.Pod{},
+		client.InNamespace(w.array.ns), client.GracePeriodSeconds(0))); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// controller is what Trident's container does in its pod.
+func (w *world) controller(state corev1.ContainerState) {
+	w.Helper()
+	p := &corev1.Pod{}
+	if err := w.c.Get(w.Context(), client.ObjectKey{Namespace: w.array.ns, Name: trident.Deployment + "-0"}, p); err != nil {
+		w.Fatal(err)
+	}
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: trident.ControllerContainer, State: state}}
+	if err := w.c.Status().Update(w.Context(), p); err != nil {
 		w.Fatal(err)
 	}
 }
