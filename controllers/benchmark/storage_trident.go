@@ -249,6 +249,6 @@ func (r *Reconciler) rulesMayGetLost(ctx context.Context, s *scope) (string, err
 	if release == "" {
 		return "", nil
 	}
-	return fmt.Sprintf("Trident %s runs with enableConcurrency and may lose the export rules of the volume when a backend "+
-		"changes: use release 26.06.2 or later, or a backend with an exportPolicy", release), nil
+	return fmt.Sprintf("Trident %s runs with enableConcurrency and may lose the export rules of the volume when a "+
+		"backend changes: use release 26.06.2 or later, or a backend with an exportPolicy", release), nil
 }

@@ -94,8 +94,13 @@ func TestAStateThatNobodyDatesCountsFromTheFirstLook(t *testing.T) {
 		patience   time.Duration
 		now, since int
 	}{
-		{tridentAnswers, 0, 0}, {tridentAnswers, 4, 0}, {tridentCreates, 5, 5}, {tridentAnswers, 6, 6}, {tridentAnswers, 12, 12},
-		{tridentPatience, 13, 13}, {tridentAnswers, 14, 14},
+		{tridentAnswers, 0, 0},
+		{tridentAnswers, 4, 0},
+		{tridentCreates, 5, 5},
+		{tridentAnswers, 6, 6},
+		{tridentAnswers, 12, 12},
+		{tridentPatience, 13, 13},
+		{tridentAnswers, 14, 14},
 	} {
 		if got := seen.since(look.patience, at(look.now)); !got.Equal(at(look.since)) {
 			t.Errorf("%+v: since %s", look, got)

@@ -319,8 +319,8 @@ func connectionsChanged(samples []runfile.HostSample) bool {
 	return first != nil && last != nil && len(first.Transports) != len(last.Transports)
 }
 
-var errConnections = errors.New("the number of connections of the mount changed, as it does with another nconnect or with " +
-	"trunking: the window of that time has none that were added, and none at all if one was removed")
+var errConnections = errors.New("the number of connections of the mount changed, as it does with another nconnect or " +
+	"with trunking: the window of that time has none that were added, and none at all if one was removed")
 
 // transportDeltas are those of the connections that were there at both ends. The kernel lists one that is added
 // behind the others; which one was removed is not known.

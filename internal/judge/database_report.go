@@ -60,8 +60,8 @@ func (c *facts) overInstances() string {
 
 func (c *facts) whyOther() string {
 	if c.instances() > 1 {
-		return "it covers one instance, which its head names, or another time; awr_rac.txt of the kit covers all, in tables " +
-			"of another layout, and is not read"
+		return "it covers one instance, which its head names, or another time; awr_rac.txt of the kit covers all, in " +
+			"tables of another layout, and is not read"
 	}
 	return "it covers another time"
 }

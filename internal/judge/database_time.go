@@ -46,8 +46,9 @@ func checkForeignReads(c *facts, found *findings) {
 	if c.external() && c.Plan.Workload.SLOB != nil && slices.ContainsFunc(c.databases, func(w runfile.OracleWindow) bool {
 		return w.OwnReadBytes == nil
 	}) {
-		found.info(NotCollected, "GV$SESSTAT does not say what the sessions of the load read; those of a SLOB kit have ended "+
-			"when it is looked at. So throughput and IOPS are those of all sessions of the database. Let nobody else use it.")
+		found.info(NotCollected, "GV$SESSTAT does not say what the sessions of the load read; those of a SLOB kit have "+
+			"ended when it is looked at. So throughput and IOPS are those of all sessions of the database. Let nobody "+
+			"else use it.")
 	}
 	for _, s := range c.repetitions {
 		for _, w := range s.databases {

@@ -37,8 +37,10 @@ func TestDescribeSaysWhatADatabaseIs(t *testing.T) {
 		},
 	})
 	f.rows["patches"] = []row{
-		{"PATCH_ID": 1, "ACTION": "APPLY", "DESCRIPTION": "Database Release Update : 19.23"}, {"PATCH_ID": 2, "ACTION": "APPLY", "DESCRIPTION": "DNFS MERGE"},
-		{"PATCH_ID": 1, "ACTION": "ROLLBACK", "DESCRIPTION": "Database Release Update : 19.23"}, {"PATCH_ID": 3, "ACTION": "APPLY", "DESCRIPTION": "Database Release Update : 19.24"},
+		{"PATCH_ID": 1, "ACTION": "APPLY", "DESCRIPTION": "Database Release Update : 19.23"},
+		{"PATCH_ID": 2, "ACTION": "APPLY", "DESCRIPTION": "DNFS MERGE"},
+		{"PATCH_ID": 1, "ACTION": "ROLLBACK", "DESCRIPTION": "Database Release Update : 19.23"},
+		{"PATCH_ID": 3, "ACTION": "APPLY", "DESCRIPTION": "Database Release Update : 19.24"},
 	}
 	f.rows["encrypted_tablespaces"] = []row{{"TABLESPACES": 2}}
 	got, err := a.Describe(t.Context())
@@ -53,11 +55,15 @@ func TestDescribeSaysWhatADatabaseIs(t *testing.T) {
 			{ID: 1, Name: "RAC1", Host: "db1", StartupTime: started}, {ID: 2, Name: "RAC2", Host: "db2", StartupTime: started},
 		},
 		Parameters: []runfile.OracleParameter{
-			{Name: "_db_block_prefetch_limit", Value: "0"}, {Name: "_serial_direct_read", Value: "auto"},
-			{Name: "db_block_checking", Value: "FALSE"}, {Name: "db_block_checksum", Value: "TYPICAL"},
+			{Name: "_db_block_prefetch_limit", Value: "0"},
+			{Name: "_serial_direct_read", Value: "auto"},
+			{Name: "db_block_checking", Value: "FALSE"},
+			{Name: "db_block_checksum", Value: "TYPICAL"},
 			{Name: "db_cache_size", Value: "1G (instance 1), 2G (instance 2)"},
-			{Name: "db_lost_write_protect", Value: "NONE"}, {Name: "db_writer_processes", Value: "4"},
-			{Name: "filesystemio_options", Value: "none"}, {Name: "resource_manager_plan", Value: "DEFAULT_PLAN"},
+			{Name: "db_lost_write_protect", Value: "NONE"},
+			{Name: "db_writer_processes", Value: "4"},
+			{Name: "filesystemio_options", Value: "none"},
+			{Name: "resource_manager_plan", Value: "DEFAULT_PLAN"},
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -183,8 +183,12 @@ func TestWhereONTAPPlacesVolumesIsTold(t *testing.T) {
 		disaggregated any
 		want          string
 	}{
-		{"ontap-nas", "false", ""}, {"ontap-nas", "true", "AFX"}, {"ontap-nas", true, "AFX"}, {"ontap-nas", false, ""},
-		{"ontap-nas-flexgroup", "false", "driver ontap-nas-flexgroup"}, {"ontap-nas", map[string]any{}, ""},
+		{"ontap-nas", "false", ""},
+		{"ontap-nas", "true", "AFX"},
+		{"ontap-nas", true, "AFX"},
+		{"ontap-nas", false, ""},
+		{"ontap-nas-flexgroup", "false", "driver ontap-nas-flexgroup"},
+		{"ontap-nas", map[string]any{}, ""},
 	} {
 		u := object(t, KindBackend)
 		config := u.Object["config"].(map[string]any)["ontap_config"].(map[string]any)

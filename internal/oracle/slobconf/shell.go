@@ -104,9 +104,7 @@ func (r *reader) statement(s *syntax.Stmt, certain bool) {
 		}
 	case *syntax.CallExpr:
 		if certain && len(c.Args) == 0 {
-			for _, a := range c.Assigns {
-				r.assign(a, "")
-			}
+			r.assignAll(c.Assigns)
 			return
 		}
 	case *syntax.DeclClause:
@@ -119,6 +117,12 @@ func (r *reader) statement(s *syntax.Stmt, certain bool) {
 		r.skip(n)
 	}
 	r.mayRun(s)
+}
+
+func (r *reader) assignAll(all []*syntax.Assign) {
+	for _, a := range all {
+		r.assign(a, "")
+	}
 }
 
 // assign reads an assignment that the shell executes in any case. With one of the characters of

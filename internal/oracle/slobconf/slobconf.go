@@ -308,8 +308,8 @@ func (c Conf) problem(name string) string {
 	case c.ends > 0:
 		at += fmt.Sprintf(", above line %d, which may end the file", c.ends)
 	}
-	return fmt.Sprintf("set by line %d, but not as a plain value that holds in any case; write NAME=value %s, and outside "+
-		"of if, for, functions and the like", line, at)
+	return fmt.Sprintf("set by line %d, but not as a plain value that holds in any case; write NAME=value %s, and "+
+		"outside of if, for, functions and the like", line, at)
 }
 
 // number reads a parameter that is a whole number within bounds.

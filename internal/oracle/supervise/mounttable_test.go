@@ -59,8 +59,13 @@ func TestTransfersThatOracleRefusesFail(t *testing.T) {
 		size, own int64 // the transfer size of our client must not count
 		good      bool
 	}{
-		{16 << 10, 0, false}, {32 << 10, 0, true}, {64 << 10, 0, true}, {129 << 12, 0, false}, {1 << 20, 0, true},
-		{129 << 12, 64 << 10, false}, {1 << 20, 16 << 10, true},
+		{16 << 10, 0, false},
+		{32 << 10, 0, true},
+		{64 << 10, 0, true},
+		{129 << 12, 0, false},
+		{1 << 20, 0, true},
+		{129 << 12, 64 << 10, false},
+		{1 << 20, 16 << 10, true},
 	} {
 		i := newImage(t)
 		s := &faulty.Server{MaxTransfer: int(tc.size)}

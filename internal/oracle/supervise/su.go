@@ -159,23 +159,8 @@ func is(equal bool) answer {
 // holds says whether a condition holds.
 func (s *script) holds(cond *syntax.Stmt) (a answer) {
 	switch c := cond.Cmd.(type) {
-	case *syntax.CallExpr: // [ and test
-		args := slices.Clone(c.Args)
-		if n := len(args); n > 0 && args[0].Lit() == "[" && args[n-1].Lit() == "]" {
-			args = args[1 : n-1]
-		} else if n > 0 && args[0].Lit() == "test" {
-			args = args[1:]
-		}
-		negated := len(args) == 4 && args[0].Lit() == "!"
-		if negated {
-			args = args[1:]
-		}
-		if len(args) == 3 {
-			a = s.compare(args[1].Lit(), args[0], args[2])
-		}
-		if negated {
-			a = a.not()
-		}
+	case *syntax.CallExpr:
+		a = s.bracket(c.Args)
 	case *syntax.TestClause:
 		a = s.test(c.X)
 	case *syntax.BinaryCmd:
@@ -184,12 +169,29 @@ func (s *script) holds(cond *syntax.Stmt) (a answer) {
 			a = and(s.holds(c.X), s.holds(c.Y))
 		case syntax.OrStmt:
 			a = and(s.holds(c.X).not(), s.holds(c.Y).not()).not()
+		case syntax.Pipe, syntax.PipeAll: // unknown
 		}
 	}
 	if cond.Negated {
 		return a.not()
 	}
 	return a
+}
+
+// bracket is holds for the words of [ or test.
+func (s *script) bracket(args []*syntax.Word) answer {
+	if n := len(args); n > 0 && args[0].Lit() == "[" && args[n-1].Lit() == "]" {
+		args = args[1 : n-1]
+	} else if n > 0 && args[0].Lit() == "test" {
+		args = args[1:]
+	}
+	switch {
+	case len(args) == 4 && args[0].Lit() == "!":
+		return s.compare(args[2].Lit(), args[1], args[3]).not()
+	case len(args) == 3:
+		return s.compare(args[1].Lit(), args[0], args[2])
+	}
+	return unknown
 }
 
 func and(a, b answer) answer {

@@ -206,8 +206,8 @@ func (v *survey) vips(ctx context.Context) error {
 		if wrong != nil || i.Name == "" || i.Services == nil {
 			// The list would say that the array lacks an address that it has.
 			v.out.LIFs = nil
-			return v.try("VIPs", "", storage.Permanent(fmt.Errorf("network interface %q lacks a name, an address (%q) or services",
-				i.Name, i.Address)))
+			return v.try("VIPs", "", storage.Permanent(fmt.Errorf(
+				"network interface %q lacks a name, an address (%q) or services", i.Name, i.Address)))
 		}
 		v.out.LIFs = append(v.out.LIFs,
 			runfile.LIF{Name: i.Name, Address: a.String(), Prefix: storage.PrefixLength(a.BitLen(), i.Netmask), Up: i.Enabled})

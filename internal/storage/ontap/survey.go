@@ -146,7 +146,8 @@ func (v *survey) owner(ctx context.Context) error {
 		return nil
 	}
 	if err == nil {
-		err = storage.Permanent(fmt.Errorf("neither volume %s nor an aggregate that the account may see tells it", v.vol.Name))
+		err = storage.Permanent(fmt.Errorf(
+			"neither volume %s nor an aggregate that the account may see tells it", v.vol.Name))
 	}
 	return v.try(p, err)
 }
@@ -237,8 +238,10 @@ func (v *survey) policy(ctx context.Context, export string) (exportPolicy, error
 		return own, storage.Permanent(fmt.Errorf("export %s is not below the junction of volume %s", export, v.vol.Name))
 	}
 	name, _, _ := strings.Cut(below, "/")
-	qtrees, err := list[qtree](ctx, v.Source, apiQtrees, url.Values{"volume.uuid": {v.vol.UUID}, "name": {name},
-		"fields": fields("name", "export_policy.name", "export_policy.id")})
+	qtrees, err := list[qtree](ctx, v.Source, apiQtrees, url.Values{
+		"volume.uuid": {v.vol.UUID}, "name": {name},
+		"fields": fields("name", "export_policy.name", "export_policy.id"),
+	})
 	if i := slices.IndexFunc(qtrees, func(q qtree) bool { return q.Name == name }); i >= 0 {
 		return qtrees[i].ExportPolicy, nil
 	}
@@ -247,7 +250,6 @@ func (v *survey) policy(ctx context.Context, export string) (exportPolicy, error
 
 // rules asks for those of the policy and not for the policy, whose own list may be cut or left out.
 func (v *survey) rules(ctx context.Context, export string) error {
-	const what = "export rules"
 	policy, err := v.policy(ctx, export)
 	if err == nil && (policy.Name == "" || !policy.ID.ok) {
 		err = untold("export_policy")

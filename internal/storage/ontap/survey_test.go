@@ -178,8 +178,10 @@ func TestWhatTheRoleForbidsIsMissingWithTheCommandThatAllowsIt(t *testing.T) {
 // TestAPolicyWithoutRulesIsNotOneThatIsNotKnown: it admits nobody.
 func TestAPolicyWithoutRulesIsNotOneThatIsNotKnown(t *testing.T) {
 	t.Parallel()
-	for body, known := range map[string]bool{records(): true, `{}`: false, `{"records":null}`: false, `{"records":[{}]}`: false,
-		`{"error":{"message":"busy","code":"3"}}`: false, `{"records":[],"error":{"message":"a part","code":"3"}}`: false} {
+	for body, known := range map[string]bool{
+		records(): true, `{}`: false, `{"records":null}`: false, `{"records":[{}]}`: false,
+		`{"error":{"message":"busy","code":"3"}}`: false, `{"records":[],"error":{"message":"a part","code":"3"}}`: false,
+	} {
 		a := newArray(t)
 		a.say(rulesPath, 200, body)
 		got, err := a.source().Survey(t.Context(), "/vol1")

@@ -175,8 +175,8 @@ func (c *Client) Get(ctx context.Context, path string, q url.Values, into any) (
 
 // Do sends body as JSON (nil = none) and reads the answer, of any 2xx status, into into: as it is into a *[]byte, into
 // everything else as JSON. If into has a method Lacks that names a field, the answer is a permanent *StatusError: an
-// error may come with any status. An error names method, host and path, and is or wraps a *StatusError if there was an answer;
-// storage.IsPermanent tells whether asking again is useless. Only requests that may be
+// error may come with any status. An error names method, host and path, and is or wraps a *StatusError if there was an
+// answer; storage.IsPermanent tells whether asking again is useless. Only requests that may be
 // repeated without harm are repeated: not POST and PATCH, but see Config.Repeat. q is added to a query that path
 // has already.
 func (c *Client) Do(ctx context.Context, method, path string, q url.Values, body, into any) (http.Header, error) {

@@ -30,7 +30,8 @@ func TestAReportOfAPodHasConditionsAndFacts(t *testing.T) {
 		}
 	}
 	write("kernel.doctor.json", map[string]any{"checks": []runfile.Check{
-		{Check: "image", Result: "OK", Message: "make is there"}, {Check: "server", Result: "WARN", Message: "10.1.2.3 refuses"},
+		{Check: "image", Result: "OK", Message: "make is there"},
+		{Check: "server", Result: "WARN", Message: "10.1.2.3 refuses"},
 		{Check: "Direct NFS", Result: "FAIL", Message: `/etc/mtab shows the export "/vol/customer one" at /opt/oracle/oradata and not | "/vol/elsewhere"`},
 		{Check: "start command", Result: "OK", Message: "/u99/scott/start.sh"},
 	}})
