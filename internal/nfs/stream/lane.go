@@ -107,7 +107,7 @@ func (l *lane) begin() {
 	l.owned, l.waiting, l.delayed = l.owned[:0], l.waiting[:0], l.delayed[:0]
 	l.unsent.reset()
 	l.nextDue, l.nextTry, l.backoff, l.garbage = never, l.now, 0, 0
-	l.heard, l.answered, l.nextLook = l.now, l.now, l.now+int64(tick)
+	l.heard, l.answered, l.unproven, l.nextLook = l.now, l.now, 0, l.now+int64(tick)
 	l.load.Store(0)
 }
 

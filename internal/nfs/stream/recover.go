@@ -114,7 +114,7 @@ func (l *lane) lost(err error) {
 	since := l.now
 	if l.inFlight > 0 {
 		since = l.answered
-		if l.unproven > 0 {
+		if l.unproven > 0 && since-l.unproven < int64(l.s.cfg.Timeout) {
 			since = l.unproven // the loss before was not over
 		}
 	}

@@ -47,7 +47,7 @@ func TestALossEndsWithTheFirstAnswer(t *testing.T) {
 func TestALossOfAllLanesEndsWithAnAnswer(t *testing.T) {
 	t.Parallel()
 	s := &Stream{cfg: Config{
-		Logger: slog.New(slog.DiscardHandler), Describe: func(lane int) string { return fmt.Sprint(lane) },
+		Timeout: 20, Logger: slog.New(slog.DiscardHandler), Describe: func(lane int) string { return fmt.Sprint(lane) },
 	}}
 	for range 2 {
 		s.lanes = append(s.lanes, &lane{s: s, inFlight: 1, answered: 10, mine: make([]uint32, 1), past: make([]uint32, 1)})
@@ -94,4 +94,14 @@ func TestALossOfAllLanesEndsWithAnAnswer(t *testing.T) {
 	send(b, 50)
 	lose(b, 55)
 	down(55, 11, 40)
+
+	// What is sent to the second long after that is not answered: it was not down all the time.
+	send(a, 56)
+	a.now = 57
+	a.replied(&fragment{})
+	b.now = 57
+	b.unowed()
+	send(b, 600)
+	lose(b, 606)
+	down(606, 11, 46)
 }
