@@ -122,14 +122,18 @@ func (s *Source) Close() error {
 
 // optional calls f unless it is known that what is refused. An answer that says that it
 // always will be is remembered and is no error. A role does not change by itself, but
-// what else is wrong with a request may be wrong with the array.
+// what else is wrong with a request may be wrong with the array. An answer with a part of
+// a list, as while a node is down, is no error either, and the next one may be whole.
 func (s *Source) optional(ctx context.Context, what string, f func(context.Context) error) error {
 	if s.session.mayNot(what) {
 		return nil
 	}
 	err := f(ctx)
 	status, answered := errors.AsType[*rest.StatusError](err)
-	if !answered || status.Status == http.StatusUnauthorized || !storage.IsPermanent(err) {
+	switch {
+	case answered && status.Status == http.StatusOK:
+		return nil
+	case !answered || status.Status == http.StatusUnauthorized || !storage.IsPermanent(err):
 		return err
 	}
 	s.session.forbid(what, status.Status == http.StatusForbidden)

@@ -66,7 +66,7 @@ func TestAnswersThatAreNoCounters(t *testing.T) {
 		"overloaded":        {"it may pass", reads, 500, "", false, "500"},
 		"another program":   {"it is no Prometheus", reads, 200, "<html>", true, "not what was expected"},
 		"no data":           {"it is no Prometheus", reads, 200, `{}`, true, "the whole of data"},
-		"an error of 200":   {"it says what is wrong", nil, 200, `{"status":"error","errorType":"execution","error":"query timed out"}`, true, "code execution: query timed out"},
+		"an error of 200":   {"it says what is wrong", nil, 200, `{"status":"error","errorType":"execution","error":"query timed out"}`, false, "code execution: query timed out"},
 		"no result":         {"that is not to have none", nil, 200, data("matrix", "null"), true, "result"},
 		"no values":         {"they are not 0", reads, 200, data("vector", `[{"metric":{}}]`), true, "without a value"},
 		"a null value":      {"it is not 0", reads, 200, data("vector", `[{"metric":{},"value":[1,null]}]`), true, "not what was expected"},
