@@ -158,7 +158,8 @@ const (
 
 // page is one part of a collection.
 type page[T any] struct {
-	Records []T `json:"records"`
+	Records []T   `json:"records"`
+	Number  count `json:"num_records"` // 0 may come without the empty list
 	Links   struct {
 		Next *struct {
 			Href string `json:"href"`
@@ -169,7 +170,7 @@ type page[T any] struct {
 
 // Lacks names the list if it is not there. A page that has a next one may be empty.
 func (p *page[T]) Lacks() string {
-	if p.Error != nil || p.Records == nil && p.Links.Next == nil {
+	if p.Error != nil || p.Records == nil && p.Number != (count{ok: true}) && p.Links.Next == nil {
 		return "records"
 	}
 	return ""

@@ -179,7 +179,7 @@ func TestWhatTheRoleForbidsIsMissingWithTheCommandThatAllowsIt(t *testing.T) {
 func TestAPolicyWithoutRulesIsNotOneThatIsNotKnown(t *testing.T) {
 	t.Parallel()
 	for body, known := range map[string]bool{
-		records(): true, `{}`: false, `{"records":null}`: false, `{"records":[{}]}`: false,
+		records(): true, `{"num_records":0}`: true, `{"num_records":1}`: false, `{}`: false, `{"records":null}`: false, `{"records":[{}]}`: false,
 		`{"error":{"message":"busy","code":"3"}}`: false, `{"records":[],"error":{"message":"a part","code":"3"}}`: false,
 	} {
 		a := newArray(t)
