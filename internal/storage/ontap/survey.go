@@ -305,7 +305,7 @@ func (v *survey) qos(ctx context.Context) error {
 	case len(all) == 1 && all[0].Fixed != nil && all[0].Fixed.told():
 		q.MaxIOPS, q.MaxBytesPerSecond = all[0].Fixed.MaxIOPS.positive(), megabytes(all[0].Fixed.MaxMBPS)
 	default:
-		return v.try(p, untold(fmt.Sprintf("fixed.max_throughput or fixed.min_throughput of one policy (records: %d)", len(all))))
+		return v.try(p, untold(fmt.Sprintf("a fixed throughput, highest or lowest, of one policy (records: %d)", len(all))))
 	}
 	return nil
 }

@@ -372,7 +372,7 @@ func TestTheCeilingOfAVolume(t *testing.T) {
 		"a group":         {with(`{"name":"p"}`), records(`{"name":"p","fixed":{"max_throughput_mbps":100,"max_throughput_iops":0}}`), &runfile.QoS{Policy: "p", MaxBytesPerSecond: new(int64(100_000_000))}, ""},
 		"only a floor":    {with(`{"name":"p"}`), records(`{"name":"p","fixed":{"min_throughput_iops":500}}`), &runfile.QoS{Policy: "p"}, "[]"},
 		"a floor of MB/s": {with(`{"name":"p"}`), records(`{"name":"p","fixed":{"min_throughput_mbps":5}}`), &runfile.QoS{Policy: "p"}, "[]"},
-		"no limit told":   {with(`{"name":"p"}`), records(`{"name":"p","fixed":{}}`), &runfile.QoS{Policy: "p"}, "does not tell fixed."},
+		"no limit told":   {with(`{"name":"p"}`), records(`{"name":"p","fixed":{}}`), &runfile.QoS{Policy: "p"}, "does not tell a fixed"},
 		"adaptive":        {with(`{"name":"p"}`), records(`{"name":"p","adaptive":{"peak_iops":100}}`), &runfile.QoS{Policy: "p"}, "grows with the volume"},
 		"not to be seen":  {with(`{"name":"p"}`), "", &runfile.QoS{Policy: "p"}, "/api/storage/qos/policies"},
 	}
