@@ -122,14 +122,18 @@ func (s *Source) Close() error {
 
 // optional calls f unless it is known that what is refused. An answer that says that it
 // always will be is remembered and is no error. A role does not change by itself, but
-// what else is wrong with a request may be wrong with the array.
+// what else is wrong with a request may be wrong with the array. An answer with a part of
+// a list, as while a node is down, is no error either, and the next one may be whole.
 func (s *Source) optional(ctx context.Context, what string, f func(context.Context) error) error {
 	if s.session.mayNot(what) {
 		return nil
 	}
 	err := f(ctx)
 	status, answered := errors.AsType[*rest.StatusError](err)
-	if !answered || status.Status == http.StatusUnauthorized || !storage.IsPermanent(err) {
+	switch {
+	case answered && status.Status == http.StatusOK:
+		return nil
+	case !answered || status.Status == http.StatusUnauthorized || !storage.IsPermanent(err):
 		return err
 	}
 	s.session.forbid(what, status.Status == http.StatusForbidden)
@@ -154,7 +158,8 @@ const (
 
 // page is one part of a collection.
 type page[T any] struct {
-	Records []T `json:"records"`
+	Records []T   `json:"records"`
+	Number  count `json:"num_records"` // 0 may come without the empty list
 	Links   struct {
 		Next *struct {
 			Href string `json:"href"`
@@ -165,7 +170,7 @@ type page[T any] struct {
 
 // Lacks names the list if it is not there. A page that has a next one may be empty.
 func (p *page[T]) Lacks() string {
-	if p.Error != nil || p.Records == nil && p.Links.Next == nil {
+	if p.Error != nil || p.Records == nil && p.Number != (count{ok: true}) && p.Links.Next == nil {
 		return "records"
 	}
 	return ""

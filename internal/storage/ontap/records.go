@@ -146,7 +146,12 @@ type qosPolicy struct {
 	Name    string `json:"name"`
 	MaxIOPS count  `json:"max_throughput_iops"`
 	MaxMBPS count  `json:"max_throughput_mbps"`
+	MinIOPS count  `json:"min_throughput_iops"`
+	MinMBPS count  `json:"min_throughput_mbps"`
 }
+
+// told reports whether ONTAP tells a limit. A policy may have only a floor, and no ceiling.
+func (p qosPolicy) told() bool { return p.MaxIOPS.ok || p.MaxMBPS.ok || p.MinIOPS.ok || p.MinMBPS.ok }
 
 // qosGroup is a policy as its own collection shows it.
 type qosGroup struct {

@@ -218,6 +218,31 @@ func TestWhatIsGoneForAWhileComesBack(t *testing.T) {
 	}
 }
 
+// TestAPartOfAListIsAskedForAgain: ONTAP gives an error beside the records while a node does not answer.
+func TestAPartOfAListIsAskedForAgain(t *testing.T) {
+	t.Parallel()
+	a := newArray(t)
+	part := `{"records":[` + nodeJSON("a", 1, 2) + `],"num_records":1,"error":{"message":"a node did not answer","code":"3"}}`
+	a.say("/api/cluster/nodes", 200, part)
+	now := time.Unix(1000, 0)
+	s := a.sourceAt(&now)
+	if got, err := s.Sample(t.Context()); err != nil || len(got.Nodes) != 0 {
+		t.Fatalf("got %+v, %v", got.Nodes, err)
+	}
+	a.say("/api/cluster/nodes", 200, records(nodeJSON("a", 1, 2)))
+	if got, err := s.Sample(t.Context()); err != nil || len(got.Nodes) != 1 {
+		t.Errorf("got %+v, %v", got.Nodes, err)
+	}
+	for body, permanent := range map[string]bool{part: false, `{}`: true} {
+		a.say("/api/storage/volumes", 200, body)
+		_, err := s.Survey(t.Context(), "/vol1")
+		wantReason(t, err, runfile.SurveyFailed)
+		if storage.IsPermanent(err) != permanent {
+			t.Errorf("%s: %v, permanent %v", body, err, !permanent)
+		}
+	}
+}
+
 // secretIn writes an account into a mounted Secret and reads it.
 func secretIn(t *testing.T, dir, password string) rest.Credentials {
 	t.Helper()

@@ -302,10 +302,10 @@ func (v *survey) qos(ctx context.Context) error {
 	switch {
 	case len(all) == 1 && all[0].Adaptive != nil:
 		v.miss(p.what, "it is adaptive: its ceiling grows with the volume", "")
-	case len(all) == 1 && all[0].Fixed != nil && (all[0].Fixed.MaxIOPS.ok || all[0].Fixed.MaxMBPS.ok):
+	case len(all) == 1 && all[0].Fixed != nil && all[0].Fixed.told():
 		q.MaxIOPS, q.MaxBytesPerSecond = all[0].Fixed.MaxIOPS.positive(), megabytes(all[0].Fixed.MaxMBPS)
 	default:
-		return v.try(p, untold(fmt.Sprintf("fixed.max_throughput_iops or _mbps of one policy (records: %d)", len(all))))
+		return v.try(p, untold(fmt.Sprintf("a fixed throughput, highest or lowest, of one policy (records: %d)", len(all))))
 	}
 	return nil
 }

@@ -179,7 +179,7 @@ func TestWhatTheRoleForbidsIsMissingWithTheCommandThatAllowsIt(t *testing.T) {
 func TestAPolicyWithoutRulesIsNotOneThatIsNotKnown(t *testing.T) {
 	t.Parallel()
 	for body, known := range map[string]bool{
-		records(): true, `{}`: false, `{"records":null}`: false, `{"records":[{}]}`: false,
+		records(): true, `{"num_records":0}`: true, `{"num_records":1}`: false, `{}`: false, `{"records":null}`: false, `{"records":[{}]}`: false,
 		`{"error":{"message":"busy","code":"3"}}`: false, `{"records":[],"error":{"message":"a part","code":"3"}}`: false,
 	} {
 		a := newArray(t)
@@ -367,11 +367,14 @@ func TestTheCeilingOfAVolume(t *testing.T) {
 		want          *runfile.QoS
 		missing       string
 	}{
-		"none":           {with(`{}`), "", nil, ""},
-		"its own":        {with(`{"name":"p","max_throughput_iops":5000,"max_throughput_mbps":0}`), "", &runfile.QoS{Policy: "p", MaxIOPS: new(int64(5000))}, ""},
-		"a group":        {with(`{"name":"p"}`), records(`{"name":"p","fixed":{"max_throughput_mbps":100,"max_throughput_iops":0}}`), &runfile.QoS{Policy: "p", MaxBytesPerSecond: new(int64(100_000_000))}, ""},
-		"adaptive":       {with(`{"name":"p"}`), records(`{"name":"p","adaptive":{"peak_iops":100}}`), &runfile.QoS{Policy: "p"}, "grows with the volume"},
-		"not to be seen": {with(`{"name":"p"}`), "", &runfile.QoS{Policy: "p"}, "/api/storage/qos/policies"},
+		"none":            {with(`{}`), "", nil, ""},
+		"its own":         {with(`{"name":"p","max_throughput_iops":5000,"max_throughput_mbps":0}`), "", &runfile.QoS{Policy: "p", MaxIOPS: new(int64(5000))}, ""},
+		"a group":         {with(`{"name":"p"}`), records(`{"name":"p","fixed":{"max_throughput_mbps":100,"max_throughput_iops":0}}`), &runfile.QoS{Policy: "p", MaxBytesPerSecond: new(int64(100_000_000))}, ""},
+		"only a floor":    {with(`{"name":"p"}`), records(`{"name":"p","fixed":{"min_throughput_iops":500}}`), &runfile.QoS{Policy: "p"}, "[]"},
+		"a floor of MB/s": {with(`{"name":"p"}`), records(`{"name":"p","fixed":{"min_throughput_mbps":5}}`), &runfile.QoS{Policy: "p"}, "[]"},
+		"no limit told":   {with(`{"name":"p"}`), records(`{"name":"p","fixed":{}}`), &runfile.QoS{Policy: "p"}, "does not tell a fixed"},
+		"adaptive":        {with(`{"name":"p"}`), records(`{"name":"p","adaptive":{"peak_iops":100}}`), &runfile.QoS{Policy: "p"}, "grows with the volume"},
+		"not to be seen":  {with(`{"name":"p"}`), "", &runfile.QoS{Policy: "p"}, "/api/storage/qos/policies"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

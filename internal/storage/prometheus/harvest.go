@@ -151,53 +151,70 @@ func (s *Source) chooseCPU(m []*stream) string {
 	return s.cpuMetric
 }
 
-// spans tells from when on each series was seen by this source, up to its last sample.
-type spans map[model.Fingerprint]span
+// times tells when each series was scraped, in ascending order.
+type times map[model.Fingerprint][]model.Time
 
-type span struct{ first, last model.Time }
-
-// seen adds what an answer holds to the spans, and forgets series that it does not hold. A window
-// may show one sample of a series, and not that the series is older than another.
-func (s *Source) seen(matrices map[string][]*stream) spans {
+// seen adds the times of an answer to those of the answers before it, and forgets series that it does not hold. A
+// window may show one sample of a series, and not that the series is older than another.
+func (s *Source) seen(matrices map[string][]*stream) times {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := spans{}
+	now := times{}
 	for _, m := range matrices {
 		for _, series := range m {
-			if len(series.Values) == 0 {
-				continue
-			}
 			id := series.Metric.Fingerprint()
-			one := span{series.Values[0].Timestamp, series.Values[len(series.Values)-1].Timestamp}
-			if before, is := s.spans[id]; is {
-				one.first = min(one.first, before.first)
+			all := slices.Clone(s.times[id])
+			for _, v := range series.Values {
+				if plausible(v.Timestamp) {
+					all = append(all, v.Timestamp)
+				}
 			}
-			now[id] = one
+			slices.Sort(all)
+			all = slices.Compact(all)
+			now[id] = slices.DeleteFunc(all, func(t model.Time) bool { return all[len(all)-1].Sub(t) > 2*bridge })
 		}
 	}
-	s.spans = now
+	s.times = now
 	return now
 }
 
 // soonest is less than the time between two scrapes of Harvest.
 const soonest = 10_000 // ms
 
-// apart says whether one span ended before the other began, as those of a volume that moved. Two
-// single samples tell so only where a scrape lies between them.
-func (a span) apart(b span) bool {
-	gap := max(a.first-b.last, b.first-a.last)
-	return gap >= soonest || gap > 0 && (a.first < a.last || b.first < b.last)
+// meet says whether a scrape of one series lies between two neighbors of the other. Neighbors are one step apart: a
+// longer gap is the time that a volume spent on another node. Two single scrapes have no step, and meet where no other
+// scrape fits between them.
+func meet(a, b []model.Time) bool {
+	if len(a) == 1 && len(b) == 1 {
+		return max(a[0]-b[0], b[0]-a[0]) < soonest
+	}
+	step := model.Latest
+	for _, all := range [][]model.Time{a, b} {
+		for i := 1; i < len(all); i++ {
+			step = min(step, all[i]-all[i-1])
+		}
+	}
+	for _, both := range [][2][]model.Time{{a, b}, {b, a}} {
+		other := both[1]
+		for _, t := range both[0] {
+			i, same := slices.BinarySearch(other, t)
+			if same || i > 0 && i < len(other) && 2*(other[i]-other[i-1]) < 3*step {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // rows collects the values of one thing by their times: those of one scrape have the same.
 type rows struct {
-	spans  spans
+	times  times
 	at     map[model.Time]*integrate.Rates
 	series map[model.LabelValue][]*stream // of each metric
 }
 
-func newRows(s spans) *rows {
-	return &rows{spans: s, at: map[model.Time]*integrate.Rates{}, series: map[model.LabelValue][]*stream{}}
+func newRows(t times) *rows {
+	return &rows{times: t, at: map[model.Time]*integrate.Rates{}, series: map[model.LabelValue][]*stream{}}
 }
 
 // set puts the values of a series into their rows. Two series may give one thing at one time
@@ -210,12 +227,13 @@ func (r *rows) set(series *stream, field func(*integrate.Rates) **float64) error
 	series = &stream{Metric: series.Metric, Values: values}
 	for _, other := range r.series[name] {
 		labels := differing(other.Metric, series.Metric)
-		if r.spans[other.Metric.Fingerprint()].apart(r.spans[series.Metric.Fingerprint()]) ||
+		if !meet(r.times[other.Metric.Fingerprint()], r.times[series.Metric.Fingerprint()]) ||
 			scraping(labels) && agree(other.Values, values) {
 			continue
 		}
-		return fmt.Errorf("two series of %s give one thing at one time, and are not the same (labels that differ: %s), as "+
-			"those of a FlexGroup's members: give queries of your own, which sum them or choose one",
+		return fmt.Errorf("two series of %s give one thing at one time, and are not the same (labels that differ: %s): "+
+			"they may be of a FlexGroup's members, or two pollers read other values: give queries of your own, which sum "+
+			"them or choose one",
 			name, cmp.Or(strings.Join(labels, ", "), "none"))
 	}
 	r.series[name] = append(r.series[name], series)
@@ -244,7 +262,10 @@ func differing(a, b model.Metric) []string {
 
 // scraping says whether the labels only tell who read a value.
 func scraping(labels []string) bool {
-	of := []string{model.JobLabel, model.InstanceLabel, "poller"}
+	of := []string{
+		model.JobLabel, model.InstanceLabel, "poller", "pod", "container", "endpoint", "service", "namespace",
+		"prometheus_replica", "replica",
+	}
 	return !slices.ContainsFunc(labels, func(l string) bool { return !slices.Contains(of, l) })
 }
 
@@ -285,7 +306,7 @@ func (r *rows) rates() []integrate.Rates {
 }
 
 // volumeRates joins the series of a volume, of which there are more when it was moved.
-func volumeRates(m []*stream, seen spans) (rates []integrate.Rates, owner string, err error) {
+func volumeRates(m []*stream, seen times) (rates []integrate.Rates, owner string, err error) {
 	all, metrics := newRows(seen), volumeMetrics()
 	var newest model.Time
 	for _, series := range m {
@@ -303,7 +324,7 @@ func volumeRates(m []*stream, seen spans) (rates []integrate.Rates, owner string
 	return all.rates(), owner, nil
 }
 
-func busyNodes(m []*stream, seen spans, metric string) ([]integrate.Node, error) {
+func busyNodes(m []*stream, seen times, metric string) ([]integrate.Node, error) {
 	busy := map[string]*rows{}
 	for _, series := range m {
 		name := string(series.Metric[labelNode])
@@ -354,7 +375,7 @@ func (l *lif) add(series *stream) error {
 }
 
 // lifRates gives each LIF its address, or its name where Harvest does not tell it.
-func lifRates(m []*stream, seen spans) ([]integrate.Path, error) {
+func lifRates(m []*stream, seen times) ([]integrate.Path, error) {
 	lifs := map[string]*lif{}
 	for _, series := range m {
 		name := string(series.Metric[labelLIF])

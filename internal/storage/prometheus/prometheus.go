@@ -53,7 +53,7 @@ type Source struct {
 	mu        sync.Mutex
 	cred      rest.Credentials
 	cpuMetric string // of Harvest, once it is known which there is
-	spans     spans  // of the series of Harvest in the answer before
+	times     times  // of the series of Harvest in the answer before
 }
 
 // answer is what one sample got.

@@ -3,11 +3,13 @@ package prometheus_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -64,7 +66,7 @@ func TestAnswersThatAreNoCounters(t *testing.T) {
 		"overloaded":        {"it may pass", reads, 500, "", false, "500"},
 		"another program":   {"it is no Prometheus", reads, 200, "<html>", true, "not what was expected"},
 		"no data":           {"it is no Prometheus", reads, 200, `{}`, true, "the whole of data"},
-		"an error of 200":   {"it says what is wrong", nil, 200, `{"status":"error","errorType":"execution","error":"query timed out"}`, true, "code execution: query timed out"},
+		"an error of 200":   {"it says what is wrong", nil, 200, `{"status":"error","errorType":"execution","error":"query timed out"}`, false, "code execution: query timed out"},
 		"no result":         {"that is not to have none", nil, 200, data("matrix", "null"), true, "result"},
 		"no values":         {"they are not 0", reads, 200, data("vector", `[{"metric":{}}]`), true, "without a value"},
 		"a null value":      {"it is not 0", reads, 200, data("vector", `[{"metric":{},"value":[1,null]}]`), true, "not what was expected"},
@@ -214,12 +216,19 @@ func TestNoSeriesIsLostBehindAnother(t *testing.T) {
 			series(read+`"a"`, `[60,"7"]`, `[120,"7"]`), series(read+`"b"`, `[60,"9"]`, `[120,"9"]`),
 			"volume_read_data give one thing at one time, and are not the same (labels that differ: node)",
 		},
-		"members that are equal":  {series(read+`"a"`, `[60,"7"]`), series(read+`"b"`, `[60,"7"]`), "differ: node"},
-		"aggregates of one node":  {series(read+`"a","aggr":"x"`, `[60,"7"]`), series(read+`"a","aggr":"y"`, `[60,"7"]`), "differ: aggr"},
-		"members of two pollers":  {series(read+`"a"`, `[60,"7"]`, `[120,"7"]`), series(read+`"b"`, `[67,"9"]`, `[127,"9"]`), "differ: node"},
-		"first scrapes of both":   {series(read+`"a"`, `[60,"7"]`), series(read+`"b"`, `[60.25,"9"]`), "differ: node"},
-		"a volume that moved":     {series(read+`"a"`, `[60,"7"]`), series(read+`"b"`, `[120,"9"]`), ""},
-		"scraped often, moved":    {series(read+`"a"`, `[60,"7"]`, `[61,"7"]`), series(read+`"b"`, `[62,"9"]`), ""},
+		"members that are equal": {series(read+`"a"`, `[60,"7"]`), series(read+`"b"`, `[60,"7"]`), "differ: node"},
+		"aggregates of one node": {series(read+`"a","aggr":"x"`, `[60,"7"]`), series(read+`"a","aggr":"y"`, `[60,"7"]`), "differ: aggr"},
+		"members of two pollers": {series(read+`"a"`, `[60,"7"]`, `[120,"7"]`), series(read+`"b"`, `[67,"9"]`, `[127,"9"]`), "differ: node"},
+		"first scrapes of both":  {series(read+`"a"`, `[60,"7"]`), series(read+`"b"`, `[60.25,"9"]`), "differ: node"},
+		"a volume that moved":    {series(read+`"a"`, `[60,"7"]`), series(read+`"b"`, `[120,"9"]`), ""},
+		"scraped often, moved":   {series(read+`"a"`, `[60,"7"]`, `[61,"7"]`), series(read+`"b"`, `[62,"9"]`), ""},
+		"a takeover and giveback": {
+			series(read+`"a"`, `[60,"7"]`, `[120,"7"]`, `[300,"7"]`, `[360,"7"]`), series(read+`"b"`, `[180,"9"]`, `[240,"9"]`), "",
+		},
+		"a long takeover": {series(read+`"a"`, `[60,"7"]`, `[300,"7"]`), series(read+`"b"`, `[120,"9"]`, `[180,"9"]`, `[240,"9"]`), ""},
+		"members, one with a gap": {
+			series(read+`"a"`, `[60,"7"]`, `[120,"7"]`, `[300,"7"]`), series(read+`"b"`, `[67,"9"]`, `[127,"9"]`, `[187,"9"]`), "differ: node",
+		},
 		"a LIF":                   {series(lif+`"p"`, `[60,"7"]`), series(lif+`"q"`, `[60,"9"]`), "lif_sent_data"},
 		"jobs that differ":        {series(cpu+`"p"`, `[60,"7"]`), series(cpu+`"q"`, `[60,"9"]`), "differ: job"},
 		"soon after the other":    {series(cpu+`"p"`, `[60,"7"]`), series(cpu+`"q"`, `[61,"90"]`), "differ: job"},
@@ -228,6 +237,21 @@ func TestNoSeriesIsLostBehindAnother(t *testing.T) {
 		"jobs that agree":         {series(cpu+`"p"`, `[60,"7"]`, `[120,"7"]`), series(cpu+`"q"`, `[60,"7"]`, `[120,"NaN"]`), ""},
 		"a value not yet read":    {series(cpu+`"p"`, `[60,"7"]`, `[120,"7"]`), series(cpu+`"q"`, `[61,"7"]`, `[121,"8"]`), ""},
 		"the same value later":    {series(cpu+`"p"`, `[60,"7"]`, `[120,"8"]`), series(cpu+`"q"`, `[71,"8"]`, `[131,"8"]`), ""},
+		"replicas that agree": {
+			series(cpu+`"p","prometheus_replica":"x","replica":"0"`, `[60,"7"]`, `[120,"8"]`),
+			series(cpu+`"p","prometheus_replica":"y","replica":"1"`, `[60,"7"]`, `[120,"8"]`), "",
+		},
+		"replicas that differ": {
+			series(cpu+`"p","replica":"0"`, `[60,"7"]`, `[120,"8"]`), series(cpu+`"p","replica":"1"`, `[60,"7"]`, `[120,"9"]`), "differ: replica",
+		},
+		"a rolling restart": {
+			series(cpu+`"p","instance":"i","pod":"x"`, `[60,"7"]`, `[120,"8"]`),
+			series(cpu+`"p","instance":"j","pod":"y"`, `[97,"8"]`, `[157,"9"]`), "",
+		},
+		"a restart elsewhere": {
+			series(cpu+`"p","namespace":"m","service":"h","endpoint":"e","container":"c"`, `[60,"7"]`, `[120,"8"]`),
+			series(cpu+`"p","namespace":"n","service":"i","endpoint":"f","container":"d"`, `[97,"8"]`, `[157,"9"]`), "",
+		},
 		"an exporter that moved": {
 			series(cpu+`"p","instance":"i"`, `[60,"7"]`, `[120,"7"]`), series(cpu+`"p","instance":"j"`, `[180,"90"]`), "",
 		},
@@ -240,6 +264,34 @@ func TestNoSeriesIsLostBehindAnother(t *testing.T) {
 				if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
 					t.Error(err)
 				}
+			}
+		})
+	}
+}
+
+// The window of five minutes moves on over both changes of the node.
+func TestATakeoverAndGivebackIsNoErrorInAnyWindow(t *testing.T) {
+	for step, last := range map[int]int{60: 5, 100: 4} { // the last scrape of the other node
+		t.Run(strconv.Itoa(step), func(t *testing.T) {
+			var now int // the newest scrape
+			url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				samples := map[string][]string{}
+				for at := max(1, now-300/step+1); at <= now; at++ {
+					node := "a"
+					if at >= 4 && at <= last {
+						node = "b"
+					}
+					samples[node] = append(samples[node], fmt.Sprintf(`[%d,"7"]`, at*step))
+				}
+				var all []string
+				for node, s := range samples {
+					all = append(all, `{"metric":{"__name__":"volume_read_data","node":"`+node+`"},"values":[`+strings.Join(s, ",")+`]}`)
+				}
+				says(200, data("matrix", "["+strings.Join(all, ",")+"]"))(w, r)
+			})
+			s := source(t, runfile.Source{URL: url, Labels: map[string]string{"cluster": "c", "svm": "s", "volume": "v"}})
+			for now = 1; now < 11; now++ {
+				storagetest.Sample(t, s)
 			}
 		})
 	}

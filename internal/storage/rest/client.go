@@ -174,11 +174,11 @@ func (c *Client) Get(ctx context.Context, path string, q url.Values, into any) (
 }
 
 // Do sends body as JSON (nil = none) and reads the answer, of any 2xx status, into into: as it is into a *[]byte, into
-// everything else as JSON. If into has a method Lacks that names a field, the answer is a permanent *StatusError: an
-// error may come with any status. An error names method, host and path, and is or wraps a *StatusError if there was an
-// answer; storage.IsPermanent tells whether asking again is useless. Only requests that may be
-// repeated without harm are repeated: not POST and PATCH, but see Config.Repeat. q is added to a query that path
-// has already.
+// everything else as JSON. If into has a method Lacks that names a field, the answer is a *StatusError: an error may
+// come with any status. It is permanent if the host does not say what is wrong. An error names method, host and path,
+// and is or wraps a *StatusError if there was an answer; storage.IsPermanent tells whether asking again is useless.
+// Only requests that may be repeated without harm are repeated: not POST and PATCH, but see Config.Repeat. q is added
+// to a query that path has already.
 func (c *Client) Do(ctx context.Context, method, path string, q url.Values, body, into any) (http.Header, error) {
 	what := method + " " + c.host + strings.SplitN(path, "?", 2)[0]
 	target, err := c.target(path, q)
@@ -212,11 +212,20 @@ func (c *Client) Do(ctx context.Context, method, path string, q url.Values, body
 		return nil, storage.Permanent(fmt.Errorf("%s: the answer is not what was expected there: %w", what, err))
 	}
 	if doc, ok := into.(interface{ Lacks() string }); ok && doc.Lacks() != "" {
-		e := statusError(a.status, a.body, c.cfg.Redact)
-		e.Message = strings.TrimPrefix(e.Message+": ", ": ") + "it does not have the whole of " + doc.Lacks()
-		return nil, storage.Permanent(fmt.Errorf("%s: %w", what, e))
+		return nil, fmt.Errorf("%s: %w", what, c.incomplete(a, doc.Lacks()))
 	}
 	return a.header, nil
+}
+
+// incomplete is the error of an answer that lacks something.
+func (c *Client) incomplete(a answer, lacks string) error {
+	e := statusError(a.status, a.body, c.cfg.Redact)
+	explained := e.Code != "" || e.Message != ""
+	e.Message = strings.TrimPrefix(e.Message+": ", ": ") + "it does not have the whole of " + lacks
+	if explained {
+		return e
+	}
+	return storage.Permanent(e)
 }
 
 // maxElements bounds the lists of an answer, at all depths: two bytes of it can make a struct
