@@ -1,6 +1,7 @@
 package slobconf
 
 import (
+	"cmp"
 	"errors"
 	"regexp"
 	"slices"
@@ -21,7 +22,6 @@ type reader struct {
 	known      map[string]bool // the parameters of SLOB
 	functions  map[string]bool
 	inFunction bool
-	references bool // a name may stand for another one
 }
 
 // note is a line of a guide that is no shell, such as <change the next line>.
@@ -130,7 +130,7 @@ func (r *reader) assignAll(all []*syntax.Assign) {
 func (r *reader) assign(a *syntax.Assign, patterns string) {
 	value, plain := literal(a.Value)
 	plain = plain && !a.Append && a.Index == nil && a.Array == nil && !strings.ContainsAny(value, patterns)
-	if !plain || r.references || r.conf.fixed[a.Name.Value] > 0 {
+	if !plain || r.conf.references > 0 || r.conf.fixed[a.Name.Value] > 0 {
 		r.mayRun(a)
 		return
 	}
@@ -218,22 +218,27 @@ func (r *reader) arguments(c *syntax.DeclClause) {
 	}
 }
 
-// argument notes what a word of a command that declares may set: any name, if the shell computes the word. With -n a
-// name stands for another one, which any line below may set by it.
+// argument notes what a word of a command that sets names may set: any, if the shell computes the word. With -n a name
+// stands for another one, which any line below may set by it; a computed word may be -n, or -r with any name.
 func (r *reader) argument(command string, w *syntax.Word) {
-	switch text, plain := literal(w); {
-	case !plain || strings.ContainsAny(text, "*?[{"):
+	declares := slices.Contains([]string{"declare", "typeset", "readonly", "local"}, command)
+	text, plain := literal(w)
+	option := strings.HasPrefix(text, "-") || strings.HasPrefix(text, "+")
+	all := option && (declares && strings.Contains(text, "n") || !declares && len(text) > 2) // -vSCALE
+	switch {
+	case !plain || all || strings.ContainsAny(text, "*?[{"):
 		r.forget(line(w.Pos()))
-	case !strings.HasPrefix(text, "-") && !strings.HasPrefix(text, "+"):
-		r.names(w, command == "declare" || command == "typeset" || command == "readonly")
-	case strings.Contains(text, "n") && slices.Contains([]string{"declare", "typeset", "local"}, command):
-		r.forget(line(w.Pos()))
-		r.references = true
+		if declares {
+			r.conf.references = cmp.Or(r.conf.references, line(w.Pos()))
+		}
+	case !option:
+		r.names(text, line(w.Pos()), declares)
 	}
 }
 
 // mayRun notes what a piece of the script may set where the shell executes it.
 func (r *reader) mayRun(piece syntax.Node) {
+	var param *syntax.Lit // of an expansion, which sets nothing
 	syntax.Walk(piece, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.Assign:
@@ -251,7 +256,9 @@ func (r *reader) mayRun(piece syntax.Node) {
 			r.arguments(n)
 			r.mayFix(n)
 		case *syntax.Lit:
-			r.mention(n.Value, line(n.Pos()))
+			if n != param {
+				r.mention(n.Value, line(n.Pos()))
+			}
 		case *syntax.SglQuoted:
 			r.mention(n.Value, line(n.Pos()))
 		case *syntax.CallExpr:
@@ -259,16 +266,37 @@ func (r *reader) mayRun(piece syntax.Node) {
 		case *syntax.WordIter:
 			r.unread(n.Name.Value, line(n.Pos()))
 		case *syntax.ParamExp:
-			if n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull) {
-				r.unread(n.Param.Value, line(n.Pos()))
-			}
-		case *syntax.BinaryArithm, *syntax.UnaryArithm, *syntax.LetClause:
-			r.names(n, false) // X=1, X += 1, X++
+			param = n.Param
+			r.expansion(n)
+		case *syntax.BinaryArithm, *syntax.UnaryArithm: // X=1, X += 1, X++
+			r.names(r.text[n.Pos().Offset():n.End().Offset()], line(n.Pos()), false)
+		case *syntax.LetClause:
+			r.expressions(n)
 		case *syntax.Redirect:
-			r.document(n)
+			r.redirection(n)
 		}
 		return true
 	})
+}
+
+// expansion notes what ${X:=1} sets, and ${!X:=1}, which sets what X names.
+func (r *reader) expansion(p *syntax.ParamExp) {
+	if p.Exp == nil || p.Exp.Op != syntax.AssignUnset && p.Exp.Op != syntax.AssignUnsetOrNull {
+		return
+	}
+	r.unread(p.Param.Value, line(p.Pos()))
+	if p.Excl {
+		r.forget(line(p.Pos()))
+	}
+}
+
+// expressions notes what let sets by a word; mayRun sees the others.
+func (r *reader) expressions(l *syntax.LetClause) {
+	for _, e := range l.Exprs {
+		if w, is := e.(*syntax.Word); is {
+			r.argument("let", w)
+		}
+	}
 }
 
 // mayFix notes the names for which a declaration may change what an assignment does.
@@ -306,30 +334,42 @@ func (r *reader) call(c *syntax.CallExpr) {
 		r.forget(line(c.Args[0].Pos()))
 	case name == "return" && !r.inFunction: // exit ends SLOB, too
 		r.conf.ends = line(c.Args[0].Pos())
-	case slices.Contains([]string{"export", "declare", "typeset", "readonly", "local", "unset"}, name):
+	case name == "printf" && prints(args[1:]):
+	case slices.Contains([]string{
+		"export", "declare", "typeset", "readonly", "local", "unset",
+		"read", "let", "getopts", "printf", "mapfile", "readarray", "wait",
+	}, name):
 		for _, w := range args[1:] {
 			r.argument(name, w)
 		}
-	case slices.Contains([]string{"read", "let", "getopts", "printf", "mapfile", "readarray"}, name):
-		for _, w := range args[1:] {
-			r.names(w, false)
-		}
 	}
 }
 
-// names makes each name in a piece of the script unread, and notes those that stay as they are.
-func (r *reader) names(piece syntax.Node, fix bool) {
-	text := r.text[piece.Pos().Offset():piece.End().Offset()]
+// prints says whether printf sets nothing, because it has no option.
+func prints(args []*syntax.Word) bool {
+	if len(args) == 0 {
+		return true
+	}
+	format, plain := literal(args[0])
+	_, quoted := args[0].Parts[0].(*syntax.DblQuoted)
+	return plain && !strings.HasPrefix(format, "-") || quoted && len(args) == 1 && len(args[0].Parts) == 1
+}
+
+// names makes each name in a text unread, and notes those that stay as they are.
+func (r *reader) names(text string, line int, fix bool) {
 	for _, name := range identifier.FindAllString(text, -1) {
-		r.unread(name, line(piece.Pos()))
+		r.unread(name, line)
 		if fix {
-			r.conf.fixed[name] = line(piece.Pos())
+			r.conf.fixed[name] = line
 		}
 	}
 }
 
-// document notes the assignments in a here-document, which may become a script.
-func (r *reader) document(d *syntax.Redirect) {
+// redirection notes what a redirection sets, and the assignments in a here-document, which may become a script.
+func (r *reader) redirection(d *syntax.Redirect) {
+	if d.N != nil { // {X}>file
+		r.names(d.N.Value, line(d.Pos()), false)
+	}
 	if d.Hdoc == nil {
 		return
 	}

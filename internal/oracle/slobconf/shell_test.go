@@ -41,6 +41,9 @@ func TestAllPlainAssignmentsOfALineAreRead(t *testing.T) {
 		"SCALE=3G; env SCALE=7G true":                 "3G",
 		"SCALE=3G; command -v $X; printf \"$X\"":      "3G",
 		"SCALE=3G; export -n WORK_UNIT":               "3G",
+		"SCALE=3G; printf 'SCALE %s\\n' \"$X\" $Y":    "3G",
+		"export $X; SCALE=3G":                         "3G",
+		"unset $X; SCALE=3G":                          "3G",
 		"[ -n x ] || exit 1\nSCALE=3G":                "3G",
 		"f() { return; }\nSCALE=3G":                   "3G",
 		"SCALE = 7G\nSCALE=3G\nSCALE: 8G":             "3G",
@@ -103,6 +106,26 @@ func TestWhatOnlyTheShellCanTellIsAnErrorAndNoDefault(t *testing.T) {
 		"SCALE=1G\nlocal SCALE=9G":                           2,
 		"\\readonly SCALE=1G\nSCALE=9G":                      2,
 		"if x; then readonly SCALE=1G; fi\nSCALE=9G":         2,
+		"X=SCALE=9G; readonly $X\nSCALE=1G":                  2,
+		"X='-n R=SCALE'; declare $X\nSCALE=1G\nR=9G":         2,
+		"X='-i SCALE'; typeset $X\nSCALE=010":                2,
+		"f() { local $X; }\nSCALE=1G":                        2,
+		"SCALE=1G\nexport 'SC'ALE=9G":                        2,
+		"SCALE=1G\ndeclare SC''ALE=9G":                       2,
+		"SCALE=1G\ncommand export \"SC\"ALE=9G":              2,
+		"SCALE=1G\nunset 'SC'ALE":                            2,
+		"X=SCALE; SCALE=1G\nprintf -v $X 9G":                 2,
+		"X='-v SCALE 9G'; SCALE=1G\nprintf $X":               2,
+		"SCALE=1G\nprintf -v SC\\ALE 9G":                     2,
+		"SCALE=1G\nprintf -vSCALE 9G":                        2,
+		"SCALE=1G\nread SC''ALE <<<9G":                       2,
+		"X=SCALE; SCALE=1G\nread $X <<<9G":                   2,
+		"X=SCALE=9; SCALE=1G\nlet \"$X\"":                    2,
+		"X=SCALE=9; SCALE=1G\ncommand let \"$X\"":            2,
+		"X=SCALE; SCALE=1G\n(( $X = 9 ))":                    2,
+		"SCALE=1G\nwait -p SC''ALE":                          2,
+		"SCALE=1G\nexec {SCALE}>/dev/null":                   2,
+		"X=SCALE\n: ${!X:=9G}":                               2,
 	} {
 		c := parse(t, text)
 		want := regexp.MustCompile(fmt.Sprintf(`\bSCALE\b.* (is|are) set by line %d, but`, line))
@@ -139,6 +162,14 @@ func TestALineThatNamesAParameterAndSetsNothingIsNoDefault(t *testing.T) {
 	}
 }
 
+func TestAParameterWhoseValueIsTakenIsNotNamed(t *testing.T) {
+	for _, text := range []string{"[ -n \"$UPDATE_PCT\" ] && echo x", "echo $UPDATE_PCT ${UPDATE_PCT:-5}"} {
+		if got := fragment(t, "SCALE=1G\n"+text); !strings.Contains(got, "updatePercent: 25 # UPDATE_PCT is not set") {
+			t.Errorf("%q: %s", text, got)
+		}
+	}
+}
+
 // What is wrong with one line is said once, with what helps.
 func TestALineThatMaySetAllIsToldOnce(t *testing.T) {
 	for text, want := range map[string]string{
@@ -157,6 +188,15 @@ func TestALineThatMaySetAllIsToldOnce(t *testing.T) {
 	}
 }
 
+func TestALineBelowOneWithReferencesIsNoAdvice(t *testing.T) {
+	_, err := parse(t, "RUN_TIME=60\ndeclare -n R=SCALE\nSCALE=1G\nR=9G").YAML()
+	want := "SCALE is set by line 3, but not as a plain value that holds in any case; remove line 2, which may let a name " +
+		"stand for another, or stay as it is"
+	if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "below") {
+		t.Error(err)
+	}
+}
+
 func TestWhatIsAddedAtTheEndHolds(t *testing.T) {
 	const added = "\nRUN_TIME=300\nSQLNET_SERVICE_MAX=\n"
 	for text, want := range map[string]string{
@@ -171,6 +211,10 @@ func TestWhatIsAddedAtTheEndHolds(t *testing.T) {
 		"if x; then declare -i RUN_TIME; fi": "from setting RUN_TIME: remove it",
 		"command readonly RUN_TIME=60":       "from setting RUN_TIME: remove it",
 		"X='a":                               "line 1 may keep",
+		"X=RUN_TIME\nreadonly $X":            "line 2 may keep",
+		"RUN_TIME=60\ndeclare -n X=SCALE":    "line 2 may keep what the benchmark adds at the end from setting RUN_TIME, SQLNET_SERVICE_MAX: remove it",
+		"RUN_TIME=60\necho x \\":             "the last line may keep what the benchmark adds at the end from setting RUN_TIME: remove it",
+		"WORK_UNIT=8\ntrue &&":               "the last line may keep what the benchmark adds at the end from setting RUN_TIME: remove it",
 		"cat <<E":                            "line 1 may keep",
 	} {
 		err := parse(t, text+added).Holds(parse(t, added))

@@ -25,14 +25,16 @@ const (
 
 // Conf is what a slob.conf says. A name is set and read, or set and not read, or not set.
 type Conf struct {
-	values   map[string]string // of those that are set and read
-	unread   map[string]int    // the line that sets a name to what only the shell can tell
-	anything int               // the line that may set any name that is in neither; 0 = none does
-	broken   int               // the line with which the file is no shell; 0 = none
-	ends     int               // the line that may end the file before its end; 0 = none does
-	fixed    map[string]int    // the line that declares a name so that an assignment does not simply set it
-	named    map[string]int    // the line that names a parameter of SLOB, and sets nothing, as SCALE = 1G
-	skipped  []int             // lines that are no plain assignment
+	values     map[string]string // of those that are set and read
+	unread     map[string]int    // the line that sets a name to what only the shell can tell
+	anything   int               // the line that may set any name that is in neither; 0 = none does
+	broken     int               // the line with which the file is no shell; 0 = none
+	ends       int               // the line that may end the file before its end; 0 = none does
+	fixed      map[string]int    // the line that declares a name so that an assignment does not simply set it
+	references int               // the first line that may let a name stand for another, or stay as it is; 0 = none does
+	named      map[string]int    // the line that names a parameter of SLOB, and sets nothing, as SCALE = 1G
+	skipped    []int             // lines that are no plain assignment
+	lines      int               // how many end
 }
 
 // Parse reads the plain assignments of a slob.conf; as in a shell, the last of a name
@@ -46,7 +48,10 @@ func Parse(in io.Reader) (Conf, error) {
 	if len(text) > maxBytes || bytes.Count(text, []byte("\n")) > maxLines {
 		return Conf{}, fmt.Errorf("more than %d lines or %d bytes: this is no slob.conf", maxLines, maxBytes)
 	}
-	c := Conf{values: map[string]string{}, unread: map[string]int{}, fixed: map[string]int{}, named: map[string]int{}}
+	c := Conf{
+		values: map[string]string{}, unread: map[string]int{}, fixed: map[string]int{}, named: map[string]int{},
+		lines: bytes.Count(text, []byte("\n")),
+	}
 	r := reader{
 		text: strings.ReplaceAll(string(text), "\r\n", "\n"), conf: &c,
 		known: map[string]bool{}, functions: map[string]bool{},
@@ -83,14 +88,21 @@ func (c Conf) Holds(added Conf) error {
 	lines := map[int][]string{}
 	for _, name := range slices.Sorted(maps.Keys(added.values)) {
 		if v, read := c.values[name]; !read || v != added.values[name] {
-			line := cmp.Or(c.fixed[name], c.ends, c.notRead(name))
+			line := cmp.Or(c.fixed[name], c.references, c.ends, c.notRead(name))
+			if line > 1+c.lines-added.lines { // where a command goes on that begins above
+				line = 0
+			}
 			lines[line] = append(lines[line], name)
 		}
 	}
 	var errs []error
 	for _, line := range slices.Sorted(maps.Keys(lines)) {
-		errs = append(errs, fmt.Errorf("line %d may keep what the benchmark adds at the end from setting %s: remove it",
-			line, strings.Join(lines[line], ", ")))
+		at := "the last line"
+		if line > 0 {
+			at = fmt.Sprintf("line %d", line)
+		}
+		errs = append(errs, fmt.Errorf("%s may keep what the benchmark adds at the end from setting %s: remove it",
+			at, strings.Join(lines[line], ", ")))
 	}
 	return errors.Join(errs...)
 }
@@ -301,6 +313,9 @@ func (c Conf) problem(name string) string {
 		return fmt.Sprintf("not set, although named by line %d; write NAME=value there, without blanks", line)
 	case c.broken > 0:
 		return fmt.Sprintf("set by line %d, but not as a plain value, because that line is no shell; correct it", c.broken)
+	case c.references > 0:
+		return fmt.Sprintf("set by line %d, but not as a plain value that holds in any case; remove line %d, which may "+
+			"let a name stand for another, or stay as it is", line, c.references)
 	case fixed > 0:
 		at = fmt.Sprintf("in place of line %d, which lets no other line simply set it", fixed)
 	case c.ends > 0 && c.ends <= line:
