@@ -148,12 +148,17 @@ func replacePlain(path string, text []byte) error {
 	if err != nil {
 		return err
 	}
+	return writePlain(path, text, info.Mode().Perm())
+}
+
+// writePlain writes a file at once.
+func writePlain(path string, text []byte, mode fs.FileMode) error {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".nfsbench-*")
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(text)
-	if err = errors.Join(err, f.Chmod(info.Mode().Perm()), f.Sync(), f.Close()); err == nil {
+	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err == nil {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {

@@ -53,12 +53,16 @@ func smallBuffers(b runfile.SocketBuffers) string {
 func (o Options) fewProcesses() string {
 	inImage, _ := strconv.ParseInt(o.lookup("INIT_PROCESSES"), 10, 64)
 	processes := cmp.Or(o.Processes, inImage, leastProcesses)
+	atLeast := ""
+	if cmp.Or(o.Processes, inImage) == 0 {
+		atLeast = " at least"
+	}
 	for _, name := range []string{"pids.max", "pids/pids.max"} { // of cgroup v2, and of v1
 		raw, _ := readPlain(filepath.Join(o.ProcDir, "self/root/sys/fs/cgroup", name), 64)
 		if most, err := strconv.ParseInt(strings.TrimSpace(string(raw)), 10, 64); err == nil && most < processes {
-			return fmt.Sprintf("the container may have %d processes (pids.max), and the parameter processes is %d: beyond "+
-				"that the instance fails with ORA-27300; raise podPidsLimit of the kubelet, or set processes lower", most,
-				processes)
+			return fmt.Sprintf("the container may have %d processes (pids.max), and the parameter processes is %d%s: "+
+				"beyond that the instance fails with ORA-27300; raise podPidsLimit of the kubelet, or set processes lower", most,
+				processes, atLeast)
 		}
 	}
 	return ""

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"regexp"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -53,7 +55,8 @@ func (s *supervisor) keepParameters(c *child) {
 }
 
 // beforeRestart ends the name of the file beside the server parameter file that has what is kept. It is there from
-// a restart until the database is ready again, so that a container that is killed meanwhile leaves it to the next.
+// the wish for a restart until the database is ready again, so that a container that is killed meanwhile leaves it
+// to the next.
 const beforeRestart = ".nfsbench-before"
 
 // saveParameters writes the kept parameters beside those that a restart begins with.
@@ -64,45 +67,42 @@ func (s *supervisor) saveParameters() {
 	if err1 != nil || err2 != nil || bytes.Equal(kept, now) {
 		return
 	}
-	if err := course.ReplaceFile(path+beforeRestart, kept); err != nil {
+	info, err := os.Lstat(path)
+	if err == nil {
+		err = writePlain(path+beforeRestart, kept, info.Mode().Perm())
+	}
+	if err != nil {
 		s.log.Warn("The server parameter file was not kept on the volume", "error", err)
 	}
 }
 
 // undoParameters puts back the parameters from before a restart in which an earlier container was killed. A file
-// that somebody has changed since stays as it is.
+// that somebody has changed or restored since stays as it is: only its ctime tells, because a backup has its old mtime.
 func (s *supervisor) undoParameters() {
 	path := s.o.parameterFile()
-	before, err := os.Lstat(path + beforeRestart)
-	if path == "" || errors.Is(err, fs.ErrNotExist) {
+	if path == "" {
 		return
 	}
-	now, err2 := os.Lstat(path)
-	if err = errors.Join(err, err2); err == nil && !now.ModTime().After(before.ModTime()) {
-		var kept []byte
-		if kept, err = readPlain(path+beforeRestart, maxParameterFile); err == nil {
-			err = replacePlain(path, kept)
+	var now, before unix.Stat_t
+	err := errors.Join(unix.Lstat(path, &now), unix.Lstat(path+beforeRestart, &before))
+	if err == nil && before.Mode&unix.S_IFMT == unix.S_IFREG && now.Ctim.Nano() <= before.Ctim.Nano() {
+		if err := os.Rename(path+beforeRestart, path); err != nil {
+			s.log.Warn("The server parameter file from before an interrupted restart was not put back", "error", err)
+			return
 		}
-		if err == nil {
-			s.log.Warn("A restart with other parameters was interrupted; the server parameter file is again as it was "+
-				"before", "file", path)
-		}
+		s.log.Warn("A restart with other parameters was interrupted; the server parameter file is again as it was "+
+			"before", "file", path)
 	}
-	if err == nil {
-		err = os.Remove(path + beforeRestart)
-	}
-	if err != nil {
-		s.log.Warn("The server parameter file from before an interrupted restart was not put back", "error", err)
-	}
+	s.forgetParameters(path)
 }
 
-// putBackParameters is what to do when a start has failed, or was ended by ctx before it was ready. Where the
-// parameters have changed since the database was ready, it puts the old ones back, so that the volume stays of use.
+// putBackParameters is what to do when a start has failed, or when ctx has ended a restart before it was ready. Where
+// the parameters have changed since the database was ready, it puts the old ones back, so that the volume stays of use.
 // If they can be the reason, it starts once more to see that the old ones are good, and returns that the new ones
 // are refused. Otherwise it returns failure.
-func (s *supervisor) putBackParameters(ctx context.Context, c *child, failure error) error {
-	if c.wasReady {
-		return failure
+func (s *supervisor) putBackParameters(ctx context.Context, c *child, state string, failure error) error {
+	if c.wasReady || ctx.Err() != nil && state != runfile.DatabaseRestarting {
+		return failure // a first start has no parameters of the loader, but maybe those of a person
 	}
 	path := s.o.parameterFile()
 	kept, err1 := course.ReadFile(filepath.Join(s.o.RunDir, keptParameters))
@@ -120,8 +120,12 @@ func (s *supervisor) putBackParameters(ctx context.Context, c *child, failure er
 	}
 	code := oracle.CodeOf(failure)
 	if ctx.Err() != nil || code != runfile.FailureDatabaseNotReady && code != runfile.FailureDatabaseEnded {
-		s.log.Warn("The start with other parameters did not end well; the server parameter file is put back", "file", path,
-			"error", err)
+		if err != nil {
+			s.log.Warn("The start with other parameters did not end well, and the server parameter file could not be put back",
+				"error", err)
+			return failure
+		}
+		s.log.Warn("The start with other parameters did not end well; the server parameter file is put back", "file", path)
 		return failure
 	}
 	why := cmp.Or(regexp.MustCompile(`ORA-\d{5}: [^|]*`).FindString(failure.Error()), failure.Error())
@@ -147,9 +151,12 @@ func (s *supervisor) putBackParameters(ctx context.Context, c *child, failure er
 		why, then)
 }
 
-// forgetParameters removes what saveParameters wrote.
+// forgetParameters removes what saveParameters wrote, also what a kill has left of it half written.
 func (s *supervisor) forgetParameters(path string) {
-	if err := os.Remove(path + beforeRestart); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		s.log.Warn("The copy of the server parameter file was not removed", "error", err)
+	left, _ := filepath.Glob(path + ".nfsbench-*") // none with a bad pattern
+	for _, file := range left {
+		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			s.log.Warn("The copy of the server parameter file was not removed", "error", err)
+		}
 	}
 }

@@ -1,11 +1,14 @@
 package supervise
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -96,7 +99,10 @@ func TestAStartThatIsEndedDoesNotLeaveTheNewParameters(t *testing.T) {
 	i := newImage(t)
 	file := i.parameters("", "touch $ORACLE_BASE/bad; "+hangs)
 	r := i.restartsWith(file, "bad")
-	killed, corrected := i.killed(file), i.killed(file)
+	killed, corrected, restored := i.killed(file), i.killed(file), i.killed(file)
+	if info, err := os.Stat(file + beforeRestart); err != nil || info.Mode() != 0o640 {
+		t.Errorf("the copy has the mode %v, %v", info, err)
+	}
 	r.ends()
 	if got := i.read(file); got != "good" || exists(file+beforeRestart) {
 		t.Errorf("the container that was ended leaves %q", got)
@@ -104,17 +110,54 @@ func TestAStartThatIsEndedDoesNotLeaveTheNewParameters(t *testing.T) {
 	if s := i.state(); s.State != runfile.DatabaseStopped {
 		t.Errorf("state %+v", s)
 	}
-	changed := corrected.parameterFile()
-	corrected.write(changed, 0o640, "corrected")
-	later := time.Now().Add(time.Hour)
-	if err := os.Chtimes(changed, later, later); err != nil {
-		t.Fatal(err)
+	if log := i.log.String(); !strings.Contains(log, "is put back") || strings.Contains(log, "error=<nil>") {
+		t.Error(log)
 	}
-	for next, want := range map[*image]string{killed: "good", corrected: "corrected"} {
+	corrected.repair("corrected", time.Now())
+	restored.repair("restored", time.Now().Add(-time.Hour))
+	for next, want := range map[*image]string{killed: "good", corrected: "corrected", restored: "restored"} {
 		next.start().ready(1)
-		if got := next.read(next.parameterFile()); got != want || exists(next.parameterFile()+beforeRestart) {
+		if got := next.read(next.parameterFile()); got != want {
 			t.Errorf("the container after one that was killed starts with %q, want %q", got, want)
 		}
+		if left, _ := filepath.Glob(next.parameterFile() + ".*"); len(left) > 0 {
+			t.Errorf("%v is left", left)
+		}
+	}
+}
+
+// TestParametersAreKeptBeforeTheDatabaseStops, which may take long.
+func TestParametersAreKeptBeforeTheDatabaseStops(t *testing.T) {
+	t.Parallel()
+	i := newImage(t)
+	file := i.parameters("", hangs)
+	script := i.base + "/runOracle.sh"
+	i.write(script, 0o755, strings.Replace(i.read(script), `echo "Shutting down"`, "test -f "+file+beforeRestart+
+		` && touch $ORACLE_BASE/kept; echo "Shutting down"`, 1))
+	r := i.start()
+	r.ready(1)
+	i.write(file, 0o640, "better")
+	i.wish("2\n")
+	r.ready(2)
+	if !exists(i.base + "/kept") {
+		t.Error("while the database stops, there is no copy")
+	}
+}
+
+// TestAChangeByHandOutlivesAnEndedStart: a first start has no parameters of the loader.
+func TestAChangeByHandOutlivesAnEndedStart(t *testing.T) {
+	t.Parallel()
+	i := newImage(t)
+	file := i.parameters("", "touch $ORACLE_BASE/bad; "+hangs)
+	r := i.start()
+	r.ready(1)
+	i.write(file, 0o640, "bad, by hand")
+	r.ends()
+	r = i.start() // in the same pod
+	i.until("the start", func() bool { return exists(i.base + "/bad") })
+	r.ends()
+	if got := i.read(file); got != "bad, by hand" {
+		t.Errorf("the start that was ended leaves %q", got)
 	}
 }
 
@@ -151,18 +194,30 @@ func (i *image) restartsWith(file, text string) *running {
 	return r
 }
 
-// killed is the next container, on what is on the volume now. Links keep the times of the files.
+// killed is the next container, on what is on the volume now, and on a copy that was half written.
 func (i *image) killed(file string) *image {
 	i.t.Helper()
 	next := newImage(i.t)
 	to := next.parameters("", "exit 1")
-	next.remove(to)
-	for _, end := range []string{"", beforeRestart} {
-		if err := os.Link(file+end, to+end); err != nil {
+	next.write(to, 0o640, i.read(file))
+	next.write(to+beforeRestart, 0o640, i.read(file+beforeRestart))
+	next.write(to+beforeRestart+".nfsbench-1", 0o600, "")
+	return next
+}
+
+// repair replaces the server parameter file after the copy was made, by a file of that time.
+func (i *image) repair(text string, modified time.Time) {
+	i.t.Helper()
+	file := i.parameterFile()
+	i.write(file, 0o640, text)
+	i.until("a later change", func() bool {
+		var now, before unix.Stat_t
+		err := errors.Join(os.Chtimes(file, modified, modified), unix.Stat(file, &now), unix.Stat(file+beforeRestart, &before))
+		if err != nil {
 			i.t.Fatal(err)
 		}
-	}
-	return next
+		return now.Ctim.Nano() > before.Ctim.Nano()
+	})
 }
 
 func (i *image) parameterFile() string { return i.o.parameterFile() }

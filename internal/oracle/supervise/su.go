@@ -29,8 +29,10 @@ func (o Options) checkSu() error {
 		if err != nil {
 			continue // a link to a program, or gone
 		}
-		for _, call := range suCalls(string(text), o.imageSID()) {
+		for _, c := range suCalls(string(text), o.imageSID()) {
+			call := c.text
 			switch {
+			case forRoot(call) && !c.certain: // maybe root only
 			case forRoot(call):
 				return oracle.Failf(runfile.FailureUnsupported, "the image is made to run as root: %s calls %q, and the "+
 					"container runs as the user oracle (54321): use a newer image of Oracle Express or Free", script, clip(call))
@@ -49,111 +51,147 @@ func forRoot(call string) bool {
 	return regexp.MustCompile(`^(?:\S*/)?(?:runuser\b|su\s(?:-\S*\s+)*oracle\b)`).MatchString(call)
 }
 
-// suCalls are the calls of programs of setuid root in a script that an image with this SID executes. Scripts that
-// several editions share make them only for one SID.
-func suCalls(text, sid string) []string {
+// suCall is a call of a program of setuid root. It is certain where only known conditions decide on it.
+type suCall struct {
+	text    string
+	certain bool
+}
+
+// suCalls are the calls in a script that an image with this SID may execute. Scripts that several editions share make
+// them only for one SID.
+func suCalls(text, sid string) []suCall {
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
 	if err != nil { // a script that ends in a here-document, or a program
 		at := regexp.MustCompile("(?m)(?:^|[;&|(){}`]|\\b(?:then|else|do)\\b)[ \\t]*((?:su|sudo|runuser)[ \\t].*)$")
-		var calls []string
+		var calls []suCall
 		for _, m := range at.FindAllStringSubmatch(text, -1) {
-			calls = append(calls, m[1])
+			calls = append(calls, suCall{text: m[1]})
 		}
 		return calls
 	}
-	s := script{text: text, known: &expand.Config{
-		Env:      expand.ListEnviron("ORACLE_SID="+sid, "UID=54321", "EUID=54321"),
-		NoUnset:  true,
-		CmdSubst: userID,
+	s := script{text: text, sure: yes, known: &expand.Config{
+		Env:       expand.ListEnviron("ORACLE_SID="+sid, "UID=54321", "EUID=54321"),
+		NoUnset:   true,
+		CmdSubst:  userID,
+		ProcSubst: func(*syntax.ProcSubst) (string, error) { return "", errors.New("not known") },
 	}}
-	s.look(file)
+	s.look(file, yes)
 	return s.calls
 }
 
-// userID answers id -u, and no other command.
+// userID answers the commands that say who the user is, and no other.
 func userID(w io.Writer, c *syntax.CmdSubst) error {
 	var text strings.Builder
-	if err := syntax.NewPrinter().Print(&text, c); err != nil || strings.Trim(text.String(), "$()` ") != "id -u" {
+	err := syntax.NewPrinter().Print(&text, c)
+	name := strings.Trim(text.String(), "$()` ")
+	user := map[string]string{"id -u": "54321", "id -un": "oracle", "whoami": "oracle"}[name]
+	if err != nil || user == "" {
 		return errors.Join(err, errors.New("not known"))
 	}
-	_, err := io.WriteString(w, "54321")
+	_, err = io.WriteString(w, user)
 	return err
 }
+
+// answer is what is known of a condition: min is "and", max is "or", and - is "not".
+type answer int
+
+const (
+	no answer = iota - 1
+	unknown
+	yes
+)
 
 // script looks for calls in what is executed where only a few variables are known.
 type script struct {
 	text  string
 	known *expand.Config
-	calls []string
+	sure  answer // whether the piece that it looks at is executed
+	calls []suCall
 }
 
-func (s *script) look(piece syntax.Node) {
+// look looks into a piece that is executed where a condition holds.
+func (s *script) look(piece syntax.Node, holds answer) {
+	if holds == no {
+		return
+	}
+	before := s.sure
+	s.sure = min(s.sure, holds)
 	syntax.Walk(piece, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.IfClause:
 			s.choose(n)
-			return false
+		case *syntax.CaseClause:
+			s.match(n)
+		case *syntax.WhileClause:
+			s.all(n.Cond, yes)
+			s.all(n.Do, unknown)
+		case *syntax.FuncDecl:
+			s.look(n.Body, unknown)
 		case *syntax.BinaryCmd:
-			skipped := map[syntax.BinCmdOperator]answer{syntax.AndStmt: no, syntax.OrStmt: yes}[n.Op]
-			s.look(n.X)
-			if skipped == unknown || s.holds(n.X) != skipped {
-				s.look(n.Y)
-			}
-			return false
+			s.look(n.X, yes)
+			s.look(n.Y, map[syntax.BinCmdOperator]answer{
+				syntax.AndStmt: s.holds(n.X), syntax.OrStmt: -s.holds(n.X), syntax.Pipe: yes, syntax.PipeAll: yes,
+			}[n.Op])
 		case *syntax.CallExpr:
 			s.call(n)
+			return true
+		default:
+			return true
 		}
-		return true
+		return false
 	})
+	s.sure = before
 }
 
-// choose looks into the branches that may be executed.
-func (s *script) choose(c *syntax.IfClause) {
-	holds := yes // else
-	for _, cond := range c.Cond {
-		s.look(cond)
-		holds = s.holds(cond)
-	}
-	if holds != no {
-		for _, then := range c.Then {
-			s.look(then)
+// choose looks into the branches of an if.
+func (s *script) choose(n *syntax.IfClause) {
+	for c, reached := n, yes; c != nil; c = c.Else {
+		then := s.all(c.Cond, reached)
+		if len(c.Cond) == 0 {
+			then = yes // else
 		}
+		s.all(c.Then, min(reached, then))
+		reached = min(reached, -then)
 	}
-	if holds != yes && c.Else != nil {
-		s.choose(c.Else)
+}
+
+// match looks into the branches of a case.
+func (s *script) match(n *syntax.CaseClause) {
+	s.look(n.Word, yes)
+	reached := yes
+	for _, item := range n.Items {
+		hit := no
+		for _, p := range item.Patterns {
+			hit = max(hit, s.compare("=", n.Word, p))
+		}
+		s.all(item.Stmts, min(reached, hit))
+		reached = min(reached, -hit)
 	}
+}
+
+// all looks into statements, and says whether the last one holds.
+func (s *script) all(stmts []*syntax.Stmt, reached answer) (last answer) {
+	for _, stmt := range stmts {
+		s.look(stmt, reached)
+		last = s.holds(stmt)
+	}
+	return last
 }
 
 // call notes a call of su or its like, also behind a command that runs another one.
 func (s *script) call(c *syntax.CallExpr) {
-	wrappers := []string{"exec", "command", "env", "nohup", "time", "timeout", "nice", "setsid"}
+	wrappers := []string{"exec", "command", "env", "nohup", "time", "timeout", "nice", "setsid", "xargs"}
 	for n, w := range c.Args {
-		switch name := path.Base(w.Lit()); {
+		word, _ := expand.Literal(s.known, w) // empty where it is not known
+		word = strings.TrimPrefix(word, `\`)
+		switch name := path.Base(word); {
 		case slices.Contains([]string{"su", "sudo", "runuser"}, name):
-			s.calls = append(s.calls, s.text[w.Pos().Offset():c.End().Offset()])
+			s.calls = append(s.calls, suCall{word + s.text[w.End().Offset():c.End().Offset()], s.sure == yes})
 			return
 		case n == 0 && !slices.Contains(wrappers, name), name == "-v", name == "-V":
 			return
 		}
 	}
-}
-
-// answer is what is known of a condition.
-type answer int
-
-const (
-	unknown answer = iota
-	yes
-	no
-)
-
-func (a answer) not() answer { return [...]answer{unknown: unknown, yes: no, no: yes}[a] }
-
-func is(equal bool) answer {
-	if equal {
-		return yes
-	}
-	return no
 }
 
 // holds says whether a condition holds.
@@ -166,40 +204,35 @@ func (s *script) holds(cond *syntax.Stmt) (a answer) {
 	case *syntax.BinaryCmd:
 		switch c.Op {
 		case syntax.AndStmt:
-			a = and(s.holds(c.X), s.holds(c.Y))
+			a = min(s.holds(c.X), s.holds(c.Y))
 		case syntax.OrStmt:
-			a = and(s.holds(c.X).not(), s.holds(c.Y).not()).not()
+			a = max(s.holds(c.X), s.holds(c.Y))
 		case syntax.Pipe, syntax.PipeAll: // unknown
 		}
 	}
 	if cond.Negated {
-		return a.not()
+		return -a
 	}
 	return a
 }
 
-// bracket is holds for the words of [ or test.
+// bracket is holds for the words of [ or test, joined by -a at most.
 func (s *script) bracket(args []*syntax.Word) answer {
-	if n := len(args); n > 0 && args[0].Lit() == "[" && args[n-1].Lit() == "]" {
-		args = args[1 : n-1]
-	} else if n > 0 && args[0].Lit() == "test" {
-		args = args[1:]
+	if len(args) == 0 || args[0].Lit() != "[" && args[0].Lit() != "test" {
+		return unknown
+	}
+	and := slices.IndexFunc(args, func(w *syntax.Word) bool { return w.Lit() == "-a" })
+	or := slices.ContainsFunc(args, func(w *syntax.Word) bool { return w.Lit() == "-o" })
+	if n := len(args) - 1; args[n].Lit() == "]" {
+		args = args[:n]
 	}
 	switch {
-	case len(args) == 4 && args[0].Lit() == "!":
-		return s.compare(args[2].Lit(), args[1], args[3]).not()
-	case len(args) == 3:
-		return s.compare(args[1].Lit(), args[0], args[2])
-	}
-	return unknown
-}
-
-func and(a, b answer) answer {
-	switch {
-	case a == no || b == no:
-		return no
-	case a == yes && b == yes:
-		return yes
+	case and > 0 && !or:
+		return min(s.bracket(args[:and]), s.bracket(append(args[:1:1], args[and+1:]...)))
+	case len(args) == 5 && args[1].Lit() == "!":
+		return -s.compare(args[3].Lit(), args[2], args[4])
+	case len(args) == 4:
+		return s.compare(args[2].Lit(), args[1], args[3])
 	}
 	return unknown
 }
@@ -211,7 +244,7 @@ func (s *script) test(x syntax.TestExpr) answer {
 		return s.test(x.X)
 	case *syntax.UnaryTest:
 		if x.Op == syntax.TsNot {
-			return s.test(x.X).not()
+			return -s.test(x.X)
 		}
 	case *syntax.BinaryTest:
 		left, ok1 := x.X.(*syntax.Word)
@@ -220,26 +253,33 @@ func (s *script) test(x syntax.TestExpr) answer {
 		case ok1 && ok2:
 			return s.compare(x.Op.String(), left, right)
 		case x.Op == syntax.AndTest:
-			return and(s.test(x.X), s.test(x.Y))
+			return min(s.test(x.X), s.test(x.Y))
 		case x.Op == syntax.OrTest:
-			return and(s.test(x.X).not(), s.test(x.Y).not()).not()
+			return max(s.test(x.X), s.test(x.Y))
 		}
 	}
 	return unknown
 }
 
 // compare compares two words whose values are known.
-func (s *script) compare(operator string, left, right *syntax.Word) answer {
-	a, err1 := expand.Literal(s.known, left)
-	b, err2 := expand.Literal(s.known, right)
-	if err1 != nil || err2 != nil || strings.ContainsAny(b, "*?[") {
+func (s *script) compare(operator string, left, right *syntax.Word) (a answer) {
+	x, err1 := expand.Literal(s.known, left)
+	y, err2 := expand.Literal(s.known, right)
+	switch {
+	case right.Lit() == "*":
+		a = yes
+	case err1 != nil || err2 != nil || strings.ContainsAny(y, "*?["):
 		return unknown
+	case x == y:
+		a = yes
+	default:
+		a = no
 	}
 	switch operator {
 	case "=", "==", "-eq":
-		return is(a == b)
+		return a
 	case "!=", "-ne":
-		return is(a != b)
+		return -a
 	}
 	return unknown
 }

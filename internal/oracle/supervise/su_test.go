@@ -26,7 +26,7 @@ fi;
 // TestAnImageThatCallsSuNeedsPrivilegeEscalation, and one that is made for root does not start at all.
 func TestAnImageThatCallsSuNeedsPrivilegeEscalation(t *testing.T) {
 	t.Parallel()
-	const root = "#!/bin/bash\nstatus=`su -p oracle -c \"sqlplus -s / as sysdba\" << EOF\n"
+	const root = "#!/bin/bash\nstatus=`su -p oracle -c \"sqlplus -s / as sysdba\" << EOF\nexit;\nEOF`\n"
 	cases := map[string]struct {
 		file, text, sid string
 		noEscalation    bool
@@ -39,6 +39,7 @@ func TestAnImageThatCallsSuNeedsPrivilegeEscalation(t *testing.T) {
 		"in the creation":                 {"createDB.sh", "#!/bin/bash\nsu -c \"sed -i x\"\n", "FREE", true, runfile.FailureDatabaseNotReady},
 		"in the other branch":             {"createDB.sh", "if [ \"$ORACLE_SID\" = \"XE\" ]; then\n x\nelse\n su -c y\nfi\n", "FREE", true, runfile.FailureDatabaseNotReady},
 		"in a comment":                    {"createDB.sh", "#!/bin/bash\n# su -c \"sed -i x\"\n", "FREE", true, ""},
+		"root only":                       {"createDB.sh", "if [ $X = root ]; then\n su oracle -c x\nfi\n", "XE", true, ""},
 		"made for root":                   {"checkDBStatus.sh.old", root, "XE", false, runfile.FailureUnsupported},
 	}
 	for name, tc := range cases {
@@ -93,7 +94,20 @@ func TestSuIsFoundHoweverItIsCalled(t *testing.T) {
 		"if [ $ORACLE_SID != XE ]; then su -c x; fi":                                                   others,
 		"if [ -f x ]; then su -c x; fi":                                                                all,
 		"if [ $EDITION = XE ]; then su -c x; fi":                                                       all,
+		"case $ORACLE_SID in XE) su -c x;; esac":                                                       express,
+		"case $ORACLE_SID in XE|FREE) x;; *) su -c x;; esac":                                           others,
+		"case $1 in start) su -c x;; esac":                                                             all,
+		"[ $ORACLE_SID = XE -a -f x ] && su -c x":                                                      express,
+		"if [ -f x -a $ORACLE_SID != XE ]; then su -c x; fi":                                           others,
+		"[ $ORACLE_SID = XE -o -f x ] && su -c x":                                                      all,
+		"while [ -f x ]; do su -c x; done":                                                             all,
+		`\su -c x`:                                                                                     all,
+		`"su" -c x`:                                                                                    all,
+		"echo x | xargs su -c x":                                                                       all,
+		"exec cat <(x)":                                                                                nobody,
 		"if [ $(id -u) -eq 0 ]; then exec su oracle -c x; fi":                                          nobody,
+		"[ $(whoami) = root ] && su -c x":                                                              nobody,
+		`if [ "$(id -un)" != root ]; then su -c x; fi`:                                                 all,
 		"[[ $EUID -ne 0 ]] && sudo x":                                                                  all,
 	} {
 		var found []string
@@ -104,6 +118,18 @@ func TestSuIsFoundHoweverItIsCalled(t *testing.T) {
 		}
 		if got := strings.Join(found, " "); got != want {
 			t.Errorf("%q is found for %q, want %q", text, got, want)
+		}
+	}
+	for text, certain := range map[string]bool{
+		"su oracle -c x": true, `\su oracle -c x`: true, "if [ $ORACLE_SID = XE ]; then su oracle; fi": true,
+		"case $ORACLE_SID in *) su oracle;; esac": true, "if [ $(whoami) = oracle ]; then su oracle; fi": true,
+		`if [ "$USER" = root ]; then su oracle; fi`: false, "if (( EUID == 0 )); then su oracle; fi": false,
+		"if [ $(id -u) -gt 0 ]; then :; else su oracle -c x; fi": false, "f() { su oracle; }": false,
+		"while x; do su oracle; done": false, "case $1 in x) su oracle;; esac": false, "x && su oracle": false,
+		"x; if y; then z; fi; su oracle": true,
+	} {
+		if calls := suCalls(text, "XE"); len(calls) != 1 || calls[0].certain != certain || !forRoot(calls[0].text) {
+			t.Errorf("%q: %+v, want certain %t", text, calls, certain)
 		}
 	}
 	for call, root := range map[string]bool{

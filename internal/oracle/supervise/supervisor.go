@@ -152,16 +152,13 @@ func (s *supervisor) once(ctx context.Context, state string) (again bool, err er
 	if err != nil {
 		return false, err
 	}
-	if state == runfile.DatabaseRestarting {
-		s.saveParameters()
-	}
 	c, err := s.start()
 	if err != nil {
 		return false, err
 	}
 	defer s.keepClaim() // when the image has ended, which no look before has seen
 	defer s.stop(c)
-	if err := s.putBackParameters(ctx, c, s.serve(ctx, c)); err != nil {
+	if err := s.putBackParameters(ctx, c, state, s.serve(ctx, c)); err != nil {
 		// At once: stopping may take long, and Run tells what could not be written.
 		_, _ = s.failed(err)
 		return false, err
@@ -170,6 +167,7 @@ func (s *supervisor) once(ctx context.Context, state string) (again bool, err er
 		return false, nil
 	}
 	s.log.Info("The loader asks for a restart", "generation", s.journal.wish())
+	s.saveParameters() // before the database stops, which may take long
 	return true, s.journal.change(func(d *runfile.DatabaseState) { d.State = runfile.DatabaseRestarting })
 }
 
