@@ -34,7 +34,7 @@ type Volume struct {
 // gets such a policy when it is detached, and without the mark until Trident starts again.
 func (v Volume) AttachedOnly(b Backend) bool {
 	switch {
-	case v.enforced || strings.HasSuffix(v.ExportPolicy, "empty"): // behind the storage prefix of the backend
+	case v.enforced || v.ExportPolicy == b.StoragePrefix+"empty":
 		return true
 	case b.Driver != DriverNAS || !b.AutoExportPolicy:
 		return false
@@ -121,6 +121,7 @@ type Backend struct {
 	ManagementLIF string
 	SVM           string
 	DataLIF       string // the address that Trident mounts now
+	StoragePrefix string // of the names on the array
 	// AutoExportPolicy says that Trident writes the export rules of its volumes.
 	AutoExportPolicy bool
 	// Unplaceable is why ONTAP and not Trident chooses the aggregates of its volumes; empty where
@@ -150,6 +151,7 @@ func ReadBackend(u *unstructured.Unstructured) (Backend, error) {
 	b.ManagementLIF = Bare(r.optional("config", family, "managementLIF"))
 	b.SVM = r.optional("config", family, "svm")
 	b.DataLIF = Bare(r.optional("config", family, "dataLIF"))
+	b.StoragePrefix = r.prefix("config", family, "storagePrefix")
 	b.AutoExportPolicy = r.isTrue("config", family, "autoExportPolicy")
 	b.Unplaceable = Unplaceable(b.Driver, r.isTrue("config", family, "flags", "disaggregated"))
 	if b.DataLIF != "" && !isHost(b.DataLIF) {
@@ -317,6 +319,15 @@ func (r *reader) flag(path ...string) *bool {
 func (r *reader) isTrue(path ...string) bool {
 	v, _, _ := unstructured.NestedFieldNoCopy(r.obj.Object, path...)
 	return v == true || v == "true"
+}
+
+// prefix reads a storage prefix. Trident keeps an empty object where none was given, and then takes its own.
+func (r *reader) prefix(path ...string) string {
+	v, _, _ := unstructured.NestedFieldNoCopy(r.obj.Object, path...)
+	if given, is := v.(string); is {
+		return given
+	}
+	return "trident_"
 }
 
 // object gives the members of an object; nil where there is none.

@@ -50,7 +50,7 @@ func TestWhatTridentSaysIsRead(t *testing.T) {
 	yes := true
 	wantB := Backend{
 		Name: "nfsbench-a-b-1", UUID: "b3f0a1d2-0000-4000-8000-000000000007", Online: &yes, State: "online", Driver: "ontap-nas",
-		ManagementLIF: "fd00::1", SVM: "svm1", DataLIF: "10.0.1.62",
+		ManagementLIF: "fd00::1", SVM: "svm1", DataLIF: "10.0.1.62", StoragePrefix: "trident_",
 	}
 	if diff := cmp.Diff(wantB, b); diff != "" {
 		t.Errorf("backend (-want +got):\n%s", diff)
@@ -211,26 +211,29 @@ func TestAVolumeThatOnlyAttachedNodesMayUseIsFound(t *testing.T) {
 	for name, tc := range map[string]struct {
 		enforced bool
 		policy   string
+		prefix   any // of the backend; Trident has an object where there is none
 		auto     any
 		driver   string
 		want     bool
 	}{
-		"marked":                            {true, "x", true, DriverNAS, true},
-		"detached, and not marked":          {false, "trident_empty", true, DriverNAS, true},
-		"detached, and no longer automatic": {false, "empty", nil, DriverNAS, true},
-		"attached, and not marked":          {false, internal, true, DriverNAS, true},
-		"imported, with a like policy":      {false, internal, false, DriverNAS, false},
-		"of an old release":                 {false, "trident-b3f0a1d2-0000-4000-8000-000000000007", true, DriverNAS, true},
-		"of an old release, written":        {false, "trident-b3f0a1d2-0000-4000-8000-000000000007", "true", DriverNAS, true},
-		"FlexGroup":                         {false, "trident-b3f0a1d2-0000-4000-8000-000000000007", true, DriverFlexGroup, false},
-		"a policy of its own":               {false, "pods", false, DriverNAS, false},
-		"not told":                          {false, "", true, DriverNAS, false},
+		"marked":                            {true, "x", "trident_", true, DriverNAS, true},
+		"detached, and not marked":          {false, "trident_empty", "trident_", true, DriverNAS, true},
+		"detached, and no longer automatic": {false, "empty", "", nil, DriverNAS, true},
+		"attached, and not marked":          {false, internal, "trident_", true, DriverNAS, true},
+		"imported, with a like policy":      {false, internal, "trident_", false, DriverNAS, false},
+		"of an old release":                 {false, "trident-b3f0a1d2-0000-4000-8000-000000000007", "trident_", true, DriverNAS, true},
+		"of an old release, written":        {false, "trident-b3f0a1d2-0000-4000-8000-000000000007", "trident_", "true", DriverNAS, true},
+		"FlexGroup":                         {false, "trident-b3f0a1d2-0000-4000-8000-000000000007", "trident_", true, DriverFlexGroup, false},
+		"a policy of its own":               {false, "pods", "trident_", false, DriverNAS, false},
+		"one of a like name":                {false, "nonempty", "trident_", false, DriverNAS, false},
+		"detached, with the default prefix": {false, "trident_empty", map[string]any{}, true, DriverNAS, true},
+		"not told":                          {false, "", "trident_", true, DriverNAS, false},
 	} {
 		u, back := object(t, KindVolume), object(t, KindBackend)
 		config := u.Object["config"].(map[string]any)
 		config["exportPolicy"], config["accessInformation"].(map[string]any)["publishEnforcement"] = tc.policy, tc.enforced
 		ontap := back.Object["config"].(map[string]any)["ontap_config"].(map[string]any)
-		ontap["autoExportPolicy"], ontap["storageDriverName"] = tc.auto, tc.driver
+		ontap["autoExportPolicy"], ontap["storageDriverName"], ontap["storagePrefix"] = tc.auto, tc.driver, tc.prefix
 		v, err := ReadVolume(u)
 		b, other := ReadBackend(back)
 		if err != nil || other != nil || v.AttachedOnly(b) != tc.want {
