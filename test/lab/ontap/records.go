@@ -103,20 +103,7 @@ func collections() []*collection {
 	}, {
 		path: "/storage/qtrees", keys: []string{"id", "name", "svm.name", "svm.uuid", "volume.name", "volume.uuid"},
 		fields: []string{"export_policy.name", "export_policy.id"},
-		list: func(q query) []record {
-			var all []record
-			for i, t := range q.model.Qtrees {
-				for _, v := range q.model.Volumes {
-					if v.Name == t.Volume {
-						all = append(all, q.ofSVM(v.SVM, record{
-							"id": i + 1, "name": t.Name, "volume.name": v.Name, "volume.uuid": v.id(),
-							"export_policy.name": t.ExportPolicy, "export_policy.id": policyID(q.model, t.ExportPolicy),
-						}))
-					}
-				}
-			}
-			return all
-		},
+		list:   query.qtrees,
 	}, {
 		path: "/storage/qos/policies", one: "uuid", keys: []string{"name", "uuid"},
 		fields: []string{
@@ -301,4 +288,19 @@ func rulesOf(id string) *collection {
 			return all
 		},
 	}
+}
+
+func (q query) qtrees() []record {
+	var all []record
+	for i, t := range q.model.Qtrees {
+		for _, v := range q.model.Volumes {
+			if v.Name == t.Volume {
+				all = append(all, q.ofSVM(v.SVM, record{
+					"id": i + 1, "name": t.Name, "volume.name": v.Name, "volume.uuid": v.id(),
+					"export_policy.name": t.ExportPolicy, "export_policy.id": policyID(q.model, t.ExportPolicy),
+				}))
+			}
+		}
+	}
+	return all
 }
