@@ -63,8 +63,12 @@ func (r *Reconciler) lookInside(ctx context.Context, s *scope, pv *corev1.Persis
 		return next{}, err
 	}
 	if end == nil {
-		return s.wait(v1alpha1.ReasonProvisioning,
-			fmt.Sprintf("waiting for a pod that mounts claim %s and reads its export%s", claim, trouble), soon)
+		gap := &fact{Reason: v1alpha1.ReasonProvisioning,
+			Message: fmt.Sprintf("waiting for a pod that mounts claim %s and reads its export%s", claim, trouble)}
+		if s.b.Spec.Storage.StorageClass != nil {
+			return s.awaitGap(gap, pv)
+		}
+		return s.wait(gap.Reason, gap.Message, soon)
 	}
 	var m runfile.MountedExport
 	err = errors.New(strings.TrimSpace(end.Message))
