@@ -224,7 +224,7 @@ func (r *Reconciler) tridentBackend(ctx context.Context, s *scope) (next, error)
 			end.Sub(created).Round(time.Second), c.Message)
 	default:
 		return s.storageWaits(v1alpha1.ReasonProvisioning,
-			fmt.Sprintf("waiting for Trident to bind TridentBackendConfig %s", where))
+			fmt.Sprintf("waiting for Trident to bind TridentBackendConfig %s; the run waits until %s", where, until(end)))
 	}
 }
 
