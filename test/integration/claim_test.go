@@ -227,7 +227,7 @@ func TestEachGapInWhatTridentSaysHasItsFiveMinutes(t *testing.T) {
 			t.Parallel()
 			w := withTrident(t)
 			class := w.class(nil)
-			w.userClaim("data", class)
+			w.userClaim(class)
 			w.create("first", gen.Export("/vol/other", w.array.volumes.lif))
 			w.until("first", v1alpha1.PhaseRunning)
 			w.create("demo", storage(class))
@@ -236,16 +236,16 @@ func TestEachGapInWhatTridentSaysHasItsFiveMinutes(t *testing.T) {
 			gap := standin.Faults{Offline: "LIF is down"}
 			w.array.SetFaults(gap)
 			w.turns()
-			w.wantWaits("LIF is down")
+			w.wantGap()
 			w.array.SetFaults(standin.Faults{})
 			w.turnsAfter(time.Minute)
 			w.wantPhase(w.get("demo"), v1alpha1.PhaseQueued)
 			w.step(time.Hour)
 			w.array.SetFaults(gap)
 			w.turns()
-			w.wantWaits("LIF is down")
+			w.wantGap()
 			w.turnsAfter(4 * time.Minute)
-			w.wantWaits("LIF is down")
+			w.wantGap()
 			w.turnsAfter(2 * time.Minute)
 			w.wantPhase(w.get("demo"), v1alpha1.PhaseFailed, "LIF is down")
 		})
@@ -268,20 +268,20 @@ func TestAGapAfterTheVolumeIsMadeHasItsFiveMinutes(t *testing.T) {
 				}
 			}
 			w.turns()
-			w.wantWaits("LIF is down")
+			w.wantGap()
 			w.turnsAfter(4 * time.Minute)
-			w.wantWaits("LIF is down")
+			w.wantGap()
 			w.turnsAfter(2 * time.Minute)
 			w.wantPhase(w.get("demo"), v1alpha1.PhaseFailed, "LIF is down")
 		})
 	}
 }
 
-// wantWaits fails the test unless the benchmark waits for the storage, and says this and until when.
-func (w *world) wantWaits(says string) {
+// wantGap fails the test unless the benchmark waits for its backend, and says until when.
+func (w *world) wantGap() {
 	w.Helper()
 	b := w.get("demo")
-	w.wantPhase(b, b.Status.Phase, says, "the run waits until")
+	w.wantPhase(b, b.Status.Phase, "LIF is down", "the run waits until")
 	w.wantCondition(b, v1alpha1.ConditionStorageProvisioned, "False", v1alpha1.ReasonBackendFailed)
 	w.wantCondition(b, v1alpha1.ConditionSucceeded, "Unknown", v1alpha1.ReasonBackendFailed)
 }
