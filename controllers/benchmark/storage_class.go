@@ -37,27 +37,20 @@ func (r *Reconciler) classClaim(ctx context.Context, s *scope) (next, error) {
 	if class.Provisioner == trident.Driver {
 		s.target.VolumeName = trident.VolumeName(pvc.UID) // recorded as that of storage.trident
 	}
-	end := s.answered(pvc.CreationTimestamp.Time, false).Add(volumePatience)
 	if pvc.Status.Phase != corev1.ClaimBound {
-		return r.awaitClass(ctx, s, class, pvc, end)
+		return r.awaitClass(ctx, s, class, pvc)
 	}
 	s.target.VolumeName = pvc.Spec.VolumeName
 	n, err := r.resolveVolume(ctx, s)
 	if bad := (*pass.Invalid)(nil); errors.As(err, &bad) {
 		return next{}, invalid(bad.Reason, "StorageClass %q: %w", name, err)
 	}
-	switch {
-	case err != nil:
-		return next{}, err
-	case !n.Stop:
-		// The pod that mounts may never start on a node without an NFS client.
-		_, err = r.deleteOurs(ctx, s.b, &batchv1.Job{ObjectMeta: s.meta(s.names.Mount)})
-		return next{}, err
-	case s.now.After(end):
-		return next{}, invalid(s.waiting.Reason, "%s", s.waiting.Message)
-	default:
-		return s.storageWaits(s.waiting.Reason, s.waiting.Message)
+	if err != nil || n.Stop {
+		return n, err
 	}
+	// The pod that mounts may never start on a node without an NFS client.
+	_, err = r.deleteOurs(ctx, s.b, &batchv1.Job{ObjectMeta: s.meta(s.names.Mount)})
+	return next{}, err
 }
 
 // readClass reads the StorageClass that a field names. The advice is for an operator that may not
@@ -94,7 +87,7 @@ func checkClass(b *v1alpha1.NFSBenchmark, class *storagev1.StorageClass) error {
 
 // awaitClass waits for the volume of a claim. A class that binds late gets a pod that mounts it.
 func (r *Reconciler) awaitClass(
-	ctx context.Context, s *scope, class *storagev1.StorageClass, pvc *corev1.PersistentVolumeClaim, end time.Time,
+	ctx context.Context, s *scope, class *storagev1.StorageClass, pvc *corev1.PersistentVolumeClaim,
 ) (next, error) {
 	consumer := ""
 	if bindsLate(class) {
@@ -117,6 +110,7 @@ func (r *Reconciler) awaitClass(
 		reason, message = v1alpha1.ReasonProvisioningFailed, fmt.Sprintf("%s makes no volume for claim %s: %s",
 			class.Provisioner, pvc.Name, pass.ClipTo(said, maxSaid))
 	}
+	end := s.answered(pvc.CreationTimestamp.Time, false).Add(volumePatience)
 	if s.now.After(end) {
 		return next{}, invalid(v1alpha1.ReasonProvisioningFailed, "claim %s is not bound after %s: %s", pvc.Name,
 			volumePatience, message)

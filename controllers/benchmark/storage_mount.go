@@ -63,8 +63,11 @@ func (r *Reconciler) lookInside(ctx context.Context, s *scope, pv *corev1.Persis
 		return next{}, err
 	}
 	if end == nil {
-		return s.wait(v1alpha1.ReasonProvisioning,
-			fmt.Sprintf("waiting for a pod that mounts claim %s and reads its export%s", claim, trouble), soon)
+		message := fmt.Sprintf("waiting for a pod that mounts claim %s and reads its export%s", claim, trouble)
+		if s.b.Spec.Storage.StorageClass != nil {
+			return s.awaitGap(&fact{Reason: v1alpha1.ReasonProvisioning, Message: message}, pv)
+		}
+		return s.wait(v1alpha1.ReasonProvisioning, message, soon)
 	}
 	var m runfile.MountedExport
 	err = errors.New(strings.TrimSpace(end.Message))

@@ -224,7 +224,7 @@ func (r *Reconciler) tridentBackend(ctx context.Context, s *scope) (next, error)
 			end.Sub(created).Round(time.Second), c.Message)
 	default:
 		return s.storageWaits(v1alpha1.ReasonProvisioning,
-			fmt.Sprintf("waiting for Trident to bind TridentBackendConfig %s", where))
+			fmt.Sprintf("waiting for Trident to bind TridentBackendConfig %s; the run waits until %s", where, until(end)))
 	}
 }
 
@@ -480,15 +480,15 @@ func (r *Reconciler) tridentClaim(ctx context.Context, s *scope) (next, error) {
 	case err != nil:
 		return next{}, err
 	case gap != nil:
-		return s.awaitGap(gap, pvc.CreationTimestamp.Time)
+		return s.awaitGap(gap, pv)
 	default:
 		return next{}, choosePaths(s.b, s.target)
 	}
 }
 
-// awaitGap waits for what Trident does not yet say about a volume. Who waits for it was created then.
-func (s *scope) awaitGap(gap *fact, created time.Time) (next, error) {
-	end := s.answered(created, false).Add(volumePatience)
+// awaitGap waits for what is not yet known about a volume.
+func (s *scope) awaitGap(gap *fact, pv *corev1.PersistentVolume) (next, error) {
+	end := s.answered(pv.CreationTimestamp.Time, false).Add(volumePatience)
 	n, err := s.storageWaits(gap.Reason, gap.Message+"; the run waits until "+until(end))
 	if s.now.After(end) {
 		return next{}, invalid(gap.Reason, "%s", gap.Message)

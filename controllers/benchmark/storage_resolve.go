@@ -188,7 +188,7 @@ func (r *Reconciler) resolveVolume(ctx context.Context, s *scope) (next, error) 
 		if gap, err := r.followTrident(ctx, s, pv, r.TridentNamespace); err != nil {
 			return next{}, err
 		} else if gap != nil {
-			return s.awaitGap(gap, s.b.CreationTimestamp.Time)
+			return s.awaitGap(gap, pv)
 		}
 		t.Keys = append(t.Keys, svmKeys(t.Backend)...)
 	default:
@@ -253,6 +253,7 @@ func (r *Reconciler) followTrident(ctx context.Context, s *scope, pv *corev1.Per
 	if err := unfit(s.b, pv, v, *b); err != nil {
 		return nil, err
 	}
+	s.storage = &fact{OK: true, Reason: v1alpha1.ReasonProvisioned} // so that the next gap begins anew
 	s.attachedOnly = v.AttachedOnly(*b)
 	t := s.target
 	t.Export, t.Addresses, t.VolumeName = v.NFSPath, []string{address}, v.Name

@@ -15,6 +15,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/trident"
 	"github.com/nfsbench/nfsbench/test/gen"
+	standin "github.com/nfsbench/nfsbench/test/trident"
 )
 
 // claim makes a claim named data that is bound to a volume with this source; a nil source
@@ -212,4 +213,75 @@ func TestAClaimWhoseVolumeTridentDoesNotKnowEnds(t *testing.T) {
 	b := w.settle("demo")
 	w.wantPhase(b, v1alpha1.PhaseFailed, "Trident has no TridentVolume")
 	w.wantCondition(b, v1alpha1.ConditionStorageProvisioned, "False", runfile.SurveyNoVolume)
+}
+
+// TestEachGapInWhatTridentSaysHasItsFiveMinutes: an earlier one, and the time in the queue after it, do not count.
+func TestEachGapInWhatTridentSaysHasItsFiveMinutes(t *testing.T) {
+	t.Parallel()
+	for name, storage := range map[string]func(class string) gen.Mod{
+		"Claim":        func(string) gen.Mod { return gen.Claim("data") },
+		"Class":        gen.StorageClass,
+		"TridentClass": gen.TridentClass,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := withTrident(t)
+			class := w.class(nil)
+			w.userClaim(class)
+			w.create("first", gen.Export("/vol/other", w.array.volumes.lif))
+			w.until("first", v1alpha1.PhaseRunning)
+			w.create("demo", storage(class))
+			w.turns()
+			w.wantPhase(w.get("demo"), v1alpha1.PhaseQueued)
+			gap := standin.Faults{Offline: "LIF is down"}
+			w.array.SetFaults(gap)
+			w.turns()
+			w.wantGap()
+			w.array.SetFaults(standin.Faults{})
+			w.turnsAfter(time.Minute)
+			w.wantPhase(w.get("demo"), v1alpha1.PhaseQueued)
+			w.step(time.Hour)
+			w.array.SetFaults(gap)
+			w.turns()
+			w.wantGap()
+			w.turnsAfter(4 * time.Minute)
+			w.wantGap()
+			w.turnsAfter(2 * time.Minute)
+			w.wantPhase(w.get("demo"), v1alpha1.PhaseFailed, "LIF is down")
+		})
+	}
+}
+
+// TestAGapAfterTheVolumeIsMadeHasItsFiveMinutes: the time that the volume took does not count.
+func TestAGapAfterTheVolumeIsMadeHasItsFiveMinutes(t *testing.T) {
+	t.Parallel()
+	for name, storage := range map[string]func(class string) gen.Mod{"Class": gen.StorageClass, "TridentClass": gen.TridentClass} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := withTrident(t)
+			w.create("demo", storage(w.class(nil)))
+			w.settle("demo")
+			w.step(4 * time.Minute)
+			for _, f := range []standin.Faults{{}, {Offline: "LIF is down"}} { // the claim is bound, and then
+				w.array.SetFaults(f)
+				for w.array.step(w) != "" { //nolint:revive // until there is nothing to do
+				}
+			}
+			w.turns()
+			w.wantGap()
+			w.turnsAfter(4 * time.Minute)
+			w.wantGap()
+			w.turnsAfter(2 * time.Minute)
+			w.wantPhase(w.get("demo"), v1alpha1.PhaseFailed, "LIF is down")
+		})
+	}
+}
+
+// wantGap fails the test unless the benchmark waits for its backend, and says until when.
+func (w *world) wantGap() {
+	w.Helper()
+	b := w.get("demo")
+	w.wantPhase(b, b.Status.Phase, "LIF is down", "the run waits until")
+	w.wantCondition(b, v1alpha1.ConditionStorageProvisioned, "False", v1alpha1.ReasonBackendFailed)
+	w.wantCondition(b, v1alpha1.ConditionSucceeded, "Unknown", v1alpha1.ReasonBackendFailed)
 }

@@ -179,6 +179,22 @@ func TestAStorageClassThatDoesNotServeEndsTheRun(t *testing.T) {
 	}
 }
 
+// TestAVolumeOfAClassThatNoPodMountsEndsTheRun after 5 minutes, however long the volume took.
+func TestAVolumeOfAClassThatNoPodMountsEndsTheRun(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.create("demo", gen.StorageClass(w.plainClass(storagev1.VolumeBindingImmediate, corev1.PersistentVolumeReclaimDelete)))
+	b := w.settle("demo")
+	w.step(4 * time.Minute)
+	w.provision(b, csi("pxd.portworx.com", nil))
+	for _, wait := range []time.Duration{0, 4 * time.Minute} {
+		w.step(wait)
+		w.wantPhase(w.settle("demo"), v1alpha1.PhaseProvisioning, "waiting for a pod that mounts claim", "the run waits until")
+	}
+	w.step(2 * time.Minute)
+	w.wantPhase(w.settle("demo"), v1alpha1.PhaseFailed, "waiting for a pod that mounts claim")
+}
+
 // Two runs of one class are on one storage.
 func TestRunsOfAStorageClassQueue(t *testing.T) {
 	t.Parallel()

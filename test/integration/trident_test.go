@@ -148,7 +148,7 @@ func TestAClaimOnAVolumeOfTridentIsFollowed(t *testing.T) {
 			t.Parallel()
 			w := withTrident(t)
 			where(w)
-			w.userClaim("data", w.class(nil))
+			w.userClaim(w.class(nil))
 			w.create("demo", gen.Claim("data"))
 			b := w.until("demo", v1alpha1.PhaseRunning)
 			v, err := trident.ReadVolume(&w.ofTrident(trident.KindVolume)[0])
@@ -170,18 +170,18 @@ func TestAClaimOnAVolumeThatAdmitsAttachedNodesIsRefused(t *testing.T) {
 	t.Parallel()
 	w := withTrident(t)
 	w.array.backend.ExportPolicy = ""
-	w.userClaim("data", w.class(nil))
+	w.userClaim(w.class(nil))
 	w.create("demo", gen.Claim("data"))
 	b := w.settle("demo")
 	w.wantPhase(b, v1alpha1.PhaseFailed, "this client attaches none")
 	w.wantCondition(b, v1alpha1.ConditionSucceeded, "False", preflight.ExportPolicyDenies)
 }
 
-// userClaim makes a claim that its user has, and lets Trident make its volume.
-func (w *world) userClaim(name, class string) {
+// userClaim makes a claim named data that its user has, and lets Trident make its volume.
+func (w *world) userClaim(class string) {
 	w.Helper()
 	pvc := &corev1.PersistentVolumeClaim{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name},
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "data"},
 		Spec: corev1.PersistentVolumeClaimSpec{
 			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany}, StorageClassName: &class,
 			Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
@@ -204,7 +204,7 @@ func TestTwoRunsOnOneSVMWaitForEachOther(t *testing.T) {
 		"export":  gen.Export("/vol/other", w.array.volumes.lif),
 		"claim":   gen.Claim("data"),
 	}
-	w.userClaim("data", w.class(nil))
+	w.userClaim(w.class(nil))
 	for name, storage := range cases {
 		w.create(name, storage)
 		b := w.settle(name)

@@ -305,3 +305,22 @@ func TestASlowTridentIsWaitedFor(t *testing.T) {
 	w.create("demo", w.backend())
 	w.wantPhase(w.finish("demo"), v1alpha1.PhaseSucceeded)
 }
+
+// TestABackendOfWhichTridentSaysNoResultIsWaitedForAsTheMessageSays.
+func TestABackendOfWhichTridentSaysNoResultIsWaitedForAsTheMessageSays(t *testing.T) {
+	t.Parallel()
+	w := withTrident(t)
+	w.create("demo", w.backend())
+	w.settle("demo")
+	config := w.ofTrident(trident.KindBackendConfig)[0]
+	config.Object["status"] = map[string]any{"phase": "Unbound", "message": "it is unbound"}
+	if err := w.c.Status().Update(t.Context(), &config); err != nil {
+		t.Fatal(err)
+	}
+	b := w.settle("demo")
+	w.wantPhase(b, v1alpha1.PhaseProvisioning, "waiting for Trident to bind TridentBackendConfig", "the run waits until")
+	w.step(w.promised().Sub(w.clock.Now()))
+	w.wantPhase(w.settle("demo"), v1alpha1.PhaseProvisioning)
+	w.step(2 * time.Second) // the message has whole seconds
+	w.wantPhase(w.settle("demo"), v1alpha1.PhaseFailed, "is Unbound after 5m", "it is unbound")
+}
