@@ -42,7 +42,7 @@ func (c *facts) sessionTimeOf(s repetition) (t sessionTime, known bool) {
 
 // checkForeignReads holds what the sessions of the load read against what the database did.
 func checkForeignReads(c *facts, found *findings) {
-	// Nobody but us uses a database in a container of the run. A calibration is what Oracle says of its own reads.
+	// In a container, only the run uses the database. CALIBRATE_IO reports its own reads.
 	if c.external() && c.Plan.Workload.SLOB != nil && slices.ContainsFunc(c.databases, func(w runfile.OracleWindow) bool {
 		return w.OwnReadBytes == nil
 	}) {

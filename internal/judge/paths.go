@@ -82,13 +82,14 @@ func connectedPaths(cl runfile.ClientResult) []pathPair {
 func checkPaths(c *facts, found *findings) {
 	shares := dataPaths(c.overall.Paths)
 	idle, reasons := idlePaths(shares)
+	unused := c.unusedByInstance()
 	switch {
 	case len(idle) > 0:
 		found.warn(PathUnused, "%d of %d paths carried nothing, or next to nothing: %s. Check the LIF, the route and the "+
 			"local address; on Linux each path needs a subnet of its own.", len(idle), len(shares), strings.Join(reasons, ", "))
-	case len(c.unusedByInstance()) > 0:
+	case len(unused) > 0:
 		found.warn(PathUnused, "Not each instance used all paths: %s. Compare the oranfstab of the nodes, and check the "+
-			"routes and local addresses.", listed(c.unusedByInstance()))
+			"routes and local addresses.", listed(unused))
 	case !slices.ContainsFunc(shares, func(p PathShare) bool { return noticeable(p, c.overall.Summary) }):
 		checkBalance(found, shares) // what lost its time has not its share either
 	}

@@ -242,12 +242,7 @@ func TestEachGapInWhatTridentSaysHasItsFiveMinutes(t *testing.T) {
 			w.wantPhase(w.get("demo"), v1alpha1.PhaseQueued)
 			w.step(time.Hour)
 			w.array.SetFaults(gap)
-			w.turns()
-			w.wantGap()
-			w.turnsAfter(4 * time.Minute)
-			w.wantGap()
-			w.turnsAfter(2 * time.Minute)
-			w.wantPhase(w.get("demo"), v1alpha1.PhaseFailed, "LIF is down")
+			w.gapEnds()
 		})
 	}
 }
@@ -267,14 +262,20 @@ func TestAGapAfterTheVolumeIsMadeHasItsFiveMinutes(t *testing.T) {
 				for w.array.step(w) != "" { //nolint:revive // until there is nothing to do
 				}
 			}
-			w.turns()
-			w.wantGap()
-			w.turnsAfter(4 * time.Minute)
-			w.wantGap()
-			w.turnsAfter(2 * time.Minute)
-			w.wantPhase(w.get("demo"), v1alpha1.PhaseFailed, "LIF is down")
+			w.gapEnds()
 		})
 	}
+}
+
+// gapEnds fails the test unless the benchmark waits five minutes for its backend, and then ends.
+func (w *world) gapEnds() {
+	w.Helper()
+	w.turns()
+	w.wantGap()
+	w.turnsAfter(4 * time.Minute)
+	w.wantGap()
+	w.turnsAfter(2 * time.Minute)
+	w.wantPhase(w.get("demo"), v1alpha1.PhaseFailed, "LIF is down")
 }
 
 // wantGap fails the test unless the benchmark waits for its backend, and says until when.

@@ -15,6 +15,29 @@ import (
 	"github.com/nfsbench/nfsbench/test/gen"
 )
 
+// work lets sessions take statements until ctx ends. execute says whether the statement ended well, and whether the
+// session comes back from it.
+func work(ctx context.Context, p *Pace, sessions int, execute func(session int) (whole, back bool)) *sync.WaitGroup {
+	var all sync.WaitGroup
+	for i := range sessions {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				due, more := p.take()
+				if !more {
+					return
+				}
+				err := p.wait(ctx, due)
+				whole, back := execute(i)
+				if !back {
+					return
+				}
+				p.ended(due, err == nil && whole)
+			}
+		})
+	}
+	return &all
+}
+
 // level lets sessions keep a rate for a warm-up of 1 s and a window of 4 s. Their statements take
 // 10 ms each, so each can execute 100 a second. The sessions are ready after a minute.
 func level(t *testing.T, users int, perSecond int64, arrivals bench.Arrivals) runfile.LevelReport {
@@ -26,20 +49,10 @@ func level(t *testing.T, users int, perSecond int64, arrivals bench.Arrivals) ru
 		time.Sleep(time.Minute) // the sessions log in
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		var sessions sync.WaitGroup
-		for range users {
-			sessions.Go(func() {
-				for ctx.Err() == nil {
-					due, more := p.take()
-					if !more {
-						return
-					}
-					err := p.wait(ctx, due)
-					time.Sleep(10 * time.Millisecond)
-					p.ended(due, err == nil)
-				}
-			})
-		}
+		sessions := work(ctx, p, users, func(int) (whole, back bool) {
+			time.Sleep(10 * time.Millisecond)
+			return true, true
+		})
 		time.Sleep(time.Second)
 		p.Window(4)
 		time.Sleep(4 * time.Second)
@@ -102,26 +115,14 @@ func TestAStandstillAtTheEndIsInTheLatencies(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		stands := p.now().Add(2 * time.Second)
-		var sessions sync.WaitGroup
-		for i := range 4 {
-			sessions.Go(func() {
-				for ctx.Err() == nil {
-					due, more := p.take()
-					if !more {
-						return
-					}
-					err := p.wait(ctx, due)
-					time.Sleep(10 * time.Millisecond)
-					if !time.Now().Before(stands) {
-						<-ctx.Done()
-						if err = ctx.Err(); i == 0 {
-							return // this session does not come back
-						}
-					}
-					p.ended(due, err == nil)
-				}
-			})
-		}
+		sessions := work(ctx, p, 4, func(session int) (whole, back bool) {
+			time.Sleep(10 * time.Millisecond)
+			if time.Now().Before(stands) {
+				return true, true
+			}
+			<-ctx.Done()
+			return false, session > 0 // the first one does not come back
+		})
 		p.Window(4)
 		time.Sleep(4 * time.Second)
 		cancel()

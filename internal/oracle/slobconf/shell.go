@@ -141,6 +141,9 @@ func (r *reader) assign(a *syntax.Assign, patterns string) {
 	r.conf.values[a.Name.Value] = value
 }
 
+// escaped is a character behind a backslash.
+var escaped = regexp.MustCompile(`(?s)\\(.)`)
+
 // literal is the value of a word in which the shell computes nothing, and which can be shown. No
 // word is empty.
 func literal(w *syntax.Word) (value string, plain bool) {
@@ -152,7 +155,7 @@ func literal(w *syntax.Word) (value string, plain bool) {
 			return "", false
 		}
 		if lit, is := p.(*syntax.Lit); is {
-			value += regexp.MustCompile(`(?s)\\(.)`).ReplaceAllString(lit.Value, "$1")
+			value += escaped.ReplaceAllString(lit.Value, "$1")
 			continue
 		}
 		quoted, err := expand.Literal(nil, &syntax.Word{Parts: []syntax.WordPart{p}})

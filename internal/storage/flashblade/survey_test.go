@@ -94,8 +94,8 @@ func TestFileSystemsAsTheyAre(t *testing.T) {
 		"no rules": {"its policy admits nobody", with(func(_, n map[string]any) { n["export_policy"] = map[string]any{"name": "closed"} }), func(s runfile.Survey) bool {
 			return s.Rules != nil && len(s.Rules) == 0
 		}},
-		"rules are not told": {"that is not to have none", with(func(_, n map[string]any) { n["export_policy"], n["rules"] = nil, nil }), noRules},
-		"rules of an export": {"they are of another object, or none", with(func(_, n map[string]any) { n["export_policy"], n["rules"] = nil, "" }), noRules},
+		"rules are not told": {"the fields are null: the rules are not known", with(func(_, n map[string]any) { n["export_policy"], n["rules"] = nil, nil }), noRules},
+		"rules of an export": {"an export may have a policy of its own: the rules are not known", with(func(_, n map[string]any) { n["export_policy"], n["rules"] = nil, "" }), noRules},
 		"odd rules":          {"nothing is guessed", with(func(_, n map[string]any) { n["export_policy"], n["rules"] = nil, "10.0.1.5 (rw)" }), noRules},
 	}
 	for name, tc := range cases {
