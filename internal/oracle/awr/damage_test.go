@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // layouts are whole reports of releases, as far as their wait events go.
@@ -260,8 +262,33 @@ func TestWhatIsWrongInATableIsTold(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := Parse(strings.NewReader(titles + end + titles + line("x", "1", "2", "") + end)); err != nil {
-		t.Errorf("a table without a row: %v", err)
+	read, rest := line("db file sequential read", "2,000", "4", ""), "         300     0          7               1.0    2.0\n"
+	for name, text := range map[string]string{
+		"a torn row is the first":            titles + "direct path read\n" + rest + end,
+		"a torn row stands below a page end": titles + read + "\n" + read + "direct path read\n" + rest + end,
+	} {
+		if _, err := Parse(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), "a row of wait events is not below") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestWhatIsNoRowIsNoError(t *testing.T) {
+	read := line("db file sequential read", "2,000", "4", "")
+	for name, text := range map[string]string{
+		"a table without a row":           titles + end + titles + read + end,
+		"a row behind the end of a table": titles + read + end + line("redo size", "9", "9", ""),
+		"a message behind it":             titles + read + end + "ORA-03113: end-of-file on communication channel\n",
+		"a number of another section":     titles + read + "\nCache Sizes\nBuffer Cache:                4,096M\n",
+		"the next section at once":        titles + read + "Host CPU (CPUs:    8 Cores:    4 Sockets:    1)\n",
+		"its numbers":                     titles + read + "\nHost CPU\n~~~~~~~~\n     0.31      1.42      10.0\n",
+		"Event in other titles":           titles + read + end + "\nEvent                         % Event\n----------------------------- -------\nx 1\n",
+	} {
+		got, err := Parse(strings.NewReader(text))
+		want := []runfile.AWRRow{{Event: "db file sequential read", Waits: 2000, Seconds: 4, SecondsRounding: .5}}
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%s: %v %s", name, err, diff)
+		}
 	}
 }
 

@@ -48,6 +48,9 @@ func TestTheReportTellsWhichMarkGroupsDigits(t *testing.T) {
 		"a comma groups": {
 			line("x", "64", "1,208", ""), rows{{Event: "x", Waits: 64, Seconds: 1208, SecondsRounding: .5}}, nil,
 		},
+		"an average without a unit": {
+			line("x", "64", "2", "0.4"), rows{{Event: "x", Waits: 64, Seconds: 2, SecondsRounding: .5}}, nil,
+		},
 		"nothing tells":                {line("y", "4", "1", "") + line("x", "64", "1.208", ""), nil, []string{"line 7", `"1.208" seconds`, fix}},
 		"nor an average":               {line("x", "64", "2", "1.208us"), nil, []string{"line 6", `"1.208us" on average`, fix}},
 		"both marks group":             {line("x", "718.204", "1", "") + line("y", "64,000", "1", ""), nil, []string{"line 6", fix}},
