@@ -41,6 +41,31 @@ func TestAnExportPolicyReplacesThatOfTheNodes(t *testing.T) {
 	}
 }
 
+func TestTheHostOfAnAddressIsBare(t *testing.T) {
+	for address, want := range map[string]string{
+		"fd00::1":                    "fd00::1",
+		"[fd00::1]":                  "fd00::1",
+		"[fd00::1]:443":              "fd00::1",
+		"https://[fd00::1]:443":      "fd00::1",
+		"https://[fd00::1]":          "fd00::1",
+		"https://[fd00::1]:443/api/": "fd00::1",
+		"192.0.2.7":                  "192.0.2.7",
+		"192.0.2.7:8443":             "192.0.2.7",
+		"https://192.0.2.7/":         "192.0.2.7",
+		"Filer-1.example":            "Filer-1.example",
+		"filer-1.example:443":        "filer-1.example",
+		"https://filer-1.example:1":  "filer-1.example",
+		"":                           "",
+	} {
+		if got := Bare(address); got != want {
+			t.Errorf("%q is %q", address, got)
+		}
+		if got := Bare(Bracketed(want)); got != want {
+			t.Errorf("%q in brackets is %q", want, got)
+		}
+	}
+}
+
 // Trident compares pools as unanchored regular expressions.
 func TestOnlyThePoolsThatWereNamedMatch(t *testing.T) {
 	got := StoragePools("b-1", []string{"aggr1", "n1.ssd"})

@@ -67,7 +67,7 @@ func ReadVolume(u *unstructured.Unstructured) (Volume, error) {
 		State:        r.optional("state"),
 		InternalName: r.required("config", "internalName"),
 		Protocol:     r.optional("config", "protocol"),
-		NFSServer:    Bare(r.optional("config", "accessInformation", "nfsServerIp")),
+		NFSServer:    unbracketed(r.optional("config", "accessInformation", "nfsServerIp")),
 		MountOptions: r.optional("config", "accessInformation", "mountOptions"),
 		ExportPolicy: r.optional("config", "exportPolicy"),
 		enforced:     ptr.Deref(r.flag("config", "accessInformation", "publishEnforcement"), false),
@@ -148,9 +148,9 @@ func ReadBackend(u *unstructured.Unstructured) (Backend, error) {
 		}
 	}
 	b.Driver = r.required("config", family, "storageDriverName")
-	b.ManagementLIF = Bare(r.optional("config", family, "managementLIF"))
+	b.ManagementLIF = unbracketed(r.optional("config", family, "managementLIF"))
 	b.SVM = r.optional("config", family, "svm")
-	b.DataLIF = Bare(r.optional("config", family, "dataLIF"))
+	b.DataLIF = unbracketed(r.optional("config", family, "dataLIF"))
 	b.StoragePrefix = r.prefix("config", family, "storagePrefix")
 	b.AutoExportPolicy = r.isTrue("config", family, "autoExportPolicy")
 	b.Unplaceable = Unplaceable(b.Driver, r.isTrue("config", family, "flags", "disaggregated"))

@@ -108,6 +108,9 @@ func TestAFieldThatIsNotAsItShouldBeIsNamed(t *testing.T) {
 		"NoConfig":       {KindBackend, []string{"config"}, nil, "config.ontap_config.storageDriverName is missing"},
 		"ListAsConfig":   {KindBackend, []string{"config", "ontap_config"}, []any{}, "config.ontap_config is not an object"},
 		"OddDataLIF":     {KindBackend, []string{"config", "ontap_config", "dataLIF"}, "10.0.0.1\n", "config.ontap_config.dataLIF is not an address"},
+		"DataLIFAndPort": {KindBackend, []string{"config", "ontap_config", "dataLIF"}, "[fd00::2]:2049", "config.ontap_config.dataLIF is not an address"},
+		"DataLIFAsURL":   {KindBackend, []string{"config", "ontap_config", "dataLIF"}, "https://10.0.0.1", "config.ontap_config.dataLIF is not an address"},
+		"AddressAndPort": {KindVolume, []string{"config", "accessInformation", "nfsServerIp"}, "10.0.0.1:2049", "config.accessInformation.nfsServerIp is not an address"},
 		"OnlineAsText":   {KindBackend, []string{"online"}, "yes", "online is not true or false"},
 		"PhaseAsNumber":  {KindBackendConfig, []string{"status", "phase"}, int64(1), "status.phase is not a string"},
 	}
@@ -260,6 +263,21 @@ func TestAReleaseThatLosesExportRulesIsFound(t *testing.T) {
 		}
 		if got := LosesRules(d); got != tc.want {
 			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		}
+	}
+}
+
+// The array is asked at the port that Trident uses.
+func TestTheManagementKeepsItsPort(t *testing.T) {
+	for address, want := range map[string]string{
+		"[fd00::1]:8443": "[fd00::1]:8443", "[fd00::1]": "fd00::1", "fd00::1": "fd00::1", "filer:8443": "filer:8443", "filer": "filer",
+	} {
+		u := object(t, KindBackend)
+		if err := unstructured.SetNestedField(u.Object, address, "config", "ontap_config", "managementLIF"); err != nil {
+			t.Fatal(err)
+		}
+		if b, err := ReadBackend(u); err != nil || b.ManagementLIF != want {
+			t.Errorf("%q is %q, %v", address, b.ManagementLIF, err)
 		}
 	}
 }

@@ -13,6 +13,7 @@ package trident
 import (
 	"cmp"
 	"encoding/base64"
+	"net"
 	"regexp"
 	"strings"
 
@@ -131,9 +132,24 @@ func Bracketed(address string) string {
 	return address
 }
 
-// Bare is the way back from Bracketed.
+// Bare is the host of an address, without a scheme, brackets and a port.
 func Bare(address string) string {
-	return strings.TrimSuffix(strings.TrimPrefix(address, "["), "]")
+	if _, rest, has := strings.Cut(address, "://"); has {
+		address = rest
+	}
+	address, _, _ = strings.Cut(address, "/")
+	if host, _, err := net.SplitHostPort(address); err == nil {
+		return host
+	}
+	return unbracketed(address)
+}
+
+// unbracketed is the way back from Bracketed, which leaves a port where it is.
+func unbracketed(address string) string {
+	if inner, has := strings.CutSuffix(address, "]"); has {
+		return strings.TrimPrefix(inner, "[")
+	}
+	return address
 }
 
 // NewClass is a StorageClass of one backend. Its mount options replace those of
