@@ -40,7 +40,7 @@ const anew = ": make the report anew with SET PAGESIZE 0 and SET LINESIZE 200"
 
 var (
 	pageNumber = regexp.MustCompile(`(?i)^ *page:? *[0-9]+$`)
-	message    = regexp.MustCompile(`^ *(ORA|PLS|SP2|TNS)-[0-9]`)
+	message    = regexp.MustCompile(`^ *[A-Z][A-Z0-9]{2,3}-[0-9]{4,5}\b`)
 	run        = regexp.MustCompile("-+")
 	isNumeric  = regexp.MustCompile("^" + numeric + "$").MatchString
 	// isTorn matches a line that may be a row, or the rest of one, in other columns: two numbers follow each other.
@@ -189,7 +189,7 @@ func (p *parser) row(n int, line string) error {
 		return fmt.Errorf("the row of event %q ends in the middle of a column%s", event, anew)
 	}
 	if len(p.rows) == maxRows {
-		return errors.New("more wait events than Oracle has")
+		return errors.New("the tables of wait events have more rows than Oracle has events")
 	}
 	if !duration.MatchString(average) {
 		average = ""

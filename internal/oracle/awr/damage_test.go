@@ -241,6 +241,9 @@ func TestWhatIsWrongInATableIsTold(t *testing.T) {
 		"a message behind the last row": {
 			last, last + "ORA-03113: end-of-file on communication channel\n", "line 28: a message of Oracle stands in the table",
 		},
+		"a message of another program": {
+			last, last + "RMAN-06009: using a file of the database\n", "line 28: a message of Oracle stands in the table",
+		},
 		"a message between titles and hyphens": {
 			"time Wait Class\n", "time Wait Class\nSP2-0734: unknown command\n", "line 8: the titles of wait events are not above",
 		},

@@ -54,7 +54,7 @@ func read(rows []row, swapped bool) ([]event, error) {
 		seconds, okSeconds := number(r.seconds, swapped)
 		mean, okMean := average(r.average, swapped)
 		if !okWaits || !okSeconds || !okMean || waits.off < .5 {
-			return nil, r.errorf("which are not all numbers of one form, with whole waits")
+			return nil, r.errorf("of which one is no number, or the waits have a fraction")
 		}
 		waits.off = math.Floor(waits.off)
 		events = append(events, event{r.event, r.full, waits, seconds, mean})
