@@ -96,7 +96,7 @@ func (e event) agrees(o event) bool {
 	return math.Abs(e.waits.value-o.waits.value) <= 2*(e.waits.off+o.waits.off)
 }
 
-// refine takes what another table has more of: of the name, and of each number.
+// refine takes the longer name, and of each number the finer one.
 func (e *event) refine(o event) {
 	if len(o.name) > len(e.name) {
 		e.name, e.full = o.name, o.full
