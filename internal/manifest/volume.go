@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"cmp"
-	"net"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -97,7 +96,7 @@ const connectSeconds = 120
 // ProbeJob tries once to connect to the management LIF of a backend, which Trident takes minutes to
 // give up. The pod has no credentials and sends nothing.
 func ProbeJob(b *v1alpha1.NFSBenchmark, managementLIF string, images Images) *batchv1.Job {
-	c := container(ContainerProbe, images, "survey", "--connect", net.JoinHostPort(trident.Bare(managementLIF), "443"))
+	c := container(ContainerProbe, images, "survey", "--connect", trident.Endpoint(managementLIF))
 	c.Resources = modest("20m", "32Mi")
 	spec := podSpec(b, images)
 	spec.Containers = []corev1.Container{c}

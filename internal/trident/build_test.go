@@ -66,6 +66,17 @@ func TestTheHostOfAnAddressIsBare(t *testing.T) {
 	}
 }
 
+func TestAnEndpointHasAPort(t *testing.T) {
+	for address, want := range map[string]string{
+		"192.0.2.7": "192.0.2.7:443", "filer:8443": "filer:8443", "fd00::1": "[fd00::1]:443", "[fd00::1]:8443": "[fd00::1]:8443",
+		"https://filer/api": "filer:443",
+	} {
+		if got := Endpoint(address); got != want {
+			t.Errorf("%q is %q, want %q", address, got, want)
+		}
+	}
+}
+
 // Trident compares pools as unanchored regular expressions.
 func TestOnlyThePoolsThatWereNamedMatch(t *testing.T) {
 	got := StoragePools("b-1", []string{"aggr1", "n1.ssd"})

@@ -134,14 +134,26 @@ func Bracketed(address string) string {
 
 // Bare is the host of an address, without a scheme, brackets and a port.
 func Bare(address string) string {
+	host, _ := hostPort(address)
+	return host
+}
+
+// Endpoint is the host and the port of an interface that speaks HTTPS.
+func Endpoint(address string) string {
+	host, port := hostPort(address)
+	return net.JoinHostPort(host, cmp.Or(port, "443"))
+}
+
+// hostPort divides an address, with or without a scheme, a path and a port.
+func hostPort(address string) (host, port string) {
 	if _, rest, has := strings.Cut(address, "://"); has {
 		address = rest
 	}
 	address, _, _ = strings.Cut(address, "/")
-	if host, _, err := net.SplitHostPort(address); err == nil {
-		return host
+	if host, port, err := net.SplitHostPort(address); err == nil {
+		return host, port
 	}
-	return unbracketed(address)
+	return unbracketed(address), ""
 }
 
 // unbracketed is the way back from Bracketed, which leaves a port where it is.
