@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -19,6 +20,8 @@ type Pause struct {
 	Start             time.Time `json:"start"`          // on the clock of the client
 	StartMilliseconds int64     `json:"startMilliseconds"`
 	Milliseconds      int64     `json:"milliseconds"`
+	// Long says that operations take much less time, and that answers are much less apart.
+	Long bool `json:"long,omitempty"`
 	// MissingOperations are those that the rate before the pause would have given until the rate was back, or to the
 	// end of the window. Nil, like the fields below, for a path, or if the rate before is not known.
 	MissingOperations *int64 `json:"missingOperations,omitempty"`
@@ -40,36 +43,35 @@ func (c *facts) pausesOf(s *repetition) (all []Pause, longest *int64) {
 		if known == nil {
 			continue
 		}
-		if longest == nil {
-			longest = new(int64(0))
-		}
-		for _, of := range slices.Concat(known.Client[:min(len(known.Client), runfile.MaxPauses)],
-			known.Paths[:min(len(known.Paths), runfile.MaxPauses)]) {
-			pause, ok := pauseIn(p, of)
-			switch {
-			case !ok:
-			case of.Path != "":
-				paths = append(paths, pause)
-			default:
+		longest = cmp.Or(longest, new(int64))
+		for _, of := range known.Client[:min(len(known.Client), runfile.MaxPauses)] {
+			if pause, ok := s.pause(p, of, ""); ok {
 				c.cost(&pause, s)
 				all, *longest = append(all, pause), max(*longest, pause.Milliseconds*1000)
+			}
+		}
+		for _, of := range known.Paths[:min(len(known.Paths), runfile.MaxPauses)] {
+			if pause, ok := s.pause(p, of.Pause, of.Path); ok {
+				paths = append(paths, pause)
 			}
 		}
 	}
 	return append(all, paths...), longest
 }
 
-// pauseIn returns a pause that lies in its window; the file may say anything.
-func pauseIn(p clientRep, of runfile.Pause) (Pause, bool) {
+// pause returns a pause of a client or of its path if it lies in its window; the file may say anything.
+func (s *repetition) pause(p clientRep, of runfile.Pause, path string) (Pause, bool) {
 	window := p.rep.End.Sub(p.rep.Start).Milliseconds()
 	if of.StartMilliseconds < 0 || of.StartMilliseconds > window || of.Milliseconds <= 0 {
 		return Pause{}, false
 	}
-	return Pause{
-		Client: p.client.Index, Path: of.Path,
+	out := Pause{
+		Client: p.client.Index, Path: path,
 		Start:             p.rep.Start.Add(time.Duration(of.StartMilliseconds) * time.Millisecond),
 		StartMilliseconds: of.StartMilliseconds, Milliseconds: min(of.Milliseconds, window-of.StartMilliseconds),
-	}, true
+	}
+	out.Long = out.isLong(s)
+	return out, true
 }
 
 const (
@@ -137,8 +139,8 @@ func opsOf(points []stats.Point) []float64 {
 	return out
 }
 
-// long says whether a pause is much longer than operations take and than answers are apart.
-func (p Pause) long(s *repetition) bool {
+// isLong says whether a pause is a Long one.
+func (p Pause) isLong(s *repetition) bool {
 	if p.Milliseconds < pausedMilliseconds {
 		return false
 	}
@@ -151,8 +153,7 @@ func (p Pause) long(s *repetition) bool {
 
 // checkPauses reports the times in which clients had no answer, and those in which only a path had none.
 func checkPauses(c *facts, found *findings) {
-	for i := range c.repetitions {
-		s := &c.repetitions[i]
+	for _, s := range c.repetitions {
 		var clients, paths []Pause
 		for _, p := range s.Pauses {
 			within := func(of Pause) bool {
@@ -160,20 +161,20 @@ func checkPauses(c *facts, found *findings) {
 					of.end() >= p.end()-pausedMilliseconds/2
 			}
 			switch {
-			case !p.long(s):
+			case !p.Long:
 			case p.Path == "":
 				clients = append(clients, p)
 			case !slices.ContainsFunc(clients, within):
 				paths = append(paths, p)
 			}
 		}
-		reportPauses(found, s, clients, bench.SeverityWarning)
-		reportPauses(found, s, paths, bench.SeverityInfo)
+		reportPauses(found, s.name(), clients, bench.SeverityWarning)
+		reportPauses(found, s.name(), paths, bench.SeverityInfo)
 	}
 }
 
 // reportPauses reports the longest of several pauses, and how many there are.
-func reportPauses(found *findings, s *repetition, all []Pause, severity bench.Severity) {
+func reportPauses(found *findings, repetition string, all []Pause, severity bench.Severity) {
 	if len(all) == 0 {
 		return
 	}
@@ -193,7 +194,7 @@ func reportPauses(found *findings, s *repetition, all []Pause, severity bench.Se
 	}
 	found.add(Paused, severity, "%s had no answer for %s, %s, from %s of repetition %s on (%s).%s%s Look for what happened "+
 		"to the storage and the network at that time: a takeover, a LIF or a volume that moved, a restart, lost packets.",
-		who, seconds(worst.Milliseconds), rest, seconds(worst.StartMilliseconds), s.name(),
+		who, seconds(worst.Milliseconds), rest, seconds(worst.StartMilliseconds), repetition,
 		worst.Start.UTC().Format("2006-01-02 15:04:05.0 UTC"), worst.costWords(), more)
 }
 

@@ -36,19 +36,19 @@ func (e *engine) pauses(r *round, end time.Duration, waits bool) *runfile.Pauses
 	}
 	out := &runfile.Pauses{LeastMilliseconds: recorder.LeastGap.Milliseconds()}
 	for of, gaps := range all {
-		pauses := r.pausesOf(of, gaps, end)
-		switch {
-		case of.path != "":
-			out.Paths = append(out.Paths, pauses...)
-		case of.job == 0:
-			out.Client = pauses
-		default:
-			for _, p := range pauses {
+		for _, p := range r.pausesOf(of, gaps, end) {
+			switch {
+			case of.path != "":
+				out.Paths = append(out.Paths, runfile.PathPause{Path: of.path, Pause: p})
+			case of.job == 0:
+				out.Client = append(out.Client, p)
+			default:
 				out.LongestJobMilliseconds = max(out.LongestJobMilliseconds, p.Milliseconds)
 			}
 		}
 	}
-	out.Client, out.Paths = longest(out.Client), longest(out.Paths)
+	out.Client = longest(out.Client, func(p runfile.Pause) runfile.Pause { return p })
+	out.Paths = longest(out.Paths, func(p runfile.PathPause) runfile.Pause { return p.Pause })
 	return out
 }
 
@@ -63,7 +63,7 @@ func (r *round) pausesOf(of scope, gaps []recorder.Gap, end time.Duration) []run
 		}
 		if to-from >= recorder.LeastGap {
 			out = append(out, runfile.Pause{
-				Path: of.path, StartMilliseconds: (from - r.from).Milliseconds(), Milliseconds: (to - from).Milliseconds(),
+				StartMilliseconds: (from - r.from).Milliseconds(), Milliseconds: (to - from).Milliseconds(),
 			})
 		}
 	}
@@ -71,11 +71,9 @@ func (r *round) pausesOf(of scope, gaps []recorder.Gap, end time.Duration) []run
 }
 
 // longest returns the longest pauses in the order of time.
-func longest(all []runfile.Pause) []runfile.Pause {
-	slices.SortStableFunc(all, func(a, b runfile.Pause) int { return cmp.Compare(b.Milliseconds, a.Milliseconds) })
+func longest[T any](all []T, pause func(T) runfile.Pause) []T {
+	slices.SortFunc(all, func(a, b T) int { return cmp.Compare(pause(b).Milliseconds, pause(a).Milliseconds) })
 	all = all[:min(len(all), runfile.MaxPauses)]
-	slices.SortFunc(all, func(a, b runfile.Pause) int {
-		return cmp.Or(cmp.Compare(a.StartMilliseconds, b.StartMilliseconds), cmp.Compare(a.Path, b.Path))
-	})
+	slices.SortFunc(all, func(a, b T) int { return cmp.Compare(pause(a).StartMilliseconds, pause(b).StartMilliseconds) })
 	return all
 }

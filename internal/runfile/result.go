@@ -155,16 +155,21 @@ type Pauses struct {
 	// Client are the times without any answer in which at least one operation waited for one.
 	Client []Pause `json:"client,omitempty"`
 	// Paths are the times in which a path carried no answer, whether or not an operation waited on it.
-	Paths []Pause `json:"paths,omitempty"`
+	Paths []PathPause `json:"paths,omitempty"`
 	// LongestJobMilliseconds is the longest time in which one job had no answer although it waited for one.
 	LongestJobMilliseconds int64 `json:"longestJobMilliseconds,omitempty"`
 }
 
 // Pause is a time without an answer.
 type Pause struct {
-	Path              string `json:"path,omitempty"`    // in words; empty = all of the client
-	StartMilliseconds int64  `json:"startMilliseconds"` // from Start of the repetition
-	Milliseconds      int64  `json:"milliseconds"`
+	StartMilliseconds int64 `json:"startMilliseconds"` // from Start of the repetition
+	Milliseconds      int64 `json:"milliseconds"`
+}
+
+// PathPause is a pause of one path.
+type PathPause struct {
+	Path string `json:"path"` // in words
+	Pause
 }
 
 // Ops holds the counts of one direction in one window.
