@@ -203,7 +203,7 @@ func (p Pause) costWords() string {
 	if p.MissingOperations == nil {
 		return ""
 	}
-	words := fmt.Sprintf(" At the rate before it, %d more operations would have ended", *p.MissingOperations)
+	words := fmt.Sprintf(" At the rate before it, %d more operations would have ended in that time", *p.MissingOperations)
 	if p.BackMilliseconds == nil {
 		words += "; the rate did not return to 95 % of that until the end of the window"
 	} else {

@@ -34,7 +34,7 @@ func TestAPauseIsFoundWithItsBeginItsLengthAndItsCost(t *testing.T) {
 	j := Judge(paused(t))
 	// 12 s without any operation and 5 s with half of them, of 2125 a second.
 	want := "Client 0 had no answer for 12.5 s, although operations waited, from 20.2 s of repetition 2 on " +
-		"(2026-09-01 12:03:40.2 UTC). At the rate before it, 30815 more operations would have ended; 4.3 s after it, the " +
+		"(2026-09-01 12:03:40.2 UTC). At the rate before it, 30815 more operations would have ended in that time; 4.3 s after it, the " +
 		"rate was back at 95 %, and the level afterwards is 100.0 % of the one before."
 	if !hasFinding(j, Paused, want) {
 		t.Errorf("%+v", j.Findings)
