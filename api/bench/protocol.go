@@ -63,6 +63,14 @@ type Protocol struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=600
 	MountTimeoutSeconds int32 `json:"mountTimeoutSeconds,omitempty"`
+	// callTimeoutSeconds is how long one I/O may take, new connections, failover and grace periods included, before
+	// it and the run fail. A hard mount and Oracle's Direct NFS wait forever. The user-space client gives up a
+	// connection on which nothing is answered for half of it, or for 60 s while other paths are answered.
+	// +optional
+	// +default=600
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=86400
+	CallTimeoutSeconds int32 `json:"callTimeoutSeconds,omitempty"`
 	// userID is the user that owns the files on the server: the AUTH_SYS
 	// credential of Direct NFS, or the user that the pods of a kernel mount
 	// run as, unless the platform assigns their users. 54321 is the user oracle

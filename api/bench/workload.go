@@ -304,6 +304,11 @@ type Expect struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	MaxP99LatencyMicroseconds *int64 `json:"maxP99LatencyMicroseconds,omitempty"`
+	// maxPauseMilliseconds is the longest time in which a client may have no answer although operations wait, in
+	// any repetition. Not known of a database.
+	// +optional
+	// +kubebuilder:validation:Minimum=100
+	MaxPauseMilliseconds *int64 `json:"maxPauseMilliseconds,omitempty"`
 	// maxVariationPercent is the largest coefficient of variation of
 	// throughput between repetitions.
 	// +optional

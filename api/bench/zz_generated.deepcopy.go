@@ -97,6 +97,11 @@ func (in *Expect) DeepCopyInto(out *Expect) {
 		*out = new(int64)
 		**out = **in
 	}
+	if in.MaxPauseMilliseconds != nil {
+		in, out := &in.MaxPauseMilliseconds, &out.MaxPauseMilliseconds
+		*out = new(int64)
+		**out = **in
+	}
 	if in.MaxVariationPercent != nil {
 		in, out := &in.MaxVariationPercent, &out.MaxVariationPercent
 		*out = new(int32)

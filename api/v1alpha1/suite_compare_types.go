@@ -7,7 +7,7 @@ import "github.com/nfsbench/nfsbench/api/bench"
 // share of the wire limit, and ClientCPU, the busy share of the busiest client machine above idle, are thousandths;
 // ClientCPUTime is microseconds of the CPUs of the clients' machines above idle, for 2^20 bytes.
 //
-// +kubebuilder:validation:Enum=Throughput;IOPS;Capacity;MeanLatency;P50Latency;P95Latency;P99Latency;P999Latency;MaxLatency;OpenLoopP99Latency;StorageLatency;Wire;ClientCPU;ClientCPUTime
+// +kubebuilder:validation:Enum=Throughput;IOPS;Capacity;MeanLatency;P50Latency;P95Latency;P99Latency;P999Latency;MaxLatency;OpenLoopP99Latency;LongestPause;StorageLatency;Wire;ClientCPU;ClientCPUTime
 type Metric string
 
 // Correction is what is done against chance when there are many comparisons.
@@ -37,7 +37,7 @@ type Significance struct {
 	// metrics to compare; without them MeanLatency and Throughput.
 	// +optional
 	// +listType=set
-	// +kubebuilder:validation:MaxItems=14
+	// +kubebuilder:validation:MaxItems=15
 	Metrics []Metric `json:"metrics,omitempty"`
 	// alpha is the accepted rate of false alarms, for example "0.05".
 	// +optional

@@ -84,6 +84,10 @@ type Summary struct {
 	// the load is a raw one without operationsPerSecond.
 	// +optional
 	OpenLoopP99LatencyMicroseconds *int64 `json:"openLoopP99LatencyMicroseconds,omitempty"`
+	// longestPauseMicroseconds is the longest time in which a client had no answer although operations waited, in
+	// all repetitions; 0 if none was 100 ms or longer. Absent for a database.
+	// +optional
+	LongestPauseMicroseconds *int64 `json:"longestPauseMicroseconds,omitempty"`
 	// intervals of 95 % say how far a longer run of the same could be from the numbers.
 	// They contain the variation within the run only, not that between runs.
 	// +optional

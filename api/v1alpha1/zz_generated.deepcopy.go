@@ -1565,6 +1565,11 @@ func (in *Summary) DeepCopyInto(out *Summary) {
 		*out = new(int64)
 		**out = **in
 	}
+	if in.LongestPauseMicroseconds != nil {
+		in, out := &in.LongestPauseMicroseconds, &out.LongestPauseMicroseconds
+		*out = new(int64)
+		**out = **in
+	}
 	if in.Intervals != nil {
 		in, out := &in.Intervals, &out.Intervals
 		*out = new(SummaryIntervals)

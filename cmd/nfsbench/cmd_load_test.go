@@ -421,7 +421,7 @@ func TestFlagsBecomeAPlan(t *testing.T) {
 		Version: runfile.PlanVersion, Run: runfile.Identity{Name: "load"}, Clients: 1, Seed: 1,
 		Engine: runfile.Engine{
 			Client: bench.ClientDirectNFS, RequireNFS: true, Export: "/vol/ora", UserID: new(uint32(54321)),
-			NFSVersion: "NFSv3", Server: "load", CallTimeoutSeconds: 30, Channels: runfile.ChannelsTo("10.0.1.1", "10.0.2.1"),
+			NFSVersion: "NFSv3", Server: "load", CallTimeoutSeconds: 600, Channels: runfile.ChannelsTo("10.0.1.1", "10.0.2.1"),
 		},
 		Workload: bench.Workload{Raw: &bench.RawWorkload{
 			Pattern: bench.PatternRandomWrite, FileSize: *bench.Bytes(1 << 30), Jobs: 8, Depth: 8,

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -36,7 +35,6 @@ type loadFlags struct {
 	export, mount          string
 	allowNonNFS            bool
 	ports                  runfile.Ports
-	callTimeout            time.Duration
 	name                   string
 
 	cmd *cobra.Command // to see which were given
@@ -59,7 +57,6 @@ func (f *loadFlags) register(cmd *cobra.Command) {
 	fs.IntVar(&f.ports.NFS, "nfs-port", 0, "port of NFS (default: ask the portmapper; 2049 from NFSv4 on)")
 	fs.IntVar(&f.ports.Mount, "mount-port", 0, "port of MOUNT (default: ask the portmapper); NFSv3")
 	fs.IntVar(&f.ports.Portmap, "portmap-port", 0, "port of the portmapper (default 111); NFSv3")
-	fs.DurationVar(&f.callTimeout, "call-timeout", 30*time.Second, "longest time for one I/O before it has failed")
 	fs.StringVar(&f.name, "name", "load", "name of the run in the result")
 	f.Register(cmd)
 }
@@ -175,7 +172,7 @@ func (f *loadFlags) planOf(b *v1alpha1.NFSBenchmark) (runfile.Plan, error) {
 		p.Seed = 1
 	}
 	e := &p.Engine
-	e.Ports, e.CallTimeoutSeconds = f.ports, int32(f.callTimeout/time.Second)
+	e.Ports = f.ports
 	if b.Spec.Run.TimeoutSeconds == nil {
 		p.Schedule.TimeoutSeconds = 0 // who waits at a terminal ends it
 	}

@@ -148,6 +148,8 @@ func loadFields() []*Field {
 			"protocol.transferSize"),
 		row("mount-timeout", inSeconds(), "longest time for reaching the export (default 30s)",
 			"protocol.mountTimeoutSeconds"),
+		row("call-timeout", inSeconds(), "longest time for one I/O, failover included, before the run fails (default 10m)",
+			"protocol.callTimeoutSeconds"),
 		row("uid", whole(), "user that the server sees", "protocol.userID"),
 		row("gid", whole(), "group that the server sees", "protocol.groupID"),
 		row("link", link(), "network link of each path, RATE[:MTU], such as 1G or 25G:9000 (default: as the interface "+

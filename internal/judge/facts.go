@@ -116,7 +116,9 @@ func (c *facts) conclude() {
 	if len(c.headline) == 0 {
 		return
 	}
-	c.overall, c.variation = medianOf(c.headline), variationOf(c.headline)
+	median := *medianOf(c.headline)
+	median.LongestPauseMicroseconds = longestPause(c.repetitions)
+	c.overall, c.variation = &median, variationOf(c.headline)
 	if c.capacity != nil {
 		c.variation = variation(rates(c.searches, 0)) // between the capacities of the rounds
 	}
@@ -198,6 +200,7 @@ func (c *facts) repetition(index int32) (repetition, bool) {
 	c.intervals(&s)
 	c.wireShare(&s.Summary)
 	s.Paths, s.Servers = c.pathShares(parts), serversOf(parts)
+	s.Pauses, s.LongestPauseMicroseconds = c.pausesOf(&s)
 	s.ClientCPU = c.clientCPU(s)
 	s.mount = c.mountLoad(s)
 	c.storageSide(&s)

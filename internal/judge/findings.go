@@ -76,6 +76,7 @@ const (
 	PathsNotTrunked        Code = "PathsNotTrunked"
 	CoordinatedOmission    Code = "CoordinatedOmission"
 	Stalls                 Code = "Stalls"
+	Paused                 Code = "Paused"
 	CapacityNotReached     Code = "CapacityNotReached"
 	CapacityUncertain      Code = "CapacityUncertain"
 	KnownDefect            Code = "KnownDefect"
@@ -121,7 +122,7 @@ func effects() []effect {
 			BelowWireSpeed, LineSaturated, IndirectPath, PNFSNotRedirected, LayoutTypeUnsupported, LIFNotHome, QoSThrottled,
 			PathImbalance, MTUDiffers, RACImbalance, ReportDiffers, MultiplePathsOnNFSv4, PathsNotTrunked, SessionSlots,
 			SyncIO, FewStatements, LatencyLimitExceeded, CapacityNotReached, TransferSizeCapped, TransferSizeReduced,
-			Retransmits, StorageCPUBound, HalfDuplexCopy, Stalls,
+			Retransmits, StorageCPUBound, HalfDuplexCopy, Paused, Stalls,
 			CoordinatedOmission, ClockSkew, WireLimitUnknown, NotCollected, ArrayMetricsPartial, EmbeddedServer,
 			LatencyResolution, UnpatchedRelease, CalibrationOnly, SimulatedStorage, SimulatedDatabase,
 		}},
@@ -171,7 +172,7 @@ func (c *facts) checks() []check {
 			checkForeignLoad, checkForeignMount, checkArray, checkMoves, checkTime, checkVariation, checkCapacity,
 			checkTogether, checkRecovery, checkFallback, checkPace, checkLocality, checkRedirection, checkLayoutType,
 			checkQoS, checkServerPaths, checkSlots, checkTransferSize, checkRetransmits, checkStorageCPU, checkCopy, checkStalls,
-			checkOmission, checkCalibration,
+			checkOmission, checkCalibration, checkPauses,
 		)
 	}
 	if c.overall != nil && c.Plan.Database != nil {

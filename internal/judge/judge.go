@@ -121,8 +121,13 @@ type Summary struct {
 	OpenLoopP99Microseconds *int64 `json:"openLoopP99Microseconds,omitempty"`
 	// StalledPermille is the share of the workers' time in operations that took more than ten times
 	// the 99th percentile; nil like OpenLoopP99Microseconds.
-	StalledPermille *int32         `json:"stalledPermille,omitempty"`
-	Steadiness      SteadinessFact `json:"steadiness"`
+	StalledPermille *int32 `json:"stalledPermille,omitempty"`
+	// Pauses are the times in which a client or a path had no answer. LongestPauseMicroseconds is the longest of a
+	// client, and 0 if none is long enough to be listed; in the summary of a run, that of all repetitions. Nil if
+	// it is not known: no database says it.
+	Pauses                   []Pause        `json:"pauses,omitempty"`
+	LongestPauseMicroseconds *int64         `json:"longestPauseMicroseconds,omitempty"`
+	Steadiness               SteadinessFact `json:"steadiness"`
 	// EdgeMilliseconds is the delay of the client whose counters were read latest.
 	EdgeMilliseconds int64     `json:"-"`
 	WirePermille     *Permille `json:"wirePercent,omitempty"` // of the busier direction: links are full duplex

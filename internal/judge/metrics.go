@@ -97,7 +97,13 @@ func Metrics() []Metric {
 			func(l *stats.Latency) *int64 { return &l.P999Microseconds }),
 		latency(runfile.MetricMaxLatency, "Longest latency", "max",
 			func(l *stats.Latency) *int64 { return &l.MaxMicroseconds }),
-		openLoop, storage,
+		openLoop,
+		{
+			Name: runfile.MetricLongestPause, Label: "Longest pause", Unit: UnitTime, Field: "longestPauseMicroseconds",
+			Series: "longest_pause_seconds",
+			value:  func(s judged) *int64 { return s.LongestPauseMicroseconds },
+		},
+		storage,
 		{
 			Name: runfile.MetricWire, Label: "Share of the wire limit", Unit: UnitPermille, Higher: true,
 			Field: "wirePercent", Divisor: 10, Series: "wire_ratio",

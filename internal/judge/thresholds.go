@@ -24,10 +24,13 @@ const (
 	channelLostMilliseconds = 100
 	channelLostShare        = 10  // share of the window: the loss equals the spread of two runs
 	carriedMeanwhile        = 950 // share of the seconds without a path in which others carried I/O: they replaced it
-	layoutFallbackShare     = 10  // share of a repetition's bytes, through the metadata server
-	cpuBusy                 = 900 // busy share of a machine, a CPU limit, or a storage node
-	throttled               = 50  // share of the window
-	retransmitRate          = 1   // segments per 1000 payload segments
+	// A pause is longer than any retransmission of TCP but the last, and much longer than operations take.
+	pausedMilliseconds  = 1000
+	pausedLatencies     = 10
+	layoutFallbackShare = 10  // share of a repetition's bytes, through the metadata server
+	cpuBusy             = 900 // busy share of a machine, a CPU limit, or a storage node
+	throttled           = 50  // share of the window
+	retransmitRate      = 1   // segments per 1000 payload segments
 	// Segments per 1000 segments of payload that was read. GRO joins segments before they are counted,
 	// so the counter is low. On a link without loss that uses one queue for a connection it is zero.
 	outOfOrderRate = 5

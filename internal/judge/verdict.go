@@ -39,6 +39,7 @@ func (c *facts) expect() outcome {
 	}
 	compare(&o, "mean latency", atMost, e.MaxMeanLatencyMicroseconds, mean, 1, human.Latency[int64])
 	o.expectP99(e.MaxP99LatencyMicroseconds, s.Total.Latency)
+	compare(&o, "pause", atMost, e.MaxPauseMilliseconds, s.LongestPauseMicroseconds, 1000, human.Latency[int64])
 	o.expectCapacity(e.MinCapacity, c.capacity)
 	compare(&o, "variation between repetitions", atMost, e.MaxVariationPercent, c.variation, 10, human.Share[int64])
 	return o

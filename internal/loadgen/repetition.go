@@ -62,7 +62,11 @@ func (r *Runner) Measure(ctx context.Context, rep int32, l course.Level) (course
 	}
 	patience := max(leastDrain, time.Duration(r.opt.Plan.Engine.CallTimeoutSeconds)*time.Second)
 	drained := r.engine.drain(m.round, cancel, patience)
-	if m.inside && !errors.Is(drained, course.ErrStuck) {
+	switch stuck := errors.Is(drained, course.ErrStuck); {
+	case !m.inside:
+	case stuck:
+		r.repetition().Pauses = r.engine.pauses(m.round, end, true)
+	default:
 		r.putStonewall(m)
 	}
 	if !errors.Is(drained, course.ErrStuck) {
@@ -77,7 +81,7 @@ func (r *Runner) Measure(ctx context.Context, rep int32, l course.Level) (course
 	default:
 	}
 	if m.level != nil && err == nil {
-		r.load.Repetitions[len(r.load.Repetitions)-1].Level = m.level.finish(r.engine, m.round, r.opt.Plan.ReportParts())
+		r.repetition().Level = m.level.finish(r.engine, m.round, r.opt.Plan.ReportParts())
 		r.course.Save()
 		return course.Outcome{Level: &m.level.LevelReport}, nil
 	}
@@ -161,10 +165,17 @@ func (r *Runner) sample(m *measuring, at time.Time) {
 	}
 }
 
+// repetition is the one that is being measured.
+func (r *Runner) repetition() *runfile.Repetition {
+	return &r.load.Repetitions[len(r.load.Repetitions)-1]
+}
+
 // putRepetition writes into the load what the window has given until end.
 func (r *Runner) putRepetition(m *measuring, end time.Duration) {
-	out := &r.load.Repetitions[len(r.load.Repetitions)-1]
+	out := r.repetition()
 	r.putOps(m, out)
+	// An open loop may have nothing to do. In a closed one, all operations wait that have not ended.
+	out.Pauses = r.engine.pauses(m.round, end, r.engine.rate == nil)
 	now := r.reading()
 	out.End = m.round.base.Add(end)
 	out.EdgeMilliseconds = max(0, m.late+r.opt.Now().Sub(out.End)).Milliseconds()
@@ -194,8 +205,9 @@ func (r *Runner) measured(d recorder.Direction, batches *recorder.Batches) *runf
 
 // putStonewall adds what the workers know when they have ended.
 func (r *Runner) putStonewall(m *measuring) {
-	out := &r.load.Repetitions[len(r.load.Repetitions)-1]
+	out := r.repetition()
 	end := out.End.Sub(m.round.base)
+	out.Pauses = r.engine.pauses(m.round, end, false)
 	last := map[int]time.Duration{}
 	var started int64
 	for i := range r.engine.workers {

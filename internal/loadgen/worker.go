@@ -57,6 +57,7 @@ const cacheLines = 128 // bytes; two, because they are fetched in pairs
 // lane is one goroutine that calls next and done.
 type lane struct {
 	shard *recorder.Shard
+	gaps  recorder.Gaps
 	path  string // where its I/O goes; empty if that is not known
 	// The end of one I/O is the start of the next one in the same slot, which saves a look at the
 	// clock. slot is -1 or the slot whose I/O ended last, at ended. A slot that has since been on
@@ -245,6 +246,11 @@ func (w *worker) done(io *target.IO, l *lane) {
 		w.tainted = true
 	}
 	w.record(l.shard, d, end, io.Err)
+	if io.Err == nil {
+		l.gaps.Answered(w.at, end)
+	} else {
+		l.gaps.Failed(w.at)
+	}
 	w.half = (w.engine.copies || w.updates) && !io.Write
 	if io.Err != nil {
 		w.cancel()
@@ -371,6 +377,7 @@ type driver struct {
 func (d *driver) ready() *driver {
 	for i := range d.lanes {
 		d.lanes[i].slot = -1
+		d.lanes[i].gaps.Reset()
 	}
 	return d
 }

@@ -107,7 +107,7 @@ func ended(name string, since time.Duration, mods ...gen.Mod) *v1alpha1.NFSBench
 			ThroughputBytesPerSecond: new(int64(117_000_000)), IOPS: new(int64(14_250)),
 			MeanLatencyMicroseconds: new(int64(360)), P99LatencyMicroseconds: new(int64(1_200)),
 			StorageMeanLatencyMicroseconds: new(int64(250)), WirePercent: new(int32(99)), ClientCPUPermille: new(int32(431)),
-			ClientCPUMicrosecondsPerMiB: new(int64(380)), OpenLoopP99LatencyMicroseconds: new(int64(1_300)),
+			ClientCPUMicrosecondsPerMiB: new(int64(380)), OpenLoopP99LatencyMicroseconds: new(int64(1_300)), LongestPauseMicroseconds: new(int64(12_500_000)),
 			Intervals: &v1alpha1.SummaryIntervals{ThroughputLowBytesPerSecond: new(int64(115_830_000)), ThroughputHighBytesPerSecond: new(int64(118_170_000))},
 		},
 		StorageNodes: []v1alpha1.StorageNodeStatus{{Name: "fas-a", CPUPermille: new(int32(320))}, {Name: "fas-b"}},

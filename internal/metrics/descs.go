@@ -38,6 +38,8 @@ func newDescs() descs {
 		"percentile", "bound", "stat")
 	one("benchmark_latency_seconds", "Latency of one I/O, of the median repetition, by mean, p50, p95, p99, p999, max, "+
 		"open_loop_p99, and storage for the mean that the storage measured.", "stat")
+	one("benchmark_longest_pause_seconds", "Longest time in which a client had no answer, in all repetitions. 0 if none "+
+		"was 100 ms or longer.")
 	one("benchmark_wire_ratio", "Share of what the links can carry that was reached.")
 	one("benchmark_client_cpu_ratio", "Busy share of the busiest client machine above idle.")
 	one("benchmark_client_cpu_seconds_per_mebibyte", "CPU time of the clients' machines above idle for 2^20 bytes.")
@@ -75,6 +77,8 @@ func newDescs() descs {
 		"a cell in the newest run, by median, low and high.", "stat")
 	cell("suite_cell_latency_seconds", "Latency of a cell in the newest run, by what was measured, and of that the "+
 		"median, low and high.", "latency", "stat")
+	cell("suite_cell_longest_pause_seconds", "Longest time in which a client of a cell had no answer in the newest run, "+
+		"by median, low and high.", "stat")
 	cell("suite_cell_wire_ratio", "Share of the wire limit of a cell in the newest run, by median, low and high.", "stat")
 	cell("suite_cell_client_cpu_ratio", "Busy share of the busiest client machine of a cell above idle in the newest "+
 		"run, by median, low and high.", "stat")

@@ -71,7 +71,7 @@ type Config struct {
 // Defaults of Config.
 const (
 	DefaultMountTimeout = 30 * time.Second
-	DefaultCallTimeout  = 60 * time.Second
+	DefaultCallTimeout  = 10 * time.Minute
 	DefaultLayoutRetry  = time.Second
 	defaultNFSPort      = 2049
 	maxChannels         = 64

@@ -56,7 +56,7 @@ func (f *fileV4) append(b []byte, p *stream.Part, to *laneV4) ([]byte, error) {
 		if broken := o.broken.Load(); broken != nil {
 			return b, *broken
 		}
-		return b, stream.ErrNotReady
+		return b, o.server.notReady()
 	}
 	handle, offset := o.handle, p.Offset()
 	if to.group > 0 {

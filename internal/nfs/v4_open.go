@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"github.com/nfsbench/nfsbench/internal/nfs/stream"
 	"github.com/nfsbench/nfsbench/internal/nfs/v4"
 )
 
@@ -105,7 +104,7 @@ func (o *openV4) tryOpen(ctx context.Context, current []byte, open *v4.Open, fh 
 	c.before = func() error {
 		// Before all is reclaimed no server opens anything else.
 		if !own && (s.lost.Load() || s.reclaiming.Load()) {
-			return stream.ErrNotReady
+			return s.notReady()
 		}
 		// A reclaim names the owner that opened the file. NFSv4.1 never changes the owner, so that
 		// an open that the server still has stays the same one. NFSv4.0 takes a new owner, because
@@ -240,18 +239,24 @@ func (o *openV4) reopen(ctx context.Context) error {
 		o.closeOther(ctx, fh.Handle, open.StateID)
 		err = v4.ErrStale // another file has the name now
 	}
-	switch statusOf(err) {
-	case v4.OK:
-		if err == nil {
-			o.take(&open)
-		}
-		return err
-	case v4.ErrStale, v4.ErrNoEnt, v4.ErrAccess, v4.ErrPerm, v4.ErrROFS, v4.ErrFHExpired, v4.ErrBadHandle, v4.ErrIsDir:
+	switch {
+	case err == nil:
+		o.take(&open)
+	case !willPass(err):
 		why := fmt.Errorf("open %q again after the server lost its state: %w", o.name, err)
 		o.broken.Store(&why)
 		return nil
+	}
+	return err
+}
+
+// willPass reports whether an OPEN may succeed later: the server says so, it lost state again, or no answer came.
+func willPass(err error) bool {
+	switch statusOf(err) {
+	case v4.OK, v4.ErrDelay, v4.ErrGrace, v4.ErrBadStateID, v4.ErrBadSeqID:
+		return isLostClient(err) || isSessionTrouble(err)
 	default:
-		return err
+		return isLostClient(err) || isSessionTrouble(err)
 	}
 }
 

@@ -3,6 +3,7 @@ package nfs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"time"
@@ -33,6 +34,14 @@ func (s *serverV4) nudge() {
 	case s.kick <- struct{}{}:
 	default:
 	}
+}
+
+// notReady is stream.ErrNotReady, with what keeps the recovery from succeeding.
+func (s *serverV4) notReady() error {
+	if trouble := s.trouble.Load(); trouble != nil {
+		return fmt.Errorf("%w: %w", stream.ErrNotReady, *trouble)
+	}
+	return stream.ErrNotReady
 }
 
 // loseClient notes that the server does not know the client ID of an era any more. It returns
@@ -128,8 +137,10 @@ func (s *serverV4) recover(ctx, life context.Context) {
 		s.mu.give()
 		made = made || found
 		if err == nil {
+			s.trouble.Store(nil)
 			break
 		}
+		s.trouble.Store(&err)
 		s.logger.Log(ctx, level, "Cannot recover the state at the server yet", "server", s.describe(), "error", err)
 		level = slog.LevelDebug
 		if !sleep(ctx, wait) {

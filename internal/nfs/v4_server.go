@@ -94,8 +94,9 @@ type serverV4 struct {
 	work      sync.WaitGroup // of returns
 
 	recoveries   atomic.Int64
-	recovering   atomic.Int64 // since when, 0 if not
-	recoveryTime atomic.Int64 // ns
+	recovering   atomic.Int64          // since when, 0 if not
+	trouble      atomic.Pointer[error] // why the recovery that lasts did not succeed yet
+	recoveryTime atomic.Int64          // ns
 	calledBack   atomic.Int64
 }
 

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -20,7 +21,7 @@ import (
 const MountPath = runfile.DefaultMountPath
 
 const (
-	callTimeoutSeconds  = 30
+	callTimeoutSeconds  = 600 // the default of the API, for specs that did not go through it
 	collectMilliseconds = 1000
 )
 
@@ -87,7 +88,7 @@ func engine(b *v1alpha1.NFSBenchmark, t Target) (runfile.Engine, error) {
 		Security:            pr.Security,
 		Export:              t.Export,
 		MountTimeoutSeconds: pr.MountTimeoutSeconds,
-		CallTimeoutSeconds:  callTimeoutSeconds,
+		CallTimeoutSeconds:  cmp.Or(pr.CallTimeoutSeconds, callTimeoutSeconds),
 		UserID:              credential(pr.UserID),
 		GroupID:             credential(pr.GroupID),
 		RequireNFS:          true,

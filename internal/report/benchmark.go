@@ -202,6 +202,13 @@ func intervalFacts(s judge.Summary) []doc.Fact {
 	if len(parts) > 0 {
 		out = append(out, doc.Fact{Label: "95 %", Text: joined(parts)})
 	}
+	switch v := s.LongestPauseMicroseconds; {
+	case v == nil:
+	case *v == 0:
+		out = append(out, doc.Fact{Label: "Pauses", Text: "none of 100 ms or more, in any repetition"})
+	default:
+		out = append(out, doc.Fact{Label: "Pauses", Text: "the longest of a client in all repetitions is " + human.Latency(*v)})
+	}
 	if v := s.OpenLoopP99Microseconds; v != nil {
 		out = append(out, doc.Fact{Label: "Open loop", Text: "p99 about " + human.Latency(*v) +
 			" for a load of the same mean rate that does not wait"})

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -20,8 +21,11 @@ func timeSection(c *course, j judge.Judgement) doc.Section {
 	if len(c.slots) < 2 {
 		return s
 	}
-	t := chart.Timeline{Panels: loadPanels(c, j), Bands: c.bands(), To: c.end()}
+	t := chart.Timeline{Panels: loadPanels(c, j), Bands: c.bands(), Pauses: c.pauses(j), To: c.end()}
 	caption := "Shaded: warm-up, not counted."
+	if len(t.Pauses) > 0 {
+		caption += " Marked: pauses, in which a client or a path had no answer."
+	}
 	if len(c.slots) > doc.WideFigure {
 		caption += " The line is the mean, the pale area all from the lowest to the highest second," +
 			" so that short dips and peaks stay visible."
@@ -31,7 +35,48 @@ func timeSection(c *course, j judge.Judgement) doc.Section {
 		Description: fmt.Sprintf("Throughput and latency of %s over %s.",
 			human.Count(c.clients, "client"), chart.Clock(c.end())),
 	}})
+	s.Add(doc.Block{In: doc.HTMLOnly, Table: pauseTable(j)})
 	return s
+}
+
+// longPauses calls do with the long pauses of the repetitions.
+func longPauses(j judge.Judgement, do func(repetition int32, p judge.Pause)) {
+	for _, s := range j.Repetitions {
+		for _, p := range s.Pauses {
+			if p.Long {
+				do(s.Repetition, p)
+			}
+		}
+	}
+}
+
+// pauses are the long ones on the axis of time.
+func (c *course) pauses(j judge.Judgement) (out []chart.Band) {
+	longPauses(j, func(_ int32, p judge.Pause) {
+		from := p.Start.Sub(c.start).Seconds()
+		label := cmp.Or(p.Path, fmt.Sprintf("client %d", p.Client))
+		out = append(out, chart.Band{
+			From: from, To: from + float64(p.Milliseconds)/1000, Label: label + ": " + inSeconds(p.Milliseconds) + " without an answer",
+		})
+	})
+	return out
+}
+
+func inSeconds(milliseconds int64) string { return fmt.Sprintf("%.1f s", float64(milliseconds)/1000) }
+
+// pauseTable lists the long pauses and what they cost; nil if there are none.
+func pauseTable(j judge.Judgement) *doc.Table {
+	t := &doc.Table{Note: "Pauses: times in which a client, or one of its paths, had no answer.", Columns: doc.Columns(3, 0,
+		"Pause", "Repetition", "On", "From", "Length", "Operations missing", "Rate back at 95 % after", "Level afterwards")}
+	longPauses(j, func(repetition int32, p judge.Pause) {
+		t.Row(p.Start.UTC().Format("15:04:05.0"), fmt.Sprint(repetition), cmp.Or(p.Path, fmt.Sprintf("client %d", p.Client)),
+			inSeconds(p.StartMilliseconds), inSeconds(p.Milliseconds), number(p.MissingOperations),
+			known(p.BackMilliseconds, inSeconds), known(p.LevelPermille, human.Share))
+	})
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	return t
 }
 
 // throughputTrend is the measured throughput in one line; nil where there is none.
@@ -207,7 +252,7 @@ func pathTable(s judge.Summary) *doc.Table {
 		{Head: "Replies", Number: true, In: doc.HTMLOnly},
 	}}
 	for _, p := range s.Paths {
-		seconds := fmt.Sprintf("%.1f s", float64(p.DownMilliseconds)/1000)
+		seconds := inSeconds(p.DownMilliseconds)
 		row := t.Row(shareName(p), p.State, human.Megabytes(p.BytesPerSecond), human.Bytes(p.BytesRead),
 			human.Bytes(p.BytesWritten), human.Bytes(p.Bytes()), human.Share(p.SharePermille), seconds,
 			fmt.Sprint(p.Reconnects), fmt.Sprint(p.Retransmits), p.State, nonZero(p.Replies))

@@ -130,6 +130,28 @@ func TestThePageOfARunAnswersFirstAndShowsTheRest(t *testing.T) {
 	}
 }
 
+func TestThePageMarksAndListsPauses(t *testing.T) {
+	t.Parallel()
+	r := simulation.Hour(t, "nightly", 7, 0)
+	reps := r.Clients[0].Load.Repetitions
+	for i := range reps {
+		reps[i].Pauses = &runfile.Pauses{LeastMilliseconds: 100}
+	}
+	figures := benchmark(t, r, PageOptions{})
+	figures.has(t, "none of 100 ms or more, in any repetition")
+	reps[0].Pauses.Client = []runfile.Pause{
+		{StartMilliseconds: 120_500, Milliseconds: 12_500}, {StartMilliseconds: 200_000, Milliseconds: 150},
+	}
+	reps[0].Pauses.Paths = []runfile.PathPause{{Path: "path 192.168.4.100", Pause: runfile.Pause{StartMilliseconds: 300_000, Milliseconds: 20_000}}}
+	d := benchmark(t, r, PageOptions{})
+	at := reps[0].Start.Add(120_500 * time.Millisecond).UTC().Format("15:04:05.0")
+	d.has(t, "the longest of a client in all repetitions is 12.5 s", "client 0: 12.5 s without an answer",
+		"path 192.168.4.100: 20.0 s without an answer", "Marked: pauses", at+" 1 client 0 120.5 s 12.5 s")
+	if strings.Contains(d.text, "0.2 s without an answer") {
+		t.Error("a short pause is marked")
+	}
+}
+
 func TestThePageAllowsNothingFromOutside(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer

@@ -99,6 +99,14 @@ func lost() (runfile.Result, judge.Judgement) {
 	return r, j
 }
 
+// paused is a run in which the client had no answer for a while.
+func paused() (runfile.Result, judge.Judgement) {
+	r, j := result(), judged()
+	j.Summary.LongestPauseMicroseconds = new(int64(12_500_000))
+	j.Findings = []bench.Finding{{Code: judge.Paused, Severity: bench.SeverityWarning, Message: "Client 0 had no answer for 12.5 s."}}
+	return r, j
+}
+
 // indirect is a run through the wrong LIF, with everything that an array reports.
 func indirect() (runfile.Result, judge.Judgement) {
 	r, j := result(), judged()
@@ -168,6 +176,7 @@ func TestText(t *testing.T) {
 		"indirect":       {indirect, Options{}},
 		"indirect-color": {indirect, Options{Color: true, Width: 60}},
 		"lost":           {lost, Options{}},
+		"paused":         {paused, Options{}},
 		"redirected":     {redirected, Options{}},
 		"narrow":         {withFindings, Options{Width: 20}},
 	}

@@ -53,7 +53,7 @@ func directPlan() Plan {
 		Link: &bench.Link{BitsPerSecond: *bench.Bits(10_000_000_000), MTU: 9000},
 		Expect: &bench.Expect{
 			MinWirePercent: new(int32(85)), MinMegabytesPerSecond: new(int64(2000)), MinIOPS: new(int64(1900)),
-			MaxMeanLatencyMicroseconds: new(int64(20_000)), MaxP99LatencyMicroseconds: new(int64(50_000)), MaxVariationPercent: new(int32(5)),
+			MaxMeanLatencyMicroseconds: new(int64(20_000)), MaxP99LatencyMicroseconds: new(int64(50_000)), MaxPauseMilliseconds: new(int64(1000)), MaxVariationPercent: new(int32(5)),
 		},
 		Seed: 42,
 	}
@@ -115,6 +115,11 @@ func fullResult() Result {
 					}},
 					Servers:              []NFSServer{fullServer()},
 					FirstDoneNanoseconds: 59e9, LastDoneNanoseconds: 60e9, LateOps: 1, DroppedOps: 1, EdgeMilliseconds: 1, CPUMicroseconds: 30e6, PeakMemoryBytes: 64 << 20,
+					Pauses: &Pauses{
+						LeastMilliseconds: 100, LongestJobMilliseconds: 13_000,
+						Client: []Pause{{StartMilliseconds: 20_000, Milliseconds: 12_500}},
+						Paths:  []PathPause{{"path 10.0.1.61 from 10.0.1.5", Pause{StartMilliseconds: 19_900, Milliseconds: 12_700}}},
+					},
 					Level: &LevelReport{Index: 1, Seconds: 2, Due: []int64{2300}, Done: []int64{2299}, Errors: 1, Slow: [][]int64{{23}}, Histogram: "HISTFAAAAB"},
 					Step:  &Step{Kind: StepUsers, Users: 4, OperationsPerSecond: 2300, Round: 1, Warmup: true}, Oracle: fullWindow(t0),
 				}},

@@ -139,9 +139,37 @@ type Repetition struct {
 	// all steps and rounds.
 	Step *Step `json:"step,omitempty"`
 	// Level is the report on this window for the search for capacity; steps of kind Rate.
-	Level           *LevelReport  `json:"level,omitempty"`
+	Level *LevelReport `json:"level,omitempty"`
+	// Pauses are when nothing was answered. Absent where a database carries the load.
+	Pauses          *Pauses       `json:"pauses,omitempty"`
 	Oracle          *OracleWindow `json:"oracle,omitempty"` // what the database counted
 	PeakMemoryBytes int64         `json:"peakMemoryBytes,omitempty"`
+}
+
+// MaxPauses bounds the lists of Pauses; the longest stay.
+const MaxPauses = 16
+
+// Pauses are the times in a window in which a client had no answer.
+type Pauses struct {
+	LeastMilliseconds int64 `json:"leastMilliseconds"` // shorter ones are not listed
+	// Client are the times without any answer in which at least one operation waited for one.
+	Client []Pause `json:"client,omitempty"`
+	// Paths are the times in which a path carried no answer, whether or not an operation waited on it.
+	Paths []PathPause `json:"paths,omitempty"`
+	// LongestJobMilliseconds is the longest time in which one job had no answer although it waited for one.
+	LongestJobMilliseconds int64 `json:"longestJobMilliseconds,omitempty"`
+}
+
+// Pause is a time without an answer.
+type Pause struct {
+	StartMilliseconds int64 `json:"startMilliseconds"` // from Start of the repetition
+	Milliseconds      int64 `json:"milliseconds"`
+}
+
+// PathPause is a pause of one path.
+type PathPause struct {
+	Path string `json:"path"` // in words
+	Pause
 }
 
 // Ops holds the counts of one direction in one window.

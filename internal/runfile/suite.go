@@ -147,6 +147,7 @@ const (
 	MetricP999Latency        = "P999Latency"
 	MetricMaxLatency         = "MaxLatency"
 	MetricOpenLoopP99Latency = "OpenLoopP99Latency"
+	MetricLongestPause       = "LongestPause" // of a client without an answer
 	MetricStorageLatency     = "StorageLatency"
 	MetricWire               = "Wire"
 	MetricClientCPU          = "ClientCPU"     // busy share of the busiest client machine above idle

@@ -60,12 +60,15 @@ type lane struct {
 	away      bool  // connected after a loss, and not yet answered
 	others    int64 // what other lanes had received when this one was connected
 	still     int64 // until when they had no more, as of the last look
-	unproven  int64 // when a loss ended here without an answer, as long as there is none; or 0
-	nextLook  int64
-	nextTry   int64 // to connect
-	backoff   time.Duration
-	garbage   int // losses in a row because of what the server sent
-	timer     *time.Timer
+	// lastOthers is what others had received at the first look after the answer at lastSeen.
+	lastOthers, lastSeen int64
+
+	unproven int64 // when a loss ended here without an answer, as long as there is none; or 0
+	nextLook int64
+	nextTry  int64 // to connect
+	backoff  time.Duration
+	garbage  int // losses in a row because of what the server sent
+	timer    *time.Timer
 }
 
 func newLane(s *Stream, index int) *lane {
@@ -108,6 +111,7 @@ func (l *lane) begin() {
 	l.unsent.reset()
 	l.nextDue, l.nextTry, l.backoff, l.garbage = never, l.now, 0, 0
 	l.heard, l.answered, l.unproven, l.nextLook = l.now, l.now, 0, l.now+int64(tick)
+	l.lastSeen = never
 	l.load.Store(0)
 }
 

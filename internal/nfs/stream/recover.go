@@ -14,6 +14,9 @@ const (
 	quiet = 400 * time.Millisecond
 	// stoodStill is longer than anything that a lane does in one turn.
 	stoodStill = 3 * time.Second
+	// alone is how long one path may leave calls unanswered while others are answered. Then the path is broken, and
+	// the server is not. It is timeo of the kernel's client, after which that connects again.
+	alone = time.Minute
 	// connectTimeout bounds one try to reconnect.
 	connectTimeout = time.Second
 	backoffFirst   = 50 * time.Millisecond
@@ -50,13 +53,15 @@ func (l *lane) check() error {
 	if l.now-l.heard > int64(quiet) && PathSilent(l.sock.fd) {
 		return ErrSilent
 	}
-	// One I/O may be slow while others are answered; all of them may not.
-	limit := l.now - int64(l.s.cfg.Timeout)
-	if half := int64(l.s.cfg.Timeout / 2); l.now-l.answered > half {
-		limit += half
+	// One I/O may be slow while others are answered; all of them may not. A server that stands still acknowledges what
+	// it gets: its connections are healthy, and a new one would not be answered either.
+	half := int64(l.s.cfg.Timeout / 2)
+	if l.group != 0 || l.othersAnswered() {
+		half = min(half, int64(alone))
 	}
-	if l.group != 0 {
-		limit = l.now - int64(l.s.cfg.Timeout/2) // the rest of the time is for group 0
+	limit := l.now - int64(l.s.cfg.Timeout)
+	if l.group != 0 || l.now-l.answered > half { // the rest of the time of a group is for group 0
+		limit = l.now - half
 	}
 	for _, sl := range l.owned {
 		for i := range sl.fragments[:sl.used] {
@@ -66,6 +71,15 @@ func (l *lane) check() error {
 		}
 	}
 	return nil
+}
+
+// othersAnswered says whether another lane had an answer since this one had its last.
+func (l *lane) othersAnswered() bool {
+	replies := l.elsewhere()
+	if l.lastSeen != l.answered {
+		l.lastSeen, l.lastOthers = l.answered, replies
+	}
+	return replies > l.lastOthers
 }
 
 // lose gives up the connection, and everything outstanding to other lanes.

@@ -434,3 +434,40 @@ func TestTheNextIOOfASlotIsNotFailedForTheLast(t *testing.T) {
 		})
 	}
 }
+
+// TestAPathThatAnswersNothingIsLeftWhileOthersAnswer: after a minute. While nobody answers, half of the time must pass,
+// because a server that stands still has healthy connections.
+func TestAPathThatAnswersNothingIsLeftWhileOthersAnswer(t *testing.T) {
+	for name, c := range map[string]struct {
+		othersAnswer bool
+		after        time.Duration
+		want         error
+	}{
+		"others answer":                   {othersAnswer: true, after: alone + time.Second, want: ErrStalled},
+		"others answer, and it is soon":   {othersAnswer: true, after: alone - time.Second},
+		"nobody answers":                  {after: 4 * time.Minute},
+		"nobody answers for half of it":   {after: 5*time.Minute + time.Second, want: ErrStalled},
+		"others answer since half of it":  {othersAnswer: true, after: 5*time.Minute + time.Second, want: ErrStalled},
+		"others answered only before, so": {after: alone + time.Second},
+	} {
+		d := &routedIO{io: IO{Buf: make([]byte, 8)}}
+		s := streamOfGroups(t, &striping{unit: 8, width: 1}, d, 8, 64, 0, 0)
+		s.cfg.Timeout = 10 * time.Minute
+		l, other := s.lanes[0], s.lanes[1]
+		l.sock = &socket{fd: -1}
+		other.Receives.Add(7)
+		s.beginOn(0)
+		if err := l.check(); err != nil {
+			t.Fatal(err)
+		}
+		if c.othersAnswer {
+			other.Receives.Add(1)
+		}
+		l.now += int64(c.after) // look would forgive the leap
+		l.heard = l.now         // segments are acknowledged
+		if err := l.check(); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+		l.sock = nil
+	}
+}

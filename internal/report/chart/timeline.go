@@ -13,6 +13,7 @@ import (
 type Timeline struct {
 	Panels   []Panel
 	Bands    []Band
+	Pauses   []Band // in which nothing happened; the label is that of the tooltip
 	From, To float64
 }
 
@@ -63,6 +64,10 @@ func (t Timeline) panel(p *plot, n Panel, y float64) float64 {
 			p.rect(x1, y, x2-x1, bottom-y, "warm", "")
 			p.line(x2, y, x2, bottom, "warm-end")
 		}
+	}
+	for _, b := range t.Pauses {
+		x1, x2 := p.x.at(bounded(b.From, t.From, t.To)), p.x.at(bounded(b.To, t.From, t.To))
+		p.rect(x1, y, max(x2-x1, columnPixels), bottom-y, "pause", b.Label)
 	}
 	p.grid(ys, ticks, tickText(ticks))
 	for i, l := range n.Lines {

@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/gen"
 	"github.com/nfsbench/nfsbench/test/lab/ganesha"
@@ -27,7 +28,7 @@ func on(a ganesha.Array) gen.Mod { return gen.Export(a.Export, a.LIFs...) }
 func loseBothLIFs(p *plot) {
 	t := p.t
 	a := ganesha.Start(t, "dark", []string{"10.236.1.0/24", "10.236.2.0/24"}, "--rate", "100mbit")
-	b := p.run(t, on(a), lasting(600))
+	b := p.run(t, on(a), lasting(600), func(b *v1alpha1.NFSBenchmark) { b.Spec.Protocol.CallTimeoutSeconds = 30 })
 	p.running(t, b, 1)[0].measured(t)
 	a.Cut(t, 1)
 	a.Cut(t, 2)

@@ -433,6 +433,33 @@ func TestAFileThatCannotBeOpenedAgainFailsAlone(t *testing.T) {
 	}
 }
 
+// TestAnOpenThatIsRefusedForGoodFailsAtOnce: the status does not pass, and the error has it. The call timeout is an hour.
+func TestAnOpenThatIsRefusedForGoodFailsAtOnce(t *testing.T) {
+	for _, status := range []v4.Status{
+		v4.ErrNotDir, v4.ErrInval, v4.ErrNotSupp, v4.ErrServerFault, v4.ErrWrongSec, v4.ErrNoEnt,
+	} {
+		for _, v := range versions() {
+			t.Run(fmt.Sprint(v, " ", status), func(t *testing.T) {
+				var armed atomic.Bool
+				s := &nfs4test.Server{Hook: func(c nfs4test.Call) nfs4test.Action {
+					if armed.Load() && c.Has(v4.OpOpen) {
+						return nfs4test.Fail(v4.OpOpen, status)
+					}
+					return nfs4test.Action{}
+				}}
+				c := mount4(t, s, v, here)
+				f := create4(t, c, "data")
+				armed.Store(true)
+				s.Restart()
+				s.EndGrace()
+				if _, err := f.WriteAt(t.Context(), []byte("abc"), 0, nfs.FileSync); !errors.Is(err, status) {
+					t.Errorf("write to a file that cannot be opened again: %v", err)
+				}
+			})
+		}
+	}
+}
+
 // TestAnotherFileUnderTheNameIsNotTaken: NFSv4.0 can only open by name.
 func TestAnotherFileUnderTheNameIsNotTaken(t *testing.T) {
 	s := &nfs4test.Server{}

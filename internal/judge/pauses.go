@@ -1,0 +1,227 @@
+package judge
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/human"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/stats"
+)
+
+// Pause is a time in which a client or one of its paths had no answer, and what it cost.
+type Pause struct {
+	Client            int32     `json:"client"`
+	Path              string    `json:"path,omitempty"` // empty: on no path
+	Start             time.Time `json:"start"`          // on the clock of the client
+	StartMilliseconds int64     `json:"startMilliseconds"`
+	Milliseconds      int64     `json:"milliseconds"`
+	// Long says that operations take much less time, and that answers are much less apart.
+	Long bool `json:"long,omitempty"`
+	// MissingOperations are those that the rate before the pause would have given until the rate was back, or to the
+	// end of the window. Nil, like the fields below, for a path, or if the rate before is not known.
+	MissingOperations *int64 `json:"missingOperations,omitempty"`
+	// BackMilliseconds is the time from the end of the pause until the rate stayed at 95 % of the rate before. Nil
+	// if it did not until the end of the window.
+	BackMilliseconds *int64 `json:"backMilliseconds,omitempty"`
+	// LevelPermille is the rate afterwards, relative to the rate before.
+	LevelPermille *int32 `json:"levelPermille,omitempty"`
+}
+
+func (p Pause) end() int64 { return p.StartMilliseconds + p.Milliseconds }
+
+// pausesOf lists the pauses of a repetition, those of clients first. longest is that of a client, in microseconds, and
+// 0 if none was long enough to be listed; nil if the clients do not say.
+func (c *facts) pausesOf(s *repetition) (all []Pause, longest *int64) {
+	var paths []Pause
+	for _, p := range s.parts {
+		known := p.rep.Pauses
+		if known == nil {
+			continue
+		}
+		longest = cmp.Or(longest, new(int64))
+		for _, of := range known.Client[:min(len(known.Client), runfile.MaxPauses)] {
+			if pause, ok := s.pause(p, of, ""); ok {
+				c.cost(&pause, s)
+				all, *longest = append(all, pause), max(*longest, pause.Milliseconds*1000)
+			}
+		}
+		for _, of := range known.Paths[:min(len(known.Paths), runfile.MaxPauses)] {
+			if pause, ok := s.pause(p, of.Pause, of.Path); ok {
+				paths = append(paths, pause)
+			}
+		}
+	}
+	return append(all, paths...), longest
+}
+
+// pause returns a pause of a client or of its path if it lies in its window; the file may say anything.
+func (s *repetition) pause(p clientRep, of runfile.Pause, path string) (Pause, bool) {
+	window := p.rep.End.Sub(p.rep.Start).Milliseconds()
+	if of.StartMilliseconds < 0 || of.StartMilliseconds > window || of.Milliseconds <= 0 {
+		return Pause{}, false
+	}
+	out := Pause{
+		Client: p.client.Index, Path: path,
+		Start:             p.rep.Start.Add(time.Duration(of.StartMilliseconds) * time.Millisecond),
+		StartMilliseconds: of.StartMilliseconds, Milliseconds: min(of.Milliseconds, window-of.StartMilliseconds),
+	}
+	out.Long = out.isLong(s)
+	return out, true
+}
+
+const (
+	// rateBefore is how many intervals before a pause give the rate before it, and leastBefore how many are needed.
+	rateBefore, leastBefore = 60, 5
+	// backFor is how many means of backOver intervals each must be at backShare of the rate before.
+	backFor, backOver = 30, 5
+	backShare         = 0.95
+)
+
+// cost fills in what a pause cost, from the rates of all clients together.
+func (c *facts) cost(p *Pause, s *repetition) {
+	interval := c.sampleInterval()
+	at := func(milliseconds int64) int {
+		return min(int(milliseconds/interval.Milliseconds()), len(s.points))
+	}
+	from, to := at(p.StartMilliseconds), min(at(p.end())+1, len(s.points))
+	before := opsOf(s.points[max(0, from-rateBefore):from])
+	if len(before) < leastBefore || s.isOf(runfile.StepCalibrate) {
+		return
+	}
+	rate := stats.Median(before)
+	if rate <= 0 {
+		return
+	}
+	after := opsOf(s.points[to:])
+	back := whenBack(after, rate*backShare)
+	missing := 0.0
+	for _, ops := range opsOf(s.points[from : to+back]) {
+		missing += max(0, rate-ops) * interval.Seconds()
+	}
+	p.MissingOperations = new(int64(math.Round(missing)))
+	if back < len(after) {
+		p.BackMilliseconds = new(max(0, int64(to+back)*interval.Milliseconds()-p.end()))
+		after = after[back:]
+	}
+	if len(after) >= leastBefore {
+		p.LevelPermille = permille(stats.Median(after) / rate)
+	}
+}
+
+// whenBack returns the first place from which on the means of rates stay at a level, or the number of rates.
+func whenBack(rates []float64, level float64) int {
+	back := 0
+	for i := 0; i+backOver <= len(rates) && i-back < backFor; i++ {
+		sum := 0.0
+		for _, v := range rates[i : i+backOver] {
+			sum += v
+		}
+		if sum < level*backOver {
+			back = i + 1
+		}
+	}
+	if back+backOver > len(rates) {
+		return len(rates)
+	}
+	return back
+}
+
+func opsOf(points []stats.Point) []float64 {
+	out := make([]float64, 0, len(points))
+	for _, p := range points {
+		out = append(out, p.OpsPerSecond)
+	}
+	return out
+}
+
+// isLong says whether a pause is a Long one.
+func (p Pause) isLong(s *repetition) bool {
+	if p.Milliseconds < pausedMilliseconds {
+		return false
+	}
+	if l := s.Total.Latency; l != nil && !l.MeanOnly && p.Milliseconds*1000 < pausedLatencies*l.P50Microseconds {
+		return false
+	}
+	lanes := int64(max(len(s.Paths), 1)) * int64(max(s.Clients, 1))
+	return p.Milliseconds*s.Total.Ops >= pausedLatencies*lanes*s.DurationMilliseconds
+}
+
+// checkPauses reports the times in which clients had no answer, and those in which only a path had none.
+func checkPauses(c *facts, found *findings) {
+	for _, s := range c.repetitions {
+		var clients, paths []Pause
+		for _, p := range s.Pauses {
+			within := func(of Pause) bool {
+				return of.Client == p.Client && of.StartMilliseconds <= p.StartMilliseconds+pausedMilliseconds/2 &&
+					of.end() >= p.end()-pausedMilliseconds/2
+			}
+			switch {
+			case !p.Long:
+			case p.Path == "":
+				clients = append(clients, p)
+			case !slices.ContainsFunc(clients, within):
+				paths = append(paths, p)
+			}
+		}
+		reportPauses(found, s.name(), clients, bench.SeverityWarning)
+		reportPauses(found, s.name(), paths, bench.SeverityInfo)
+	}
+}
+
+// reportPauses reports the longest of several pauses, and how many there are.
+func reportPauses(found *findings, repetition string, all []Pause, severity bench.Severity) {
+	if len(all) == 0 {
+		return
+	}
+	sum, worst := int64(0), all[0]
+	for _, p := range all {
+		if sum += p.Milliseconds; p.Milliseconds > worst.Milliseconds {
+			worst = p
+		}
+	}
+	who, rest := fmt.Sprintf("Client %d", worst.Client), "although operations waited"
+	if worst.Path != "" {
+		who, rest = fmt.Sprintf("On %s, client %d", worst.Path, worst.Client), "while other paths had answers"
+	}
+	more := ""
+	if len(all) > 1 {
+		more = fmt.Sprintf(" It is the longest of %d such pauses, which last %s together.", len(all), seconds(sum))
+	}
+	found.add(Paused, severity, "%s had no answer for %s, %s, from %s of repetition %s on (%s).%s%s Look for what happened "+
+		"to the storage and the network at that time: a takeover, a LIF or a volume that moved, a restart, lost packets.",
+		who, seconds(worst.Milliseconds), rest, seconds(worst.StartMilliseconds), repetition,
+		worst.Start.UTC().Format("2006-01-02 15:04:05.0 UTC"), worst.costWords(), more)
+}
+
+// costWords says what a pause cost, as far as that is known.
+func (p Pause) costWords() string {
+	if p.MissingOperations == nil {
+		return ""
+	}
+	words := fmt.Sprintf(" At the rate before it, %d more operations would have ended in that time", *p.MissingOperations)
+	if p.BackMilliseconds == nil {
+		words += "; the rate did not return to 95 % of that until the end of the window"
+	} else {
+		words += fmt.Sprintf("; %s after it, the rate was back at 95 %%", seconds(*p.BackMilliseconds))
+	}
+	if p.LevelPermille != nil {
+		words += ", and the level afterwards is " + human.Share(*p.LevelPermille) + " of the one before"
+	}
+	return words + "."
+}
+
+// longestPause is that of all repetitions that count; nil if it is not known.
+func longestPause(all []repetition) *int64 {
+	var longest *int64
+	for _, s := range all {
+		if v := s.LongestPauseMicroseconds; v != nil && (longest == nil || *v > *longest) {
+			longest = v
+		}
+	}
+	return longest
+}

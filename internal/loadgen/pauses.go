@@ -1,0 +1,79 @@
+package loadgen
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/loadgen/recorder"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// scope is what stands still in a gap that all of its lanes have in common: a path, a job from 1, or the client.
+type scope struct {
+	path string
+	job  int
+}
+
+// pauses returns when nothing was answered in the window of a round, up to end. With waits, operations wait at end
+// that have not ended. It may be called while load runs.
+func (e *engine) pauses(r *round, end time.Duration, waits bool) *runfile.Pauses {
+	all := map[scope][]recorder.Gap{}
+	for i := range e.drivers {
+		d := &e.drivers[i]
+		if !d.busy() {
+			continue
+		}
+		for at := range d.lanes {
+			gaps := d.lanes[at].gaps.Until(end, waits)
+			for _, of := range []scope{{}, {job: i + 1}, {path: d.lanes[at].path}} {
+				have, known := all[of]
+				if all[of] = gaps; known {
+					all[of] = recorder.Common(have, gaps)
+				}
+			}
+		}
+	}
+	out := &runfile.Pauses{LeastMilliseconds: recorder.LeastGap.Milliseconds()}
+	for of, gaps := range all {
+		for _, p := range r.pausesOf(of, gaps, end) {
+			switch {
+			case of.path != "":
+				out.Paths = append(out.Paths, runfile.PathPause{Path: of.path, Pause: p})
+			case of.job == 0:
+				out.Client = append(out.Client, p)
+			default:
+				out.LongestJobMilliseconds = max(out.LongestJobMilliseconds, p.Milliseconds)
+			}
+		}
+	}
+	out.Client = longest(out.Client, func(p runfile.Pause) runfile.Pause { return p })
+	out.Paths = longest(out.Paths, func(p runfile.PathPause) runfile.Pause { return p.Pause })
+	return out
+}
+
+// pausesOf returns the gaps in the window of r, up to end, in which an operation waited. A path that stands still may
+// have no operation, because other paths have taken them over.
+func (r *round) pausesOf(of scope, gaps []recorder.Gap, end time.Duration) []runfile.Pause {
+	var out []runfile.Pause
+	for _, g := range gaps {
+		from, to := max(g.From, r.from), min(g.To, end)
+		if of.path == "" {
+			from = max(from, g.Waiting)
+		}
+		if to-from >= recorder.LeastGap {
+			out = append(out, runfile.Pause{
+				StartMilliseconds: (from - r.from).Milliseconds(), Milliseconds: (to - from).Milliseconds(),
+			})
+		}
+	}
+	return out
+}
+
+// longest returns the longest pauses in the order of time.
+func longest[T any](all []T, pause func(T) runfile.Pause) []T {
+	slices.SortFunc(all, func(a, b T) int { return cmp.Compare(pause(b).Milliseconds, pause(a).Milliseconds) })
+	all = all[:min(len(all), runfile.MaxPauses)]
+	slices.SortFunc(all, func(a, b T) int { return cmp.Compare(pause(a).StartMilliseconds, pause(b).StartMilliseconds) })
+	return all
+}

@@ -1,0 +1,132 @@
+package recorder
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// LeastGap is the shortest time without an answer that is kept. Operations of a load that runs take less.
+	LeastGap = 100 * time.Millisecond
+	// maxGaps bounds the memory of Gaps. If there are more gaps, the longest are kept.
+	maxGaps = 512
+)
+
+// Gap is a time in which a lane had no answer. Waiting is when the oldest of the operations began that were
+// answered at To or later: from then on at least one operation waited.
+type Gap struct{ From, To, Waiting time.Duration }
+
+// nothingWaits is the Waiting of a gap in which no operation is known to have waited.
+const nothingWaits = time.Duration(math.MaxInt64)
+
+// Gaps keeps the gaps of one lane in one round. All times count from the start of the round. The lane alone
+// calls Answered and Failed; Until may be called at the same time. The zero value is ready.
+type Gaps struct {
+	last   atomic.Int64 // time of the newest answer
+	recent Gap          // the newest; only the lane changes it, with mu
+
+	mu     sync.Mutex
+	ended  []Gap         // in the order of time, without recent
+	least  time.Duration // shorter gaps are not kept any more
+	failed time.Duration // when the oldest operation began that failed since the newest answer; 0 = none
+}
+
+// Answered notes an answer at end to an operation that began at start. It costs two comparisons unless a gap ends.
+func (g *Gaps) Answered(start, end time.Duration) {
+	last := time.Duration(g.last.Load())
+	switch {
+	case end-last >= LeastGap:
+		g.mu.Lock()
+		g.keep()
+		if g.failed > 0 {
+			start = min(start, g.failed)
+		}
+		g.recent, g.failed = Gap{From: last, To: end, Waiting: start}, 0
+		g.mu.Unlock()
+	case start < g.recent.Waiting:
+		g.mu.Lock()
+		g.recent.Waiting = start
+		g.mu.Unlock()
+	}
+	g.last.Store(int64(end))
+}
+
+// Failed notes that an operation that began at start failed: that is no answer.
+func (g *Gaps) Failed(start time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if start = max(start, 1); g.failed == 0 || start < g.failed {
+		g.failed = start
+	}
+}
+
+// keep adds the recent gap to those that have ended. mu is held.
+func (g *Gaps) keep() {
+	if g.recent.To-g.recent.From < max(g.least, LeastGap) {
+		return
+	}
+	if g.ended = append(g.ended, g.recent); len(g.ended) < maxGaps {
+		return
+	}
+	longest := func(a, b Gap) int { return cmp.Compare(b.To-b.From, a.To-a.From) }
+	slices.SortFunc(g.ended, longest)
+	g.ended = g.ended[:maxGaps/2]
+	shortest := g.ended[len(g.ended)-1]
+	g.least = shortest.To - shortest.From
+	slices.SortFunc(g.ended, byTime)
+}
+
+func byTime(a, b Gap) int { return cmp.Compare(a.From, b.From) }
+
+// Until returns the gaps up to end, in the order of time, and the one that lasts then. With waits, an operation
+// waits at end although it has not ended.
+func (g *Gaps) Until(end time.Duration, waits bool) []Gap {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	last := time.Duration(g.last.Load())
+	all := append(slices.Clone(g.ended), g.recent, Gap{From: last, To: max(end, last), Waiting: g.waiting(last, waits)})
+	return slices.DeleteFunc(all, func(gap Gap) bool { return gap.To-gap.From < LeastGap })
+}
+
+// waiting says since when an operation waits that has not been answered. mu is held.
+func (g *Gaps) waiting(last time.Duration, waits bool) time.Duration {
+	switch {
+	case g.failed > 0:
+		return g.failed
+	case waits:
+		return last
+	default:
+		return nothingWaits
+	}
+}
+
+// Reset forgets everything. The lane may not be running.
+func (g *Gaps) Reset() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.last.Store(0)
+	g.recent, g.ended, g.least, g.failed = Gap{}, nil, 0, 0
+}
+
+// Common returns the gaps that two lists, each in the order of time, have in common.
+func Common(a, b []Gap) []Gap {
+	var out []Gap
+	for len(a) > 0 && len(b) > 0 {
+		both := Gap{
+			From: max(a[0].From, b[0].From), To: min(a[0].To, b[0].To), Waiting: min(a[0].Waiting, b[0].Waiting),
+		}
+		if both.To-both.From >= LeastGap {
+			out = append(out, both)
+		}
+		if a[0].To < b[0].To {
+			a = a[1:]
+		} else {
+			b = b[1:]
+		}
+	}
+	return out
+}
