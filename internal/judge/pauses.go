@@ -28,6 +28,11 @@ type Pause struct {
 	// BackMilliseconds is the time from the end of the pause until the rate stayed at 95 % of the rate before. Nil
 	// if it did not until the end of the window.
 	BackMilliseconds *int64 `json:"backMilliseconds,omitempty"`
+	// Lost is the loss of a connection in the pause whose path had an answer first; nil if none was lost, or if that
+	// is not known. RecoveryMilliseconds is how long I/O waited for the state of NFSv4 in the repetition.
+	Lost                 *runfile.ChannelLoss `json:"lost,omitempty"`
+	LostPath             string               `json:"lostPath,omitempty"`
+	RecoveryMilliseconds int64                `json:"recoveryMilliseconds,omitempty"`
 	// LevelPermille is the rate afterwards, relative to the rate before.
 	LevelPermille *int32 `json:"levelPermille,omitempty"`
 }
@@ -47,6 +52,7 @@ func (c *facts) pausesOf(s *repetition) (all []Pause, longest *int64) {
 		for _, of := range known.Client[:min(len(known.Client), runfile.MaxPauses)] {
 			if pause, ok := s.pause(p, of, ""); ok {
 				c.cost(&pause, s)
+				pause.ways(p.rep)
 				all, *longest = append(all, pause), max(*longest, pause.Milliseconds*1000)
 			}
 		}
@@ -72,6 +78,32 @@ func (s *repetition) pause(p clientRep, of runfile.Pause, path string) (Pause, b
 	}
 	out.Long = out.isLong(s)
 	return out, true
+}
+
+// ways notes over which path the pause ended, and how.
+func (p *Pause) ways(rep runfile.Repetition) {
+	end := p.Start.Add(time.Duration(p.Milliseconds) * time.Millisecond)
+	for _, ch := range rep.Channels {
+		for i := range ch.Losses {
+			l := &ch.Losses[i]
+			if at, ok := answered(l); !l.Start.Before(end) || ok && at.Before(p.Start) {
+				continue
+			} else if first, known := answered(p.Lost); p.Lost == nil || ok && (!known || at.Before(first)) {
+				p.Lost, p.LostPath = l, pathPair{Local: ch.Local, Path: ch.Path}.String()
+			}
+		}
+	}
+	for _, s := range rep.Servers {
+		p.RecoveryMilliseconds = max(p.RecoveryMilliseconds, s.RecoveryMilliseconds)
+	}
+}
+
+// answered is when a loss was over, if it was.
+func answered(l *runfile.ChannelLoss) (time.Time, bool) {
+	if l == nil || l.AnsweredMilliseconds == nil {
+		return time.Time{}, false
+	}
+	return l.Start.Add(time.Duration(*l.AnsweredMilliseconds) * time.Millisecond), true
 }
 
 const (
@@ -195,7 +227,29 @@ func reportPauses(found *findings, repetition string, all []Pause, severity benc
 	found.add(Paused, severity, "%s had no answer for %s, %s, from %s of repetition %s on (%s).%s%s Look for what happened "+
 		"to the storage and the network at that time: a takeover, a LIF or a volume that moved, a restart, lost packets.",
 		who, seconds(worst.Milliseconds), rest, seconds(worst.StartMilliseconds), repetition,
-		worst.Start.UTC().Format("2006-01-02 15:04:05.0 UTC"), worst.costWords(), more)
+		worst.Start.UTC().Format("2006-01-02 15:04:05.0 UTC"), worst.wayWords()+worst.costWords(), more)
+}
+
+// wayWords says how the pause went on, as far as that is known.
+func (p Pause) wayWords() string {
+	l := p.Lost
+	if l == nil {
+		return ""
+	}
+	words := fmt.Sprintf(" The client gave up a connection of path %s %s after its last answer", p.LostPath,
+		seconds(l.NoticedMilliseconds))
+	switch c, a := l.ConnectedMilliseconds, l.AnsweredMilliseconds; {
+	case c == nil:
+		words += " and got no other"
+	case a == nil:
+		words += fmt.Sprintf(", had another %s after that answer, and got nothing over it", seconds(*c))
+	default:
+		words += fmt.Sprintf(", had another after %s and an answer over it after %s", seconds(*c), seconds(*a))
+	}
+	if p.RecoveryMilliseconds > 0 {
+		words += fmt.Sprintf("; I/O waited %s for the state at the server", seconds(p.RecoveryMilliseconds))
+	}
+	return words + "."
 }
 
 // costWords says what a pause cost, as far as that is known.

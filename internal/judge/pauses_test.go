@@ -2,8 +2,10 @@ package judge
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -158,5 +160,43 @@ func TestTheRateThatDoesNotReturnIsSaid(t *testing.T) {
 	r.Clients[0].Load.Samples = nil
 	if j := Judge(r); !hasFinding(j, Paused, "UTC). Look for what happened") {
 		t.Errorf("without samples: %+v", j.Findings)
+	}
+}
+
+func TestAPauseSaysHowItsConnectionsWentOn(t *testing.T) {
+	t.Parallel()
+	begin := t0.Add(220_200 * time.Millisecond)
+	for name, c := range map[string]struct {
+		losses [2][]runfile.ChannelLoss
+		want   string
+	}{
+		"no connection was lost": {want: "UTC). At the rate"},
+		"one that was over before": {
+			losses: [2][]runfile.ChannelLoss{{{Start: begin.Add(-9 * time.Second), AnsweredMilliseconds: new(int64(8000))}}},
+			want:   "UTC). At the rate",
+		},
+		"one that began afterwards": {losses: [2][]runfile.ChannelLoss{{{Start: begin.Add(13 * time.Second)}}}, want: "UTC). At the rate"},
+		"the one that was answered first": {
+			losses: [2][]runfile.ChannelLoss{
+				{{Start: begin, NoticedMilliseconds: 400, ConnectedMilliseconds: new(int64(9000)), AnsweredMilliseconds: new(int64(14_000))}},
+				{{Start: begin, NoticedMilliseconds: 500, ConnectedMilliseconds: new(int64(8000)), AnsweredMilliseconds: new(int64(12_500))}},
+			},
+			want: "The client gave up a connection of path 10.0.2.5 -> 10.0.2.61 0.5 s after its last answer, had another after 8.0 s and an answer over it after 12.5 s.",
+		},
+		"one without an answer": {
+			losses: [2][]runfile.ChannelLoss{{{Start: begin, NoticedMilliseconds: 400, ConnectedMilliseconds: new(int64(9000))}}},
+			want:   "0.4 s after its last answer, had another 9.0 s after that answer, and got nothing over it.",
+		},
+		"one without a connection": {
+			losses: [2][]runfile.ChannelLoss{nil, {{Start: begin, NoticedMilliseconds: 400}}}, want: "0.4 s after its last answer and got no other.",
+		},
+	} {
+		r := paused(t)
+		rep := &r.Clients[0].Load.Repetitions[1]
+		rep.Channels = slices.Clone(rep.Channels)
+		rep.Channels[0].Losses, rep.Channels[1].Losses = c.losses[0], c.losses[1]
+		if j := Judge(r); !hasFinding(j, Paused, c.want) {
+			t.Errorf("%s: %+v", name, j.Findings)
+		}
 	}
 }

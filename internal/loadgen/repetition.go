@@ -180,6 +180,12 @@ func (r *Runner) putRepetition(m *measuring, end time.Duration) {
 	out.End = m.round.base.Add(end)
 	out.EdgeMilliseconds = max(0, m.late+r.opt.Now().Sub(out.End)).Milliseconds()
 	out.Channels = channelsSince(m.atFrom.channels, now.channels)
+	for i := range out.Channels {
+		out.Channels[i].Losses = slices.DeleteFunc(out.Channels[i].Losses, func(l runfile.ChannelLoss) bool {
+			answered := l.AnsweredMilliseconds
+			return answered != nil && l.Start.Add(time.Duration(*answered)*time.Millisecond).Before(out.Start)
+		})
+	}
 	out.Servers = serversSince(m.atFrom.servers, now.servers)
 	out.CPUMicroseconds = (now.cpu - m.atFrom.cpu).Microseconds()
 	_, out.PeakMemoryBytes = r.opt.Usage()

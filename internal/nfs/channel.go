@@ -130,7 +130,7 @@ func (ch *channel) silent() (yes bool) {
 // connection.
 func (ch *channel) run(ctx context.Context, up func()) {
 	if ch.conn.Load() == nil {
-		ch.counters.NoteLoss(ch.now().UnixNano())
+		ch.noteLoss()
 	}
 	for {
 		if conn := ch.conn.Load(); conn != nil {
@@ -141,11 +141,17 @@ func (ch *channel) run(ctx context.Context, up func()) {
 		if !ch.reconnect(ctx) {
 			return
 		}
-		ch.counters.NoteReconnect()
-		ch.counters.NoteReturn(ch.now().UnixNano())
+		now := ch.now().UnixNano()
+		ch.counters.NoteReconnect(now)
+		ch.counters.NoteReturn(now)
 		ch.logger.Info("Channel is connected again", "path", ch.addr.Path, "local", *ch.local.Load())
 		up()
 	}
+}
+
+func (ch *channel) noteLoss() {
+	now := ch.now().UnixNano()
+	ch.counters.NoteLoss(now, now)
 }
 
 // watch waits for the end of conn; it returns false when the client was closed.
@@ -157,7 +163,7 @@ func (ch *channel) watch(ctx context.Context, conn *rpc.Conn) bool {
 		ch.conn.Store(nil)
 		return false
 	case <-conn.Done():
-		ch.counters.NoteLoss(ch.now().UnixNano())
+		ch.noteLoss()
 		ch.conn.Store(nil)
 		ch.counters.NoteError(conn.Err())
 		ch.logger.Warn("Channel is lost", "path", ch.addr.Path, "error", conn.Err())
@@ -180,6 +186,7 @@ func (ch *channel) stats() ChannelStats {
 		Traffic: ch.counters.Traffic(ch.now().UnixNano()),
 		Local:   ch.addr.Local, Path: ch.addr.Path, State: ChannelUp,
 	}
+	s.Losses = nil // of a connection without I/O
 	if local := ch.local.Load(); local != nil {
 		s.Local = *local
 	}

@@ -111,6 +111,7 @@ func fullResult() Result {
 					Channels: []Channel{{
 						ID: 1, Local: "10.0.1.5", Path: "10.0.1.61", State: "Up", Sends: 70_000, Receives: 70_000,
 						BytesRead: 70_000 << 20, BytesWritten: 1, Reconnects: 1, Retransmits: 1, DownMilliseconds: 100,
+						Losses: []ChannelLoss{{Start: t0, NoticedMilliseconds: 400, ConnectedMilliseconds: new(int64(9000)), AnsweredMilliseconds: new(int64(12_500))}},
 						Server: 1, Role: bench.PathDataServer,
 					}},
 					Servers:              []NFSServer{fullServer()},

@@ -219,10 +219,24 @@ type Channel struct {
 	Retransmits  int64  `json:"retransmits"`
 	// DownMilliseconds is how long the channel was not usable in the window.
 	DownMilliseconds int64 `json:"downMilliseconds,omitempty"`
+	// Losses are the connections that ended without an answer, the last MaxLosses, in the order of time.
+	Losses []ChannelLoss `json:"losses,omitempty"`
 	// Server is the ID of the NFSServer that the channel leads to; NFSv4.
 	Server int32 `json:"server,omitempty"`
 	// Role is DataServer where a pNFS layout opened the channel, and not the plan.
 	Role bench.PathRole `json:"role,omitempty" jsonschema:"enum=DataServer"`
+}
+
+// MaxLosses bounds Channel.Losses.
+const MaxLosses = 16
+
+// ChannelLoss is the time from the last answer on one connection of a channel to the first one on the next. The
+// times count from Start; absent = not until the counters were read.
+type ChannelLoss struct {
+	Start                 time.Time `json:"start"`               // the last answer
+	NoticedMilliseconds   int64     `json:"noticedMilliseconds"` // the client gave the connection up
+	ConnectedMilliseconds *int64    `json:"connectedMilliseconds,omitempty"`
+	AnsweredMilliseconds  *int64    `json:"answeredMilliseconds,omitempty"`
 }
 
 // LayoutTypeFiles is the LayoutType that this client speaks, RFC 8881 13.

@@ -1,6 +1,8 @@
 package rpc
 
 import (
+	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -20,7 +22,19 @@ type Traffic struct {
 	// Down is how long it could not be used, from the last sign of life.
 	Down      time.Duration
 	LastError string // the last failure, of the connection or of connecting; empty if there was none
+	Losses    []Loss // the last ones
 }
+
+// Loss is one time without an answer that ended a connection, in nanoseconds of the clock of Counters.
+type Loss struct {
+	Since     int64 // of the last answer
+	Noticed   int64 // the connection was given up
+	Connected int64 // there was another one; 0 = not yet
+	Answered  int64 // it had its first answer; 0 = not yet
+}
+
+// maxLosses bounds the list of losses of a connection; the last ones stay.
+const maxLosses = 16
 
 // Add adds what another connection of the same channel has carried. Time that they were
 // down together is lost once.
@@ -38,6 +52,7 @@ func (t *Traffic) Add(o Traffic) {
 	if o.LastError != "" {
 		t.LastError = o.LastError
 	}
+	t.Losses = slices.Concat(t.Losses, o.Losses)
 }
 
 // Counters count Traffic. Connections that follow each other share them. Everything may
@@ -52,6 +67,9 @@ type Counters struct {
 	downFor    atomic.Int64 // of losses that are over
 	downSince  atomic.Int64 // of the present one, or 0
 	lastError  atomic.Pointer[string]
+
+	mu     sync.Mutex
+	losses []Loss
 }
 
 // Traffic returns what was counted until now.
@@ -66,6 +84,9 @@ func (c *Counters) Traffic(now int64) Traffic {
 	if since := c.downSince.Load(); since > 0 {
 		t.Down += time.Duration(max(0, now-since))
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t.Losses = slices.Clone(c.losses)
 	return t
 }
 
@@ -84,20 +105,38 @@ func (c *Counters) LastError() string {
 }
 
 // NoteLoss begins the time without an answer, unless it lasts already.
-func (c *Counters) NoteLoss(since int64) { c.downSince.CompareAndSwap(0, max(since, 1)) }
+func (c *Counters) NoteLoss(since, now int64) {
+	if !c.downSince.CompareAndSwap(0, max(since, 1)) {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.losses = append(c.losses[max(0, len(c.losses)+1-maxLosses):], Loss{Since: max(since, 1), Noticed: max(now, 1)})
+}
 
 // NoteReconnect counts a new connection, if one was lost.
-func (c *Counters) NoteReconnect() bool {
+func (c *Counters) NoteReconnect(now int64) bool {
 	lost := c.downSince.Load() != 0
 	if lost {
 		c.reconnects.Add(1)
+		c.last(func(l *Loss) { l.Connected = now })
 	}
 	return lost
+}
+
+// last changes the last loss.
+func (c *Counters) last(change func(*Loss)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if n := len(c.losses); n > 0 {
+		change(&c.losses[n-1])
+	}
 }
 
 // NoteReturn ends the time that NoteLoss began.
 func (c *Counters) NoteReturn(now int64) {
 	if since := c.downSince.Swap(0); since != 0 {
 		c.downFor.Add(now - since)
+		c.last(func(l *Loss) { l.Answered = now })
 	}
 }

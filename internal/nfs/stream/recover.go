@@ -133,7 +133,7 @@ func (l *lane) lost(err error) {
 		}
 	}
 	l.unproven = 0
-	l.NoteLoss(since)
+	l.NoteLoss(since, l.now)
 	l.s.cfg.Logger.Warn("Channel is lost", "channel", l.s.cfg.Describe(l.index), "error", err)
 }
 
@@ -190,7 +190,7 @@ func (l *lane) recover(ctx context.Context) {
 // stands still accepts connections, too.
 func (l *lane) reconnected() {
 	l.others, l.still = l.elsewhere(), l.now
-	if l.away = l.NoteReconnect(); l.away {
+	if l.away = l.NoteReconnect(l.now); l.away {
 		l.s.cfg.Logger.Info("Channel is connected again", "channel", l.s.cfg.Describe(l.index))
 	}
 }

@@ -32,7 +32,7 @@ func TestALossEndsWithTheFirstAnswer(t *testing.T) {
 	l := &lane{s: s, inFlight: 1, answered: 10, now: 25, mine: make([]uint32, 1), past: make([]uint32, 1)}
 	for range 2 {
 		l.lost(errors.New("stalled"))
-		l.away = l.NoteReconnect()
+		l.away = l.NoteReconnect(l.now)
 		l.answered, l.now = l.now, l.now+15
 	}
 	l.replied(&fragment{})

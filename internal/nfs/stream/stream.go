@@ -124,7 +124,7 @@ func New(ctx context.Context, cfg Config) (*Stream, error) {
 	wg.Wait()
 	for i, err := range errs {
 		if err != nil {
-			s.lanes[i].NoteLoss(0) // since New
+			s.lanes[i].NoteLoss(0, 0) // since New
 		}
 	}
 	if s.live[0].Load() == 0 {
@@ -188,7 +188,16 @@ func (s *Stream) Lanes() int { return len(s.lanes) }
 
 // Traffic returns what lane i has carried since New, and whether it is connected.
 func (s *Stream) Traffic(i int) (t rpc.Traffic, up bool) {
-	return s.lanes[i].Traffic(int64(s.cfg.Now().Sub(s.start))), !s.lanes[i].isDown.Load()
+	t = s.lanes[i].Traffic(int64(s.cfg.Now().Sub(s.start)))
+	start := s.start.UnixNano()
+	for i := range t.Losses {
+		for _, at := range []*int64{&t.Losses[i].Since, &t.Losses[i].Noticed, &t.Losses[i].Connected, &t.Losses[i].Answered} {
+			if *at > 0 {
+				*at += start
+			}
+		}
+	}
+	return t, !s.lanes[i].isDown.Load()
 }
 
 // Run asks d for I/O and carries it until no slot has any more. When ctx is done

@@ -24,6 +24,7 @@ import (
 	"math"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -189,6 +190,7 @@ func (t *Target) Channels() []runfile.Channel {
 			ID: int32(i), Local: withoutPort(c.Local), Path: c.Path, State: "Down",
 			Sends: c.Sends, Receives: c.Receives, BytesRead: c.BytesRead, BytesWritten: c.BytesWritten,
 			Reconnects: c.Reconnects, Retransmits: c.Retransmits, DownMilliseconds: c.Down.Milliseconds(),
+			Losses: losses(c.Losses),
 		}
 		if c.State == nfs.ChannelUp {
 			out[i].State = "Up"
@@ -199,6 +201,25 @@ func (t *Target) Channels() []runfile.Channel {
 		if c.DataServer {
 			out[i].Role = bench.PathDataServer
 		}
+	}
+	return out
+}
+
+// losses are the last ones, in the order of time.
+func losses(all []rpc.Loss) []runfile.ChannelLoss {
+	slices.SortFunc(all, func(a, b rpc.Loss) int { return cmp.Compare(a.Since, b.Since) })
+	var out []runfile.ChannelLoss
+	for _, l := range all[max(0, len(all)-runfile.MaxLosses):] {
+		after := func(at int64) *int64 {
+			if at == 0 {
+				return nil
+			}
+			return new(max(0, at-l.Since) / int64(time.Millisecond))
+		}
+		out = append(out, runfile.ChannelLoss{
+			Start: time.Unix(0, l.Since), NoticedMilliseconds: *after(l.Noticed),
+			ConnectedMilliseconds: after(l.Connected), AnsweredMilliseconds: after(l.Answered),
+		})
 	}
 	return out
 }
