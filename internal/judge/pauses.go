@@ -52,7 +52,7 @@ func (c *facts) pausesOf(s *repetition) (all []Pause, longest *int64) {
 		for _, of := range known.Client[:min(len(known.Client), runfile.MaxPauses)] {
 			if pause, ok := s.pause(p, of, ""); ok {
 				c.cost(&pause, s)
-				pause.ways(p.rep)
+				c.ways(&pause, p.rep)
 				all, *longest = append(all, pause), max(*longest, pause.Milliseconds*1000)
 			}
 		}
@@ -81,7 +81,7 @@ func (s *repetition) pause(p clientRep, of runfile.Pause, path string) (Pause, b
 }
 
 // ways notes over which path the pause ended, and how.
-func (p *Pause) ways(rep runfile.Repetition) {
+func (c *facts) ways(p *Pause, rep runfile.Repetition) {
 	end := p.Start.Add(time.Duration(p.Milliseconds) * time.Millisecond)
 	for _, ch := range rep.Channels {
 		for i := range ch.Losses {
@@ -89,7 +89,7 @@ func (p *Pause) ways(rep runfile.Repetition) {
 			if at, ok := answered(l); !l.Start.Before(end) || ok && at.Before(p.Start) {
 				continue
 			} else if first, known := answered(p.Lost); p.Lost == nil || ok && (!known || at.Before(first)) {
-				p.Lost, p.LostPath = l, pathPair{Local: ch.Local, Path: ch.Path}.String()
+				p.Lost, p.LostPath = l, c.declaredAs(pathPair{Local: ch.Local, Path: ch.Path}).String()
 			}
 		}
 	}
