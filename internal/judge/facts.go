@@ -198,7 +198,7 @@ func (c *facts) repetition(index int32) (repetition, bool) {
 	c.intervals(&s)
 	c.wireShare(&s.Summary)
 	s.Paths, s.Servers = c.pathShares(parts), serversOf(parts)
-	s.ClientCPU = c.clientCPU(s)
+	s.ClientCPU, s.WakeUps = c.clientCPU(s), latestWakeUps(parts)
 	s.mount = c.mountLoad(s)
 	c.storageSide(&s)
 	s.CollectorCPUPermille = collectorCPU(parts)
