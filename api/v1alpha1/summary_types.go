@@ -185,8 +185,8 @@ type CapacityStatus struct {
 	// high is the upper end.
 	// +optional
 	High int64 `json:"high,omitempty"`
-	// limitedBy is what held the rate: Wire, ClientCPU, StorageCPU, Queue or Storage. It is
-	// absent where that is not known.
+	// limitedBy is what held the rate: Wire, ClientCPU, StorageCPU, Queue, Client or Storage.
+	// It is absent where that is not known.
 	// +kubebuilder:validation:MaxLength=32
 	// +optional
 	LimitedBy string `json:"limitedBy,omitempty"`

@@ -21,6 +21,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/loadgen"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
+	"github.com/nfsbench/nfsbench/internal/nanosleep"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -224,6 +225,7 @@ func (c *loadCommand) measure(ctx context.Context, plan runfile.Plan, index int3
 	sinks := fanOut{show: show}
 	opt := loadgen.Options{
 		Plan: plan, Client: index, Now: c.app.now, Usage: course.ProcessUsage, Sink: &sinks,
+		Nap: nanosleep.Hold,
 		Open: func(ctx context.Context) (target.Target, error) {
 			return loadgen.OpenTarget(ctx, plan.Engine, c.app.now, c.app.log)
 		},

@@ -170,6 +170,9 @@ func checkResult(t *testing.T, result runfile.Result, reads, writes bool) {
 	if load.Mount == nil || load.Mount.NFSVersion != "NFSv3" || rep.CPUMicroseconds <= 0 || rep.PeakMemoryBytes <= 0 {
 		t.Errorf("mount %+v, CPU %d us, memory %d", load.Mount, rep.CPUMicroseconds, rep.PeakMemoryBytes)
 	}
+	if rep.WakeUps == nil || rep.WakeUps.Count == 0 {
+		t.Errorf("how late the client woke is not known: %+v", rep.WakeUps)
+	}
 	if client.Observed == nil || client.Host.CPUs == 0 {
 		t.Errorf("nobody observed the client: %+v", client.Host)
 	}

@@ -53,6 +53,7 @@ const (
 	LimitClientCPU  = "ClientCPU"  // a client, or the database, has no CPU left
 	LimitStorageCPU = "StorageCPU" // a storage node has no CPU left
 	LimitQueue      = "Queue"      // the number of outstanding I/Os is at its maximum: jobs x depth
+	LimitClient     = "Client"     // a client wakes too late for the bound
 	LimitStorage    = "Storage"    // none of these: something behind the server
 )
 
@@ -247,7 +248,7 @@ func (c *facts) boundCapacity(i int, b runfile.LatencyBound) BoundCapacity {
 	if e.StillHeld || tooFew(e) {
 		return out // nothing limited the rate, or nobody knows
 	}
-	out.LimitedBy, out.LimitReason = c.limit(r, e.OperationsPerSecond)
+	out.LimitedBy, out.LimitReason = c.limit(r, b, e.OperationsPerSecond)
 	if above := r.above(e.OperationsPerSecond); above != nil {
 		out.wirePermille = above.WirePermille
 		low, high := r.at(e.OperationsPerSecond).Step.OperationsPerSecond, above.Step.OperationsPerSecond
@@ -282,12 +283,17 @@ func (c *facts) searchHeadlines() []repetition {
 	return out
 }
 
-// limit names what limits the load at the capacity of a round, from the level above it and the level at it.
-func (c *facts) limit(r search, rate int64) (by, reason string) {
-	levels := []*repetition{r.at(rate)}
+// around returns the level above a capacity, if there is one, and the level at it.
+func (r search) around(rate int64) []*repetition {
 	if above := r.above(rate); above != nil {
-		levels = []*repetition{above, levels[0]}
+		return []*repetition{above, r.at(rate)}
 	}
+	return []*repetition{r.at(rate)}
+}
+
+// limit names what limits the load at the capacity of a round within a bound.
+func (c *facts) limit(r search, b runfile.LatencyBound, rate int64) (by, reason string) {
+	levels := r.around(rate)
 	for _, l := range []struct {
 		name string
 		seen func(*repetition) []string
@@ -296,6 +302,7 @@ func (c *facts) limit(r search, rate int64) (by, reason string) {
 		{LimitClientCPU, func(s *repetition) []string { return c.busyClient(s.ClientCPU) }},
 		{LimitStorageCPU, busyStorage},
 		{LimitQueue, func(s *repetition) []string { return c.fullQueue(r, s) }},
+		{LimitClient, noisyFor(b)},
 	} {
 		for _, s := range levels {
 			if seen := l.seen(s); len(seen) > 0 {

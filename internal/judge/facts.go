@@ -201,7 +201,7 @@ func (c *facts) repetition(index int32) (repetition, bool) {
 	c.wireShare(&s.Summary)
 	s.Paths, s.Servers = c.pathShares(parts), serversOf(parts)
 	s.Pauses, s.LongestPauseMicroseconds = c.pausesOf(&s)
-	s.ClientCPU = c.clientCPU(s)
+	s.ClientCPU, s.WakeUps = c.clientCPU(s), latestWakeUps(parts)
 	s.mount = c.mountLoad(s)
 	c.storageSide(&s)
 	s.CollectorCPUPermille = collectorCPU(parts)

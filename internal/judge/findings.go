@@ -31,6 +31,7 @@ const (
 	ChannelReconnected     Code = "ChannelReconnected"
 	NotNFS                 Code = runfile.FailureNotNFS
 	ClientCPUBound         Code = "ClientCPUBound"
+	ClientNoisy            Code = "ClientNoisy"
 	StorageCPUBound        Code = "StorageCPUBound"
 	ForeignLoad            Code = "ForeignLoad"
 	CacheSuspected         Code = "CacheSuspected"
@@ -113,8 +114,8 @@ func effects() []effect {
 		{never, never, []Code{ExpectationMissed, ExpectationNotMeasured}},
 		{warning, never, []Code{
 			AboveWireLimit, NotNFS, PathUnused, OranfstabNotUsed, SuspectLatency, BatchedReads, BufferedScan, ParameterDiffers,
-			ColdCache, CacheSuspected, KnownDefect, WaitsNotStorage, AsyncIOExhausted, ClientCPUBound, ForeignLoad,
-			ArrayDisagrees, VolumeMoved, NotSteady, TooShort, VariationHigh, CapacityUncertain, ClientsNotTogether,
+			ColdCache, CacheSuspected, KnownDefect, WaitsNotStorage, AsyncIOExhausted, ClientCPUBound, ClientNoisy,
+			ForeignLoad, ArrayDisagrees, VolumeMoved, NotSteady, TooShort, VariationHigh, CapacityUncertain, ClientsNotTogether,
 			ChannelLost, ChannelReconnected, StateRecovered, LayoutFallback,
 		}},
 		{failure, never, []Code{LateOperations}},
@@ -169,7 +170,7 @@ func (c *facts) checks() []check {
 	if c.overall != nil {
 		all = append(all,
 			checkErrors, checkWire, checkPaths, checkCold, checkClientCache, checkServerCache, checkClientCPU,
-			checkForeignLoad, checkForeignMount, checkArray, checkMoves, checkTime, checkVariation, checkCapacity,
+			checkWakeUps, checkForeignLoad, checkForeignMount, checkArray, checkMoves, checkTime, checkVariation, checkCapacity,
 			checkTogether, checkRecovery, checkFallback, checkPace, checkLocality, checkRedirection, checkLayoutType,
 			checkQoS, checkServerPaths, checkSlots, checkTransferSize, checkRetransmits, checkStorageCPU, checkCopy, checkStalls,
 			checkOmission, checkCalibration, checkPauses,

@@ -116,6 +116,8 @@ type Summary struct {
 	Storage      StorageLoad         `json:"storage"`
 	// CollectorCPUPermille is the CPU use of the busiest collector, relative to one core.
 	CollectorCPUPermille *int32 `json:"collectorCPUPermille,omitempty"`
+	// WakeUps are those of the client that woke latest; nil where that is not known.
+	WakeUps *runfile.WakeUps `json:"wakeUps,omitempty"`
 	// OpenLoopP99Microseconds is the 99th percentile of Total under a load of the same mean rate that
 	// does not wait for slow operations; nil unless the load is a raw closed loop.
 	OpenLoopP99Microseconds *int64 `json:"openLoopP99Microseconds,omitempty"`

@@ -71,6 +71,8 @@ const (
 	tooShortWarnSeconds  = 30
 	tooShortInfoSeconds  = 60
 	variationHigh        = 100
+	noiseOfBound         = 200 // late wake-ups of a client / latency bound or expectation
+	noiseOfP99           = 500 // late wake-ups of a client / measured latency, both at p99
 	lateShare            = 10
 	overlapGood          = 900
 	// Share of the time of all operations in slow ones: more than ten times the median, and more than a

@@ -60,6 +60,11 @@
 // until it ends. The worker looks at the stamps of every read, and compares all bytes of some, between two
 // latencies. After the load, what was written is read back (fileset.Set.Verify).
 //
+// # Noise
+//
+// While a window is measured, a thread that does nothing else is due every 5 ms and records by how much later
+// it woke (type sentinel). Its delays are those of the client, so a latency can be compared with them.
+//
 // # Windows
 //
 // Load runs through warm-up and measured window without a break. An operation

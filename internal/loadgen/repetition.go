@@ -28,6 +28,7 @@ type measuring struct {
 	late     time.Duration                          // how long after that atFrom was read
 	inside   bool                                   // the window has begun
 	level    *levelReport                           // for a search for capacity
+	sentinel *sentinel                              // of the window; nil without Options.Nap
 }
 
 // reading is what is read once at each end of the window.
@@ -40,7 +41,7 @@ type reading struct {
 // Measure implements course.Engine: it runs warm-up and window.
 func (r *Runner) Measure(ctx context.Context, rep int32, l course.Level) (course.Outcome, error) {
 	r.engine.take(l.Step)
-	defer target.ProvideThreads(r.engine.lanes())()
+	defer target.ProvideThreads(r.engine.lanes() + 1)() // and the sentinel
 	m := &measuring{index: rep, Level: l, channels: r.target.Channels(), level: r.newLevelReport(rep, l)}
 	// In-flight I/O outlives a cancelled run: it is drained, not torn.
 	ioCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -51,6 +52,7 @@ func (r *Runner) Measure(ctx context.Context, rep int32, l course.Level) (course
 	m.round = r.engine.start(ioCtx, time.Duration(m.Warmup)*time.Second, time.Duration(m.Window)*time.Second)
 	err := r.watch(ctx, m)
 	m.round.stop()
+	m.sentinel.stop()
 	end := min(r.opt.Now().Sub(m.round.base), m.round.to)
 	m.round.until.Store(int64(end))
 	if m.inside {
@@ -120,6 +122,9 @@ func (r *Runner) watch(ctx context.Context, m *measuring) error {
 func (r *Runner) beginWindow(m *measuring) {
 	m.inside = true
 	m.atFrom = r.reading()
+	if r.opt.Nap != nil {
+		m.sentinel = startSentinel(r.opt.Now, r.opt.Nap)
+	}
 	start := m.round.base.Add(m.round.from)
 	m.late = r.opt.Now().Sub(start)
 	r.course.Enter(runfile.SpanMeasure, m.index, start)
@@ -189,6 +194,7 @@ func (r *Runner) putRepetition(m *measuring, end time.Duration) {
 	out.Servers = serversSince(m.atFrom.servers, now.servers)
 	out.CPUMicroseconds = (now.cpu - m.atFrom.cpu).Microseconds()
 	_, out.PeakMemoryBytes = r.opt.Usage()
+	out.WakeUps = m.sentinel.wakeUps()
 }
 
 func (r *Runner) putOps(m *measuring, out *runfile.Repetition) {
@@ -212,6 +218,8 @@ func (r *Runner) measured(d recorder.Direction, batches *recorder.Batches) *runf
 // putStonewall adds what the workers know when they have ended.
 func (r *Runner) putStonewall(m *measuring) {
 	out := r.repetition()
+	m.sentinel.end()
+	out.WakeUps = m.sentinel.wakeUps()
 	end := out.End.Sub(m.round.base)
 	out.Pauses = r.engine.pauses(m.round, end, false)
 	last := map[int]time.Duration{}

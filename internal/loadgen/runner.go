@@ -40,6 +40,8 @@ type Options struct {
 	Levels course.Orders
 	// Usage gives the CPU time used and the peak memory of this process.
 	Usage func() (cpu time.Duration, peakBytes int64)
+	// Nap lets the calling thread sleep, as nanosleep.Hold does. Nil: how late the client wakes is not known.
+	Nap func(time.Duration)
 }
 
 // Runner makes one run. It is used once. It is the Engine of its Course.

@@ -4,6 +4,7 @@ package nanosleep
 
 import (
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,4 +16,17 @@ const Margin = 2 * time.Millisecond
 func For(d time.Duration) {
 	left := unix.NsecToTimespec(max(d, 0).Nanoseconds())
 	_ = unix.Nanosleep(&left, nil) // the caller checks the clock again
+}
+
+// Hold is For for a thread that keeps its Go processor meanwhile, so that neither the return from the sleep
+// nor Go's monitor thread costs more than the sleep.
+func Hold(d time.Duration) {
+	left := unix.NsecToTimespec(max(d, 0).Nanoseconds())
+	_, _, _ = unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&left)), 0, 0)
+}
+
+// Precise removes the 50 us by which Linux may delay each wake-up of a thread to join it with others. It
+// lasts as long as the thread, so lock the goroutine to its thread.
+func Precise() {
+	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) // sleeps stay as they are where it is refused
 }

@@ -125,6 +125,20 @@ func TestThePageOfASearchDrawsTheCurve(t *testing.T) {
 		"RandomMixed 8Ki, 70 % reads")
 }
 
+func TestThePageShowsTheWakeUpsOfTheClientBesideTheLatencies(t *testing.T) {
+	t.Parallel()
+	r := searched(t, "noisy", 50_000, 250)
+	if text := benchmark(t, r, PageOptions{}).text; strings.Contains(text, "wake-ups") {
+		t.Error("a result that does not know them has them")
+	}
+	for i := range r.Clients[0].Load.Repetitions {
+		r.Clients[0].Load.Repetitions[i].WakeUps = &runfile.WakeUps{
+			Count: 15_000, P50Microseconds: 21, P90Microseconds: 50, P95Microseconds: 64, P99Microseconds: 215, P999Microseconds: 1815, MaxMicroseconds: 3630,
+		}
+	}
+	benchmark(t, r, PageOptions{}).inOrder(t, "client wake-ups, late by", "21 µs", "64 µs", "215 µs", "1.81 ms", "3.63 ms")
+}
+
 func TestAComparisonOfTwoSearchesDrawsThemOverEachOther(t *testing.T) {
 	t.Parallel()
 	a, b := searched(t, "v3", 50_000, 250), searched(t, "v41", 62_000, 280)

@@ -42,6 +42,7 @@ func latencySection(j judge.Judgement) doc.Section {
 	all := spreads(*j.Summary)
 	s.Add(doc.Block{In: doc.TextOnly, Facts: latencyFacts(*j.Summary)},
 		doc.Block{In: doc.HTMLOnly, Table: latencyTable(*j.Summary)},
+		doc.Block{In: doc.TextOnly, Facts: wakeUpFacts(*j.Summary)},
 		doc.Block{Facts: intervalFacts(*j.Summary)})
 	if len(all) == 0 {
 		return s
@@ -106,6 +107,16 @@ func percentiles(l *stats.Latency) string {
 	return strings.Join(texts, "  ")
 }
 
+// wakeUpFacts is how late the client woke, where that is known. It is a part of the percentiles beside it.
+func wakeUpFacts(s judge.Summary) []doc.Fact {
+	if s.WakeUps == nil {
+		return nil
+	}
+	return []doc.Fact{{Label: "wake-ups", Text: "of the client are late by " +
+		doc.Together("p99 "+human.Latency(s.WakeUps.P99Microseconds)) + "  " +
+		doc.Together("p99.9 "+human.Latency(s.WakeUps.P999Microseconds))}}
+}
+
 func latencyTable(s judge.Summary) *doc.Table {
 	t := &doc.Table{Columns: doc.Columns(1, 0, "", "MB/s", "IOPS", "Mean", "p50", "p95", "p99", "p99.9", "Max")}
 	add := func(name string, d *judge.Direction) {
@@ -117,6 +128,10 @@ func latencyTable(s judge.Summary) *doc.Table {
 	add("write", s.Write)
 	if s.Read != nil && s.Write != nil || len(t.Rows) == 0 {
 		add("both", &s.Total)
+	}
+	if w := s.WakeUps; w != nil {
+		t.Row("client wake-ups, late by", "", "", "", human.Latency(w.P50Microseconds), human.Latency(w.P95Microseconds),
+			human.Latency(w.P99Microseconds), human.Latency(w.P999Microseconds), human.Latency(w.MaxMicroseconds))
 	}
 	if l := s.Total.Latency; l != nil && l.Bucketed {
 		t.Note = "The database counts latencies in powers of two: percentiles are upper bounds; the mean is exact."

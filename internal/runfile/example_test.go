@@ -121,8 +121,9 @@ func fullResult() Result {
 						Client: []Pause{{StartMilliseconds: 20_000, Milliseconds: 12_500}},
 						Paths:  []PathPause{{"path 10.0.1.61 from 10.0.1.5", Pause{StartMilliseconds: 19_900, Milliseconds: 12_700}}},
 					},
-					Level: &LevelReport{Index: 1, Seconds: 2, Due: []int64{2300}, Done: []int64{2299}, Errors: 1, Slow: [][]int64{{23}}, Histogram: "HISTFAAAAB"},
-					Step:  &Step{Kind: StepUsers, Users: 4, OperationsPerSecond: 2300, Round: 1, Warmup: true}, Oracle: fullWindow(t0),
+					WakeUps: &WakeUps{Count: 60_000, P50Microseconds: 20, P90Microseconds: 50, P95Microseconds: 60, P99Microseconds: 200, P999Microseconds: 1800, MaxMicroseconds: 3600},
+					Level:   &LevelReport{Index: 1, Seconds: 2, Due: []int64{2300}, Done: []int64{2299}, Errors: 1, Slow: [][]int64{{23}}, Histogram: "HISTFAAAAB"},
+					Step:    &Step{Kind: StepUsers, Users: 4, OperationsPerSecond: 2300, Round: 1, Warmup: true}, Oracle: fullWindow(t0),
 				}},
 				Samples: []LoadSample{{Time: t0, Span: SpanMeasure, Repetition: 1, Read: sample, Write: sample, Channels: []PathBytes{{ID: 1, BytesRead: 1, BytesWritten: 1}}}},
 				Verification: &Verification{

@@ -135,6 +135,8 @@ type Repetition struct {
 	// End, both together. It exceeds a few milliseconds if the loader had to wait for a processor.
 	EdgeMilliseconds int64 `json:"edgeMilliseconds,omitempty"`
 	CPUMicroseconds  int64 `json:"cpuMicroseconds"` // user and system time of the loader process
+	// WakeUps say how late this client woke. Absent where a database makes the load.
+	WakeUps *WakeUps `json:"wakeUps,omitempty"`
 	// Step is the level of load, where a run has several. Index counts on over
 	// all steps and rounds.
 	Step *Step `json:"step,omitempty"`

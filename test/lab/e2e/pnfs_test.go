@@ -129,7 +129,7 @@ func (w sixTests) honest(t *testing.T, b *v1alpha1.NFSBenchmark) {
 		t.Errorf("the run is %s", b.Status.Validity)
 	}
 	expected := []judge.Code{
-		judge.TooShort, judge.ForeignLoad, judge.ClientCPUBound,
+		judge.TooShort, judge.ForeignLoad, judge.ClientCPUBound, judge.ClientNoisy,
 		// A window of 5 s has few readings of the array, whose counters of the volume are
 		// written once a second.
 		judge.ArrayMetricsPartial, judge.ArrayDisagrees,

@@ -1,0 +1,94 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/human"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/stats"
+)
+
+// latestWakeUps returns the wake-ups of the client with the largest p99; nil if no client knows them. Merged
+// ones would hide a noisy client among quiet ones, although the operations of one client are enough to
+// determine the p99 of all.
+func latestWakeUps(parts []clientRep) (latest *runfile.WakeUps) {
+	for _, p := range parts {
+		w := p.rep.WakeUps
+		if believable(w) && (latest == nil || w.P99Microseconds > latest.P99Microseconds) {
+			latest = w
+		}
+	}
+	return latest
+}
+
+// believable reports whether a loader can have measured w: its result is not trusted.
+func believable(w *runfile.WakeUps) bool {
+	return w != nil && w.Count > 0 && slices.IsSorted([]int64{
+		0, w.P50Microseconds, w.P90Microseconds, w.P95Microseconds, w.P99Microseconds, w.P999Microseconds,
+		w.MaxMicroseconds, 2 * stats.HighestMicroseconds,
+	})
+}
+
+// noisyFor returns how late the clients of a level woke if that is much of a bound.
+func noisyFor(b runfile.LatencyBound) func(*repetition) []string {
+	return func(s *repetition) []string {
+		if s.WakeUps == nil || !exceeds(s.WakeUps.Of(b.Percentile), b.Microseconds, noiseOfBound) {
+			return nil
+		}
+		late := runfile.LatencyBound{Percentile: b.Percentile, Microseconds: s.WakeUps.Of(b.Percentile)}
+		return []string{fmt.Sprintf("a client woke late, with a %s, more than a fifth of the bound (%s): it is too noisy "+
+			"for this bound", late, b)}
+	}
+}
+
+// exceeds reports whether a latency is more than a share of another, in permille.
+func exceeds(late, of int64, share float64) bool { return float64(late)*1000 > float64(of)*share }
+
+// checkWakeUps looks for a client that wakes so late that a latency tells more of it than of the storage.
+func checkWakeUps(c *facts, found *findings) {
+	if noise := c.noise(); noise != "" {
+		found.warn(ClientNoisy, "%s. The latency may be that of the client and not of the storage. Give the loader CPU "+
+			"requests equal to its limits, in whole cores, on a node with the static CPU manager policy, and keep other work "+
+			"off its machine.", noise)
+	}
+}
+
+// noise says what a client is too noisy for: a bound of a search, the expected p99, or the measured one.
+func (c *facts) noise() string {
+	if c.capacity != nil {
+		for i, b := range c.bounds {
+			if noise := c.noisyLevel(i, b); noise != "" {
+				return noise
+			}
+		}
+	}
+	w, l := c.overall.WakeUps, c.overall.Total.Latency
+	if w == nil {
+		return ""
+	}
+	late := "A client woke late, with a p99 of " + human.Latency(w.P99Microseconds)
+	want := bench.OrZero(c.Plan.Expect).MaxP99LatencyMicroseconds
+	switch {
+	case want != nil && exceeds(w.P99Microseconds, *want, noiseOfBound):
+		return late + ", more than a fifth of the expected p99 (" + human.Latency(*want) + ")"
+	case l != nil && !l.MeanOnly && exceeds(w.P99Microseconds, l.P99Microseconds, noiseOfP99):
+		return late + ", more than half of the measured p99 (" + human.Latency(l.P99Microseconds) + ")"
+	}
+	return ""
+}
+
+// noisyLevel looks at the levels that decided the capacity within a bound. Noise does not help to hold one.
+func (c *facts) noisyLevel(bound int, b runfile.LatencyBound) string {
+	r := c.medianSearch(bound)
+	if r.bounds[bound].StillHeld {
+		return ""
+	}
+	for _, s := range r.around(r.bounds[bound].OperationsPerSecond) {
+		for _, seen := range noisyFor(b)(s) {
+			return fmt.Sprintf("At %d operations/s %s", s.Step.OperationsPerSecond, seen)
+		}
+	}
+	return ""
+}
