@@ -43,7 +43,7 @@ func findingCases(t *testing.T) map[string]findingCase {
 	}{
 		{good, map[string]map[string]findingCase{
 			"wire": wireCases(), "path": pathCases(), "loss": lossCases(), "client": clientCases(), "storage": storageCases(t), "end": endCases(),
-			"time": timeCases(), "server": serverCases(), "database": databaseCases(), "noise": noiseCases(),
+			"time": timeCases(), "server": serverCases(), "database": databaseCases(), "noise": noiseCases(t),
 		}},
 		{twoNodes("a"), map[string]map[string]findingCase{
 			"locality": localityCases(), "quiet": quietCases(), "counter": counterCases(t), "move": moveCases(), "setting": settingCases(), "partial": partialCases(),

@@ -73,6 +73,9 @@ const (
 	variationHigh        = 100
 	noiseOfBound         = 200 // late wake-ups of a client / latency bound or expectation
 	noiseOfP99           = 500 // late wake-ups of a client / measured latency, both at p99
+	// A processor that slept deeply may need some hundred microseconds to wake, and one that carries I/O does not
+	// sleep. Only bounds and expectations are compared with less.
+	leastNoiseMicros = 1000
 	lateShare            = 10
 	overlapGood          = 900
 	// Share of the time of all operations in slow ones: more than ten times the median, and more than a

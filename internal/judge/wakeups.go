@@ -73,7 +73,8 @@ func (c *facts) noise() string {
 	switch {
 	case want != nil && exceeds(w.P99Microseconds, *want, noiseOfBound):
 		return late + ", more than a fifth of the expected p99 (" + human.Latency(*want) + ")"
-	case l != nil && !l.MeanOnly && exceeds(w.P99Microseconds, l.P99Microseconds, noiseOfP99):
+	case l != nil && !l.MeanOnly && w.P99Microseconds >= leastNoiseMicros &&
+		exceeds(w.P99Microseconds, l.P99Microseconds, noiseOfP99):
 		return late + ", more than half of the measured p99 (" + human.Latency(l.P99Microseconds) + ")"
 	}
 	return ""
