@@ -33,6 +33,8 @@ type Pause struct {
 	Lost                 *runfile.ChannelLoss `json:"lost,omitempty"`
 	LostPath             string               `json:"lostPath,omitempty"`
 	RecoveryMilliseconds int64                `json:"recoveryMilliseconds,omitempty"`
+	// LateMilliseconds is how late the client itself woke at most in the repetition; 0 = not known.
+	LateMilliseconds int64 `json:"lateMilliseconds,omitempty"`
 	// LevelPermille is the rate afterwards, relative to the rate before.
 	LevelPermille *int32 `json:"levelPermille,omitempty"`
 }
@@ -75,6 +77,9 @@ func (s *repetition) pause(p clientRep, of runfile.Pause, path string) (Pause, b
 		Client: p.client.Index, Path: path,
 		Start:             p.rep.Start.Add(time.Duration(of.StartMilliseconds) * time.Millisecond),
 		StartMilliseconds: of.StartMilliseconds, Milliseconds: min(of.Milliseconds, window-of.StartMilliseconds),
+	}
+	if believable(p.rep.WakeUps) {
+		out.LateMilliseconds = p.rep.WakeUps.MaxMicroseconds / 1000
 	}
 	out.Long = out.isLong(s)
 	return out, true
@@ -233,7 +238,10 @@ func reportPauses(found *findings, repetition string, all []Pause, severity benc
 // wayWords says how the pause went on, as far as that is known.
 func (p Pause) wayWords() string {
 	l := p.Lost
-	if l == nil {
+	switch {
+	case 2*p.LateMilliseconds >= p.Milliseconds:
+		return fmt.Sprintf(" The client itself stood still: it woke %s late.", seconds(p.LateMilliseconds))
+	case l == nil:
 		return ""
 	}
 	words := fmt.Sprintf(" The client gave up a connection of path %s %s after its last answer", p.LostPath,

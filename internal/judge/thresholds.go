@@ -76,8 +76,8 @@ const (
 	// A processor that slept deeply may need some hundred microseconds to wake, and one that carries I/O does not
 	// sleep. Only bounds and expectations are compared with less.
 	leastNoiseMicros = 1000
-	lateShare            = 10
-	overlapGood          = 900
+	lateShare        = 10
+	overlapGood      = 900
 	// Share of the time of all operations in slow ones: more than ten times the median, and more than a
 	// disk or a cache that misses takes.
 	slowTimeShare    = 50
