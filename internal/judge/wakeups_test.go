@@ -25,6 +25,7 @@ func noisy(p99 int64) func(*runfile.Result) {
 
 // noiseCases have a p99 of 19 ms.
 func noiseCases(t *testing.T) map[string]findingCase {
+	t.Helper()
 	expecting := func(p99, late int64) func(*runfile.Result) {
 		return func(r *runfile.Result) {
 			r.Plan.Expect = &bench.Expect{MaxP99LatencyMicroseconds: new(p99)}

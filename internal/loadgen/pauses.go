@@ -18,6 +18,26 @@ type scope struct {
 // pauses returns when nothing was answered in the window of a round, up to end. With waits, operations wait at end
 // that have not ended. It may be called while load runs.
 func (e *engine) pauses(r *round, end time.Duration, waits bool) *runfile.Pauses {
+	out := &runfile.Pauses{LeastMilliseconds: recorder.LeastGap.Milliseconds()}
+	for of, gaps := range e.gaps(end, waits) {
+		for _, p := range r.pausesOf(of, gaps, end) {
+			switch {
+			case of.path != "":
+				out.Paths = append(out.Paths, runfile.PathPause{Path: of.path, Pause: p})
+			case of.job == 0:
+				out.Client = append(out.Client, p)
+			default:
+				out.LongestJobMilliseconds = max(out.LongestJobMilliseconds, p.Milliseconds)
+			}
+		}
+	}
+	out.Client = longest(out.Client, func(p runfile.Pause) runfile.Pause { return p })
+	out.Paths = longest(out.Paths, func(p runfile.PathPause) runfile.Pause { return p.Pause })
+	return out
+}
+
+// gaps returns what the lanes of each scope have in common.
+func (e *engine) gaps(end time.Duration, waits bool) map[scope][]recorder.Gap {
 	all := map[scope][]recorder.Gap{}
 	for i := range e.drivers {
 		d := &e.drivers[i]
@@ -34,22 +54,7 @@ func (e *engine) pauses(r *round, end time.Duration, waits bool) *runfile.Pauses
 			}
 		}
 	}
-	out := &runfile.Pauses{LeastMilliseconds: recorder.LeastGap.Milliseconds()}
-	for of, gaps := range all {
-		for _, p := range r.pausesOf(of, gaps, end) {
-			switch {
-			case of.path != "":
-				out.Paths = append(out.Paths, runfile.PathPause{Path: of.path, Pause: p})
-			case of.job == 0:
-				out.Client = append(out.Client, p)
-			default:
-				out.LongestJobMilliseconds = max(out.LongestJobMilliseconds, p.Milliseconds)
-			}
-		}
-	}
-	out.Client = longest(out.Client, func(p runfile.Pause) runfile.Pause { return p })
-	out.Paths = longest(out.Paths, func(p runfile.PathPause) runfile.Pause { return p.Pause })
-	return out
+	return all
 }
 
 // pausesOf returns the gaps in the window of r, up to end, in which an operation waited. A path that stands still may

@@ -207,7 +207,8 @@ func intervalFacts(s judge.Summary) []doc.Fact {
 	case *v == 0:
 		out = append(out, doc.Fact{Label: "Pauses", Text: "none of 100 ms or more, in any repetition"})
 	default:
-		out = append(out, doc.Fact{Label: "Pauses", Text: "the longest of a client in all repetitions is " + human.Latency(*v)})
+		text := "the longest of a client in all repetitions is " + human.Latency(*v)
+		out = append(out, doc.Fact{Label: "Pauses", Text: text})
 	}
 	if v := s.OpenLoopP99Microseconds; v != nil {
 		out = append(out, doc.Fact{Label: "Open loop", Text: "p99 about " + human.Latency(*v) +

@@ -54,22 +54,26 @@ func longPauses(j judge.Judgement, do func(repetition int32, p judge.Pause)) {
 func (c *course) pauses(j judge.Judgement) (out []chart.Band) {
 	longPauses(j, func(_ int32, p judge.Pause) {
 		from := p.Start.Sub(c.start).Seconds()
-		label := cmp.Or(p.Path, fmt.Sprintf("client %d", p.Client))
-		out = append(out, chart.Band{
-			From: from, To: from + float64(p.Milliseconds)/1000, Label: label + ": " + inSeconds(p.Milliseconds) + " without an answer",
-		})
+		label := fmt.Sprintf("%s: %s without an answer", standing(p), inSeconds(p.Milliseconds))
+		out = append(out, chart.Band{From: from, To: from + float64(p.Milliseconds)/1000, Label: label})
 	})
 	return out
 }
+
+// standing is what had no answer in a pause.
+func standing(p judge.Pause) string { return cmp.Or(p.Path, fmt.Sprintf("client %d", p.Client)) }
 
 func inSeconds(milliseconds int64) string { return fmt.Sprintf("%.1f s", float64(milliseconds)/1000) }
 
 // pauseTable lists the long pauses and what they cost; nil if there are none.
 func pauseTable(j judge.Judgement) *doc.Table {
-	t := &doc.Table{Note: "Pauses: times in which a client, or one of its paths, had no answer.", Columns: doc.Columns(3, 0,
-		"Pause", "Repetition", "On", "From", "Length", "Operations missing", "Rate back at 95 % after", "Level afterwards")}
+	t := &doc.Table{
+		Note: "Pauses: times in which a client, or one of its paths, had no answer.",
+		Columns: doc.Columns(3, 0, "Pause", "Repetition", "On", "From", "Length", "Operations missing",
+			"Rate back at 95 % after", "Level afterwards"),
+	}
 	longPauses(j, func(repetition int32, p judge.Pause) {
-		t.Row(p.Start.UTC().Format("15:04:05.0"), fmt.Sprint(repetition), cmp.Or(p.Path, fmt.Sprintf("client %d", p.Client)),
+		t.Row(p.Start.UTC().Format("15:04:05.0"), fmt.Sprint(repetition), standing(p),
 			inSeconds(p.StartMilliseconds), inSeconds(p.Milliseconds), number(p.MissingOperations),
 			known(p.BackMilliseconds, inSeconds), known(p.LevelPermille, human.Share))
 	})

@@ -42,9 +42,9 @@ var (
 	pageNumber = regexp.MustCompile(`(?i)^ *page:? *[0-9]+$`)
 	message    = regexp.MustCompile(`^ *[A-Z][A-Z0-9]{2,3}-[0-9]{4,5}\b`)
 	run        = regexp.MustCompile("-+")
-	isNumeric  = regexp.MustCompile("^" + numeric + "$").MatchString
-	// isTorn matches a line that may be a row, or the rest of one, in other columns: two numbers follow each other.
-	isTorn = regexp.MustCompile("(^| )" + numeric + " +" + numeric + "( |$)").MatchString
+	numbered   = regexp.MustCompile("^" + numeric + "$")
+	// torn matches a line that may be a row, or the rest of one, in other columns: two numbers follow each other.
+	torn = regexp.MustCompile("(^| )" + numeric + " +" + numeric + "( |$)")
 	// titled matches the titles of a table of wait events, without blanks.
 	titled = regexp.MustCompile(`eventwaits[a-z%-]{0,20}time`)
 )
@@ -147,7 +147,7 @@ func (p *parser) line(n int, line string) error {
 	case !p.left && t.isRow(line):
 		p.gap = false
 		return p.row(n, line)
-	case !(p.left && p.gap) && isTorn(line):
+	case (!p.left || !p.gap) && torn.MatchString(line):
 		return errors.New("a row of wait events is not below the titles of its columns" + anew + " and wider columns")
 	default:
 		p.left = true
@@ -206,13 +206,13 @@ func (t *table) isRow(line string) bool {
 			return false
 		}
 	}
-	return t.event.of(line) != "" && (isNumeric(t.waits.of(line)) || isNumeric(t.seconds.of(line)))
+	return t.event.of(line) != "" && (numbered.MatchString(t.waits.of(line)) || numbered.MatchString(t.seconds.of(line)))
 }
 
 // goesOn says whether a line is a row that no line of another table is like.
 func (t *table) goesOn(line string) bool {
 	waits := t.waits.of(line)
-	return t.isRow(line) && isNumeric(t.seconds.of(line)) && (waits == "" || isNumeric(waits))
+	return t.isRow(line) && numbered.MatchString(t.seconds.of(line)) && (waits == "" || numbered.MatchString(waits))
 }
 
 // tableBelow finds the columns by the titles above the hyphens that underline

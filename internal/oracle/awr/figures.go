@@ -24,7 +24,6 @@ type figure struct{ value, off float64 }
 var (
 	numeral  = regexp.MustCompile(`^([0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,15})?(?:\.([0-9]{1,6}))?([KMGT]?)$`)
 	duration = regexp.MustCompile(`^([0-9.,]+) ?(ns|us|ms|s)$`)
-	swap     = strings.NewReplacer(".", ",", ",", ".")
 )
 
 // figures reads the numbers. NLS_NUMERIC_CHARACTERS says which of point and comma groups digits, and is in no report.
@@ -32,11 +31,11 @@ var (
 func figures(rows []row) ([]event, error) {
 	events, err := read(rows, false)
 	swapped, errSwapped := read(rows, true)
-	if errSwapped != nil {
+	switch {
+	case errSwapped != nil:
 		return events, err
-	}
-	if err != nil {
-		return swapped, nil
+	case err != nil: // so the other way is the one
+		return swapped, errSwapped
 	}
 	for _, r := range rows {
 		if strings.Contains(r.waits+r.seconds+r.average, ".") {
@@ -130,7 +129,7 @@ func (e event) row() runfile.AWRRow {
 // half of its last digit.
 func number(word string, swapped bool) (figure, bool) {
 	if swapped {
-		word = swap.Replace(word)
+		word = strings.NewReplacer(".", ",", ",", ".").Replace(word)
 	}
 	m := numeral.FindStringSubmatch(word)
 	if m == nil || m[1]+m[2] == "" {

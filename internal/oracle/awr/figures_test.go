@@ -27,14 +27,16 @@ func TestTheReportTellsWhichMarkGroupsDigits(t *testing.T) {
 		},
 		"then a point in seconds groups, too": {
 			line("x", "64", "1.208", "") + line("y", "718.204", "55", ""),
-			rows{{Event: "x", Waits: 64, Seconds: 1208, SecondsRounding: .5}, {Event: "y", Waits: 718204, Seconds: 55, SecondsRounding: .5}}, nil,
+			rows{{Event: "x", Waits: 64, Seconds: 1208, SecondsRounding: .5}, {Event: "y", Waits: 718204, Seconds: 55, SecondsRounding: .5}},
+			nil,
 		},
 		"a comma in seconds begins a fraction": {
 			line("x", "718", "1.255,5", ""), rows{{Event: "x", Waits: 718, Seconds: 1255.5, SecondsRounding: .05}}, nil,
 		},
 		"a comma in short forms": {
 			line("x", "7,2M", "5,1K", ""),
-			rows{{Event: "x", Waits: 7_200_000, WaitsRounding: 50_000, Seconds: 5100, SecondsRounding: 50}}, nil,
+			rows{{Event: "x", Waits: 7_200_000, WaitsRounding: 50_000, Seconds: 5100, SecondsRounding: 50}},
+			nil,
 		},
 		"a comma in an average": {
 			line("x", "500", "0", "250,00us"), rows{{Event: "x", Waits: 500, Seconds: .125, SecondsRounding: 2.5e-6}}, nil,
