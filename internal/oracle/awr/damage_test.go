@@ -12,7 +12,7 @@ import (
 )
 
 // layouts are whole reports of releases, as far as their wait events go.
-var layouts = map[string]string{
+var layouts = map[string]string{ //nolint:dupword // titles of columns
 	"11.2": `
 Top 5 Timed Foreground Events
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
