@@ -230,7 +230,8 @@ func reportPauses(found *findings, repetition string, all []Pause, severity benc
 		more = fmt.Sprintf(" It is the longest of %d such pauses, which last %s together.", len(all), seconds(sum))
 	}
 	found.add(Paused, severity, "%s had no answer for %s, %s, from %s of repetition %s on (%s).%s%s Look for what "+
-		"happened to the storage and the network at that time: a takeover, a LIF or a volume that moved, a restart, lost packets.",
+		"happened to the storage and the network at that time: a takeover, a LIF or a volume that moved, a restart, lost "+
+		"packets.",
 		who, seconds(worst.Milliseconds), rest, seconds(worst.StartMilliseconds), repetition,
 		worst.Start.UTC().Format("2006-01-02 15:04:05.0 UTC"), worst.wayWords()+worst.costWords(), more)
 }

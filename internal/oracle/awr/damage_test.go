@@ -12,7 +12,9 @@ import (
 )
 
 // layouts are whole reports of releases, as far as their wait events go.
-var layouts = map[string]string{ //nolint:dupword // titles of columns
+//
+//nolint:dupword // titles of columns
+var layouts = map[string]string{
 	"11.2": `
 Top 5 Timed Foreground Events
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
