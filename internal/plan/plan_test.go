@@ -54,8 +54,8 @@ func TestAPlanOfDirectNFS(t *testing.T) {
 	if p.Expect == nil || *p.Expect.MinMegabytesPerSecond != 500 {
 		t.Errorf("expect %+v", p.Expect)
 	}
-	// 3 x (2 baseline + 2 warm-up + 10), 256 MiB at 50 MB/s, 10 to read back, 180 to start, 30 to mount.
-	if got, want := p.Schedule.TimeoutSeconds, int32(42+5+10+180+30); got != want {
+	// 3 x (2 baseline + 2 warm-up + 10), 256 MiB at 50 MB/s, 10 to read back, 180 to start, 30 to mount, 600 for the last I/Os.
+	if got, want := p.Schedule.TimeoutSeconds, int32(42+5+10+180+30+600); got != want {
 		t.Errorf("times out after %d s, want %d", got, want)
 	}
 }

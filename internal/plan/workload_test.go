@@ -66,12 +66,12 @@ func TestASearchForCapacity(t *testing.T) {
 	}
 	// Baseline 2 s, warm-up 2 s, and 48 levels of 10 s with 1 s warm-up; 128 MiB at 50 MB/s, 10 s to
 	// read back, 180 s to start, 30 s to mount.
-	if got, want := p.Schedule.TimeoutSeconds, int32(4+48*11+2+10+180+30); got != want {
+	if got, want := p.Schedule.TimeoutSeconds, int32(4+48*11+2+10+180+30+600); got != want {
 		t.Errorf("times out after %d s, want %d", got, want)
 	}
 	// With two clients, each level warms up for 2 s and may wait 15 s for the operator, and there are
 	// twice as many files.
-	if got, want := build(t, target("10.0.1.61"), mixed, gen.Clients(2)).Schedule.TimeoutSeconds, int32(4+48*27+5+10+180+30); got != want {
+	if got, want := build(t, target("10.0.1.61"), mixed, gen.Clients(2)).Schedule.TimeoutSeconds, int32(4+48*27+5+10+180+30+600); got != want {
 		t.Errorf("two clients time out after %d s, want %d", got, want)
 	}
 	slob := func(b *v1alpha1.NFSBenchmark) {
@@ -96,20 +96,20 @@ func TestASLOBLoadInADatabase(t *testing.T) {
 		t.Errorf("slob %+v, keep %t, files %+v", p.Workload.SLOB, p.Keep, p.Files())
 	}
 	// Three steps of 14 s, two tables of 80 MiB at 5 MB/s.
-	if got, want := p.Schedule.TimeoutSeconds, int32(42+33+2700+900+180+30); got != want {
+	if got, want := p.Schedule.TimeoutSeconds, int32(42+33+2700+900+180+30+600); got != want {
 		t.Errorf("times out after %d s, want %d", got, want)
 	}
 	// One step of 14 s; a table of 1 GiB at 5 MB/s. A kit loads as much, does not warm up, and writes
 	// a report; in an existing database the owner has loaded it.
 	scan := []gen.Mod{gen.SLOB(bench.SLOBFullTableScan, 1), ee()}
-	if got, want := build(t, target("10.0.1.61"), scan...).Schedule.TimeoutSeconds, int32(14+214+2700+900+180+30); got != want {
+	if got, want := build(t, target("10.0.1.61"), scan...).Schedule.TimeoutSeconds, int32(14+214+2700+900+180+30+600); got != want {
 		t.Errorf("a scan times out after %d s, want %d", got, want)
 	}
-	if got, want := build(t, target("10.0.1.61"), append(scan, gen.Kit("", "/slob"))...).Schedule.TimeoutSeconds, int32(12+214+runfile.KitReportSeconds+2700+900+180+30); got != want {
+	if got, want := build(t, target("10.0.1.61"), append(scan, gen.Kit("", "/slob"))...).Schedule.TimeoutSeconds, int32(12+214+runfile.KitReportSeconds+2700+900+180+30+600); got != want {
 		t.Errorf("a kit times out after %d s, want %d", got, want)
 	}
 	scan[1] = gen.External("db1:1521/ORCL")
-	if got, want := build(t, target("10.0.1.61"), append(scan, gen.Kit("", "/slob"))...).Schedule.TimeoutSeconds, int32(12+runfile.KitReportSeconds+180+30); got != want {
+	if got, want := build(t, target("10.0.1.61"), append(scan, gen.Kit("", "/slob"))...).Schedule.TimeoutSeconds, int32(12+runfile.KitReportSeconds+180+30+600); got != want {
 		t.Errorf("a kit in a database that exists times out after %d s, want %d", got, want)
 	}
 }
@@ -143,12 +143,12 @@ func TestWhereTheLoaderSeesAKit(t *testing.T) {
 func TestTheTimeOfNativeLoads(t *testing.T) {
 	t.Parallel()
 	// Twice a baseline of 2 s and 40 levels of 12 s, four files of 64 MiB at 50 MB/s, 10 s to read back.
-	if got, want := build(t, target("10.0.1.61"), gen.Calibrate(1)).Schedule.TimeoutSeconds, int32(2*(2+40*12)+5+10+180+30); got != want {
+	if got, want := build(t, target("10.0.1.61"), gen.Calibrate(1)).Schedule.TimeoutSeconds, int32(2*(2+40*12)+5+10+180+30+600); got != want {
 		t.Errorf("a calibrate times out after %d s, want %d", got, want)
 	}
 	// Three rounds of a baseline and two steps, two clients with two files of 1 GiB.
 	mods := []gen.Mod{gen.SLOB(bench.SLOBFullTableScan, 1, 2), gen.Schemas(2), gen.Repetitions(3), gen.Clients(2)}
-	if got, want := build(t, target("10.0.1.61"), mods...).Schedule.TimeoutSeconds, int32(3*(2+2*12)+85+10+180+30); got != want {
+	if got, want := build(t, target("10.0.1.61"), mods...).Schedule.TimeoutSeconds, int32(3*(2+2*12)+85+10+180+30+600); got != want {
 		t.Errorf("a scan times out after %d s, want %d", got, want)
 	}
 }
