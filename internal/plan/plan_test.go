@@ -39,7 +39,7 @@ func TestAPlanOfDirectNFS(t *testing.T) {
 	want := runfile.Engine{
 		Client: bench.ClientDirectNFS, NFSVersion: "NFSv3", Security: "sys", Export: "/vol/oradata", Server: "demo",
 		Channels:            runfile.ChannelsTo("10.0.1.61", "10.0.2.61"),
-		MountTimeoutSeconds: 30, CallTimeoutSeconds: 30, UserID: &user, GroupID: &user, RequireNFS: true,
+		MountTimeoutSeconds: 30, CallTimeoutSeconds: 600, UserID: &user, GroupID: &user, RequireNFS: true,
 	}
 	if diff := cmp.Diff(want, p.Engine); diff != "" {
 		t.Errorf("engine (-want +got):\n%s", diff)
