@@ -69,7 +69,7 @@ type Protocol struct {
 	// +optional
 	// +default=600
 	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=86400
+	// +kubebuilder:validation:Maximum=3600
 	CallTimeoutSeconds int32 `json:"callTimeoutSeconds,omitempty"`
 	// userID is the user that owns the files on the server: the AUTH_SYS
 	// credential of Direct NFS, or the user that the pods of a kernel mount

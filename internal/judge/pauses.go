@@ -53,7 +53,7 @@ func (c *facts) pausesOf(s *repetition) (all []Pause, longest *int64) {
 		longest = cmp.Or(longest, new(int64))
 		for _, of := range known.Client[:min(len(known.Client), runfile.MaxPauses)] {
 			if pause, ok := s.pause(p, of, ""); ok {
-				c.cost(&pause, s)
+				c.cost(&pause, p)
 				c.ways(&pause, p.rep)
 				all, *longest = append(all, pause), max(*longest, pause.Milliseconds*1000)
 			}
@@ -91,7 +91,8 @@ func (c *facts) ways(p *Pause, rep runfile.Repetition) {
 	for _, ch := range rep.Channels {
 		for i := range ch.Losses {
 			l := &ch.Losses[i]
-			if at, ok := answered(l); !l.Start.Before(end) || ok && at.Before(p.Start) {
+			if at, ok := answered(l); !l.Start.Before(end) || ok && at.Before(p.Start) ||
+				l.Start.Before(p.Start.Add(-pausedMilliseconds*time.Millisecond)) {
 				continue
 			} else if first, known := answered(p.Lost); p.Lost == nil || ok && (!known || at.Before(first)) {
 				p.Lost, p.LostPath = l, c.declaredAs(pathPair{Local: ch.Local, Path: ch.Path}).String()
@@ -114,30 +115,28 @@ func answered(l *runfile.ChannelLoss) (time.Time, bool) {
 const (
 	// rateBefore is how many intervals before a pause give the rate before it, and leastBefore how many are needed.
 	rateBefore, leastBefore = 60, 5
-	// backFor is how many means of backOver intervals each must be at backShare of the rate before.
+	// backFor is how many means of backOver intervals must be at backShare of the rate before.
 	backFor, backOver = 30, 5
 	backShare         = 0.95
 )
 
-// cost fills in what a pause cost, from the rates of all clients together.
-func (c *facts) cost(p *Pause, s *repetition) {
-	interval := c.sampleInterval()
-	at := func(milliseconds int64) int {
-		return min(int(milliseconds/interval.Milliseconds()), len(s.points))
-	}
-	from, to := at(p.StartMilliseconds), min(at(p.end())+1, len(s.points))
-	before := opsOf(s.points[max(0, from-rateBefore):from])
-	if len(before) < leastBefore || s.isOf(runfile.StepCalibrate) {
+// cost fills in what a pause of a client cost, from the rates of this client.
+func (c *facts) cost(p *Pause, part clientRep) {
+	rates, interval := ratesOf(part)
+	at := func(milliseconds int64) int { return min(int(milliseconds/interval.Milliseconds()), len(rates)) }
+	from, to := at(p.StartMilliseconds), min(at(p.end())+1, len(rates))
+	before := rates[max(0, from-rateBefore):from]
+	if len(before) < leastBefore || c.Plan.Workload.Calibrate != nil {
 		return
 	}
 	rate := stats.Median(before)
 	if rate <= 0 {
 		return
 	}
-	after := opsOf(s.points[to:])
+	after := rates[to:]
 	back := whenBack(after, rate*backShare)
 	missing := 0.0
-	for _, ops := range opsOf(s.points[from : to+back]) {
+	for _, ops := range rates[from : to+back] {
 		missing += max(0, rate-ops) * interval.Seconds()
 	}
 	p.MissingOperations = new(int64(math.Round(missing)))
@@ -148,6 +147,23 @@ func (c *facts) cost(p *Pause, s *repetition) {
 	if len(after) >= leastBefore {
 		p.LevelPermille = permille(stats.Median(after) / rate)
 	}
+}
+
+// ratesOf returns the operations per second of a client in the intervals of its window; none if the first one is not
+// the first of the window.
+func ratesOf(p clientRep) (rates []float64, interval time.Duration) {
+	seconds := max(p.client.Load.SampleSeconds, 1)
+	interval = time.Duration(seconds) * time.Second
+	for _, s := range p.client.Load.Samples {
+		if s.Span != runfile.SpanMeasure || s.Repetition != p.rep.Index {
+			continue
+		}
+		if len(rates) == 0 && s.Time.Sub(p.rep.Start).Abs() > 3*interval/2 {
+			return nil, interval
+		}
+		rates = append(rates, float64(bench.OrZero(s.Read).Count+bench.OrZero(s.Write).Count))
+	}
+	return rates, interval
 }
 
 // whenBack returns the first place from which on the means of rates stay at a level, or the number of rates.
@@ -168,14 +184,6 @@ func whenBack(rates []float64, level float64) int {
 	return back
 }
 
-func opsOf(points []stats.Point) []float64 {
-	out := make([]float64, 0, len(points))
-	for _, p := range points {
-		out = append(out, p.OpsPerSecond)
-	}
-	return out
-}
-
 // isLong says whether a pause is a Long one.
 func (p Pause) isLong(s *repetition) bool {
 	if p.Milliseconds < pausedMilliseconds {
@@ -185,7 +193,7 @@ func (p Pause) isLong(s *repetition) bool {
 		return false
 	}
 	lanes := int64(max(len(s.Paths), 1)) * int64(max(s.Clients, 1))
-	return p.Milliseconds*s.Total.Ops >= pausedLatencies*lanes*s.DurationMilliseconds
+	return float64(p.Milliseconds)*float64(s.Total.Ops) >= pausedLatencies*float64(lanes)*float64(s.DurationMilliseconds)
 }
 
 // checkPauses reports the times in which clients had no answer, and those in which only a path had none.
@@ -238,14 +246,15 @@ func reportPauses(found *findings, repetition string, all []Pause, severity benc
 
 // wayWords says how the pause went on, as far as that is known.
 func (p Pause) wayWords() string {
-	l := p.Lost
-	switch {
-	case 2*p.LateMilliseconds >= p.Milliseconds:
-		return fmt.Sprintf(" The client itself stood still: it woke %s late.", seconds(p.LateMilliseconds))
-	case l == nil:
-		return ""
+	l, late := p.Lost, ""
+	if 2*p.LateMilliseconds >= p.Milliseconds {
+		late = fmt.Sprintf(" The client itself stood still in this repetition: it woke up to %s late.",
+			seconds(p.LateMilliseconds))
 	}
-	words := fmt.Sprintf(" The client gave up a connection of path %s %s after its last answer", p.LostPath,
+	if l == nil {
+		return late
+	}
+	words := late + fmt.Sprintf(" The client gave up a connection of path %s %s after its last answer", p.LostPath,
 		seconds(l.NoticedMilliseconds))
 	switch c, a := l.ConnectedMilliseconds, l.AnsweredMilliseconds; {
 	case c == nil:
@@ -256,7 +265,7 @@ func (p Pause) wayWords() string {
 		words += fmt.Sprintf(", had another after %s and an answer over it after %s", seconds(*c), seconds(*a))
 	}
 	if p.RecoveryMilliseconds > 0 {
-		words += fmt.Sprintf("; I/O waited %s for the state at the server", seconds(p.RecoveryMilliseconds))
+		words += fmt.Sprintf("; in this repetition I/O waited %s for the state at the server", seconds(p.RecoveryMilliseconds))
 	}
 	return words + "."
 }

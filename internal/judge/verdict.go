@@ -115,7 +115,8 @@ func compare[T int32 | int64](o *outcome, what, bound string, want, got *T, scal
 	case got == nil:
 		o.unmeasured = true
 		o.findings.warn(ExpectationNotMeasured, "Expected %s %s %s, but it was not measured, so there is no verdict on "+
-			"it. Declare protocol.link for the wire limit; run two repetitions or more for the variation.", bound, wanted,
+			"it. Declare protocol.link for the wire limit; run two repetitions or more for the variation. Databases "+
+			"do not say their pauses.", bound, wanted,
 			what)
 	case bound == atLeast && *got < *want*scale, bound == atMost && *got > *want*scale:
 		o.missed = true

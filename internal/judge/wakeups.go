@@ -71,7 +71,7 @@ func (c *facts) noise() string {
 	late := "A client woke late, with a p99 of " + human.Latency(w.P99Microseconds)
 	want := bench.OrZero(c.Plan.Expect).MaxP99LatencyMicroseconds
 	switch {
-	case want != nil && exceeds(w.P99Microseconds, *want, noiseOfBound):
+	case want != nil && l != nil && l.P99Microseconds > *want && exceeds(w.P99Microseconds, *want, noiseOfBound):
 		return late + ", more than a fifth of the expected p99 (" + human.Latency(*want) + ")"
 	case l != nil && !l.MeanOnly && w.P99Microseconds >= leastNoiseMicros &&
 		exceeds(w.P99Microseconds, l.P99Microseconds, noiseOfP99):

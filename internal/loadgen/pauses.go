@@ -20,7 +20,7 @@ type scope struct {
 func (e *engine) pauses(r *round, end time.Duration, waits bool) *runfile.Pauses {
 	out := &runfile.Pauses{LeastMilliseconds: recorder.LeastGap.Milliseconds()}
 	for of, gaps := range e.gaps(end, waits) {
-		for _, p := range r.pausesOf(of, gaps, end) {
+		for _, p := range r.pausesOf(gaps, end) {
 			switch {
 			case of.path != "":
 				out.Paths = append(out.Paths, runfile.PathPause{Path: of.path, Pause: p})
@@ -57,15 +57,12 @@ func (e *engine) gaps(end time.Duration, waits bool) map[scope][]recorder.Gap {
 	return all
 }
 
-// pausesOf returns the gaps in the window of r, up to end, in which an operation waited. A path that stands still may
-// have no operation, because other paths have taken them over.
-func (r *round) pausesOf(of scope, gaps []recorder.Gap, end time.Duration) []runfile.Pause {
+// pausesOf returns the gaps in the window of r, up to end, in which an operation waited. A path whose operations others
+// have taken over does not pause: it is lost.
+func (r *round) pausesOf(gaps []recorder.Gap, end time.Duration) []runfile.Pause {
 	var out []runfile.Pause
 	for _, g := range gaps {
-		from, to := max(g.From, r.from), min(g.To, end)
-		if of.path == "" {
-			from = max(from, g.Waiting)
-		}
+		from, to := max(g.From, g.Waiting, r.from), min(g.To, end)
 		if to-from >= recorder.LeastGap {
 			out = append(out, runfile.Pause{
 				StartMilliseconds: (from - r.from).Milliseconds(), Milliseconds: (to - from).Milliseconds(),

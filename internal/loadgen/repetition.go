@@ -13,7 +13,12 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-const leastDrain = 10 * time.Second // how long the last I/Os may take at least
+const (
+	leastDrain = 10 * time.Second // how long the last I/Os may take at least
+	// endedDrain is how long they may take at most when the run is cancelled or its time is over: its pod is killed
+	// soon.
+	endedDrain = 20 * time.Second
+)
 
 // measuring is one repetition while it runs.
 type measuring struct {
@@ -63,6 +68,9 @@ func (r *Runner) Measure(ctx context.Context, rep int32, l course.Level) (course
 		r.course.Save()
 	}
 	patience := max(leastDrain, time.Duration(r.opt.Plan.Engine.CallTimeoutSeconds)*time.Second)
+	if ctx.Err() != nil {
+		patience = min(patience, endedDrain)
+	}
 	drained := r.engine.drain(m.round, cancel, patience)
 	switch stuck := errors.Is(drained, course.ErrStuck); {
 	case !m.inside:

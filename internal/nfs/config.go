@@ -41,8 +41,8 @@ type Config struct {
 	// MountTimeout bounds Dial as a whole; DefaultMountTimeout if 0.
 	MountTimeout time.Duration
 	// CallTimeout is how long a call may take, all repetitions included, before
-	// it is given up; DefaultCallTimeout if 0. A connection that left a call
-	// without answer for half of it is replaced.
+	// it is given up; DefaultCallTimeout if 0. A connection that left a call without answer
+	// for half of it, or for less while others have answers, is replaced.
 	CallTimeout time.Duration
 	// LayoutRetry is how often a layout that was lost or refused is asked for;
 	// DefaultLayoutRetry if 0.

@@ -20,6 +20,10 @@ var ErrTimeout = stream.ErrTimeout
 // that is not RPC: once may be bad luck of a dying server, always is a bad server.
 const protocolTries = 3
 
+// answerless is how long a call that moves no data may be without answer before its connection is replaced.
+// Such calls may be made again, and mounting must not wait for long.
+const answerless = 15 * time.Second
+
 // maxTick bounds how coarse the clock of the transport is.
 const maxTick = 250 * time.Millisecond
 
@@ -111,7 +115,7 @@ func (t *transport) monitor() {
 			if conn == nil {
 				continue
 			}
-			if since, ok := conn.Oldest(); ok && now-since > int64(t.timeout/2) {
+			if since, ok := conn.Oldest(); ok && now-since > int64(min(t.timeout/2, answerless)) {
 				conn.Fail(stream.ErrStalled)
 			} else if ok && ch.silent() {
 				conn.Fail(stream.ErrSilent)

@@ -254,7 +254,7 @@ func (o *openV4) reopen(ctx context.Context) error {
 func willPass(err error) bool {
 	switch statusOf(err) {
 	case v4.OK, v4.ErrDelay, v4.ErrGrace, v4.ErrBadStateID, v4.ErrBadSeqID:
-		return isLostClient(err) || isSessionTrouble(err)
+		return true
 	default:
 		return isLostClient(err) || isSessionTrouble(err)
 	}

@@ -24,7 +24,9 @@ func timeout(b *v1alpha1.NFSBenchmark, p runfile.Plan) int32 {
 	}
 	parts := p.ScheduledSteps().Seconds + int64(p.Schedule.CooldownSeconds)
 	parts += fillSeconds(p) + int64(p.VerifyLimit().Seconds()) + startAllowanceSecond + int64(p.Engine.MountTimeoutSeconds)
-	parts += int64(p.Engine.CallTimeoutSeconds) // the last I/Os, if the storage stands still at the end
+	if p.Database == nil {
+		parts += int64(p.Engine.CallTimeoutSeconds) // the last I/Os, if the storage stands still at the end
+	}
 	if d := p.Database; d != nil && d.Kind == runfile.DatabaseContainer {
 		// It starts once to be created, and once more with its parameters.
 		parts += int64(d.StartupTimeoutSeconds) + restartSeconds

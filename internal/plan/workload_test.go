@@ -96,20 +96,20 @@ func TestASLOBLoadInADatabase(t *testing.T) {
 		t.Errorf("slob %+v, keep %t, files %+v", p.Workload.SLOB, p.Keep, p.Files())
 	}
 	// Three steps of 14 s, two tables of 80 MiB at 5 MB/s.
-	if got, want := p.Schedule.TimeoutSeconds, int32(42+33+2700+900+180+30+600); got != want {
+	if got, want := p.Schedule.TimeoutSeconds, int32(42+33+2700+900+180+30); got != want {
 		t.Errorf("times out after %d s, want %d", got, want)
 	}
 	// One step of 14 s; a table of 1 GiB at 5 MB/s. A kit loads as much, does not warm up, and writes
 	// a report; in an existing database the owner has loaded it.
 	scan := []gen.Mod{gen.SLOB(bench.SLOBFullTableScan, 1), ee()}
-	if got, want := build(t, target("10.0.1.61"), scan...).Schedule.TimeoutSeconds, int32(14+214+2700+900+180+30+600); got != want {
+	if got, want := build(t, target("10.0.1.61"), scan...).Schedule.TimeoutSeconds, int32(14+214+2700+900+180+30); got != want {
 		t.Errorf("a scan times out after %d s, want %d", got, want)
 	}
-	if got, want := build(t, target("10.0.1.61"), append(scan, gen.Kit("", "/slob"))...).Schedule.TimeoutSeconds, int32(12+214+runfile.KitReportSeconds+2700+900+180+30+600); got != want {
+	if got, want := build(t, target("10.0.1.61"), append(scan, gen.Kit("", "/slob"))...).Schedule.TimeoutSeconds, int32(12+214+runfile.KitReportSeconds+2700+900+180+30); got != want {
 		t.Errorf("a kit times out after %d s, want %d", got, want)
 	}
 	scan[1] = gen.External("db1:1521/ORCL")
-	if got, want := build(t, target("10.0.1.61"), append(scan, gen.Kit("", "/slob"))...).Schedule.TimeoutSeconds, int32(12+runfile.KitReportSeconds+180+30+600); got != want {
+	if got, want := build(t, target("10.0.1.61"), append(scan, gen.Kit("", "/slob"))...).Schedule.TimeoutSeconds, int32(12+runfile.KitReportSeconds+180+30); got != want {
 		t.Errorf("a kit in a database that exists times out after %d s, want %d", got, want)
 	}
 }

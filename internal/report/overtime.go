@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -61,7 +60,12 @@ func (c *course) pauses(j judge.Judgement) (out []chart.Band) {
 }
 
 // standing is what had no answer in a pause.
-func standing(p judge.Pause) string { return cmp.Or(p.Path, fmt.Sprintf("client %d", p.Client)) }
+func standing(p judge.Pause) string {
+	if p.Path == "" {
+		return fmt.Sprintf("client %d", p.Client)
+	}
+	return fmt.Sprintf("client %d, %s", p.Client, p.Path)
+}
 
 func inSeconds(milliseconds int64) string { return fmt.Sprintf("%.1f s", float64(milliseconds)/1000) }
 

@@ -146,7 +146,7 @@ func TestThePageMarksAndListsPauses(t *testing.T) {
 	d := benchmark(t, r, PageOptions{})
 	at := reps[0].Start.Add(120_500 * time.Millisecond).UTC().Format("15:04:05.0")
 	d.has(t, "the longest of a client in all repetitions is 12.5 s", "client 0: 12.5 s without an answer",
-		"path 192.168.4.100: 20.0 s without an answer", "Marked: pauses", at+" 1 client 0 120.5 s 12.5 s")
+		"client 0, path 192.168.4.100: 20.0 s without an answer", "Marked: pauses", at+" 1 client 0 120.5 s 12.5 s")
 	if strings.Contains(d.text, "0.2 s without an answer") {
 		t.Error("a short pause is marked")
 	}

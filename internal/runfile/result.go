@@ -156,7 +156,7 @@ type Pauses struct {
 	LeastMilliseconds int64 `json:"leastMilliseconds"` // shorter ones are not listed
 	// Client are the times without any answer in which at least one operation waited for one.
 	Client []Pause `json:"client,omitempty"`
-	// Paths are the times in which a path carried no answer, whether or not an operation waited on it.
+	// Paths are the same for the operations of one path. Those that another path took over count there.
 	Paths []PathPause `json:"paths,omitempty"`
 	// LongestJobMilliseconds is the longest time in which one job had no answer although it waited for one.
 	LongestJobMilliseconds int64 `json:"longestJobMilliseconds,omitempty"`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
@@ -56,7 +57,7 @@ func (l *lane) check() error {
 	// One I/O may be slow while others are answered; all of them may not. A server that stands still acknowledges what
 	// it gets: its connections are healthy, and a new one would not be answered either.
 	half := int64(l.s.cfg.Timeout / 2)
-	if l.group != 0 || l.othersAnswered() {
+	if l.group != 0 || l.standsAlone() {
 		half = min(half, int64(alone))
 	}
 	limit := l.now - int64(l.s.cfg.Timeout)
@@ -73,13 +74,15 @@ func (l *lane) check() error {
 	return nil
 }
 
-// othersAnswered says whether another lane had an answer since this one had its last.
-func (l *lane) othersAnswered() bool {
+// standsAlone says whether another lane had an answer since this one had its last, or was not asked for any.
+func (l *lane) standsAlone() bool {
 	replies := l.elsewhere()
 	if l.lastSeen != l.answered {
 		l.lastSeen, l.lastOthers = l.answered, replies
 	}
-	return replies > l.lastOthers
+	return replies > l.lastOthers || slices.ContainsFunc(l.s.lanes, func(other *lane) bool {
+		return other != l && other.group == l.group && !other.isDown.Load() && other.InFlight.Load() == 0
+	})
 }
 
 // lose gives up the connection, and everything outstanding to other lanes.

@@ -440,22 +440,26 @@ func TestTheNextIOOfASlotIsNotFailedForTheLast(t *testing.T) {
 func TestAPathThatAnswersNothingIsLeftWhileOthersAnswer(t *testing.T) {
 	for name, c := range map[string]struct {
 		othersAnswer bool
+		idle         bool
 		after        time.Duration
 		want         error
 	}{
-		"others answer":                   {othersAnswer: true, after: alone + time.Second, want: ErrStalled},
-		"others answer, and it is soon":   {othersAnswer: true, after: alone - time.Second},
-		"nobody answers":                  {after: 4 * time.Minute},
-		"nobody answers for half of it":   {after: 5*time.Minute + time.Second, want: ErrStalled},
-		"others answer since half of it":  {othersAnswer: true, after: 5*time.Minute + time.Second, want: ErrStalled},
-		"others answered only before, so": {after: alone + time.Second},
+		"others answer":                  {othersAnswer: true, after: alone + time.Second, want: ErrStalled},
+		"others answer, and it is soon":  {othersAnswer: true, after: alone - time.Second},
+		"nobody answers":                 {after: 4 * time.Minute},
+		"nobody answers for half of it":  {after: 5*time.Minute + time.Second, want: ErrStalled},
+		"others answer since half of it": {othersAnswer: true, after: 5*time.Minute + time.Second, want: ErrStalled},
+		"others answered only before":    {after: alone + time.Second},
+		"others were not asked":          {idle: true, after: alone + time.Second, want: ErrStalled},
 	} {
 		d := &routedIO{io: IO{Buf: make([]byte, 8)}}
 		s := streamOfGroups(t, &striping{unit: 8, width: 1}, d, 8, 64, 0, 0)
 		s.cfg.Timeout = 10 * time.Minute
 		l, other := s.lanes[0], s.lanes[1]
 		l.sock = &socket{fd: -1}
-		other.Receives.Add(7)
+		if other.Receives.Add(7); !c.idle {
+			other.InFlight.Store(1)
+		}
 		s.beginOn(0)
 		if err := l.check(); err != nil {
 			t.Fatal(err)

@@ -460,6 +460,35 @@ func TestAnOpenThatIsRefusedForGoodFailsAtOnce(t *testing.T) {
 	}
 }
 
+// TestAnOpenThatIsRefusedForNowIsMadeAgain, until the server grants it.
+func TestAnOpenThatIsRefusedForNowIsMadeAgain(t *testing.T) {
+	for _, status := range []v4.Status{v4.ErrGrace, v4.ErrDelay, v4.ErrBadStateID, v4.OK} {
+		for _, v := range versions() {
+			t.Run(fmt.Sprint(v, " ", status), func(t *testing.T) {
+				var left atomic.Int64
+				s := &nfs4test.Server{Hook: func(c nfs4test.Call) nfs4test.Action {
+					switch {
+					case !c.Has(v4.OpOpen) || left.Add(-1) < 0:
+						return nfs4test.Action{}
+					case status == v4.OK:
+						return nfs4test.Action{Lose: true}
+					default:
+						return nfs4test.Fail(v4.OpOpen, status)
+					}
+				}}
+				c := mount4(t, s, v, here)
+				f := create4(t, c, "data")
+				left.Store(3)
+				s.Restart()
+				s.EndGrace()
+				if _, err := f.WriteAt(t.Context(), []byte("abc"), 0, nfs.FileSync); err != nil || left.Load() > 0 {
+					t.Errorf("write after refusals that pass: %v, %d are left", err, left.Load())
+				}
+			})
+		}
+	}
+}
+
 // TestAnotherFileUnderTheNameIsNotTaken: NFSv4.0 can only open by name.
 func TestAnotherFileUnderTheNameIsNotTaken(t *testing.T) {
 	s := &nfs4test.Server{}
