@@ -42,7 +42,8 @@ func noiseCases(t *testing.T) map[string]findingCase {
 			noisy(999)(r)
 			eachRep(r, func(rep *runfile.Repetition) { rep.Read.Histogram = histogram(t, 1000, 500) })
 		}),
-		"NotKnown": none(func(r *runfile.Result) { r.Plan.Expect = &bench.Expect{MaxP99LatencyMicroseconds: new(int64(1))} }),
+		"WhatIsWantedIsMet": none(expecting(25_000, 5100)),
+		"NotKnown":          none(func(r *runfile.Result) { r.Plan.Expect = &bench.Expect{MaxP99LatencyMicroseconds: new(int64(1))} }),
 	}
 }
 

@@ -457,10 +457,11 @@ func TestAPathThatAnswersNothingIsLeftWhileOthersAnswer(t *testing.T) {
 		s.cfg.Timeout = 10 * time.Minute
 		l, other := s.lanes[0], s.lanes[1]
 		l.sock = &socket{fd: -1}
-		if other.Receives.Add(7); !c.idle {
+		other.Receives.Add(7)
+		s.beginOn(0)
+		if !c.idle {
 			other.InFlight.Store(1)
 		}
-		s.beginOn(0)
 		if err := l.check(); err != nil {
 			t.Fatal(err)
 		}
