@@ -265,7 +265,8 @@ func (p Pause) wayWords() string {
 		words += fmt.Sprintf(", had another after %s and an answer over it after %s", seconds(*c), seconds(*a))
 	}
 	if p.RecoveryMilliseconds > 0 {
-		words += fmt.Sprintf("; in this repetition I/O waited %s for the state at the server", seconds(p.RecoveryMilliseconds))
+		words += fmt.Sprintf("; in this repetition I/O waited %s for the state at the server",
+			seconds(p.RecoveryMilliseconds))
 	}
 	return words + "."
 }
