@@ -295,6 +295,7 @@ func TestEveryQueryParsesAndAsksForWhatIsExported(t *testing.T) {
 		"nfsbench_suite_cell_client_cpu_ratio":                   "for comparisons by hand",
 		"nfsbench_suite_cell_client_cpu_seconds_per_mebibyte":    "for comparisons by hand",
 		"nfsbench_suite_cell_wire_ratio":                         "for comparisons by hand",
+		"nfsbench_suite_cell_longest_pause_seconds":              "for comparisons by hand",
 		"nfsbench_benchmark_eta_seconds":                         "the progress says it",
 		"nfsbench_suite_planned_benchmarks":                      "the progress says it",
 		"nfsbench_suite_finished_benchmarks":                     "the progress says it",
