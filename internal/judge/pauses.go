@@ -91,10 +91,10 @@ func (c *facts) ways(p *Pause, rep runfile.Repetition) {
 	for _, ch := range rep.Channels {
 		for i := range ch.Losses {
 			l := &ch.Losses[i]
-			if at, ok := answered(l); !l.Start.Before(end) || ok && at.Before(p.Start) ||
+			if at, ok := l.Answered(); !l.Start.Before(end) || ok && at.Before(p.Start) ||
 				l.Start.Before(p.Start.Add(-pausedMilliseconds*time.Millisecond)) {
 				continue
-			} else if first, known := answered(p.Lost); p.Lost == nil || ok && (!known || at.Before(first)) {
+			} else if first, known := bench.OrZero(p.Lost).Answered(); p.Lost == nil || ok && (!known || at.Before(first)) {
 				p.Lost, p.LostPath = l, c.declaredAs(pathPair{Local: ch.Local, Path: ch.Path}).String()
 			}
 		}
@@ -102,14 +102,6 @@ func (c *facts) ways(p *Pause, rep runfile.Repetition) {
 	for _, s := range rep.Servers {
 		p.RecoveryMilliseconds = max(p.RecoveryMilliseconds, s.RecoveryMilliseconds)
 	}
-}
-
-// answered is when a loss was over, if it was.
-func answered(l *runfile.ChannelLoss) (time.Time, bool) {
-	if l == nil || l.AnsweredMilliseconds == nil {
-		return time.Time{}, false
-	}
-	return l.Start.Add(time.Duration(*l.AnsweredMilliseconds) * time.Millisecond), true
 }
 
 const (

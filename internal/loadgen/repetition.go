@@ -195,8 +195,8 @@ func (r *Runner) putRepetition(m *measuring, end time.Duration) {
 	out.Channels = channelsSince(m.atFrom.channels, now.channels)
 	for i := range out.Channels {
 		out.Channels[i].Losses = slices.DeleteFunc(out.Channels[i].Losses, func(l runfile.ChannelLoss) bool {
-			answered := l.AnsweredMilliseconds
-			return answered != nil && l.Start.Add(time.Duration(*answered)*time.Millisecond).Before(out.Start)
+			answered, over := l.Answered()
+			return over && answered.Before(out.Start)
 		})
 	}
 	out.Servers = serversSince(m.atFrom.servers, now.servers)

@@ -253,10 +253,10 @@ func (o *openV4) reopen(ctx context.Context) error {
 // willPass reports whether an OPEN may succeed later: the server says so, it lost state again, or no answer came.
 func willPass(err error) bool {
 	switch statusOf(err) {
-	case v4.OK, v4.ErrDelay, v4.ErrGrace, v4.ErrBadStateID, v4.ErrBadSeqID:
+	case v4.ErrGrace, v4.ErrBadStateID, v4.ErrBadSeqID:
 		return true
 	default:
-		return isLostClient(err) || isSessionTrouble(err)
+		return !isFinal(err)
 	}
 }
 

@@ -241,6 +241,14 @@ type ChannelLoss struct {
 	AnsweredMilliseconds  *int64    `json:"answeredMilliseconds,omitempty"`
 }
 
+// Answered returns when the loss was over, and whether it was.
+func (l ChannelLoss) Answered() (at time.Time, over bool) {
+	if l.AnsweredMilliseconds == nil {
+		return time.Time{}, false
+	}
+	return l.Start.Add(time.Duration(*l.AnsweredMilliseconds) * time.Millisecond), true
+}
+
 // LayoutTypeFiles is the LayoutType that this client speaks, RFC 8881 13.
 const LayoutTypeFiles = "Files"
 
