@@ -18,6 +18,7 @@
 #   --data FOLDER    serve this folder as /export/data (default: one that down removes)
 #   --grace SECONDS  lease and grace period of NFSv4; default: a lease of 60 s and no grace
 #                    period, in which case no state can be reclaimed after a restart
+#   --wrong-data     let it be wrong about its data on request: see wrong-data.c; needs gcc
 #   --json           print JSON instead of shell variables
 #
 # In each subnet: .1 the host, .2 the server, .250 nobody (an error by ARP in
@@ -35,7 +36,7 @@ for part in "$here/../lib/common.sh" "$here/../lib/process.sh" "$here/network.sh
 done
 
 parse() {
-	NAME=lab SUBNETS='' RATES='' OFFLOAD=on DATA='' GRACE='' FORMAT=shell LIF=''
+	NAME=lab SUBNETS='' RATES='' OFFLOAD=on DATA='' GRACE='' WRONG_DATA='' FORMAT=shell LIF=''
 	while (($#)); do
 		case $1 in
 		--name) NAME=${2:?--name needs a value} && shift ;;
@@ -44,6 +45,7 @@ parse() {
 		--data) DATA=$(realpath "${2:?--data needs a value}") && shift ;;
 		--grace) GRACE=${2:?--grace needs a value} && shift ;;
 		--no-offload) OFFLOAD=off ;;
+		--wrong-data) WRONG_DATA=yes ;;
 		--json) FORMAT=json ;;
 		[1-9]) LIF=$1 ;;
 		*) die "unexpected argument $1 (see --help)" ;;
@@ -66,6 +68,7 @@ up() {
 		need_packages ganesha.nfsd:nfs-ganesha '/usr/lib/*/ganesha/libfsalvfs.so:nfs-ganesha-vfs' rpcbind:rpcbind \
 			ip:iproute2 tc:iproute2 ethtool:ethtool
 		mkdir -p "$STATE_DIR"
+		if [[ -n $WRONG_DATA ]]; then make_wrong_data; fi
 		save_settings
 		make_network
 		start_server
@@ -94,8 +97,15 @@ status() {
 	return "$healthy"
 }
 
+# make_wrong_data makes the library of --wrong-data, and the file by which tests talk to it.
+make_wrong_data() {
+	need_packages gcc:gcc /usr/include/stdio.h:libc6-dev
+	gcc -shared -fPIC -O2 -Wall -Wextra -o "$STATE_DIR/wrong-data.so" "$here/wrong-data.c"
+	truncate -s 4096 "$STATE_DIR/wrong-data"
+}
+
 # save_settings keeps what later commands must know. down needs none of it.
-save_settings() { declare -p SUBNETS RATES OFFLOAD DATA GRACE >"$STATE_DIR/settings"; }
+save_settings() { declare -p SUBNETS RATES OFFLOAD DATA GRACE WRONG_DATA >"$STATE_DIR/settings"; }
 
 # describe prints where the server is.
 describe() {
@@ -110,8 +120,8 @@ describe() {
 	silent=$(address "${SUBNETS%%,*}" 251)
 	unreachable=$(address "${SUBNETS%%,*}" 250)
 	if [[ $FORMAT == json ]]; then
-		printf '{"name":"%s","netns":"%s","lifs":[%s],"lifs6":[%s],"hosts":[%s],"export":"/export/data","denied":"/export/denied","unreachable":"%s","silent":"%s","data":"%s"}\n' \
-			"$NAME" "$NETNS" "$(quoted "${lifs[@]}")" "$(quoted "${lifs6[@]}")" "$(quoted "${hosts[@]}")" "$unreachable" "$silent" "${DATA:-$STATE_DIR/data}"
+		printf '{"name":"%s","netns":"%s","lifs":[%s],"lifs6":[%s],"hosts":[%s],"export":"/export/data","denied":"/export/denied","unreachable":"%s","silent":"%s","data":"%s","wrongData":"%s"}\n' \
+			"$NAME" "$NETNS" "$(quoted "${lifs[@]}")" "$(quoted "${lifs6[@]}")" "$(quoted "${hosts[@]}")" "$unreachable" "$silent" "${DATA:-$STATE_DIR/data}" "$STATE_DIR/wrong-data"
 		return
 	fi
 	printf 'LAB_%s=%q\n' NAME "$NAME" NETNS "$NETNS" LIFS "${lifs[*]}" LIFS6 "${lifs6[*]}" HOSTS "${hosts[*]}" EXPORT /export/data \

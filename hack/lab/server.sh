@@ -43,8 +43,10 @@ start_server() {
 # the kernel and takes it back page by page, which halves the rate of NFSv4 and makes it
 # change from run to run.
 start_ganesha() {
+	local wrong=()
+	if [[ -n ${WRONG_DATA:-} ]]; then wrong=(LD_PRELOAD="$STATE_DIR/wrong-data.so" WRONG_DATA="$STATE_DIR/wrong-data"); fi
 	start ganesha nsenter -t "$(pid_of rpcbind)" -m -n \
-		env MALLOC_ARENA_MAX=1 MALLOC_MMAP_THRESHOLD_=$((32 << 20)) MALLOC_TRIM_THRESHOLD_=$((1 << 30)) \
+		env MALLOC_ARENA_MAX=1 MALLOC_MMAP_THRESHOLD_=$((32 << 20)) MALLOC_TRIM_THRESHOLD_=$((1 << 30)) "${wrong[@]}" \
 		ganesha.nfsd -F -f "$STATE_DIR/ganesha.conf" -L "$STATE_DIR/log/ganesha.nfsd.log" -p "$STATE_DIR/ganesha.pid"
 }
 

@@ -3,8 +3,9 @@ package loadgen
 import (
 	"bytes"
 	"context"
+	"os"
+	"regexp"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,9 +16,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/faulty"
+	"github.com/nfsbench/nfsbench/test/kit/golden"
 )
-
-const wrongBlock = 4096
 
 // wrongServer is an NFS server that acknowledges writes which it does not do as asked, or answers reads with other
 // data. It knows which blocks are wrong at the end, whatever the speed of the machine.
@@ -33,17 +33,16 @@ type wrongServer struct {
 
 	filling func(w *v3.WriteArgs) // sees the writes before the load
 
-	began    time.Time
-	ended    atomic.Bool // the load
-	ios      atomic.Int64
-	count    int64 // of writes or reads
-	same     int64 // writes of sectors that held the same already
-	badReads int64
-	bad      map[place]bool   // by block, whether its last write was
-	kept     map[place][]byte // data of write
-	lost     map[place]string // data of writes whose answer was lost
-	over     int64            // writes of other data over these
-	call     faulty.Call      // of the present write
+	began time.Time
+	ended atomic.Bool // the load
+	ios   atomic.Int64
+	reads int64
+	seen  faulty.Seen
+	bad   map[place]bool   // by block, whether its last write was
+	kept  map[place][]byte // data of an earlier write or read
+	lost  map[place]string // data of writes whose answer was lost
+	over  int64            // writes of other data over these
+	call  faulty.Call      // of the present write
 }
 
 // place is a block of a file.
@@ -83,27 +82,25 @@ func (s *wrongServer) run(t *testing.T, plan runfile.Plan) *runfile.Load {
 		at := place{string(w.Handle), w.Offset}
 		for i := 0; i+target.SectorBytes <= min(len(before), len(w.Data)); i += target.SectorBytes {
 			if bytes.Equal(before[i:i+target.SectorBytes], w.Data[i:i+target.SectorBytes]) {
-				s.same++
+				s.seen.Same++
 			}
 		}
 		if lost := s.lost[at]; lost != "" && lost != string(w.Data) {
 			s.over++
 		}
-		if s.write != nil {
-			s.count++
-			s.call = c
-			s.bad[at] = s.write(s, at, w, before)
-		}
+		s.seen.Writes++
+		s.call = c
+		s.bad[at] = s.write != nil && s.write(s, at, w, before)
 		s.ios.Add(1)
 	}
 	s.Reading = func(r v3.ReadArgs, data []byte) {
-		if len(data) == 0 || len(data)%wrongBlock != 0 || s.ended.Load() || s.ios.Load() == 0 && s.read == nil {
+		if len(data) == 0 || len(data)%faulty.WrongBlock != 0 || s.ended.Load() || s.ios.Load() == 0 && s.read == nil {
 			return
 		}
 		if s.read != nil {
-			s.count++
+			s.reads++
 			if s.read(s, place{string(r.Handle), r.Offset}, data) {
-				s.badReads++
+				s.seen.BadReads++
 			}
 		}
 		s.ios.Add(1)
@@ -130,92 +127,108 @@ func (s *wrongServer) run(t *testing.T, plan runfile.Plan) *runfile.Load {
 
 // wrongPlan has files of 4,096 blocks for each of 2 jobs.
 func wrongPlan(pattern bench.RawPattern) runfile.Plan {
-	p := testPlan(pattern)
-	p.Workload.Raw.BlockSize, p.Workload.Raw.FileSize, p.Workload.Raw.Depth = bench.Bytes(wrongBlock), *bench.Bytes(4096 * wrongBlock), 8
-	if strings.HasSuffix(string(pattern), "Mixed") {
-		p.Workload.Raw.ReadPercent = new(int32(50))
-	}
-	return p
+	return faulty.WrongData{Pattern: pattern, Blocks: 4096}.Plan(testPlan(pattern))
 }
 
-// every is a fault of every so many writes.
-func every(n int64, fault func(s *wrongServer, at place, w *v3.WriteArgs, before []byte)) func(*wrongServer, place, *v3.WriteArgs, []byte) bool {
+// drop is a fault of every so many writes.
+func drop(every int64) func(*wrongServer, place, *v3.WriteArgs, []byte) bool {
+	return func(s *wrongServer, _ place, w *v3.WriteArgs, before []byte) bool {
+		hit := s.seen.Writes%every == 0
+		if hit {
+			copy(w.Data, before)
+		}
+		return hit
+	}
+}
+
+// writesWrong is what the server of a try does to a write.
+func writesWrong(try faulty.WrongData) func(*wrongServer, place, *v3.WriteArgs, []byte) bool {
+	if try.Wrong == faulty.DropWrite {
+		return drop(try.Every)
+	}
 	return func(s *wrongServer, at place, w *v3.WriteArgs, before []byte) bool {
-		if s.count%n != 0 {
-			return false
+		hit := s.seen.Writes%try.Every == 0
+		if try.Wrong == faulty.MisplaceWrite {
+			hit = hit && w.Offset > 0
 		}
-		fault(s, at, w, before)
-		return true
+		earlier := s.kept[at]
+		if try.Wrong == faulty.UndoWrite {
+			s.kept[at] = slices.Clone(w.Data)
+			hit = hit && earlier != nil
+		}
+		switch {
+		case !hit:
+		case try.Wrong == faulty.TearWrite:
+			copy(w.Data[len(w.Data)/2:], before[len(before)/2:])
+		case try.Wrong == faulty.MisplaceWrite:
+			w.Offset -= faulty.WrongBlock
+		case try.Wrong == faulty.UndoWrite:
+			copy(w.Data, earlier)
+		}
+		return hit
 	}
 }
 
-func TestAServerThatDoesNotWriteWhatItAcknowledgesIsFound(t *testing.T) {
-	drop := func(_ *wrongServer, _ place, w *v3.WriteArgs, before []byte) { copy(w.Data, before) }
-	tear := func(_ *wrongServer, _ place, w *v3.WriteArgs, before []byte) {
-		copy(w.Data[len(w.Data)/2:], before[len(before)/2:])
-	}
-	misplace := func(_ *wrongServer, _ place, w *v3.WriteArgs, _ []byte) { w.Offset -= min(w.Offset, wrongBlock) }
-	// An earlier write comes once more, behind a later one of the same block.
-	again := func(s *wrongServer, at place, w *v3.WriteArgs, _ []byte) bool {
-		earlier := s.kept[at]
-		s.kept[at] = slices.Clone(w.Data)
-		if earlier == nil || s.count%10 != 0 {
+// readsWrong is what the server of a try does to the data of a read.
+func readsWrong(try faulty.WrongData) func(*wrongServer, place, []byte) bool {
+	return func(s *wrongServer, at place, data []byte) bool {
+		hit := s.reads%try.Every == 0
+		if try.Wrong == faulty.ReadZeros {
+			if hit {
+				clear(data)
+			}
+			return hit
+		}
+		if try.Wrong == faulty.ReadOther {
+			at.offset = 0
+		}
+		first := s.kept[at]
+		if first == nil {
+			s.kept[at] = slices.Clone(data)
 			return false
 		}
-		copy(w.Data, earlier)
-		return true
+		if hit = hit && !bytes.Equal(first, data); hit {
+			copy(data, first)
+		}
+		return hit
 	}
-	lost, torn := func(f runfile.Faults) int64 { return f.Lost }, func(f runfile.Faults) int64 { return f.Torn }
-	for name, tc := range map[string]struct {
-		pattern bench.RawPattern
-		small   bool // files, so that each block is written many times
-		write   func(*wrongServer, place, *v3.WriteArgs, []byte) bool
-		kind    func(runfile.Faults) int64
-	}{
-		"one of 10 is dropped":       {bench.PatternRandomWrite, false, every(10, drop), lost},
-		"one of 100 is dropped":      {bench.PatternOverwrite, false, every(100, drop), lost},
-		"one of 1000 is dropped":     {bench.PatternOverwrite, false, every(1000, drop), lost},
-		"one of 1000 is torn":        {bench.PatternOverwrite, false, every(1000, tear), torn},
-		"one of 100 is torn":         {bench.PatternCopy, false, every(100, tear), torn},
-		"one of 100 comes elsewhere": {bench.PatternOverwrite, false, every(100, misplace), lost},
-		"one of 10 is undone late":   {bench.PatternRandomWrite, true, again, lost},
-	} {
-		t.Run(name, func(t *testing.T) {
+}
+
+// hack/generate.sh writes the table.
+func TestAServerThatIsWrongAboutItsDataIsFound(t *testing.T) {
+	tries := faulty.AllWrongData()
+	for _, try := range tries {
+		t.Run(try.Name, func(t *testing.T) {
 			t.Parallel()
-			s := &wrongServer{write: tc.write, until: 3000}
-			plan := wrongPlan(tc.pattern)
-			if tc.small {
-				plan.Workload.Raw.FileSize = *bench.Bytes(64 * wrongBlock)
+			s := &wrongServer{until: 3000}
+			if try.Reads() {
+				s.read = readsWrong(try)
+			} else {
+				s.write = writesWrong(try)
 			}
-			load := s.run(t, plan)
-			var want int64
+			load := s.run(t, try.Plan(testPlan(try.Pattern)))
+			s.seen.Blocks = int64(len(s.bad))
 			for _, bad := range s.bad {
 				if bad {
-					want++
+					s.seen.BadBlocks++
 				}
 			}
-			v := load.Verification
-			if load.Failure == nil || load.Failure.Code != runfile.FailureVerify || v.Cut || v.BlocksWritten != int64(len(s.bad)) ||
-				v.WrittenBlocksChecked != v.BlocksWritten || v.WritesAcknowledged != s.count {
-				t.Errorf("failure %+v, verification %+v; %d writes of %d blocks", load.Failure, v, s.count, len(s.bad))
-			}
-			if strings.HasSuffix(name, "elsewhere") { // the blocks that they came to are wrong, too, if they were written before
-				if v.WrongBlocks.Misplaced == 0 || v.WrongBlocks.Lost+v.WrongBlocks.Misplaced < want {
-					t.Errorf("%+v of %d misplaced writes were found", v.WrongBlocks, want)
-				}
-				return
-			}
-			if want == 0 || tc.kind(v.WrongBlocks) != want || v.BlocksWrong != want {
-				t.Errorf("%d blocks are wrong: %+v; want %d", v.BlocksWrong, v.WrongBlocks, want)
-			}
+			try.Check(t, load, s.seen)
 		})
 	}
+	const docs = "../../docs/faults.md"
+	text, err := os.ReadFile(docs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := regexp.MustCompile(`(?m)(^\| fault \| load \| what the run finds \|\n.*\n)(?:\|.*\n)*`)
+	golden.Compare(t, docs, table.ReplaceAll(text, []byte("${1}"+faulty.WrongDataRows(tries))))
 }
 
 func TestWhatIsWrongIsKeptWhenReadingBackBreaksOff(t *testing.T) {
 	t.Parallel()
 	s := &wrongServer{until: 1000}
-	s.write = every(2, func(_ *wrongServer, _ place, w *v3.WriteArgs, before []byte) { copy(w.Data, before) })
+	s.write = drop(2)
 	var reads atomic.Int64
 	s.Hook = faulty.On(v3.ProcRead, faulty.Fail(v3.ErrIO), func(faulty.Call) bool { return s.ended.Load() && reads.Add(1) > 100 })
 	load := s.run(t, wrongPlan(bench.PatternRandomWrite))
@@ -225,84 +238,19 @@ func TestWhatIsWrongIsKeptWhenReadingBackBreaksOff(t *testing.T) {
 	}
 }
 
-func TestAServerThatReadsWrongIsFound(t *testing.T) {
-	zeros := func(s *wrongServer, _ place, data []byte) bool {
-		if s.count%100 == 0 {
-			clear(data)
-		}
-		return s.count%100 == 0
-	}
-	// A cache that misses invalidations gives what was there when it was read first.
-	stale := func(s *wrongServer, at place, data []byte) bool {
-		first := s.kept[at]
-		if first == nil {
-			s.kept[at] = slices.Clone(data)
-			return false
-		}
-		bad := !bytes.Equal(first, data)
-		copy(data, first)
-		return bad
-	}
-	swapped := func(s *wrongServer, at place, data []byte) bool {
-		other := place{at.handle, 0}
-		if s.kept[other] == nil {
-			s.kept[other] = slices.Clone(data)
-			return false
-		}
-		bad := s.count%50 == 0 && !bytes.Equal(s.kept[other], data)
-		if bad {
-			copy(data, s.kept[other])
-		}
-		return bad
-	}
-	for name, tc := range map[string]struct {
-		pattern bench.RawPattern
-		blocks  int64
-		read    func(*wrongServer, place, []byte) bool
-		kind    func(runfile.Faults) int64
-	}{
-		"one of 100 is zeros":      {bench.PatternRandomRead, 4096, zeros, func(f runfile.Faults) int64 { return f.Lost }},
-		"one of 100 is zeros, mix": {bench.PatternRandomMixed, 4096, zeros, func(f runfile.Faults) int64 { return f.Lost }},
-		"a stale cache":            {bench.PatternRandomMixed, 64, stale, nil},
-		"another block":            {bench.PatternRead, 4096, swapped, func(f runfile.Faults) int64 { return f.Misplaced }},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := &wrongServer{read: tc.read, until: 3000}
-			plan := wrongPlan(tc.pattern)
-			plan.Workload.Raw.FileSize = *bench.Bytes(tc.blocks * wrongBlock)
-			load := s.run(t, plan)
-			v := load.Verification
-			if load.Failure == nil || load.Failure.Code != runfile.FailureVerify || v.BlocksWrong > 0 || s.badReads == 0 {
-				t.Errorf("failure %+v, verification %+v", load.Failure, v)
-			}
-			if e := v.Examples[0]; !strings.Contains(e.Path, "127.0.0.1") || !strings.Contains(load.Failure.Message, e.Path) {
-				t.Errorf("the first example came over %q: %s", e.Path, load.Failure.Message)
-			}
-			switch {
-			case tc.kind != nil && (tc.kind(v.WrongReads) != s.badReads || v.ReadsWrong != s.badReads):
-				t.Errorf("%d of %d wrong reads were found: %+v", v.ReadsWrong, s.badReads, v.WrongReads)
-			// A read beside a write may find what was there before: not all of a stale cache is wrong.
-			case tc.kind == nil && (v.WrongReads.Lost == 0 || v.WrongReads.Lost != v.ReadsWrong):
-				t.Errorf("%d of %d stale reads were found: %+v", v.ReadsWrong, s.badReads, v.WrongReads)
-			}
-		})
-	}
-}
-
 func TestACleanServerIsNeverAccusedAndSeesNoWriteTwice(t *testing.T) {
 	for _, pattern := range bench.Patterns() {
 		t.Run(string(pattern), func(t *testing.T) {
 			t.Parallel()
 			s := &wrongServer{until: 2000}
 			plan := wrongPlan(pattern)
-			plan.Workload.Raw.FileSize = *bench.Bytes(32 * wrongBlock)
+			plan.Workload.Raw.FileSize = *bench.Bytes(32 * faulty.WrongBlock)
 			if !writes(plan.Workload) {
 				s.read = func(*wrongServer, place, []byte) bool { return false }
 			}
 			load := s.run(t, plan)
-			if v := load.Verification; load.Failure != nil || v.Wrong() > 0 || v.BlocksInDoubt > 0 || v.WritesSentAgain > 0 || s.same > 0 {
-				t.Errorf("failure %+v, %d sectors were there already: %+v", load.Failure, s.same, v)
+			if v := load.Verification; load.Failure != nil || v.Wrong() > 0 || v.BlocksInDoubt > 0 || v.WritesSentAgain > 0 || s.seen.Same > 0 {
+				t.Errorf("failure %+v, %d sectors were there already: %+v", load.Failure, s.seen.Same, v)
 			}
 		})
 	}
@@ -335,7 +283,7 @@ func TestABlockWhoseWriteWasSentAgainIsNotWrittenAgain(t *testing.T) {
 		return false
 	}
 	plan := wrongPlan(bench.PatternRandomWrite)
-	plan.Workload.Raw.FileSize = *bench.Bytes(128 * wrongBlock)
+	plan.Workload.Raw.FileSize = *bench.Bytes(128 * faulty.WrongBlock)
 	load := s.run(t, plan)
 	v := load.Verification
 	if load.Failure != nil || v.Wrong() > 0 || v.WritesSentAgain < int64(len(s.lost)) || len(s.lost) == 0 || s.over > 0 {
@@ -360,11 +308,11 @@ func TestALateDuplicateOfTheFillIsNoLostWrite(t *testing.T) {
 		return false
 	}
 	plan := wrongPlan(bench.PatternOverwrite)
-	plan.Workload.Raw.FileSize = *bench.Bytes(1024 * wrongBlock)
+	plan.Workload.Raw.FileSize = *bench.Bytes(1024 * faulty.WrongBlock)
 	s.filling = func(w *v3.WriteArgs) {
 		chunk := place{string(w.Handle), w.Offset}
-		for i := 0; i < len(w.Data) && seen[chunk] && len(w.Data) == 1<<20; i += wrongBlock {
-			filled[place{chunk.handle, chunk.offset + uint64(i)}] = slices.Clone(w.Data[i : i+wrongBlock])
+		for i := 0; i < len(w.Data) && seen[chunk] && len(w.Data) == 1<<20; i += faulty.WrongBlock {
+			filled[place{chunk.handle, chunk.offset + uint64(i)}] = slices.Clone(w.Data[i : i+faulty.WrongBlock])
 		}
 		seen[chunk] = true
 	}

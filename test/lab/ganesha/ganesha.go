@@ -30,6 +30,8 @@ type Array struct {
 	Silent      string `json:"silent"`      // an address that drops everything: only a timeout ends the wait
 
 	Data string `json:"data"` // the folder behind Export, on this machine
+
+	WrongData string `json:"wrongData"` // the file by which a test tells the server what to do, with --wrong-data
 }
 
 // Start runs an array until the end of the test. Its name must be unique among
