@@ -20,9 +20,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+/* As in test/faulty/wrong.go. */
 enum fault { NONE, DROP, TEAR, MISPLACE, UNDO, ZEROS, STALE, SWAP };
 
-/* test/faulty/wrong.go has the same numbers and words in the same order. */
+/* As in test/lab/faults/wrong_test.go. */
 struct control {
 	uint64_t run;   /* what is known of files is forgotten when it changes; nothing is done at 0 */
 	uint64_t fault; /* what to do, to one of `every` writes or reads */
@@ -141,11 +142,17 @@ static uint64_t same_sectors(const char *a, const char *b, size_t length)
 	return same;
 }
 
+static void write_all(int fd, const char *data, size_t length, off64_t off)
+{
+	if (pwrite64(fd, data, length, off) != (ssize_t)length)
+		abort();
+}
+
 /*
  * put does a write of the load, and reports whether the block now lacks the data. For UNDO,
  * what an earlier write of the block brought comes once more behind this one.
  */
-static int put(int fd, struct block *b, char *data, size_t length, off64_t off)
+static int put(int fd, struct block *b, const char *data, size_t length, off64_t off)
 {
 	int hit = control->writes % control->every == 0;
 	int undo = control->fault == UNDO && hit && b->kept;
@@ -153,12 +160,12 @@ static int put(int fd, struct block *b, char *data, size_t length, off64_t off)
 	if (control->fault == DROP && hit)
 		return 1;
 	if (control->fault == TEAR && hit)
-		return pwrite64(fd, data, length / 2, off), 1;
+		return write_all(fd, data, length / 2, off), 1;
 	if (control->fault == MISPLACE && hit && off)
-		return pwrite64(fd, data, length, off - length), 1;
-	pwrite64(fd, data, length, off);
+		return write_all(fd, data, length, off - length), 1;
+	write_all(fd, data, length, off);
 	if (undo)
-		pwrite64(fd, b->kept, length, off);
+		write_all(fd, b->kept, length, off);
 	if (control->fault == UNDO)
 		keep(&b->kept, data, length);
 	return undo;

@@ -2,7 +2,6 @@ package faulty
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -149,5 +148,5 @@ func WrongDataRows(tries []WrongData) string {
 	for i, w := range tries {
 		rows[i] = w.Row()
 	}
-	return strings.Join(slices.Compact(rows), "\n") + "\n"
+	return strings.Join(rows, "\n") + "\n"
 }
