@@ -122,8 +122,8 @@ func (w WrongData) finds(found runfile.Faults, wrong, want int64) bool {
 		return found == times(w.Finds, want) && wrong == want
 	case w.Wrong == MisplaceWrite: // a block that a write went to by mistake is wrong if it was written before
 		return found.Misplaced > 0 && found.Lost+found.Misplaced >= want
-	default:
-		return found.Lost > 0 && found.Lost == wrong && found.Lost <= want
+	default: // a read beside a write may be old: at the depth of the load, that is one in eight at most
+		return found.Lost > want/2 && found.Lost == wrong && found.Lost <= want
 	}
 }
 
