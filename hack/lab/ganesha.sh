@@ -13,8 +13,8 @@
 #   --name NAME      up to 8 letters and digits (default lab); several may run at once
 #   --subnet LIST    subnets with a /24 mask, one LIF each
 #                    (default 10.241.1.0/24,10.241.2.0/24 for lab; required for other names)
-#   --rate LIST      shape the links, for example 984mbit or 200mbit,100mbit
-#   --no-offload     let no packet be larger than the MTU, as on a real wire
+#   --rate LIST      shape the links, for example 984mbit or 200mbit,100mbit,off
+#   --no-offload     let no packet be larger than the MTU, as on a real wire, but where the rate is off
 #   --data FOLDER    serve this folder as /export/data (default: one that down removes)
 #   --grace SECONDS  lease and grace period of NFSv4; default: a lease of 60 s and no grace
 #                    period, in which case no state can be reclaimed after a restart

@@ -65,7 +65,7 @@ make_lif6() {
 shape_lif() {
 	local i=$1 rate=$2 link
 	link=$(host_link "$i")
-	if [[ $OFFLOAD == off ]]; then
+	if [[ $OFFLOAD == off && $rate != off ]]; then
 		ethtool -K "$link" tso off gso off gro off >/dev/null
 		ip netns exec "$NETNS" ethtool -K "lif$i" tso off gso off gro off >/dev/null
 	fi

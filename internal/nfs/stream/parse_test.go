@@ -117,7 +117,7 @@ func (l *lane) feed(b []byte, chunk int) error {
 // the server sends.
 func TestAReceiveWaitsForAPartOfTheDataAtMost(t *testing.T) {
 	for missing, least := range map[int][2]int{
-		1 << 20: {stepBytes, aloneBytes}, stepBytes: {stepBytes, aloneBytes}, aloneBytes: {aloneBytes, aloneBytes}, 1: {1, 1}, 0: {1, 1},
+		1 << 20: {512 << 10, 512 << 10}, stepBytes: {stepBytes, stepBytes / 2}, aloneBytes + 1: {aloneBytes + 1, aloneBytes}, aloneBytes: {aloneBytes, aloneBytes}, 1: {1, 1}, 0: {1, 1},
 	} {
 		for i, alone := range []bool{false, true} {
 			r := receiver{buf: make([]byte, receiveBytes), dst: make([]byte, missing)}

@@ -13,10 +13,10 @@ import (
 const (
 	// receiveBytes is the buffer for what is not received in place.
 	receiveBytes = 256 << 10
-	// stepBytes is how much of a READ's data to wait for at once, if that much is missing: otherwise
-	// each packet would wake the thread. It is less than a READ so that copying continues while the
-	// server sends. aloneBytes is the same if no other I/O is outstanding on the connection: the
-	// server then waits for the client, so the last copy adds to the latency.
+	// A receive waits for half of what is missing of a READ's data: otherwise each packet would wake
+	// the thread. Copying continues while the server sends the other half. stepBytes is the least
+	// that it waits for, if that much is missing. aloneBytes is the same if no other I/O is outstanding
+	// on the connection: the server then waits for the client, so the last copy adds to the latency.
 	stepBytes  = 128 << 10
 	aloneBytes = 32 << 10
 	// bulkBytes of data in a reply are received in place as far as possible: behind
@@ -68,7 +68,7 @@ func (r *receiver) room(alone bool) (a, b []byte, least int) {
 		if alone {
 			step = aloneBytes
 		}
-		if len(r.dst) > step {
+		if step = max(step, len(r.dst)/2); len(r.dst) > step {
 			return r.dst, nil, step
 		}
 		return r.dst, r.buf[:limit], len(r.dst)

@@ -62,6 +62,7 @@ type entry struct {
 	NFS   string        // version
 	How   string        // engine of fio; null = bare socket to a server without files; in a capacity row, the method
 	Bound time.Duration // for 99 % of the operations; a capacity row
+	Rate  int64         // operations a second that are offered; 0 = a closed loop
 }
 
 // row is a score.Row and how to measure it.
@@ -75,15 +76,17 @@ type row struct {
 	Once        bool   // regardless of the number of repeats
 }
 
-// The links of the arena: the first one is a 1GbE, the others are slower, so
-// that four of them together do not ask more of two cores than they have.
+// The links of the arena: the first one is a 1GbE, the next four are slower, so
+// that together they do not ask more of two cores than they have. The last one is a
+// veth pair as the kernel makes it.
 const (
-	gigabit = "984mbit" // with Ethernet's overhead that tc does not count, the payload of 1GbE
-	slow    = "200mbit"
-	slowOne = 1 // number of the first slow LIF
+	gigabit  = "984mbit" // with Ethernet's overhead that tc does not count, the payload of 1GbE
+	slow     = "200mbit"
+	slowOne  = 1 // number of the first slow LIF
+	vethPair = 5 // number of the LIF without a limit
 )
 
-func linkRates() string { return strings.Join([]string{gigabit, slow, slow, slow, slow}, ",") }
+func linkRates() string { return strings.Join([]string{gigabit, slow, slow, slow, slow, "off"}, ",") }
 
 const (
 	mebi      = 1 << 20
@@ -93,9 +96,8 @@ const (
 	pnfsFileBytes = 64 * mebi
 )
 
-// loopbackWorks are the depths and jobs at which fio's nfs engine was measured
-// before.
-func loopbackWorks() []work {
+// localWorks are the depths and jobs over the loopback and over a veth pair.
+func localWorks() []work {
 	return []work{
 		{"read", mebi, 1, 1},
 		{"read", mebi, 1, 2},
@@ -118,9 +120,12 @@ func allRows() []row {
 		linksRow("", 2, 1.95), linksRow("", 4, 3.9), linksRow(v41, 4, 3.9),
 	}
 	for _, version := range []string{"", v40} {
-		for _, w := range loopbackWorks() {
-			rows = append(rows, loopbackRow(version, w))
+		for _, w := range localWorks() {
+			rows = append(rows, peersRow("", "loopback", version, w, nil), peersRow("veth-", "a veth pair", version, w, []int{vethPair}))
 		}
+	}
+	for _, rate := range []int64{4_000, 8_000, 12_000} {
+		rows = append(rows, rateRow(rate))
 	}
 	rows = append(
 		rows,
@@ -247,8 +252,9 @@ func plainRow(before, where, version string, w work) row {
 	}
 }
 
-func loopbackRow(version string, w work) row {
-	r := plainRow("", "loopback", version, w)
+// peersRow compares us with other clients on the same machine.
+func peersRow(before, where, version string, w work, links []int) row {
+	r := plainRow(before, where, version, w)
 	for _, peer := range []string{toolFio, toolReader} {
 		r.Entries = append(r.Entries, entry{Name: peer, Tool: peer, Work: w, NFS: version})
 	}
@@ -258,6 +264,26 @@ func loopbackRow(version string, w work) row {
 	}
 	if version == "" && !w.random() && w.Jobs == 1 && w.Depth == 1 {
 		r.Entries = append(r.Entries, entry{Name: toolCat, Tool: toolCat, Work: w})
+	}
+	for i := range r.Entries {
+		r.Entries[i].Links = links
+	}
+	return r
+}
+
+// rateRow compares latencies from when an operation was due, at the same offered rate. fio takes no part: it counts
+// from when an operation began, also if that was late.
+func rateRow(rate int64) row {
+	w := work{"randread", oracle, 1, 16}
+	r := row{
+		Name: fmt.Sprintf("rate-%d", rate), Title: fmt.Sprintf("a veth pair, randread 8 KiB at %d/s, %s", rate, w), Warmup: 1, Stretch: 1,
+		Checks: []score.Check{
+			{Metric: score.MetricRate, Of: toolOurs, To: toolReader, AtLeast: 0.99},
+			{Metric: score.MetricP99, Of: toolOurs, To: toolReader, AtMost: 1},
+		},
+	}
+	for _, tool := range []string{toolOurs, toolReader} {
+		r.Entries = append(r.Entries, entry{Name: tool, Tool: tool, Work: w, Links: []int{vethPair}, Rate: rate})
 	}
 	return r
 }
@@ -493,7 +519,7 @@ func (e entry) verification(window int) time.Duration {
 		return 0
 	case !strings.HasSuffix(e.Work.Pattern, "read"):
 		return time.Duration(max(window, 10)) * time.Second
-	case len(e.Links) == 0:
+	case len(e.Links) == 0 || e.Links[0] == vethPair:
 		return 0
 	}
 	const blocks, gigabitBytes, slowBytes = 64, 116e6, 23e6

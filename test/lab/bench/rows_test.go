@@ -87,9 +87,10 @@ func TestTheRowsThatAreAskedForAreThere(t *testing.T) {
 		"v4.1-read-j1-d1": {0.95, 1.25}, "v4.1-read-j1-d8": {0.95, 1.25},
 		"v4.1-random-j1-d1": {CPU: 1.25}, "v4.1-random-j1-d16": {0.85, 1.25}, "memory-d256": {},
 		"floor-read-j1-d1": {CPU: 1.3}, "floor-read-j1-d8": {CPU: 1.3},
+		"rate-4000": {Rate: 0.99}, "rate-8000": {Rate: 0.99}, "rate-12000": {Rate: 0.99},
 		"capacity-link": {}, "capacity-relay": {}, "capacity-cpu": {},
 	}
-	for _, version := range []string{"", "v4.0-"} {
+	for _, version := range []string{"", "v4.0-", "veth-", "veth-v4.0-"} {
 		for _, name := range []string{"read-j1-d1", "read-j1-d2", "read-j1-d8", "read-j1-d32", "read-j2-d1", "read-j4-d1"} {
 			want[version+name] = bound{1, 1}
 		}

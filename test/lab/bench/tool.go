@@ -43,7 +43,6 @@ type job struct {
 	Scene   scene
 	Warmup  int // seconds
 	Seconds int
-	Rate    int64  // operations a second in a sweep
 	Output  string // a file of its own, for tools that write one
 }
 
@@ -311,7 +310,7 @@ func socketCommand(program string, j job) []string {
 func readerCommand(program string, j job) []string {
 	return append([]string{
 		program, j.Work.order(), strconv.FormatInt(j.Work.Block, 10), strconv.Itoa(j.Work.Depth),
-		strconv.Itoa(j.Warmup), strconv.Itoa(j.Seconds), j.url(),
+		strconv.FormatInt(j.Rate, 10), strconv.Itoa(j.Warmup), strconv.Itoa(j.Seconds), j.url(),
 	}, j.files()...)
 }
 

@@ -48,9 +48,13 @@ func TestCommandLines(t *testing.T) {
 		},
 		"the reader has a file for each job": {
 			entry{Tool: toolReader, Work: random, Links: []int{0}},
-			"/b/reader random 8192 16 1 5 nfs://10.0.1.2/export/data/bench-j2 c0-j0.dat c0-j1.dat",
+			"/b/reader random 8192 16 0 1 5 nfs://10.0.1.2/export/data/bench-j2 c0-j0.dat c0-j1.dat",
 		},
-		"the reader reads in order":   {entry{Tool: toolReader, Work: sequential, Links: []int{0}}, "/b/reader sequential 1048576 4 1 5 nfs://10.0.1.2/export/data/bench-j1 c0-j0.dat"},
+		"the reader at a rate": {
+			entry{Tool: toolReader, Work: sequential, Links: []int{0}, Rate: 8000},
+			"/b/reader sequential 1048576 4 8000 1 5 nfs://10.0.1.2/export/data/bench-j1 c0-j0.dat",
+		},
+		"the reader reads in order":   {entry{Tool: toolReader, Work: sequential, Links: []int{0}}, "/b/reader sequential 1048576 4 0 1 5 nfs://10.0.1.2/export/data/bench-j1 c0-j0.dat"},
 		"nfs-cat":                     {entry{Tool: toolCat, Work: sequential}, "ip netns exec ns /b/nfs-cat nfs://127.0.0.1/export/data/bench-j1/c0-j0.dat"},
 		"reads come from the server":  {entry{Tool: toolIperf, Work: sequential, Links: []int{0}}, "/b/iperf3 -c 10.0.1.2 -p 5201 -t 5 -O 1 -J -R"},
 		"overwrites go to the server": {entry{Tool: toolIperf, Work: work{"overwrite", mebi, 1, 4}, Links: []int{0}}, "/b/iperf3 -c 10.0.1.2 -p 5201 -t 5 -O 1 -J"},
@@ -79,7 +83,7 @@ func TestCommandLines(t *testing.T) {
 		},
 		"libnfs takes the version from the URL": {
 			entry{Tool: toolReader, Work: sequential, Links: []int{0}, NFS: v40},
-			"/b/reader sequential 1048576 4 1 5 nfs://10.0.1.2/export/data/bench-j1?version=4 c0-j0.dat",
+			"/b/reader sequential 1048576 4 0 1 5 nfs://10.0.1.2/export/data/bench-j1?version=4 c0-j0.dat",
 		},
 		"a search for capacity": {
 			entry{Tool: toolOurs, Work: random, Place: placeCPU, How: howSearch, Bound: 5 * time.Millisecond},

@@ -5,13 +5,18 @@
  * with a connection of its own for each file, one poll loop in it, and what was
  * read is copied to where the caller wants it.
  *
- * usage: libnfs-reader sequential|random BLOCK DEPTH WARMUP SECONDS URL FILE...
+ * usage: libnfs-reader sequential|random BLOCK DEPTH RATE WARMUP SECONDS URL FILE...
+ *
+ * RATE is 0 for a closed loop. Otherwise all processes together begin as many reads a second, at
+ * equal distances, and a latency counts from when its read was due, even if DEPTH reads were
+ * outstanding at that time.
  *
  * URL is that of the folder, such as nfs://127.0.0.1/export/data, with ?version=4
  * behind it for NFSv4.0. Prints one
  * JSON object: what was done within SECONDS after WARMUP seconds, the CPU time
  * that it took, and percentiles of the latency over all processes.
  */
+#define _GNU_SOURCE /* ppoll */
 #define PROGRAM "libnfs-reader"
 #include "window.h"
 
@@ -29,6 +34,8 @@ struct job {
 	struct outcome *out;
 	uint64_t blocks, next, random, block;
 	double from, to; /* the window */
+	double distance, due; /* between reads of an open loop, and of the next one; or 0 */
+	struct slot *idle; /* of an open loop */
 	int is_random, outstanding, stopping;
 };
 
@@ -36,7 +43,8 @@ struct job {
 struct slot {
 	struct job *job;
 	char *buffer;
-	double started;
+	double started; /* or due */
+	struct slot *next;
 };
 
 static void done(int res, struct nfs_context *nfs, void *data, void *private_data);
@@ -54,7 +62,8 @@ static void issue(struct slot *s)
 	} else {
 		block = j->next++ % j->blocks;
 	}
-	s->started = now();
+	s->started = j->distance > 0 ? j->due : now();
+	j->due += j->distance;
 	if (nfs_pread_async(j->nfs, j->file, block * j->block, j->block, done, s))
 		fail("queue a read: %s", nfs_get_error(j->nfs));
 	j->outstanding++;
@@ -72,16 +81,32 @@ static void done(int res, struct nfs_context *nfs, void *data, void *private_dat
 	double t = now();
 	if (t >= j->from && t < j->to)
 		note(j->out, s->started, t, (uint64_t)res);
-	if (!j->stopping)
+	if (j->distance > 0) {
+		s->next = j->idle;
+		j->idle = s;
+	} else if (!j->stopping) {
 		issue(s);
+	}
 }
 
-/* turn waits for the socket and lets libnfs work. */
+/* turn issues what is due, waits for the socket and lets libnfs work. */
 static void turn(struct job *j)
 {
-	struct pollfd p = {.fd = nfs_get_fd(j->nfs), .events = (short)nfs_which_events(j->nfs)};
+	struct timespec limit = {.tv_sec = 1};
 
-	if (poll(&p, 1, 1000) < 0 && errno != EINTR)
+	while (j->idle && !j->stopping) {
+		double wait = j->due - now();
+		if (wait > 0) {
+			if (wait < 1)
+				limit = (struct timespec){.tv_nsec = (long)(wait * 1e9)};
+			break;
+		}
+		struct slot *s = j->idle;
+		j->idle = s->next;
+		issue(s);
+	}
+	struct pollfd p = {.fd = nfs_get_fd(j->nfs), .events = (short)nfs_which_events(j->nfs)};
+	if (ppoll(&p, 1, &limit, NULL) < 0 && errno != EINTR)
 		fail("poll: %s", strerror(errno));
 	if (nfs_service(j->nfs, p.revents) < 0)
 		fail("connection: %s", nfs_get_error(j->nfs));
@@ -117,14 +142,20 @@ static void run(struct job *j, int depth, double warmup, double seconds)
 
 	if (!slots)
 		fail("no memory");
-	j->from = now() + warmup;
+	j->due = now();
+	j->from = j->due + warmup;
 	j->to = j->from + seconds;
 	for (int i = 0; i < depth; i++) {
 		slots[i].job = j;
 		slots[i].buffer = malloc(j->block);
 		if (!slots[i].buffer)
 			fail("no memory");
-		issue(&slots[i]);
+		if (j->distance > 0) {
+			slots[i].next = j->idle;
+			j->idle = &slots[i];
+		} else {
+			issue(&slots[i]);
+		}
 	}
 	for (double t = now(); t < j->to; t = now()) {
 		if (!inside && t >= j->from) {
@@ -144,13 +175,13 @@ static void run(struct job *j, int depth, double warmup, double seconds)
 
 int main(int argc, char **argv)
 {
-	if (argc < 8)
-		fail("usage: libnfs-reader sequential|random BLOCK DEPTH WARMUP SECONDS URL FILE...");
-	int jobs = argc - 7, depth = atoi(argv[3]), broken = 0;
+	if (argc < 9)
+		fail("usage: libnfs-reader sequential|random BLOCK DEPTH RATE WARMUP SECONDS URL FILE...");
+	int jobs = argc - 8, depth = atoi(argv[3]), broken = 0;
 	uint64_t block = strtoull(argv[2], NULL, 10);
-	double warmup = atof(argv[4]), seconds = atof(argv[5]);
-	if (depth < 1 || !block || seconds <= 0)
-		fail("BLOCK, DEPTH and SECONDS are numbers above 0");
+	double rate = atof(argv[4]), warmup = atof(argv[5]), seconds = atof(argv[6]);
+	if (depth < 1 || !block || rate < 0 || seconds <= 0)
+		fail("BLOCK, DEPTH and SECONDS are numbers above 0, RATE is one from 0 on");
 	struct outcome *all = mmap(NULL, sizeof *all * (size_t)jobs, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (all == MAP_FAILED)
 		fail("no shared memory: %s", strerror(errno));
@@ -161,8 +192,9 @@ int main(int argc, char **argv)
 		if (child)
 			continue;
 		struct job j = {.out = &all[i], .block = block, .is_random = !strcmp(argv[1], "random"),
+				.distance = rate > 0 ? jobs / rate : 0,
 				.random = 0x9e3779b97f4a7c15u * (uint64_t)(i + 1)};
-		open_file(&j, argv[6], argv[7 + i]);
+		open_file(&j, argv[7], argv[8 + i]);
 		run(&j, depth, warmup, seconds);
 		exit(0);
 	}

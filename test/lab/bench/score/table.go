@@ -86,7 +86,11 @@ func cost(b *strings.Builder, d Document, rows []Row) {
 				dash(both && i > 0, "**%.2f** (%.2f..%.2f)", ratio.Median, ratio.Min, ratio.Max),
 			}
 			line = append(line, asked(d, row, MetricCPU, c.Name)...)
-			line = append(line, cell(d, row, c.Name, MetricP99, "ms"), cell(d, row, c.Name, MetricMemory, "MiB"))
+			p99 := cell(d, row, c.Name, MetricP99, "ms")
+			if ask := asked(d, row, MetricP99, c.Name); ask[0] != "" {
+				p99 += fmt.Sprintf(", ratio %s: %s", ask[0], ask[1])
+			}
+			line = append(line, p99, cell(d, row, c.Name, MetricMemory, "MiB"))
 			memory := []string{"", ""}
 			if i == 0 {
 				memory = asked(d, row, MetricMemory, "")
