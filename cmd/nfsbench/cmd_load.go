@@ -225,7 +225,7 @@ func (c *loadCommand) measure(ctx context.Context, plan runfile.Plan, index int3
 	sinks := fanOut{show: show}
 	opt := loadgen.Options{
 		Plan: plan, Client: index, Now: c.app.now, Usage: course.ProcessUsage, Sink: &sinks,
-		Nap: nanosleep.Hold,
+		Nap: nanosleep.Hold, Ceiling: true,
 		Open: func(ctx context.Context) (target.Target, error) {
 			return loadgen.OpenTarget(ctx, plan.Engine, c.app.now, c.app.log)
 		},

@@ -173,6 +173,9 @@ func checkResult(t *testing.T, result runfile.Result, reads, writes bool) {
 	if rep.WakeUps == nil || rep.WakeUps.Count == 0 {
 		t.Errorf("how late the client woke is not known: %+v", rep.WakeUps)
 	}
+	if load.CeilingPerSecond == nil {
+		t.Error("what the client can do without the storage is not known")
+	}
 	if client.Observed == nil || client.Host.CPUs == 0 {
 		t.Errorf("nobody observed the client: %+v", client.Host)
 	}

@@ -319,12 +319,26 @@ func (c *facts) clientCPU(s repetition) ClientCPU {
 			cpu.WorstThrottlePermille = larger(cpu.WorstThrottlePermille, permille(float64(*t)/1e6/p.seconds))
 		}
 	}
+	cpu.CeilingPerSecond = ceilingOf(s.parts)
 	used, above := c.machineCPU(s.parts)
 	cpu.AboveIdlePermille = above
 	if used > 0 && s.Total.Bytes > 0 {
 		cpu.MicrosecondsPerMiB = rounded(used / (float64(s.Total.Bytes) / mebibyte))
 	}
 	return cpu
+}
+
+// ceilingOf is nil unless all clients know what they can do.
+func ceilingOf(parts []clientRep) *int64 {
+	sum := int64(0)
+	for _, p := range parts {
+		most := p.client.Load.CeilingPerSecond
+		if most == nil {
+			return nil
+		}
+		sum += *most
+	}
+	return &sum
 }
 
 // machineCPU is the CPU time, in microseconds, of the clients' machines above what they use while idle, and the largest

@@ -190,6 +190,8 @@ type ClientCPU struct {
 	BusiestLimitPermille  *int32 `json:"busiestLimitPermille,omitempty"`  // of the CPU limit of the client nearest to it
 	DatabaseLimitPermille *int32 `json:"databaseLimitPermille,omitempty"` // of the cores that the database can use at most
 	WorstThrottlePermille *int32 `json:"worstThrottlePermille,omitempty"` // time throttled by the limit / window
+	// CeilingPerSecond is how many operations a second all clients do at least without a storage.
+	CeilingPerSecond *int64 `json:"ceilingPerSecond,omitempty"`
 }
 
 // StorageNode is the CPU use of one storage node. A node that a path ends on and

@@ -211,6 +211,20 @@ func TestSamplesOutsideTheMeasuredWindowDoNotCount(t *testing.T) {
 	}
 }
 
+func TestTheCeilingOfSeveralClientsIsTheirSum(t *testing.T) {
+	t.Parallel()
+	r := good(t)
+	r.Clients = append(r.Clients, r.Clients[0])
+	r.Clients[0].Load.CeilingPerSecond = new(int64(9000))
+	if got := Judge(r).Summary.ClientCPU.CeilingPerSecond; got != nil {
+		t.Errorf("ceiling %d of two clients, one of which does not know its own", *got)
+	}
+	r.Clients[1].Load.CeilingPerSecond = new(int64(500))
+	if got := Judge(r).Summary.ClientCPU.CeilingPerSecond; bench.OrZero(got) != 9500 {
+		t.Errorf("ceiling %v, want 9500", got)
+	}
+}
+
 // The kernel's client works in threads of the kernel, and Direct NFS in its process: the machine counts both.
 func TestTheCPUOfClientsIsThatOfTheirMachinesAboveIdle(t *testing.T) {
 	t.Parallel()

@@ -63,7 +63,8 @@
 // # Noise
 //
 // While a window is measured, a thread that does nothing else is due every 5 ms and records by how much later
-// it woke (type sentinel). Its delays are those of the client, so a latency can be compared with them.
+// it woke (type sentinel). Its delays are those of the client, so a latency can be compared with them. Before the
+// load, the client measures what it does while nothing else limits it (engine.ceiling).
 //
 // # Windows
 //

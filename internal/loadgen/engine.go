@@ -140,6 +140,42 @@ func (e *engine) open(ctx context.Context, t target.Target) error {
 	return nil
 }
 
+const (
+	ceilingWarmup  = 100 * time.Millisecond
+	ceilingWindow  = 400 * time.Millisecond
+	ceilingTimeout = 5 * time.Second
+)
+
+// ceiling measures how many I/Os a second the client does with all workers while nothing but the client limits it;
+// nil where the target cannot tell. Reads change the buffers, which keep their content for a pattern of writes alone.
+func (e *engine) ceiling(ctx context.Context) (perSecond *int64, err error) {
+	defer target.ProvideThreads(2 * e.lanes())() // of the client, and of those who answer
+	ctx, cancel := context.WithTimeout(ctx, ceilingTimeout)
+	defer cancel()
+	ops, errs := make([]int64, len(e.streams)), make([]error, len(e.streams))
+	var running sync.WaitGroup
+	for i, s := range e.streams {
+		c, ok := s.(target.Ceiling)
+		if !ok {
+			return nil, nil
+		}
+		var bufs [][]byte
+		for slot := range e.perStream {
+			bufs = append(bufs, e.arena.Buffer(i*e.perStream+slot))
+		}
+		running.Go(func() { ops[i], errs[i] = c.Ceiling(ctx, bufs, e.overwrites, ceilingWarmup, ceilingWindow) })
+	}
+	running.Wait()
+	var sum int64
+	for _, n := range ops {
+		sum += n
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return new(sum * int64(time.Second/time.Millisecond) / ceilingWindow.Milliseconds()), nil
+}
+
 // lanes is how many threads all streams have.
 func (e *engine) lanes() (n int) {
 	for i := range e.drivers {

@@ -42,6 +42,8 @@ type Options struct {
 	Usage func() (cpu time.Duration, peakBytes int64)
 	// Nap lets the calling thread sleep, as nanosleep.Hold does. Nil: how late the client wakes is not known.
 	Nap func(time.Duration)
+	// Ceiling lets the client measure, before the load, what it can do without the storage.
+	Ceiling bool
 }
 
 // Runner makes one run. It is used once. It is the Engine of its Course.
@@ -138,7 +140,18 @@ func (r *Runner) Prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.course.Do(ctx, r.inTime(func(ctx context.Context) error { return r.engine.open(ctx, r.target) }))
+	err = r.course.Do(ctx, r.inTime(func(ctx context.Context) error { return r.engine.open(ctx, r.target) }))
+	if err != nil || !r.opt.Ceiling || r.opt.Plan.Workload.Calibrate != nil {
+		return err
+	}
+	return r.course.Do(ctx, func(ctx context.Context) error {
+		perSecond, err := r.engine.ceiling(ctx)
+		if err != nil {
+			r.course.Tell("what this client can do without the storage is not known: " + err.Error())
+		}
+		r.load.CeilingPerSecond = perSecond
+		return context.Cause(ctx)
+	})
 }
 
 // inTime bounds a step by how long the storage may take to answer.

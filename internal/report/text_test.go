@@ -48,7 +48,7 @@ func judged() judge.Judgement {
 			{Local: "10.0.1.5", Path: "10.0.1.61", State: "Up", BytesRead: 63_750 << 20, BytesPerSecond: 1_114_112_000, SharePermille: 500},
 			{Local: "10.0.2.5", Path: "10.0.2.61", State: "Up", BytesRead: 63_750 << 20, BytesPerSecond: 1_114_112_000, SharePermille: 500},
 		},
-		ClientCPU:    judge.ClientCPU{Millicores: 1100, MicrosecondsPerMiB: new(int64(517)), BusiestNodePermille: new(int32(400)), BusiestLimitPermille: new(int32(275))},
+		ClientCPU:    judge.ClientCPU{Millicores: 1100, MicrosecondsPerMiB: new(int64(517)), BusiestNodePermille: new(int32(400)), BusiestLimitPermille: new(int32(275)), CeilingPerSecond: new(int64(6800))},
 		StorageNodes: []judge.StorageNode{{Source: "array", Name: "n1", CPUPermille: new(int32(300))}, {Source: "array", Name: "n2"}},
 	}
 	j := judge.Judgement{

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report/doc"
@@ -99,6 +100,10 @@ func costParts(s judge.Summary) []string {
 	add("", c.DatabaseLimitPermille, " of what the database can use")
 	add("machine ", c.BusiestNodePermille, " busy")
 	add("collector ", s.CollectorCPUPermille, " of a core")
+	if most := bench.OrZero(c.CeilingPerSecond); most > 0 && s.Total.OperationsPerSecond > 0 {
+		parts = append(parts, fmt.Sprintf("at least %d operations/s without a storage (%.1f times as many)", most,
+			float64(most)/float64(s.Total.OperationsPerSecond)))
+	}
 	return parts
 }
 

@@ -138,7 +138,7 @@ func fullResult() Result {
 					Servers: []NFSServer{fullServer()},
 					Paths:   []PathFacts{{Local: "10.0.1.5", Path: "10.0.1.61", MTUBytes: 9000, SegmentBytes: 8948, LargeCall: "Acknowledged"}},
 				},
-				FilledBytes: 16 << 30, SampleSeconds: 1, FilesLeft: true, Oracle: fullOracle(t0),
+				FilledBytes: 16 << 30, CeilingPerSecond: new(int64(9000)), SampleSeconds: 1, FilesLeft: true, Oracle: fullOracle(t0),
 			},
 			Observed: fullObserved(t0),
 		}},

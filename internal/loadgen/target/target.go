@@ -166,6 +166,13 @@ type Paths interface {
 	Path(lane int) string
 }
 
+// Ceiling is implemented by a Stream that can tell what the client does at most.
+type Ceiling interface {
+	// Ceiling counts the I/Os that the client does in a window behind a warm-up, with as many lanes and slots as the
+	// Stream, without the storage. bufs has a buffer for each slot, whose content a read changes. Not during Run.
+	Ceiling(ctx context.Context, bufs [][]byte, write bool, warmup, window time.Duration) (ops int64, err error)
+}
+
 // Driver says what a Stream does, and is called with the outcome. Different lanes call
 // it at the same time, but never for the same slot.
 type Driver interface {

@@ -20,6 +20,7 @@ func TestAnInstanceThatEndsBehindItsStartScriptIsNoticed(t *testing.T) {
 		i.write(i.base+"/runOracle.sh", 0o755, strings.Replace(startScript, "while :", "echo ORA-00600 in the alert log\nwhile :", 1))
 		r := i.start()
 		r.ready(1)
+		r.until("the words of the script", func() bool { return strings.Contains(i.out.String(), "ORA-00600") })
 		i.remove(filepath.Join(i.o.ProcDir, "4711"))
 		r.failed(runfile.FailureDatabaseEnded, "pmon", "ORA-00600 in the alert log")
 	}

@@ -2,6 +2,7 @@ package direct
 
 import (
 	"context"
+	"time"
 
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/nfs"
@@ -48,6 +49,11 @@ func (s *stream) Lanes() int { return s.s.Lanes() }
 
 // Path implements target.Paths.
 func (s *stream) Path(lane int) string { return s.s.Path(lane) }
+
+// Ceiling implements target.Ceiling.
+func (s *stream) Ceiling(ctx context.Context, bufs [][]byte, write bool, warmup, window time.Duration) (int64, error) {
+	return s.s.Ceiling(ctx, bufs, write, warmup, window)
+}
 
 // Run implements target.Stream.
 func (s *stream) Run(ctx context.Context, d target.Driver) {
