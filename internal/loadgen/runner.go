@@ -144,14 +144,19 @@ func (r *Runner) Prepare(ctx context.Context) error {
 	if err != nil || !r.opt.Ceiling || r.opt.Plan.Workload.Calibrate != nil {
 		return err
 	}
-	return r.course.Do(ctx, func(ctx context.Context) error {
-		perSecond, err := r.engine.ceiling(ctx)
-		if err != nil {
-			r.course.Tell("what this client can do without the storage is not known: " + err.Error())
-		}
-		r.load.CeilingPerSecond = perSecond
+	var perSecond *int64
+	var unknown error
+	err = r.course.Do(ctx, func(ctx context.Context) error {
+		perSecond, unknown = r.engine.ceiling(ctx)
 		return context.Cause(ctx)
 	})
+	if err == nil && unknown != nil {
+		r.course.Tell("what this client can do without the storage is not known: " + unknown.Error())
+	}
+	if err == nil {
+		r.load.CeilingPerSecond = perSecond
+	}
+	return err
 }
 
 // inTime bounds a step by how long the storage may take to answer.
