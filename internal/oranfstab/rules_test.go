@@ -125,6 +125,7 @@ func exportCases() map[string]ruleCase {
 		"Windows mount, URL":       {"only there", head + "export: /a mount: nfs://nas/a\n", []string{"3:19 WindowsOnly"}},
 		"Windows mount, server":    {"only there", head + "export: /a mount:10.0.1.1:/a\n", []string{"3:18 NoBlankAfterColon", "3:18 WindowsOnly"}},
 		"Windows mount, share":     {"only there", head + "export: /a mount: //nas/a\nexport: /b mount: \\\\nas\\b\n", []string{"3:19 WindowsOnly", "4:19 WindowsOnly"}},
+		"Windows mount, IPv6":      {"only there", head + "export: /a mount: nfs://[fd00::1]/a\nexport: /b mount: [fd00::1]:/b\n", []string{"3:19 WindowsOnly", "4:19 WindowsOnly"}},
 		"two slashes, no share":    {"a slash too many", head + "export: /a mount: //b\nexport: /c mount: //\n", []string{"3:19 UncleanPath", "4:19 UncleanPath"}},
 		"a URL of something else":  {"is no mount", head + "export: /a mount: nfs:///a\nexport: /c mount: /x:/c\n", []string{"3:19 RelativePath", "4:19 BadCharacter"}},
 		"a URL of another kind":    {"is no mount", head + "export: /a mount: smb://nas/a\n", []string{"3:19 RelativePath"}},

@@ -120,7 +120,7 @@ func windowsMount(s string) (rest string, ok bool) {
 		}
 		server, rest, ok = strings.Cut(s, "/")
 	}
-	_, err := netip.ParseAddr(server)
+	_, err := netip.ParseAddr(strings.Trim(server, "[]"))
 	return rest, ok && (err == nil || isHostName(server))
 }
 
