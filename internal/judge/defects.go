@@ -79,8 +79,8 @@ func checkRelease(c *facts, found *findings) {
 				continue
 			}
 			found.add(KnownDefect, warningIf(x.data),
-				"Direct NFS of %d.%d has the published defect %s: %s. Fixed by %s (%s). %s", release, update, x.numbers, x.what,
-				x.fixed, x.source, all)
+				"Direct NFS of %d.%d has the published defect %s: %s. Fixed by %s (%s). If you have the patch, ignore this: the "+
+					"finding looks at the release update only. %s", release, update, x.numbers, x.what, x.fixed, x.source, all)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package oranfstab
 
 import (
 	"net/netip"
+	"path"
 	"slices"
 	"strings"
 )
@@ -87,11 +88,11 @@ func checkSubnet(l *log, name string, w word, seen map[netip.Prefix]word) {
 func checkDuplicates(l *log, b *block, mounts map[string]word) {
 	exports := map[string]word{}
 	for _, e := range b.exports {
-		mount, path := cleaned(e.mount.text), cleaned(e.path.text)
+		mount, export := cleaned(e.mount.text), path.Clean(e.path.text)
 		if first, again := firstOf(mounts, mount, e.mount); again {
 			l.fail("DuplicateMount", e.mount, "mount %q is on line %d already; a mount point has one export", mount, first.line)
-		} else if first, again := firstOf(exports, path, e.path); again {
-			l.warn("DuplicateExport", e.path, "export %q is on line %d already, with another mount", path, first.line)
+		} else if first, again := firstOf(exports, export, e.path); again {
+			l.warn("DuplicateExport", e.path, "export %q is on line %d already, with another mount", export, first.line)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/netip"
+	"path"
 	"slices"
 	"strings"
 
@@ -107,7 +108,10 @@ func (p *parser) statement(words []word) {
 	name, key, colon, rest := p.takeKey(words)
 	if !slices.Contains(keys(), name) {
 		hint := "remove the line, or write # before it"
-		if near := nearest.To(name, keys()); near != "" {
+		before, value, is := strings.Cut(key.text, "=")
+		if near := nearest.To(strings.ToLower(before), keys()); near != "" && is {
+			hint = fmt.Sprintf("write %q", near+": "+value)
+		} else if near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}
 		p.fail("UnknownKey", key, "there is no key %q; %s", key.text, hint)
@@ -390,8 +394,8 @@ func (p *parser) operand(key word, rest []word, next string) (value word, after 
 }
 
 func (p *parser) checkExport(e exportLine) {
-	p.checkDirectory(keyExport, e.path, checkPath)
-	p.checkDirectory(keyMount, e.mount, checkMount)
+	p.checkDirectory(keyExport, e.path, checkPath, path.Clean)
+	p.checkDirectory(keyMount, e.mount, checkMount, cleaned)
 	if _, windows := windowsMount(e.mount.text); windows {
 		p.warn("WindowsOnly", e.mount, "mount %q is a Windows path; on other systems write the path of the kernel mount",
 			e.mount.text)
@@ -401,7 +405,9 @@ func (p *parser) checkExport(e exportLine) {
 	}
 }
 
-func (p *parser) checkDirectory(name string, v word, check func(string) (complaint, string)) {
+func (p *parser) checkDirectory(
+	name string, v word, check func(string) (complaint, string), clean func(string) string,
+) {
 	if v.text == "" {
 		return
 	}
@@ -409,8 +415,8 @@ func (p *parser) checkDirectory(name string, v word, check func(string) (complai
 		p.fail(code, v, "%s %q %s", name, v.text, c)
 		return
 	}
-	if clean := cleaned(v.text); clean != v.text {
+	if now := clean(v.text); now != v.text {
 		p.warn("UncleanPath", v, "%s %q has superfluous slashes or dots; write %q as the kernel's mount table does", name,
-			v.text, clean)
+			v.text, now)
 	}
 }

@@ -125,8 +125,11 @@ func exportCases() map[string]ruleCase {
 		"Windows mount, URL":       {"only there", head + "export: /a mount: nfs://nas/a\n", []string{"3:19 WindowsOnly"}},
 		"Windows mount, server":    {"only there", head + "export: /a mount:10.0.1.1:/a\n", []string{"3:18 NoBlankAfterColon", "3:18 WindowsOnly"}},
 		"Windows mount, share":     {"only there", head + "export: /a mount: //nas/a\nexport: /b mount: \\\\nas\\b\n", []string{"3:19 WindowsOnly", "4:19 WindowsOnly"}},
+		"Windows mount, IPv6":      {"only there", head + "export: /a mount: nfs://[fd00::1]/a\nexport: /b mount: [fd00::1]:/b\n", []string{"3:19 WindowsOnly", "4:19 WindowsOnly"}},
 		"two slashes, no share":    {"a slash too many", head + "export: /a mount: //b\nexport: /c mount: //\n", []string{"3:19 UncleanPath", "4:19 UncleanPath"}},
 		"a URL of something else":  {"is no mount", head + "export: /a mount: nfs:///a\nexport: /c mount: /x:/c\n", []string{"3:19 RelativePath", "4:19 BadCharacter"}},
+		"a URL of another kind":    {"is no mount", head + "export: /a mount: smb://nas/a\n", []string{"3:19 RelativePath"}},
+		"a share in the export":    {"only a mount is one", head + "export: //nas/a mount: /b\nexport: nfs://nas/c mount: /c\nexport: [fd00::1]:/d mount: /d\nexport: /e mount: nfs:/nas/e\n", []string{"3:9 UncleanPath", "4:9 RelativePath", "5:9 RelativePath", "6:19 RelativePath"}},
 	}
 }
 
@@ -224,6 +227,16 @@ func TestEveryRuleHasACase(t *testing.T) {
 	}
 	if diff := cmp.Diff(codes, seen); diff != "" {
 		t.Errorf("codes and codes with a case (-codes +cases):\n%s", diff)
+	}
+}
+
+func TestAnUnknownKeyIsAnsweredWithWhatToWrite(t *testing.T) {
+	for line, want := range map[string]string{
+		"NFS_version=NFSv4.1": `write "nfs_version: NFSv4.1"`, "Dontrout": `did you mean "dontroute"?`, "wsize=4": "remove the line",
+	} {
+		if _, err := Parse([]byte(head + line + "\n" + tail)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", line, err, want)
+		}
 	}
 }
 

@@ -46,10 +46,10 @@ func checkAddress(s string) complaint {
 		return ""
 	}
 	switch {
-	case strings.HasPrefix(s, "["):
-		return "has brackets; write the bare address"
 	case strings.Contains(s, ":/"):
 		return "has an export in it; write the address here and the export in an export line"
+	case strings.HasPrefix(s, "["):
+		return "has brackets; write the bare address"
 	case !isHostName(s):
 		return "is neither an IP address nor a host name"
 	default:
@@ -110,8 +110,9 @@ func checkMount(s string) (c complaint, code string) {
 func windowsMount(s string) (rest string, ok bool) {
 	s = strings.ReplaceAll(s, `\`, "/")
 	server, rest, ok := strings.Cut(s, ":/")
-	if !ok || strings.EqualFold(server, "nfs") {
-		if ok {
+	nfs := ok && strings.EqualFold(server, "nfs")
+	if !ok || nfs || len(server) > 1 && strings.HasPrefix(rest, "/") {
+		if nfs {
 			s = "/" + rest
 		}
 		if s, ok = strings.CutPrefix(s, "//"); !ok {
@@ -119,7 +120,7 @@ func windowsMount(s string) (rest string, ok bool) {
 		}
 		server, rest, ok = strings.Cut(s, "/")
 	}
-	_, err := netip.ParseAddr(server)
+	_, err := netip.ParseAddr(strings.Trim(server, "[]"))
 	return rest, ok && (err == nil || isHostName(server))
 }
 

@@ -91,6 +91,7 @@ func untabbed(line string) string {
 // parser finds tables of wait events and their rows.
 type parser struct {
 	rows       []row
+	tables     int      // that began
 	head       []string // the last lines that are no rows, since the last hyphens
 	table      *table   // of foreground events
 	begins     bool     // the line above is the hyphens of the table
@@ -102,7 +103,7 @@ type parser struct {
 
 // row is one of the report, as it is printed. Its average is empty where it has no unit.
 type row struct {
-	line                           int
+	line, table                    int
 	event, waits, seconds, average string
 	full                           bool // the event fills its column, so it may go on
 }
@@ -175,6 +176,7 @@ func (p *parser) hyphens(line string, begins bool) error {
 		p.table = nil
 	case !one: // one may underline the title of a page
 		p.table, p.begins, p.left, p.gap = t, t != nil, false, false
+		p.tables++
 	}
 	return nil
 }
@@ -195,7 +197,7 @@ func (p *parser) row(n int, line string) error {
 		average = ""
 	}
 	full := len(event) >= t.event.to-t.event.from-1 // a blank may be the last that is left of it
-	p.rows = append(p.rows, row{n, event, waits, t.seconds.of(line), average, full})
+	p.rows = append(p.rows, row{n, p.tables, event, waits, t.seconds.of(line), average, full})
 	return nil
 }
 

@@ -289,3 +289,19 @@ func TestAnEventWhoseNameIsCutIsOne(t *testing.T) {
 		}
 	}
 }
+
+// A table has each event once, so two rows with one cut name are two events. Another table may have them again.
+func TestTwoEventsWithOneCutNameAreTwo(t *testing.T) {
+	few, many := line("enq: XY - a very long cont", "50", "6", ""), line("enq: XY - a very long cont", "700", "9", "")
+	want := []runfile.AWRRow{{Event: "enq: XY - a very long cont", Waits: 50, Seconds: 6}, {Event: "enq: XY - a very long cont", Waits: 700, Seconds: 9}}
+	for _, text := range []string{titles + few + many + end, titles + few + end + titles + many + end, titles + few + many + end + titles + many + few + end} {
+		got, err := Parse(strings.NewReader(text))
+		if diff := cmp.Diff(want, got, printedOnly); err != nil || diff != "" {
+			t.Errorf("%v %s", err, diff)
+		}
+	}
+	same := titles + few + few + end
+	if got, err := Parse(strings.NewReader(same)); err != nil || len(got) != 2 {
+		t.Errorf("%v %+v, want two rows of one table", err, got)
+	}
+}

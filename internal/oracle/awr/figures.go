@@ -14,7 +14,8 @@ import (
 // event is what the tables of a report say of one.
 type event struct {
 	name                 string
-	full                 bool // the name fills its column
+	full                 bool  // the name fills its column
+	tables               []int // that have it
 	waits, seconds, mean figure
 }
 
@@ -56,7 +57,7 @@ func read(rows []row, swapped bool) ([]event, error) {
 			return nil, r.errorf("of which one is no number, or the waits have a fraction")
 		}
 		waits.off = math.Floor(waits.off)
-		events = append(events, event{r.event, r.full, waits, seconds, mean})
+		events = append(events, event{r.event, r.full, []int{r.table}, waits, seconds, mean})
 	}
 	return events, nil
 }
@@ -85,9 +86,13 @@ func each(all []event) []runfile.AWRRow {
 	return rows
 }
 
+// is says whether a row of another table is of the same event. Names that are cut may be those of two.
 func (e event) is(o event) bool {
+	if slices.Contains(e.tables, o.tables[0]) {
+		return false
+	}
 	cut := e.full && strings.HasPrefix(o.name, e.name) || o.full && strings.HasPrefix(e.name, o.name)
-	return e.name == o.name || cut && e.agrees(o)
+	return e.name == o.name && !cut || cut && e.agrees(o)
 }
 
 // agrees says whether the waits may be the same number, which one table rounds or cuts.
@@ -97,6 +102,7 @@ func (e event) agrees(o event) bool {
 
 // refine takes the longer name, and of each number the finer one.
 func (e *event) refine(o event) {
+	e.tables = append(e.tables, o.tables...)
 	if len(o.name) > len(e.name) {
 		e.name, e.full = o.name, o.full
 	}

@@ -154,6 +154,11 @@ func TestALineThatNamesAParameterAndSetsNothingIsNoDefault(t *testing.T) {
 			t.Errorf("%q: %+v, %v", text, tables, err)
 		}
 	}
+	for _, text := range []string{"\ufeffSCALE=80G", "\ufeffSCALE=80G\r\nRUN_TIME=60"} {
+		if _, err := parse(t, text).YAML(); err == nil || !strings.Contains(err.Error(), "line 1, which begins with a byte order mark; remove") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
 	if _, err := Parse(strings.NewReader("SCALE = 80G\n")); err != nil {
 		t.Errorf("it names a parameter: %v", err)
 	}

@@ -28,6 +28,7 @@ type Conf struct {
 	values     map[string]string // of those that are set and read
 	unread     map[string]int    // the line that sets a name to what only the shell can tell
 	anything   int               // the line that may set any name that is in neither; 0 = none does
+	marked     bool              // a byte order mark begins the file
 	broken     int               // the line with which the file is no shell; 0 = none
 	ends       int               // the line that may end the file before its end; 0 = none does
 	fixed      map[string]int    // the line that declares a name so that an assignment does not simply set it
@@ -50,7 +51,7 @@ func Parse(in io.Reader) (Conf, error) {
 	}
 	c := Conf{
 		values: map[string]string{}, unread: map[string]int{}, fixed: map[string]int{}, named: map[string]int{},
-		lines: bytes.Count(text, []byte("\n")),
+		lines: bytes.Count(text, []byte("\n")), marked: bytes.HasPrefix(text, []byte("\ufeff")),
 	}
 	r := reader{
 		text: strings.ReplaceAll(string(text), "\r\n", "\n"), conf: &c,
@@ -309,6 +310,8 @@ func (c Conf) problem(name string) string {
 	}
 	at := "on a line below it"
 	switch fixed := c.fixed[name]; {
+	case set == 0 && line == 1 && c.marked:
+		return "not set by line 1, which begins with a byte order mark; remove that, and the shell reads the line"
 	case set == 0:
 		return fmt.Sprintf("not set, although named by line %d; write NAME=value there, without blanks", line)
 	case c.broken > 0:

@@ -28,6 +28,7 @@ Direct NFS: channel id [0] path [10.0.0.1] to filer [filer1] via local [10.0.0.2
 Direct NFS: channel id [1] path [10.0.0.1] to filer [filer1] via local [10.0.0.2] is DOWN
 Direct NFS: mount complete dir /vol/oradata on filer1
 He said: Direct NFS: is not at the beginning
+ORCLPDB1(3):Direct NFS: attempting to mount /vol/pdb on filer filer1 defined in mtab
 Direct NFS: attempting to mount /vol/oradata on filer filer1 defined in oranfstab
 END
 echo "Direct NFS: please check that oradism is setuid"
@@ -39,7 +40,9 @@ touch`, 1))
 	if s.Library.AlertLine != odmExample {
 		t.Errorf("alert line %q", s.Library.AlertLine)
 	}
-	mounts := []runfile.DNFSMount{{Export: "/vol/oradata", Server: "filer1", DefinedIn: "oranfstab"}}
+	mounts := []runfile.DNFSMount{
+		{Export: "/vol/oradata", Server: "filer1", DefinedIn: "oranfstab"}, {Export: "/vol/pdb", Server: "filer1", DefinedIn: "mtab"},
+	}
 	if diff := cmp.Diff(mounts, s.Library.Mounts); diff != "" {
 		t.Errorf("mounts (-want +got):\n%s", diff)
 	}

@@ -133,6 +133,8 @@ const (
 // release.
 var (
 	//nolint:gochecknoglobals // a constant in all but name
+	ofPluggable = regexp.MustCompile(`^[A-Za-z][\w$#]*\([0-9]+\):`) // the name and the number of a pluggable database
+	//nolint:gochecknoglobals // a constant in all but name
 	mountAttempt = regexp.MustCompile(`attempting to mount (\S+) on filer (\S+) defined in (\w+)`)
 	//nolint:gochecknoglobals // a constant in all but name
 	directProblem = regexp.MustCompile(
@@ -142,7 +144,7 @@ var (
 // alert keeps the line if it is about Direct NFS. Images print the alert log
 // too, so a line may come twice.
 func (s *supervisor) alert(line string) {
-	line = clip(strings.TrimSpace(line))
+	line = clip(ofPluggable.ReplaceAllString(strings.TrimSpace(line), ""))
 	odm := strings.Contains(line, odmLine) && strings.Contains(line, directLine)
 	if !odm && !strings.HasPrefix(line, directLine+":") {
 		return

@@ -106,6 +106,7 @@ type script struct {
 	text  string
 	known *expand.Config
 	sure  answer // whether the piece that it looks at is executed
+	ended bool   // by exit or exec, in any case
 	calls []suCall
 }
 
@@ -117,6 +118,9 @@ func (s *script) look(piece syntax.Node, holds answer) {
 	before := s.sure
 	s.sure = min(s.sure, holds)
 	syntax.Walk(piece, func(n syntax.Node) bool {
+		if s.ended {
+			return false
+		}
 		switch n := n.(type) {
 		case *syntax.IfClause:
 			s.choose(n)
@@ -125,12 +129,26 @@ func (s *script) look(piece syntax.Node, holds answer) {
 		case *syntax.WhileClause:
 			s.all(n.Cond, yes)
 			s.all(n.Do, unknown)
+		case *syntax.ForClause:
+			s.look(n.Loop, yes)
+			s.all(n.Do, unknown)
 		case *syntax.FuncDecl:
 			s.look(n.Body, unknown)
+		case *syntax.Subshell:
+			s.apart(n.Stmts)
+		case *syntax.CmdSubst:
+			s.apart(n.Stmts)
+		case *syntax.ProcSubst:
+			s.apart(n.Stmts)
 		case *syntax.BinaryCmd:
+			if n.Op == syntax.Pipe || n.Op == syntax.PipeAll {
+				s.apart([]*syntax.Stmt{n.X})
+				s.apart([]*syntax.Stmt{n.Y})
+				return false
+			}
 			s.look(n.X, yes)
 			s.look(n.Y, map[syntax.BinCmdOperator]answer{
-				syntax.AndStmt: s.holds(n.X), syntax.OrStmt: -s.holds(n.X), syntax.Pipe: yes, syntax.PipeAll: yes,
+				syntax.AndStmt: s.holds(n.X), syntax.OrStmt: -s.holds(n.X),
 			}[n.Op])
 		case *syntax.CallExpr:
 			s.call(n)
@@ -178,7 +196,14 @@ func (s *script) all(stmts []*syntax.Stmt, reached answer) (last answer) {
 	return last
 }
 
-// call notes a call of su or its like, also behind a command that runs another one.
+// apart looks into what a shell of its own executes, whose end is not that of the script.
+func (s *script) apart(stmts []*syntax.Stmt) {
+	before := s.ended
+	s.all(stmts, yes)
+	s.ended = before
+}
+
+// call notes a call of su or its like, also behind a command that runs another one, and the end of the script.
 func (s *script) call(c *syntax.CallExpr) {
 	wrappers := []string{"exec", "command", "env", "nohup", "time", "timeout", "nice", "setsid", "xargs"}
 	for n, w := range c.Args {
@@ -189,8 +214,12 @@ func (s *script) call(c *syntax.CallExpr) {
 			s.calls = append(s.calls, suCall{word + s.text[w.End().Offset():c.End().Offset()], s.sure == yes})
 			return
 		case n == 0 && !slices.Contains(wrappers, name), name == "-v", name == "-V":
+			s.ended = s.ended || name == "exit" && s.sure == yes
 			return
 		}
+	}
+	if len(c.Args) > 1 && c.Args[0].Lit() == "exec" && s.sure == yes {
+		s.ended = true
 	}
 }
 

@@ -105,6 +105,17 @@ func TestSuIsFoundHoweverItIsCalled(t *testing.T) {
 		`"su" -c x`:                                                                                    all,
 		"echo x | xargs su -c x":                                                                       all,
 		"exec cat <(x)":                                                                                nobody,
+		"x\nexit 0\nsu -c x":                                                                           nobody,
+		"exec x\nsu -c x":                                                                              nobody,
+		"if [ $ORACLE_SID != XE ]; then x; exit; fi; su -c x":                                          express,
+		"[ $ORACLE_SID = XE ] || exit 1\nsu -c x":                                                      express,
+		"[ -f x ] || exit 1\nsu -c x":                                                                  all,
+		"exec >log\nexec 3<&0\nsu -c x":                                                                all,
+		"(exit 1)\nx=$(exit 1)\nexit 1 | y\nz | exit\ncat <(exit)\nsu -c x":                            all,
+		"f() { exit; }\nsu -c x":                                                                       all,
+		"for i in $X; do exit; done\nsu -c x":                                                          all,
+		"while x; do exit; done\nsu -c x":                                                              all,
+		"trap 'exit' TERM\nsu -c x":                                                                    all,
 		"if [ $(id -u) -eq 0 ]; then exec su oracle -c x; fi":                                          nobody,
 		"[ $(whoami) = root ] && su -c x":                                                              nobody,
 		`if [ "$(id -un)" != root ]; then su -c x; fi`:                                                 all,
@@ -126,7 +137,7 @@ func TestSuIsFoundHoweverItIsCalled(t *testing.T) {
 		`if [ "$USER" = root ]; then su oracle; fi`: false, "if (( EUID == 0 )); then su oracle; fi": false,
 		"if [ $(id -u) -gt 0 ]; then :; else su oracle -c x; fi": false, "f() { su oracle; }": false,
 		"while x; do su oracle; done": false, "case $1 in x) su oracle;; esac": false, "x && su oracle": false,
-		"x; if y; then z; fi; su oracle": true,
+		"x; if y; then z; fi; su oracle": true, "[ -f x ] || exit; su oracle": true, "f() { exit; }; su oracle": true,
 	} {
 		if calls := suCalls(text, "XE"); len(calls) != 1 || calls[0].certain != certain || !forRoot(calls[0].text) {
 			t.Errorf("%q: %+v, want certain %t", text, calls, certain)

@@ -58,6 +58,14 @@ func supervision(t *testing.T, volume, host, address string, env ...string) *sup
 	}}
 }
 
+// enterprise is supervision of an edition that needs no su.
+func enterprise(t *testing.T, volume, address string) *supervised {
+	t.Helper()
+	s := supervision(t, volume, "host", address, "ORACLE_EDITION=enterprise")
+	s.o.SID = "ORCLCDB"
+	return s
+}
+
 func (s *supervised) start(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -125,12 +133,12 @@ func TestASecondBenchmarkOnTheVolumeOfTheFirst(t *testing.T) {
 // which the run may change. One that an image has created is opened.
 func TestTheImageIsNotStartedOnFilesThatItWouldDelete(t *testing.T) {
 	volume, address := t.TempDir(), "127.0.0.1:18525"
-	enterprise := func() *supervised {
-		s := supervision(t, volume, "host", address, "ORACLE_EDITION=enterprise")
-		s.o.SID, s.o.UseExisting = "ORCLCDB", true
+	again := func() *supervised {
+		s := enterprise(t, volume, address)
+		s.o.UseExisting = true
 		return s
 	}
-	s := enterprise()
+	s := again()
 	s.start(t)
 	s.ready(t)
 	s.end(t)
@@ -141,14 +149,14 @@ func TestTheImageIsNotStartedOnFilesThatItWouldDelete(t *testing.T) {
 	if err := os.WriteFile(precious, nil, 0o640); err != nil {
 		t.Fatal(err)
 	}
-	s = enterprise()
+	s = again()
 	s.start(t)
 	s.ready(t)
 	s.end(t)
 	if err := os.Remove(filepath.Join(volume, ".ORCLCDB.created")); err != nil {
 		t.Fatal(err)
 	}
-	s = enterprise()
+	s = again()
 	s.start(t)
 	started := make(chan struct{})
 	go func() {
@@ -174,13 +182,8 @@ func TestTheImageIsNotStartedOnFilesThatItWouldDelete(t *testing.T) {
 func TestTheImageIsNotStartedOnACopyOnAVolumeOfOurs(t *testing.T) {
 	const address = "127.0.0.1:18526"
 	volumes := [2]string{t.TempDir(), t.TempDir()}
-	enterprise := func(volume string) *supervised {
-		s := supervision(t, volume, "host", address, "ORACLE_EDITION=enterprise")
-		s.o.SID = "ORCLCDB"
-		return s
-	}
 	for _, volume := range append(volumes[:], volumes[0]) { // the last is opened, and not created
-		s := enterprise(volume)
+		s := enterprise(t, volume, address)
 		s.start(t)
 		s.ready(t)
 		s.end(t)
@@ -189,7 +192,7 @@ func TestTheImageIsNotStartedOnACopyOnAVolumeOfOurs(t *testing.T) {
 	if err := errors.Join(os.RemoveAll(ours), os.Remove(filepath.Join(volumes[0], ".ORCLCDB.created")), os.Rename(theirs, ours)); err != nil {
 		t.Fatal(err)
 	}
-	s := enterprise(volumes[0])
+	s := enterprise(t, volumes[0], address)
 	s.start(t)
 	err := <-s.done
 	if err == nil || !strings.HasPrefix(err.Error(), runfile.FailureForeignFiles) || !strings.Contains(err.Error(), "DBID") {
@@ -198,4 +201,35 @@ func TestTheImageIsNotStartedOnACopyOnAVolumeOfOurs(t *testing.T) {
 	if !exists(filepath.Join(ours, "control01.ctl")) {
 		t.Error("the image has deleted the control file")
 	}
+}
+
+// TestAParameterWithWhichTheInstanceDoesNotStartLeavesADatabaseThatDoes: it is in the server parameter file on
+// the volume, and would keep each later run from starting.
+func TestAParameterWithWhichTheInstanceDoesNotStartLeavesADatabaseThatDoes(t *testing.T) {
+	volume, address := t.TempDir(), "127.0.0.1:18527"
+	s := enterprise(t, volume, address)
+	s.start(t)
+	s.ready(t)
+	file := filepath.Join(volume, "dbconfig", "ORCLCDB", "spfileORCLCDB.ora")
+	before, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, append(before, "*.sga_target=33554432\n*.shared_pool_size=1073741824\n"...), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(s.o.RunDir, runfile.DatabaseWishFile), []byte("2\n"), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	err = <-s.done
+	if err == nil || !strings.HasPrefix(err.Error(), runfile.FailureParameter) || !strings.Contains(err.Error(), "ORA-00821") {
+		t.Errorf("ended with %v", err)
+	}
+	if after, err := os.ReadFile(file); err != nil || string(after) != string(before) {
+		t.Errorf("the server parameter file has %q, %v; before %q", after, err, before)
+	}
+	s = enterprise(t, volume, address)
+	s.start(t)
+	s.ready(t)
+	s.end(t)
 }
