@@ -158,8 +158,6 @@ type Pauses struct {
 	Client []Pause `json:"client,omitempty"`
 	// Paths are the same for the operations of one path. Those that another path took over count there.
 	Paths []PathPause `json:"paths,omitempty"`
-	// LongestJobMilliseconds is the longest time in which one job had no answer although it waited for one.
-	LongestJobMilliseconds int64 `json:"longestJobMilliseconds,omitempty"`
 }
 
 // Pause is a time without an answer.
