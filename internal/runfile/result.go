@@ -216,7 +216,9 @@ type Channel struct {
 	BytesRead    int64  `json:"bytesRead"`
 	BytesWritten int64  `json:"bytesWritten"`
 	Reconnects   int64  `json:"reconnects"`
-	Retransmits  int64  `json:"retransmits"`
+	// Retransmits are the calls whose connection here was lost before the answer, and that were then sent again, here
+	// or elsewhere. The server may have executed both.
+	Retransmits int64 `json:"retransmits"`
 	// DownMilliseconds is how long the channel was not usable in the window.
 	DownMilliseconds int64 `json:"downMilliseconds,omitempty"`
 	// Losses are the connections that ended without an answer, the last MaxLosses, in the order of time.
