@@ -87,8 +87,8 @@ speaks NFSv3, NFSv4.0, NFSv4.1 with session trunking, and pNFS with files layout
 (--nfs-version, or nfs_version in the oranfstab). With --mount it uses the client of
 the operating system, with O_DIRECT. Every job has its own file. Before the measured
 window, nfsbench fills the files with data that no storage can compress or deduplicate;
-later it only overwrites them in place. At the end it reads a sample of blocks back and
-compares them.
+later it only overwrites them in place. At the end it reads back what it wrote, or a
+sample (--verify), and compares it.
 
 With -f it runs the load of an NFSBenchmark, as a cluster would: protocol, workload,
 run and expect of its spec, over its storage.export or the storage that flags name.
@@ -232,6 +232,7 @@ func (c *loadCommand) measure(ctx context.Context, plan runfile.Plan, index int3
 	}
 	client := runfile.ClientResult{Index: index, Host: collect.HostFacts(procfs.Host(), true)}
 	client.Host.Version = cli.Version(version)
+	opt.MemoryBytes = client.Host.MemoryBytes
 	collected := false // by somebody else
 	if c.runDir != "" {
 		dir, err := course.OpenDir(c.runDir)

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 /* As in test/faulty/wrong.go. */
-enum fault { NONE, DROP, TEAR, MISPLACE, UNDO, ZEROS, STALE, SWAP };
+enum fault { NONE, DROP, TEAR, MISPLACE, UNDO, ZEROS, STALE, SWAP, DAMAGE };
 
 /* As in test/lab/faults/wrong_test.go. */
 struct control {
@@ -180,6 +180,11 @@ static int give(struct file *f, struct block *b, char *data, size_t length)
 
 	if (control->fault == ZEROS && hit)
 		return memset(data, 0, length), 1;
+	if (control->fault == DAMAGE && hit) {
+		for (size_t at = 0; at < length; at += SECTOR)
+			data[at] ^= 0xff;
+		return 1;
+	}
 	if (control->fault != STALE && control->fault != SWAP)
 		return 0;
 	if (!*kept) {

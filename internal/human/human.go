@@ -100,6 +100,9 @@ func Size(b int64) string {
 	return strconv.FormatInt(b, 10) + units[0]
 }
 
+// Seconds writes a number of milliseconds as seconds: 29.4 s.
+func Seconds(milliseconds int64) string { return fmt.Sprintf("%.1f s", float64(milliseconds)/1000) }
+
 // Count writes a number and its noun: 1 user, 2 users.
 func Count[T int | int32 | int64](n T, noun string) string {
 	if n == 1 {

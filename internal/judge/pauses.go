@@ -227,12 +227,12 @@ func reportPauses(found *findings, repetition string, all []Pause, severity benc
 	}
 	more := ""
 	if len(all) > 1 {
-		more = fmt.Sprintf(" It is the longest of %d such pauses, which last %s together.", len(all), seconds(sum))
+		more = fmt.Sprintf(" It is the longest of %d such pauses, which last %s together.", len(all), human.Seconds(sum))
 	}
 	found.add(Paused, severity, "%s had no answer for %s, %s, from %s of repetition %s on (%s).%s%s Look for what "+
 		"happened to the storage and the network at that time: a takeover, a LIF or a volume that moved, a restart, lost "+
 		"packets.",
-		who, seconds(worst.Milliseconds), rest, seconds(worst.StartMilliseconds), repetition,
+		who, human.Seconds(worst.Milliseconds), rest, human.Seconds(worst.StartMilliseconds), repetition,
 		worst.Start.UTC().Format("2006-01-02 15:04:05.0 UTC"), worst.wayWords()+worst.costWords(), more)
 }
 
@@ -241,24 +241,24 @@ func (p Pause) wayWords() string {
 	l, late := p.Lost, ""
 	if 2*p.LateMilliseconds >= p.Milliseconds {
 		late = fmt.Sprintf(" The client itself stood still in this repetition: it woke up to %s late.",
-			seconds(p.LateMilliseconds))
+			human.Seconds(p.LateMilliseconds))
 	}
 	if l == nil {
 		return late
 	}
 	words := late + fmt.Sprintf(" The client gave up a connection of path %s %s after its last answer", p.LostPath,
-		seconds(l.NoticedMilliseconds))
+		human.Seconds(l.NoticedMilliseconds))
 	switch c, a := l.ConnectedMilliseconds, l.AnsweredMilliseconds; {
 	case c == nil:
 		words += " and got no other"
 	case a == nil:
-		words += fmt.Sprintf(", had another %s after that answer, and got nothing over it", seconds(*c))
+		words += fmt.Sprintf(", had another %s after that answer, and got nothing over it", human.Seconds(*c))
 	default:
-		words += fmt.Sprintf(", had another after %s and an answer over it after %s", seconds(*c), seconds(*a))
+		words += fmt.Sprintf(", had another after %s and an answer over it after %s", human.Seconds(*c), human.Seconds(*a))
 	}
 	if p.RecoveryMilliseconds > 0 {
 		words += fmt.Sprintf("; in this repetition I/O waited %s for the state at the server",
-			seconds(p.RecoveryMilliseconds))
+			human.Seconds(p.RecoveryMilliseconds))
 	}
 	return words + "."
 }
@@ -272,7 +272,7 @@ func (p Pause) costWords() string {
 	if p.BackMilliseconds == nil {
 		words += "; the rate did not return to 95 % of that until the end of the window"
 	} else {
-		words += fmt.Sprintf("; %s after it, the rate was back at 95 %%", seconds(*p.BackMilliseconds))
+		words += fmt.Sprintf("; %s after it, the rate was back at 95 %%", human.Seconds(*p.BackMilliseconds))
 	}
 	if p.LevelPermille != nil {
 		words += ", and the level afterwards is " + human.Share(*p.LevelPermille) + " of the one before"

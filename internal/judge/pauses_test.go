@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -132,7 +133,7 @@ func TestAClientThatStoodStillItselfIsSaid(t *testing.T) {
 	for late, want := range map[int64]bool{6_000_000: false, 6_300_000: true, 12_400_000: true} {
 		r := paused(t)
 		r.Clients[0].Load.Repetitions[1].WakeUps = &runfile.WakeUps{Count: 1000, MaxMicroseconds: late}
-		if j := Judge(r); hasFinding(j, Paused, "The client itself stood still in this repetition: it woke up to "+seconds(late/1000)+" late.") != want {
+		if j := Judge(r); hasFinding(j, Paused, "The client itself stood still in this repetition: it woke up to "+human.Seconds(late/1000)+" late.") != want {
 			t.Errorf("%d us late: %+v", late, j.Findings)
 		}
 	}

@@ -323,7 +323,7 @@ func (c *facts) suspects() string {
 	suspect(len(idle) > 0, "path %s carries nothing", strings.Join(idle, ", "))
 	for _, p := range s.Paths {
 		suspect(noticeable(p, s.Summary) && !slices.Contains(idle, label(p)), "path %s was down for %s", label(p),
-			seconds(p.DownMilliseconds))
+			human.Seconds(p.DownMilliseconds))
 	}
 	list = append(list, c.busyClient(s.ClientCPU)...)
 	for _, i := range c.indirect {

@@ -22,7 +22,8 @@
 // offsets uniformly; each worker has its own source, seeded by the plan, the
 // client, the job and its number in the job, so that a rerun of a plan draws
 // the same offsets. No block has two writes in flight: a worker takes another
-// block then, as its next offset. A copying worker reads a block and then writes it to the
+// block then, as its next offset, or waits if it finds none: a file with fewer blocks than
+// workers has as many writes outstanding as blocks. A copying worker reads a block and then writes it to the
 // job's second file; with depth 1 that is serial, half duplex, as dd is.
 //
 // A mixed pattern decides for each block whether to read it or to overwrite it as a whole.

@@ -32,7 +32,7 @@ type engine struct {
 	paces      arrivals // rate of each level in a search for capacity
 	rec        *recorder.Recorder
 	workers    []worker // of one job after the other
-	arena      *target.Arena
+	arenas     []*target.Arena
 	streams    []target.Stream // one for each job
 	drivers    []driver        // of the streams
 	round      *round          // the present one; set while no worker runs
@@ -82,13 +82,13 @@ func (r *round) fail(err error) {
 func newEngine(plan *runfile.Plan, client int32, jobs []fileset.Job, now func() time.Time) (*engine, error) {
 	raw := *plan.Workload.Raw
 	depth := int(raw.Depth)
-	arena, err := target.NewArena(len(jobs)*depth, raw.BlockBytes())
-	if err != nil {
-		return nil, fmt.Errorf("buffers for %d jobs of depth %d: %w", len(jobs), depth, err)
-	}
 	e := &engine{
 		blockBytes: raw.BlockBytes(), perStream: depth, blocks: raw.FileSize.Value() / raw.BlockBytes(), now: now,
-		arena: arena, workers: make([]worker, len(jobs)*depth),
+		workers: make([]worker, len(jobs)*depth),
+	}
+	arena, err := e.buffers(len(e.workers), e.blockBytes)
+	if err != nil {
+		return nil, err
 	}
 	e.overwrites, e.copies, e.draws = patternOf(&raw)
 	e.reads, e.paces = int(bench.OrZero(raw.ReadPercent)), newArrivals(plan, client)
@@ -112,6 +112,16 @@ func newEngine(plan *runfile.Plan, client int32, jobs []fileset.Job, now func() 
 		}
 	}
 	return e, nil
+}
+
+// buffers maps buffers for the I/Os of workers.
+func (e *engine) buffers(count int, bytes int64) (*target.Arena, error) {
+	arena, err := target.NewArena(count, bytes)
+	if err != nil {
+		return nil, fmt.Errorf("buffers of the load: %w", err)
+	}
+	e.arenas = append(e.arenas, arena)
+	return arena, nil
 }
 
 // open lets the target keep the I/Os of each job outstanding.
@@ -160,8 +170,11 @@ func (e *engine) ceiling(ctx context.Context) (perSecond *int64, err error) {
 			return nil, nil
 		}
 		var bufs [][]byte
-		for slot := range e.perStream {
-			bufs = append(bufs, e.arena.Buffer(i*e.perStream+slot))
+		for k := range e.drivers[i].workers {
+			w := &e.drivers[i].workers[k]
+			if bufs = append(bufs, w.buf); w.user != nil {
+				bufs[len(bufs)-1] = w.user.whole
+			}
 		}
 		running.Go(func() { ops[i], errs[i] = c.Ceiling(ctx, bufs, e.overwrites, ceilingWarmup, ceilingWindow) })
 	}
@@ -194,7 +207,13 @@ func (e *engine) closeStreams() error {
 }
 
 // release gives everything back that newEngine and open took.
-func (e *engine) release() error { return errors.Join(e.closeStreams(), e.arena.Release()) }
+func (e *engine) release() error {
+	all := e.closeStreams()
+	for _, arena := range e.arenas {
+		all = errors.Join(all, arena.Release())
+	}
+	return all
+}
 
 // start starts all workers that are not idle, for a warm-up of the first length and a window of the
 // second. They stop on their own at its end.

@@ -9,25 +9,16 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// scope is what stands still in a gap that all of its lanes have in common: a path, a job from 1, or the client.
-type scope struct {
-	path string
-	job  int
-}
-
 // pauses returns when nothing was answered in the window of a round, up to end. With waits, operations wait at end
 // that have not ended. It may be called while load runs.
 func (e *engine) pauses(r *round, end time.Duration, waits bool) *runfile.Pauses {
 	out := &runfile.Pauses{LeastMilliseconds: recorder.LeastGap.Milliseconds()}
-	for of, gaps := range e.gaps(end, waits) {
+	for path, gaps := range e.gaps(end, waits) {
 		for _, p := range r.pausesOf(gaps, end) {
-			switch {
-			case of.path != "":
-				out.Paths = append(out.Paths, runfile.PathPause{Path: of.path, Pause: p})
-			case of.job == 0:
+			if path != "" {
+				out.Paths = append(out.Paths, runfile.PathPause{Path: path, Pause: p})
+			} else {
 				out.Client = append(out.Client, p)
-			default:
-				out.LongestJobMilliseconds = max(out.LongestJobMilliseconds, p.Milliseconds)
 			}
 		}
 	}
@@ -36,9 +27,9 @@ func (e *engine) pauses(r *round, end time.Duration, waits bool) *runfile.Pauses
 	return out
 }
 
-// gaps returns what the lanes of each scope have in common.
-func (e *engine) gaps(end time.Duration, waits bool) map[scope][]recorder.Gap {
-	all := map[scope][]recorder.Gap{}
+// gaps returns what the lanes of each path have in common, and under "" what all lanes have.
+func (e *engine) gaps(end time.Duration, waits bool) map[string][]recorder.Gap {
+	all := map[string][]recorder.Gap{}
 	for i := range e.drivers {
 		d := &e.drivers[i]
 		if !d.busy() {
@@ -46,7 +37,7 @@ func (e *engine) gaps(end time.Duration, waits bool) map[scope][]recorder.Gap {
 		}
 		for at := range d.lanes {
 			gaps := d.lanes[at].gaps.Until(end, waits)
-			for _, of := range []scope{{}, {job: i + 1}, {path: d.lanes[at].path}} {
+			for _, of := range []string{"", d.lanes[at].path} {
 				have, known := all[of]
 				if all[of] = gaps; known {
 					all[of] = recorder.Common(have, gaps)

@@ -16,9 +16,6 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// mostBufferBytes bounds the buffers of a load: a slipped digit, not a load.
-const mostBufferBytes = 16 << 30
-
 // CheckPlan finds what can be found wrong in a plan without reaching storage:
 // what the plan's own Validate finds, and what of it this program can not do.
 func CheckPlan(p *runfile.Plan) error {
@@ -44,15 +41,9 @@ func CheckPlan(p *runfile.Plan) error {
 	}
 	if w.SLOB != nil {
 		path = "workload.slob.nativeFiles"
-		if need := scanBufferBytes(p); need > mostBufferBytes {
-			return fmt.Errorf("workload.slob.readAhead: users x readAhead x largeReadBytes is %d bytes of buffers; keep it "+
-				"at or below %d",
-				need, int64(mostBufferBytes))
-		}
 	}
-	if f := p.Files(); writes(w) && 4*(f.SizeBytes/f.BlockSizeBytes)*int64(f.Count) > mostBufferBytes {
-		return fmt.Errorf("%s: the state of all blocks is more than %d bytes of memory: make the files smaller or the "+
-			"blocks larger", path, int64(mostBufferBytes))
+	if err := needOf(p).check(mostMemoryBytes, "the most that this program allows"); err != nil {
+		return err
 	}
 	if name := p.Files().Directory; name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00\n") ||
 		len(name) > 255 {
@@ -60,14 +51,6 @@ func CheckPlan(p *runfile.Plan) error {
 			name, "nfsbench")
 	}
 	return nil
-}
-
-// scanBufferBytes is how much memory the users of full table scans read into.
-func scanBufferBytes(p *runfile.Plan) int64 {
-	if p.Workload.SLOB.Access != bench.SLOBFullTableScan {
-		return 0
-	}
-	return int64(new(users).slots(p.Workload)) * p.Files().LargeReadBytes
 }
 
 // OpenTarget reaches the storage that an engine names, with the client that it

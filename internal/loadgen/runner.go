@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/nfsbench/nfsbench/api/bench"
@@ -44,6 +45,8 @@ type Options struct {
 	Nap func(time.Duration)
 	// Ceiling lets the client measure, before the load, what it can do without the storage.
 	Ceiling bool
+	// MemoryBytes is what this process may use, the smaller of machine and container; 0 = not known.
+	MemoryBytes int64
 }
 
 // Runner makes one run. It is used once. It is the Engine of its Course.
@@ -62,6 +65,11 @@ func New(opt Options) (*Runner, error) {
 	if err := CheckPlan(&opt.Plan); err != nil {
 		return nil, err
 	}
+	if limit := opt.MemoryBytes; limit > 0 {
+		if err := needOf(&opt.Plan).check(limit, "the limit of this container, or the memory of this machine,"); err != nil {
+			return nil, fmt.Errorf("%w, or raise the limit (spec.pods.resources.limits.memory)", err)
+		}
+	}
 	if opt.Plan.Clients > 1 && opt.Release == nil {
 		return nil, fmt.Errorf("clients is %d, but nothing tells this one when to start; use a run directory",
 			opt.Plan.Clients)
@@ -78,6 +86,13 @@ func New(opt Options) (*Runner, error) {
 // Run makes the run. It always returns a Load, which describes a failure. The error is that of the
 // Sink when it could not store the measurements.
 func (r *Runner) Run(ctx context.Context) (*runfile.Load, error) {
+	if r.opt.MemoryBytes > 0 {
+		// The collector would let the heap grow to twice the state of the blocks before it looks for garbage.
+		n := needOf(&r.opt.Plan)
+		was := debug.SetMemoryLimit(-1)
+		defer debug.SetMemoryLimit(was)
+		debug.SetMemoryLimit(min(was, r.opt.MemoryBytes-n.buffers-n.reading))
+	}
 	r.course = course.New(course.Options{
 		Plan: &r.opt.Plan, Now: r.opt.Now, Sink: r.opt.Sink, Release: r.opt.Release,
 		Patience: patience, CleanTimeout: cleanTimeout, Leftovers: "files",

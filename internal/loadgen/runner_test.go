@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -348,4 +349,49 @@ func TestSeveralClientsWaitForEachOther(t *testing.T) {
 			t.Error("nobody was told about the waiting")
 		}
 	})
+}
+
+// A file with fewer blocks than writers has a write of each block in flight, and the others wait.
+func TestAFileWithFewBlocksIsWrittenByAsManyWriters(t *testing.T) {
+	const writers, each = 6, 10 * time.Millisecond
+	for _, pattern := range bench.Patterns() {
+		plan := shortPlan(pattern)
+		raw := plan.Workload.Raw
+		raw.Jobs, raw.Depth = 1, writers
+		if pattern == bench.PatternMixed || pattern == bench.PatternRandomMixed {
+			raw.ReadPercent = new(int32(1))
+		}
+		if !writes(plan.Workload) {
+			continue
+		}
+		for _, blocks := range []int64{1, writers - 1, 2*writers - 1} {
+			for _, perSecond := range []int64{0, 50} {
+				raw.FileSize, raw.OperationsPerSecond = *bench.Bytes(blocks * raw.BlockBytes()), nil
+				if perSecond > 0 {
+					raw.OperationsPerSecond = new(perSecond)
+				}
+				t.Run(fmt.Sprintf("%s/%d blocks/%d a second", pattern, blocks, perSecond), func(t *testing.T) {
+					eachWay(t, func(t bubble) {
+						load, _ := t.run(t.Context(), t.T, plan, &targettest.Memory{Delay: each})
+						v := load.Verification
+						if load.Failure != nil || v.Wrong() > 0 || v.BlocksWritten != blocks {
+							t.Fatalf("failure %+v, verification %+v", load.Failure, v)
+						}
+						most := min(blocks, writers) * int64(time.Second/each)
+						if pattern == bench.PatternCopy { // a read before each write
+							most /= 2
+						}
+						least := most * 3 / 4 // a writer that finds no block looks again soon
+						if perSecond > 0 {
+							most = min(most, perSecond)
+							least = most * 3 / 4
+						}
+						if got := load.Repetitions[0].Write.Count; got < least || got > most {
+							t.Errorf("%d writes, want %d to %d", got, least, most)
+						}
+					})
+				})
+			}
+		}
+	}
 }

@@ -1,13 +1,12 @@
 package loadgen
 
 import (
-	"fmt"
+	"errors"
 	"math/rand/v2"
 	"time"
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/loadgen/fileset"
-	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -19,6 +18,7 @@ type users struct {
 	fileBytes    int64
 	tables       []*job // all files
 	most         int    // workers of the largest step
+	wide         int    // of these, the first ones that do large operations
 }
 
 // user is the state of a worker in such a load. It belongs to the caller of the worker's next.
@@ -100,25 +100,25 @@ const (
 func newUserEngine(plan *runfile.Plan, client int32, jobs []fileset.Job, channels int,
 	now func() time.Time,
 ) (*engine, error) {
-	files := plan.Files()
-	u := &users{perUser: 1, small: files.BlockSizeBytes, large: files.LargeReadBytes, fileBytes: files.SizeBytes}
+	u := newUsers(plan)
 	for i := range jobs {
 		u.tables = append(u.tables, &job{Job: jobs[i]})
 	}
-	e := &engine{now: now, users: u, draws: true, blockBytes: u.small, paces: newArrivals(plan, client)}
-	slots := u.slots(plan.Workload)
-	u.most = slots
-	if c, s := plan.Workload.Calibrate, plan.Workload.SLOB; c != nil || s.Access == bench.SLOBFullTableScan {
-		e.blockBytes, e.draws = u.large, c != nil
+	e := &engine{now: now, users: u, draws: plan.Workload.Calibrate != nil, blockBytes: u.large, paces: newArrivals(plan, client)}
+	if u.wide == 0 {
+		e.blockBytes, e.draws = u.small, true
 	}
-	streams := min(mostStreams, (slots+slotsPerStream-1)/slotsPerStream)
-	together := max(channels, 1)
-	e.perStream = (slots + streams*together - 1) / (streams * together) * together
-	arena, err := target.NewArena(streams*e.perStream, e.blockBytes)
+	streams, together := u.streams(), max(channels, 1)
+	e.perStream = (u.most + streams*together - 1) / (streams * together) * together
+	e.workers = make([]worker, streams*e.perStream)
+	narrow, err := e.buffers(len(e.workers), u.small)
 	if err != nil {
-		return nil, fmt.Errorf("buffers for %d reads outstanding: %w", slots, err)
+		return nil, err
 	}
-	e.arena, e.workers = arena, make([]worker, streams*e.perStream)
+	wide, err := e.buffers(max(u.wide, 1), u.large)
+	if err != nil {
+		return nil, errors.Join(err, e.release())
+	}
 	for i := range e.workers {
 		// A stream spreads its slots over the channels in turn. So each gets as
 		// many in a row, or the first users would share the first channel.
@@ -126,7 +126,10 @@ func newUserEngine(plan *runfile.Plan, client int32, jobs []fileset.Job, channel
 		slot := (of/together*streams+stream)*together + of%together
 		w := &e.workers[i]
 		w.engine, w.index, w.idle, w.turn = e, slot/u.perUser, true, uint64(i)
-		w.user = &user{slot: slot, whole: arena.Buffer(i)}
+		w.user = &user{slot: slot, whole: narrow.Buffer(i)}
+		if slot < u.wide {
+			w.user.whole = wide.Buffer(slot)
+		}
 		w.source = *rand.NewPCG(plan.Seed, uint64(client)<<48|uint64(slot))
 		w.random = *rand.New(&w.source)
 	}
@@ -134,21 +137,31 @@ func newUserEngine(plan *runfile.Plan, client int32, jobs []fileset.Job, channel
 	return e, nil
 }
 
-// slots is how many operations the largest step has outstanding.
-func (u *users) slots(w bench.Workload) int {
-	if w.Calibrate != nil {
-		small, large := ceilings(w.Calibrate)
-		return int(max(small, large))
+// newUsers returns the users of a plan, without their files.
+func newUsers(plan *runfile.Plan) *users {
+	files := plan.Files()
+	u := &users{perUser: 1, small: files.BlockSizeBytes, large: files.LargeReadBytes, fileBytes: files.SizeBytes}
+	if c := plan.Workload.Calibrate; c != nil {
+		small, large := ceilings(c)
+		u.most, u.wide = int(max(small, large)), int(large)
+		return u
 	}
+	s := plan.Workload.SLOB
 	most := int32(1)
-	for _, n := range w.SLOB.Ramp() {
+	for _, n := range s.Ramp() {
 		most = max(most, n)
 	}
-	if w.SLOB.Access == bench.SLOBFullTableScan {
-		u.perUser = int(max(w.SLOB.ReadAhead, 1))
+	u.most = int(most)
+	if s.Access == bench.SLOBFullTableScan {
+		u.perUser = int(max(s.ReadAhead, 1))
+		u.most *= u.perUser
+		u.wide = u.most
 	}
-	return int(most) * u.perUser
+	return u
 }
+
+// streams is how many streams share the operations of the largest step.
+func (u *users) streams() int { return min(mostStreams, (u.most+slotsPerStream-1)/slotsPerStream) }
 
 // assign gives each worker its files and its habits.
 func (u *users) assign(load bench.Workload, workers []worker) {
@@ -210,6 +223,6 @@ func (e *engine) take(step *runfile.Step) {
 		if rated {
 			w.idle = w.user.slot >= e.users.most
 		}
-		w.buf = w.user.whole[:block]
+		w.buf = w.user.whole[:min(block, int64(len(w.user.whole)))] // an idle one may have a shorter one
 	}
 }

@@ -173,11 +173,17 @@ func writesWrong(try faulty.WrongData) func(*wrongServer, place, *v3.WriteArgs, 
 func readsWrong(try faulty.WrongData) func(*wrongServer, place, []byte) bool {
 	return func(s *wrongServer, at place, data []byte) bool {
 		hit := s.reads%try.Every == 0
-		if try.Wrong == faulty.ReadZeros {
-			if hit {
-				clear(data)
+		switch {
+		case try.Wrong == faulty.ReadZeros && hit:
+			clear(data)
+			return true
+		case try.Wrong == faulty.ReadDamage && hit:
+			for i := 0; i < len(data); i += target.SectorBytes {
+				data[i] ^= 0xff
 			}
-			return hit
+			return true
+		case try.Wrong == faulty.ReadZeros, try.Wrong == faulty.ReadDamage:
+			return false
 		}
 		if try.Wrong == faulty.ReadOther {
 			at.offset = 0

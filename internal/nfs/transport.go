@@ -209,10 +209,13 @@ func sleep(ctx context.Context, d time.Duration) bool {
 // send sends the request of o and waits for its results, as often as that can help. Each
 // attempt has its own time on the watch of its connection.
 func (t *transport) send(ctx context.Context, o *op) (err error) {
-	for {
+	for lostBy := (*channel)(nil); ; lostBy = o.ch {
 		o.attempts++
 		o.call.Since = t.clock.Load()
 		if o.ch, o.conn, err = t.pick(ctx, o.started); err == nil {
+			if lostBy != nil {
+				lostBy.counters.Retransmits.Add(1)
+			}
 			err = o.conn.Do(ctx, &o.call)
 		}
 		if err == nil {
@@ -221,7 +224,6 @@ func (t *transport) send(ctx context.Context, o *op) (err error) {
 		if err = t.mayRepeat(o, err); err != nil {
 			return err
 		}
-		o.ch.counters.Retransmits.Add(1)
 	}
 }
 

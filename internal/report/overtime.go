@@ -53,7 +53,7 @@ func longPauses(j judge.Judgement, do func(repetition int32, p judge.Pause)) {
 func (c *course) pauses(j judge.Judgement) (out []chart.Band) {
 	longPauses(j, func(_ int32, p judge.Pause) {
 		from := p.Start.Sub(c.start).Seconds()
-		label := fmt.Sprintf("%s: %s without an answer", standing(p), inSeconds(p.Milliseconds))
+		label := fmt.Sprintf("%s: %s without an answer", standing(p), human.Seconds(p.Milliseconds))
 		out = append(out, chart.Band{From: from, To: from + float64(p.Milliseconds)/1000, Label: label})
 	})
 	return out
@@ -67,8 +67,6 @@ func standing(p judge.Pause) string {
 	return fmt.Sprintf("client %d, %s", p.Client, p.Path)
 }
 
-func inSeconds(milliseconds int64) string { return fmt.Sprintf("%.1f s", float64(milliseconds)/1000) }
-
 // pauseTable lists the long pauses and what they cost; nil if there are none.
 func pauseTable(j judge.Judgement) *doc.Table {
 	t := &doc.Table{
@@ -78,8 +76,8 @@ func pauseTable(j judge.Judgement) *doc.Table {
 	}
 	longPauses(j, func(repetition int32, p judge.Pause) {
 		t.Row(p.Start.UTC().Format("15:04:05.0"), fmt.Sprint(repetition), standing(p),
-			inSeconds(p.StartMilliseconds), inSeconds(p.Milliseconds), number(p.MissingOperations),
-			known(p.BackMilliseconds, inSeconds), known(p.LevelPermille, human.Share))
+			human.Seconds(p.StartMilliseconds), human.Seconds(p.Milliseconds), number(p.MissingOperations),
+			known(p.BackMilliseconds, human.Seconds), known(p.LevelPermille, human.Share))
 	})
 	if len(t.Rows) == 0 {
 		return nil
@@ -260,7 +258,7 @@ func pathTable(s judge.Summary) *doc.Table {
 		{Head: "Replies", Number: true, In: doc.HTMLOnly},
 	}}
 	for _, p := range s.Paths {
-		seconds := inSeconds(p.DownMilliseconds)
+		seconds := human.Seconds(p.DownMilliseconds)
 		row := t.Row(shareName(p), p.State, human.Megabytes(p.BytesPerSecond), human.Bytes(p.BytesRead),
 			human.Bytes(p.BytesWritten), human.Bytes(p.Bytes()), human.Share(p.SharePermille), seconds,
 			fmt.Sprint(p.Reconnects), fmt.Sprint(p.Retransmits), p.State, nonZero(p.Replies))

@@ -117,9 +117,9 @@ func fullResult() Result {
 					Servers:              []NFSServer{fullServer()},
 					FirstDoneNanoseconds: 59e9, LastDoneNanoseconds: 60e9, LateOps: 1, DroppedOps: 1, EdgeMilliseconds: 1, CPUMicroseconds: 30e6, PeakMemoryBytes: 64 << 20,
 					Pauses: &Pauses{
-						LeastMilliseconds: 100, LongestJobMilliseconds: 13_000,
-						Client: []Pause{{StartMilliseconds: 20_000, Milliseconds: 12_500}},
-						Paths:  []PathPause{{"path 10.0.1.61 from 10.0.1.5", Pause{StartMilliseconds: 19_900, Milliseconds: 12_700}}},
+						LeastMilliseconds: 100,
+						Client:            []Pause{{StartMilliseconds: 20_000, Milliseconds: 12_500}},
+						Paths:             []PathPause{{"path 10.0.1.61 from 10.0.1.5", Pause{StartMilliseconds: 19_900, Milliseconds: 12_700}}},
 					},
 					WakeUps: &WakeUps{Count: 60_000, P50Microseconds: 20, P90Microseconds: 50, P95Microseconds: 60, P99Microseconds: 200, P999Microseconds: 1800, MaxMicroseconds: 3600},
 					Level:   &LevelReport{Index: 1, Seconds: 2, Due: []int64{2300}, Done: []int64{2299}, Errors: 1, Slow: [][]int64{{23}}, Histogram: "HISTFAAAAB"},

@@ -162,8 +162,6 @@ type Pauses struct {
 	Client []Pause `json:"client,omitempty"`
 	// Paths are the same for the operations of one path. Those that another path took over count there.
 	Paths []PathPause `json:"paths,omitempty"`
-	// LongestJobMilliseconds is the longest time in which one job had no answer although it waited for one.
-	LongestJobMilliseconds int64 `json:"longestJobMilliseconds,omitempty"`
 }
 
 // Pause is a time without an answer.
@@ -222,7 +220,9 @@ type Channel struct {
 	BytesRead    int64  `json:"bytesRead"`
 	BytesWritten int64  `json:"bytesWritten"`
 	Reconnects   int64  `json:"reconnects"`
-	Retransmits  int64  `json:"retransmits"`
+	// Retransmits are the calls whose connection here was lost before the answer, and that were then sent again, here
+	// or elsewhere. The server may have executed both.
+	Retransmits int64 `json:"retransmits"`
 	// DownMilliseconds is how long the channel was not usable in the window.
 	DownMilliseconds int64 `json:"downMilliseconds,omitempty"`
 	// Losses are the connections that ended without an answer, the last MaxLosses, in the order of time.

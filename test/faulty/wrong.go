@@ -23,8 +23,9 @@ const (
 	MisplaceWrite // do it in the block before
 	UndoWrite     // do an earlier write of the block once more, behind it
 	ReadZeros
-	ReadStale // give what was there when the block was read first
-	ReadOther // give what another block held
+	ReadStale  // give what was there when the block was read first
+	ReadOther  // give what another block held
+	ReadDamage // give it with one byte of each sector's stamp flipped
 )
 
 // WrongData is a load, and a server that is wrong about its data.
@@ -43,6 +44,7 @@ type WrongData struct {
 func AllWrongData() []WrongData {
 	const many, few = 4096, 64
 	lost, torn, misplaced := runfile.Faults{Lost: 1}, runfile.Faults{Torn: 1}, runfile.Faults{Misplaced: 1}
+	corrupted := runfile.Faults{Corrupted: 1}
 	return []WrongData{
 		{"one acknowledged write of 10 is not done", DropWrite, 10, bench.PatternRandomWrite, many, lost, "each such block: lost"},
 		{"one acknowledged write of 100 is not done", DropWrite, 100, bench.PatternOverwrite, many, lost, "each such block: lost"},
@@ -61,6 +63,7 @@ func AllWrongData() []WrongData {
 		{"one read of 100 gives zeros", ReadZeros, 100, bench.PatternRandomRead, many, lost, "each such read: stale"},
 		{"one read of 100 beside writes gives zeros", ReadZeros, 100, bench.PatternRandomMixed, many, lost, "each such read: stale"},
 		{"one read of 50 gives the data of another block", ReadOther, 50, bench.PatternRead, many, misplaced, "each such read: misplaced"},
+		{"one read of 50 gives damaged stamps", ReadDamage, 50, bench.PatternRead, many, corrupted, "each such read: corrupted"},
 		{
 			"reads give what the block held when it was read first", ReadStale, 1, bench.PatternRandomMixed, few,
 			runfile.Faults{},

@@ -3,6 +3,7 @@ package content
 import (
 	"bytes"
 	"compress/flate"
+	"math/rand/v2"
 	"strings"
 	"testing"
 )
@@ -83,7 +84,7 @@ var bent = map[string]struct {
 	"nothing":     {func(Data, []byte) {}, "good data passes", 0, "", true},
 	"one bit":     {func(_ Data, b []byte) { b[5000] ^= 1 }, "a flipped bit is found", Corrupted, "byte 13192 is", true},
 	"last bit":    {func(_ Data, b []byte) { b[8191] ^= 1 }, "so is one in the last byte", Corrupted, "byte 16383 is", true},
-	"first bit":   {func(_ Data, b []byte) { b[0] ^= 1 }, "the stamp itself is checked", Misplaced, "another place or file", false},
+	"first bit":   {func(_ Data, b []byte) { b[0] ^= 1 }, "the stamp itself is checked", Corrupted, "the stamp at offset 8192 is damaged", false},
 	"zeros":       {func(_ Data, b []byte) { clear(b) }, "a hole is named", Lost, "offset 8192 holds zeros", false},
 	"old data":    {func(d Data, b []byte) { d.Stamp(b, 8192, 4) }, "a lost overwrite is found", Lost, "older write", false},
 	"half zeros":  {func(_ Data, b []byte) { clear(b[4096:]) }, "a half written block is torn", Torn, "has data of 2 writes: offset 12288 holds zeros", false},
@@ -93,6 +94,11 @@ var bent = map[string]struct {
 	"other place": {func(d Data, b []byte) { d.Write(b, 32768, 5) }, "a misdirected write is found", Misplaced, "another place or file", false},
 	"other file":  {func(d Data, b []byte) { d.pool.File("g").Write(b, 8192, 5) }, "as is one of another file", Misplaced, "another place or file", false},
 	"other seed":  {func(_ Data, b []byte) { NewPool(6).File("f").Write(b, 8192, 5) }, "data of others are just bytes", Corrupted, "byte 8208 is", false},
+	"1 MiB away":  {func(d Data, b []byte) { d.Stamp(b, 8192+mib, 5) }, "the same base data lie there", Misplaced, "another place or file", false},
+	"moved and damaged": {
+		func(d Data, b []byte) { d.Write(b, 32768, 5); b[0] ^= 1; b[9] ^= 1 },
+		"a stamp of no place tells nothing", Corrupted, "byte 8208 is", false,
+	},
 	"mixed": {
 		func(d Data, b []byte) { d.Stamp(b[:512], 8192, 6) },
 		"sectors of two accepted writes may lie in one block", 0, "", true,
@@ -114,6 +120,40 @@ func TestCheckFindsWhatIsWrongAndSaysIt(t *testing.T) {
 				t.Errorf("%s: got %+v, want %d with %q", tc.reason, found, tc.fault, tc.says)
 			}
 		})
+	}
+}
+
+func TestADamagedStampIsNoOtherPlace(t *testing.T) {
+	d, buf := NewPool(5).File("f"), make([]byte, SectorBytes)
+	const gen = 7<<32 + 3
+	faultOf := func(bend func()) Fault {
+		d.Write(buf, 8192, gen)
+		bend()
+		return d.Check(buf, 8192, gen-1, gen).Fault
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range 10_000 {
+		damage := func(from, to int) func() {
+			return func() {
+				for at := from; at < to; at++ {
+					buf[at] ^= byte(1 + random.IntN(255))
+				}
+			}
+		}
+		for what, bend := range map[string]func(){
+			"one bit":         func() { buf[i%128/8] ^= 1 << (i % 8) },
+			"the first half":  damage(0, 8),
+			"the second half": damage(8, 16),
+			"all of it":       damage(0, 16),
+		} {
+			if got := faultOf(bend); got != Corrupted {
+				t.Fatalf("%s of the stamp is damaged: fault %d", what, got)
+			}
+		}
+		place, written := 8192+int64(1+i)*mib, uint64(i)<<32+uint64(random.IntN(1000))
+		if got := faultOf(func() { d.Write(buf, place, written) }); got != Misplaced {
+			t.Fatalf("the data of offset %d are here: fault %d", place, got)
+		}
 	}
 }
 

@@ -24,6 +24,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"unsafe"
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/loadgen/content"
@@ -44,6 +46,14 @@ type Spec struct {
 	Seed              uint64
 	Verify            bench.VerifyMode // what Verify reads back; empty = Written
 	OverwriteExisting bool             // take a directory that has files but no marker
+}
+
+// StateBytes is how much memory the state of all blocks takes that the load writes to.
+func (s Spec) StateBytes() int64 {
+	if !s.Writes {
+		return 0
+	}
+	return int64(s.Jobs) * (s.FileSizeBytes / s.BlockSizeBytes) * int64(unsafe.Sizeof(atomic.Uint32{}))
 }
 
 // Set is the files of one client.

@@ -1,6 +1,10 @@
 package fileset
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/nfsbench/nfsbench/test/targettest"
+)
 
 func TestTheTrackerAcceptsExactlyWhatMayBeThere(t *testing.T) {
 	write := func(tr *Tracker, ok, again bool) {
@@ -100,5 +104,25 @@ func TestTheTrackerOfAFileThatIsOnlyReadHasNoState(t *testing.T) {
 		if tr.Oldest(1<<40) != first || tr.Newest(1<<40) != 100 || tr.isWritten(7) {
 			t.Errorf("reused %v: %d to %d", reused, tr.Oldest(1<<40), tr.Newest(1<<40))
 		}
+	}
+}
+
+func TestTheStateOfAllBlocksTakesWhatASpecSays(t *testing.T) {
+	for name, change := range map[string]func(*Spec){
+		"writes": func(*Spec) {}, "copies": func(s *Spec) { s.Copy = true }, "reads": func(s *Spec) { s.Writes = false },
+	} {
+		spec := testSpec(func(s *Spec) { s.Writes = true }, change)
+		s, _ := filled(t, &targettest.Memory{}, spec)
+		if _, err := s.Open(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var bytes int64
+		for _, f := range s.files {
+			bytes += int64(len(f.Tracker.state)) * 4
+		}
+		if got := spec.StateBytes(); got != bytes || (bytes == 0) != (name == "reads") {
+			t.Errorf("%s: the state takes %d bytes, and the spec says %d", name, bytes, got)
+		}
+		s.Close()
 	}
 }

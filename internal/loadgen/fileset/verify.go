@@ -26,6 +26,9 @@ const (
 	verifyChunkBytes = 1 << 20 // what one read takes at most, or one block
 )
 
+// ReadingBytes is how much memory Verify takes to read blocks of a size.
+func ReadingBytes(block int64) int64 { return verifySlots * max(verifyChunkBytes, block) }
+
 // Verify reads the blocks back that Spec.Verify asks for, or a sample if the load wrote none, and compares every
 // byte with what must be there. It stops when over returns true. Wrong data are no error: it returns one only
 // where a block cannot be read.

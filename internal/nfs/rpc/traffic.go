@@ -18,7 +18,7 @@ type Traffic struct {
 	WireBytesRead, WireBytesWritten int64
 	InFlight                        int64 // calls without reply
 	Reconnects                      int64 // connections made after the first
-	Retransmits                     int64 // calls that were lost here and sent again, here or elsewhere
+	Retransmits                     int64 // calls that were sent here in vain, and then again, here or elsewhere
 	// Down is how long it could not be used, from the last sign of life.
 	Down      time.Duration
 	LastError string // the last failure, of the connection or of connecting; empty if there was none

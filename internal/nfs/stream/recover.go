@@ -88,12 +88,12 @@ func (l *lane) standsAlone() bool {
 // lose gives up the connection, and everything outstanding to other lanes.
 func (l *lane) lose(err error) {
 	l.lost(err)
+	sent := l.send.sent
 	l.disconnect()
 	if rpc.IsProtocolError(err) {
 		l.garbage++
 	}
 	hopeless := l.garbage >= garbageTries
-	resent := 0
 	for _, sl := range append([]*slot(nil), l.owned...) {
 		completed := l.completed
 		for i := range sl.fragments[:sl.used] {
@@ -101,13 +101,14 @@ func (l *lane) lose(err error) {
 			if sl.state != slotActive || f.state != fragmentSent {
 				continue
 			}
+			if f.end <= sent { // a server executes no part of a call
+				f.lostBy = l
+			}
 			switch {
 			case !hopeless:
-				f.state, sl.io.SentAgain = fragmentQueued, true
-				resent++
+				f.state = fragmentQueued
 			case l.group != 0:
-				f.state, sl.io.SentAgain = fragmentParked, true // handOver gives it to group 0
-				resent++
+				f.state = fragmentParked // handOver gives it to group 0
 			default:
 				l.finished(f, fmt.Errorf("%s: %w", l.s.cfg.Describe(l.index), err))
 			}
@@ -117,7 +118,6 @@ func (l *lane) lose(err error) {
 		}
 	}
 	l.rebuild()
-	l.Retransmits.Add(int64(resent))
 	// The first try is made at once, but not if the connection did not last.
 	if l.now-l.connected > int64(backoffMax) {
 		l.backoff = 0

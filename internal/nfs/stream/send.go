@@ -130,6 +130,10 @@ func (l *lane) encode() {
 		w.queued += uint64(len(w.batch) - from)
 		w.appendBulk(f.bulk())
 		f.state, f.sentAt, f.end = fragmentSent, l.now, w.queued
+		if f.lostBy != nil {
+			f.lostBy.Retransmits.Add(1)
+			f.lostBy, f.IO.SentAgain = nil, true
+		}
 		l.mine[f.ID] = f.xid
 		if l.inFlight++; l.inFlight == 1 {
 			l.answered = l.now

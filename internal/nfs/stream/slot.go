@@ -51,6 +51,7 @@ type fragment struct {
 	state      fragmentState
 	sentAt     int64  // when it was encoded
 	end        uint64 // where it ends in what the lane has to send
+	lostBy     *lane  // which sent it, and had no answer; nil once it is sent again
 	due, delay int64  // fragmentDelayed
 }
 
@@ -63,7 +64,7 @@ func (s *Stream) renew(f *fragment) {
 // set makes f the part of an I/O from one place of its buffer to another.
 func (s *Stream) set(f *fragment, sl *slot, from, to int) {
 	f.slot, f.IO, f.From, f.To = sl, &sl.io, from, to
-	f.state, f.delay, f.Mark = fragmentQueued, 0, 0
+	f.state, f.delay, f.Mark, f.lostBy = fragmentQueued, 0, 0, nil
 	s.renew(f)
 }
 

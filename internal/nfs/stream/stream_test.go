@@ -290,6 +290,33 @@ func TestAStreamLosesNothingWithAChannel(t *testing.T) {
 	}
 }
 
+// The server executes each call that it sees. With one call under way, it sees each that was sent.
+func TestTheCallsThatCountAsSentAgainAreThoseThatTheServerSeesAgain(t *testing.T) {
+	const writes = 40
+	var calls atomic.Int64
+	server := &faulty.Server{Hook: func(k faulty.Call) faulty.Action {
+		if k.IsWrite() && calls.Add(1)%10 < 2 { // also the second time
+			return faulty.Lose
+		}
+		return faulty.Answer
+	}}
+	c := start(t, server, time.Hour, "127.0.0.1", "127.0.0.2")
+	content := randomBytes(1 << 20)
+	todo := reads(server.AddFile("data", make([]byte, len(content))), content, 8<<10, writes)
+	for i := range todo {
+		todo[i].Write, todo[i].Stable = true, stream.FileSync
+	}
+	s := openStream(t, c, 1, 8<<10)
+	newScript(s, 1, 8<<10, todo).succeeds(t, s)
+	var again int64
+	for _, k := range c.Channels() {
+		again += k.Retransmits
+	}
+	if seen := calls.Load() - writes; again != seen || seen == 0 {
+		t.Errorf("%d calls count as sent again, and the server saw %d again", again, seen)
+	}
+}
+
 func TestTheLaneThatEndsAnIOTellsOfIt(t *testing.T) {
 	begun := make(chan struct{})
 	var once sync.Once

@@ -1,0 +1,67 @@
+package loadgen
+
+import (
+	"fmt"
+
+	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/loadgen/fileset"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+const (
+	// mostMemoryBytes bounds what a load may need: more is a slipped digit, not a load.
+	mostMemoryBytes = 32 << 30
+	// programBytes is what the program takes without the rest: 10 to 15 MiB were measured.
+	programBytes = 16 << 20
+	// connectionBytes are the buffers of one connection in package nfs/stream, to receive and to send: 384 KiB, and more
+	// of them at both ends while the client measures what it can do without the storage.
+	connectionBytes = 2 << 20
+)
+
+// need is the memory of a load in one client, in bytes: docs/findings.md has the same sum. The kernel's buffers of
+// sockets are not in it.
+type need struct {
+	buffers     int64 // of the operations that may be outstanding
+	reading     int64 // buffers to read the data back
+	state       int64 // of the blocks
+	connections int64
+	path        string // of the workload in a plan
+}
+
+// needOf returns what the load of a plan needs.
+func needOf(p *runfile.Plan) need {
+	files := filesetOf(p, 0)
+	n := need{state: files.StateBytes(), reading: fileset.ReadingBytes(files.BlockSizeBytes)}
+	var streams int
+	if raw := p.Workload.Raw; raw != nil {
+		n.path, streams = "workload.raw", int(raw.Jobs)
+		n.buffers = int64(raw.Jobs) * int64(raw.Depth) * raw.BlockBytes()
+	} else {
+		u := newUsers(p)
+		n.path, streams = "workload.slob", u.streams()
+		if p.Workload.Calibrate != nil {
+			n.path = "workload.calibrate"
+		}
+		n.buffers = int64(u.wide)*u.large + int64(u.most-u.wide)*u.small
+	}
+	if p.Engine.Client == bench.ClientDirectNFS {
+		n.connections = int64(streams) * int64(len(p.Engine.Channels)) * connectionBytes
+	}
+	return n
+}
+
+func (n need) total() int64 { return programBytes + n.buffers + n.reading + n.state + n.connections }
+
+// check refuses a load that needs more than limit bytes. of says whose limit that is, and how to raise it.
+func (n need) check(limit int64, of string) error {
+	if n.total() <= limit {
+		return nil
+	}
+	lower := "lower the number of operations that are outstanding (jobs, depth, users, readAhead, physicalDisks), or their size"
+	if n.state > n.buffers {
+		lower = "make the files smaller or the blocks larger"
+	}
+	return fmt.Errorf("%s: the load needs %d bytes of memory (buffers of I/Os %d, state of all blocks %d, buffers to read "+
+		"back %d, connections %d, program %d), and %s is %d: %s",
+		n.path, n.total(), n.buffers, n.state, n.reading, n.connections, int64(programBytes), of, limit, lower)
+}
