@@ -13,6 +13,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/../cluster/lib/env.sh"
 source "$REPO_DIR/hack/lib/install.sh"
 source "$REPO_DIR/hack/test/needs.sh"
 cd "$REPO_DIR"
+trap 'exit 130' INT TERM # go test ends by itself then, and its next row must not begin
 case ${1:-} in
 -h | --help | "") help_of "$0"; exit 0 ;;
 esac

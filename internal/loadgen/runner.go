@@ -147,21 +147,29 @@ func (r *Runner) Prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if p := &r.opt.Plan; p.Workload.Raw != nil {
-		r.engine, err = newEngine(p, r.opt.Client, jobs, r.opt.Now)
-	} else {
-		r.engine, err = newUserEngine(p, r.opt.Client, jobs, len(r.target.Channels()), r.opt.Now)
-	}
-	if err != nil {
+	if r.engine, err = r.newEngine(jobs); err != nil {
 		return err
 	}
 	err = r.course.Do(ctx, r.inTime(func(ctx context.Context) error { return r.engine.open(ctx, r.target) }))
 	if err != nil || !r.opt.Ceiling || r.opt.Plan.Workload.Calibrate != nil {
 		return err
 	}
+	return r.ceiling(ctx)
+}
+
+func (r *Runner) newEngine(jobs []fileset.Job) (*engine, error) {
+	p := &r.opt.Plan
+	if p.Workload.Raw != nil {
+		return newEngine(p, r.opt.Client, jobs, r.opt.Now)
+	}
+	return newUserEngine(p, r.opt.Client, jobs, len(r.target.Channels()), r.opt.Now)
+}
+
+// ceiling puts into the load what this client can do without the storage.
+func (r *Runner) ceiling(ctx context.Context) error {
 	var perSecond *int64
 	var unknown error
-	err = r.course.Do(ctx, func(ctx context.Context) error {
+	err := r.course.Do(ctx, func(ctx context.Context) error {
 		perSecond, unknown = r.engine.ceiling(ctx)
 		return context.Cause(ctx)
 	})

@@ -93,29 +93,8 @@ func (l *lane) lose(err error) {
 	if rpc.IsProtocolError(err) {
 		l.garbage++
 	}
-	hopeless := l.garbage >= garbageTries
 	for _, sl := range append([]*slot(nil), l.owned...) {
-		completed := l.completed
-		for i := range sl.fragments[:sl.used] {
-			f := &sl.fragments[i]
-			if sl.state != slotActive || f.state != fragmentSent {
-				continue
-			}
-			if f.end <= sent { // a server executes no part of a call
-				f.lostBy = l
-			}
-			switch {
-			case !hopeless:
-				f.state = fragmentQueued
-			case l.group != 0:
-				f.state = fragmentParked // handOver gives it to group 0
-			default:
-				l.finished(f, fmt.Errorf("%s: %w", l.s.cfg.Describe(l.index), err))
-			}
-			if l.completed != completed {
-				break // the slot has another I/O, or is another lane's
-			}
-		}
+		l.loseSlot(sl, sent, err)
 	}
 	l.rebuild()
 	// The first try is made at once, but not if the connection did not last.
@@ -123,6 +102,31 @@ func (l *lane) lose(err error) {
 		l.backoff = 0
 	}
 	l.tryLater()
+}
+
+// loseSlot lets the fragments of a slot that were sent be sent again, or end. The connection has taken sent bytes.
+func (l *lane) loseSlot(sl *slot, sent uint64, err error) {
+	completed := l.completed
+	for i := range sl.fragments[:sl.used] {
+		f := &sl.fragments[i]
+		if sl.state != slotActive || f.state != fragmentSent {
+			continue
+		}
+		if f.end <= sent { // a server executes no part of a call
+			f.lostBy = l
+		}
+		switch {
+		case l.garbage < garbageTries:
+			f.state = fragmentQueued
+		case l.group != 0:
+			f.state = fragmentParked // handOver gives it to group 0
+		default:
+			l.finished(f, fmt.Errorf("%s: %w", l.s.cfg.Describe(l.index), err))
+		}
+		if l.completed != completed {
+			return // the slot has another I/O, or is another lane's
+		}
+	}
 }
 
 // lost notes the loss of the connection, since the last answer if one is owed.
