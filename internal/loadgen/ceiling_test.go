@@ -54,6 +54,7 @@ func (s knowingStream) Ceiling(_ context.Context, bufs [][]byte, write bool, _, 
 // ceilingOf runs a plan on a target whose every stream does 1,000 operations in a millisecond.
 func ceilingOf(t *testing.T, plan runfile.Plan, failure error) (load *runfile.Load, writes int64) {
 	t.Helper()
+	plan.Schedule = runfile.Schedule{DurationSeconds: 1, Repetitions: 1}
 	var asked atomic.Int64
 	load, _ = runMem(t.Context(), t, plan, &targettest.Memory{Delay: 10 * time.Millisecond}, func(o *Options) {
 		o.Ceiling = true
