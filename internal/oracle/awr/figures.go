@@ -23,7 +23,7 @@ type event struct {
 type figure struct{ value, off float64 }
 
 var (
-	numeral  = regexp.MustCompile(`^([0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,15})?(?:\.([0-9]{1,6}))?([KMGT]?)$`)
+	numeral  = regexp.MustCompile(`^([0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,15})?(?:\.([0-9]{0,6}))?([KMGT]?)$`)
 	duration = regexp.MustCompile(`^([0-9.,]+) ?(ns|us|ms|s)$`)
 )
 

@@ -53,6 +53,11 @@ func TestTheReportTellsWhichMarkGroupsDigits(t *testing.T) {
 		"an average without a unit": {
 			line("x", "64", "2", "0.4"), rows{{Event: "x", Waits: 64, Seconds: 2, SecondsRounding: .5}}, nil,
 		},
+		"a fraction that is empty": {
+			line("x", "64", "183.", "") + line("y", "2.", ".4", "5.ms"),
+			rows{{Event: "x", Waits: 64, Seconds: 183, SecondsRounding: .5}, {Event: "y", Waits: 2, Seconds: .01, SecondsRounding: .001}}, nil,
+		},
+		"a point alone":                {line("x", "64", ".", ""), nil, []string{"line 6", `"." seconds`, fix}},
 		"nothing tells":                {line("y", "4", "1", "") + line("x", "64", "1.208", ""), nil, []string{"line 7", `"1.208" seconds`, fix}},
 		"nor an average":               {line("x", "64", "2", "1.208us"), nil, []string{"line 6", `"1.208us" on average`, fix}},
 		"both marks group":             {line("x", "718.204", "1", "") + line("y", "64,000", "1", ""), nil, []string{"line 6", fix}},

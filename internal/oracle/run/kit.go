@@ -39,6 +39,11 @@ func (r *runner) runKit(ctx context.Context, index int32, step runfile.Step) err
 		return err
 	}
 	defer copied.remove()
+	for _, name := range reports() { // of an earlier run of the kit
+		if err := os.RemoveAll(filepath.Join(copied.dir(), name)); err != nil {
+			return fmt.Errorf("remove an old report from the copy of the SLOB kit: %w", err)
+		}
+	}
 	var rows []runfile.AWRRow
 	return r.measure(ctx, index, step, func(ctx context.Context) error {
 		args := []string{"-s", fmt.Sprint(w.Schemas), "-t", fmt.Sprint(step.Users / w.Schemas)}
@@ -286,9 +291,12 @@ func (r *runner) kitConf(have slobconf.Conf) string {
 // quoted is a word that a shell takes as it is.
 func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
 
-// readReport reads what runit.sh left: awr.txt, or statspack.txt.
+// reports are what runit.sh leaves one of.
+func reports() []string { return []string{"awr.txt", "statspack.txt"} }
+
+// readReport reads what runit.sh left.
 func readReport(dir string) ([]runfile.AWRRow, error) {
-	for _, name := range []string{"awr.txt", "statspack.txt"} {
+	for _, name := range reports() {
 		f, err := os.Open(filepath.Join(dir, name)) //nolint:gosec // fixed names in our copy
 		if errors.Is(err, os.ErrNotExist) {
 			continue

@@ -132,6 +132,24 @@ func TestAKitWithoutAReportOrWithAnErrorIsExplained(t *testing.T) {
 	}
 }
 
+// A kit that somebody has run by hand still has the report of that run.
+func TestAnOldReportInTheKitIsNotThatOfTheRun(t *testing.T) {
+	old := strings.ReplaceAll(strings.TrimSuffix(strings.SplitN(report, "\n", 2)[1], "EOF\n"), "402,262", "900,000")
+	dir, _ := kit(t, strings.ReplaceAll(report, "awr.txt", "statspack.txt"))
+	put(t, dir, "awr.txt", old)
+	load, _ := runOn(t.Context(), t, kitDatabase(), kitPlan(dir))
+	wantSuccess(t, load)
+	for _, rep := range load.Repetitions {
+		if len(rep.Oracle.AWR) != 1 || rep.Oracle.AWR[0].Waits != 402262 {
+			t.Errorf("%+v", rep.Oracle.AWR)
+		}
+	}
+	dir, _ = kit(t, "true\n")
+	put(t, dir, "statspack.txt", old)
+	load, _ = runOn(t.Context(), t, kitDatabase(), kitPlan(dir))
+	wantFailure(t, load, runfile.FailureSQL, "left neither awr.txt nor statspack.txt")
+}
+
 func TestAKitThatCannotBeUsedIsRefused(t *testing.T) {
 	dir, _ := kit(t, report)
 	plan := kitPlan(dir)

@@ -35,7 +35,7 @@ echo "Direct NFS: please check that oradism is setuid"
 touch`, 1))
 	r := i.start()
 	s := r.await("the lines", func(s runfile.DatabaseState) bool {
-		return s.Library.AlertLine != "" && len(s.Library.Warnings) == 2
+		return s.Library.AlertLine != "" && len(s.Library.Warnings) == 2 && len(s.Library.Mounts) == 2
 	})
 	if s.Library.AlertLine != odmExample {
 		t.Errorf("alert line %q", s.Library.AlertLine)
