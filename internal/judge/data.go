@@ -2,19 +2,28 @@ package judge
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// dataWords say what all clients found when they checked what they read, and what they had written.
+// dataWords say what all clients found when they checked what they read, and what they had written. Each reads back
+// its own files; one that breaks off before that reads back nothing.
 func dataWords(r *runfile.Result) string {
 	var all runfile.Verification
 	known := false
+	var unread []string
 	for _, c := range r.Clients {
-		if v := c.Load.Verification; v != nil {
+		v := c.Load.Verification
+		if v != nil {
 			known = true
 			all.Add(v)
+		}
+		wrote := func(rep runfile.Repetition) bool { return bench.OrZero(rep.Write).Count > 0 }
+		if bench.OrZero(v).BlocksChecked == 0 && slices.ContainsFunc(c.Load.Repetitions, wrote) {
+			unread = append(unread, fmt.Sprintf("client %d", c.Index))
 		}
 	}
 	if !known {
@@ -22,15 +31,18 @@ func dataWords(r *runfile.Result) string {
 	}
 	var parts []string
 	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
-	const whole = "all %d blocks that were written were read back"
-	const part = "%d of %d blocks that were written were read back"
+	written := "blocks that were written"
+	if len(unread) > 0 {
+		written += " by the other clients"
+	}
+	whole, part := "all %d "+written+" were read back", "%d of %d "+written+" were read back"
 	switch v := all; {
 	case v.BlocksWrong > 0:
 		add("%s", v.WrongBlocksWords())
 	case v.WritesAcknowledged > 0 && v.WrittenBlocksChecked < v.BlocksWritten:
 		add("0 of %d acknowledged writes found lost: "+part, v.WritesAcknowledged, v.WrittenBlocksChecked, v.BlocksWritten)
 		if v.Cut {
-			parts[0] += " in the time of one window"
+			parts[0] += " in the time for that"
 		}
 	case v.WritesAcknowledged > 0:
 		add("0 of %d acknowledged writes lost: "+whole, v.WritesAcknowledged, v.BlocksWritten)
@@ -48,6 +60,9 @@ func dataWords(r *runfile.Result) string {
 	}
 	if all.BlocksInDoubt > 0 {
 		add("%d blocks are in doubt", all.BlocksInDoubt)
+	}
+	if len(unread) > 0 {
+		add("what %s wrote was not read back", listed(unread))
 	}
 	return strings.Join(parts, "; ")
 }

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -29,7 +30,16 @@ func TestTheDataOfAllClientsAreSummedUpInWords(t *testing.T) {
 		},
 		"cut": {
 			[]*runfile.Verification{&clean, with(func(v *runfile.Verification) { v.WrittenBlocksChecked, v.Cut = 50, true })},
-			"0 of 16000 acknowledged writes found lost: 650 of 1200 blocks that were written were read back in the time of one window; 20 of 20 reads right",
+			"0 of 16000 acknowledged writes found lost: 650 of 1200 blocks that were written were read back in the time for that; 20 of 20 reads right",
+		},
+		"one was killed in its window": {
+			[]*runfile.Verification{&clean, nil, {ReadsChecked: 5}},
+			"0 of 8000 acknowledged writes lost: all 600 blocks that were written by the other clients were read back; " +
+				"15 of 15 reads right; what client 1, client 2 wrote was not read back",
+		},
+		"the only one was stopped in its window": {
+			[]*runfile.Verification{{ReadsChecked: 5}},
+			"5 of 5 reads right; what client 0 wrote was not read back",
 		},
 		"wrong": {
 			[]*runfile.Verification{&clean, with(func(v *runfile.Verification) {
@@ -45,8 +55,12 @@ func TestTheDataOfAllClientsAreSummedUpInWords(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := runfile.Result{}
-			for _, v := range tc.clients {
-				r.Clients = append(r.Clients, runfile.ClientResult{Load: runfile.Load{Verification: v}})
+			for i, v := range tc.clients {
+				c := runfile.ClientResult{Index: int32(i), Load: runfile.Load{Verification: v}}
+				if strings.HasSuffix(name, "in its window") {
+					c.Load.Repetitions = []runfile.Repetition{{Write: &runfile.Ops{Count: 1}}}
+				}
+				r.Clients = append(r.Clients, c)
 			}
 			if got := dataWords(&r); got != tc.want {
 				t.Errorf("it says %q, want %q", got, tc.want)

@@ -89,7 +89,11 @@ func (d *Direction) rates(points []stats.Point) {
 	for i := range latency {
 		latency[i] = (latency[i] - sum/rate*ops[i]) / rate
 	}
-	d.Intervals.MeanMicroseconds = around(float64(d.Latency.MeanMicroseconds), latency)
+	in := around(float64(d.Latency.MeanMicroseconds), latency)
+	if known := d.Ranges(); in != nil && len(known) > 0 {
+		in.Low = max(in.Low, min(known[0].From, d.Latency.MeanMicroseconds)) // no mean is below the fastest operation
+	}
+	d.Intervals.MeanMicroseconds = in
 }
 
 // p99Interval is unknown if a client has no batches, or if the batches of the clients do not align.

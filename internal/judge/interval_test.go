@@ -123,6 +123,22 @@ func TestTheIntervalOfAP99InOneBucketIsThatBucket(t *testing.T) {
 	}
 }
 
+func TestTheIntervalOfAMeanIsNotBelowTheFastestOperation(t *testing.T) {
+	t.Parallel()
+	r := inBatches(t)
+	for i := range r.Clients[0].Load.Samples {
+		s := r.Clients[0].Load.Samples[i].Read
+		if s.MeanMicroseconds = 10; i%20 == 0 {
+			s.MeanMicroseconds = 1_000_000
+		}
+	}
+	total := Judge(r).Summary.Total
+	fastest := total.Ranges()[0].From
+	if in := total.Intervals.MeanMicroseconds; in == nil || in.Low != fastest || in.High < 2*total.Latency.MeanMicroseconds {
+		t.Errorf("%+v, want from %d, of the fastest operation, to far above the mean of %+v", in, fastest, total.Latency)
+	}
+}
+
 func TestWhatIsNotCountedHasNoInterval(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*runfile.Result){

@@ -9,11 +9,11 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// pauses returns when nothing was answered in the window of a round, up to end. With waits, operations wait at end
-// that have not ended. It may be called while load runs.
-func (e *engine) pauses(r *round, end time.Duration, waits bool) *runfile.Pauses {
+// pauses returns when nothing was answered in the window of a round, up to end. since is from when on an operation waits
+// that has not ended, or recorder.NothingWaits. It may be called while load runs.
+func (e *engine) pauses(r *round, end, since time.Duration) *runfile.Pauses {
 	out := &runfile.Pauses{LeastMilliseconds: recorder.LeastGap.Milliseconds()}
-	for path, gaps := range e.gaps(end, waits) {
+	for path, gaps := range e.gaps(end, since) {
 		for _, p := range r.pausesOf(gaps, end) {
 			if path != "" {
 				out.Paths = append(out.Paths, runfile.PathPause{Path: path, Pause: p})
@@ -28,7 +28,7 @@ func (e *engine) pauses(r *round, end time.Duration, waits bool) *runfile.Pauses
 }
 
 // gaps returns what the lanes of each path have in common, and under "" what all lanes have.
-func (e *engine) gaps(end time.Duration, waits bool) map[string][]recorder.Gap {
+func (e *engine) gaps(end, since time.Duration) map[string][]recorder.Gap {
 	all := map[string][]recorder.Gap{}
 	for i := range e.drivers {
 		d := &e.drivers[i]
@@ -36,8 +36,12 @@ func (e *engine) gaps(end time.Duration, waits bool) map[string][]recorder.Gap {
 			continue
 		}
 		for at := range d.lanes {
-			gaps := d.lanes[at].gaps.Until(end, waits)
 			for _, of := range []string{"", d.lanes[at].path} {
+				from := since
+				if of != "" && since > 0 {
+					from = recorder.NothingWaits // on this path, as far as is known
+				}
+				gaps := d.lanes[at].gaps.Until(end, from)
 				have, known := all[of]
 				if all[of] = gaps; known {
 					all[of] = recorder.Common(have, gaps)
@@ -46,6 +50,19 @@ func (e *engine) gaps(end time.Duration, waits bool) map[string][]recorder.Gap {
 		}
 	}
 	return all
+}
+
+// waitsSince returns from when on an operation waits that has not ended, or recorder.NothingWaits. In a closed loop, all
+// operations wait that have not ended. In an open one, done of those that were due before end have ended.
+func (e *engine) waitsSince(end time.Duration, done uint64) time.Duration {
+	switch {
+	case e.rate == nil:
+		return 0
+	case done >= e.rate.countBefore(end):
+		return recorder.NothingWaits
+	default:
+		return e.rate.due(done)
+	}
 }
 
 // pausesOf returns the gaps in the window of r, up to end, in which an operation waited. A path whose operations others

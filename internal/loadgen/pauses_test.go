@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -80,6 +81,46 @@ func TestAPauseHasABeginAndALength(t *testing.T) {
 				if len(got.Client) != 1 || !near(got.Client[0].StartMilliseconds, c.wantFrom) ||
 					!near(got.Client[0].Milliseconds, c.wantLength) {
 					t.Errorf("%+v", got)
+				}
+			})
+		})
+	}
+}
+
+// A loader may be killed at any time: what it has saved last says how long the pause has lasted.
+func TestAPauseThatLastsIsInWhatIsSaved(t *testing.T) {
+	for name, perSecond := range map[string]int64{"closed loop": 0, "open loop": 50, "slow open loop": 1} {
+		t.Run(name, func(t *testing.T) {
+			eachWay(t, func(t bubble) {
+				var saved []runfile.Pauses
+				k := &memory{onSave: func(l *runfile.Load) {
+					if n := len(l.Repetitions); n == 1 && l.Repetitions[0].Pauses != nil {
+						saved = append(saved, *l.Repetitions[0].Pauses)
+					}
+				}}
+				still := standsStill(8*s, 30*s, nil)
+				t.run(t.Context(), t.T, pausePlan(perSecond), still, func(o *Options) {
+					o.Sink = k
+					o.Open = func(context.Context) (target.Target, error) { return onPaths{Memory: still}, nil }
+				})
+				var lasted []int64
+				for _, p := range saved {
+					for _, c := range p.Client {
+						lasted = append(lasted, c.Milliseconds)
+						if c.StartMilliseconds < 4900 || c.StartMilliseconds > 6100 {
+							t.Errorf("%+v, want the pause from 5 s of the window on", c)
+						}
+					}
+				}
+				// The window has seven seconds when it is saved for the second time, and is saved every five.
+				want := []int64{2000, 7000, 12_000, 15_000}
+				for i := range want {
+					if len(lasted) > i && lasted[i] <= want[i] && lasted[i] > want[i]-100 {
+						want[i] = lasted[i]
+					}
+				}
+				if len(lasted) < len(want) || !slices.Equal(lasted[:len(want)], want) {
+					t.Errorf("the pause has lasted %v ms in what was saved: %+v", lasted, saved)
 				}
 			})
 		})

@@ -75,7 +75,7 @@ func (r *Runner) Measure(ctx context.Context, rep int32, l course.Level) (course
 	switch stuck := errors.Is(drained, course.ErrStuck); {
 	case !m.inside:
 	case stuck:
-		r.repetition().Pauses = r.engine.pauses(m.round, end, true)
+		r.repetition().Pauses = r.engine.pauses(m.round, end, 0)
 	default:
 		r.putStonewall(m)
 	}
@@ -187,8 +187,7 @@ func (r *Runner) repetition() *runfile.Repetition {
 func (r *Runner) putRepetition(m *measuring, end time.Duration) {
 	out := r.repetition()
 	r.putOps(m, out)
-	// An open loop may have nothing to do. In a closed one, all operations wait that have not ended.
-	out.Pauses = r.engine.pauses(m.round, end, r.engine.rate == nil)
+	out.Pauses = r.engine.pauses(m.round, end, r.engine.waitsSince(end, r.done()))
 	now := r.reading()
 	out.End = m.round.base.Add(end)
 	out.EdgeMilliseconds = max(0, m.late+r.opt.Now().Sub(out.End)).Milliseconds()
@@ -203,6 +202,18 @@ func (r *Runner) putRepetition(m *measuring, end time.Duration) {
 	out.CPUMicroseconds = (now.cpu - m.atFrom.cpu).Microseconds()
 	_, out.PeakMemoryBytes = r.opt.Usage()
 	out.WakeUps = m.sentinel.wakeUps()
+}
+
+// done is how many operations of the round have ended, warm-up included.
+func (r *Runner) done() (n uint64) {
+	var s recorder.Snapshot
+	for _, d := range []recorder.Direction{recorder.Read, recorder.Write} {
+		r.engine.rec.Read(&s, d, recorder.Warmup, recorder.Measure, recorder.Failed)
+		if d == recorder.Write || !r.engine.copies { // a copy is a read and a write
+			n += uint64(s.Count + s.Errors)
+		}
+	}
+	return n
 }
 
 func (r *Runner) putOps(m *measuring, out *runfile.Repetition) {
@@ -229,7 +240,7 @@ func (r *Runner) putStonewall(m *measuring) {
 	m.sentinel.end()
 	out.WakeUps = m.sentinel.wakeUps()
 	end := out.End.Sub(m.round.base)
-	out.Pauses = r.engine.pauses(m.round, end, false)
+	out.Pauses = r.engine.pauses(m.round, end, recorder.NothingWaits)
 	last := map[int]time.Duration{}
 	var started int64
 	for i := range r.engine.workers {

@@ -86,12 +86,9 @@ func New(opt Options) (*Runner, error) {
 // Run makes the run. It always returns a Load, which describes a failure. The error is that of the
 // Sink when it could not store the measurements.
 func (r *Runner) Run(ctx context.Context) (*runfile.Load, error) {
-	if r.opt.MemoryBytes > 0 {
-		// The collector would let the heap grow to twice the state of the blocks before it looks for garbage.
-		n := needOf(&r.opt.Plan)
-		was := debug.SetMemoryLimit(-1)
-		defer debug.SetMemoryLimit(was)
-		debug.SetMemoryLimit(min(was, r.opt.MemoryBytes-n.buffers-n.reading))
+	if state := needOf(&r.opt.Plan).state; state > programBytes {
+		// As many bytes of garbage as the program needs, where there would be as many as the blocks have state.
+		defer debug.SetGCPercent(debug.SetGCPercent(int(max(1, 100*programBytes/state))))
 	}
 	r.course = course.New(course.Options{
 		Plan: &r.opt.Plan, Now: r.opt.Now, Sink: r.opt.Sink, Release: r.opt.Release,

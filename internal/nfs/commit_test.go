@@ -2,6 +2,7 @@ package nfs
 
 import (
 	"bytes"
+	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -113,6 +114,67 @@ func TestCommitTellsWhatAStreamHasWrittenBeforeARestart(t *testing.T) {
 	want := s.Content("data")
 	if s.Restart(); !bytes.Equal(s.Content("data"), want) {
 		t.Error("what was committed did not survive a second restart")
+	}
+}
+
+// A COMMIT is sent again when its server dies. The server that answers then has another verifier, whether or not the
+// first one had done it.
+func TestACommitAtAServerThatDiesTellsWhatMayBeLost(t *testing.T) {
+	for name, action := range map[string]faulty.Action{"before the COMMIT": faulty.Disconnect, "after it": faulty.Lose} {
+		t.Run(name, func(t *testing.T) {
+			var commits atomic.Int64
+			s := &faulty.Server{MaxTransfer: 4096}
+			s.Hook = faulty.On(v3.ProcCommit, action, func(faulty.Call) bool {
+				n := commits.Add(1)
+				if n == 1 && action == faulty.Disconnect || n == 2 {
+					s.Restart()
+				}
+				return n == 1
+			})
+			c := start(t, s, nil)
+			content := randomBytes(50_000)
+			f := c.OpenFile(FileHandle(s.AddFile("data", make([]byte, len(content)))))
+			if _, err := f.WriteAt(t.Context(), content, 0, Unstable); err != nil {
+				t.Fatal(err)
+			}
+			lost, err := f.Commit(t.Context())
+			if diff := cmp.Diff([]Span{{0, 50_000}}, lost); diff != "" || err != nil || commits.Load() != 2 {
+				t.Errorf("Commit: %v after %d calls; what may be lost differs (-want +got):\n%s", err, commits.Load(), diff)
+			}
+		})
+	}
+}
+
+func TestCommitTellsWhatTwoRestartsInOneIOLost(t *testing.T) {
+	for name, restarts := range map[string][]int64{"three verifiers": {3, 6}, "and a fourth at the end": {3, 6, 8}} {
+		t.Run(name, func(t *testing.T) {
+			var writes atomic.Int64
+			s := &faulty.Server{MaxTransfer: 4096}
+			s.Hook = func(c faulty.Call) faulty.Action {
+				if c.IsWrite() && slices.Contains(restarts, writes.Add(1)) {
+					s.Restart()
+				}
+				return faulty.Answer
+			}
+			c := start(t, s, nil)
+			d := &fill{content: randomBytes(64 << 10), block: 32 << 10}
+			d.f = c.OpenFile(FileHandle(s.AddFile("data", make([]byte, len(d.content)))))
+			st, err := c.NewStream(t.Context(), StreamConfig{Slots: 1, BlockBytes: int64(d.block)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			st.Run(t.Context(), d)
+			if err := d.errs.Load(); err != nil {
+				t.Fatal(*err)
+			}
+			lost, err := d.f.Commit(t.Context())
+			if diff := cmp.Diff([]Span{{0, int64(d.block)}}, lost); diff != "" || err != nil {
+				t.Errorf("Commit: %v; what was lost differs (-want +got):\n%s", err, diff)
+			}
+			if got := s.Content("data"); !bytes.Equal(got[d.block:], d.content[d.block:]) {
+				t.Error("the second I/O is not there")
+			}
+		})
 	}
 }
 

@@ -1,6 +1,7 @@
 package nfs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -96,15 +97,25 @@ func (p *protoV4) close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
+// unsaidBytes is a transfer that every server of NFSv4.0 takes.
+const unsaidBytes = 32 << 10
+
+// info returns the limits of the file system. A server need not say what maxread and maxwrite are (RFC 8881 5.6); then
+// the session limits what is transferred.
 func (p *protoV4) info(context.Context, FileHandle) (FSInfo, error) {
 	s := p.server()
-	read, write := min(p.at[0].attrs.MaxRead, v4.MaxDataBytes), min(p.at[0].attrs.MaxWrite, v4.MaxDataBytes)
+	unsaid := uint64(unsaidBytes)
+	if s.minor > 0 {
+		unsaid = v4.MaxDataBytes
+	}
+	said := p.at[0].attrs
+	read, write := min(cmp.Or(said.MaxRead, unsaid), v4.MaxDataBytes), min(cmp.Or(said.MaxWrite, unsaid), v4.MaxDataBytes)
 	if s.minor > 0 {
 		read = min(read, uint64(s.maxResponse-min(s.maxResponse, headerBytes)))
 		write = min(write, uint64(s.maxRequest-min(s.maxRequest, headerBytes)))
 	}
 	return FSInfo{
-		ReadMaxBytes: offered(p.at[0].attrs.MaxRead), WriteMaxBytes: offered(p.at[0].attrs.MaxWrite),
+		ReadMaxBytes: offered(cmp.Or(said.MaxRead, read)), WriteMaxBytes: offered(cmp.Or(said.MaxWrite, write)),
 		TransferReadBytes: uint32(read), TransferWriteBytes: uint32(write),
 	}, nil
 }

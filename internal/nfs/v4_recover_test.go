@@ -29,6 +29,7 @@ func TestASessionLimitsTransfersAndNotWhatTheServerOffers(t *testing.T) {
 	for limit, want := range map[uint64]FSInfo{
 		1 << 20:        {ReadMaxBytes: 1 << 20, WriteMaxBytes: 1 << 20, TransferReadBytes: 1<<20 - headerBytes, TransferWriteBytes: 1<<20 - headerBytes},
 		64 << 10:       {ReadMaxBytes: 64 << 10, WriteMaxBytes: 64 << 10, TransferReadBytes: 64 << 10, TransferWriteBytes: 64 << 10},
+		0:              {ReadMaxBytes: 1<<20 - headerBytes, WriteMaxBytes: 1<<20 - headerBytes, TransferReadBytes: 1<<20 - headerBytes, TransferWriteBytes: 1<<20 - headerBytes},
 		math.MaxUint64: {ReadMaxBytes: 1 << 31, WriteMaxBytes: 1 << 31, TransferReadBytes: 1<<20 - headerBytes, TransferWriteBytes: 1<<20 - headerBytes},
 	} {
 		p := &protoV4{at: []*placeV4{{
@@ -37,6 +38,15 @@ func TestASessionLimitsTransfersAndNotWhatTheServerOffers(t *testing.T) {
 		if got, err := p.info(t.Context(), ""); err != nil || got != want {
 			t.Errorf("%d: %+v, %v", limit, got, err)
 		}
+	}
+}
+
+// TestAServerWithoutLimitsIsUsed: maxread and maxwrite are recommended attributes, and NFSv4.0 has no session.
+func TestAServerWithoutLimitsIsUsed(t *testing.T) {
+	p := &protoV4{at: []*placeV4{{server: &serverV4{}}}}
+	want := FSInfo{ReadMaxBytes: 32 << 10, WriteMaxBytes: 32 << 10, TransferReadBytes: 32 << 10, TransferWriteBytes: 32 << 10}
+	if got, err := p.info(t.Context(), ""); err != nil || got != want {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
 

@@ -20,8 +20,8 @@ const (
 // answered at To or later: from then on at least one operation waited.
 type Gap struct{ From, To, Waiting time.Duration }
 
-// nothingWaits is the Waiting of a gap in which no operation is known to have waited.
-const nothingWaits = time.Duration(math.MaxInt64)
+// NothingWaits is the Waiting of a gap in which no operation is known to have waited.
+const NothingWaits = time.Duration(math.MaxInt64)
 
 // Gaps keeps the gaps of one lane in one round. All times count from the start of the round. The lane alone
 // calls Answered and Failed; Until may be called at the same time. The zero value is ready.
@@ -82,26 +82,22 @@ func (g *Gaps) keep() {
 
 func byTime(a, b Gap) int { return cmp.Compare(a.From, b.From) }
 
-// Until returns the gaps up to end, in the order of time, and the one that lasts then. With waits, an operation
-// waits at end although it has not ended.
-func (g *Gaps) Until(end time.Duration, waits bool) []Gap {
+// Until returns the gaps up to end, in the order of time, and the one that lasts then. since is from when on an
+// operation waits that has not ended, or NothingWaits.
+func (g *Gaps) Until(end, since time.Duration) []Gap {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	last := time.Duration(g.last.Load())
-	all := append(slices.Clone(g.ended), g.recent, Gap{From: last, To: max(end, last), Waiting: g.waiting(last, waits)})
+	all := append(slices.Clone(g.ended), g.recent, Gap{From: last, To: max(end, last), Waiting: g.waiting(max(last, since))})
 	return slices.DeleteFunc(all, func(gap Gap) bool { return gap.To-gap.From < LeastGap })
 }
 
 // waiting says since when an operation waits that has not been answered. mu is held.
-func (g *Gaps) waiting(last time.Duration, waits bool) time.Duration {
-	switch {
-	case g.failed > 0:
+func (g *Gaps) waiting(since time.Duration) time.Duration {
+	if g.failed > 0 {
 		return g.failed
-	case waits:
-		return last
-	default:
-		return nothingWaits
 	}
+	return since
 }
 
 // Reset forgets everything. The lane may not be running.

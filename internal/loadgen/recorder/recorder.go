@@ -1,8 +1,8 @@
 // Package recorder counts operations and their latencies while load runs. Every operation pays for
 // it, so it has no lock, no channel and no allocation.
 //
-// Workers are spread over a few shards; a lane of a stream, which records for many workers, has its own
-// shard. Each shard has one array of atomic buckets for each direction and phase, with the geometry of the
+// A lane of a stream records for many workers. Each of the first 32 lanes has its own shard, and further ones
+// share them: the counters of a shard cost memory, and two lanes seldom count at the same moment. Each shard has one array of atomic buckets for each direction and phase, with the geometry of the
 // HdrHistogram in the result file, so that nothing is lost in the conversion. An array costs 0.17 MB
 // whatever the number of workers: a thousand workers with their own histograms would cost some hundred MB.
 package recorder
@@ -58,7 +58,7 @@ const (
 // a moment ago, never torn.
 type Recorder struct{ shards []*Shard }
 
-// Shard is where a worker records.
+// Shard is where a lane records.
 type Shard struct {
 	counters [phases][directions]*counters
 }
@@ -71,10 +71,10 @@ type counters struct {
 	buckets     [buckets]atomic.Uint64
 }
 
-// New returns a recorder for this many workers. Memory that is never recorded
+// New returns a recorder for this many lanes. Memory that is never recorded
 // in is never touched.
-func New(workers int) *Recorder {
-	r := &Recorder{shards: make([]*Shard, min(max(workers, 1), maxShards))}
+func New(lanes int) *Recorder {
+	r := &Recorder{shards: make([]*Shard, min(max(lanes, 1), maxShards))}
 	for i := range r.shards {
 		s := &Shard{}
 		for p := range s.counters {
@@ -89,7 +89,7 @@ func New(workers int) *Recorder {
 	return r
 }
 
-// Shard returns the shard of worker i.
+// Shard returns the shard of lane i.
 func (r *Recorder) Shard(i int) *Shard { return r.shards[i%len(r.shards)] }
 
 // Record counts one operation that succeeded.

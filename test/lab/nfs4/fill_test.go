@@ -84,6 +84,33 @@ func TestAFillSurvivesARestart(t *testing.T) {
 	}
 }
 
+// TestAFillNeedsNoDataServer: what is not stable is written and committed at the metadata server, so a data server that
+// dies has nothing to commit.
+func TestAFillNeedsNoDataServer(t *testing.T) {
+	t.Parallel()
+	s := serveNFS4(t, true)
+	s.LeaveState = true // at the data servers
+	data := []string{"127.0.0.3", "127.0.0.4"}
+	var once sync.Once
+	die := func(written int64) {
+		if written >= 6<<20 {
+			once.Do(func() {
+				for _, a := range data {
+					s.Kill(a)
+				}
+			})
+		}
+	}
+	if filled(t, s, bench.PNFS, die, func() {}) {
+		t.Error("data count as lost, and the metadata server did not restart")
+	}
+	for _, a := range data {
+		if k := s.Counters(a); k.Writes > 0 || k.Commits > 0 {
+			t.Errorf("data server %s: %+v, want no writes and no commits", a, k)
+		}
+	}
+}
+
 // TestAFillIsCommittedAtEachServer: separate servers of a cluster have verifiers of their own.
 func TestAFillIsCommittedAtEachServer(t *testing.T) {
 	for _, v := range versions() {
