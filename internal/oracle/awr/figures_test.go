@@ -55,7 +55,8 @@ func TestTheReportTellsWhichMarkGroupsDigits(t *testing.T) {
 		},
 		"a fraction that is empty": {
 			line("x", "64", "183.", "") + line("y", "2.", ".4", "5.ms"),
-			rows{{Event: "x", Waits: 64, Seconds: 183, SecondsRounding: .5}, {Event: "y", Waits: 2, Seconds: .01, SecondsRounding: .001}}, nil,
+			rows{{Event: "x", Waits: 64, Seconds: 183, SecondsRounding: .5}, {Event: "y", Waits: 2, Seconds: .01, SecondsRounding: .001}},
+			nil,
 		},
 		"a point alone":                {line("x", "64", ".", ""), nil, []string{"line 6", `"." seconds`, fix}},
 		"nothing tells":                {line("y", "4", "1", "") + line("x", "64", "1.208", ""), nil, []string{"line 7", `"1.208" seconds`, fix}},
