@@ -9,24 +9,29 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// dataWords say what all clients found when they checked what they read, and what they had written. Each reads back
-// its own files; one that breaks off before that reads back nothing.
-func dataWords(r *runfile.Result) string {
-	var all runfile.Verification
-	known := false
-	var unread []string
+// verifications adds up what the clients found, and names those that wrote and read nothing back.
+func verifications(r *runfile.Result) (all *runfile.Verification, unread []string) {
+	wrote := func(rep runfile.Repetition) bool { return bench.OrZero(rep.Write).Count > 0 }
 	for _, c := range r.Clients {
 		v := c.Load.Verification
+		if v != nil && all == nil {
+			all = new(runfile.Verification{})
+		}
 		if v != nil {
-			known = true
 			all.Add(v)
 		}
-		wrote := func(rep runfile.Repetition) bool { return bench.OrZero(rep.Write).Count > 0 }
 		if bench.OrZero(v).BlocksChecked == 0 && slices.ContainsFunc(c.Load.Repetitions, wrote) {
 			unread = append(unread, fmt.Sprintf("client %d", c.Index))
 		}
 	}
-	if !known {
+	return all, unread
+}
+
+// dataWords say what all clients found when they checked what they read, and what they had written. Each reads back
+// its own files; one that breaks off before that reads back nothing.
+func dataWords(r *runfile.Result) string {
+	all, unread := verifications(r)
+	if all == nil {
 		return ""
 	}
 	var parts []string
@@ -36,7 +41,7 @@ func dataWords(r *runfile.Result) string {
 		written += " by the other clients"
 	}
 	whole, part := "all %d "+written+" were read back", "%d of %d "+written+" were read back"
-	switch v := all; {
+	switch v := *all; {
 	case v.BlocksWrong > 0:
 		add("%s", v.WrongBlocksWords())
 	case v.WritesAcknowledged > 0 && v.WrittenBlocksChecked < v.BlocksWritten:

@@ -9,8 +9,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// pauses returns when nothing was answered in the window of a round, up to end. since is from when on an operation waits
-// that has not ended, or recorder.NothingWaits. It may be called while load runs.
+// pauses returns when nothing was answered in the window of a round, up to end. since is from when on an operation
+// waits that has not ended, or recorder.NothingWaits. It may be called while load runs.
 func (e *engine) pauses(r *round, end, since time.Duration) *runfile.Pauses {
 	out := &runfile.Pauses{LeastMilliseconds: recorder.LeastGap.Milliseconds()}
 	for path, gaps := range e.gaps(end, since) {
@@ -36,24 +36,27 @@ func (e *engine) gaps(end, since time.Duration) map[string][]recorder.Gap {
 			continue
 		}
 		for at := range d.lanes {
-			for _, of := range []string{"", d.lanes[at].path} {
-				from := since
-				if of != "" && since > 0 {
-					from = recorder.NothingWaits // on this path, as far as is known
-				}
-				gaps := d.lanes[at].gaps.Until(end, from)
-				have, known := all[of]
-				if all[of] = gaps; known {
-					all[of] = recorder.Common(have, gaps)
-				}
+			l := &d.lanes[at]
+			join(all, "", l.gaps.Until(end, since))
+			if since > 0 {
+				join(all, l.path, l.gaps.Until(end, recorder.NothingWaits)) // on this path, as far as is known
+			} else {
+				join(all, l.path, l.gaps.Until(end, since))
 			}
 		}
 	}
 	return all
 }
 
-// waitsSince returns from when on an operation waits that has not ended, or recorder.NothingWaits. In a closed loop, all
-// operations wait that have not ended. In an open one, done of those that were due before end have ended.
+func join(all map[string][]recorder.Gap, of string, gaps []recorder.Gap) {
+	if have, known := all[of]; known {
+		gaps = recorder.Common(have, gaps)
+	}
+	all[of] = gaps
+}
+
+// waitsSince returns from when on an operation waits that has not ended, or recorder.NothingWaits. In a closed loop,
+// all operations wait that have not ended. In an open one, done of those that were due before end have ended.
 func (e *engine) waitsSince(end time.Duration, done uint64) time.Duration {
 	switch {
 	case e.rate == nil:
