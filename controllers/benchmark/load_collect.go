@@ -116,7 +116,7 @@ func (r *Reconciler) collect(ctx context.Context, s *scope) (next, error) {
 		return r.explainDatabase(ctx, s, f)
 	case f.Code == runfile.FailureCancelled && s.b.Spec.Suspend:
 		return s.end(v1alpha1.PhaseCancelled, runfile.FailureCancelled,
-			"stopped by spec.suspend; what was measured until then is partial")
+			"stopped by spec.suspend"+s.partial())
 	case f.Code == runfile.FailureCancelled:
 		return r.explainStop(ctx, s)
 	default:

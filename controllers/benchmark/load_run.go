@@ -266,6 +266,7 @@ func (r *Reconciler) salvage(ctx context.Context, s *scope, o outcome) (next, er
 			o.reason, o.message = reasonOf(f), f.Message
 		}
 	}
+	o.message += s.partial()
 	if s.damaged != nil {
 		o.message += fmt.Sprintf("; results that cannot be used: %v", s.damaged)
 	}
@@ -286,7 +287,7 @@ func (r *Reconciler) cancelLoad(ctx context.Context, s *scope, pods []corev1.Pod
 	}
 	return r.salvage(ctx, s, outcome{
 		phase: v1alpha1.PhaseCancelled, reason: runfile.FailureCancelled,
-		message: "stopped by spec.suspend; what was measured until then is partial",
+		message: "stopped by spec.suspend",
 	})
 }
 
@@ -425,18 +426,25 @@ func (r *Reconciler) explainStop(ctx context.Context, s *scope) (next, error) {
 	if err != nil {
 		return next{}, err
 	}
-	const partial = "; what was measured until then is partial"
 	t, end := diagnose.Disruption(pods), jobEnd(s.load)
 	switch {
 	case t != nil:
-		return s.fail(t.Reason, t.Message+partial)
+		return s.fail(t.Reason, t.Message+s.partial())
 	case end != nil && end.reason == v1alpha1.ReasonPodLost:
-		return s.fail(end.reason, end.message+partial)
+		return s.fail(end.reason, end.message+s.partial())
 	case s.load == nil || !s.load.DeletionTimestamp.IsZero():
-		return s.fail(v1alpha1.ReasonPodLost, jobDeleted(s)+partial)
+		return s.fail(v1alpha1.ReasonPodLost, jobDeleted(s)+s.partial())
 	default:
 		return s.fail(v1alpha1.ReasonPodLost,
 			"a pod of the load was stopped before its end: somebody deleted it, or its node was drained or shut down; "+
-				"create a new NFSBenchmark to run it again"+partial)
+				"create a new NFSBenchmark to run it again"+s.partial())
 	}
+}
+
+// partial says of a run that did not come to its end that it has measured something.
+func (s *scope) partial() string {
+	if s.judgement == nil || s.judgement.Summary == nil {
+		return ""
+	}
+	return "; what was measured until then is partial"
 }

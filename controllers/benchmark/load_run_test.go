@@ -93,3 +93,18 @@ func TestALongLevelIsNotLookedAtEverySecond(t *testing.T) {
 		}
 	}
 }
+
+// A run that was stopped while it filled its files has nothing that could be partial.
+func TestOnlyARunThatMeasuredIsPartial(t *testing.T) {
+	t.Parallel()
+	for want, j := range map[string]*judge.Judgement{
+		"": {}, "; what was measured until then is partial": {Summary: &judge.Summary{}},
+	} {
+		if got := (&scope{judgement: j}).partial(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if got := new(scope).partial(); got != "" {
+		t.Errorf("without results: %q", got)
+	}
+}

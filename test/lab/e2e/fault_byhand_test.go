@@ -124,7 +124,10 @@ func stop(p *plot, words []string, mod gen.Mod, span string, how func(*testing.T
 		t.Fatal(err)
 	}
 	failed := p.finished(t, b)
-	wantFailure(t, failed, v1alpha1.ReasonPodLost, append(words, "partial")...)
+	if span == runfile.SpanMeasure {
+		words = append(words, "partial")
+	}
+	wantFailure(t, failed, v1alpha1.ReasonPodLost, words...)
 	if span == runfile.SpanMeasure {
 		partialResult(t, p.cluster, failed, runfile.FailureCancelled)
 	}
