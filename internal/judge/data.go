@@ -14,16 +14,10 @@ import (
 func dataWords(r *runfile.Result) string {
 	var all runfile.Verification
 	known := false
-	var unread []string
 	for _, c := range r.Clients {
-		v := c.Load.Verification
-		if v != nil {
+		if v := c.Load.Verification; v != nil {
 			known = true
 			all.Add(v)
-		}
-		wrote := func(rep runfile.Repetition) bool { return bench.OrZero(rep.Write).Count > 0 }
-		if bench.OrZero(v).BlocksChecked == 0 && slices.ContainsFunc(c.Load.Repetitions, wrote) {
-			unread = append(unread, fmt.Sprintf("client %d", c.Index))
 		}
 	}
 	if !known {
@@ -31,6 +25,7 @@ func dataWords(r *runfile.Result) string {
 	}
 	var parts []string
 	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
+	unread := readNothingBack(r)
 	written := "blocks that were written"
 	if len(unread) > 0 {
 		written += " by the other clients"
@@ -65,4 +60,15 @@ func dataWords(r *runfile.Result) string {
 		add("what %s wrote was not read back", listed(unread))
 	}
 	return strings.Join(parts, "; ")
+}
+
+// readNothingBack names the clients that wrote and broke off before they read back.
+func readNothingBack(r *runfile.Result) (names []string) {
+	wrote := func(rep runfile.Repetition) bool { return bench.OrZero(rep.Write).Count > 0 }
+	for _, c := range r.Clients {
+		if bench.OrZero(c.Load.Verification).BlocksChecked == 0 && slices.ContainsFunc(c.Load.Repetitions, wrote) {
+			names = append(names, fmt.Sprintf("client %d", c.Index))
+		}
+	}
+	return names
 }

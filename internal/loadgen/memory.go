@@ -56,11 +56,11 @@ func (n need) check(limit int64, of string) error {
 	if n.total() <= limit {
 		return nil
 	}
-	lower := "lower the number of operations that are outstanding (jobs, depth, users, readAhead, physicalDisks), or their size"
+	lower := "lower the number of outstanding operations (jobs, depth, users, readAhead, physicalDisks), or their size"
 	if n.state > n.buffers {
 		lower = "make the files smaller or the blocks larger"
 	}
-	return fmt.Errorf("%s: the load needs %d bytes of memory (buffers of I/Os %d, state of all blocks %d, buffers to read "+
-		"back %d, connections %d, program %d), and %s is %d: %s",
+	return fmt.Errorf("%s: the load needs %d bytes of memory (buffers of I/Os %d, state of all blocks %d, buffers to "+
+		"read back %d, connections %d, program %d), and %s is %d: %s",
 		n.path, n.total(), n.buffers, n.state, n.reading, n.connections, int64(programBytes), of, limit, lower)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// pauses returns when nothing was answered in the window of a round, up to end. since is from when on an operation waits
-// that has not ended, or recorder.NothingWaits. It may be called while load runs.
+// pauses returns when nothing was answered in the window of a round, up to end. since is from when on an operation
+// waits that has not ended, or recorder.NothingWaits. It may be called while load runs.
 func (e *engine) pauses(r *round, end, since time.Duration) *runfile.Pauses {
 	out := &runfile.Pauses{LeastMilliseconds: recorder.LeastGap.Milliseconds()}
 	for path, gaps := range e.gaps(end, since) {
@@ -30,30 +30,34 @@ func (e *engine) pauses(r *round, end, since time.Duration) *runfile.Pauses {
 // gaps returns what the lanes of each path have in common, and under "" what all lanes have.
 func (e *engine) gaps(end, since time.Duration) map[string][]recorder.Gap {
 	all := map[string][]recorder.Gap{}
+	onPath := since
+	if since > 0 {
+		onPath = recorder.NothingWaits // as far as is known: it may wait on another one
+	}
 	for i := range e.drivers {
 		d := &e.drivers[i]
 		if !d.busy() {
 			continue
 		}
 		for at := range d.lanes {
-			for _, of := range []string{"", d.lanes[at].path} {
-				from := since
-				if of != "" && since > 0 {
-					from = recorder.NothingWaits // on this path, as far as is known
-				}
-				gaps := d.lanes[at].gaps.Until(end, from)
-				have, known := all[of]
-				if all[of] = gaps; known {
-					all[of] = recorder.Common(have, gaps)
-				}
-			}
+			l := &d.lanes[at]
+			merge(all, "", l.gaps.Until(end, since))
+			merge(all, l.path, l.gaps.Until(end, onPath))
 		}
 	}
 	return all
 }
 
-// waitsSince returns from when on an operation waits that has not ended, or recorder.NothingWaits. In a closed loop, all
-// operations wait that have not ended. In an open one, done of those that were due before end have ended.
+// merge leaves of a path what a further lane of it has in common with the others.
+func merge(all map[string][]recorder.Gap, path string, gaps []recorder.Gap) {
+	have, known := all[path]
+	if all[path] = gaps; known {
+		all[path] = recorder.Common(have, gaps)
+	}
+}
+
+// waitsSince returns from when on an operation waits that has not ended, or recorder.NothingWaits. In a closed loop,
+// all operations wait that have not ended. In an open one, done of those that were due before end have ended.
 func (e *engine) waitsSince(end time.Duration, done uint64) time.Duration {
 	switch {
 	case e.rate == nil:

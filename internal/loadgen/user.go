@@ -104,7 +104,9 @@ func newUserEngine(plan *runfile.Plan, client int32, jobs []fileset.Job, channel
 	for i := range jobs {
 		u.tables = append(u.tables, &job{Job: jobs[i]})
 	}
-	e := &engine{now: now, users: u, draws: plan.Workload.Calibrate != nil, blockBytes: u.large, paces: newArrivals(plan, client)}
+	e := &engine{
+		now: now, users: u, draws: plan.Workload.Calibrate != nil, blockBytes: u.large, paces: newArrivals(plan, client),
+	}
 	if u.wide == 0 {
 		e.blockBytes, e.draws = u.small, true
 	}

@@ -198,7 +198,8 @@ func (d Data) isElsewhere(got []byte, off int64, last uint64) bool {
 }
 
 // isStamp reports whether there are a where and a gen of which one is the exclusive or, and two the sum: their
-// difference is twice what where and gen have in common, and one has none of that. Of 10^8 pairs of numbers, one passes.
+// difference is twice what where and gen have in common, and one has none of that. One of 10^8 pairs of numbers
+// passes.
 func isStamp(one, two uint64) bool { return (two-one)&1 == 0 && (two-one)>>1&one == 0 }
 
 // damage describes the first byte of a sector that nobody wrote.

@@ -88,7 +88,7 @@ func (l *lane) standsAlone() bool {
 // lose gives up the connection, and everything outstanding to other lanes.
 func (l *lane) lose(err error) {
 	l.lost(err)
-	sent := l.send.sent
+	l.noteSent()
 	l.disconnect()
 	if rpc.IsProtocolError(err) {
 		l.garbage++
@@ -100,9 +100,6 @@ func (l *lane) lose(err error) {
 			f := &sl.fragments[i]
 			if sl.state != slotActive || f.state != fragmentSent {
 				continue
-			}
-			if f.end <= sent { // a server executes no part of a call
-				f.lostBy = l
 			}
 			switch {
 			case !hopeless:
@@ -123,6 +120,17 @@ func (l *lane) lose(err error) {
 		l.backoff = 0
 	}
 	l.tryLater()
+}
+
+// noteSent marks the calls without answer that were sent. A server executes no part of a call.
+func (l *lane) noteSent() {
+	for _, sl := range l.owned {
+		for i := range sl.fragments[:sl.used] {
+			if f := &sl.fragments[i]; f.state == fragmentSent && f.end <= l.send.sent {
+				f.lostBy = l
+			}
+		}
+	}
 }
 
 // lost notes the loss of the connection, since the last answer if one is owed.
