@@ -9,39 +9,29 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// verifications adds up what the clients found, and names those that wrote and read nothing back.
-func verifications(r *runfile.Result) (all *runfile.Verification, unread []string) {
-	wrote := func(rep runfile.Repetition) bool { return bench.OrZero(rep.Write).Count > 0 }
-	for _, c := range r.Clients {
-		v := c.Load.Verification
-		if v != nil && all == nil {
-			all = new(runfile.Verification{})
-		}
-		if v != nil {
-			all.Add(v)
-		}
-		if bench.OrZero(v).BlocksChecked == 0 && slices.ContainsFunc(c.Load.Repetitions, wrote) {
-			unread = append(unread, fmt.Sprintf("client %d", c.Index))
-		}
-	}
-	return all, unread
-}
-
 // dataWords say what all clients found when they checked what they read, and what they had written. Each reads back
 // its own files; one that breaks off before that reads back nothing.
 func dataWords(r *runfile.Result) string {
-	all, unread := verifications(r)
-	if all == nil {
+	var all runfile.Verification
+	known := false
+	for _, c := range r.Clients {
+		if v := c.Load.Verification; v != nil {
+			known = true
+			all.Add(v)
+		}
+	}
+	if !known {
 		return ""
 	}
 	var parts []string
 	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
+	unread := readNothingBack(r)
 	written := "blocks that were written"
 	if len(unread) > 0 {
 		written += " by the other clients"
 	}
 	whole, part := "all %d "+written+" were read back", "%d of %d "+written+" were read back"
-	switch v := *all; {
+	switch v := all; {
 	case v.BlocksWrong > 0:
 		add("%s", v.WrongBlocksWords())
 	case v.WritesAcknowledged > 0 && v.WrittenBlocksChecked < v.BlocksWritten:
@@ -70,4 +60,15 @@ func dataWords(r *runfile.Result) string {
 		add("what %s wrote was not read back", listed(unread))
 	}
 	return strings.Join(parts, "; ")
+}
+
+// readNothingBack names the clients that wrote and broke off before they read back.
+func readNothingBack(r *runfile.Result) (names []string) {
+	wrote := func(rep runfile.Repetition) bool { return bench.OrZero(rep.Write).Count > 0 }
+	for _, c := range r.Clients {
+		if bench.OrZero(c.Load.Verification).BlocksChecked == 0 && slices.ContainsFunc(c.Load.Repetitions, wrote) {
+			names = append(names, fmt.Sprintf("client %d", c.Index))
+		}
+	}
+	return names
 }

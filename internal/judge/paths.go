@@ -238,7 +238,8 @@ func checkLoss(c *facts, found *findings, l loss, paths int) {
 	found.add(ChannelLost, severity, "Path %s was down for %s of %s that were measured (%s), in %s%s. New "+
 		"connections: %d.%s Look at the LIF, the switch and the server's log for that time, and measure again.", l.name,
 		human.Seconds(l.downMilliseconds), human.Seconds(measured), human.Share(l.downMilliseconds*1000/max(measured, 1)),
-		where, end, l.reconnects, meanwhile)
+		where, end,
+		l.reconnects, meanwhile)
 }
 
 // meanwhile counts the seconds of the measured windows in which a path carried nothing, and those of them in which

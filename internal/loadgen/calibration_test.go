@@ -183,9 +183,12 @@ func TestWhatOneClientFindsIsNotFoundByMany(t *testing.T) {
 	}
 	for pattern, refused := range map[bench.RawPattern]bool{bench.PatternOverwrite: true, bench.PatternRead: false} {
 		plan = testPlan(pattern)
-		plan.Workload.Raw.BlockSize, plan.Workload.Raw.FileSize = bench.Bytes(512), *bench.Bytes(4 << 40)
-		if err := CheckPlan(&plan); (err != nil) != refused || refused && !strings.Contains(err.Error(), "state of all blocks") {
-			t.Errorf("%s of 2 x 4 TiB in blocks of 512 bytes gave %v", pattern, err)
+		plan.Workload.Raw.BlockSize = bench.Bytes(512)
+		for _, size := range []int64{4 << 40, 1 << 62} {
+			plan.Workload.Raw.FileSize, plan.Workload.Raw.Jobs = *bench.Bytes(size), 256
+			if err := CheckPlan(&plan); (err != nil) != refused || refused && !strings.Contains(err.Error(), "state of all blocks") {
+				t.Errorf("%s of 256 x %d bytes in blocks of 512 bytes gave %v", pattern, size, err)
+			}
 		}
 	}
 	plan = slobPlan(bench.SLOBRandomRead, 1)

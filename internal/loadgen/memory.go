@@ -57,8 +57,7 @@ func (n need) check(limit int64, of string) error {
 	if n.total() <= limit {
 		return nil
 	}
-	lower := "lower the number of operations that are outstanding (jobs, depth, users, readAhead, physicalDisks), or " +
-		"their size"
+	lower := "lower the number of outstanding operations (jobs, depth, users, readAhead, physicalDisks), or their size"
 	if n.state > n.buffers {
 		lower = "make the files smaller or the blocks larger"
 	}

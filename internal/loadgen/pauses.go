@@ -30,6 +30,10 @@ func (e *engine) pauses(r *round, end, since time.Duration) *runfile.Pauses {
 // gaps returns what the lanes of each path have in common, and under "" what all lanes have.
 func (e *engine) gaps(end, since time.Duration) map[string][]recorder.Gap {
 	all := map[string][]recorder.Gap{}
+	onPath := since
+	if since > 0 {
+		onPath = recorder.NothingWaits // as far as is known: it may wait on another one
+	}
 	for i := range e.drivers {
 		d := &e.drivers[i]
 		if !d.busy() {
@@ -37,22 +41,19 @@ func (e *engine) gaps(end, since time.Duration) map[string][]recorder.Gap {
 		}
 		for at := range d.lanes {
 			l := &d.lanes[at]
-			join(all, "", l.gaps.Until(end, since))
-			if since > 0 {
-				join(all, l.path, l.gaps.Until(end, recorder.NothingWaits)) // on this path, as far as is known
-			} else {
-				join(all, l.path, l.gaps.Until(end, since))
-			}
+			merge(all, "", l.gaps.Until(end, since))
+			merge(all, l.path, l.gaps.Until(end, onPath))
 		}
 	}
 	return all
 }
 
-func join(all map[string][]recorder.Gap, of string, gaps []recorder.Gap) {
-	if have, known := all[of]; known {
-		gaps = recorder.Common(have, gaps)
+// merge leaves of a path what a further lane of it has in common with the others.
+func merge(all map[string][]recorder.Gap, path string, gaps []recorder.Gap) {
+	have, known := all[path]
+	if all[path] = gaps; known {
+		all[path] = recorder.Common(have, gaps)
 	}
-	all[of] = gaps
 }
 
 // waitsSince returns from when on an operation waits that has not ended, or recorder.NothingWaits. In a closed loop,

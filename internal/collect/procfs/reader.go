@@ -34,6 +34,9 @@ import (
 // are mount options of a few KiB.
 const maxLineBytes = 1 << 20
 
+// maxWordBytes bounds a file that has one word; those of the kernel have a page at most.
+const maxWordBytes = 4 << 10
+
 // Reader reads the files of one machine. It keeps no state and may be used
 // from several goroutines.
 type Reader struct {
@@ -241,7 +244,12 @@ func parseFile[T any](r Reader, path string, parse func(io.Reader) (T, error)) (
 }
 
 func (r Reader) readWord(path string) (string, error) {
-	raw, err := fs.ReadFile(r.Root, path)
+	f, err := r.Root.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close() //nolint:errcheck // nothing was written
+	raw, err := io.ReadAll(io.LimitReader(f, maxWordBytes))
 	return strings.TrimSpace(string(raw)), err
 }
 

@@ -197,9 +197,9 @@ func (d Data) isElsewhere(got []byte, off int64, last uint64) bool {
 	return one^where > last && two-where > last && isStamp(one, two) && d.pool.has(got[stampBytes:])
 }
 
-// isStamp reports whether there are a where and a gen of which one is the exclusive or, and two the sum. The
-// difference of one and two is twice what where and gen have in common, and one has none of that. Of 10^8 pairs of
-// numbers, one passes.
+// isStamp reports whether there are a where and a gen of which one is the exclusive or, and two the sum: their
+// difference is twice what where and gen have in common, and one has none of that. One of 10^8 pairs of numbers
+// passes.
 func isStamp(one, two uint64) bool { return (two-one)&1 == 0 && (two-one)>>1&one == 0 }
 
 // damage describes the first byte of a sector that nobody wrote.

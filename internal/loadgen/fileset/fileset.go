@@ -53,7 +53,8 @@ func (s Spec) StateBytes() int64 {
 	if !s.Writes {
 		return 0
 	}
-	return int64(s.Jobs) * (s.FileSizeBytes / s.BlockSizeBytes) * int64(unsafe.Sizeof(atomic.Uint32{}))
+	const most = 1 << 40 // blocks of a file: what they take is more than any memory, and an int64 holds it
+	return int64(s.Jobs) * min(s.FileSizeBytes/s.BlockSizeBytes, most) * int64(unsafe.Sizeof(atomic.Uint32{}))
 }
 
 // Set is the files of one client.

@@ -88,8 +88,8 @@ func (g *Gaps) Until(end, since time.Duration) []Gap {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	last := time.Duration(g.last.Load())
-	lasting := Gap{From: last, To: max(end, last), Waiting: g.waiting(max(last, since))}
-	all := append(slices.Clone(g.ended), g.recent, lasting)
+	present := Gap{From: last, To: max(end, last), Waiting: g.waiting(max(last, since))}
+	all := append(slices.Clone(g.ended), g.recent, present)
 	return slices.DeleteFunc(all, func(gap Gap) bool { return gap.To-gap.From < LeastGap })
 }
 

@@ -2,10 +2,10 @@
 // it, so it has no lock, no channel and no allocation.
 //
 // A lane of a stream records for many workers. Each of the first 32 lanes has its own shard, and further ones
-// share them: the counters of a shard cost memory, and two lanes seldom count at the same moment. Each shard has one
-// array of atomic buckets for each direction and phase, with the geometry of the HdrHistogram in the result
-// file, so that nothing is lost in the conversion. An array costs 0.17 MB whatever the number of workers: a thousand
-// workers with their own histograms would cost some hundred MB.
+// share them: the counters of a shard cost memory, and two lanes seldom count at the same moment. Each shard
+// has one array of atomic buckets for each direction and phase, with the geometry of the HdrHistogram in the
+// result file, so that nothing is lost in the conversion. An array costs 0.17 MB whatever the number of
+// workers: a thousand workers with their own histograms would cost some hundred MB.
 package recorder
 
 import (

@@ -88,13 +88,31 @@ func (l *lane) standsAlone() bool {
 // lose gives up the connection, and everything outstanding to other lanes.
 func (l *lane) lose(err error) {
 	l.lost(err)
-	sent := l.send.sent
+	l.noteSent()
 	l.disconnect()
 	if rpc.IsProtocolError(err) {
 		l.garbage++
 	}
+	hopeless := l.garbage >= garbageTries
 	for _, sl := range append([]*slot(nil), l.owned...) {
-		l.loseSlot(sl, sent, err)
+		completed := l.completed
+		for i := range sl.fragments[:sl.used] {
+			f := &sl.fragments[i]
+			if sl.state != slotActive || f.state != fragmentSent {
+				continue
+			}
+			switch {
+			case !hopeless:
+				f.state = fragmentQueued
+			case l.group != 0:
+				f.state = fragmentParked // handOver gives it to group 0
+			default:
+				l.finished(f, fmt.Errorf("%s: %w", l.s.cfg.Describe(l.index), err))
+			}
+			if l.completed != completed {
+				break // the slot has another I/O, or is another lane's
+			}
+		}
 	}
 	l.rebuild()
 	// The first try is made at once, but not if the connection did not last.
@@ -104,27 +122,13 @@ func (l *lane) lose(err error) {
 	l.tryLater()
 }
 
-// loseSlot lets the fragments of a slot that were sent be sent again, or end. The connection has taken sent bytes.
-func (l *lane) loseSlot(sl *slot, sent uint64, err error) {
-	completed := l.completed
-	for i := range sl.fragments[:sl.used] {
-		f := &sl.fragments[i]
-		if sl.state != slotActive || f.state != fragmentSent {
-			continue
-		}
-		if f.end <= sent { // a server executes no part of a call
-			f.lostBy = l
-		}
-		switch {
-		case l.garbage < garbageTries:
-			f.state = fragmentQueued
-		case l.group != 0:
-			f.state = fragmentParked // handOver gives it to group 0
-		default:
-			l.finished(f, fmt.Errorf("%s: %w", l.s.cfg.Describe(l.index), err))
-		}
-		if l.completed != completed {
-			return // the slot has another I/O, or is another lane's
+// noteSent marks the calls without answer that were sent. A server executes no part of a call.
+func (l *lane) noteSent() {
+	for _, sl := range l.owned {
+		for i := range sl.fragments[:sl.used] {
+			if f := &sl.fragments[i]; f.state == fragmentSent && f.end <= l.send.sent {
+				f.lostBy = l
+			}
 		}
 	}
 }
