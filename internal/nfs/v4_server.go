@@ -74,6 +74,7 @@ type serverV4 struct {
 	facts     sync.Mutex // never held for long; guards what follows, tables and opens beside mu
 	tables    map[*session.Table]bool
 	opens     map[*openV4]bool
+	ended     session.Stats     // of streams that were closed
 	orphans   []*session.Table  // to be dropped by whoever has mu next
 	returning map[[12]byte]bool // delegations that are being returned, or were
 	closed    bool
@@ -642,6 +643,7 @@ func (s *serverV4) dropOrphans(ctx context.Context) {
 	s.orphans = nil
 	for _, t := range orphans {
 		delete(s.tables, t)
+		s.ended.Add(t.Stats())
 	}
 	s.facts.Unlock()
 	for _, t := range orphans {

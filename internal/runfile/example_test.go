@@ -149,6 +149,7 @@ func fullServer() NFSServer {
 	return NFSServer{
 		ID: 1, Role: bench.PathMetadata, NFSVersion: "NFSv4.1", Addresses: []string{"10.0.1.61", "10.0.2.61"}, Owner: "array1", OwnerMinor: "1",
 		Scope: "array1.example.com", Trunking: bench.TrunkingSession, Slots: 64, SlotsAsked: 64, Sessions: 1, LeaseSeconds: 90, LayoutType: LayoutTypeFiles,
+		SlotsUsed: 64, SlotsWanted: 32, SlotRequests: 1000, SlotWaits: 10, SlotWaitMilliseconds: 5,
 		Recoveries: 1, RecoveryMilliseconds: 100, Callbacks: 1, LayoutsGranted: 4, LayoutsRecalled: 1, LayoutFallbacks: 8, LayoutFallbackBytes: 8 << 20,
 	}
 }

@@ -296,6 +296,9 @@ func TestIOWaitsForTheSlotsOfOneSession(t *testing.T) {
 			if n.Slots != int(slots) || n.SlotsAsked != 64 || n.Sessions != 2 || n.Recoveries != 0 {
 				t.Errorf("server %+v, want two sessions of %d slots", n, slots)
 			}
+			if w := n.Slot; w.Requests < 1000 || w.Waits == 0 || w.Waits > w.Requests || w.Waited <= 0 || w.Used != int(slots) || w.Wanted != 0 {
+				t.Errorf("%+v, want that I/O has waited for %d slots", w, slots)
+			}
 			for _, a := range []string{here, there} {
 				if k := s.Counters(a); k.BytesRead == 0 || k.BytesWritten == 0 {
 					t.Errorf("path %s carried nothing: %+v", a, k)
@@ -333,7 +336,7 @@ func TestTheTargetSlotIsObeyed(t *testing.T) {
 			t.Errorf("slots up to %d are used, want %d", got, want)
 		}
 	}
-	if n := c.Servers()[0]; n.Recoveries != 0 || n.Sessions != 2 {
+	if n := c.Servers()[0]; n.Recoveries != 0 || n.Sessions != 2 || n.Slot.Wanted != 1 {
 		t.Errorf("server %+v, want the same sessions", n)
 	}
 }

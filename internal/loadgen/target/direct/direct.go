@@ -232,6 +232,8 @@ func (t *Target) Servers() []runfile.NFSServer {
 			ID: int32(i) + 1, Role: bench.PathMetadata, NFSVersion: string(s.Version), Addresses: s.Addresses,
 			Owner: serverName(s.Owner), Scope: serverName(s.Scope), Trunking: s.Trunking,
 			Slots: int32(s.Slots), SlotsAsked: int32(s.SlotsAsked), Sessions: int32(s.Sessions),
+			SlotsUsed: int32(s.Slot.Used), SlotsWanted: int32(s.Slot.Wanted), SlotRequests: s.Slot.Requests,
+			SlotWaits: s.Slot.Waits, SlotWaitMilliseconds: s.Slot.Waited.Milliseconds(),
 			LeaseSeconds: int32(s.Lease.Seconds()),
 			LayoutType:   s.Layouts.Type, Recoveries: s.Recoveries, RecoveryMilliseconds: s.RecoveryTime.Milliseconds(),
 			Callbacks: s.Callbacks, LayoutsGranted: s.Layouts.Granted, LayoutsRecalled: s.Layouts.Recalled,
