@@ -52,7 +52,7 @@ func nfsServerTable(s judge.Summary) *doc.Table {
 			{Head: "Sessions", Number: true, Width: 8},
 			{Head: "Slots", Number: true, Width: 6},
 			{Head: "Slots used", Number: true, In: doc.HTMLOnly},
-			{Head: "Waited", Number: true, Width: 7},
+			{Head: "Waited", Number: true, In: doc.HTMLOnly},
 			{Head: "Lease, s", Number: true, In: doc.HTMLOnly},
 			{Head: "Callbacks", Number: true, In: doc.HTMLOnly},
 			{Head: "Layouts", Number: true, In: doc.HTMLOnly},
