@@ -475,7 +475,7 @@ func (s *serverV4) newSession(ctx context.Context, t *session.Table) error {
 func (s *serverV4) makeSession(ctx context.Context, t *session.Table, id *clientID) error {
 	var made []v4.SessionID
 	granted := 0
-	for len(made) == 0 {
+	for len(made) == 0 || t != s.control && len(made) < s.cfg.Sessions && len(made)*granted < t.Requests() {
 		c, err := s.createSession(ctx, t, id)
 		if err != nil {
 			return errors.Join(err, s.destroy(ctx, made))

@@ -39,7 +39,7 @@ func directPlan() Plan {
 				{Local: "10.0.1.5", Path: "10.0.1.61", LIF: "lif1", Node: "a", Locality: bench.LocalityLocal},
 				{Local: "10.0.2.5", Path: "10.0.2.61", LIF: "lif2", Node: "b", Locality: bench.LocalityRemote},
 			},
-			RequireNFS: true, Security: "sys", TransferSizeBytes: 1 << 20, MountTimeoutSeconds: 30, CallTimeoutSeconds: 60,
+			RequireNFS: true, Security: "sys", TransferSizeBytes: 1 << 20, MountTimeoutSeconds: 30, CallTimeoutSeconds: 60, Sessions: 1,
 			Ports: Ports{NFS: 2049, Mount: 635, Portmap: 111}, UserID: new(uint32(54321)), GroupID: new(uint32(54321)), PathSelection: "All",
 		},
 		Workload: bench.Workload{Raw: &bench.RawWorkload{

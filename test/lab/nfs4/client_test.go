@@ -308,6 +308,26 @@ func TestIOWaitsForTheSlotsOfOneSession(t *testing.T) {
 	}
 }
 
+// TestMoreSessionsAreOpenedIfTheyAreAskedFor, and not more than there are parts for.
+func TestMoreSessionsAreOpenedIfTheyAreAskedFor(t *testing.T) {
+	for _, tc := range []struct{ asked, depth, want int }{{3, 64, 3}, {64, 10, 3}, {64, 4, 1}} {
+		s := &nfs4test.Server{Slots: 4, RequireBind: true}
+		s.Start(t, here, there)
+		c, err := nfs.Dial(t.Context(), config4(s, bench.NFSv41, func(c *nfs.Config) { c.Sessions = tc.asked }, here, there))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := newBlocks(t, c, tc.depth)
+		b.run(t, 500)
+		if n := c.Servers()[0]; n.Sessions != 1+tc.want || n.Slots != 4 {
+			t.Errorf("%d sessions asked for: %+v, want %d and that of other calls", tc.asked, n, tc.want)
+		}
+		if err := errors.Join(b.f.Close(t.Context()), c.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // sequences calls f for each SEQUENCE of a READ or WRITE.
 func sequences(f func(q *v4.Sequence)) func(nfs4test.Call) nfs4test.Action {
 	return func(c nfs4test.Call) nfs4test.Action {

@@ -161,8 +161,8 @@ func config(opt Options) nfs.Config {
 		Server: e.Server, Export: e.Export, Version: e.NFSVersion, DontRoute: e.DontRoute,
 		MountTimeout: time.Duration(e.MountTimeoutSeconds) * time.Second,
 		CallTimeout:  time.Duration(e.CallTimeoutSeconds) * time.Second,
-		TransferSize: uint32(e.TransferSizeBytes),
-		NFSPort:      e.Ports.NFS, MountPort: e.Ports.Mount, PortmapPort: e.Ports.Portmap,
+		TransferSize: uint32(e.TransferSizeBytes), Sessions: int(e.Sessions),
+		NFSPort: e.Ports.NFS, MountPort: e.Ports.Mount, PortmapPort: e.Ports.Portmap,
 		Credential: rpc.AuthSys{UID: uint32(os.Geteuid()), GID: uint32(os.Getegid())},
 		Now:        opt.Now, Logger: opt.Logger,
 	}
