@@ -9,6 +9,7 @@ import "k8s.io/apimachinery/pkg/api/resource"
 // +kubebuilder:validation:XValidation:rule="self.version != 'pNFS' || !has(self.security) || self.security == 'sys'",message="pNFS works with security sys only: set protocol.security to sys, or protocol.version to NFSv4.1"
 // +kubebuilder:validation:XValidation:rule="!has(self.nconnect) || self.client == 'Kernel'",message="protocol.nconnect is an option of the kernel client: leave it out, or set protocol.client to Kernel; Direct NFS takes its connections from protocol.paths"
 // +kubebuilder:validation:XValidation:rule="!has(self.nconnect) || self.nconnect == 1 || self.version != 'NFSv4.0'",message="protocol.nconnect is not good for NFSv4.0: use NFSv3 or NFSv4.1, or leave nconnect out"
+// +kubebuilder:validation:XValidation:rule="!has(self.sessions) || self.sessions == 1 || (self.client == 'DirectNFS' && self.version in ['NFSv4.1', 'pNFS'])",message="protocol.sessions is for Direct NFS over NFSv4.1 or pNFS, which have sessions: leave it out, or set protocol.client to DirectNFS and protocol.version to NFSv4.1"
 // +kubebuilder:validation:XValidation:rule="!has(self.doNotRoute) || self.doNotRoute == 'Disabled' || self.client == 'DirectNFS'",message="protocol.doNotRoute is an oranfstab attribute: leave it out, or set protocol.client to DirectNFS"
 // +kubebuilder:validation:XValidation:rule="self.client != 'Kernel' || !has(self.paths) || self.paths.select != 'Explicit' || (size(self.paths.explicit) == 1 && !has(self.paths.explicit[0].local) && !has(self.paths.explicit[0].localInterface))",message="the kernel client mounts one address and chooses its own local address: give one protocol.paths.explicit entry without local and localInterface, or use client: DirectNFS"
 // +kubebuilder:validation:XValidation:rule="self.client != 'Kernel' || !has(self.userID) || self.userID > 0",message="pods with a kernel mount may not run as root: set protocol.userID to the owner of the files, or use client: DirectNFS"
@@ -52,6 +53,12 @@ type Protocol struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=16
 	NConnect *int32 `json:"nconnect,omitempty"`
+	// sessions is how many sessions each job of the native engine may open where one has fewer slots than the
+	// job has I/Os outstanding. A mount of the kernel has one. Without this field, 1.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=64
+	Sessions int32 `json:"sessions,omitempty"`
 	// security flavor.
 	// +optional
 	// +default="sys"

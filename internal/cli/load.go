@@ -150,6 +150,8 @@ func loadFields() []*Field {
 			"protocol.mountTimeoutSeconds"),
 		row("call-timeout", inSeconds(), "longest time for one I/O, failover included, before the run fails (default 10m)",
 			"protocol.callTimeoutSeconds"),
+		row("sessions", whole(), "sessions of NFSv4.1 that each job may open where one has too few slots (default 1)",
+			"protocol.sessions"),
 		row("uid", whole(), "user that the server sees", "protocol.userID"),
 		row("gid", whole(), "group that the server sees", "protocol.groupID"),
 		row("link", link(), "network link of each path, RATE[:MTU], such as 1G or 25G:9000 (default: as the interface "+

@@ -84,6 +84,7 @@ const (
 	UnpatchedRelease       Code = "UnpatchedRelease"
 	ReportDiffers          Code = "ReportDiffers"
 	SessionSlots           Code = "SessionSlots"
+	SlotsLimited           Code = "SlotsLimited"
 	FewStatements          Code = "FewStatements"
 )
 
@@ -121,8 +122,8 @@ func effects() []effect {
 		{failure, never, []Code{LateOperations}},
 		{never, never, []Code{
 			BelowWireSpeed, LineSaturated, IndirectPath, PNFSNotRedirected, LayoutTypeUnsupported, LIFNotHome, QoSThrottled,
-			PathImbalance, MTUDiffers, RACImbalance, ReportDiffers, MultiplePathsOnNFSv4, PathsNotTrunked, SessionSlots,
-			SyncIO, FewStatements, LatencyLimitExceeded, CapacityNotReached, TransferSizeCapped, TransferSizeReduced,
+			PathImbalance, MTUDiffers, RACImbalance, ReportDiffers, MultiplePathsOnNFSv4, PathsNotTrunked, SlotsLimited,
+			SessionSlots, SyncIO, FewStatements, LatencyLimitExceeded, CapacityNotReached, TransferSizeCapped, TransferSizeReduced,
 			Retransmits, StorageCPUBound, HalfDuplexCopy, Paused, Stalls,
 			CoordinatedOmission, ClockSkew, WireLimitUnknown, NotCollected, ArrayMetricsPartial, EmbeddedServer,
 			LatencyResolution, UnpatchedRelease, CalibrationOnly, SimulatedStorage, SimulatedDatabase,
@@ -172,7 +173,7 @@ func (c *facts) checks() []check {
 			checkErrors, checkWire, checkPaths, checkCold, checkClientCache, checkServerCache, checkClientCPU,
 			checkWakeUps, checkForeignLoad, checkForeignMount, checkArray, checkMoves, checkTime, checkVariation, checkCapacity,
 			checkTogether, checkRecovery, checkFallback, checkPace, checkLocality, checkRedirection, checkLayoutType,
-			checkQoS, checkServerPaths, checkSlots, checkTransferSize, checkRetransmits, checkStorageCPU, checkCopy, checkStalls,
+			checkQoS, checkServerPaths, checkSlotWaits, checkSlots, checkTransferSize, checkRetransmits, checkStorageCPU, checkCopy, checkStalls,
 			checkOmission, checkCalibration, checkPauses,
 		)
 	}

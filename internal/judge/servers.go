@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -38,6 +39,7 @@ func sameServer(a, b runfile.NFSServer) bool {
 // longest wait counts.
 func mergedServers(a, b runfile.NFSServer) runfile.NFSServer {
 	a.Slots, a.Sessions = min(a.Slots, b.Slots), a.Sessions+b.Sessions
+	a = mergedWaits(a, b)
 	a.LeaseSeconds = min(a.LeaseSeconds, b.LeaseSeconds)
 	a.Recoveries += b.Recoveries
 	a.RecoveryMilliseconds = max(a.RecoveryMilliseconds, b.RecoveryMilliseconds)
@@ -46,6 +48,16 @@ func mergedServers(a, b runfile.NFSServer) runfile.NFSServer {
 	a.LayoutsRecalled += b.LayoutsRecalled
 	a.LayoutFallbacks += b.LayoutFallbacks
 	a.LayoutFallbackBytes += b.LayoutFallbackBytes
+	return a
+}
+
+// mergedWaits adds what two rows say of waits for slots.
+func mergedWaits(a, b runfile.NFSServer) runfile.NFSServer {
+	a.SlotsUsed = max(a.SlotsUsed, b.SlotsUsed)
+	a.SlotsWanted = min(cmp.Or(a.SlotsWanted, b.SlotsWanted), cmp.Or(b.SlotsWanted, a.SlotsWanted))
+	a.SlotRequests += b.SlotRequests
+	a.SlotWaits += b.SlotWaits
+	a.SlotWaitMilliseconds += b.SlotWaitMilliseconds
 	return a
 }
 
@@ -201,27 +213,61 @@ func checkServerPaths(c *facts, found *findings) {
 // kernelSlots is nfs.max_session_slots of Linux as it comes: the most slots that a mount asks for.
 const kernelSlots = 64
 
+// checkSlotWaits reports I/O that waited because the session had no free slot.
+func checkSlotWaits(c *facts, found *findings) {
+	var sum runfile.NFSServer
+	worst, where := int64(0), []string(nil)
+	for _, s := range c.repetitions {
+		for _, server := range s.Servers {
+			share := shareOf(server.SlotWaits, server.SlotRequests)
+			if share < slotWaitShare {
+				continue
+			}
+			if share > worst {
+				sum.Slots, worst = server.Slots, share
+			}
+			sum = mergedWaits(sum, server)
+			where = withNew(where, fmt.Sprint(s.Repetition))
+		}
+	}
+	if worst == 0 || !c.native() {
+		return
+	}
+	wanted := ""
+	if sum.SlotsWanted > 0 {
+		wanted = fmt.Sprintf(", and wanted no more than %d used at times", sum.SlotsWanted)
+	}
+	_, product := c.mostOutstanding(1)
+	found.warn(SlotsLimited, "%d of %d READs and WRITEs (%s) waited for a free slot of their session, %d us each on "+
+		"average, in repetition %s: the server grants %d slots a session%s, and a job has %d, where a mount of the kernel has "+
+		"one. The wait is a part of the latency. Raise the slots of the server (ONTAP: vserver nfs modify "+
+		"-v4.x-session-num-slots), or lower %s. protocol.sessions asks for more sessions, which a mount does not have.",
+		sum.SlotWaits, sum.SlotRequests,
+		human.Share(shareOf(sum.SlotWaits, sum.SlotRequests)), sum.SlotWaitMilliseconds*1000/max(sum.SlotWaits, 1),
+		listed(where), sum.Slots, wanted, max(c.Plan.Engine.Sessions, 1), product)
+}
+
 // checkSlots reports more outstanding I/Os than a kernel mount over NFSv4.1 could have. The engine takes
-// as many sessions as its I/Os need, and a mount has one for each server.
+// a session for each job, and a mount has one for each server.
 func checkSlots(c *facts, found *findings) {
 	if !c.native() || c.isPNFS() {
 		return
 	}
 	ios, product := c.mostOutstanding(1)
-	slots, sessions, clients := int64(0), int64(0), int64(max(c.overall.Clients, 1))
+	slots, sessions, most, clients := int64(0), int64(0), int64(0), int64(max(c.overall.Clients, 1))
 	granted := ""
 	for _, s := range c.overall.Servers {
 		if s.Sessions == 0 {
 			continue
 		}
-		most := int64(kernelSlots)
+		mount, of := int64(kernelSlots), int64(s.Sessions)/clients
 		if s.Slots < s.SlotsAsked { // otherwise the server may grant more than were asked for
-			most = min(most, int64(s.Slots))
+			mount = min(mount, int64(s.Slots))
 			granted = fmt.Sprintf("The server granted %d slots a session where %d were asked for. ", s.Slots, s.SlotsAsked)
 		}
-		slots, sessions = slots+most, sessions+int64(s.Sessions)/clients
+		slots, sessions, most = slots+mount, sessions+of, most+int64(s.Slots)*(of-1) // one is for other calls
 	}
-	if slots == 0 || ios <= slots {
+	if ios = min(ios, most); slots == 0 || ios <= slots {
 		return
 	}
 	found.info(SessionSlots,

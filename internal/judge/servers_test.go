@@ -150,7 +150,17 @@ func serverCases() map[string]findingCase {
 			})
 		}
 	}
+	waits := func(of, waits, ms int64, wanted int32) func(*runfile.Result) {
+		return func(r *runfile.Result) {
+			s := &r.Clients[0].Load.Repetitions[1].Servers[0]
+			s.Slots, s.SlotsWanted, s.SlotRequests, s.SlotWaits, s.SlotWaitMilliseconds = 64, wanted, of, waits, ms
+		}
+	}
 	return map[string]findingCase{
+		"waits for slots":       {v41, waits(1000, 500, 2000, 0), SlotsLimited, bench.SeverityWarning, bench.ValidityValid, `^500 of 1000 READs and WRITEs \(50\.0 %\) waited .* 4000 us each on average, in repetition 2: .* grants 64 slots a session, and a job has 1, .* -v4\.x-session-num-slots\), or lower jobs x depth`},
+		"waits for a target":    {v41, waits(1000, 10, 20, 8), SlotsLimited, bench.SeverityWarning, bench.ValidityValid, `grants 64 slots a session, and wanted no more than 8 used at times, and a job has 1,`},
+		"few waits for slots":   {v41, waits(1000, 9, 20, 0), SlotsLimited, "", bench.ValidityValid, ""},
+		"fewer I/Os than slots": {v41, slots(64, 64, 2, 32), SessionSlots, "", bench.ValidityValid, ""},
 		"fallback":              {local, fallback(2000, goodBytes/10), LayoutFallback, bench.SeverityWarning, bench.ValiditySuspect, `^2000 I/Os with 12\.5 GiB \(3\.3 %\) .* in repetition 2\. .*port 2049`},
 		"small fallback":        {local, fallback(1, 1<<20), LayoutFallback, bench.SeverityInfo, bench.ValidityValid, `^1 I/Os`},
 		"no fallback":           {local, nothing, LayoutFallback, "", bench.ValidityValid, ""},

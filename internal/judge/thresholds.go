@@ -27,6 +27,7 @@ const (
 	// A pause is longer than any retransmission of TCP but the last, and much longer than operations take.
 	pausedMilliseconds  = 1000
 	pausedLatencies     = 10
+	slotWaitShare       = 10  // share of the READs and WRITEs of a repetition that waited for a slot
 	layoutFallbackShare = 10  // share of a repetition's bytes, through the metadata server
 	cpuBusy             = 900 // busy share of a machine, a CPU limit, or a storage node
 	throttled           = 50  // share of the window

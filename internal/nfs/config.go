@@ -47,6 +47,9 @@ type Config struct {
 	// LayoutRetry is how often a layout that was lost or refused is asked for;
 	// DefaultLayoutRetry if 0.
 	LayoutRetry time.Duration
+	// Sessions is how many sessions of NFSv4.1 a Stream may have at a server, where one has fewer slots than
+	// the Stream has parts of I/Os; 1 if 0.
+	Sessions int
 	// TransferSize is the largest READ and WRITE in bytes; 0 is what the server
 	// offers, and more than that is cut to it.
 	TransferSize uint32

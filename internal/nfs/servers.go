@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/nfs/session"
 )
 
 // ServerStats is what a client knows of one NFSv4 server; compare Oracle's v$dnfs_servers.
@@ -20,6 +21,7 @@ type ServerStats struct {
 	Slots      int            // of each session
 	SlotsAsked int            // that the client asked for in each session
 	Sessions   int
+	Slot       session.Stats // of READs and WRITEs of streams
 	Lease      time.Duration
 
 	Recoveries   int64         // times that lost state was made again
@@ -99,7 +101,11 @@ func (s *serverV4) stats() ServerStats {
 	s.facts.Lock()
 	defer s.facts.Unlock()
 	out.Owner, out.OwnerMinor, out.Scope = s.identity.major, s.identity.minor, s.identity.scope
+	out.Slot = s.ended
 	for t := range s.tables {
+		if t != s.control {
+			out.Slot.Add(t.Stats())
+		}
 		ids, granted := t.IDs()
 		out.Sessions += len(ids)
 		if t != s.control || out.Slots == 0 {

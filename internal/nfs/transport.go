@@ -34,8 +34,11 @@ type transport struct {
 	// patience is the same while the server answers that state is lost or being reclaimed.
 	patience atomic.Int64 // ns
 	now      func() time.Time
-	// tickets are the calls that may be outstanding; nil does not limit them.
+	// tickets are the calls that may be outstanding; nil does not limit them. A call that gets
+	// stream.ErrNoSlot waits for the slot of its ticket, and tells forget if it ends without answer.
 	tickets chan int
+	slots   []chan struct{}
+	forget  func(ticket int)
 	turn    atomic.Uint32 // where the search for a channel begins
 	serial  atomic.Uint32 // of requests
 	clock   atomic.Int64  // coarse time in ns, cheap to read for each call
@@ -128,16 +131,22 @@ func (t *transport) monitor() {
 // server asks for it and there is time.
 func (t *transport) do(ctx context.Context, o *op) error {
 	o.started = t.clock.Load()
-	if t.tickets == nil || o.free {
+	if t.tickets == nil {
 		return t.repeat(ctx, o)
 	}
-	select {
-	case o.part.ID = <-t.tickets:
-		defer func() { t.tickets <- o.part.ID }()
-		return t.repeat(ctx, o)
-	case <-ctx.Done():
-		return ctx.Err()
+	if !o.free {
+		select {
+		case o.part.ID = <-t.tickets:
+			defer func() { t.tickets <- o.part.ID }()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
+	err := t.repeat(ctx, o)
+	if err != nil {
+		t.forget(o.part.ID)
+	}
+	return err
 }
 
 func (t *transport) repeat(ctx context.Context, o *op) error {
@@ -181,6 +190,11 @@ func (t *transport) start(ctx context.Context, o *op) error {
 	o.call.Reset()
 	o.part.Serial = t.serial.Add(1)
 	err := o.encode(o)
+	for errors.Is(err, stream.ErrNoSlot) {
+		if err = t.awaitSlot(ctx, o); err == nil {
+			err = o.encode(o)
+		}
+	}
 	switch {
 	case err == nil:
 		return t.send(ctx, o)
@@ -188,6 +202,22 @@ func (t *transport) start(ctx context.Context, o *op) error {
 		return rpc.ErrClosed
 	}
 	return err
+}
+
+// awaitSlot waits until a call that was not encoded may be.
+func (t *transport) awaitSlot(ctx context.Context, o *op) error {
+	timer := time.NewTimer(t.timeout)
+	defer timer.Stop()
+	select {
+	case <-t.slots[o.part.ID]:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.ctx.Done():
+		return rpc.ErrClosed
+	case <-timer.C:
+		return fmt.Errorf("%w: %w", ErrTimeout, stream.ErrNoSlot)
+	}
 }
 
 // sleep returns false when ctx ends first. A tenth of disorder keeps many waiting calls from

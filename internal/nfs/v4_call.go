@@ -75,7 +75,7 @@ func (c *callV4) encode(o *op) (err error) {
 	n := uint32(len(c.ops))
 	if sequenced := s.minor > 0 && !c.bare; sequenced {
 		b = v4.AppendCompoundHead(b, s.minor, n+1)
-		if b, c.mark, err = s.control.Append(b, o.part.ID, o.part.Serial, true); err != nil {
+		if b, c.mark, err = s.control.Append(b, &o.part, 0, true); err != nil {
 			return err
 		}
 	} else {
@@ -107,17 +107,26 @@ func (c *callV4) decode(o *op) stream.Results {
 			s.look(c.sequence.Reply.Flags)
 			s.touched.Store(s.transport.clock.Load())
 		}
-		r.Next = s.session(s.control, o.part.ID, c.mark, op, status)
+		if r.Next, err = s.session(s.control, o.part.ID, c.mark, op, status, &c.sequence.Reply); err != nil {
+			return stream.Results{Err: err}
+		}
 	}
 	if r.Next == stream.Finish {
-		if r.Next = s.next(status, c.era); (c.fixed || c.before == nil) && r.Next == stream.Recover && status != v4.ErrGrace {
-			r.Next = stream.Finish
-		}
+		r.Next = c.next(status)
 	}
 	if c.own && r.Next == stream.Recover {
 		r.Next = stream.Finish
 	}
 	return r
+}
+
+// next is that of the server, unless what it recovers changes nothing in c.
+func (c *callV4) next(status v4.Status) stream.Next {
+	next := c.server.next(status, c.era)
+	if (c.fixed || c.before == nil) && next == stream.Recover && status != v4.ErrGrace {
+		return stream.Finish
+	}
+	return next
 }
 
 // next says what follows a status of an operation that was sent in an era, and begins recovery
@@ -137,16 +146,20 @@ func (s *serverV4) next(status v4.Status, era uint64) stream.Next {
 }
 
 // session says what follows a reply because of the session that it came over.
-func (s *serverV4) session(t *session.Table, id int, mark uint64, op v4.Op, status v4.Status) stream.Next {
-	next := t.Replied(id, mark, op, status)
+func (s *serverV4) session(
+	t *session.Table, id int, mark uint64, op v4.Op, status v4.Status, head *v4.SequenceHead,
+) (stream.Next, error) {
+	next, err := t.Replied(id, mark, op, status, head)
+	if err != nil {
+		return next, &rpc.ProtocolError{Err: err}
+	}
 	if next == stream.Recover {
 		if status == v4.ErrStaleClientID {
 			s.loseClient(s.era.Load())
 		}
-		t.Lose(mark)
 		s.wake()
 	}
-	return next
+	return next, nil
 }
 
 // decodeCompound decodes the results of p. Byte slices in them alias results.

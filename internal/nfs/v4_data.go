@@ -1,6 +1,8 @@
 package nfs
 
 import (
+	"errors"
+
 	"github.com/nfsbench/nfsbench/internal/nfs/layout"
 	"github.com/nfsbench/nfsbench/internal/nfs/session"
 	"github.com/nfsbench/nfsbench/internal/nfs/stream"
@@ -38,9 +40,11 @@ func (v *dataV4) Append(b []byte, p *stream.Part) ([]byte, error) {
 	f := p.IO.State.(*fileV4) //nolint:errcheck,forcetypeassert // Prepare has put it there
 	out, err := f.append(b, p, to)
 	if err != nil && to.group > 0 {
-		// Whatever is missing, the metadata server knows better whether to wait for it.
 		f.fly(p, false)
-		return b, stream.ErrElsewhere
+		if !errors.Is(err, stream.ErrNoSlot) {
+			// Whatever is missing, the metadata server knows better whether to wait for it.
+			err = stream.ErrElsewhere
+		}
 	}
 	return out, err
 }
@@ -76,7 +80,7 @@ func (f *fileV4) append(b []byte, p *stream.Part, to *laneV4) ([]byte, error) {
 	if to.table != nil {
 		var err error
 		out = v4.AppendCompoundHead(out, to.server.minor, 3)
-		if out, mark, err = to.table.Append(out, p.ID, requestSerial(p.Serial, generation), false); err != nil {
+		if out, mark, err = to.table.Append(out, p, generation, false); err != nil {
 			return b, err
 		}
 	} else {
@@ -90,11 +94,27 @@ func (f *fileV4) append(b []byte, p *stream.Part, to *laneV4) ([]byte, error) {
 	return v4.AppendRead(out, id, offset, uint32(p.Bytes())), nil
 }
 
-// requestSerial tells requests apart: a part that is sent again with another state ID is none
-// that a server may take for a retransmission (RFC 8881 section 2.10.6.1.3.1).
-func requestSerial(serial, generation uint32) uint32 {
-	const odd = 0x9E3779B1 // spreads generations, which are few, over all serials
-	return serial + odd*generation
+// Notify implements stream.Slotted.
+func (v *dataV4) Notify(ready func(lane, part int)) {
+	for i := range v.lanes {
+		if t := v.lanes[i].table; t != nil {
+			t.Notify(ready)
+		}
+	}
+}
+
+// Forget implements stream.Slotted.
+func (v *dataV4) Forget(p *stream.Part) {
+	if t := v.lanes[p.Lane].table; t != nil {
+		t.Forget(p.ID)
+	}
+}
+
+// Move implements stream.Slotted. A session that does not reach to the other lane gets no more of the part.
+func (v *dataV4) Move(p *stream.Part, lane int) {
+	if v.lanes[p.Lane].table != v.lanes[lane].table {
+		v.Forget(p)
+	}
 }
 
 // at returns where a part is at a data server, if it is there.
@@ -184,7 +204,10 @@ func (v *dataV4) Decode(d *xdr.Decoder, p *stream.Part) (r stream.Results) {
 		if sequence.Flags != 0 {
 			s.look(sequence.Flags)
 		}
-		if next := s.session(to.table, p.ID, p.Mark&^inFlight>>32, op, status); next != stream.Finish {
+		switch next, err := s.session(to.table, p.ID, p.Mark&^inFlight>>32, op, status, &sequence); {
+		case err != nil:
+			return stream.Results{Next: next, Err: err}
+		case next != stream.Finish:
 			return stream.Results{Next: to.instead(next), Err: status}
 		}
 	}

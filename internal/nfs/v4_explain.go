@@ -308,17 +308,17 @@ func isNobody(owner string) bool {
 	return slices.Contains([]string{"nobody", "nogroup", "nfsnobody", "65534", "4294967294"}, name)
 }
 
-// tooFewSlots explains why there are no sessions, unless the connection or RPC failed.
-func tooFewSlots(err error) error {
+// tooFewSessions explains why there are no sessions, unless the connection or RPC failed.
+func tooFewSessions(err error) error {
 	_, refused := errors.AsType[*rpc.RefusedError](err)
 	_, network := errors.AsType[*net.OpError](err)
 	if refused || network || rpc.IsLost(err) || rpc.IsProtocolError(err) || errors.Is(err, ErrTimeout) ||
 		errors.Is(err, rpc.ErrClosed) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	return &ExplainedError{Cause: CauseResources, Err: err, Says: "the server gives not enough sessions or slots for " +
-		"the I/Os that the load keeps outstanding; lower depth or jobs, or raise its limits (ONTAP: vserver nfs modify " +
-		"-v4.x-session-num-slots; FlashBlade: has no setting; Linux: memory of the server)"}
+	return &ExplainedError{Cause: CauseResources, Err: err, Says: "the server does not give a session for each job " +
+		"of the load; lower jobs, or raise its limits (ONTAP: vserver nfs modify -v4.x-session-num-slots; FlashBlade: has " +
+		"no setting; Linux: memory of the server)"}
 }
 
 // warnLayouts says at once why pNFS will move no byte, although the mount succeeds.

@@ -101,7 +101,7 @@ func (p *protoV4) connect(ctx context.Context) error {
 		if err := s.start(ctx); err != nil {
 			p.abandon(ctx)
 			if statusOf(err) == v4.OK {
-				err = tooFewSlots(err)
+				err = tooFewSessions(err)
 			}
 			return fmt.Errorf("path %s: %w", s.describe(), err)
 		}
@@ -216,7 +216,7 @@ func (p *protoV4) prepare(
 	for i, at := range p.at {
 		if tables[i], err = at.server.newTable(ctx, cfg.Parts()); err != nil {
 			release()
-			return nil, nil, tooFewSlots(fmt.Errorf("path %s: %w", at.server.describe(), err))
+			return nil, nil, tooFewSessions(fmt.Errorf("path %s: %w", at.server.describe(), err))
 		}
 	}
 	data := &dataV4{layouts: p.layouts}

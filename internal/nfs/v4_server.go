@@ -28,8 +28,6 @@ const (
 	controlRequests = 64
 	// maxSlots is the most slots that are asked for in one session.
 	maxSlots = 1024
-	// maxSessions bounds how many sessions one stream takes where a server grants few slots.
-	maxSessions = 64
 	// defaultLease is the lease time where a server does not tell (RFC 7530 leaves it open).
 	defaultLease = 90 * time.Second
 	// leaseShare of the lease time passes between renewals.
@@ -76,6 +74,7 @@ type serverV4 struct {
 	facts     sync.Mutex // never held for long; guards what follows, tables and opens beside mu
 	tables    map[*session.Table]bool
 	opens     map[*openV4]bool
+	ended     session.Stats     // of streams that were closed
 	orphans   []*session.Table  // to be dropped by whoever has mu next
 	returning map[[12]byte]bool // delegations that are being returned, or were
 	closed    bool
@@ -173,7 +172,7 @@ func newServerV4(cfg *Config, minor, use uint32, channels []*channel) *serverV4 
 	s.owner, s.verifier = newOwner(cfg.Credential.Machine)
 	s.lease.Store(int64(defaultLease))
 	if minor > 0 {
-		s.control = session.NewTable(controlRequests + 1) // one is for recovery
+		s.control = session.NewTable(controlRequests+1, s.spent) // one is for recovery
 		s.tables[s.control] = true
 	}
 	serve := s.serve
@@ -192,10 +191,19 @@ func (s *serverV4) start(ctx context.Context) error {
 	}
 	s.transport = newTransport(s.channels, s.cfg.CallTimeout, s.cfg.Now)
 	if s.minor > 0 {
-		s.transport.tickets = make(chan int, controlRequests)
-		for i := range controlRequests {
-			s.transport.tickets <- i
+		t := s.transport
+		t.tickets, t.forget = make(chan int, controlRequests), s.control.Forget
+		for i := range s.control.Requests() {
+			if t.slots = append(t.slots, make(chan struct{}, 1)); i < controlRequests {
+				t.tickets <- i
+			}
 		}
+		s.control.Notify(func(_, ticket int) {
+			select {
+			case t.slots[ticket] <- struct{}{}:
+			default:
+			}
+		})
 	}
 	life, kill := context.WithCancel(context.Background())
 	keep, stop := context.WithCancel(life)
@@ -254,7 +262,7 @@ func (s *serverV4) patience() time.Duration {
 // close gives the server back what it keeps. It ends when ctx does, at the latest.
 func (s *serverV4) close(ctx context.Context) error {
 	s.stop()
-	// A call that is given up leaves its slot in doubt, so there is time for its answer.
+	// A call that is given up leaves its slot spent, so there is time for its answer.
 	patience, cancel := context.WithTimeout(ctx, farewellTimeout/2)
 	select {
 	case <-s.done:
@@ -462,24 +470,18 @@ func (s *serverV4) newSession(ctx context.Context, t *session.Table) error {
 	return s.makeSession(ctx, t, id)
 }
 
-// makeSession makes as many sessions as a table needs, or none. mu and the turn of id are
-// held.
+// makeSession makes the session of a table: several if more were asked for and it has requests for them.
+// mu and the turn of id are held.
 func (s *serverV4) makeSession(ctx context.Context, t *session.Table, id *clientID) error {
 	var made []v4.SessionID
 	granted := 0
-	for len(made)*granted < t.Requests() {
+	for len(made) == 0 || t != s.control && len(made) < s.cfg.Sessions && len(made)*granted < t.Requests() {
 		c, err := s.createSession(ctx, t, id)
-		if err == nil {
-			made = append(made, c.Session)
-			granted = s.grant(c, t, granted)
-			if granted*maxSessions < t.Requests() {
-				err = fmt.Errorf("the server grants %d slots a session, and %d requests need more than %d sessions: "+
-					"lower the depth or raise the slots of the server", granted, t.Requests(), maxSessions)
-			}
-		}
 		if err != nil {
 			return errors.Join(err, s.destroy(ctx, made))
 		}
+		made = append(made, c.Session)
+		granted = s.grant(c, t, granted)
 	}
 	t.Set(made, granted)
 	if err := s.destroy(ctx, t.TakeLost(false)); err != nil {
@@ -555,7 +557,7 @@ func (s *serverV4) newTable(ctx context.Context, requests int) (*session.Table, 
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	t := session.NewTable(requests)
+	t := session.NewTable(requests, s.spent)
 	for {
 		err := s.tryTable(ctx, t)
 		if !isSessionTrouble(err) && !errors.Is(err, v4.ErrStaleClientID) {
@@ -583,6 +585,12 @@ func (s *serverV4) tryTable(ctx context.Context, t *session.Table) error {
 	return nil
 }
 
+// spent lets sessions be made again whose slots all were given up.
+func (s *serverV4) spent() {
+	s.logger.Warn("Calls were given up in all slots of a session: it is replaced", "server", s.describe())
+	s.wake()
+}
+
 func (s *serverV4) keepTable(t *session.Table) {
 	s.facts.Lock()
 	s.tables[t] = true
@@ -592,7 +600,7 @@ func (s *serverV4) keepTable(t *session.Table) {
 // addTable is newTable for a server that may not have been started: then the sessions are
 // made when it is.
 func (s *serverV4) addTable(ctx context.Context, requests int) *session.Table {
-	t := session.NewTable(requests)
+	t := session.NewTable(requests, s.spent)
 	if err := s.mu.take(ctx); err != nil {
 		s.keepTable(t) // whoever has mu makes its sessions, or the first I/O has them made
 		return t
@@ -635,6 +643,7 @@ func (s *serverV4) dropOrphans(ctx context.Context) {
 	s.orphans = nil
 	for _, t := range orphans {
 		delete(s.tables, t)
+		s.ended.Add(t.Stats())
 	}
 	s.facts.Unlock()
 	for _, t := range orphans {

@@ -89,6 +89,7 @@ func engine(b *v1alpha1.NFSBenchmark, t Target) (runfile.Engine, error) {
 		Export:              t.Export,
 		MountTimeoutSeconds: pr.MountTimeoutSeconds,
 		CallTimeoutSeconds:  cmp.Or(pr.CallTimeoutSeconds, callTimeoutSeconds),
+		Sessions:            pr.Sessions,
 		UserID:              credential(pr.UserID),
 		GroupID:             credential(pr.GroupID),
 		RequireNFS:          true,

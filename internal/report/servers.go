@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report/doc"
 )
@@ -39,7 +40,8 @@ func nfsServerTable(s judge.Summary) *doc.Table {
 	t := &doc.Table{
 		Caption: "NFS servers (as V$DNFS_SERVERS of Oracle)",
 		Note: fmt.Sprintf("As the replies of the servers show; counters of repetition %d, the median, over all clients. "+
-			"Fallbacks are I/Os that went through the metadata server although pNFS was declared.", s.Repetition),
+			"Waited is the share of READs and WRITEs that had to wait for a free slot. Fallbacks are I/Os that went through "+
+			"the metadata server although pNFS was declared.", s.Repetition),
 		Columns: []doc.Column{
 			{Head: "Server"},
 			{Head: "Role"},
@@ -49,6 +51,8 @@ func nfsServerTable(s judge.Summary) *doc.Table {
 			{Head: "Scope", In: doc.HTMLOnly},
 			{Head: "Sessions", Number: true, Width: 8},
 			{Head: "Slots", Number: true, Width: 6},
+			{Head: "Slots used", Number: true, In: doc.HTMLOnly},
+			{Head: "Waited", Number: true, In: doc.HTMLOnly},
 			{Head: "Lease, s", Number: true, In: doc.HTMLOnly},
 			{Head: "Callbacks", Number: true, In: doc.HTMLOnly},
 			{Head: "Layouts", Number: true, In: doc.HTMLOnly},
@@ -62,6 +66,10 @@ func nfsServerTable(s judge.Summary) *doc.Table {
 		if n.Recoveries > 0 {
 			recovery = fmt.Sprintf("%d, %d ms", n.Recoveries, n.RecoveryMilliseconds)
 		}
+		waited := doc.Unknown
+		if n.SlotRequests > 0 {
+			waited = human.Share(n.SlotWaits * 1000 / n.SlotRequests)
+		}
 		owner := n.Owner
 		if owner != "" && n.OwnerMinor != "" {
 			owner += " / " + n.OwnerMinor
@@ -69,16 +77,16 @@ func nfsServerTable(s judge.Summary) *doc.Table {
 		row := t.Row(cmp.Or(firstLines(n.Addresses), doc.Unknown), cmp.Or(string(n.Role), doc.Unknown),
 			cmp.Or(n.NFSVersion, doc.Unknown), cmp.Or(string(n.Trunking), doc.Unknown), cmp.Or(owner, doc.Unknown),
 			cmp.Or(n.Scope, doc.Unknown), nonZero(int64(n.Sessions)), nonZero(int64(n.Slots)),
-			nonZero(int64(n.LeaseSeconds)), fmt.Sprint(n.Callbacks), nonZero(n.LayoutsGranted), fmt.Sprint(n.LayoutsRecalled),
+			nonZero(int64(n.SlotsUsed)), waited, nonZero(int64(n.LeaseSeconds)), fmt.Sprint(n.Callbacks), nonZero(n.LayoutsGranted), fmt.Sprint(n.LayoutsRecalled),
 			fmt.Sprint(n.LayoutFallbacks), recovery)
 		if len(n.Addresses) > 1 {
 			row.Cells[0].Short = fmt.Sprintf("%s +%d", n.Addresses[0], len(n.Addresses)-1)
 		}
 		if n.Recoveries > 0 {
-			row.Cells[13].Tone = doc.Warn
+			row.Cells[15].Tone = doc.Warn
 		}
 		if n.LayoutFallbacks > 0 {
-			row.Cells[12].Tone = doc.Warn
+			row.Cells[14].Tone = doc.Warn
 		}
 	}
 	return t

@@ -39,7 +39,7 @@ func directPlan() Plan {
 				{Local: "10.0.1.5", Path: "10.0.1.61", LIF: "lif1", Node: "a", Locality: bench.LocalityLocal},
 				{Local: "10.0.2.5", Path: "10.0.2.61", LIF: "lif2", Node: "b", Locality: bench.LocalityRemote},
 			},
-			RequireNFS: true, Security: "sys", TransferSizeBytes: 1 << 20, MountTimeoutSeconds: 30, CallTimeoutSeconds: 60,
+			RequireNFS: true, Security: "sys", TransferSizeBytes: 1 << 20, MountTimeoutSeconds: 30, CallTimeoutSeconds: 60, Sessions: 1,
 			Ports: Ports{NFS: 2049, Mount: 635, Portmap: 111}, UserID: new(uint32(54321)), GroupID: new(uint32(54321)), PathSelection: "All",
 		},
 		Workload: bench.Workload{Raw: &bench.RawWorkload{
@@ -149,6 +149,7 @@ func fullServer() NFSServer {
 	return NFSServer{
 		ID: 1, Role: bench.PathMetadata, NFSVersion: "NFSv4.1", Addresses: []string{"10.0.1.61", "10.0.2.61"}, Owner: "array1", OwnerMinor: "1",
 		Scope: "array1.example.com", Trunking: bench.TrunkingSession, Slots: 64, SlotsAsked: 64, Sessions: 1, LeaseSeconds: 90, LayoutType: LayoutTypeFiles,
+		SlotsUsed: 64, SlotsWanted: 32, SlotRequests: 1000, SlotWaits: 10, SlotWaitMilliseconds: 5,
 		Recoveries: 1, RecoveryMilliseconds: 100, Callbacks: 1, LayoutsGranted: 4, LayoutsRecalled: 1, LayoutFallbacks: 8, LayoutFallbackBytes: 8 << 20,
 	}
 }

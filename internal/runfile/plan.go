@@ -52,6 +52,7 @@ type Engine struct {
 	TransferSizeBytes   int64                `json:"transferSizeBytes,omitempty" jsonschema:"minimum=1024,maximum=16777216"`                        // 0 = what the server offers
 	MountTimeoutSeconds int32                `json:"mountTimeoutSeconds,omitempty" jsonschema:"minimum=1,maximum=604800"`                           // for reaching and mounting the export
 	CallTimeoutSeconds  int32                `json:"callTimeoutSeconds,omitempty" jsonschema:"minimum=1,maximum=604800"`                            // for one call before it has failed
+	Sessions            int32                `json:"sessions,omitempty" jsonschema:"minimum=1,maximum=64"`                                          // that a job may open where one has too few slots; 0 = 1; DirectNFS over NFSv4.1
 	Ports               Ports                `json:"ports,omitzero"`                                                                                // 0 = ask the portmapper, as everybody does
 	UserID              *uint32              `json:"userID,omitempty"`                                                                              // AUTH_SYS credential; absent = that of the process
 	GroupID             *uint32              `json:"groupID,omitempty"`

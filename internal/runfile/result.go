@@ -278,14 +278,21 @@ type NFSServer struct {
 	Scope      string `json:"scope,omitempty"`
 	// Trunking says how several paths are joined; empty with one path.
 	Trunking     bench.Trunking `json:"trunking,omitempty" jsonschema:"enum=Session,enum=ClientID,enum=Separate"`
-	Slots        int32          `json:"slots,omitempty"`      // of each session, as the server granted; NFSv4.1
-	SlotsAsked   int32          `json:"slotsAsked,omitempty"` // for each session; the client takes more sessions where fewer are granted
-	Sessions     int32          `json:"sessions,omitempty"`
+	Slots        int32          `json:"slots,omitempty"`       // of each session, as the server granted; NFSv4.1
+	SlotsAsked   int32          `json:"slotsAsked,omitempty"`  // for each session
+	Sessions     int32          `json:"sessions,omitempty"`    // one for each job, and one for what is no I/O of a job
+	SlotsUsed    int32          `json:"slotsUsed,omitempty"`   // the most slots of a session that had I/O of a job
+	SlotsWanted  int32          `json:"slotsWanted,omitempty"` // the fewest slots of a session that the server wanted used (sr_target_highest_slotid); absent = all
 	LeaseSeconds int32          `json:"leaseSeconds,omitempty"`
 	// LayoutType is Files, the name of a type that this client does not speak, or empty
 	// where the server offers none.
 	LayoutType string `json:"layoutType,omitempty"`
 
+	// SlotRequests are the READs and WRITEs of jobs, SlotWaits those of them that waited for a free slot, and
+	// SlotWaitMilliseconds is how long, added up.
+	SlotRequests         int64 `json:"slotRequests,omitempty"`
+	SlotWaits            int64 `json:"slotWaits,omitempty"`
+	SlotWaitMilliseconds int64 `json:"slotWaitMilliseconds,omitempty"`
 	// Recoveries counts how many times state (session, client ID, opens) was made again,
 	// and RecoveryMilliseconds is how long I/O waited for that.
 	Recoveries           int64 `json:"recoveries,omitempty"`
@@ -301,6 +308,9 @@ type NFSServer struct {
 
 // Since returns s with its counters reduced by those of before.
 func (s NFSServer) Since(before NFSServer) NFSServer {
+	s.SlotRequests -= before.SlotRequests
+	s.SlotWaits -= before.SlotWaits
+	s.SlotWaitMilliseconds -= before.SlotWaitMilliseconds
 	s.Recoveries -= before.Recoveries
 	s.RecoveryMilliseconds -= before.RecoveryMilliseconds
 	s.Callbacks -= before.Callbacks

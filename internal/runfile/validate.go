@@ -110,6 +110,9 @@ func (c *checker) engine(e Engine, db *Database) {
 	c.check(e.NFSVersion != bench.PNFS || e.Security == "" || e.Security == bench.SecuritySys, "engine.security",
 		"is %q; pNFS needs sys", e.Security)
 	c.engineFiles(e, db)
+	hasSessions := e.NFSVersion == bench.NFSv41 || e.NFSVersion == bench.PNFS
+	c.check(e.Sessions <= 1 || e.Client == bench.ClientDirectNFS && hasSessions && db == nil, "engine.sessions",
+		"is %d; only DirectNFS without a database has them, over NFSv4.1 and pNFS: remove it", e.Sessions)
 	c.check(e.TransferSizeBytes%1024 == 0, "engine.transferSizeBytes",
 		"is %d; write a multiple of 1024, or 0 for what the server offers", e.TransferSizeBytes)
 }

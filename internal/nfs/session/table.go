@@ -1,85 +1,183 @@
-// Package session gives each outstanding request of an NFSv4.1 client its slot in a session
-// (RFC 8881 section 2.10.6).
+// Package session gives requests of an NFSv4.1 client their slots in a session (RFC 8881 section 2.10.6).
 //
-// A Table has one slot for each request that its owner may have outstanding, and takes as
-// many sessions as that needs. A slot belongs to whoever has the request, so nothing is
-// locked. Its sequence ID moves on with each new request. A retransmission keeps it, on
-// whichever connection of the session it is sent: the server executes the request once and
-// recognises a copy that arrives late, even after a newer request in the same slot.
+// A Table has one session, or more where that is asked for, and a request waits while all slots that the
+// server wants used are taken: first come, first served. A slot belongs to its request until the answer. Its
+// sequence ID moves on with each new request. A retransmission is the same request on whichever connection of
+// the session it is sent: the server executes it once and recognises a copy that arrives late.
+//
+// A request that is given up without an answer leaves its slot spent: nobody knows which sequence ID the
+// server expects there. When all slots are spent, the sessions are lost.
 package session
 
 import (
+	"fmt"
+	"math/bits"
 	"slices"
 	"sync"
-	"sync/atomic"
+	"time"
 
 	"github.com/nfsbench/nfsbench/internal/nfs/stream"
 	"github.com/nfsbench/nfsbench/internal/nfs/v4"
 )
 
-// Table maps requests to slots of sessions. Append and Replied may be called for different
-// requests at the same time; Set and Clear at any time.
+// Table maps requests to slots of sessions. Its methods may be called at any time by anybody, those with
+// a request by one goroutine at a time for each.
 type Table struct {
 	requests int
-	set      atomic.Pointer[sessions]
-	serial   atomic.Uint64 // of the last set
+	allSpent func()
 
-	mu   sync.Mutex
-	lost []*sessions // that the server may still have
+	mu     sync.Mutex
+	ready  func(lane, request int)
+	set    *sessions // nil while there are none
+	serial uint64    // of the last set
+	lost   []*sessions
+	stats  Stats
 }
 
-// sessions are what the server granted at one time.
+// Stats are counts since NewTable.
+type Stats struct {
+	Requests int64 // sent, each once
+	Waits    int64 // of these, those that waited for a slot
+	Waited   time.Duration
+	Used     int // slots of a session up to the highest that was in use
+	Wanted   int // the fewest slots of a session that the server wanted used; 0 if always all that it granted
+}
+
+// Add adds what another Table has counted.
+func (s *Stats) Add(o Stats) {
+	s.Requests += o.Requests
+	s.Waits += o.Waits
+	s.Waited += o.Waited
+	s.Used = max(s.Used, o.Used)
+	if s.Wanted == 0 || o.Wanted > 0 && o.Wanted < s.Wanted {
+		s.Wanted = o.Wanted
+	}
+}
+
+// sessions are what the server granted at one time. Slot n of session i is slots[n*len(ids)+i].
 type sessions struct {
-	serial  uint64
-	ids     []v4.SessionID
-	granted int // slots of each
-	slots   []slot
-	waiting atomic.Int32 // requests that wait for their replies
+	serial     uint64
+	ids        []v4.SessionID
+	granted    int // slots of each
+	slots      []slot
+	free       []uint64  // a bit for each slot
+	channels   []channel // by session
+	requests   []request
+	waiting    []int // requests, in the order in which they came
+	sent       uint64
+	unanswered int
 }
 
-// slot is the state of one slot.
+// channel is the fore channel of one session.
+type channel struct {
+	limit   int    // how many slots the server wants used
+	highest int    // slot in use; -1 if none is
+	heard   uint64 // how many requests were sent when limit came
+}
+
+// request is what is known of one request.
+type request struct {
+	slot  int   // one more than its index; 0 = none
+	lane  int   // that asked last
+	waits bool  // in sessions.waiting
+	since int64 // when it began to wait, until it is sent; 0 = it has not waited
+}
+
+// state says what a slot is used for.
+type state uint8
+
+const (
+	free    state = iota
+	taken         // by a request that was not sent
+	sent          // there may be no answer yet
+	delayed       // the server did not look at the request, and wants it again
+	spent         // the request was given up
+)
+
+// slot is the state of one slot. Its sequence ID stays as long as the session, in use or not.
 type slot struct {
-	seq    uint32
-	serial uint32 // of the request that has seq
-	sent   bool   // seq went to the server, and was not answered
-	waits  bool   // a reply may still come, also when the session is lost
-	// doubtful says that the request before was given up without an answer: the server may
-	// never have seen its sequence ID.
-	doubtful bool
+	state           state
+	seq             uint32
+	serial, version uint32 // of the request that has seq
+	highest         uint32 // slot that the request said is in use: a retransmission says the same
+	number          uint64 // of the request, in the order of sending
 }
 
 // maxLost bounds how many sets of lost sessions a Table remembers.
 const maxLost = 64
 
-// NewTable returns a Table for that many outstanding requests. It has no sessions yet.
-func NewTable(requests int) *Table { return &Table{requests: requests} }
+// NewTable returns a Table for so many requests, without sessions. It calls lost when all slots are spent,
+// and has given up its sessions then.
+func NewTable(requests int, lost func()) *Table {
+	return &Table{requests: requests, allSpent: lost, ready: func(int, int) {}}
+}
+
+// Notify sets what is called when a request that waits may be appended: see stream.Slotted.
+func (t *Table) Notify(ready func(lane, request int)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ready = ready
+}
 
 // Requests returns how many requests may be outstanding.
 func (t *Table) Requests() int { return t.requests }
 
-// Set makes t use these sessions, whose slots are new, with granted slots each. There must
-// be enough of them for all requests.
+// Stats returns what was counted.
+func (t *Table) Stats() Stats {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.stats
+}
+
+// Set makes t use these sessions, whose slots are new, with granted slots each.
 func (t *Table) Set(ids []v4.SessionID, granted int) {
-	t.set.Store(&sessions{
-		serial: t.serial.Add(1), ids: ids, granted: granted, slots: make([]slot, t.requests),
-	})
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.serial++
+	n := len(ids) * granted
+	t.set = &sessions{
+		serial: t.serial, ids: ids, granted: granted, slots: make([]slot, n), free: make([]uint64, (n+63)/64),
+		channels: make([]channel, len(ids)), requests: make([]request, t.requests), waiting: make([]int, 0, t.requests),
+	}
+	for i := range t.set.channels {
+		t.set.channels[i] = channel{limit: granted, highest: -1}
+	}
+	for i := range n {
+		t.set.free[i/64] |= 1 << (i % 64)
+	}
 }
 
 // Clear takes the sessions away: until Set, Append returns stream.ErrNotReady.
-func (t *Table) Clear() { t.set.Store(nil) }
+func (t *Table) Clear() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.clear()
+}
+
+func (t *Table) clear() {
+	set := t.set
+	if t.set = nil; set != nil {
+		for _, id := range set.waiting {
+			t.ready(set.requests[id].lane, id)
+		}
+	}
+}
 
 // Lose is Clear unless the sessions are others than those of mark, which Append and Sessions
 // give. TakeLost returns them then.
 func (t *Table) Lose(mark uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	set := t.set.Load()
-	if set == nil || set.serial != mark || !t.set.CompareAndSwap(set, nil) {
-		return
+	if t.set != nil && t.set.serial == mark {
+		t.lose()
 	}
+}
+
+func (t *Table) lose() {
 	if len(t.lost) < maxLost {
-		t.lost = append(t.lost, set)
+		t.lost = append(t.lost, t.set)
 	}
+	t.clear()
 }
 
 // TakeLost returns the sessions that were given up by Lose, once. The server may still have
@@ -88,138 +186,310 @@ func (t *Table) Lose(mark uint64) {
 func (t *Table) TakeLost(all bool) []v4.SessionID {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var taken []v4.SessionID
+	var gone []v4.SessionID
 	t.lost = slices.DeleteFunc(t.lost, func(set *sessions) bool {
-		idle := all || set.waiting.Load() == 0
+		idle := all || set.unanswered == 0
 		if idle {
-			taken = append(taken, set.ids...)
+			gone = append(gone, set.ids...)
 		}
 		return idle
 	})
-	return taken
+	return gone
 }
 
 // IDs returns the sessions in use and the slots of each; none while there are no sessions.
 func (t *Table) IDs() (ids []v4.SessionID, granted int) {
-	if set := t.set.Load(); set != nil {
-		return set.ids, set.granted
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.set != nil {
+		return t.set.ids, t.set.granted
 	}
 	return nil, 0
 }
 
 // Sessions returns the sessions in use, and their mark for Lose.
 func (t *Table) Sessions() (ids []v4.SessionID, mark uint64) {
-	if set := t.set.Load(); set != nil {
-		return set.ids, set.serial
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.set != nil {
+		return t.set.ids, t.set.serial
 	}
 	return nil, 0
 }
 
-// Append appends SEQUENCE for request id. A serial other than that of the last call for id
-// says that it is a new request. mark is for Replied.
-func (t *Table) Append(b []byte, id int, serial uint32, cache bool) (_ []byte, mark uint64, err error) {
-	set := t.set.Load()
+// Append appends SEQUENCE for request p.ID, or returns stream.ErrNoSlot. It is a retransmission if p.Serial and
+// version are those of the last call, and the server has not answered. mark is for Replied.
+func (t *Table) Append(b []byte, p *stream.Part, version uint32, cache bool) (_ []byte, mark uint64, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	set := t.set
 	if set == nil {
 		return b, 0, stream.ErrNotReady
 	}
-	s := &set.slots[id]
-	if s.serial != serial || s.seq == 0 {
-		s.doubtful = s.doubtful || s.sent
-		s.serial = serial
+	r := &set.requests[p.ID]
+	if r.slot > 0 && set.slots[r.slot-1].isOther(p.Serial, version) {
+		if t.forget(set, p.ID); t.set != set {
+			return b, 0, stream.ErrNotReady
+		}
+	}
+	r.lane = p.Lane
+	if r.slot == 0 && !r.waits {
+		r.waits, r.since = true, max(p.Now, 1)
+		set.waiting = append(set.waiting, p.ID)
+		if set.next() { // then nobody waited before: a slot that becomes free goes to who waits
+			r.since = 0
+		}
+	}
+	if r.slot == 0 {
+		return b, 0, stream.ErrNoSlot
+	}
+	k := r.slot - 1
+	s, n := &set.slots[k], len(set.ids)
+	if s.state == taken {
 		s.seq++
+		set.sent++
+		set.unanswered++
+		s.number, s.highest = set.sent, uint32(set.channels[k%n].highest) //nolint:gosec // one is in use
+		t.count(r, int(s.highest)+1, p.Now)
 	}
-	s.sent = true
-	if !s.waits {
-		s.waits = true
-		set.waiting.Add(1)
-	}
-	if t.set.Load() != set { // lost meanwhile: TakeLost may not have counted this request
-		s.waits = false
-		set.waiting.Add(-1)
-		return b, 0, stream.ErrNotReady
-	}
-	highest := uint32(min(set.granted, t.requests) - 1)
-	b = v4.AppendSequence(b, &set.ids[id/set.granted], s.seq, uint32(id%set.granted), highest, cache)
-	return b, set.serial, nil
+	s.state, s.serial, s.version = sent, p.Serial, version
+	return v4.AppendSequence(b, &set.ids[k%n], s.seq, uint32(k/n), s.highest, cache), set.serial, nil
 }
 
-// Replied notes the reply to the request that Append gave mark. op and status are what
-// failed in it, if something did. It returns what has to follow because of the session:
-// stream.Finish if nothing, stream.Recover when the sessions have to be made again unless
-// that has happened meanwhile.
-func (t *Table) Replied(id int, mark uint64, op v4.Op, status v4.Status) stream.Next {
-	set := t.set.Load()
-	// The server executed the request, and keeps no reply: none is cached of READ and WRITE,
-	// which may be executed twice. The operation behind SEQUENCE says so (RFC 8881 section
-	// 2.10.6.1.3), with some servers SEQUENCE itself.
-	uncached := status == v4.ErrRetryUncachedRep
-	if set == nil || set.serial != mark {
-		t.repliedLost(id, mark)
-		// The reply came over a session that was replaced. If that session refused the request,
-		// the new one has to get it.
-		if op == v4.OpSequence && status != v4.OK || uncached {
-			return stream.Repeat
+// count counts a request that is sent.
+func (t *Table) count(r *request, used int, now int64) {
+	t.stats.Requests++
+	t.stats.Used = max(t.stats.Used, used)
+	if r.since > 0 {
+		t.stats.Waits++
+		t.stats.Waited += time.Duration(max(now-r.since, 0))
+		r.since = 0
+	}
+}
+
+// isOther reports whether a request cannot be sent as the one that the slot was used for. What the server did
+// not look at may come as a new request with the same content.
+func (s *slot) isOther(serial, version uint32) bool {
+	switch s.state {
+	case sent:
+		return s.serial != serial || s.version != version
+	case delayed:
+		return s.version != version
+	default:
+		return false
+	}
+}
+
+// next gives the lowest slot that may be used to who waits longest. It returns false if there is none of
+// either.
+func (s *sessions) next() bool {
+	k := s.lowest()
+	if len(s.waiting) == 0 || k < 0 {
+		return false
+	}
+	r := &s.requests[s.waiting[0]]
+	s.waiting = slices.Delete(s.waiting, 0, 1)
+	r.slot, r.waits = k+1, false
+	s.free[k/64] &^= 1 << (k % 64)
+	s.slots[k].state = taken
+	ch := &s.channels[k%len(s.ids)]
+	ch.highest = max(ch.highest, k/len(s.ids))
+	return true
+}
+
+// lowest returns the index of the lowest free slot that the server wants used, or -1.
+func (s *sessions) lowest() int {
+	n := len(s.ids)
+	for w, word := range s.free {
+		for ; word != 0; word &= word - 1 {
+			k := w*64 + bits.TrailingZeros64(word)
+			if k/n < s.channels[k%n].limit {
+				return k
+			}
+			if n == 1 {
+				return -1
+			}
 		}
-		return stream.Finish
 	}
-	s := set.replied(id)
+	return -1
+}
+
+// Forget says that nobody waits for the answer to a request any more.
+func (t *Table) Forget(id int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.set != nil {
+		t.forget(t.set, id)
+	}
+}
+
+func (t *Table) forget(set *sessions, id int) {
+	r := &set.requests[id]
+	switch k := r.slot - 1; {
+	case r.waits:
+		set.waiting = slices.DeleteFunc(set.waiting, func(other int) bool { return other == id })
+		r.waits = false
+	case k < 0:
+	case set.slots[k].state == taken:
+		r.slot = 0
+		t.release(set, k)
+	default:
+		set.slots[k].state, r.slot = spent, 0
+		t.checkSpent(set)
+	}
+	r.since = 0
+}
+
+// checkSpent gives the sessions up if there is no slot that can still be used.
+func (t *Table) checkSpent(set *sessions) {
+	n := len(set.ids)
+	for k := range set.slots {
+		if k/n < set.channels[k%n].limit && set.slots[k].state != spent {
+			return
+		}
+	}
+	t.lose()
+	t.allSpent()
+}
+
+// release makes a slot free, and lets go who may have it.
+func (t *Table) release(set *sessions, k int) {
+	set.slots[k].state = free
+	set.free[k/64] |= 1 << (k % 64)
+	n := len(set.ids)
+	ch := &set.channels[k%n]
+	for ch.highest >= 0 && set.slots[ch.highest*n+k%n].state == free {
+		ch.highest--
+	}
+	t.letGo(set)
+}
+
+func (t *Table) letGo(set *sessions) {
+	for len(set.waiting) > 0 {
+		id := set.waiting[0]
+		if !set.next() {
+			return
+		}
+		t.ready(set.requests[id].lane, id)
+	}
+}
+
+// Replied notes the reply to the request that Append gave mark. op and status are what failed in it, if
+// something did, and head are the results of SEQUENCE. It returns what has to follow because of the session:
+// stream.Finish if nothing, stream.Recover when the sessions are lost. An error says that the reply is that
+// to another request.
+func (t *Table) Replied(
+	id int, mark uint64, op v4.Op, status v4.Status, head *v4.SequenceHead,
+) (next stream.Next, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	set := t.set
+	if set == nil || set.serial != mark {
+		return t.repliedLost(id, mark, op, status), nil
+	}
+	k := set.requests[id].slot - 1
+	if k < 0 {
+		return stream.Finish, nil // it was forgotten
+	}
+	executed := status == v4.OK || op != v4.OpSequence && op != v4.OpCompound
+	if executed {
+		if err := set.check(k, head); err != nil {
+			return stream.Disconnect, err
+		}
+		t.retarget(set, k, head.TargetSlot)
+	}
+	switch next = set.after(k, status, executed); next {
+	case stream.Delay, stream.Disconnect:
+		return next, nil // the slot stays with the request
+	case stream.Recover:
+		t.lose()
+	case stream.Finish, stream.Repeat, stream.Elsewhere:
+	}
+	if set.answered(id); t.set == set { // no session was lost
+		t.release(set, k)
+	}
+	return next, nil
+}
+
+// after says what follows a status. A SEQUENCE that fails leaves the slot as it was (RFC 8881 section 18.46.3).
+func (s *sessions) after(k int, status v4.Status, executed bool) stream.Next {
 	switch {
-	case uncached:
-		s.sent, s.doubtful = false, false
+	case isUncached(status):
 		return stream.Repeat
-	case op != v4.OpSequence || status == v4.OK:
-		s.sent, s.doubtful = false, false
+	case executed:
 		return stream.Finish
 	}
-	// A SEQUENCE that fails leaves the slot as it was (RFC 8881 section 18.46.3).
 	switch status {
 	case v4.ErrDelay:
-		s.retract(1)
+		s.slots[k].state = delayed
 		return stream.Delay
 	case v4.ErrSeqFalseRetry:
 		// The server executed a request with this sequence ID, but another one.
-		s.sent, s.doubtful = false, false
 		return stream.Repeat
-	case v4.ErrSeqMisordered:
-		if s.doubtful {
-			s.retract(2)
-			return stream.Repeat
-		}
-		return stream.Recover
 	case v4.ErrConnNotBoundToSession:
 		return stream.Disconnect
-	case v4.ErrBadSession, v4.ErrDeadSession, v4.ErrBadSlot, v4.ErrBadHighSlot, v4.ErrStaleClientID:
+	case v4.ErrBadSession, v4.ErrDeadSession, v4.ErrBadSlot, v4.ErrBadHighSlot, v4.ErrStaleClientID, v4.ErrSeqMisordered:
 		return stream.Recover
 	default:
 		// The request itself is refused, and would be in any session.
-		s.retract(1)
+		s.slots[k].seq--
 		return stream.Finish
 	}
 }
 
-// replied notes that the request of a slot does not wait any more.
-func (s *sessions) replied(id int) *slot {
-	if s.slots[id].waits {
-		s.slots[id].waits = false
-		s.waiting.Add(-1)
+// answered notes that a request has its answer.
+func (s *sessions) answered(id int) {
+	if s.requests[id].slot > 0 {
+		s.requests[id].slot = 0
+		s.unanswered--
 	}
-	return &s.slots[id]
 }
 
-// repliedLost is replied for sessions that were given up by Lose.
-func (t *Table) repliedLost(id int, mark uint64) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+// check compares the results of SEQUENCE with what was sent.
+func (s *sessions) check(k int, head *v4.SequenceHead) error {
+	n := len(s.ids)
+	if head.Session == s.ids[k%n] && head.Seq == s.slots[k].seq && int(head.Slot) == k/n {
+		return nil
+	}
+	return fmt.Errorf("SEQUENCE of session %x, slot %d, sequence ID %d is answered for session %x, slot %d, ID %d",
+		s.ids[k%n], k/n, s.slots[k].seq, head.Session, head.Slot, head.Seq)
+}
+
+// retarget follows sr_target_highest_slotid, which a reply in slot k has. Only a request that was sent after
+// the last target came is sure to have a newer one.
+func (t *Table) retarget(set *sessions, k int, target uint32) {
+	ch := &set.channels[k%len(set.ids)]
+	if set.slots[k].number <= ch.heard {
+		return
+	}
+	before := ch.limit
+	ch.heard, ch.limit = set.sent, int(min(target, uint32(set.granted-1)))+1 //nolint:gosec // at most maxSlots
+	switch {
+	case ch.limit > before:
+		t.letGo(set)
+	case ch.limit < before:
+		if t.stats.Wanted == 0 || ch.limit < t.stats.Wanted {
+			t.stats.Wanted = ch.limit
+		}
+		t.checkSpent(set)
+	}
+}
+
+// repliedLost is Replied for sessions that were given up. If they refused the request, the new ones have to get
+// it.
+func (t *Table) repliedLost(id int, mark uint64, op v4.Op, status v4.Status) stream.Next {
 	for _, set := range t.lost {
 		if set.serial == mark {
-			set.replied(id)
+			set.answered(id)
 		}
 	}
+	if op == v4.OpSequence && status != v4.OK || isUncached(status) {
+		return stream.Repeat
+	}
+	return stream.Finish
 }
 
-// retract lets the next request have a sequence ID that the server has not seen.
-func (s *slot) retract(by uint32) {
-	s.seq -= min(by, s.seq)
-	s.sent, s.doubtful = false, false
-	s.serial = ^s.serial // so that the next request is a new one, whatever its serial
-}
+// isUncached reports whether the server executed the request before, and kept no reply: none is cached of READ
+// and WRITE, which may be executed twice. The operation behind SEQUENCE says so (RFC 8881 section 2.10.6.1.3),
+// with some servers SEQUENCE itself.
+func isUncached(status v4.Status) bool { return status == v4.ErrRetryUncachedRep }

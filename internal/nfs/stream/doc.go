@@ -28,6 +28,9 @@
 // and after each I/O when there are fewer slots than lanes, so that all paths
 // are used.
 //
+// A Protocol may hold fragments back (ErrNoSlot), until a lane is told that one of its own
+// may go.
+//
 // # Lost connections
 //
 // A connection is given up when it fails, when the other side's TCP is silent

@@ -28,6 +28,7 @@ type lane struct {
 	index int
 	group int
 	inbox chan *slot // slots that other lanes gave
+	ready chan int   // fragments that need not be held any more
 	rpc.Counters
 	load   atomic.Int32 // slots that are here or on their way
 	isDown atomic.Bool  // there is no connection
@@ -45,6 +46,8 @@ type lane struct {
 	waiting  []*slot     // slotWaiting
 	delayed  []*fragment // fragmentDelayed
 	nextDue  int64       // of these two
+	held     []bool      // by fragment: it is fragmentHeld, and a slot of ours has it
+	holding  int         // how many are
 	mine     []uint32    // by fragment: the xid in flight here, or 0
 	past     []uint32    // and the one that was answered last on this connection
 	inFlight int
@@ -75,6 +78,7 @@ func newLane(s *Stream, index int) *lane {
 	l := &lane{
 		s: s, index: index, bell: -1,
 		mine: make([]uint32, len(s.fragments)), past: make([]uint32, len(s.fragments)), timer: time.NewTimer(time.Hour),
+		held: make([]bool, len(s.fragments)), ready: make(chan int, len(s.fragments)),
 	}
 	if s.cfg.Groups != nil {
 		l.group = s.cfg.Groups[index]
@@ -109,6 +113,7 @@ func (l *lane) begin() {
 	l.look()
 	l.owned, l.waiting, l.delayed = l.owned[:0], l.waiting[:0], l.delayed[:0]
 	l.unsent.reset()
+	l.holdNone()
 	l.nextDue, l.nextTry, l.backoff, l.garbage = never, l.now, 0, 0
 	l.heard, l.answered, l.unproven, l.nextLook = l.now, l.now, 0, l.now+int64(tick)
 	l.lastSeen = never
@@ -129,6 +134,9 @@ func (l *lane) run(ctx context.Context) {
 		}
 		for len(l.inbox) > 0 {
 			l.take(<-l.inbox)
+		}
+		for len(l.ready) > 0 {
+			l.unhold(<-l.ready)
 		}
 		if l.sock == nil {
 			l.recover(ctx)
@@ -178,6 +186,8 @@ func (l *lane) idle(limit time.Duration) {
 	select {
 	case sl := <-l.inbox:
 		l.take(sl)
+	case part := <-l.ready:
+		l.unhold(part)
 	case <-l.s.done:
 	case <-l.timer.C:
 	}
@@ -187,6 +197,18 @@ func (l *lane) idle(limit time.Duration) {
 func (l *lane) give(sl *slot) {
 	l.load.Add(1)
 	l.inbox <- sl
+	l.ring()
+}
+
+// let ends the hold of a fragment; anybody may do that. There is room: a lane takes what is ready before
+// it holds the same fragment again.
+func (l *lane) let(part int) {
+	l.ready <- part
+	l.ring()
+}
+
+// ring ends the wait of l for replies.
+func (l *lane) ring() {
 	if l.listening.Load() && l.bell >= 0 {
 		one := [8]byte{1} // of any byte order: that it is not 0 matters
 		_, _ = unix.Write(l.bell, one[:])
@@ -206,6 +228,28 @@ func (l *lane) take(sl *slot) {
 	}
 }
 
+// hold keeps a fragment until the Protocol is ready for it.
+func (l *lane) hold(f *fragment) {
+	f.state, l.held[f.ID] = fragmentHeld, true
+	l.holding++
+}
+
+// unhold sends a fragment that was held, unless another lane has it now, which asked for itself.
+func (l *lane) unhold(part int) {
+	if l.held[part] {
+		l.held[part] = false
+		l.holding--
+		f := &l.s.fragments[part]
+		f.state = fragmentQueued
+		l.unsent.push(f)
+	}
+}
+
+func (l *lane) holdNone() {
+	clear(l.held)
+	l.holding = 0
+}
+
 // own enters a slot among our own. The Driver is called by this lane from now
 // on, also of an I/O that another lane began.
 func (l *lane) own(sl *slot) {
@@ -218,6 +262,9 @@ func (l *lane) resume(sl *slot) {
 	for i := range sl.fragments[:sl.used] {
 		switch f := &sl.fragments[i]; f.state {
 		case fragmentQueued:
+			l.unsent.push(f)
+		case fragmentHeld: // the Protocol has to know who holds it
+			f.state = fragmentQueued
 			l.unsent.push(f)
 		case fragmentDelayed:
 			l.delay(f)
@@ -297,6 +344,9 @@ func (l *lane) delay(f *fragment) {
 // finished notes the end of a fragment, and of the I/O with the last one.
 func (l *lane) finished(f *fragment, err error) {
 	f.state = fragmentNone
+	if err != nil && l.s.slotted != nil {
+		l.s.slotted.Forget(&f.Part)
+	}
 	sl := f.slot
 	if sl.err == nil {
 		sl.err = err
@@ -336,6 +386,11 @@ func (l *lane) cancel() {
 
 // abort informs the Driver of a cancelled I/O.
 func (s *Stream) abort(sl *slot) {
+	for i := range sl.fragments[:sl.used] {
+		if f := &sl.fragments[i]; f.state != fragmentNone && s.slotted != nil {
+			s.slotted.Forget(&f.Part)
+		}
+	}
 	if whole := sl.whole; whole != nil {
 		// Another share may be the last, and end as if nothing was missing.
 		err := fmt.Errorf("cancelled: %w", s.cause())

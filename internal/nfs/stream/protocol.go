@@ -32,6 +32,8 @@ type Part struct {
 	Serial uint32
 	// Lane carries the part.
 	Lane int
+	// Now is when Append is called, in nanoseconds of a clock of the stream.
+	Now int64
 	// Mark belongs to the Protocol, from Append to Decode. It is 0 when an I/O begins.
 	Mark uint64
 }
@@ -66,10 +68,24 @@ type Router interface {
 	Lost(p *Part, err error)
 }
 
+// Slotted is a Protocol that limits how many parts are outstanding: Append returns ErrNoSlot.
+type Slotted interface {
+	Protocol
+	// Notify sets what is called when a part that got ErrNoSlot from a lane may be encoded. Any goroutine
+	// may call ready.
+	Notify(ready func(lane, part int))
+	// Forget says that p has ended, perhaps without an answer.
+	Forget(p *Part)
+	// Move says that another lane will encode p: p.Lane is the one that did so last.
+	Move(p *Part, lane int)
+}
+
 // Errors of Protocol.Append that do not end the I/O.
 var (
 	// ErrNotReady says that the state which the call needs is being made again.
 	ErrNotReady = errors.New("the state of the file is being recovered")
+	// ErrNoSlot says that the part has to wait for its turn: see Slotted.Notify.
+	ErrNoSlot = errors.New("all slots of the session are in use")
 	// ErrElsewhere says that the group of the lane cannot carry the part any more.
 	ErrElsewhere = errors.New("another server has to do this")
 )

@@ -90,7 +90,7 @@ func (l *lane) receive() error {
 		return err
 	}
 	flags := 0
-	if l.s.router != nil && l.bell >= 0 || l.send.blocked || l.nextDue < l.now+int64(tick) {
+	if (l.s.router != nil || l.holding > 0) && l.bell >= 0 || l.send.blocked || l.nextDue < l.now+int64(tick) {
 		l.await()
 		flags = unix.MSG_DONTWAIT
 	}
@@ -110,7 +110,7 @@ func (l *lane) receive() error {
 func (l *lane) await() {
 	limit := min(tick, time.Duration(l.nextDue-l.now))
 	l.listening.Store(true)
-	if len(l.inbox) > 0 { // it came before somebody could know that a bell has to be rung
+	if len(l.inbox)+len(l.ready) > 0 { // it came before somebody could know that a bell has to be rung
 		limit = 0
 	}
 	l.sock.await(l.send.blocked, l.bell, limit)

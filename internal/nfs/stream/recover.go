@@ -286,6 +286,7 @@ func (l *lane) expire() {
 // ours: nothing may be left in them of a slot that another lane has now.
 func (l *lane) rebuild() {
 	l.unsent.reset()
+	l.holdNone()
 	l.waiting, l.delayed, l.nextDue = l.waiting[:0], l.delayed[:0], never
 	for _, sl := range l.owned {
 		switch sl.state {

@@ -136,7 +136,7 @@ func (l *lane) leave(sl *slot) {
 			return
 		case fragmentParked:
 			parked = true
-		case fragmentNone, fragmentQueued, fragmentDelayed:
+		case fragmentNone, fragmentQueued, fragmentHeld, fragmentDelayed:
 		}
 	}
 	if !parked {

@@ -106,6 +106,9 @@ func (s *Stream) turn() (sent []part) {
 			for len(l.inbox) > 0 {
 				l.take(<-l.inbox)
 			}
+			for len(l.ready) > 0 {
+				l.unhold(<-l.ready)
+			}
 			before := map[uint32]bool{}
 			for _, xid := range l.mine {
 				before[xid] = true

@@ -162,6 +162,8 @@ func (w *sender) appendBulk(data []byte) {
 // unable goes on with a fragment that cannot be encoded now.
 func (l *lane) unable(f *fragment, err error) {
 	switch {
+	case errors.Is(err, ErrNoSlot):
+		l.hold(f)
 	case errors.Is(err, ErrNotReady):
 		if l.later(f, RecoverFirst, RecoverMax, l.s.cfg.Patience, err); l.group != 0 {
 			l.leave(f.slot)
@@ -186,7 +188,10 @@ func (f *fragment) bulk() []byte {
 func (l *lane) request(f *fragment) error {
 	w := &l.send
 	from, size := len(w.batch), f.Bytes()
-	f.Lane = l.index
+	if f.Lane != l.index && l.s.slotted != nil {
+		l.s.slotted.Move(&f.Part, l.index)
+	}
+	f.Lane, f.Now = l.index, l.now
 	b, err := l.s.cfg.Protocol.Append(w.batch, &f.Part)
 	if err != nil {
 		return err

@@ -38,6 +38,7 @@ type fragmentState uint8
 const (
 	fragmentNone    fragmentState = iota
 	fragmentQueued                // to be sent
+	fragmentHeld                  // to be sent when the Protocol is ready for it
 	fragmentSent                  // encoded; the reply is awaited
 	fragmentDelayed               // the server asked to try again when it is due
 	fragmentParked                // another group is to carry it, with the rest of the slot

@@ -103,7 +103,8 @@ type Stream struct {
 	maxReply  int
 	start     time.Time
 
-	router    Router // nil with one group
+	router    Router  // nil with one group
+	slotted   Slotted // nil where no part waits for its turn
 	driver    Driver
 	live      []atomic.Int32 // by group: lanes that carry I/O
 	active    atomic.Int32   // slots that have not ended
@@ -147,6 +148,7 @@ func prepare(cfg Config) *Stream {
 	if groups > 1 {
 		s.router = cfg.Protocol.(Router) //nolint:errcheck,forcetypeassert // the contract of Config.Groups
 	}
+	s.slotted, _ = cfg.Protocol.(Slotted)
 	s.fragments = make([]fragment, cfg.Slots*s.perSlot)
 	s.indexMask = 1<<bits.Len(uint(len(s.fragments)-1)) - 1
 	s.base = rand.Uint32()
@@ -164,6 +166,9 @@ func prepare(cfg Config) *Stream {
 	}
 	for i := range cfg.Lanes {
 		s.lanes = append(s.lanes, newLane(s, i))
+	}
+	if s.slotted != nil {
+		s.slotted.Notify(func(lane, part int) { s.lanes[lane].let(part) })
 	}
 	return s
 }

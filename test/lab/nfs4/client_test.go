@@ -284,36 +284,161 @@ func TestSeveralStreamsAtAServerWithClientIDTrunking(t *testing.T) {
 	}
 }
 
-func TestFewSlotsAreMadeUpForBySessions(t *testing.T) {
-	s := &nfs4test.Server{Slots: 4}
-	c := mount4(t, s, bench.NFSv41, here, there)
-	b := newBlocks(t, c, 64)
-	if n := c.Servers()[0]; n.Slots != 4 || n.SlotsAsked != 64 || n.Sessions < (64+64)/4 { // as many control calls as slots of the stream
-		t.Errorf("server %+v, want enough sessions of 4 slots", n)
+// TestIOWaitsForTheSlotsOfOneSession: each stream has one session, and the calls beside it have one.
+func TestIOWaitsForTheSlotsOfOneSession(t *testing.T) {
+	for _, slots := range []uint32{1, 4} {
+		t.Run(fmt.Sprint(slots, " slots"), func(t *testing.T) {
+			s := &nfs4test.Server{Slots: slots}
+			c := mount4(t, s, bench.NFSv41, here, there)
+			b := newBlocks(t, c, 64)
+			b.run(t, 1000)
+			n := c.Servers()[0]
+			if n.Slots != int(slots) || n.SlotsAsked != 64 || n.Sessions != 2 || n.Recoveries != 0 {
+				t.Errorf("server %+v, want two sessions of %d slots", n, slots)
+			}
+			if w := n.Slot; w.Requests < 1000 || w.Waits == 0 || w.Waits > w.Requests || w.Waited <= 0 || w.Used != int(slots) || w.Wanted != 0 {
+				t.Errorf("%+v, want that I/O has waited for %d slots", w, slots)
+			}
+			for _, a := range []string{here, there} {
+				if k := s.Counters(a); k.BytesRead == 0 || k.BytesWritten == 0 {
+					t.Errorf("path %s carried nothing: %+v", a, k)
+				}
+			}
+		})
 	}
-	b.run(t, 3000)
 }
 
-func TestTooFewSlotsAreAnErrorThatSaysWhatToDo(t *testing.T) {
-	s := &nfs4test.Server{Slots: 2}
-	c := mount4(t, s, bench.NFSv41)
-	_, err := c.NewStream(t.Context(), nfs.StreamConfig{Slots: 129, BlockBytes: 4096})
-	for _, want := range []string{"2 slots", "129 requests", "lower the depth"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v does not contain %q", err, want)
+// TestMoreSessionsAreOpenedIfTheyAreAskedFor, and not more than there are parts for.
+func TestMoreSessionsAreOpenedIfTheyAreAskedFor(t *testing.T) {
+	for _, tc := range []struct{ asked, depth, want int }{{3, 64, 3}, {64, 10, 3}, {64, 4, 1}} {
+		s := &nfs4test.Server{Slots: 4, RequireBind: true}
+		s.Start(t, here, there)
+		c, err := nfs.Dial(t.Context(), config4(s, bench.NFSv41, func(c *nfs.Config) { c.Sessions = tc.asked }, here, there))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := newBlocks(t, c, tc.depth)
+		b.run(t, 500)
+		if n := c.Servers()[0]; n.Sessions != 1+tc.want || n.Slots != 4 {
+			t.Errorf("%d sessions asked for: %+v, want %d and that of other calls", tc.asked, n, tc.want)
+		}
+		if err := errors.Join(b.f.Close(t.Context()), c.Close()); err != nil {
+			t.Error(err)
 		}
 	}
-	if _, sessions, _, _ := s.Clients(); sessions != 33 {
-		t.Errorf("%d sessions, want those of the control calls alone", sessions)
+}
+
+// sequences calls f for each SEQUENCE of a READ or WRITE.
+func sequences(f func(q *v4.Sequence)) func(nfs4test.Call) nfs4test.Action {
+	return func(c nfs4test.Call) nfs4test.Action {
+		if q, ok := c.Ops[0].(*v4.Sequence); ok && (c.Has(v4.OpRead) || c.Has(v4.OpWrite)) && !q.CacheThis {
+			f(q)
+		}
+		return nfs4test.Action{}
 	}
-	load(t, c, 128, 500)
+}
+
+// TestTheTargetSlotIsObeyed: what was in flight when the server said it ends, and nothing new is above it.
+func TestTheTargetSlotIsObeyed(t *testing.T) {
+	var highest atomic.Uint32
+	s := &nfs4test.Server{Hook: sequences(func(q *v4.Sequence) {
+		for old := highest.Load(); old < q.Slot && !highest.CompareAndSwap(old, q.Slot); old = highest.Load() {
+		}
+	})}
+	c := mount4(t, s, bench.NFSv41, here, there)
+	b := newBlocks(t, c, 16)
+	for _, target := range []uint32{63, 2, 0, 5, 63} {
+		s.SetTargetSlot(target)
+		b.run(t, 200) // which has many a reply that says so
+		highest.Store(0)
+		b.run(t, 400)
+		if got, want := highest.Load(), min(target, 15); got != want {
+			t.Errorf("slots up to %d are used, want %d", got, want)
+		}
+	}
+	if n := c.Servers()[0]; n.Recoveries != 0 || n.Sessions != 2 || n.Slot.Wanted != 1 {
+		t.Errorf("server %+v, want the same sessions", n)
+	}
+}
+
+// TestASessionWhoseCallsWereAllGivenUpIsReplaced, and no call is taken for done.
+func TestASessionWhoseCallsWereAllGivenUpIsReplaced(t *testing.T) {
+	const slots = 4
+	var armed atomic.Bool
+	var came atomic.Int64
+	gate := make(chan struct{})
+	ctx, cancel := context.WithCancel(t.Context())
+	s := &nfs4test.Server{Slots: slots, Hook: func(c nfs4test.Call) nfs4test.Action {
+		if !armed.Load() || !c.Has(v4.OpWrite) {
+			return nfs4test.Action{}
+		}
+		if came.Add(1) == slots {
+			cancel()
+		}
+		return nfs4test.Action{Hold: gate}
+	}}
+	c := mount4(t, s, bench.NFSv41, here, there)
+	f := create4(t, c, "data")
+	st, err := c.NewStream(t.Context(), nfs.StreamConfig{Slots: 16, BlockBytes: 512})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := newCircle(f, true, 16, 512)
+	armed.Store(true)
+	d.left.Store(16)
+	st.Run(ctx, d)
+	if err := d.err.Load(); err == nil || !errors.Is(*err, context.Canceled) || came.Load() != slots {
+		t.Errorf("%d calls came, and they ended with %v", came.Load(), err)
+	}
+	if n := s.Counters(here).Writes + s.Counters(there).Writes; n != 0 {
+		t.Errorf("the server has executed %d writes", n)
+	}
+	armed.Store(false)
+	close(gate)
+	d.err.Store(nil)
+	d.left.Store(100)
+	st.Run(t.Context(), d)
+	if err := d.err.Load(); err != nil {
+		t.Error(*err)
+	}
+	if n := c.Servers()[0]; n.Recoveries != 1 || n.Slots != slots {
+		t.Errorf("server %+v, want that one session was made again", n)
+	}
+}
+
+// TestAnAnswerToAnotherSlotIsNotBelieved: the error has both.
+func TestAnAnswerToAnotherSlotIsNotBelieved(t *testing.T) {
+	s := &nfs4test.Server{}
+	var lies atomic.Bool
+	s.Hook = sequences(func(q *v4.Sequence) {
+		if lies.Load() {
+			q.Slot ^= 1 // executed, and answered, in another slot than it was sent in
+			q.HighestSlot = max(q.HighestSlot, q.Slot)
+		}
+	})
+	c := mount4(t, s, bench.NFSv41, here)
+	f := create4(t, c, "data")
+	st, err := c.NewStream(t.Context(), nfs.StreamConfig{Slots: 2, BlockBytes: 512})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lies.Store(true)
+	d := newCircle(f, false, 1, 512)
+	d.bufs = append(d.bufs, d.bufs[0])
+	d.left.Store(1)
+	st.Run(t.Context(), d)
+	s.TakeViolations()
+	if err := d.err.Load(); err == nil || !strings.Contains((*err).Error(), "slot 0, sequence ID 1 is answered for") ||
+		!strings.Contains((*err).Error(), "slot 1") {
+		t.Errorf("it ends with %v, want both slots", err)
+	}
 }
 
 // TestAServerThatLimitsSessionsKeepsNone: sessions that were made for nothing are given back.
 func TestAServerThatLimitsSessionsKeepsNone(t *testing.T) {
 	var sessions atomic.Int64
 	s := &nfs4test.Server{Slots: 4, Hook: func(c nfs4test.Call) nfs4test.Action {
-		if c.Has(v4.OpCreateSession) && sessions.Add(1) > 20 {
+		if c.Has(v4.OpCreateSession) && sessions.Add(1) > 1 {
 			return nfs4test.Fail(v4.OpCreateSession, v4.ErrNoSpc)
 		}
 		return nfs4test.Action{}
@@ -322,8 +447,8 @@ func TestAServerThatLimitsSessionsKeepsNone(t *testing.T) {
 	if _, err := c.NewStream(t.Context(), nfs.StreamConfig{Slots: 64, BlockBytes: 4096}); !nfs.IsNoSpace(err) {
 		t.Errorf("NewStream = %v", err)
 	}
-	if _, n, _, _ := s.Clients(); n != 17 {
-		t.Errorf("%d sessions are left, want the control sessions", n)
+	if _, n, _, _ := s.Clients(); n != 1 {
+		t.Errorf("%d sessions are left, want that of the other calls", n)
 	}
 }
 
@@ -494,7 +619,7 @@ func TestNFSv4ServersAreDescribed(t *testing.T) {
 	got := c.Servers()
 	want := []nfs.ServerStats{{
 		Version: bench.NFSv41, Addresses: []string{here, there}, Owner: "server", Scope: "scope", Trunking: bench.TrunkingSession,
-		Slots: 16, SlotsAsked: 65, Sessions: 5, Lease: 33 * time.Second,
+		Slots: 16, SlotsAsked: 65, Sessions: 1, Lease: 33 * time.Second,
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("servers (-want +got):\n%s", diff)

@@ -70,8 +70,8 @@ func (d *circle) Next(x *stream.IO) bool {
 }
 
 func (d *circle) Done(x *stream.IO) {
-	if x.Err != nil {
-		d.err.Store(&x.Err)
+	if err := x.Err; err != nil { // x is used again
+		d.err.Store(&err)
 	}
 }
 

@@ -236,6 +236,17 @@ func TestLoadSurvivesFaults(t *testing.T) {
 			s.KillConnections(here)
 			s.KillConnections(there)
 		}},
+		"connections killed, few slots": {server: func(s *nfs4test.Server) { s.Slots = 3 }, fault: func(s *nfs4test.Server) {
+			s.KillConnections(here)
+			s.KillConnections(there)
+		}},
+		"one path dead, one slot": {
+			server: func(s *nfs4test.Server) { s.Slots = 1 }, fault: func(s *nfs4test.Server) { s.Kill(there) },
+		},
+		"restart, one slot": {state: true, server: func(s *nfs4test.Server) { s.Slots = 1 }, fault: func(s *nfs4test.Server) {
+			s.Restart()
+			s.EndGrace()
+		}},
 		"one path dead": {fault: func(s *nfs4test.Server) { s.Kill(there) }},
 		"one path dead and back": {fault: func(s *nfs4test.Server) {
 			s.Kill(there)
@@ -550,8 +561,7 @@ func TestAnIdleClientKeepsItsLease(t *testing.T) {
 	}
 }
 
-// TestSlotsThatTheServerTakesAwayLeadToNewSessions: it lowers the highest slot, and refuses
-// those above it soon.
+// TestSlotsThatTheServerTakesAwayLeadToNewSessions: it refuses those above without a word before.
 func TestSlotsThatTheServerTakesAwayLeadToNewSessions(t *testing.T) {
 	for _, status := range []v4.Status{v4.ErrBadHighSlot, v4.ErrBadSlot} {
 		t.Run(status.Error(), func(t *testing.T) {
@@ -571,10 +581,7 @@ func TestSlotsThatTheServerTakesAwayLeadToNewSessions(t *testing.T) {
 			}}
 			c := mount4(t, s, bench.NFSv41, here, there)
 			b := newBlocks(t, c, 16)
-			b.at[300] = func() {
-				s.SetTargetSlot(3)
-				few.Store(true)
-			}
+			b.at[300] = func() { few.Store(true) }
 			b.run(t, 1500)
 			if got := c.Servers()[0]; got.Slots != 4 || got.Recoveries == 0 {
 				t.Errorf("server %+v, want sessions of 4 slots", got)

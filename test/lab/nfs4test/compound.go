@@ -147,9 +147,6 @@ func (x *compound) sequence(q *v4.Sequence, action Action) (status v4.Status, re
 		return v4.ErrSeqFalseRetry, false
 	case q.Seq == sl.seq && q.Seq > 0:
 		return v4.OK, true
-	case q.Seq == sl.seq+2:
-		// A client that does not know whether its last request arrived finds out so.
-		return v4.ErrSeqMisordered, false
 	case q.Seq != sl.seq+1:
 		x.s.violate("slot %d: sequence ID %d after %d", q.Slot, q.Seq, sl.seq)
 		return v4.ErrSeqMisordered, false
