@@ -123,8 +123,8 @@ func effects() []effect {
 		{never, never, []Code{
 			BelowWireSpeed, LineSaturated, IndirectPath, PNFSNotRedirected, LayoutTypeUnsupported, LIFNotHome, QoSThrottled,
 			PathImbalance, MTUDiffers, RACImbalance, ReportDiffers, MultiplePathsOnNFSv4, PathsNotTrunked, SlotsLimited,
-			SessionSlots, SyncIO, FewStatements, LatencyLimitExceeded, CapacityNotReached, TransferSizeCapped, TransferSizeReduced,
-			Retransmits, StorageCPUBound, HalfDuplexCopy, Paused, Stalls,
+			SessionSlots, SyncIO, FewStatements, LatencyLimitExceeded, CapacityNotReached, TransferSizeCapped,
+			TransferSizeReduced, Retransmits, StorageCPUBound, HalfDuplexCopy, Paused, Stalls,
 			CoordinatedOmission, ClockSkew, WireLimitUnknown, NotCollected, ArrayMetricsPartial, EmbeddedServer,
 			LatencyResolution, UnpatchedRelease, CalibrationOnly, SimulatedStorage, SimulatedDatabase,
 		}},
@@ -173,7 +173,8 @@ func (c *facts) checks() []check {
 			checkErrors, checkWire, checkPaths, checkCold, checkClientCache, checkServerCache, checkClientCPU,
 			checkWakeUps, checkForeignLoad, checkForeignMount, checkArray, checkMoves, checkTime, checkVariation, checkCapacity,
 			checkTogether, checkRecovery, checkFallback, checkPace, checkLocality, checkRedirection, checkLayoutType,
-			checkQoS, checkServerPaths, checkSlotWaits, checkSlots, checkTransferSize, checkRetransmits, checkStorageCPU, checkCopy, checkStalls,
+			checkQoS, checkServerPaths, checkSlotWaits, checkSlots, checkTransferSize, checkRetransmits,
+			checkStorageCPU, checkCopy, checkStalls,
 			checkOmission, checkCalibration, checkPauses,
 		)
 	}

@@ -239,8 +239,8 @@ func checkSlotWaits(c *facts, found *findings) {
 	}
 	_, product := c.mostOutstanding(1)
 	found.warn(SlotsLimited, "%d of %d READs and WRITEs (%s) waited for a free slot of their session, %d us each on "+
-		"average, in repetition %s: the server grants %d slots a session%s, and a job has %d, where a mount of the kernel has "+
-		"one. The wait is a part of the latency. Raise the slots of the server (ONTAP: vserver nfs modify "+
+		"average, in repetition %s: the server grants %d slots a session%s, and a job has %d, where a mount of the kernel "+
+		"has one. The wait is a part of the latency. Raise the slots of the server (ONTAP: vserver nfs modify "+
 		"-v4.x-session-num-slots), or lower %s. protocol.sessions asks for more sessions, which a mount does not have.",
 		sum.SlotWaits, sum.SlotRequests,
 		human.Share(shareOf(sum.SlotWaits, sum.SlotRequests)), sum.SlotWaitMilliseconds*1000/max(sum.SlotWaits, 1),

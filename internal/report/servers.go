@@ -77,7 +77,8 @@ func nfsServerTable(s judge.Summary) *doc.Table {
 		row := t.Row(cmp.Or(firstLines(n.Addresses), doc.Unknown), cmp.Or(string(n.Role), doc.Unknown),
 			cmp.Or(n.NFSVersion, doc.Unknown), cmp.Or(string(n.Trunking), doc.Unknown), cmp.Or(owner, doc.Unknown),
 			cmp.Or(n.Scope, doc.Unknown), nonZero(int64(n.Sessions)), nonZero(int64(n.Slots)),
-			nonZero(int64(n.SlotsUsed)), waited, nonZero(int64(n.LeaseSeconds)), fmt.Sprint(n.Callbacks), nonZero(n.LayoutsGranted), fmt.Sprint(n.LayoutsRecalled),
+			nonZero(int64(n.SlotsUsed)), waited, nonZero(int64(n.LeaseSeconds)), fmt.Sprint(n.Callbacks),
+			nonZero(n.LayoutsGranted), fmt.Sprint(n.LayoutsRecalled),
 			fmt.Sprint(n.LayoutFallbacks), recovery)
 		if len(n.Addresses) > 1 {
 			row.Cells[0].Short = fmt.Sprintf("%s +%d", n.Addresses[0], len(n.Addresses)-1)
