@@ -342,7 +342,9 @@ func sequences(f func(q *v4.Sequence)) func(nfs4test.Call) nfs4test.Action {
 func TestTheTargetSlotIsObeyed(t *testing.T) {
 	var highest atomic.Uint32
 	s := &nfs4test.Server{Hook: sequences(func(q *v4.Sequence) {
-		for old := highest.Load(); old < q.Slot && !highest.CompareAndSwap(old, q.Slot); old = highest.Load() {
+		old := highest.Load()
+		for old < q.Slot && !highest.CompareAndSwap(old, q.Slot) {
+			old = highest.Load()
 		}
 	})}
 	c := mount4(t, s, bench.NFSv41, here, there)
