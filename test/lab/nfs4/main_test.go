@@ -70,7 +70,8 @@ func (d *circle) Next(x *stream.IO) bool {
 }
 
 func (d *circle) Done(x *stream.IO) {
-	if err := x.Err; err != nil { // x is used again
+	if x.Err != nil {
+		err := x.Err // x is used again
 		d.err.Store(&err)
 	}
 }
