@@ -39,9 +39,11 @@ type transport struct {
 	tickets chan int
 	slots   []chan struct{}
 	forget  func(ticket int)
-	turn    atomic.Uint32 // where the search for a channel begins
-	serial  atomic.Uint32 // of requests
-	clock   atomic.Int64  // coarse time in ns, cheap to read for each call
+	// giveBack is told of a call that is not sent now, although it may have a slot.
+	giveBack func(ticket int)
+	turn     atomic.Uint32 // where the search for a channel begins
+	serial   atomic.Uint32 // of requests
+	clock    atomic.Int64  // coarse time in ns, cheap to read for each call
 
 	mu      sync.Mutex
 	changed chan struct{} // closed and replaced when a channel comes up
@@ -195,18 +197,21 @@ func (t *transport) start(ctx context.Context, o *op) error {
 			err = o.encode(o)
 		}
 	}
-	switch {
-	case err == nil:
+	if err == nil {
 		return t.send(ctx, o)
-	case t.ctx.Err() != nil:
+	}
+	if t.tickets != nil {
+		t.giveBack(o.part.ID)
+	}
+	if t.ctx.Err() != nil {
 		return rpc.ErrClosed
 	}
 	return err
 }
 
-// awaitSlot waits until a call that was not encoded may be.
+// awaitSlot waits until a call that was not encoded may be. Its error is never stream.ErrNoSlot.
 func (t *transport) awaitSlot(ctx context.Context, o *op) error {
-	timer := time.NewTimer(t.timeout)
+	timer := time.NewTimer(t.timeout - time.Duration(t.clock.Load()-o.started))
 	defer timer.Stop()
 	select {
 	case <-t.slots[o.part.ID]:
@@ -216,7 +221,7 @@ func (t *transport) awaitSlot(ctx context.Context, o *op) error {
 	case <-t.ctx.Done():
 		return rpc.ErrClosed
 	case <-timer.C:
-		return fmt.Errorf("%w: %w", ErrTimeout, stream.ErrNoSlot)
+		return fmt.Errorf("%w: no slot of the session became free", ErrTimeout)
 	}
 }
 

@@ -192,7 +192,7 @@ func (s *serverV4) start(ctx context.Context) error {
 	s.transport = newTransport(s.channels, s.cfg.CallTimeout, s.cfg.Now)
 	if s.minor > 0 {
 		t := s.transport
-		t.tickets, t.forget = make(chan int, controlRequests), s.control.Forget
+		t.tickets, t.forget, t.giveBack = make(chan int, controlRequests), s.control.Forget, s.control.GiveBack
 		for i := range s.control.Requests() {
 			if t.slots = append(t.slots, make(chan struct{}, 1)); i < controlRequests {
 				t.tickets <- i

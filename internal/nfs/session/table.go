@@ -6,7 +6,8 @@
 // the session it is sent: the server executes it once and recognises a copy that arrives late.
 //
 // A request that is given up without an answer leaves its slot spent: nobody knows which sequence ID the
-// server expects there. When all slots are spent, the sessions are lost.
+// server expects there. The sessions are lost when all slots are spent, and when some are and no request is
+// outstanding.
 package session
 
 import (
@@ -65,7 +66,9 @@ type sessions struct {
 	requests   []request
 	waiting    []int // requests, in the order in which they came
 	sent       uint64
-	unanswered int
+	unanswered int  // requests that the server may still execute
+	awaited    int  // of these, those that were not given up
+	spent      bool // a slot is
 }
 
 // channel is the fore channel of one session.
@@ -226,6 +229,11 @@ func (t *Table) Append(b []byte, p *stream.Part, version uint32, cache bool) (_ 
 	if set == nil {
 		return b, 0, stream.ErrNotReady
 	}
+	if set.spent && set.awaited == 0 {
+		t.lose()
+		t.allSpent()
+		return b, 0, stream.ErrNotReady
+	}
 	r := &set.requests[p.ID]
 	if r.slot > 0 && set.slots[r.slot-1].isOther(p.Serial, version) {
 		if t.forget(set, p.ID); t.set != set {
@@ -249,6 +257,7 @@ func (t *Table) Append(b []byte, p *stream.Part, version uint32, cache bool) (_ 
 		s.seq++
 		set.sent++
 		set.unanswered++
+		set.awaited++
 		s.number, s.highest = set.sent, uint32(set.channels[k%n].highest) //nolint:gosec // one is in use
 		t.count(r, int(s.highest)+1, p.Now)
 	}
@@ -323,6 +332,19 @@ func (t *Table) Forget(id int) {
 	}
 }
 
+// GiveBack takes from a request the slot that it was given and was not sent in, and its place among those that wait.
+// So it holds up no other while it cannot be sent for another reason.
+func (t *Table) GiveBack(id int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.set == nil {
+		return
+	}
+	if r := &t.set.requests[id]; r.waits || r.slot > 0 && t.set.slots[r.slot-1].state == taken {
+		t.forget(t.set, id)
+	}
+}
+
 func (t *Table) forget(set *sessions, id int) {
 	r := &set.requests[id]
 	switch k := r.slot - 1; {
@@ -334,7 +356,8 @@ func (t *Table) forget(set *sessions, id int) {
 		r.slot = 0
 		t.release(set, k)
 	default:
-		set.slots[k].state, r.slot = spent, 0
+		set.slots[k].state, r.slot, set.spent = spent, 0, true
+		set.awaited--
 		t.checkSpent(set)
 	}
 	r.since = 0
@@ -428,7 +451,16 @@ func (s *sessions) after(k int, status v4.Status, executed bool) stream.Next {
 		return stream.Repeat
 	case v4.ErrConnNotBoundToSession:
 		return stream.Disconnect
-	case v4.ErrBadSession, v4.ErrDeadSession, v4.ErrBadSlot, v4.ErrBadHighSlot, v4.ErrStaleClientID, v4.ErrSeqMisordered:
+	case v4.ErrBadSlot:
+		// The server has fewer slots by now, although no target came that says so. It never looked at the request.
+		n := len(s.ids)
+		if k/n == 0 {
+			return stream.Recover
+		}
+		s.slots[k].seq--
+		s.channels[k%n].limit = min(s.channels[k%n].limit, k/n)
+		return stream.Repeat
+	case v4.ErrBadSession, v4.ErrDeadSession, v4.ErrBadHighSlot, v4.ErrStaleClientID, v4.ErrSeqMisordered:
 		return stream.Recover
 	default:
 		// The request itself is refused, and would be in any session.
@@ -442,6 +474,7 @@ func (s *sessions) answered(id int) {
 	if s.requests[id].slot > 0 {
 		s.requests[id].slot = 0
 		s.unanswered--
+		s.awaited--
 	}
 }
 

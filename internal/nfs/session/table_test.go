@@ -278,9 +278,10 @@ func TestAnAnswerToAnotherRequestIsAnError(t *testing.T) {
 }
 
 func TestSlotsThatAreSpentAreNotUsedAgain(t *testing.T) {
-	r := newRig(t, 4, 2, 1)
+	r := newRig(t, 5, 3, 1)
 	r.ask(0, 1)
 	kept := r.ask(1, 1)
+	r.ask(4, 1)
 	r.waits(2, 3)
 	r.Forget(0)
 	if len(r.ready) > 0 || r.spent > 0 {
@@ -290,6 +291,7 @@ func TestSlotsThatAreSpentAreNotUsedAgain(t *testing.T) {
 	if q := r.ask(2, 1); q.Slot != 1 || q.Seq != 2 {
 		t.Errorf("%+v, want the other slot", q)
 	}
+	r.Forget(4)
 	r.Forget(2)
 	if _, err := r.append(3, 1, 0); r.spent != 1 || !errors.Is(err, stream.ErrNotReady) || !slices.Equal(r.ready, []int{2, 3}) {
 		t.Errorf("all are spent: told %d times, ready %v, %v", r.spent, r.ready, err)
@@ -300,6 +302,73 @@ func TestSlotsThatAreSpentAreNotUsedAgain(t *testing.T) {
 	r.make(2, 2, 1)
 	if q := r.ask(3, 1); q.Session[0] != 2 || q.Seq != 1 {
 		t.Errorf("%+v, want the new session", q)
+	}
+}
+
+// A call that has its slot may have to wait for something else: others need the slot for that.
+func TestASlotThatIsNotUsedIsGivenBack(t *testing.T) {
+	r := newRig(t, 4, 1, 1)
+	q := r.ask(0, 1)
+	r.waits(1, 2, 3)
+	r.GiveBack(2)
+	r.GiveBack(0) // which was sent, and keeps it
+	r.answer(0, q, all)
+	if !slices.Equal(r.ready, []int{1}) {
+		t.Fatalf("%v may go on", r.ready)
+	}
+	r.GiveBack(1)
+	if !slices.Equal(r.ready, []int{1, 3}) || r.spent > 0 {
+		t.Errorf("%v may go on, told %d times that slots are spent", r.ready, r.spent)
+	}
+	if q := r.ask(3, 1); q.Seq != 2 {
+		t.Errorf("%+v, want the sequence ID behind that of the only request", q)
+	}
+}
+
+// A cancelled Run leaves slots spent, and the next one is to have all.
+func TestSessionsWithSpentSlotsAreReplacedWhenNothingIsOutstanding(t *testing.T) {
+	r := newRig(t, 4, 4, 1)
+	r.ask(0, 1)
+	q := r.ask(1, 1)
+	r.Forget(0)
+	if r.ask(2, 1).Slot != 2 || r.spent > 0 {
+		t.Fatalf("told %d times that slots are spent", r.spent)
+	}
+	r.answer(1, q, all)
+	r.Forget(2)
+	if _, err := r.append(3, 1, 0); !errors.Is(err, stream.ErrNotReady) || r.spent != 1 {
+		t.Errorf("%v, told %d times that slots are spent", err, r.spent)
+	}
+	if ids := r.TakeLost(false); ids != nil {
+		t.Errorf("session %v is to be destroyed under a request", ids)
+	}
+	r.make(2, 4, 1)
+	if q := r.ask(3, 1); q.Session[0] != 2 || q.Slot != 0 {
+		t.Errorf("%+v, want the new session", q)
+	}
+}
+
+// A server may take slots away before a target says so. Slot 0 is always there.
+func TestASlotThatTheServerDoesNotHaveIsNotUsedAgain(t *testing.T) {
+	r := newRig(t, 6, 4, 1)
+	var sent []v4.Sequence
+	for id := range 4 {
+		sent = append(sent, r.ask(id, 1))
+	}
+	if next, _ := r.reply(2, sent[2], v4.OpSequence, v4.ErrBadSlot, 0); next != stream.Repeat {
+		t.Fatal(next)
+	}
+	r.waits(2, 4)
+	r.answer(3, sent[3], 1)
+	if len(r.ready) > 0 {
+		t.Errorf("%v may use a slot that is not there", r.ready)
+	}
+	r.answer(1, sent[1], all)
+	if q := r.ask(2, 2); q.Slot != 1 || q.Seq != 2 || q.Session[0] != 1 {
+		t.Errorf("%+v, want slot 1 of the same session", q)
+	}
+	if next, _ := r.reply(0, sent[0], v4.OpSequence, v4.ErrBadSlot, 0); next != stream.Recover {
+		t.Errorf("a server without slot 0: %v", next)
 	}
 }
 
@@ -457,7 +526,7 @@ func TestLostSessionsStayWhileARequestWaits(t *testing.T) {
 			r.answer(0, r.ask(0, 1), 1)
 			q := r.ask(0, 2)
 			r.ask(0, 2) // a retransmission waits for one reply
-			if next, _ := r.reply(1, r.ask(1, 1), v4.OpSequence, v4.ErrBadSlot, 0); next != stream.Recover {
+			if next, _ := r.reply(1, r.ask(1, 1), v4.OpSequence, v4.ErrBadHighSlot, 0); next != stream.Recover {
 				t.Fatal(next)
 			}
 			r.make(3, 2, 1)

@@ -387,9 +387,11 @@ func (l *lane) cancel() {
 // abort informs the Driver of a cancelled I/O.
 func (s *Stream) abort(sl *slot) {
 	for i := range sl.fragments[:sl.used] {
-		if f := &sl.fragments[i]; f.state != fragmentNone && s.slotted != nil {
+		f := &sl.fragments[i]
+		if f.state != fragmentNone && s.slotted != nil {
 			s.slotted.Forget(&f.Part)
 		}
+		f.state = fragmentNone // nothing of it is in flight in the next Run
 	}
 	if whole := sl.whole; whole != nil {
 		// Another share may be the last, and end as if nothing was missing.
