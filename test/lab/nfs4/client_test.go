@@ -406,6 +406,41 @@ func TestASessionWhoseCallsWereAllGivenUpIsReplaced(t *testing.T) {
 	}
 }
 
+// TestCallsThatAnotherSessionTakesOverAreGivenUpInTheirOwn: with client ID trunking a path has a session. Those that
+// were under way when it died have spent their slots, and when it is back it gets another session.
+func TestCallsThatAnotherSessionTakesOverAreGivenUpInTheirOwn(t *testing.T) {
+	var armed atomic.Bool
+	gate := make(chan struct{})
+	s := &nfs4test.Server{Slots: 1, Identity: func(a string) nfs4test.Identity {
+		return nfs4test.Identity{Major: "one", Minor: uint64(a[len(a)-1]), Scope: "s"}
+	}}
+	s.Hook = func(c nfs4test.Call) nfs4test.Action {
+		if c.Address == there && c.Has(v4.OpWrite) && armed.CompareAndSwap(true, false) {
+			s.Kill(there)
+			close(gate)
+		}
+		return nfs4test.Action{}
+	}
+	c := mount4(t, s, bench.NFSv41, here, there)
+	f := create4(t, c, "data")
+	st, err := c.NewStream(t.Context(), nfs.StreamConfig{Slots: 4, BlockBytes: 512})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := newCircle(f, true, 4, 512)
+	armed.Store(true)
+	d.left.Store(200)
+	st.Run(t.Context(), d)
+	<-gate
+	if err := s.Listen(there); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, func() bool { return c.Servers()[1].Recoveries > 0 })
+	if err := d.err.Load(); err != nil {
+		t.Error(*err)
+	}
+}
+
 // TestAnAnswerToAnotherSlotIsNotBelieved: the error has both.
 func TestAnAnswerToAnotherSlotIsNotBelieved(t *testing.T) {
 	s := &nfs4test.Server{}
