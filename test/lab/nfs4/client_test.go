@@ -340,21 +340,27 @@ func sequences(f func(q *v4.Sequence)) func(nfs4test.Call) nfs4test.Action {
 
 // TestTheTargetSlotIsObeyed: what was in flight when the server said it ends, and nothing new is above it.
 func TestTheTargetSlotIsObeyed(t *testing.T) {
-	var highest atomic.Uint32
+	var mu sync.Mutex
+	var highest uint32
 	s := &nfs4test.Server{Hook: sequences(func(q *v4.Sequence) {
-		for old := highest.Load(); old < q.Slot && !highest.CompareAndSwap(old, q.Slot); old = highest.Load() {
-		}
+		mu.Lock()
+		defer mu.Unlock()
+		highest = max(highest, q.Slot)
 	})}
 	c := mount4(t, s, bench.NFSv41, here, there)
 	b := newBlocks(t, c, 16)
 	for _, target := range []uint32{63, 2, 0, 5, 63} {
 		s.SetTargetSlot(target)
 		b.run(t, 200) // which has many a reply that says so
-		highest.Store(0)
+		mu.Lock()
+		highest = 0
+		mu.Unlock()
 		b.run(t, 400)
-		if got, want := highest.Load(), min(target, 15); got != want {
-			t.Errorf("slots up to %d are used, want %d", got, want)
+		mu.Lock()
+		if want := min(target, 15); highest != want {
+			t.Errorf("slots up to %d are used, want %d", highest, want)
 		}
+		mu.Unlock()
 	}
 	if n := c.Servers()[0]; n.Recoveries != 0 || n.Sessions != 2 || n.Slot.Wanted != 1 {
 		t.Errorf("server %+v, want the same sessions", n)
