@@ -340,23 +340,27 @@ func sequences(f func(q *v4.Sequence)) func(nfs4test.Call) nfs4test.Action {
 
 // TestTheTargetSlotIsObeyed: what was in flight when the server said it ends, and nothing new is above it.
 func TestTheTargetSlotIsObeyed(t *testing.T) {
-	var highest atomic.Uint32
+	var mu sync.Mutex
+	var highest uint32
 	s := &nfs4test.Server{Hook: sequences(func(q *v4.Sequence) {
-		old := highest.Load()
-		for old < q.Slot && !highest.CompareAndSwap(old, q.Slot) {
-			old = highest.Load()
-		}
+		mu.Lock()
+		defer mu.Unlock()
+		highest = max(highest, q.Slot)
 	})}
 	c := mount4(t, s, bench.NFSv41, here, there)
 	b := newBlocks(t, c, 16)
 	for _, target := range []uint32{63, 2, 0, 5, 63} {
 		s.SetTargetSlot(target)
 		b.run(t, 200) // which has many a reply that says so
-		highest.Store(0)
+		mu.Lock()
+		highest = 0
+		mu.Unlock()
 		b.run(t, 400)
-		if got, want := highest.Load(), min(target, 15); got != want {
-			t.Errorf("slots up to %d are used, want %d", got, want)
+		mu.Lock()
+		if want := min(target, 15); highest != want {
+			t.Errorf("slots up to %d are used, want %d", highest, want)
 		}
+		mu.Unlock()
 	}
 	if n := c.Servers()[0]; n.Recoveries != 0 || n.Sessions != 2 || n.Slot.Wanted != 1 {
 		t.Errorf("server %+v, want the same sessions", n)
@@ -405,6 +409,41 @@ func TestASessionWhoseCallsWereAllGivenUpIsReplaced(t *testing.T) {
 	}
 	if n := c.Servers()[0]; n.Recoveries != 1 || n.Slots != slots {
 		t.Errorf("server %+v, want that one session was made again", n)
+	}
+}
+
+// TestCallsThatAnotherSessionTakesOverAreGivenUpInTheirOwn: with client ID trunking a path has a session. Those that
+// were under way when it died have spent their slots, and when it is back it gets another session.
+func TestCallsThatAnotherSessionTakesOverAreGivenUpInTheirOwn(t *testing.T) {
+	var armed atomic.Bool
+	gate := make(chan struct{})
+	s := &nfs4test.Server{Slots: 1, Identity: func(a string) nfs4test.Identity {
+		return nfs4test.Identity{Major: "one", Minor: uint64(a[len(a)-1]), Scope: "s"}
+	}}
+	s.Hook = func(c nfs4test.Call) nfs4test.Action {
+		if c.Address == there && c.Has(v4.OpWrite) && armed.CompareAndSwap(true, false) {
+			s.Kill(there)
+			close(gate)
+		}
+		return nfs4test.Action{}
+	}
+	c := mount4(t, s, bench.NFSv41, here, there)
+	f := create4(t, c, "data")
+	st, err := c.NewStream(t.Context(), nfs.StreamConfig{Slots: 4, BlockBytes: 512})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := newCircle(f, true, 4, 512)
+	armed.Store(true)
+	d.left.Store(200)
+	st.Run(t.Context(), d)
+	<-gate
+	if err := s.Listen(there); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, func() bool { return c.Servers()[1].Recoveries > 0 })
+	if err := d.err.Load(); err != nil {
+		t.Error(*err)
 	}
 }
 

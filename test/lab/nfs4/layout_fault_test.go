@@ -631,6 +631,31 @@ func TestAStreamOverManySmallStripesCanBeMade(t *testing.T) {
 	p.leavesNothing(t)
 }
 
+// TestIOWaitsForTheSlotsOfADataServer, and is not given to the metadata server meanwhile.
+func TestIOWaitsForTheSlotsOfADataServer(t *testing.T) {
+	p := startPNFS(t, &nfs4test.Server{Slots: 2}, striped2)
+	p.AddFile("data", make([]byte, 1<<20))
+	f := p.open(t, "data")
+	s := p.stream(t, 16, 256*kib)
+	d := newCircle(f, true, 16, 256*kib)
+	d.left.Store(300)
+	s.Run(t.Context(), d)
+	if err := d.err.Load(); err != nil {
+		t.Error(*err)
+	}
+	if k := p.layouts(); k.Fallbacks != 0 {
+		t.Errorf("layouts: %+v, want all at the data servers", k)
+	}
+	_ = s.Close()
+	for _, one := range p.c.Servers() {
+		if one.DataServer && (one.Slot.Waits == 0 || one.Slot.Used != 2) {
+			t.Errorf("data server %+v, want that I/O has waited for 2 slots", one)
+		}
+	}
+	closeFile(t, f)
+	p.leavesNothing(t)
+}
+
 func TestAStreamOverDataServersAllocatesNothing(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
