@@ -441,7 +441,7 @@ func (r *Reconciler) explainStop(ctx context.Context, s *scope) (next, error) {
 	}
 }
 
-// partial says of a run that did not come to its end that it has measured something.
+// partial ends the message of a run that was stopped early. It is empty if nothing was measured.
 func (s *scope) partial() string {
 	if s.judgement == nil || s.judgement.Summary == nil {
 		return ""

@@ -18,7 +18,7 @@ const (
 	connectionBytes = 2 << 20
 )
 
-// need is the memory of a load in one client, in bytes: docs/findings.md has the same sum. The kernel's buffers of
+// need is the memory of a load in one client, in bytes: docs/performance.md has the same sum. The kernel's buffers of
 // sockets are not in it.
 type need struct {
 	buffers     int64 // of the operations that may be outstanding

@@ -585,9 +585,9 @@ func (s *serverV4) tryTable(ctx context.Context, t *session.Table) error {
 	return nil
 }
 
-// spent lets sessions be made again whose slots all were given up.
+// spent lets sessions be made again that were given up because of spent slots.
 func (s *serverV4) spent() {
-	s.logger.Warn("Calls were given up in all slots of a session: it is replaced", "server", s.describe())
+	s.logger.Warn("A session is replaced: calls were given up in its slots without an answer", "server", s.describe())
 	s.wake()
 }
 

@@ -109,8 +109,8 @@ type slot struct {
 // maxLost bounds how many sets of lost sessions a Table remembers.
 const maxLost = 64
 
-// NewTable returns a Table for so many requests, without sessions. It calls lost when all slots are spent,
-// and has given up its sessions then.
+// NewTable returns a Table for so many requests, without sessions. It calls lost when it has given up its
+// sessions because of spent slots.
 func NewTable(requests int, lost func()) *Table {
 	return &Table{requests: requests, allSpent: lost, ready: func(int, int) {}}
 }

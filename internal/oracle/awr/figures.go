@@ -86,7 +86,7 @@ func each(all []event) []runfile.AWRRow {
 	return rows
 }
 
-// is says whether a row of another table is of the same event. Names that are cut may be those of two.
+// is reports whether o, from another table, is the same event. Two events may have the same name once it is cut.
 func (e event) is(o event) bool {
 	if slices.Contains(e.tables, o.tables[0]) {
 		return false
