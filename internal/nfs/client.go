@@ -16,9 +16,13 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/v4"
 )
 
-// farewellTimeout bounds the good-bye of Close: a server that is gone must not
-// hold it up.
-const farewellTimeout = time.Second
+// A good-bye ends when the server has been silent for farewellSilence: one that is gone must not
+// hold it up. One that answers gets farewellTimeout, since it keeps what it is not told about until
+// the lease ends.
+const (
+	farewellSilence = time.Second
+	farewellTimeout = 30 * time.Second
+)
 
 // Client is one mounted export. Its methods may be called from many goroutines.
 type Client struct {

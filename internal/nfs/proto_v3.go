@@ -35,6 +35,8 @@ func (p *protoV3) prepare(
 
 func (p *protoV3) close(ctx context.Context) error {
 	p.t.close()
+	ctx, cancel := context.WithTimeout(ctx, farewellSilence)
+	defer cancel()
 	return p.farewell(ctx)
 }
 

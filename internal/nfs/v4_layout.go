@@ -164,7 +164,7 @@ func (l *layoutsV4) keep() {
 // would keep a layout that this client does not know.
 func (l *layoutsV4) within(d time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
-	context.AfterFunc(l.life, func() { time.AfterFunc(farewellTimeout/2, cancel) })
+	context.AfterFunc(l.life, func() { l.mds.cancelInSilence(ctx, cancel) })
 	return ctx, cancel
 }
 
@@ -195,9 +195,11 @@ func (l *layoutsV4) close(ctx context.Context) error {
 	l.stop()
 	l.wg.Wait()
 	var errs []error
+	heard, stop := l.mds.whileHeard(ctx)
 	for _, f := range files {
-		errs = append(errs, l.giveBack(ctx, f))
+		errs = append(errs, l.giveBack(heard, f))
 	}
+	stop()
 	// What is left of the time is the metadata server's.
 	ctx, cancel := context.WithTimeout(ctx, farewellTimeout/2)
 	defer cancel()

@@ -261,14 +261,14 @@ func (s *serverV4) patience() time.Duration {
 
 // close gives the server back what it keeps. It ends when ctx does, at the latest.
 func (s *serverV4) close(ctx context.Context) error {
+	ctx, cancel := s.whileHeard(ctx)
+	defer cancel()
 	s.stop()
-	// A call that is given up leaves its slot spent, so there is time for its answer.
-	patience, cancel := context.WithTimeout(ctx, farewellTimeout/2)
+	// A call that is given up leaves its slot spent, and perhaps an open that this client does not know.
 	select {
 	case <-s.done:
-	case <-patience.Done():
+	case <-ctx.Done():
 	}
-	cancel()
 	s.kill()
 	<-s.done
 	defer func() {
@@ -304,6 +304,33 @@ func (s *serverV4) close(ctx context.Context) error {
 		errs = append(errs, s.destroyClientID(ctx))
 	}
 	return errors.Join(errs...)
+}
+
+// whileHeard bounds a good-bye: its context ends when ctx does or the server is silent.
+func (s *serverV4) whileHeard(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go s.cancelInSilence(ctx, cancel)
+	return ctx, cancel
+}
+
+// cancelInSilence cancels when nothing was received from the server for farewellSilence. It returns when ctx
+// ends.
+func (s *serverV4) cancelInSilence(ctx context.Context, cancel context.CancelFunc) {
+	heard := s.heard()
+	for sleep(ctx, farewellSilence) {
+		before := heard
+		if heard = s.heard(); heard == before {
+			cancel()
+		}
+	}
+}
+
+// heard returns how many bytes were received from the server.
+func (s *serverV4) heard() (n int64) {
+	for _, ch := range s.channels {
+		n += ch.counters.WireBytesRead.Load()
+	}
+	return n
 }
 
 // openList returns all opens.
@@ -625,6 +652,8 @@ func (s *serverV4) dropTable(t *session.Table) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), farewellTimeout)
 	defer cancel()
+	ctx, stop := s.whileHeard(ctx)
+	defer stop()
 	s.facts.Lock()
 	if s.tables[t] {
 		s.orphans = append(s.orphans, t)

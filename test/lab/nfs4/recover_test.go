@@ -720,6 +720,28 @@ func TestCloseDuringRecoveryWaitsForNoAnswer(t *testing.T) {
 	}
 }
 
+// TestASlowServerIsToldOfAllThatItKeeps: the good-bye takes longer than a server may be silent.
+func TestASlowServerIsToldOfAllThatItKeeps(t *testing.T) {
+	for _, v := range versions() {
+		t.Run(string(v), func(t *testing.T) {
+			s := &nfs4test.Server{Hook: func(c nfs4test.Call) nfs4test.Action {
+				if !c.Has(v4.OpClose) {
+					return nfs4test.Action{}
+				}
+				answer := make(chan struct{})
+				time.AfterFunc(200*time.Millisecond, func() { close(answer) })
+				return nfs4test.Action{Hold: answer}
+			}}
+			c := mount4(t, s, v, here)
+			for i := range 12 {
+				if _, err := c.Create(t.Context(), c.Root(), fmt.Sprint(i), 0o600, true); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 // TestAPathToAnotherServerIsNotUsed: it was down when the client was made.
 func TestAPathToAnotherServerIsNotUsed(t *testing.T) {
 	s := &nfs4test.Server{Identity: func(a string) nfs4test.Identity { return nfs4test.Identity{Major: a, Scope: "s"} }}
