@@ -27,7 +27,8 @@ build_key() {
 		cd "$module"
 		local modfile=${BUILD_MODFILE:-go.mod}
 		cat - "$modfile" "${modfile%.mod}.sum"
-		GOWORK=off go list -modfile="$modfile" -f '{{$dir := .Dir}}{{range .GoFiles}}{{$dir}}/{{.}}{{"\n"}}{{end}}' "$@" | sort | xargs cat
+		GOWORK=off go list -modfile="$modfile" -f '{{$dir := .Dir}}{{range .GoFiles}}{{$dir}}/{{.}}{{"\n"}}{{end}}' "$@" |
+			xargs sha256sum | cut -d' ' -f1 | sort # not in the order of the paths, which depends on where the checkout is
 		go env GOVERSION GOARCH
 	) | sha256sum | cut -d' ' -f1
 }

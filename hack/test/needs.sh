@@ -44,7 +44,8 @@ need_argocli() {
 
 need_apiserver() {
 	KUBEBUILDER_ASSETS=$(hack/cluster/envtest.sh)
-	export KUBEBUILDER_ASSETS
+	# On a busy machine an API server takes longer to start than envtest waits for: 20 s.
+	export KUBEBUILDER_ASSETS KUBEBUILDER_CONTROLPLANE_START_TIMEOUT=10m KUBEBUILDER_CONTROLPLANE_STOP_TIMEOUT=5m
 }
 
 need_growth() { # 500 pods, played by kwok
