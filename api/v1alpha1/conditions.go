@@ -69,6 +69,7 @@ const (
 	ReasonPodRefused      = "PodRefused"
 	ReasonPodLost         = "PodLost"
 	ReasonTargetTaken     = "TargetTaken"
+	ReasonHoldEnded       = "HoldEnded" // the run had its target for as long as the policy allows
 	ReasonForbidden       = "Forbidden"
 	ReasonNameTaken       = "NameTaken"
 	ReasonOtherRelease    = "OtherRelease"  // a newer operator wrote a file that this one does not read

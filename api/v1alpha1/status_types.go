@@ -44,6 +44,10 @@ type NFSBenchmarkStatus struct {
 	// completionTime is when the run ended.
 	// +optional
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
+	// holdEndTime is when the run gives its target back at the latest: policy.limits.maxHold and 30 minutes after it
+	// got it. Only a database that may still write keeps it longer.
+	// +optional
+	HoldEndTime *metav1.Time `json:"holdEndTime,omitempty"`
 	// queue is where the run waits while another uses its target.
 	// +optional
 	Queue *QueueStatus `json:"queue,omitempty"`

@@ -648,6 +648,10 @@ func (in *NFSBenchmarkStatus) DeepCopyInto(out *NFSBenchmarkStatus) {
 		in, out := &in.CompletionTime, &out.CompletionTime
 		*out = (*in).DeepCopy()
 	}
+	if in.HoldEndTime != nil {
+		in, out := &in.HoldEndTime, &out.HoldEndTime
+		*out = (*in).DeepCopy()
+	}
 	if in.Queue != nil {
 		in, out := &in.Queue, &out.Queue
 		*out = new(QueueStatus)

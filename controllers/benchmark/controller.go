@@ -91,7 +91,7 @@ func NewReconciler(o Options) *Reconciler {
 	}
 	r := &Reconciler{Options: o, checker: rules.MustChecker()}
 	r.underWay = []phase{
-		r.hold, r.admit, r.resolve, r.enqueue, r.provision, r.survey, r.mountExport, r.configure,
+		r.hold, r.admit, r.resolve, r.claimIsFree, r.enqueue, r.provision, r.survey, r.mountExport, r.configure,
 		r.runLoad, r.collect,
 	}
 	r.finished = []phase{
@@ -154,6 +154,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, b *v1alpha1.NFSBenchmark) (c
 		n, err = next{}, nil
 		s.waitForRelease(other)
 	}
+	if held := r.limitHold(ctx, s, &n); err == nil {
+		err = held
+	}
 	setStatus(s, err)
 	return r.finish(ctx, s, before, ctrl.Result{RequeueAfter: n.After}, err)
 }
@@ -206,7 +209,12 @@ type scope struct {
 	waiting *fact          // what the pass waits for, in words
 	target  *plan.Target
 	place   *queuePlace
-	storage *fact // about the storage; nil = not looked at
+	// heldSince is when the run got its target; zero = not looked at, or the load has begun.
+	heldSince time.Time
+	gaveBack  bool // the target, before the load began
+	// keepsTarget: the run waits, and its survey may still move the volume.
+	keepsTarget bool
+	storage     *fact // about the storage; nil = not looked at
 	// tridentSilent: Trident has not yet answered to what it was asked for.
 	tridentSilent bool
 	attachedOnly  bool                // Trident writes the export rules of the volume: for the nodes that mount it

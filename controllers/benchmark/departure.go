@@ -466,6 +466,9 @@ func (r *Reconciler) reconcileDeleted(ctx context.Context, s *scope) (ctrl.Resul
 	}
 	was := s.b.DeepCopy()
 	n, err := pass.Run(ctx, s, r.deleted)
+	if held := r.limitHold(ctx, s, &n); err == nil {
+		err = held
+	}
 	done := err == nil && s.waiting == nil
 	if !done && !mayLetGo(s) {
 		return r.reportDeletion(ctx, s, was, ctrl.Result{RequeueAfter: n.After}, err)

@@ -179,10 +179,10 @@ func (r *Reconciler) ensureLoad(ctx context.Context, s *scope) (next, error) {
 }
 
 // claimIsFree waits until no other pod mounts the claim that a database starts on: it may be
-// another database, which the operator does not know.
+// another database, which the operator does not know. It waits without the target.
 func (r *Reconciler) claimIsFree(ctx context.Context, s *scope) (next, error) {
 	claim := s.b.Spec.Storage.Claim
-	if databaseOf(s.b) == nil || claim == nil {
+	if databaseOf(s.b) == nil || claim == nil || s.b.Status.StartTime != nil {
 		return next{}, nil
 	}
 	pods := &corev1.PodList{}
@@ -198,6 +198,7 @@ func (r *Reconciler) claimIsFree(ctx context.Context, s *scope) (next, error) {
 	if other < 0 {
 		return next{}, nil
 	}
+	s.stage = v1alpha1.PhasePending
 	return s.wait(v1alpha1.ReasonClaimInUse, fmt.Sprintf(
 		"pod %s uses claim %q, and a second database would ruin its files: stop the pod, or name another claim in "+
 			"spec.storage.claim", pods.Items[other].Name, claim.Name), soon)

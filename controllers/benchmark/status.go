@@ -112,6 +112,13 @@ func setTimes(s *scope) {
 		t := metav1.NewTime(s.now)
 		st.CompletionTime = &t
 	}
+	switch {
+	case s.gaveBack:
+		st.HoldEndTime = nil
+	case st.HoldEndTime == nil && !s.heldSince.IsZero():
+		t := metav1.NewTime(s.heldSince.Add(s.policy.Limits.MaxHold.Duration + holdSlack))
+		st.HoldEndTime = &t
+	}
 }
 
 func setResolved(s *scope) {

@@ -56,7 +56,11 @@ func (r *Reconciler) admit(ctx context.Context, s *scope) (next, error) {
 // those of all its benchmarks.
 func (r *Reconciler) admitPlan(ctx context.Context, s *scope, p runfile.Plan) error {
 	limits := s.policy.Limits
-	if took := time.Duration(p.Schedule.TimeoutSeconds) * time.Second; took > limits.MaxHold.Duration {
+	took := time.Duration(p.Schedule.TimeoutSeconds)*time.Second + shutdownOf(s.b)
+	if p.Database != nil {
+		took += time.Duration(p.Database.StartupTimeoutSeconds) * time.Second
+	}
+	if took > limits.MaxHold.Duration {
 		return invalid(v1alpha1.ReasonPolicyDenied, "spec.run: the run may take %s and the policy of this cluster allows "+
 			"at most %s. Shorten it or set run.timeoutSeconds, or ask an administrator to raise policy.limits.maxHold of "+
 			"the chart", took, limits.MaxHold.Duration)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -68,10 +69,85 @@ func (r *Reconciler) takeTarget(ctx context.Context, s *scope, keep []string) (n
 	}
 	s.place = &place
 	if place.Position > 0 {
-		return s.wait(v1alpha1.ReasonQueued,
-			fmt.Sprintf("position %d in the queue for the target: %s uses it", place.Position, place.Behind), queueCheck)
+		return s.wait(v1alpha1.ReasonQueued, fmt.Sprintf("position %d in the queue for the target, behind %s%s",
+			place.Position, place.Behind, place.Why), queueCheck)
+	}
+	s.heldSince = s.now
+	for _, l := range held {
+		if at := l.Spec.AcquireTime; at != nil && at.Time.Before(s.heldSince) {
+			s.heldSince = at.Time
+		}
 	}
 	return next{}, nil
+}
+
+const (
+	// holdSlack is what a hold may take besides the run itself: its volume, its images and its end.
+	holdSlack = 30 * time.Minute
+	// startPatience is how long a run may have its target before its load begins. Then it goes to the end of the
+	// queue.
+	startPatience = 30 * time.Minute
+)
+
+// limitHold gives the target back when its time is over, or when the run waits for something else before its load
+// begins. A namespace cannot keep a target from others, whatever its objects say.
+func (r *Reconciler) limitHold(ctx context.Context, s *scope, n *next) error {
+	b := s.b
+	over := isFinished(b) || !b.DeletionTimestamp.IsZero()
+	if !over && s.outcome == nil && b.Status.StartTime == nil && s.load == nil {
+		waits := s.stage == v1alpha1.PhasePending && s.waiting != nil && !s.keepsTarget
+		late := !s.heldSince.IsZero() && s.now.Sub(s.heldSince) > startPatience && s.moving == nil
+		if waits || late {
+			s.gaveBack = true
+			return r.releaseLeases(ctx, b)
+		}
+	}
+	if b.Status.HoldEndTime == nil {
+		return nil
+	}
+	left := b.Status.HoldEndTime.Sub(s.now)
+	switch {
+	case over:
+		return r.endHold(ctx, s, left)
+	case left <= 0 && s.outcome == nil:
+		return r.breakOff(ctx, s)
+	case left > 0 && (n.After == 0 || n.After > left):
+		n.After = left
+	}
+	return nil
+}
+
+// breakOff ends a run that has used its target for as long as one may, with what it has measured.
+func (r *Reconciler) breakOff(ctx context.Context, s *scope) error {
+	message := fmt.Sprintf("it had its target until %s, for as long as policy.limits.maxHold of the chart lets a run have one",
+		s.b.Status.HoldEndTime.UTC().Format(time.RFC3339))
+	if s.waiting != nil {
+		message += "; it waited: " + s.waiting.Message
+	}
+	o := outcome{phase: v1alpha1.PhaseFailed, reason: v1alpha1.ReasonHoldEnded, message: message}
+	if s.outcome = &o; s.plan == nil {
+		return nil
+	}
+	_, err := r.salvage(ctx, s, o)
+	return err
+}
+
+// endHold gives back the target of a run that is over, although something of it cannot be removed: left is what is
+// left of its time. A database that may still write keeps it, and the status says so.
+func (r *Reconciler) endHold(ctx context.Context, s *scope, left time.Duration) error {
+	since := cmp.Or(s.b.DeletionTimestamp, s.b.Status.CompletionTime)
+	if left > 0 && (since == nil || s.now.Sub(since.Time) < deletePatience+shutdownOf(s.b)) {
+		return nil
+	}
+	pods, err := r.podsOf(ctx, s.b, manifest.ComponentLoad)
+	if err != nil {
+		return err
+	}
+	runs := slices.ContainsFunc(pods, func(p corev1.Pod) bool { return mayRun(p) && p.Spec.NodeName != "" })
+	if runs && (databaseOf(s.b) != nil || left > -deletePatience) {
+		return nil
+	}
+	return r.releaseLeases(ctx, s.b)
 }
 
 // acquireAll takes every key, or none but those to keep.
@@ -96,24 +172,30 @@ func (r *Reconciler) acquireAll(ctx context.Context, s *scope, keep []string) (q
 // eachKey asks who else uses each part of the target, up to the first that somebody does. The
 // order of the keys is the same for everybody: two runs cannot wait for each other.
 func (s *scope) eachKey(
-	ctx context.Context, ask func(ctx context.Context, s *scope, key string) (holder string, err error),
+	ctx context.Context, ask func(ctx context.Context, s *scope, key string) (holder, error),
 ) (queuePlace, error) {
 	for _, key := range slices.Sorted(slices.Values(s.target.Keys)) {
-		if holder, err := ask(ctx, s, key); err != nil || holder != "" {
-			return queuePlace{Position: 1, Behind: holder}, err
+		if h, err := ask(ctx, s, key); err != nil || h.name != "" {
+			return queuePlace{Position: 1, Behind: h.name, Why: h.why}, err
 		}
 	}
 	return queuePlace{}, nil
 }
 
-// leaseHolder says who else holds the Lease of a key; "" where nobody does.
-func (r *Reconciler) leaseHolder(ctx context.Context, s *scope, key string) (string, error) {
+// holder is who has a target, as the author of a benchmark that waits for it may see it.
+type holder struct {
+	name string // "" = nobody
+	why  string // what it does with it, for a message; "" = not known
+}
+
+// leaseHolder says who else holds the Lease of a key.
+func (r *Reconciler) leaseHolder(ctx context.Context, s *scope, key string) (holder, error) {
 	held := &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{Namespace: r.leaseNamespace(s.b), Name: manifest.LeaseName(key)},
 	}
 	found, err := find(ctx, r.Client, held)
 	if err != nil || !found {
-		return "", err
+		return holder{}, err
 	}
 	return r.otherHolder(ctx, s, held)
 }
@@ -130,7 +212,9 @@ func (r *Reconciler) placeOf(ctx context.Context, s *scope) (queuePlace, error) 
 		me.Turn = turnOf(me, list)
 	}
 	place := placeAmong(me, list)
-	place.Behind = s.shown(place.Behind)
+	if place.Behind != "" && s.shown(place.Behind) != place.Behind {
+		place.Behind, place.Why = s.shown(place.Behind), ""
+	}
 	return place, nil
 }
 
@@ -203,8 +287,23 @@ func (r *Reconciler) entryOf(b *v1alpha1.NFSBenchmark, keys []string) queueEntry
 	return queueEntry{
 		ID: string(b.UID), Name: b.Namespace + "/" + b.Name, Keys: keys,
 		Created: b.CreationTimestamp.Time, Active: b.Status.StartTime != nil && !isFinished(b),
-		LastUse: r.lastUse(b.Namespace),
+		LastUse: r.lastUse(b.Namespace), Why: whyHeld(b, true),
 	}
+}
+
+// whyHeld says what a benchmark does with a target, or before it gets it. Its message is for its own namespace.
+func whyHeld(b *v1alpha1.NFSBenchmark, own bool) string {
+	if b.Status.Phase == "" {
+		return ""
+	}
+	words := fmt.Sprintf(", which is %s", b.Status.Phase)
+	if end := b.Status.HoldEndTime; end != nil {
+		words += fmt.Sprintf(" until %s at the latest", end.UTC().Format(time.RFC3339))
+	}
+	if own && b.Status.Phase != v1alpha1.PhaseQueued && b.Status.Message != "" {
+		words += ": " + b.Status.Message
+	}
+	return words
 }
 
 // lastUse is when a namespace last got a target; zero where it got none from this manager.
@@ -214,12 +313,18 @@ func (r *Reconciler) lastUse(namespace string) time.Time {
 	return last
 }
 
-// wantsTarget reports whether another benchmark counts in the queue: it has not
-// finished, is not held back before its start, and is not being deleted before
-// it has started, or since so long that only its volume is left.
+// wantsTarget reports whether another benchmark counts in the queue: it has not finished, and it has started or could
+// start. One that waits for anything but the target, or is held back or deleted before its start, does not count.
 func wantsTarget(o *v1alpha1.NFSBenchmark) bool {
-	started := o.Status.StartTime != nil
-	return !isFinished(o) && !isReleased(o) && (started || (!o.Spec.Suspend && o.DeletionTimestamp.IsZero()))
+	switch {
+	case isFinished(o) || isReleased(o):
+		return false
+	case o.Status.StartTime != nil:
+		return true
+	default:
+		ready := o.Status.Phase != "" && o.Status.Phase != v1alpha1.PhasePending
+		return ready && !o.Spec.Suspend && o.DeletionTimestamp.IsZero()
+	}
 }
 
 // declaredKeys are those of a target that the spec alone tells: the array, as far as it is named,
@@ -288,10 +393,13 @@ func svmKeys(b *plan.Backend) []string {
 	return []string{svmKey(b.ManagementLIF, b.SVM)}
 }
 
-// keepTarget restores the Leases of a run under way that somebody deleted or
+// keepTarget restores the Leases of a run under way, within its time, that somebody deleted or
 // took. A Lease that it cannot restore does not end the run, but the status names it:
 // another run may share the target.
 func (r *Reconciler) keepTarget(ctx context.Context, s *scope) error {
+	if end := s.b.Status.HoldEndTime; end != nil && s.now.After(end.Time) {
+		return nil
+	}
 	place, err := s.eachKey(ctx, r.acquire)
 	if err != nil || place.Position == 0 {
 		return err
@@ -303,7 +411,7 @@ func (r *Reconciler) keepTarget(ctx context.Context, s *scope) error {
 }
 
 // acquire takes the Lease of a key, or names who holds it.
-func (r *Reconciler) acquire(ctx context.Context, s *scope, key string) (string, error) {
+func (r *Reconciler) acquire(ctx context.Context, s *scope, key string) (holder, error) {
 	lease := manifest.TargetLease(s.b, r.leaseNamespace(s.b), key, metav1.NewMicroTime(s.now))
 	held := &coordinationv1.Lease{}
 	err := r.Client.Get(ctx, client.ObjectKeyFromObject(lease), held)
@@ -311,45 +419,47 @@ func (r *Reconciler) acquire(ctx context.Context, s *scope, key string) (string,
 	case apierrors.IsNotFound(err):
 		err = r.Client.Create(ctx, lease, pass.FieldOwner)
 		if err == nil {
-			return "", nil
+			return holder{}, nil
 		}
 		if !apierrors.IsAlreadyExists(err) {
-			return "", fmt.Errorf("take the lease of %q: %w", key, err)
+			return holder{}, fmt.Errorf("take the lease of %q: %w", key, err)
 		}
 		// Our cache is behind, or does not hold a Lease of somebody else's.
 		if err := r.Reader.Get(ctx, client.ObjectKeyFromObject(lease), held); err != nil {
-			return "another run", client.IgnoreNotFound(err) // the next pass knows
+			return holder{name: "another run"}, client.IgnoreNotFound(err) // the next pass knows
 		}
 	case err != nil:
-		return "", fmt.Errorf("read the lease of %q: %w", key, err)
+		return holder{}, fmt.Errorf("read the lease of %q: %w", key, err)
 	}
 	if holderOf(held) == string(s.b.UID) {
-		return "", nil
+		return holder{}, nil
 	}
-	if holder, err := r.otherHolder(ctx, s, held); err != nil || holder != "" {
-		return holder, err
+	if other, err := r.otherHolder(ctx, s, held); err != nil || other.name != "" {
+		return other, err
 	}
 	lease.ResourceVersion = held.ResourceVersion
 	if err := r.Client.Update(ctx, lease, pass.FieldOwner); err != nil {
-		return "", fmt.Errorf("take over the lease of %q: %w", key, err)
+		return holder{}, fmt.Errorf("take over the lease of %q: %w", key, err)
 	}
-	return "", nil
+	return holder{}, nil
 }
 
-// otherHolder names who else uses what a Lease stands for; "" where nobody does.
-func (r *Reconciler) otherHolder(ctx context.Context, s *scope, held *coordinationv1.Lease) (string, error) {
+// otherHolder names who else uses what a Lease stands for.
+func (r *Reconciler) otherHolder(ctx context.Context, s *scope, held *coordinationv1.Lease) (holder, error) {
 	if holderOf(held) == string(s.b.UID) {
-		return "", nil
+		return holder{}, nil
 	}
 	if held.Labels[manifest.LabelManagedBy] != manifest.ManagedBy {
-		return "Lease " + held.Namespace + "/" + held.Name + ", which is not ours,", nil
+		return holder{name: "Lease " + held.Namespace + "/" + held.Name + ", which is not ours"}, nil
 	}
 	// Its benchmark may be gone, or have given it up.
 	list, err := r.withUID(ctx, holderOf(held))
-	if err != nil || !slices.ContainsFunc(list, func(b v1alpha1.NFSBenchmark) bool { return !isReleased(&b) }) {
-		return "", err
+	i := slices.IndexFunc(list, func(b v1alpha1.NFSBenchmark) bool { return !isReleased(&b) })
+	if err != nil || i < 0 {
+		return holder{}, err
 	}
-	return s.shown(cmp.Or(held.Annotations[manifest.AnnotationHolder], "another run")), nil
+	b := &list[i]
+	return holder{name: s.shown(b.Namespace + "/" + b.Name), why: whyHeld(b, b.Namespace == s.b.Namespace)}, nil
 }
 
 func holderOf(l *coordinationv1.Lease) string { return ptr.Deref(l.Spec.HolderIdentity, "") }
@@ -403,6 +513,7 @@ type queueEntry struct {
 	Turn    int  // how many of its namespace wait before it for the same targets
 	// LastUse is when its namespace last got a target.
 	LastUse time.Time
+	Why     string // what it does, for a message
 }
 
 // turnOf counts the older benchmarks of the namespace of e that wait for one of its targets.
@@ -428,6 +539,7 @@ func shareTarget(a, b queueEntry) bool {
 type queuePlace struct {
 	Position int32  // 0 = it is its turn
 	Behind   string // name of the run at the head of those before it
+	Why      string // what that does, for a message
 }
 
 // placeAmong says where me stands among others; me may be one of them.
@@ -445,7 +557,7 @@ func placeAmong(me queueEntry, others []queueEntry) queuePlace {
 		return queuePlace{}
 	}
 	slices.SortFunc(ahead, compareTurns)
-	return queuePlace{Position: int32(len(ahead)), Behind: ahead[0].Name} //nolint:gosec // a count of objects
+	return queuePlace{Position: int32(len(ahead)), Behind: ahead[0].Name, Why: ahead[0].Why} //nolint:gosec // a count of objects
 }
 
 // nextInQueue are the first n of those that wait, in the order of their turns.

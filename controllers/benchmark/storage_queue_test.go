@@ -28,13 +28,13 @@ func TestPlaceAmong(t *testing.T) {
 	}{
 		"Alone":         {"Nobody else wants the target", entry("a", 5, "x"), []queueEntry{entry("a", 5, "x")}, queuePlace{}},
 		"OtherTarget":   {"Other targets do not matter", entry("a", 5, "x"), []queueEntry{active(entry("b", 9, "y"))}, queuePlace{}},
-		"Second":        {"The older one goes first", entry("a", 5, "x"), []queueEntry{entry("b", 9, "x")}, queuePlace{1, "ns/b"}},
+		"Second":        {"The older one goes first", entry("a", 5, "x"), []queueEntry{entry("b", 9, "x")}, queuePlace{Position: 1, Behind: "ns/b"}},
 		"First":         {"The younger one waits", entry("a", 5, "x"), []queueEntry{entry("b", 2, "x")}, queuePlace{}},
-		"ActiveYounger": {"A run under way is not pushed out by an older one", entry("a", 5, "x"), []queueEntry{active(entry("b", 2, "x"))}, queuePlace{1, "ns/b"}},
+		"ActiveYounger": {"A run under way is not pushed out by an older one", entry("a", 5, "x"), []queueEntry{active(entry("b", 2, "x"))}, queuePlace{Position: 1, Behind: "ns/b"}},
 		"IAmActive":     {"A run under way keeps its turn", active(entry("a", 5, "x")), []queueEntry{entry("b", 9, "x")}, queuePlace{}},
-		"PartOfKeys":    {"One address in common is enough", entry("a", 5, "x", "y"), []queueEntry{entry("b", 9, "y", "z")}, queuePlace{1, "ns/b"}},
-		"Third":         {"All before me count, the head is named", entry("c", 1, "x"), []queueEntry{entry("b", 5, "x"), active(entry("a", 3, "x"))}, queuePlace{2, "ns/a"}},
-		"SameSecond":    {"Names decide within one second", entry("b", 5, "x"), []queueEntry{entry("a", 5, "x"), entry("c", 5, "x")}, queuePlace{1, "ns/a"}},
+		"PartOfKeys":    {"One address in common is enough", entry("a", 5, "x", "y"), []queueEntry{entry("b", 9, "y", "z")}, queuePlace{Position: 1, Behind: "ns/b"}},
+		"Third":         {"All before me count, the head is named", entry("c", 1, "x"), []queueEntry{entry("b", 5, "x"), active(entry("a", 3, "x"))}, queuePlace{Position: 2, Behind: "ns/a"}},
+		"SameSecond":    {"Names decide within one second", entry("b", 5, "x"), []queueEntry{entry("a", 5, "x"), entry("c", 5, "x")}, queuePlace{Position: 1, Behind: "ns/a"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -115,7 +115,7 @@ func TestALeaseOfSomebodyElseIsNotFree(t *testing.T) {
 		held := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x", Labels: map[string]string{manifest.LabelManagedBy: c.manager}}}
 		held.Spec.HolderIdentity = &c.holder
 		got, err := reconcilerWith(t).otherHolder(t.Context(), s, held)
-		if err != nil || (got == "") != c.free || !c.free && !strings.Contains(got, "ns/x") {
+		if err != nil || (got.name == "") != c.free || !c.free && !strings.Contains(got.name, "ns/x") {
 			t.Errorf("%s: held by %q, %v", c.reason, got, err)
 		}
 	}

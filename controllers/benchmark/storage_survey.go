@@ -390,11 +390,9 @@ func (r *Reconciler) hold(ctx context.Context, s *scope) (next, error) {
 	}
 	if hasSurvey(s.b) {
 		if n, err := r.forgetSurvey(ctx, s); err != nil || n.Stop {
+			s.keepsTarget = true
 			return n, err
 		}
-	}
-	if err := r.releaseLeases(ctx, s.b); err != nil {
-		return next{}, err
 	}
 	return s.wait(v1alpha1.ReasonSuspended, heldBack, 0)
 }

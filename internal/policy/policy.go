@@ -84,7 +84,8 @@ type Embedded struct {
 // Limits bound one benchmark.
 type Limits struct {
 	Clients int32 `json:"clients"` // load pods
-	// MaxHold is the longest that a run may take, and so keep others from its target.
+	// MaxHold is the longest that a run may take, with the start and the end of its database, and so keep others from
+	// its target.
 	MaxHold metav1.Duration `json:"maxHold"`
 	// ResultBytes is what the results of the benchmarks of one namespace may take.
 	ResultBytes resource.Quantity `json:"resultBytes"`

@@ -266,7 +266,11 @@ func TestADatabaseDoesNotStartOnAClaimThatAPodUses(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.create("demo", onOracle(gen.Claim("data"))...)
-	w.wantPhase(w.settle("demo"), v1alpha1.PhasePreparing, "pod postgres-0 uses claim", "spec.storage.claim")
+	b := w.settle("demo")
+	w.wantPhase(b, v1alpha1.PhasePending, "pod postgres-0 uses claim", "spec.storage.claim")
+	if w.leases(b) > 0 {
+		t.Error("it has its target although it waits for another pod")
+	}
 	if w.loadJob(w.get("demo")) != nil {
 		t.Error("the database has started")
 	}

@@ -21,7 +21,7 @@ func TestARunThatHoldsItsTargetDoesNotWaitForAnOlderOne(t *testing.T) {
 		w.array.step(w)
 		w.settle("a-old")
 	}
-	w.wantPhase(w.get("a-old"), v1alpha1.PhaseQueued, w.ns+"/b-young uses it")
+	w.wantPhase(w.get("a-old"), v1alpha1.PhaseQueued, "behind "+w.ns+"/b-young, which is Provisioning")
 	w.wantPhase(w.finish("b-young"), v1alpha1.PhaseSucceeded)
 	w.wantPhase(w.finish("a-old"), v1alpha1.PhaseSucceeded)
 }

@@ -45,6 +45,7 @@ type world struct {
 	silent         bool          // do not lint the status
 	maxHold        time.Duration // of the policy; 0 = its default
 	resultBytes    int64         // of the policy; 0 = its default
+	policyErr      error         // of reading the policy
 	leaseNamespace string        // empty = that of the world
 	array          *tridentWorld // Trident and its array; nil = there is none
 
@@ -77,6 +78,9 @@ func (w *world) restart() {
 // policy allows every export, and the backend of the world's array.
 func (w *world) policy() (policy.Policy, error) {
 	p, err := gen.AnyExport()
+	if w.policyErr != nil {
+		return p, w.policyErr
+	}
 	if w.resultBytes != 0 {
 		p.Limits.ResultBytes = *resource.NewQuantity(w.resultBytes, resource.BinarySI)
 	}
