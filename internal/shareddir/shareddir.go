@@ -31,6 +31,9 @@ const (
 	PartExtension = ".part"
 )
 
+// ErrNotPlain says that a name is not that of a plain file, or has a link in it, or that the file has a second name.
+var ErrNotPlain = errors.New("no plain file of its own")
+
 // Open opens a plain file below dir for reading.
 func Open(dir, name string) (*os.File, error) { return open(dir, name, os.O_RDONLY, 0) }
 
@@ -41,20 +44,21 @@ func OpenOnly(dir, name string, flags int, mode fs.FileMode) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := CheckOnlyName(f); err != nil {
+	if err := checkOnlyName(f); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
 }
 
-// CheckOnlyName refuses a file that has more than one name: one of them may be that of a file of others.
-func CheckOnlyName(f *os.File) error {
+// checkOnlyName refuses a file that has more than one name: one of them may be that of a file of others.
+func checkOnlyName(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {
 		return err
 	}
 	if s, ok := info.Sys().(*syscall.Stat_t); !ok || s.Nlink > 1 {
-		return fmt.Errorf("%s has a second name (a hard link), which may be that of a file of others: remove it", f.Name())
+		return fmt.Errorf("%s is %w: it has a second name (a hard link), which may be that of a file of others; remove it",
+			f.Name(), ErrNotPlain)
 	}
 	return nil
 }
@@ -211,10 +215,11 @@ func openAt(parent int, dir, name string, flags int, mode fs.FileMode) (*os.File
 	if err != nil {
 		return nil, failure("open", dir, name, err)
 	}
+	err = unix.SetNonblock(fd, false) // it was for what is no plain file
 	f := os.NewFile(uintptr(fd), filepath.Join(dir, name))
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is no plain file", f.Name())
+	info, err2 := f.Stat()
+	if err = errors.Join(err, err2); err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is %w", f.Name(), ErrNotPlain)
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -251,8 +256,11 @@ func retry(call func() (int, error)) (int, error) {
 }
 
 func failure(what, dir, name string, err error) error {
-	if err == nil {
+	switch {
+	case err == nil:
 		return nil
+	case errors.Is(err, unix.ELOOP), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.EISDIR), errors.Is(err, unix.ENXIO):
+		err = fmt.Errorf("%w (%w)", ErrNotPlain, err)
 	}
 	return &fs.PathError{Op: what, Path: filepath.Join(dir, name), Err: err}
 }

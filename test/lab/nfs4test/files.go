@@ -316,6 +316,35 @@ func (x *compound) remove(o *v4.Remove) v4.Status {
 	return v4.OK
 }
 
+// rename replaces a file that has the new name.
+func (x *compound) rename(o *v4.Rename) v4.Status {
+	if x.saved == nil {
+		x.s.violate("RENAME without a saved file handle")
+		return v4.ErrNoFileHandle
+	}
+	if !x.saved.dir || !x.file.dir {
+		return v4.ErrNotDir
+	}
+	f, old := x.s.find(x.saved, o.From), x.s.find(x.file, o.To)
+	switch {
+	case f == nil:
+		return v4.ErrNoEnt
+	case f.fs == 0 || x.file.fs == 0:
+		return v4.ErrROFS
+	case old != nil && (old.dir || f.dir):
+		return v4.ErrExist
+	}
+	o.FromChange.Before, o.ToChange.Before = x.saved.change, x.file.change
+	if old != nil && old != f {
+		old.removed = true
+	}
+	f.name, f.parent = o.To, x.file
+	x.saved.change++
+	x.file.change++
+	o.FromChange.After, o.ToChange.After = x.saved.change, x.file.change
+	return v4.OK
+}
+
 // setAttrs sets mode and size, and returns which it did.
 func (x *compound) setAttrs(f *file, a *v4.Attrs) v4.Bitmap {
 	var set v4.Bitmap
