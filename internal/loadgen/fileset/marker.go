@@ -91,10 +91,12 @@ func (s *Set) writeMarker(ctx context.Context) error {
 	}
 	name := fmt.Sprintf(markerFormat, s.spec.Client)
 	part := name + partExtension
-	if err := s.dir.Remove(ctx, part); err != nil && !target.IsNotExist(err) {
-		return fmt.Errorf("remove %q: %w", part, err)
-	}
 	f, err := s.dir.Open(ctx, part, target.OpenOptions{Create: true, Stable: true})
+	if target.IsExist(err) { // a run that was killed has left it
+		if err = s.dir.Remove(ctx, part); err == nil || target.IsNotExist(err) {
+			f, err = s.dir.Open(ctx, part, target.OpenOptions{Create: true, Stable: true})
+		}
+	}
 	if err != nil {
 		return fmt.Errorf("create marker %q: %w", part, err)
 	}

@@ -54,10 +54,12 @@ type ownDatabase struct {
 func readMarker(dataDirectory string, distrust distrusting) (marker, error) {
 	f, err := shareddir.Open(dataDirectory, MarkerFile)
 	switch {
-	case errors.Is(err, fs.ErrPermission):
-		return marker{}, fmt.Errorf("read which databases were created for benchmarks: %w", err)
+	case errors.Is(err, fs.ErrNotExist):
+		return marker{}, nil
+	case errors.Is(err, shareddir.ErrNotPlain):
+		return marker{distrusted: "which is no plain file"}, nil
 	case err != nil:
-		return marker{}, nil // there is none, or it is no plain file
+		return marker{}, fmt.Errorf("read which databases were created for benchmarks: %w", err)
 	}
 	defer func() { _ = f.Close() }()
 	why, err := distrust(f)
