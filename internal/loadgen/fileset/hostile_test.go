@@ -20,6 +20,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/loadgen/target/direct"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target/kernel"
 	"github.com/nfsbench/nfsbench/internal/nfs/server"
+	"github.com/nfsbench/nfsbench/internal/nfs/v3"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -47,7 +48,13 @@ func export(t *testing.T) string {
 // overDirectNFS mounts a directory that the embedded server serves.
 func overDirectNFS(t *testing.T, dir string) target.Target {
 	t.Helper()
-	s, err := server.New(server.Options{Dir: dir, Listen: []string{"127.0.0.1:0"}, Now: time.Now})
+	return overAServer(t, server.Options{Dir: dir})
+}
+
+func overAServer(t *testing.T, opt server.Options) target.Target {
+	t.Helper()
+	opt.Listen, opt.Now = []string{"127.0.0.1:0"}, time.Now
+	s, err := server.New(opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,5 +243,68 @@ func TestAMarkerThatWasLinkedAfterItWasWrittenIsReplaced(t *testing.T) {
 				t.Errorf("clean: %+v, %v", done, err)
 			}
 		})
+	}
+}
+
+// TestADirectoryThatIsSwappedForALinkIsNotCleaned: the directory of a run becomes a link to that of others, who have a
+// file with the name of one of ours.
+func TestADirectoryThatIsSwappedForALinkIsNotCleaned(t *testing.T) {
+	for engine, open := range map[string]func(*testing.T, string) target.Target{
+		"Direct NFS": overDirectNFS, "a mount": overAMount,
+	} {
+		t.Run(engine, func(t *testing.T) {
+			base := export(t)
+			dir, other := filepath.Join(base, "d"), filepath.Join(base, "other")
+			s, err := Prepare(t.Context(), open(t, base), testSpec())
+			if err == nil {
+				err = s.Fill(t.Context(), func(int64) {})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			theirs := filepath.Join(other, "c0-j0.dat")
+			if err := errors.Join(
+				os.Mkdir(other, 0o755), os.WriteFile(theirs, nil, 0o600), os.Rename(dir, dir+"-moved"), os.Symlink("other", dir),
+			); err != nil {
+				t.Fatal(err)
+			}
+			_, _ = s.Clean(t.Context()) // with NFS the handle still leads to our directory
+			if _, err := os.Stat(theirs); err != nil {
+				t.Errorf("a file of others is gone: %v", err)
+			}
+		})
+	}
+}
+
+// TestAFileThatIsSwappedBetweenTwoLooksIsRefused: the name leads to our file when its attributes are asked for, and to
+// that of others when it is opened.
+func TestAFileThatIsSwappedBetweenTwoLooksIsRefused(t *testing.T) {
+	base := export(t)
+	if err := attempt(t.Context(), overDirectNFS(t, base), testSpec()); err != nil {
+		t.Fatal(err)
+	}
+	precious, name := filepath.Join(base, "system01.dbf"), filepath.Join(base, "d", "c0-j0.dat")
+	before := bytes.Repeat([]byte("precious"), size/8)
+	if err := errors.Join(os.WriteFile(precious, before, 0o600), os.Link(precious, filepath.Join(base, "d", "next"))); err != nil {
+		t.Fatal(err)
+	}
+	found, swapped := false, false // calls on names come one after the other
+	tgt := overAServer(t, server.Options{Dir: base, Intercept: func(c server.Call, execute func() []byte) ([]byte, error) {
+		reply := execute()
+		found = found || c.Program == v3.Program && c.Procedure == v3.ProcLookup && bytes.Contains(c.Arguments, []byte("c0-j0.dat"))
+		if c.Program == v3.Program && c.Procedure == v3.ProcGetattr && found && !swapped {
+			swapped = true
+			if err := errors.Join(os.Rename(name, name+"-moved"), os.Rename(filepath.Join(base, "d", "next"), name)); err != nil {
+				t.Error(err)
+			}
+		}
+		return reply, nil
+	}})
+	err := attempt(t.Context(), tgt, testSpec(func(s *Spec) { s.Writes = true }))
+	if after, err := os.ReadFile(precious); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("a file of others has changed (%v)", err)
+	}
+	if !swapped || target.CodeOf(err) != runfile.FailureForeignFiles {
+		t.Errorf("swapped %v, %v", swapped, err)
 	}
 }

@@ -199,7 +199,7 @@ func (x *compound) attrs(f *file, request v4.Bitmap) v4.Attrs {
 	s := x.s
 	a := v4.Attrs{
 		Mask: request, Type: v4.TypeRegular, Size: f.size, FSID: v4.FSID{Major: f.fs}, LeaseSeconds: s.LeaseSeconds,
-		MaxRead: uint64(s.MaxTransfer), MaxWrite: uint64(s.MaxTransfer), Mode: f.mode, Owner: "1000", OwnerGroup: "1000",
+		MaxRead: uint64(s.MaxTransfer), MaxWrite: uint64(s.MaxTransfer), Mode: f.mode, NumLinks: max(1, s.NumLinks), Owner: "1000", OwnerGroup: "1000",
 		SpaceAvail: 1 << 40, SpaceTotal: 1 << 40, FSLayoutTypes: s.layoutTypes(), FSLocations: s.FSLocations,
 	}
 	if f.dir {
