@@ -139,7 +139,7 @@ func (c *permissionsCommand) give(directory string, uid, gid int) error {
 		return fmt.Errorf("--directory %s: %w", directory, err)
 	}
 	if given.Left != "" {
-		c.app.log.Warn("What belongs to others, or has a second name, does not change", "entry", given.Left)
+		c.app.log.Warn("What belongs to others, has a second name or is a device does not change", "entry", given.Left)
 	}
 	c.app.log.Info("Gave the directory to its user", "directory", directory, "owner", c.owner, "changed", given.Changed)
 	return nil

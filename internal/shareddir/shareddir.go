@@ -119,8 +119,8 @@ func replace(dir, name string, data []byte, mode fs.FileMode, sync bool) (*os.Fi
 		return nil, err
 	}
 	_, err = f.Write(data)
-	if err == nil {
-		err = f.Chmod(mode) // whatever the umask says: containers of other users read it
+	if info, err2 := f.Stat(); err2 == nil && info.Mode().Perm() != mode {
+		err = errors.Join(err, f.Chmod(mode)) // whatever the umask says: containers of other users read it
 	}
 	if err == nil && sync {
 		err = f.Sync()

@@ -98,7 +98,7 @@ func Prepare(ctx context.Context, t target.Target, spec Spec) (*Set, error) {
 	}
 	s := &Set{spec: spec, target: t, dir: dir}
 	old, err := readMarker(ctx, dir, fmt.Sprintf(markerFormat, spec.Client))
-	if err != nil && !target.IsNotExist(err) && !(isNoMarker(err) && spec.OverwriteExisting) {
+	if err != nil && !target.IsNotExist(err) && (!isNoMarker(err) || !spec.OverwriteExisting) {
 		return nil, err
 	}
 	s.marker = marker{

@@ -95,7 +95,7 @@ func FuzzMarker(f *testing.F) {
 			}
 		}
 		memory.Bound(t, 2*maxMarker+64*min(len(text), maxMarker), func() {
-			found, err := foreignIn(dir, "ORCLCDB")
+			found, err := foreignIn(dir)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -45,7 +45,8 @@ func (s *supervisor) removeLeftIPC() {
 // ownIPC lists the objects of this user that no process is attached to, and says whether there are others
 // of this user.
 func (s *supervisor) ownIPC(kind string) (ids []int, used bool) {
-	raw, _ := shareddir.Read(filepath.Join(s.o.ProcDir, "sysvipc"), kind, shareddir.SmallFile) // none where it cannot be read
+	// There are none where it cannot be read.
+	raw, _ := shareddir.Read(filepath.Join(s.o.ProcDir, "sysvipc"), kind, shareddir.SmallFile)
 	lines := bytes.Split(raw, []byte("\n"))
 	columns := bytes.Fields(lines[0])
 	for _, line := range lines[1:] {

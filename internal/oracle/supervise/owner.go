@@ -24,13 +24,13 @@ type Given struct {
 	Changed int
 	// Foreign names a file that was not created for a benchmark: then nothing changes.
 	Foreign string
-	// Left names an entry that stays as it is, because it belongs to somebody else or has a second name.
+	// Left names an entry that stays as it is, because it belongs to somebody else, has a second name or is a device.
 	Left string
 }
 
 // Give changes the owner of a volume that is empty, or of one that a run has marked, with what is on it, first the
-// directory. Below it only what root or the user owns changes, and has one name. A mark is believed in a directory that only
-// root and the user can write to.
+// directory. Below it only plain files, folders and links change that root or the user owns and that have one name. A
+// mark is believed in a directory that only root and the user can write to.
 func (g Gift) Give(directory string) (Given, error) {
 	m, err := readMarker(directory, func(marker *os.File) (string, error) { return g.distrust(directory, marker) })
 	if err != nil {
@@ -79,7 +79,7 @@ func (g Gift) change(entry *os.File, isVolume bool, given *Given) error {
 		return fmt.Errorf("stat %s: no owner", entry.Name())
 	case int(s.Uid) == g.UID && int(s.Gid) == g.GID:
 		return nil
-	case !isVolume && (!g.isUser(s.Uid) || !info.IsDir() && s.Nlink > 1):
+	case !isVolume && (!g.isUser(s.Uid) || !info.IsDir() && (s.Nlink > 1 || !isFileOrLink(info.Mode()))):
 		given.Left = entry.Name()
 		return nil
 	}
@@ -89,6 +89,9 @@ func (g Gift) change(entry *os.File, isVolume bool, given *Given) error {
 	given.Changed++
 	return nil
 }
+
+// isFileOrLink leaves out devices, with which whoever has them does more than with a file.
+func isFileOrLink(mode fs.FileMode) bool { return mode.IsRegular() || mode.Type() == fs.ModeSymlink }
 
 func (g Gift) isUser(uid uint32) bool { return uid == 0 || int(uid) == g.UID }
 

@@ -309,8 +309,8 @@ func (t *Target) expect(ctx context.Context, fh nfs.FileHandle, name string, kin
 		return target.Fail(runfile.FailureForeignFiles,
 			fmt.Sprintf("%q on %s is not %s, so it is not ours; choose another directory", name, t.where, text), nil)
 	case kind == nfs.TypeRegular && attr.Links > 1:
-		return target.Fail(runfile.FailureForeignFiles, fmt.Sprintf("%q on %s has %d names (hard links), and another one may "+
-			"be that of a file of others; remove this one, or choose another directory", name, t.where, attr.Links), nil)
+		return target.Fail(runfile.FailureForeignFiles, fmt.Sprintf("%q on %s has %d names (hard links), and another one "+
+			"may be that of a file of others; remove this one, or choose another directory", name, t.where, attr.Links), nil)
 	}
 	return nil
 }
