@@ -79,6 +79,7 @@ func TestAMarkerOfOthersGivesNoFileAway(t *testing.T) {
 		mark  func(v *volume)
 	}{
 		"of a stranger": {0, 0o777 | os.ModeSticky, func(v *volume) { v.put(".nfsbench-database", mark, stranger) }},
+		"of a stranger, where nobody else writes now": {0, 0o755, func(v *volume) { v.put(".nfsbench-database", mark, stranger) }},
 		"of the user, where others may have moved it": {0, 0o777, func(v *volume) { v.put(".nfsbench-database", mark, database) }},
 		"in a directory of a stranger":                {stranger, 0o755, func(v *volume) { v.put(".nfsbench-database", mark, database) }},
 		"in a directory of another group": {0, 0o775, func(v *volume) {
