@@ -29,7 +29,7 @@ func sharing() []string {
 // notShared says where a plain call is right, by file and function, and why.
 func notShared() map[string]string {
 	return map[string]string{
-		"internal/collect/publish/configmap.go InCluster":        "the kubelet mounts the token, over links",
+		"internal/collect/publish/configmap.go inCluster":        "the kubelet mounts the token, over links",
 		"internal/oracle/supervise/directnfs.go Install":         "a file of the image, which may be a link",
 		"internal/oracle/supervise/options.go interpreterOf":     "a file of the image, which may be a link",
 		"internal/oracle/supervise/mounttable.go readMountTable": "/etc/mtab is a link in most images",
