@@ -73,22 +73,23 @@ type permissionsCommand struct {
 	app         *app
 	directories []string
 	owner       string
-	chown       func(path string, uid, gid int) error
+	chown       func(f *os.File, uid, gid int) error // nil = by the kernel
 }
 
 // newPermissionsCommand makes a volume usable for the user of a database image.
 func newPermissionsCommand(a *app) *cobra.Command {
-	c := &permissionsCommand{app: a, chown: os.Lchown}
+	c := &permissionsCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "permissions --directory DIR [--directory DIR] --owner UID:GID",
 		Short: "Change the owner of directories and their contents, as far as the storage permits",
 		Long: `Change the owner of an empty directory, or of a directory that nfsbench created a
-database in, with all files that belong to another user. Snapshot directories and the targets of
-links do not change.
+database in, with the files in it that belong to root or to the user of --owner, and have no
+second name (a hard link). Snapshot directories and the targets of links do not change.
 
 If the directory holds files that were not created for a benchmark, nothing
 changes, and a warning names one of them. Of a database that nfsbench created, the
-file .nfsbench-database in the directory names the SID and the DBID.
+file .nfsbench-database in the directory names the SID and the DBID. It counts if root or that
+user owns it, it has no second name, and nobody else can write to the directory.
 
 Storage that squashes root refuses the change. The command then warns, and its exit
 code is 0, because the directory may be usable without it. The container that uses
@@ -122,27 +123,25 @@ func (c *permissionsCommand) run() error {
 
 // give changes the owner of one directory.
 func (c *permissionsCommand) give(directory string, uid, gid int) error {
-	changed := 0
-	foreign, err := supervise.Foreign(directory, "")
-	if err == nil {
-		if foreign != "" {
-			c.app.log.Warn("The owner of the files does not change, because they were not created for a benchmark",
-				"directory", directory, "entry", foreign)
-			return nil
-		}
-		changed, err = c.chownTree(directory, uid, gid)
-	}
+	given, err := supervise.Gift{UID: uid, GID: gid, Chown: c.chown}.Give(directory)
 	switch {
+	case err == nil && given.Foreign != "":
+		c.app.log.Warn("The owner of the files does not change, because it is not certain that a run created them",
+			"directory", directory, "entry", given.Foreign)
+		return nil
 	case errors.Is(err, syscall.EPERM), errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EROFS):
 		c.app.log.Warn("The storage does not let root give files away (root squash, or a read-only export): "+
 			"what matters is that the export belongs to the user of the database, or that it may write there",
 			slog.String("directory", directory), slog.String("owner", c.owner), slog.Int("changed",
-				changed), slog.Any("error", err))
+				given.Changed), slog.Any("error", err))
 		return nil
 	case err != nil:
 		return fmt.Errorf("--directory %s: %w", directory, err)
 	}
-	c.app.log.Info("Gave the directory to its user", "directory", directory, "owner", c.owner, "changed", changed)
+	if given.Left != "" {
+		c.app.log.Warn("What belongs to others, has a second name or is a device does not change", "entry", given.Left)
+	}
+	c.app.log.Info("Gave the directory to its user", "directory", directory, "owner", c.owner, "changed", given.Changed)
 	return nil
 }
 
@@ -155,30 +154,4 @@ func parseOwner(text string) (uid, gid int, err error) {
 		return 0, 0, fmt.Errorf("--owner is %q; write two numbers, such as 54321:54321", text)
 	}
 	return int(u), int(g), nil
-}
-
-// chownTree changes the owner of everything that has another one, the directory
-// first, and reports the progress. What is right already is only looked at.
-func (c *permissionsCommand) chownTree(directory string, uid, gid int) (changed int, err error) {
-	err = filepath.WalkDir(directory, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() && path != directory && supervise.IsOfStorage(d.Name()) {
-			return fs.SkipDir
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		if s, ok := info.Sys().(*syscall.Stat_t); ok && int(s.Uid) == uid && int(s.Gid) == gid {
-			return nil
-		}
-		if err := c.chown(path, uid, gid); err != nil {
-			return err
-		}
-		changed++
-		return nil
-	})
-	return changed, err
 }

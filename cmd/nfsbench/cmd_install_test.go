@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -87,11 +88,11 @@ func owners(t *testing.T, refuse error) (c *permissionsCommand, log *strings.Bui
 	}
 	log, changed = &strings.Builder{}, &[]string{}
 	c = &permissionsCommand{app: &app{log: slog.New(slog.NewTextHandler(log, nil))}, directories: []string{dir}, owner: "54321:54322"}
-	c.chown = func(path string, uid, gid int) error {
+	c.chown = func(f *os.File, uid, gid int) error {
 		if uid != 54321 || gid != 54322 {
-			t.Errorf("%s is given to %d:%d", path, uid, gid)
+			t.Errorf("%s is given to %d:%d", f.Name(), uid, gid)
 		}
-		rel, _ := filepath.Rel(dir, path)
+		rel, _ := filepath.Rel(dir, f.Name())
 		*changed = append(*changed, rel)
 		return refuse
 	}
@@ -103,6 +104,7 @@ func TestPermissionsChangesTheVolumeButNotTheFoldersOfTheStorage(t *testing.T) {
 	if err := c.run(); err != nil {
 		t.Fatal(err)
 	}
+	slices.Sort(*changed)
 	if got, want := strings.Join(*changed, " "), ". .nfsbench-database ORCLCDB ORCLCDB/system01.dbf link"; got != want {
 		t.Errorf("changed %q, want %q", got, want)
 	}

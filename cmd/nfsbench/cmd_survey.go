@@ -16,8 +16,8 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/collect/procfs"
-	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/shareddir"
 	"github.com/nfsbench/nfsbench/internal/storage"
 	"github.com/nfsbench/nfsbench/internal/storage/connect"
 	"github.com/nfsbench/nfsbench/internal/survey"
@@ -183,7 +183,9 @@ func (f *surveyFlags) run(ctx context.Context, a *app, out io.Writer, getenv fun
 func (f *surveyFlags) publisher(a *app, getenv func(string) string) (func(context.Context, string) error, error) {
 	switch {
 	case f.outFile != "":
-		return func(_ context.Context, text string) error { return course.ReplaceFile(f.outFile, []byte(text)) }, nil
+		return func(_ context.Context, text string) error {
+			return shareddir.Replace(filepath.Dir(f.outFile), filepath.Base(f.outFile), []byte(text), shareddir.ForAll)
+		}, nil
 	case f.configMap == "":
 		return func(context.Context, string) error { return nil }, nil
 	}

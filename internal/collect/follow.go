@@ -9,15 +9,16 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/shareddir"
 )
 
 const (
 	maxTailBytes = 1 << 20  // read at once
+	maxTails     = 16       // of those in one look, whatever the file has
 	maxLineBytes = 64 << 10 // longer lines are no events
 	maxSpans     = 1 << 16  // a loader that reports more is not ours
 )
@@ -25,7 +26,7 @@ const (
 // follower knows what the loader has reported so far. One goroutine uses it.
 type follower struct {
 	tail     eventTail
-	loadPath string
+	dir      string
 	loadSeen os.FileInfo // of the load that was read last
 	loadRead time.Time   // when that was
 	load     *runfile.Load
@@ -34,10 +35,7 @@ type follower struct {
 }
 
 func newFollower(dir string) *follower {
-	return &follower{
-		tail:     eventTail{path: filepath.Join(dir, runfile.EventsFile)},
-		loadPath: filepath.Join(dir, runfile.LoadFile),
-	}
+	return &follower{tail: eventTail{dir: dir}, dir: dir}
 }
 
 // readEvents takes in what is new. It reports whether there was anything, and
@@ -62,7 +60,7 @@ func (f *follower) readEvents() (news, moved bool, err error) {
 // readLoad reads the load file if it is another than the last time. A load
 // that can not be read leaves the one before.
 func (f *follower) readLoad(now time.Time) error {
-	file, err := os.Open(f.loadPath)
+	file, err := shareddir.Open(f.dir, runfile.LoadFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -80,7 +78,7 @@ func (f *follower) readLoad(now time.Time) error {
 	f.loadRead = now
 	load, err := runfile.ReadLoad(file)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s is not as a loader writes it", runfile.LoadFile) // what it has is not said to others
 	}
 	f.loadSeen, f.load = info, &load
 	return nil
@@ -124,34 +122,50 @@ func lastStart(spans []runfile.Span) time.Time {
 // eventTail reads the events file as it grows. Lines that are no events are
 // counted and left out: the loader may have been killed inside one.
 type eventTail struct {
-	path   string
+	dir    string
+	file   *os.File // nil until it is there. Open, its inode is given to no other file
 	offset int64
 	rest   []byte // a line whose end is not there yet
 }
 
 // each calls fn for the events that came since the last call, and returns the first error
-// of those that could not be read. A file that is not there yet has none.
+// of those that could not be read. A file that is not there yet has none. One that
+// another file has replaced is not read any more. What one call does not read, the next does.
 func (t *eventTail) each(fn func(runfile.Event)) error {
-	f, err := os.Open(t.path)
-	if errors.Is(err, fs.ErrNotExist) {
+	now, err := shareddir.Open(t.dir, runfile.EventsFile)
+	if errors.Is(err, fs.ErrNotExist) && t.file == nil {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	defer f.Close() //nolint:errcheck // nothing was written
+	if t.file == nil {
+		t.file = now
+	} else if err := errors.Join(t.isSame(now), now.Close()); err != nil {
+		return err
+	}
 	var bad error
-	for {
-		chunk, err := io.ReadAll(io.NewSectionReader(f, t.offset, maxTailBytes))
+	for range maxTails {
+		chunk, err := io.ReadAll(io.NewSectionReader(t.file, t.offset, maxTailBytes))
 		if err != nil {
 			return err
 		}
 		if len(chunk) == 0 {
-			return bad
+			break
 		}
 		t.offset += int64(len(chunk))
 		bad = cmp.Or(bad, t.take(chunk, fn))
 	}
+	return bad
+}
+
+func (t *eventTail) isSame(now *os.File) error {
+	was, err1 := t.file.Stat()
+	is, err2 := now.Stat()
+	if err := errors.Join(err1, err2); err != nil || os.SameFile(was, is) {
+		return err
+	}
+	return fmt.Errorf("another file has replaced %s, and is not read", runfile.EventsFile)
 }
 
 func (t *eventTail) take(chunk []byte, fn func(runfile.Event)) (bad error) {
@@ -161,15 +175,15 @@ func (t *eventTail) take(chunk []byte, fn func(runfile.Event)) (bad error) {
 			continue
 		}
 		var e runfile.Event
-		if err := json.Unmarshal(line, &e); err != nil {
-			bad = fmt.Errorf("a line of %q is no event: %w", t.path, err)
+		if json.Unmarshal(line, &e) != nil || !slices.Contains(runfile.SpanKinds(), e.Span) {
+			bad = fmt.Errorf("a line of %s is no event", runfile.EventsFile) // what it has is not said to others
 			continue
 		}
 		fn(e)
 	}
 	t.rest = bytes.Clone(lines[len(lines)-1])
 	if len(t.rest) > maxLineBytes {
-		t.rest, bad = nil, fmt.Errorf("a line of %q is longer than %d bytes", t.path, maxLineBytes)
+		t.rest, bad = nil, fmt.Errorf("a line of %s is longer than %d bytes", runfile.EventsFile, maxLineBytes)
 	}
 	return bad
 }

@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/shareddir"
 )
 
 // loaderStub writes into a run directory what a loader would.
@@ -47,7 +47,7 @@ func (l loaderStub) load(load runfile.Load) {
 	l.t.Helper()
 	raw, err := json.Marshal(load)
 	if err == nil {
-		err = course.ReplaceFile(filepath.Join(l.dir, runfile.LoadFile), raw)
+		err = shareddir.Replace(l.dir, runfile.LoadFile, raw, shareddir.ForAll)
 	}
 	if err != nil {
 		l.t.Fatal(err)
@@ -56,7 +56,7 @@ func (l loaderStub) load(load runfile.Load) {
 
 func TestEventsAreTakenInAsTheFileGrows(t *testing.T) {
 	l := loaderStub{t, t.TempDir()}
-	tail := eventTail{path: filepath.Join(l.dir, runfile.EventsFile)}
+	tail := eventTail{dir: l.dir}
 	steps := []struct {
 		reason, text string
 		want         []int32 // percents
@@ -65,11 +65,11 @@ func TestEventsAreTakenInAsTheFileGrows(t *testing.T) {
 		{"no file yet", "", nil, ""},
 		{"a whole line and half of one", `{"span":"Fill","percent":1}` + "\n" + `{"span":"Fi`, []int32{1}, ""},
 		{"the other half", `ll","percent":2}` + "\n\n", []int32{2}, ""},
-		{"a line cut short by a crash", "{\"span\":\n{\"percent\":3}\n", []int32{3}, "is no event"},
+		{"a line cut short by a crash", "{\"span\":\n{\"span\":\"Fill\",\"percent\":3}\n", []int32{3}, "is no event"},
 		{"nothing new", "", nil, ""},
 		{"a line that is too long", strings.Repeat("x", 70<<10), nil, "is longer than"},
-		{"its end, and one after it", "x\n{\"percent\":4}\n", []int32{4}, "is no event"},
-		{"more than is read at once", strings.Repeat(`{"percent":5}`+"\n", 100_000), nil, ""},
+		{"its end, and one after it", "x\n{\"span\":\"Fill\",\"percent\":4}\n", []int32{4}, "is no event"},
+		{"more than is read at once", strings.Repeat(`{"span":"Fill","percent":5}`+"\n", 100_000), nil, ""},
 	}
 	for _, step := range steps {
 		if step.text != "" {
@@ -154,7 +154,7 @@ func TestALoadThatCannotBeReadLeavesTheOneBefore(t *testing.T) {
 	if err := f.readLoad(day); err != nil || f.ended() {
 		t.Errorf("partial: ended %v, %v", f.ended(), err)
 	}
-	if err := course.ReplaceFile(f.loadPath, []byte(`{"partial":`)); err != nil {
+	if err := shareddir.Replace(l.dir, runfile.LoadFile, []byte(`{"partial":`), shareddir.ForAll); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.readLoad(day); err == nil {

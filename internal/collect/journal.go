@@ -9,11 +9,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
-	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/shareddir"
 	"github.com/nfsbench/nfsbench/internal/storage"
 )
 
@@ -27,14 +28,17 @@ const (
 // to its directory.
 const maxJournalBytes = 64 << 20
 
+// maxEntryBytes is above what a reading of all counters of an array takes.
+const maxEntryBytes = 4 << 20
+
 // journal keeps what a session has sampled in a file, so that the successor of
 // a collector that was killed goes on from there. It holds what the series
 // hold, one entry a line, and is written anew when they are thinned: it never
 // grows beyond them. A nil journal keeps nothing. One goroutine at a time uses
 // it.
 type journal struct {
-	path string
-	file *os.File
+	dir, name string
+	file      *os.File
 }
 
 // entry is one line: one of its first three members.
@@ -48,17 +52,17 @@ type entry struct {
 // openJournal opens or makes the journal, and returns what is in it. A line
 // that is no entry is left out: its writer was killed inside it.
 func openJournal(path string) (*journal, []entry, error) {
-	entries, err := readJournal(path)
+	j := &journal{dir: filepath.Dir(path), name: filepath.Base(path)}
+	entries, err := j.read()
 	if err != nil {
 		return nil, nil, err
 	}
-	j := &journal{path: path}
 	// What was read is written again, so that a half line at the end is gone.
 	return j, entries, j.rewrite(entries)
 }
 
-func readJournal(path string) ([]entry, error) {
-	f, err := os.Open(path)
+func (j *journal) read() ([]entry, error) {
+	f, err := shareddir.Open(j.dir, j.name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -67,19 +71,15 @@ func readJournal(path string) ([]entry, error) {
 	}
 	defer f.Close() //nolint:errcheck // nothing was written
 	var entries []entry
-	for lines := bufio.NewReader(io.LimitReader(f, maxJournalBytes)); ; {
-		line, err := lines.ReadBytes('\n')
-		if errors.Is(err, io.EOF) {
-			return entries, nil
-		}
-		if err != nil {
-			return entries, err
-		}
+	lines := bufio.NewScanner(io.LimitReader(f, maxJournalBytes))
+	lines.Buffer(nil, maxEntryBytes)
+	for lines.Scan() {
 		var e entry
-		if json.Unmarshal(line, &e) == nil && e != (entry{}) {
+		if json.Unmarshal(lines.Bytes(), &e) == nil && e != (entry{}) {
 			entries = append(entries, e)
 		}
 	}
+	return entries, lines.Err()
 }
 
 // add appends one entry. Each line is one write.
@@ -110,14 +110,10 @@ func (j *journal) rewrite(entries []entry) error {
 		}
 	}
 	j.close()
-	if err := course.ReplaceFile(j.path, text.Bytes()); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(j.path, os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
+	var err error
+	if j.file, err = shareddir.New(j.dir, j.name, text.Bytes(), shareddir.ForAll); err != nil {
 		return fmt.Errorf("keep the samples: %w", err)
 	}
-	j.file = f
 	return nil
 }
 

@@ -136,7 +136,7 @@ func TestTheJournalGrowsNoLongerThanTheSeries(t *testing.T) {
 		return s.hosts.thinned > 2
 	})
 	s.Finish(t.Context(), runfile.Load{})
-	entries, err := readJournal(o.Journal)
+	entries, err := (&journal{dir: filepath.Dir(o.Journal), name: JournalFile}).read()
 	if err != nil || len(entries) > 25 || len(entries) < 10 {
 		t.Errorf("%d entries of a series of 20 (%v)", len(entries), err)
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -16,6 +15,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/collect/publish"
 	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/shareddir"
 	"github.com/nfsbench/nfsbench/internal/storage"
 )
 
@@ -90,7 +90,7 @@ func Run(ctx context.Context, o RunOptions) error {
 	}
 	// A collector that finds the file of another one comes after a restart of its container.
 	restarted := exists(o.RunDir, ReadyFile)
-	err := os.Remove(filepath.Join(o.RunDir, ReadyFile))
+	err := shareddir.Remove(o.RunDir, ReadyFile)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("use run directory: %w", err)
 	}
@@ -175,11 +175,12 @@ func Check(dir string) error {
 	return fmt.Errorf("the collector has not started: there is no %q", filepath.Join(dir, ReadyFile))
 }
 
-func touch(dir, name string) error { return course.ReplaceFile(filepath.Join(dir, name), nil) }
+func touch(dir, name string) error { return shareddir.Replace(dir, name, nil, shareddir.ForAll) }
 
+// exists takes what cannot be opened for missing.
 func exists(dir, name string) bool {
-	_, err := os.Stat(filepath.Join(dir, name))
-	return err == nil
+	there, err := shareddir.Exists(dir, name)
+	return there && err == nil
 }
 
 // publishTimeout bounds the attempts to publish one update before a newer
@@ -424,7 +425,7 @@ func (s *sidecar) passOn(known runfile.CapacitySearch, text []byte) (runfile.Cap
 	if lastLevel(levels) == lastLevel(known) && levels.Ended == known.Ended {
 		return known, nil
 	}
-	return levels, course.ReplaceFile(filepath.Join(s.opt.RunDir, runfile.LevelsFile), text)
+	return levels, shareddir.Replace(s.opt.RunDir, runfile.LevelsFile, text, shareddir.ForAll)
 }
 
 // lastLevel returns the index of the current level of a search; 0 before the first.

@@ -9,10 +9,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/shareddir"
 )
 
 // releasePoll is how often the file that releases all clients is looked for.
@@ -37,7 +37,7 @@ type Dir struct {
 
 // OpenDir makes the directory ready. Events of an earlier process stay.
 func OpenDir(path string) (*Dir, error) {
-	f, err := os.OpenFile(filepath.Join(path, runfile.EventsFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644) //nolint:gosec // the collector reads it as another user
+	f, err := shareddir.OpenOnly(path, runfile.EventsFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, shareddir.ForAll)
 	if err != nil {
 		return nil, fmt.Errorf("use run directory: %w", err)
 	}
@@ -67,45 +67,10 @@ func (d *Dir) Load(l *runfile.Load) error {
 	if err != nil {
 		return fmt.Errorf("encode load: %w", err)
 	}
-	if err := ReplaceFile(filepath.Join(d.path, runfile.LoadFile), append(data, '\n')); err != nil {
+	if err := shareddir.Replace(d.path, runfile.LoadFile, append(data, '\n'), shareddir.ForAll); err != nil {
 		return fmt.Errorf("write load: %w", err)
 	}
 	return d.err
-}
-
-// ReplaceFile writes a file as a whole or not at all. It writes through no link that a stranger has left.
-func ReplaceFile(path string, data []byte) error {
-	part := path + ".part"
-	if err := os.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	f, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // other containers, with other users, read it
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return errors.Join(err, os.Remove(part))
-	}
-	return os.Rename(part, path)
-}
-
-// maxFileBytes is far above what the database and the loader write for each other.
-const maxFileBytes = 1 << 20
-
-// ReadFile reads a small file of the run directory, which containers of other images write
-// to.
-func ReadFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() //nolint:errcheck // it was only read
-	data, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
-	if err == nil && len(data) > maxFileBytes {
-		err = fmt.Errorf("%s is larger than %d bytes", path, maxFileBytes)
-	}
-	return data, err
 }
 
 // Refuse leaves in the directory, where the collector looks, why there is no
@@ -122,11 +87,11 @@ func (d *Dir) Refuse(now time.Time, code string, reason error) error {
 // Options.Release.
 func (d *Dir) Release(ctx context.Context) error {
 	return poll(ctx, func() (bool, error) {
-		_, err := os.Stat(filepath.Join(d.path, runfile.ReleaseFile))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return false, fmt.Errorf("wait for the other clients: %w", err)
+		released, err := shareddir.Exists(d.path, runfile.ReleaseFile)
+		if err != nil {
+			err = fmt.Errorf("wait for the other clients: %w", err)
 		}
-		return err == nil, nil
+		return released, err
 	})
 }
 
@@ -150,15 +115,15 @@ func poll(ctx context.Context, look func() (done bool, err error)) error {
 // implements Orders.
 func (d *Dir) Levels(ctx context.Context, have int) (search runfile.CapacitySearch, err error) {
 	err = poll(ctx, func() (done bool, err error) {
-		search, err = readLevels(filepath.Join(d.path, runfile.LevelsFile))
+		search, err = d.readLevels()
 		return search.Ended || len(search.Levels) > have, err
 	})
 	return search, err
 }
 
 // readLevels reads the search. A file that does not exist yet is an empty search.
-func readLevels(path string) (search runfile.CapacitySearch, err error) {
-	data, err := ReadFile(path)
+func (d *Dir) readLevels() (search runfile.CapacitySearch, err error) {
+	data, err := shareddir.Read(d.path, runfile.LevelsFile, shareddir.SmallFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return search, nil
 	}

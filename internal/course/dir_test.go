@@ -11,6 +11,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/capacity"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/shareddir"
 )
 
 func open(t *testing.T, path string) *Dir {
@@ -120,7 +121,7 @@ func TestTheLevelsOfASearchAreWaitedForAndChecked(t *testing.T) {
 	dir := t.TempDir()
 	d := open(t, dir)
 	write := func(text string) {
-		if err := ReplaceFile(filepath.Join(dir, runfile.LevelsFile), []byte(text)); err != nil {
+		if err := shareddir.Replace(dir, runfile.LevelsFile, []byte(text), shareddir.ForAll); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -163,6 +163,11 @@ func (c *Client) Remove(ctx context.Context, dir FileHandle, name string) error 
 	return explain("remove", name, c.proto.remove(ctx, dir, name, TypeRegular))
 }
 
+// Rename gives a file another name in the same directory. A file that has that name loses it.
+func (c *Client) Rename(ctx context.Context, dir FileHandle, from, to string) error {
+	return explain("rename", from, c.proto.rename(ctx, dir, from, to))
+}
+
 // Rmdir removes an empty directory.
 func (c *Client) Rmdir(ctx context.Context, dir FileHandle, name string) error {
 	return explain("remove directory", name, c.proto.remove(ctx, dir, name, TypeDirectory))

@@ -327,7 +327,7 @@ func TestTheChannelWithTheFewestCallsIsTaken(t *testing.T) {
 	}
 }
 
-func TestANameThatALostCallMadeOrRemovedIsNoError(t *testing.T) {
+func TestANameThatALostCallMadeChangedOrRemovedIsNoError(t *testing.T) {
 	var mu sync.Mutex
 	seen := map[uint32]bool{}
 	s := &faulty.Server{Hook: func(c faulty.Call) faulty.Action {
@@ -347,7 +347,10 @@ func TestANameThatALostCallMadeOrRemovedIsNoError(t *testing.T) {
 	if _, err := c.Create(ctx, dir, "f", 0o600, true); err != nil {
 		t.Error(err)
 	}
-	if err := c.Remove(ctx, dir, "f"); err != nil {
+	if err := c.Rename(ctx, dir, "f", "g"); err != nil {
+		t.Error(err)
+	}
+	if err := c.Remove(ctx, dir, "g"); err != nil {
 		t.Error(err)
 	}
 	if err := c.Rmdir(ctx, c.Root(), "d"); err != nil {

@@ -33,6 +33,8 @@ const (
 type Attr struct {
 	Type      FileType
 	SizeBytes uint64
+	// Links is how many names the file has; 0 where the server does not say.
+	Links uint32
 }
 
 // FSInfo are the limits of the server for this export.
@@ -87,6 +89,7 @@ type nameProtocol interface {
 	lookup(ctx context.Context, dir FileHandle, name string) (FileHandle, error)
 	mkdir(ctx context.Context, dir FileHandle, name string, mode uint32) (FileHandle, error)
 	remove(ctx context.Context, dir FileHandle, name string, kind FileType) error
+	rename(ctx context.Context, dir FileHandle, from, to string) error
 	readDir(ctx context.Context, dir FileHandle) (names []string, err error)
 }
 

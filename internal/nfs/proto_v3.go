@@ -110,7 +110,7 @@ func (p *protoV3) statFS(ctx context.Context, root FileHandle) (FSStat, error) {
 func (p *protoV3) getAttr(ctx context.Context, file FileHandle) (Attr, error) {
 	var res v3.GetattrRes
 	_, err := p.invoke(ctx, v3.ProcGetattr, &v3.HandleArgs{Handle: []byte(file)}, &res)
-	attr := Attr{SizeBytes: res.Attr.Size}
+	attr := Attr{SizeBytes: res.Attr.Size, Links: res.Attr.Nlink}
 	switch res.Attr.Type {
 	case v3.TypeRegular:
 		attr.Type = TypeRegular
@@ -187,6 +187,18 @@ func (p *protoV3) remove(ctx context.Context, dir FileHandle, name string, kind 
 			err = missing
 		}
 	}
+	if attempts > 1 && IsNotExist(err) {
+		return nil
+	}
+	return err
+}
+
+func (p *protoV3) rename(ctx context.Context, dir FileHandle, from, to string) error {
+	args := &v3.RenameArgs{
+		From: v3.NameArgs{Dir: []byte(dir), Name: from}, To: v3.NameArgs{Dir: []byte(dir), Name: to},
+	}
+	attempts, err := p.invoke(ctx, v3.ProcRename, args, new(v3.RenameRes))
+	// The server may have executed an attempt whose reply was lost.
 	if attempts > 1 && IsNotExist(err) {
 		return nil
 	}

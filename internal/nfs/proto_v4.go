@@ -132,12 +132,12 @@ func (p *protoV4) statFS(ctx context.Context, root FileHandle) (FSStat, error) {
 }
 
 func (p *protoV4) getAttr(ctx context.Context, file FileHandle) (Attr, error) {
-	a, err := p.attributes(ctx, file, v4.AttrType, v4.AttrSize)
+	a, err := p.attributes(ctx, file, v4.AttrType, v4.AttrSize, v4.AttrNumLinks)
 	return attrV4(&a), err
 }
 
 func attrV4(a *v4.Attrs) Attr {
-	out := Attr{SizeBytes: a.Size}
+	out := Attr{SizeBytes: a.Size, Links: a.NumLinks}
 	switch a.Type {
 	case v4.TypeRegular:
 		out.Type = TypeRegular
@@ -280,6 +280,16 @@ func (p *protoV4) remove(ctx context.Context, dir FileHandle, name string, kind 
 	})
 	if attempts > 1 && IsNotExist(err) {
 		return nil
+	}
+	return err
+}
+
+func (p *protoV4) rename(ctx context.Context, dir FileHandle, from, to string) error {
+	attempts, err := p.server().call(ctx, &callV4{ops: []v4.Operation{
+		&v4.PutFH{Handle: []byte(dir)}, &v4.SaveFH{}, &v4.Rename{From: from, To: to},
+	}})
+	if attempts > 1 && IsNotExist(err) {
+		return nil // the server has executed an attempt whose reply was lost
 	}
 	return err
 }

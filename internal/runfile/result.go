@@ -110,6 +110,13 @@ const (
 	SpanDone     = "Done"
 )
 
+// SpanKinds returns all kinds of Span.
+func SpanKinds() []string {
+	return []string{
+		SpanConnect, SpanFill, SpanWait, SpanBaseline, SpanWarmup, SpanMeasure, SpanCooldown, SpanVerify, SpanClean, SpanDone,
+	}
+}
+
 // Span is one part of the run on the client's clock. An open span has no End.
 type Span struct {
 	Kind       string    `json:"kind"`

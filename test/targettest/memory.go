@@ -148,6 +148,22 @@ func (d *directory) Remove(ctx context.Context, name string) error {
 	return nil
 }
 
+func (d *directory) Rename(ctx context.Context, from, to string) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	d.t.mu.Lock()
+	defer d.t.mu.Unlock()
+	files := d.t.dirs[d.name]
+	c, ok := files[from]
+	if !ok {
+		return fmt.Errorf("file %q: %w", from, fs.ErrNotExist)
+	}
+	delete(files, from)
+	files[to] = c
+	return nil
+}
+
 type file struct {
 	t    *Memory
 	name string

@@ -36,6 +36,7 @@ func Run(t *testing.T, open func(testing.TB) target.Target) {
 		"facts and channels can be asked at any moment": factsAndChannels,
 		"closing twice is closing once":                 closeTwice,
 		"a file needs a name":                           filesHaveNames,
+		"renaming replaces a name and no file":          renamingReplaces,
 	}
 	for name, check := range checks {
 		t.Run(name, func(t *testing.T) {
@@ -335,6 +336,38 @@ func closeTwice(t *testing.T, tgt target.Target) {
 	}
 	if err := tgt.Close(); err != nil {
 		t.Errorf("the second time: %v", err)
+	}
+}
+
+func renamingReplaces(t *testing.T, tgt target.Target) {
+	t.Helper()
+	dir := makeDir(t, tgt, "t-rename")
+	data := buffers(t, 3, target.SectorBytes)
+	old := makeFile(t, dir, "name", data[0])
+	makeFile(t, dir, "part", data[1])
+	if err := dir.Rename(t.Context(), "part", "name"); err != nil {
+		t.Fatal(err)
+	}
+	for what, f := range map[string]target.File{"by its name": nil, "as it was opened": old} {
+		want := data[0]
+		if f == nil {
+			opened, err := dir.Open(t.Context(), "name", target.OpenOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = opened.Close() }()
+			f, want = opened, data[1]
+		}
+		// A server may forget a file that has no name.
+		if _, err := f.ReadAt(t.Context(), data[2], 0); (err != nil && f != old) || err == nil && !bytes.Equal(data[2], want) {
+			t.Errorf("the file %s: %v", what, err)
+		}
+	}
+	if _, err := dir.Open(t.Context(), "part", target.OpenOptions{}); !target.IsNotExist(err) {
+		t.Errorf("the name before: %v", err)
+	}
+	if err := dir.Rename(t.Context(), "part", "name"); !target.IsNotExist(err) {
+		t.Errorf("a missing file: %v", err)
 	}
 }
 

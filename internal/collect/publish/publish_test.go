@@ -13,8 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/shareddir"
 )
 
 var start = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
@@ -198,11 +198,11 @@ func TestDirectoryHoldsTheKeysAsFiles(t *testing.T) {
 		t.Errorf("progress %q, %v", raw, err)
 	}
 	assertReleased(t, d, false)
-	if err := course.ReplaceFile(filepath.Join(dir, "release"), nil); err != nil {
+	if err := shareddir.Replace(dir, "release", nil, shareddir.ForAll); err != nil {
 		t.Fatal(err)
 	}
 	assertReleased(t, d, true)
-	if err := course.ReplaceFile(filepath.Join(dir, "levels"), []byte("{}")); err != nil {
+	if err := shareddir.Replace(dir, "levels", []byte("{}"), shareddir.ForAll); err != nil {
 		t.Fatal(err)
 	}
 	if s, err := d.Signal(t.Context()); err != nil || string(s.Levels) != "{}" {

@@ -9,10 +9,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 
-	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/shareddir"
 	"github.com/nfsbench/nfsbench/internal/storage"
 )
 
@@ -59,7 +58,7 @@ func NewDirectory(path string, index int32) (*Directory, error) {
 // Publish writes the files, each at once: a reader sees the old or the new.
 func (d *Directory) Publish(_ context.Context, update Update) error {
 	if update.Result != nil {
-		if err := course.ReplaceFile(filepath.Join(d.path, runfile.ResultKey(d.index)), update.Result); err != nil {
+		if err := d.replace(runfile.ResultKey(d.index), update.Result); err != nil {
 			return err
 		}
 	}
@@ -70,19 +69,19 @@ func (d *Directory) Publish(_ context.Context, update Update) error {
 	if err != nil {
 		return storage.Permanent(fmt.Errorf("encode progress: %w", err))
 	}
-	return course.ReplaceFile(filepath.Join(d.path, runfile.ProgressKey(d.index)), raw)
+	return d.replace(runfile.ProgressKey(d.index), raw)
+}
+
+func (d *Directory) replace(name string, data []byte) error {
+	return shareddir.Replace(d.path, name, data, shareddir.ForAll)
 }
 
 // Signal reports whether a file named "release" exists, and reads the file named "levels".
 func (d *Directory) Signal(context.Context) (Signal, error) {
-	_, err := os.Stat(filepath.Join(d.path, runfile.KeyRelease))
-	if errors.Is(err, fs.ErrNotExist) {
-		return Signal{}, nil
-	}
-	if err != nil {
+	if released, err := shareddir.Exists(d.path, runfile.KeyRelease); err != nil || !released {
 		return Signal{}, err
 	}
-	levels, err := course.ReadFile(filepath.Join(d.path, runfile.KeyLevels))
+	levels, err := shareddir.Read(d.path, runfile.KeyLevels, shareddir.SmallFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}

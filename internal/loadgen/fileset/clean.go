@@ -26,7 +26,7 @@ func (s *Set) Clean(ctx context.Context) (Cleaned, error) {
 	s.Close()
 	return clean(ctx, s.target, s.dir, s.spec.Directory, func(name string) bool {
 		return isDataName(name) && strings.HasPrefix(name, fmt.Sprintf("c%d-", s.spec.Client)) ||
-			name == fmt.Sprintf(markerFormat, s.spec.Client)
+			strings.TrimSuffix(name, partExtension) == fmt.Sprintf(markerFormat, s.spec.Client)
 	})
 }
 
@@ -52,12 +52,12 @@ func Clean(ctx context.Context, t target.Target, directory string) (Cleaned, err
 		switch {
 		case isMarkerName(name):
 			_, err := readMarker(ctx, dir, name)
-			if err != nil && !errors.Is(err, errNotMarker) && !target.IsNotExist(err) {
+			if err != nil && !isNoMarker(err) && !target.IsNotExist(err) {
 				return Cleaned{}, err
 			}
 			ours[name] = err == nil
 			marked = marked || err == nil
-		case isDataName(name):
+		case isDataName(name), isPartName(name):
 			ours[name] = true
 		}
 	}

@@ -6,7 +6,9 @@
 // The first file that a client puts into the directory is its marker, and the
 // last one that it removes. A directory with files but no marker of any client
 // belongs to somebody else: nothing in it is touched. Only names that we would
-// give ourselves are ever opened for writing or removed.
+// give ourselves are ever opened for writing or removed, and a file is written
+// only if we made it in this run, or if the marker says that an earlier run did
+// and it has no second name. A marker is replaced by a new file.
 //
 // # Content
 //
@@ -20,7 +22,6 @@ package fileset
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -97,7 +98,7 @@ func Prepare(ctx context.Context, t target.Target, spec Spec) (*Set, error) {
 	}
 	s := &Set{spec: spec, target: t, dir: dir}
 	old, err := readMarker(ctx, dir, fmt.Sprintf(markerFormat, spec.Client))
-	if err != nil && !target.IsNotExist(err) && !errors.Is(err, errNotMarker) {
+	if err != nil && !target.IsNotExist(err) && (!isNoMarker(err) || !spec.OverwriteExisting) {
 		return nil, err
 	}
 	s.marker = marker{
@@ -120,22 +121,20 @@ func checkOwner(ctx context.Context, dir target.Directory, spec Spec, names []st
 		return nil
 	}
 	var foreign []string
+	marked := false
 	for _, name := range names {
 		if isMarkerName(name) {
 			_, err := readMarker(ctx, dir, name)
-			if err == nil {
-				return nil
-			}
+			marked = marked || err == nil
 			// Another client may have removed its marker since we looked.
-			if !errors.Is(err, errNotMarker) && !target.IsNotExist(err) {
-				return err
+			if err != nil && !target.IsNotExist(err) {
+				return fmt.Errorf("directory %q: %w", spec.Directory, err)
 			}
-			foreign = append(foreign, name)
 		} else if isForeign(name) {
 			foreign = append(foreign, name)
 		}
 	}
-	if len(foreign) == 0 {
+	if marked || len(foreign) == 0 {
 		return nil
 	}
 	slices.Sort(foreign)

@@ -245,7 +245,12 @@ func TestForeignFilesAreNeverTouched(t *testing.T) {
 		"allowed":              {"the user may say so", map[string]string{"system01.dbf": "x"}, true, false},
 		"snapshots":            {"what servers put everywhere is nobody's", map[string]string{".snapshot": "", ".nfs0001": ""}, false, false},
 		"beside a marker":      {"a marked directory is ours, though not all in it", map[string]string{"nfsbench-c3.json": `{"tool":"nfsbench","version":1}`, "a.dbf": "x"}, false, false},
-		"marker being written": {"another client has just begun", map[string]string{"nfsbench-c3.json": ""}, false, false},
+		"marker being written": {"another client has just begun", map[string]string{"nfsbench-c3.json.part": ""}, false, false},
+		"an empty marker":      {"anybody can make one", map[string]string{"nfsbench-c3.json": ""}, false, true},
+		"half a marker":        {"anybody can make one", map[string]string{"nfsbench-c3.json": `{"tool":"nfsbench"`}, false, true},
+		"false marker of us":   {"it is no marker, and nobody allowed it", map[string]string{"nfsbench-c0.json": "mine"}, false, true},
+		"a false one allowed":  {"the user may say so", map[string]string{"nfsbench-c3.json": "mine"}, true, false},
+		"beside a false one":   {"whose is the directory?", map[string]string{"nfsbench-c3.json": `{"tool":"nfsbench","version":1}`, "nfsbench-c4.json": "x"}, false, true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -256,7 +261,7 @@ func TestForeignFilesAreNeverTouched(t *testing.T) {
 			before := list(t, tgt)
 			s, err := Prepare(t.Context(), tgt, testSpec(func(s *Spec) { s.OverwriteExisting = tc.allow }))
 			if tc.refused {
-				if target.CodeOf(err) != runfile.FailureForeignFiles || !strings.Contains(err.Error(), before[0]) {
+				if target.CodeOf(err) != runfile.FailureForeignFiles || !strings.Contains(err.Error(), before[len(before)-1]) {
 					t.Errorf("%s: got %v", tc.reason, err)
 				}
 				if diff := cmp.Diff(before, list(t, tgt)); diff != "" {

@@ -19,6 +19,8 @@ const (
 	markerFormat = "nfsbench-c%d.json"
 	dataFormat   = "c%d-j%d.dat"
 	copyFormat   = "c%d-j%d-copy.dat" // what a copying job writes
+
+	partExtension = ".part" // of a marker that is being written
 )
 
 const (
@@ -29,8 +31,7 @@ const (
 	markerMaxBytes = 4 << 20
 )
 
-// marker is what the file says that makes a directory ours. Tool comes first:
-// a marker that was cut off in its middle is still known by its start.
+// marker is what the file says that makes a directory ours.
 type marker struct {
 	Tool           string           `json:"tool"`
 	Version        int              `json:"version"`
@@ -47,52 +48,60 @@ type marker struct {
 	Complete []string `json:"complete"`
 }
 
-// markerStart is how every marker starts.
-func markerStart() []byte { return []byte(`{"tool":"` + markerTool + `"`) }
-
-// readMarker returns the marker name of dir, an empty one when it is broken but
-// ours, and an error that satisfies target.IsNotExist when there is none, or a
-// file of that name that is not ours.
+// readMarker returns the marker name of dir, an empty one when it is of another version, an error that
+// satisfies target.IsNotExist when there is none, and one of runfile.FailureForeignFiles for a file of that
+// name that is no marker.
 func readMarker(ctx context.Context, dir target.Directory, name string) (marker, error) {
 	raw, err := readSmall(ctx, dir, name)
 	if err != nil {
 		return marker{}, fmt.Errorf("read marker %q: %w", name, err)
 	}
-	// An empty one was just created, perhaps by another client at this moment.
-	if len(raw) > 0 && !bytes.HasPrefix(raw, markerStart()) {
-		return marker{}, fmt.Errorf("%q is not a marker of ours: %w", name, errNotMarker)
-	}
+	raw = bytes.TrimRight(raw, " \n\x00")
 	var m marker
-	if err := json.Unmarshal(bytes.TrimRight(raw, " \n\x00"), &m); err != nil || m.Version != markerVersion {
-		return marker{}, nil //nolint:nilerr // cut off or of another version: ours, but nothing in it can be used
+	var head struct {
+		Tool    string `json:"tool"`
+		Version int    `json:"version"`
+	}
+	if json.Unmarshal(raw, &head) != nil || head.Tool != markerTool {
+		return marker{}, errNotMarker(name)
+	}
+	if head.Version != markerVersion {
+		return marker{}, nil // ours, but nothing in it can be used
+	}
+	if json.Unmarshal(raw, &m) != nil {
+		return marker{}, errNotMarker(name)
 	}
 	return m, nil
 }
 
-var errNotMarker = errors.New("it has the name of a marker, but somebody else wrote it")
+func errNotMarker(name string) error {
+	return target.Fail(runfile.FailureForeignFiles, fmt.Sprintf("the file %q has the name of a marker of nfsbench and is "+
+		"none, so somebody else wrote it; nothing was touched: remove it, or choose another directory", name), nil)
+}
 
-// writeMarker replaces the marker. It is padded with blanks to whole pages, for
-// O_DIRECT, and never shorter than before, for it is never truncated.
+// isNoMarker reports whether an error of readMarker says that somebody else wrote the file.
+func isNoMarker(err error) bool { return target.CodeOf(err) == runfile.FailureForeignFiles }
+
+// writeMarker replaces the marker by a new file, so that nothing of another that has its name
+// changes. It is padded with blanks to whole pages, for O_DIRECT.
 func (s *Set) writeMarker(ctx context.Context) error {
 	raw, err := json.Marshal(s.marker)
 	if err != nil {
 		return fmt.Errorf("encode marker: %w", err)
 	}
 	name := fmt.Sprintf(markerFormat, s.spec.Client)
-	f, err := s.dir.Open(ctx, name, target.OpenOptions{Create: true, Stable: true})
-	if target.IsExist(err) {
-		f, err = s.dir.Open(ctx, name, target.OpenOptions{Stable: true})
+	part := name + partExtension
+	f, err := s.dir.Open(ctx, part, target.OpenOptions{Create: true, Stable: true})
+	if target.IsExist(err) { // a run that was killed has left it
+		if err = s.dir.Remove(ctx, part); err == nil || target.IsNotExist(err) {
+			f, err = s.dir.Open(ctx, part, target.OpenOptions{Create: true, Stable: true})
+		}
 	}
 	if err != nil {
-		return fmt.Errorf("open marker %q: %w", name, err)
+		return fmt.Errorf("create marker %q: %w", part, err)
 	}
 	defer func() { _ = f.Close() }()
-	size, err := f.Size(ctx)
-	if err != nil {
-		return fmt.Errorf("size of marker %q: %w", name, err)
-	}
-	padded := (max(int64(len(raw))+1, min(size, markerMaxBytes)) +
-		target.BufferAlignBytes - 1) / target.BufferAlignBytes * target.BufferAlignBytes
+	padded := (int64(len(raw))/target.BufferAlignBytes + 1) * target.BufferAlignBytes
 	arena, err := target.NewArena(1, padded)
 	if err != nil {
 		return err
@@ -104,7 +113,10 @@ func (s *Set) writeMarker(ctx context.Context) error {
 	}
 	buf[len(buf)-1] = '\n'
 	if err := f.WriteAt(ctx, buf, 0); err != nil {
-		return fmt.Errorf("write marker %q: %w", name, err)
+		return fmt.Errorf("write marker %q: %w", part, err)
+	}
+	if err := s.dir.Rename(ctx, part, name); err != nil {
+		return fmt.Errorf("name marker %q: %w", name, err)
 	}
 	return nil
 }
@@ -121,10 +133,10 @@ func readSmall(ctx context.Context, dir target.Directory, name string) ([]byte, 
 		return nil, err
 	}
 	if size == 0 {
-		return nil, nil
+		return nil, nil // an arena has no size 0
 	}
 	if size > markerMaxBytes {
-		return nil, fmt.Errorf("%d bytes: %w", size, errNotMarker)
+		return nil, errNotMarker(name)
 	}
 	arena, err := target.NewArena(1, (size+target.BufferAlignBytes-1)/target.BufferAlignBytes*target.BufferAlignBytes)
 	if err != nil {
@@ -141,6 +153,9 @@ func readSmall(ctx context.Context, dir target.Directory, name string) ([]byte, 
 // isMarkerName reports whether name is that of a marker.
 func isMarkerName(name string) bool { return match(`^nfsbench-c[0-9]+\.json$`, name) }
 
+// isPartName reports whether name is that of a marker that is being written.
+func isPartName(name string) bool { return match(`^nfsbench-c[0-9]+\.json\`+partExtension+`$`, name) }
+
 // isDataName reports whether name is that of a data file of any client.
 func isDataName(name string) bool { return match(`^c[0-9]+-j[0-9]+(-copy)?\.dat$`, name) }
 
@@ -156,6 +171,6 @@ func isForeign(name string) bool {
 	case name == ".snapshot", name == "lost+found", strings.HasPrefix(name, ".nfs"):
 		return false
 	default:
-		return !isMarkerName(name)
+		return !isPartName(name)
 	}
 }

@@ -80,11 +80,14 @@ func Check(ctx context.Context, t Target) error {
 type Directory interface {
 	// List returns the names of all entries but "." and "..", in no order.
 	List(ctx context.Context) ([]string, error)
-	// Open opens the file name, which must be a regular file.
+	// Open opens the file name, which must be a regular file without a second name (a hard link): another name may be
+	// that of somebody else's file. What is none is an *Error of runfile.FailureForeignFiles.
 	Open(ctx context.Context, name string, opt OpenOptions) (File, error)
 	// Remove removes the file name; of a missing one the error satisfies
 	// IsNotExist.
 	Remove(ctx context.Context, name string) error
+	// Rename gives the file from the name to. A file that has that name loses it, and does not change.
+	Rename(ctx context.Context, from, to string) error
 }
 
 // OpenOptions say how a file is opened. It is never truncated by opening.

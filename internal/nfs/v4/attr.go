@@ -23,6 +23,7 @@ const (
 	AttrMaxRead       = 30
 	AttrMaxWrite      = 31
 	AttrMode          = 33
+	AttrNumLinks      = 35
 	AttrOwner         = 36
 	AttrOwnerGroup    = 37
 	AttrSpaceAvail    = 42
@@ -47,6 +48,7 @@ type Attrs struct {
 	FSLocations       FSLocations
 	MaxRead, MaxWrite uint64
 	Mode              uint32
+	NumLinks          uint32 // names of the file
 	Owner, OwnerGroup string
 	SpaceAvail        uint64 // what the calling user may still write
 	SpaceTotal        uint64
@@ -147,6 +149,8 @@ func (a *Attrs) codeValue(c *xdr.Coder, bit uint32) bool {
 		c.Uint64(&a.MaxWrite)
 	case AttrMode:
 		c.Uint32(&a.Mode)
+	case AttrNumLinks:
+		c.Uint32(&a.NumLinks)
 	case AttrOwner:
 		c.String(&a.Owner, MaxOwnerBytes)
 	case AttrOwnerGroup:

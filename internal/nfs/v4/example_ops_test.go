@@ -16,10 +16,10 @@ type example struct {
 
 func exampleAttrs() v4.Attrs {
 	a := v4.Attrs{
-		Mask: v4.Bits(1, 4, 8, 10, 11, 24, 30, 31, 33, 36, 37, 42, 44, 62), Type: v4.TypeRegular, Size: 3 << 32,
+		Mask: v4.Bits(1, 4, 8, 10, 11, 24, 30, 31, 33, 35, 36, 37, 42, 44, 62), Type: v4.TypeRegular, Size: 3 << 32,
 		FSID: v4.FSID{Major: 4, Minor: 5}, LeaseSeconds: 90, ReadDirError: v4.ErrMoved,
 		FSLocations: v4.FSLocations{[]string{"a", "bc"}, []v4.FSLocation{{[]string{"server", "other"}, []string{"x"}}}},
-		MaxRead:     8, MaxWrite: 9, Mode: 0o640, Owner: "1000", OwnerGroup: "dba@example.test", SpaceAvail: 10, SpaceTotal: 12,
+		MaxRead:     8, MaxWrite: 9, Mode: 0o640, NumLinks: 2, Owner: "1000", OwnerGroup: "dba@example.test", SpaceAvail: 10, SpaceTotal: 12,
 		FSLayoutTypes: []uint32{v4.LayoutFiles, v4.LayoutFlexFiles},
 	}
 	return a
@@ -105,6 +105,8 @@ func examples() map[string]example {
 		"READ":                {0, v4.OK, &nfs4wire.Read{StateID: id(1), Offset: 1 << 40, Count: 8192, EOF: true, Data: []byte{1, 2, 3}}},
 		"READDIR":             {0, v4.OK, &v4.ReadDir{1, v, 2, 3, v4.Bits(1, 33), v, entries, true}},
 		"REMOVE":              {0, v4.OK, &v4.Remove{"name", change}},
+		"RENAME":              {0, v4.OK, &v4.Rename{"from", "to", change, change}},
+		"SAVEFH":              {0, v4.OK, &v4.SaveFH{}},
 		"RENEW":               {0, v4.OK, &v4.Renew{1}},
 		"SETATTR":             {0, v4.OK, &v4.SetAttr{id(1), set, v4.Bits(v4.AttrSize)}},
 		"SETATTR fails":       {0, v4.ErrNoSpc, &v4.SetAttr{id(1), set, v4.Bits(v4.AttrMode)}},

@@ -28,7 +28,9 @@ const (
 	OpRead               Op = 25
 	OpReadDir            Op = 26
 	OpRemove             Op = 28
+	OpRename             Op = 29
 	OpRenew              Op = 30
+	OpSaveFH             Op = 32
 	OpSetAttr            Op = 34
 	OpSetClientID        Op = 35
 	OpSetClientIDConfirm Op = 36
@@ -92,7 +94,9 @@ var opNames = map[Op]string{
 	OpRead:               "READ",
 	OpReadDir:            "READDIR",
 	OpRemove:             "REMOVE",
+	OpRename:             "RENAME",
 	OpRenew:              "RENEW",
+	OpSaveFH:             "SAVEFH",
 	OpSetAttr:            "SETATTR",
 	OpSetClientID:        "SETCLIENTID",
 	OpSetClientIDConfirm: "SETCLIENTID_CONFIRM",

@@ -196,6 +196,28 @@ func (o *Remove) Args(c *xdr.Coder) { c.String(&o.Name, MaxNameBytes) }
 // Results codes the results.
 func (o *Remove) Results(c *xdr.Coder) { o.Change.Code(c) }
 
+// Rename is RENAME, from the directory of the saved file handle to that of the current one.
+type Rename struct {
+	From, To string
+
+	FromChange, ToChange ChangeInfo // result, of both directories
+}
+
+// Op returns OpRename.
+func (o *Rename) Op() Op { return OpRename }
+
+// Args codes the arguments.
+func (o *Rename) Args(c *xdr.Coder) {
+	c.String(&o.From, MaxNameBytes)
+	c.String(&o.To, MaxNameBytes)
+}
+
+// Results codes the results.
+func (o *Rename) Results(c *xdr.Coder) {
+	o.FromChange.Code(c)
+	o.ToChange.Code(c)
+}
+
 // Renew is RENEW; NFSv4.0 only.
 type Renew struct{ ClientID uint64 }
 
@@ -204,6 +226,15 @@ func (o *Renew) Op() Op { return OpRenew }
 
 // Args codes the arguments.
 func (o *Renew) Args(c *xdr.Coder) { c.Uint64(&o.ClientID) }
+
+// SaveFH is SAVEFH: it saves the current file handle.
+type SaveFH struct{}
+
+// Op returns OpSaveFH.
+func (o *SaveFH) Op() Op { return OpSaveFH }
+
+// Args codes nothing.
+func (o *SaveFH) Args(*xdr.Coder) {}
 
 // SetAttr is SETATTR. A new size needs the StateID of an open for writing, or the anonymous one.
 type SetAttr struct {

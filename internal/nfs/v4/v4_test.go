@@ -295,7 +295,7 @@ func TestACallEndsAtTheFirstOperationThatIsNotImplemented(t *testing.T) {
 		want   v4.Unsupported
 		op     v4.Op
 	}{
-		"RENAME":             {&fore{}, 0, 29, v4.Unsupported{Number: 29, Status: v4.ErrNotSupp}, 29},
+		"LINK":               {&fore{}, 0, 11, v4.Unsupported{Number: 11, Status: v4.ErrNotSupp}, 11},
 		"SEQUENCE in 4.0":    {&fore{}, 0, 53, v4.Unsupported{Number: v4.OpSequence, Status: v4.ErrOpIllegal}, v4.OpCBIllegal},
 		"RENEW in 4.1":       {&fore{}, 1, 30, v4.Unsupported{Number: v4.OpRenew, Status: v4.ErrNotSupp}, v4.OpRenew},
 		"number 59":          {&fore{}, 1, 59, v4.Unsupported{Number: 59, Status: v4.ErrOpIllegal}, v4.OpCBIllegal},

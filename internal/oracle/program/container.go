@@ -4,12 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"strconv"
 
-	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/shareddir"
 )
 
 // container is the database's container of this pod, as the files of the run
@@ -19,7 +18,7 @@ type container string
 // State returns what the container reports about itself.
 func (c container) State(context.Context) (runfile.DatabaseState, error) {
 	var s runfile.DatabaseState
-	raw, err := course.ReadFile(filepath.Join(string(c), runfile.DatabaseFile))
+	raw, err := shareddir.Read(string(c), runfile.DatabaseFile, shareddir.SmallFile)
 	if err == nil {
 		err = json.Unmarshal(raw, &s)
 	}
@@ -37,7 +36,7 @@ func (c container) Restart(ctx context.Context) error {
 		return err
 	}
 	wish := strconv.Itoa(int(s.Generation)+1) + "\n"
-	if err := course.ReplaceFile(filepath.Join(string(c), runfile.DatabaseWishFile), []byte(wish)); err != nil {
+	if err := shareddir.Replace(string(c), runfile.DatabaseWishFile, []byte(wish), shareddir.ForAll); err != nil {
 		return fmt.Errorf("ask the database to restart: %w", err)
 	}
 	return nil

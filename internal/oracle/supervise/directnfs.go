@@ -19,6 +19,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/shareddir"
 )
 
 // The ways to place or remove the library.
@@ -143,7 +144,11 @@ func Install(from, to string) error {
 		return err
 	}
 	defer in.Close() //nolint:errcheck // nothing was written
-	out, err := os.OpenFile(to+".new", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o755)
+	dir, name := filepath.Dir(to), filepath.Base(to)
+	if err := shareddir.Remove(dir, name+".new"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	out, err := shareddir.OpenOnly(dir, name+".new", os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755)
 	if err != nil {
 		return err
 	}
@@ -152,10 +157,10 @@ func Install(from, to string) error {
 		err = out.Chmod(0o755) // whatever the umask says
 	}
 	if err = errors.Join(err, out.Close()); err == nil {
-		err = os.Rename(to+".new", to)
+		err = shareddir.Rename(dir, name+".new", name)
 	}
 	if err != nil {
-		return errors.Join(err, os.Remove(to+".new"))
+		return errors.Join(err, shareddir.Remove(dir, name+".new"))
 	}
 	return nil
 }
@@ -221,6 +226,6 @@ func modeText(m fs.FileMode) string {
 
 // noNewPrivileges says whether the kernel ignores setuid bits for us.
 func (o Options) noNewPrivileges() bool {
-	raw, err := os.ReadFile(filepath.Join(o.ProcDir, "self", "status"))
+	raw, err := shareddir.ReadStart(filepath.Join(o.ProcDir, "self"), "status", maxProcFile)
 	return err == nil && regexp.MustCompile(`(?m)^NoNewPrivs:\s*1\s*$`).Match(raw)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/shareddir"
 )
 
 // The names of the checks.
@@ -240,7 +241,7 @@ func (o Options) examineBuffers(e *examination) {
 
 // sysctl reads a number of the kernel; false where this container may not read it, or there is none.
 func (o Options) sysctl(name string) (int64, bool) {
-	raw, err := readPlain(filepath.Join(o.ProcDir, "sys", name), 64)
+	raw, err := shareddir.ReadStart(o.ProcDir, filepath.Join("sys", name), 64)
 	if err != nil {
 		return 0, false
 	}

@@ -50,7 +50,7 @@ func TestTheDatabaseOfSomebodyElseIsNotOpened(t *testing.T) {
 			return s.State == runfile.DatabaseReady && i.lines(i.base+"/starts") > before
 		})
 		r.ends()
-		if name, err := Foreign(i.data, "ORCLCDB"); err != nil || name == "" {
+		if name, err := foreignIn(i.data); err != nil || name == "" {
 			t.Errorf("it was taken for ours: %q, %v", name, err)
 		}
 		expect(t, Examine(t.Context(), i.o), checkFiles, runfile.CheckOK, "existingDatabase: Use")
@@ -187,7 +187,7 @@ func (i *image) mark(own ...ownDatabase) {
 // marked returns the entry of a database in the marker.
 func (i *image) marked(sid string) ownDatabase {
 	i.t.Helper()
-	m, err := readMarker(i.data)
+	m, err := i.o.readMarker()
 	if err != nil {
 		i.t.Fatal(err)
 	}
@@ -473,7 +473,7 @@ func TestTheMarkerIsReadAsAStrangersFile(t *testing.T) {
 			if file != "" {
 				i.write(filepath.Join(i.data, file), 0o640, systemFile(0))
 			}
-			if found, err := Foreign(i.data, "ORCLCDB"); err != nil || found == "" {
+			if found, err := foreignIn(i.data); err != nil || found == "" {
 				t.Errorf("%s: %q, %v", name, found, err)
 			}
 		}
@@ -489,7 +489,7 @@ func TestAVolumeOfAnySizeIsLookedAtWithinBounds(t *testing.T) {
 	if err := os.MkdirAll(deep, 0o750); err != nil {
 		t.Fatal(err)
 	}
-	if found, err := Foreign(i.data, "ORCLCDB"); err != nil || found == "" {
+	if found, err := foreignIn(i.data); err != nil || found == "" {
 		t.Errorf("deep: %q, %v", found, err)
 	}
 	i.fails(runfile.FailureForeignFiles, "would delete", "(more than 10000 entries, which are not all looked at)")
@@ -506,7 +506,7 @@ func TestAVolumeOfAnySizeIsLookedAtWithinBounds(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if found, err := Foreign(i.data, "ORCLCDB"); err != nil || found == "" {
+	if found, err := foreignIn(i.data); err != nil || found == "" {
 		t.Errorf("many: %q, %v", found, err)
 	}
 }
@@ -521,8 +521,13 @@ func TestWhatWasCreatedForABenchmarkIsKnownAgain(t *testing.T) {
 		if err := os.MkdirAll(filepath.Join(i.data, "FREE"), 0o750); err != nil {
 			t.Fatal(err)
 		}
-		if name, err := Foreign(i.data, "ORCLCDB"); err != nil || name != "" {
+		if name, err := foreignIn(i.data); err != nil || name != "" {
 			t.Errorf("start %d: %q, %v", generation, name, err)
 		}
 	}
+}
+
+// foreignIn is what a run of ORCLCDB finds in a data directory.
+func foreignIn(dataDirectory string) (string, error) {
+	return Options{DataDirectory: dataDirectory, SID: "ORCLCDB"}.foreign()
 }

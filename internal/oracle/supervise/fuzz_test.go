@@ -95,11 +95,11 @@ func FuzzMarker(f *testing.F) {
 			}
 		}
 		memory.Bound(t, 2*maxMarker+64*min(len(text), maxMarker), func() {
-			found, err := Foreign(dir, "ORCLCDB")
+			found, err := foreignIn(dir)
 			if err != nil {
 				t.Fatal(err)
 			}
-			m, err := readMarker(dir)
+			m, err := Options{DataDirectory: dir}.readMarker()
 			if err != nil || found == "" && m.find("ORCLCDB") == nil {
 				t.Errorf("%q, although the marker does not name its database: %v", found, err)
 			}

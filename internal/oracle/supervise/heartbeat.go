@@ -7,14 +7,13 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/shareddir"
 )
 
 // HeartbeatFile on a volume says which benchmark runs a database there, which changes the file as
@@ -55,7 +54,7 @@ func (o Options) holdVolume(ctx context.Context) (held context.Context, release 
 		}
 		cancel(nil)
 		if owner, _ := o.readHeartbeat(); owner == o.Owner {
-			_ = os.Remove(filepath.Join(o.DataDirectory, HeartbeatFile)) // a file that stays is found to be dead
+			_ = shareddir.Remove(o.DataDirectory, HeartbeatFile) // a file that stays is found to be dead
 		}
 	}, nil
 }
@@ -104,7 +103,7 @@ func (o Options) takeVolume(ctx context.Context) error {
 	}
 	if err != nil {
 		return oracle.Failf(runfile.FailureAccessDenied, "the heartbeat %s cannot be written to the volume at %s (%v): if "+
-			"it is no plain file, remove it", HeartbeatFile, o.DataDirectory, err)
+			"it is no plain file, or has a second name, remove it", HeartbeatFile, o.DataDirectory, err)
 	}
 	return nil
 }
@@ -125,8 +124,7 @@ func (o Options) awaitDeath(ctx context.Context, first string) error {
 // writeHeartbeat changes the file in place, at the same length, so that a reader sees an old
 // text or a new one.
 func (o Options) writeHeartbeat(n, flags int) error {
-	f, err := os.OpenFile(filepath.Join(o.DataDirectory, HeartbeatFile),
-		flags|os.O_WRONLY|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o640)
+	f, err := shareddir.OpenOnly(o.DataDirectory, HeartbeatFile, flags|os.O_WRONLY|os.O_CREATE, 0o640)
 	if err != nil {
 		return err
 	}
@@ -139,7 +137,7 @@ func (o Options) writeHeartbeat(n, flags int) error {
 // The file is that of a stranger: it is read only if it is a plain file, to a bounded size, and
 // what is not printable is shown as a question mark.
 func (o Options) readHeartbeat() (owner, text string) {
-	raw, err := readPlain(filepath.Join(o.DataDirectory, HeartbeatFile), maxHeartbeat)
+	raw, err := shareddir.ReadStart(o.DataDirectory, HeartbeatFile, maxHeartbeat)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
 			o.Log.Warn("The heartbeat on the volume was not read", "error", err)

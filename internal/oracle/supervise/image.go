@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/shareddir"
 )
 
 // ExamineImage checks what the files of an image in o.Root are enough for, and executes none of them.
@@ -64,7 +65,7 @@ func (o Options) describeImage(home string) []string {
 		table = "a link to " + to
 	}
 	user := "not known"
-	text, _ := readPlain(o.Root+"/etc/passwd", maxScript)
+	text, _ := shareddir.ReadStart(o.Root+"/etc", "passwd", maxScript)
 	if m := regexp.MustCompile(`(?m)^oracle:[^:]*:(\d+:\d+):`).FindStringSubmatch(string(text)); m != nil {
 		user = m[1]
 	}

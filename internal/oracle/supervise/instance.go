@@ -2,12 +2,12 @@ package supervise
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"strconv"
 
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/shareddir"
 )
 
 // instance watches the process monitor of an instance, without which there is no instance. The start
@@ -40,7 +40,7 @@ func (s *supervisor) look(i *instance, c *child) error {
 // xe_pmon_XE.
 func (s *supervisor) hasProcessMonitor() bool {
 	for _, p := range s.family.processes() {
-		line, err := os.ReadFile(filepath.Join(s.family.proc, strconv.Itoa(p.pid), "cmdline"))
+		line, err := shareddir.ReadStart(filepath.Join(s.family.proc, strconv.Itoa(p.pid)), "cmdline", maxProcFile)
 		name, _, _ := bytes.Cut(line, []byte{0})
 		if err == nil && p.state != 'Z' && bytes.HasSuffix(bytes.TrimSpace(name), []byte("_pmon_"+s.o.imageSID())) {
 			return true

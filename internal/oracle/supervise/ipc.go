@@ -8,6 +8,8 @@ import (
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/nfsbench/nfsbench/internal/shareddir"
 )
 
 // The kinds of System V objects, by their files in /proc/sysvipc.
@@ -43,7 +45,8 @@ func (s *supervisor) removeLeftIPC() {
 // ownIPC lists the objects of this user that no process is attached to, and says whether there are others
 // of this user.
 func (s *supervisor) ownIPC(kind string) (ids []int, used bool) {
-	raw, _ := os.ReadFile(filepath.Join(s.o.ProcDir, "sysvipc", kind)) // none where it cannot be read
+	// There are none where it cannot be read.
+	raw, _ := shareddir.Read(filepath.Join(s.o.ProcDir, "sysvipc"), kind, shareddir.SmallFile)
 	lines := bytes.Split(raw, []byte("\n"))
 	columns := bytes.Fields(lines[0])
 	for _, line := range lines[1:] {

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/shareddir"
 )
 
 // maxOpenFiles and softOpenFiles are the limits of open files that Oracle's images are documented
@@ -55,7 +56,7 @@ func (o Options) limitProcesses() ([]runfile.ProcessLimit, error) {
 const maxLimitsBytes = 8 << 10
 
 func (o Options) readLimits() ([]runfile.ProcessLimit, error) {
-	raw, err := readPlain(filepath.Join(o.ProcDir, "self", "limits"), maxLimitsBytes)
+	raw, err := shareddir.ReadStart(filepath.Join(o.ProcDir, "self"), "limits", maxLimitsBytes)
 	if err != nil {
 		return nil, err
 	}

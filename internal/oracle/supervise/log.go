@@ -14,6 +14,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/shareddir"
 )
 
 // The bounds of what is kept of a log.
@@ -217,7 +218,7 @@ func (a *alertLogs) look(each func(string)) {
 
 // more reads what was appended to a file; one that has become shorter is new.
 func (a *alertLogs) more(path string) string {
-	f, err := os.Open(path)
+	f, err := shareddir.Open(filepath.Dir(path), filepath.Base(path))
 	if err != nil {
 		return ""
 	}

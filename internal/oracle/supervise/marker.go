@@ -14,9 +14,9 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/shareddir"
 )
 
 // MarkerFile on a volume names the databases there that were created for benchmarks. It says nothing
@@ -36,6 +36,8 @@ const (
 type marker struct {
 	About     string        `json:"about"`
 	Databases []ownDatabase `json:"databases"`
+
+	distrusted string // why it is no proof
 }
 
 // ownDatabase is one whose creation a run has begun, before it started the image.
@@ -48,13 +50,23 @@ type ownDatabase struct {
 	DBIDs []uint32 `json:"dbids,omitempty"`
 }
 
-// readMarker reads the marker of a volume. One that is not as a run writes it names no database.
-func readMarker(dataDirectory string) (marker, error) {
-	path := filepath.Join(dataDirectory, MarkerFile)
-	if !isOf(path, 0) {
+// readMarker reads the marker of a volume. One that is distrusted, or not as a run writes it, names no database.
+func readMarker(dataDirectory string, distrust distrusting) (marker, error) {
+	f, err := shareddir.Open(dataDirectory, MarkerFile)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return marker{}, nil
+	case errors.Is(err, shareddir.ErrNotPlain):
+		return marker{distrusted: "which is no plain file"}, nil
+	case err != nil:
+		return marker{}, fmt.Errorf("read which databases were created for benchmarks: %w", err)
 	}
-	text, err := readPlain(path, maxMarker+1)
+	defer func() { _ = f.Close() }()
+	why, err := distrust(f)
+	if err != nil || why != "" {
+		return marker{distrusted: why}, err
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxMarker+1))
 	if err != nil {
 		return marker{}, fmt.Errorf("read which databases were created for benchmarks: %w", err)
 	}
@@ -63,6 +75,50 @@ func readMarker(dataDirectory string) (marker, error) {
 		m = marker{}
 	}
 	return m, nil
+}
+
+// distrusting says why a marker is no proof, whatever it says; empty = it is one.
+type distrusting func(*os.File) (why string, err error)
+
+// distrustOthers takes the word of some users only. Whoever may link files gives a file of theirs the name of the
+// marker, so it must have no other name.
+func distrustOthers(f *os.File, users ...int) (why string, err error) {
+	info, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	s, ok := info.Sys().(*syscall.Stat_t)
+	switch {
+	case !ok || s.Nlink > 1:
+		return "which has a second name", nil
+	case !slices.Contains(users, int(s.Uid)):
+		return fmt.Sprintf("which belongs to user %d, who is not the user of the database", s.Uid), nil
+	}
+	return "", nil
+}
+
+// readMarker reads the marker that a run has left: it is this user's, or root's, or belongs to whom the storage makes
+// the owner of this user's files.
+func (o Options) readMarker() (marker, error) {
+	return readMarker(o.DataDirectory, func(f *os.File) (string, error) {
+		why, err := distrustOthers(f, 0, os.Geteuid())
+		if err != nil || why == "" {
+			return why, err
+		}
+		mine, err := os.CreateTemp(o.DataDirectory, tryWritePrefix+"*")
+		if err != nil {
+			return why, nil //nolint:nilerr // where nothing can be written nothing is ours
+		}
+		defer func() { _ = errors.Join(mine.Close(), os.Remove(mine.Name())) }()
+		info, err := mine.Stat()
+		if err != nil {
+			return "", err
+		}
+		if s, ok := info.Sys().(*syscall.Stat_t); ok {
+			return distrustOthers(f, int(s.Uid))
+		}
+		return why, nil
+	})
 }
 
 // isOurs says whether a run can have written this.
@@ -91,7 +147,7 @@ func (o Options) changeMarker(change func(*ownDatabase)) error {
 	if !isSID(o.imageSID()) {
 		return oracle.Failf(runfile.FailureInvalidPlan, "the SID %q cannot be one: it has letters and digits", o.imageSID())
 	}
-	m, err := readMarker(o.DataDirectory)
+	m, err := o.readMarker()
 	if err != nil {
 		return err
 	}
@@ -109,7 +165,7 @@ func (o Options) changeMarker(change func(*ownDatabase)) error {
 		"delete one whose creation has not ended."
 	text, err := json.MarshalIndent(m, "", "  ")
 	if err == nil {
-		err = course.ReplaceFile(filepath.Join(o.DataDirectory, MarkerFile), append(text, '\n'))
+		err = shareddir.ReplaceSynced(o.DataDirectory, MarkerFile, append(text, '\n'), shareddir.ForAll)
 	}
 	if err != nil {
 		return fmt.Errorf("mark the database on the volume as ours: %w", err)
@@ -127,32 +183,38 @@ func lastOfEach(ids []uint32) (out []uint32) {
 	return out
 }
 
-// IsOfStorage reports whether an entry of a volume belongs to the file system or to the storage,
+// isOfStorage reports whether an entry of a volume belongs to the file system or to the storage,
 // which shows snapshots in an export.
-func IsOfStorage(name string) bool {
+func isOfStorage(name string) bool {
 	return slices.Contains([]string{".snapshot", ".snapshots", ".zfs", "lost+found"}, name)
 }
 
-// Foreign names a file of a data directory that was not created for a benchmark; it is empty where
+// foreign names a file of a data directory that was not created for a benchmark; it is empty where
 // there is none. It is the one judgement of that, for a run, a restart and the doctor.
 //
 // Without a marker every file is foreign. With a marker these are: a datafile or control file with a
 // DBID that the marker does not name, or with none and outside of the folders of its databases; what
 // an image keeps of a database that the marker does not name; and what is in the place of the database
 // that a start would create, which is that of sid. Directories of any size are safe.
-func Foreign(dataDirectory, sid string) (string, error) {
-	m, err := readMarker(dataDirectory)
+func (o Options) foreign() (string, error) {
+	m, err := o.readMarker()
 	if err != nil {
 		return "", err
 	}
-	found := ""
-	err = walk(dataDirectory, func(name string, d fs.DirEntry) (err error) {
+	return m.foreign(o.DataDirectory, o.imageSID())
+}
+
+func (m *marker) foreign(dataDirectory, sid string) (found string, err error) {
+	if m.distrusted != "" {
+		return MarkerFile + ", " + m.distrusted, nil
+	}
+	err = walk(dataDirectory, func(_ *os.File, name string, d fs.DirEntry) (err error) {
 		switch {
 		case isOwnFile(name) && (name != MarkerFile || len(m.Databases) > 0):
 		case len(m.Databases) == 0:
 			found = name
 		default:
-			found, err = m.foreign(dataDirectory, name, sid, d)
+			found, err = m.foreignEntry(dataDirectory, name, sid, d)
 		}
 		if found != "" {
 			return fs.SkipAll
@@ -168,11 +230,11 @@ func Foreign(dataDirectory, sid string) (string, error) {
 // isOwnFile says whether an entry of a volume is one of those that runs make besides databases.
 func isOwnFile(name string) bool {
 	return strings.HasPrefix(name, tryWritePrefix) ||
-		slices.Contains([]string{MarkerFile, MarkerFile + ".part", HeartbeatFile}, name)
+		slices.Contains([]string{MarkerFile, MarkerFile + shareddir.PartExtension, HeartbeatFile}, name)
 }
 
-// foreign is what Foreign says of one entry of a volume whose marker names databases.
-func (m *marker) foreign(dataDirectory, name, sid string, d fs.DirEntry) (string, error) {
+// foreignEntry is what foreign says of one entry of a volume whose marker names databases.
+func (m *marker) foreignEntry(dataDirectory, name, sid string, d fs.DirEntry) (string, error) {
 	parts := strings.Split(name, "/")
 	top := parts[0]
 	switch len(parts) {
@@ -199,9 +261,9 @@ func (m *marker) foreign(dataDirectory, name, sid string, d fs.DirEntry) (string
 	return "", nil
 }
 
-// foreignFile is what Foreign says of a datafile or control file.
+// foreignFile is what foreign says of a datafile or control file.
 func (m *marker) foreignFile(dataDirectory, name string) (string, error) {
-	id, err := databaseID(filepath.Join(dataDirectory, name))
+	id, err := databaseID(dataDirectory, name)
 	isIn := func(folder string) bool { return m.find(folder) != nil }
 	switch {
 	case errors.Is(err, fs.ErrNotExist): // it was deleted meanwhile
@@ -224,8 +286,8 @@ func isDatabaseFile(d fs.DirEntry) bool {
 // databaseID reads the DBID from the header of a datafile or control file; 0 where none is there
 // yet, or the file is neither. The header is the second block. It begins with the type of the block
 // and has the number of the block at 4 and the DBID at 28, in the byte order of the machine that made it.
-func databaseID(path string) (uint32, error) {
-	f, err := openPlain(path)
+func databaseID(dataDirectory, name string) (uint32, error) {
+	f, err := shareddir.Open(dataDirectory, name)
 	if err != nil {
 		return 0, err
 	}
@@ -250,12 +312,12 @@ func databaseID(path string) (uint32, error) {
 
 // databaseIDs are those of the files of the database on the volume.
 func (o Options) databaseIDs() (ids []uint32, err error) {
-	folder := filepath.Join(o.DataDirectory, o.imageSID())
-	err = walk(folder, func(name string, d fs.DirEntry) error {
+	folder := o.folder()
+	err = walk(folder, func(_ *os.File, name string, d fs.DirEntry) error {
 		if !d.Type().IsRegular() {
 			return nil
 		}
-		id, err := databaseID(filepath.Join(folder, name))
+		id, err := databaseID(o.DataDirectory, filepath.Join(o.imageSID(), name))
 		if err == nil && id != 0 && !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}
@@ -272,37 +334,35 @@ const maxDepth = 32
 
 var errTooMany = fmt.Errorf("more than %d entries, which are not all looked at", maxLooked)
 
-// walk calls visit for the entries below a folder, with their names from there, until visit returns
-// an error; fs.SkipAll ends the walk without one. It follows no link, leaves out what belongs to the
-// storage, holds few names at a time, and returns errTooMany after maxLooked entries.
-func walk(root string, visit func(name string, d fs.DirEntry) error) error {
-	w := walker{root: root, visit: visit}
-	if err := w.enter("", 0); !errors.Is(err, fs.SkipAll) {
+// walk calls visit for the entries below a folder, with the open folder that has them and their names from the root,
+// until visit returns an error; fs.SkipAll ends the walk without one. It follows no link, leaves out what belongs to
+// the storage, holds few names at a time, and returns errTooMany after maxLooked entries.
+func walk(root string, visit visitor) error {
+	folder, err := shareddir.OpenFolder(root, ".")
+	if err != nil {
+		return err
+	}
+	w := walker{visit: visit}
+	if err := w.enter(folder, "", 0); !errors.Is(err, fs.SkipAll) {
 		return err
 	}
 	return nil
 }
 
+type visitor func(folder *os.File, name string, d fs.DirEntry) error
+
 type walker struct {
-	root   string
-	visit  func(name string, d fs.DirEntry) error
+	visit  visitor
 	looked int
 }
 
-func (w *walker) enter(folder string, depth int) error {
-	flags := syscall.O_DIRECTORY
-	if depth > 0 {
-		flags |= syscall.O_NOFOLLOW
-	}
-	dir, err := os.OpenFile(filepath.Join(w.root, folder), flags, 0)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = dir.Close() }()
+// enter closes the folder.
+func (w *walker) enter(folder *os.File, name string, depth int) error {
+	defer func() { _ = folder.Close() }()
 	for {
-		entries, err := dir.ReadDir(16)
+		entries, err := folder.ReadDir(16)
 		for _, d := range entries {
-			if err := w.look(filepath.Join(folder, d.Name()), d, depth); err != nil {
+			if err := w.look(folder, filepath.Join(name, d.Name()), d, depth); err != nil {
 				return err
 			}
 		}
@@ -315,21 +375,24 @@ func (w *walker) enter(folder string, depth int) error {
 	}
 }
 
-func (w *walker) look(name string, d fs.DirEntry, depth int) error {
+func (w *walker) look(folder *os.File, name string, d fs.DirEntry, depth int) error {
 	if w.looked++; w.looked > maxLooked || depth > maxDepth {
 		return errTooMany
 	}
-	if IsOfStorage(d.Name()) {
+	if isOfStorage(d.Name()) {
 		return nil
 	}
-	if err := w.visit(name, d); err != nil || !d.IsDir() {
+	if err := w.visit(folder, name, d); err != nil || !d.IsDir() {
 		return err
 	}
-	err := w.enter(name, depth+1)
+	below, err := shareddir.OpenFolderAt(folder, d.Name())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // it was deleted meanwhile
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return w.enter(below, name, depth+1)
 }
 
 // keepClaim writes into the marker which database the image creates, and that it has created it.

@@ -12,6 +12,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/collect/procfs"
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/shareddir"
 )
 
 const maxMountTable = 4 << 20
@@ -68,7 +69,7 @@ func (o Options) readMountTable() ([]byte, error) {
 
 // mount is that of the volume, as the kernel has it.
 func (o Options) mount() (procfs.Mount, error) {
-	f, err := os.Open(filepath.Join(o.ProcDir, "self", "mountinfo"))
+	f, err := shareddir.Open(filepath.Join(o.ProcDir, "self"), "mountinfo")
 	if err != nil {
 		return procfs.Mount{}, fmt.Errorf("look for the mount of the volume: %w", err)
 	}

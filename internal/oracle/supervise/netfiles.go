@@ -14,6 +14,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/shareddir"
 )
 
 const (
@@ -30,7 +31,7 @@ const (
 // In tnsnames.ora only the addresses of this database change: those of the host that listener.ora
 // names, and LISTENER_<SID>, by which the instance finds its listener.
 func (o Options) mendNetFiles(home string) (mended []string, err error) {
-	mended, err = o.mendNetFilesIn(filepath.Join(o.DataDirectory, "dbconfig", o.SID))
+	mended, err = o.mendNetFilesIn(o.DataDirectory, filepath.Join(configFolder, o.SID))
 	if err != nil {
 		return mended, oracle.Failf(runfile.FailureAccessDenied,
 			"a file of Oracle Net names another host, with which the listener does not start, and cannot be corrected: %v; "+
@@ -42,7 +43,7 @@ func (o Options) mendNetFiles(home string) (mended []string, err error) {
 		inImage = append(inImage, filepath.Join(home, "network", "admin"))
 	}
 	for _, dir := range inImage {
-		changed, err := o.mendNetFilesIn(dir)
+		changed, err := o.mendNetFilesIn(dir, "")
 		mended = append(mended, changed...)
 		if err != nil { // the start may replace it by a link to the one on the volume
 			o.Log.Warn("A file of Oracle Net names another host and cannot be corrected", "error", err)
@@ -51,15 +52,15 @@ func (o Options) mendNetFiles(home string) (mended []string, err error) {
 	return mended, nil
 }
 
-func (o Options) mendNetFilesIn(dir string) (mended []string, err error) {
-	listener, err1 := o.readNetFile(filepath.Join(dir, listenerFile))
-	names, err2 := o.readNetFile(filepath.Join(dir, namesFile))
+func (o Options) mendNetFilesIn(dir, folder string) (mended []string, err error) {
+	listener, err1 := readNetFile(dir, filepath.Join(folder, listenerFile))
+	names, err2 := readNetFile(dir, filepath.Join(folder, namesFile))
 	if err := errors.Join(err1, err2); err != nil {
 		o.Log.Warn("A file of Oracle Net is left as it is", "error", err)
 	}
 	for _, f := range o.changeNetFiles(listener, names) {
-		path := filepath.Join(dir, f.name)
-		if err := replacePlain(path, f.text); err != nil {
+		path := filepath.Join(dir, folder, f.name)
+		if err := replaceKeepingMode(dir, filepath.Join(folder, f.name), f.text); err != nil {
 			return mended, err
 		}
 		change := fmt.Sprintf("%s: HOST = %s is now %s", path, clip(strings.Join(f.old, ", ")), f.host)
@@ -128,41 +129,21 @@ func replaceHosts(text []byte, old []string, host string) []byte {
 
 // readNetFile returns nothing where there is no such file, or where it is a link: the images
 // link to the file on the volume.
-func (o Options) readNetFile(path string) ([]byte, error) {
-	if info, err := os.Lstat(path); err != nil || info.Mode()&fs.ModeSymlink != 0 {
+func readNetFile(dir, name string) ([]byte, error) {
+	if info, err := os.Lstat(filepath.Join(dir, name)); err != nil || info.Mode()&fs.ModeSymlink != 0 {
 		if errors.Is(err, fs.ErrNotExist) {
 			err = nil
 		}
 		return nil, err
 	}
-	text, err := readPlain(path, maxNetFileBytes+1)
-	if err == nil && len(text) > maxNetFileBytes {
-		return nil, fmt.Errorf("%s is larger than %d bytes", path, maxNetFileBytes)
-	}
-	return text, err
+	return shareddir.Read(dir, name, maxNetFileBytes)
 }
 
-// replacePlain replaces a file at once, with the mode that it had.
-func replacePlain(path string, text []byte) error {
-	info, err := os.Lstat(path)
+// replaceKeepingMode replaces a file at once, with the mode that it had.
+func replaceKeepingMode(dir, name string, text []byte) error {
+	info, err := os.Lstat(filepath.Join(dir, name))
 	if err != nil {
 		return err
 	}
-	return writePlain(path, text, info.Mode().Perm())
-}
-
-// writePlain writes a file at once.
-func writePlain(path string, text []byte, mode fs.FileMode) error {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".nfsbench-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
+	return shareddir.ReplaceSynced(dir, name, text, info.Mode().Perm())
 }

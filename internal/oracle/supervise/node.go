@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/shareddir"
 )
 
 const (
@@ -58,7 +59,7 @@ func (o Options) fewProcesses() string {
 		atLeast = " at least"
 	}
 	for _, name := range []string{"pids.max", "pids/pids.max"} { // of cgroup v2, and of v1
-		raw, _ := readPlain(filepath.Join(o.ProcDir, "self/root/sys/fs/cgroup", name), 64)
+		raw, _ := shareddir.ReadStart(filepath.Join(o.ProcDir, "self/root/sys/fs/cgroup"), name, 64)
 		if most, err := strconv.ParseInt(strings.TrimSpace(string(raw)), 10, 64); err == nil && most < processes {
 			return fmt.Sprintf("the container may have %d processes (pids.max), and the parameter processes is %d%s: "+
 				"beyond that the instance fails with ORA-27300; raise podPidsLimit of the kubelet, or set processes lower", most,

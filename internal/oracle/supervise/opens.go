@@ -98,7 +98,7 @@ func isOf(path string, mode fs.FileMode) bool {
 func findDatafile(folder string) (found string, err error) {
 	root, err := filepath.EvalSymlinks(folder) // files behind a link count, too
 	if err == nil {
-		err = walk(root, func(_ string, d fs.DirEntry) error {
+		err = walk(root, func(_ *os.File, _ string, d fs.DirEntry) error {
 			if isDatabaseFile(d) {
 				found = d.Name()
 				return fs.SkipAll

@@ -12,9 +12,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/shareddir"
 )
 
 // keptParameters in the run directory is the server parameter file that the database last started
@@ -24,13 +24,13 @@ const keptParameters = "database-spfile.ora"
 
 const maxParameterFile = 1 << 20
 
-// parameterFile is the server parameter file on the volume; empty where there is none.
+// parameterFile is the server parameter file below the data directory; empty where there is none.
 func (o Options) parameterFile() string {
 	sid := o.imageSID()
 	for _, dir := range []string{"", "dbs"} {
-		path := filepath.Join(o.DataDirectory, "dbconfig", sid, dir, "spfile"+sid+".ora")
-		if isOf(path, 0) {
-			return path
+		name := filepath.Join(configFolder, sid, dir, "spfile"+sid+".ora")
+		if isOf(filepath.Join(o.DataDirectory, name), 0) {
+			return name
 		}
 	}
 	return ""
@@ -45,9 +45,9 @@ func (s *supervisor) keepParameters(c *child) {
 	}
 	c.kept = true
 	s.forgetParameters(path)
-	text, err := readPlain(path, maxParameterFile)
+	text, err := shareddir.Read(s.o.DataDirectory, path, maxParameterFile)
 	if err == nil {
-		err = course.ReplaceFile(filepath.Join(s.o.RunDir, keptParameters), text)
+		err = shareddir.Replace(s.o.RunDir, keptParameters, text, shareddir.ForAll)
 	}
 	if err != nil {
 		s.log.Warn("The server parameter file was not kept", "error", err)
@@ -62,14 +62,14 @@ const beforeRestart = ".nfsbench-before"
 // saveParameters writes the kept parameters beside those that a restart begins with.
 func (s *supervisor) saveParameters() {
 	path := s.o.parameterFile()
-	kept, err1 := course.ReadFile(filepath.Join(s.o.RunDir, keptParameters))
-	now, err2 := readPlain(path, maxParameterFile)
+	kept, err1 := shareddir.Read(s.o.RunDir, keptParameters, maxParameterFile)
+	now, err2 := shareddir.Read(s.o.DataDirectory, path, maxParameterFile)
 	if err1 != nil || err2 != nil || bytes.Equal(kept, now) {
 		return
 	}
-	info, err := os.Lstat(path)
+	info, err := os.Lstat(filepath.Join(s.o.DataDirectory, path))
 	if err == nil {
-		err = writePlain(path+beforeRestart, kept, info.Mode().Perm())
+		err = shareddir.ReplaceSynced(s.o.DataDirectory, path+beforeRestart, kept, info.Mode().Perm())
 	}
 	if err != nil {
 		s.log.Warn("The server parameter file was not kept on the volume", "error", err)
@@ -84,14 +84,15 @@ func (s *supervisor) undoParameters() {
 		return
 	}
 	var now, before unix.Stat_t
-	err := errors.Join(unix.Lstat(path, &now), unix.Lstat(path+beforeRestart, &before))
+	whole := filepath.Join(s.o.DataDirectory, path)
+	err := errors.Join(unix.Lstat(whole, &now), unix.Lstat(whole+beforeRestart, &before))
 	if err == nil && before.Mode&unix.S_IFMT == unix.S_IFREG && now.Ctim.Nano() <= before.Ctim.Nano() {
-		if err := os.Rename(path+beforeRestart, path); err != nil {
+		if err := shareddir.Rename(s.o.DataDirectory, path+beforeRestart, path); err != nil {
 			s.log.Warn("The server parameter file from before an interrupted restart was not put back", "error", err)
 			return
 		}
 		s.log.Warn("A restart with other parameters was interrupted; the server parameter file is again as it was "+
-			"before", "file", path)
+			"before", "file", whole)
 	}
 	s.forgetParameters(path)
 }
@@ -105,8 +106,8 @@ func (s *supervisor) putBackParameters(ctx context.Context, c *child, state stri
 		return failure // a first start has no parameters of the loader, but maybe those of a person
 	}
 	path := s.o.parameterFile()
-	kept, err1 := course.ReadFile(filepath.Join(s.o.RunDir, keptParameters))
-	now, err2 := readPlain(path, maxParameterFile)
+	kept, err1 := shareddir.Read(s.o.RunDir, keptParameters, maxParameterFile)
+	now, err2 := shareddir.Read(s.o.DataDirectory, path, maxParameterFile)
 	if err1 != nil || err2 != nil || bytes.Equal(kept, now) {
 		return failure
 	}
@@ -114,7 +115,8 @@ func (s *supervisor) putBackParameters(ctx context.Context, c *child, state stri
 	if oracle.CodeOf(context.Cause(ctx)) == runfile.FailureVolumeInUse {
 		return failure // another database has the volume now
 	}
-	err := replacePlain(path, kept)
+	whole := filepath.Join(s.o.DataDirectory, path)
+	err := replaceKeepingMode(s.o.DataDirectory, path, kept)
 	if err == nil {
 		s.forgetParameters(path)
 	}
@@ -125,13 +127,13 @@ func (s *supervisor) putBackParameters(ctx context.Context, c *child, state stri
 				"error", err)
 			return failure
 		}
-		s.log.Warn("The start with other parameters did not end well; the server parameter file is put back", "file", path)
+		s.log.Warn("The start with other parameters did not end well; the server parameter file is put back", "file", whole)
 		return failure
 	}
 	why := cmp.Or(regexp.MustCompile(`ORA-\d{5}: [^|]*`).FindString(failure.Error()), failure.Error())
 	if err != nil {
 		return oracle.Failf(runfile.FailureParameter, "the database does not start with the init parameters that were set: "+
-			"%s; its server parameter file %s has them, and could not be put back: %w", why, path, err)
+			"%s; its server parameter file %s has them, and could not be put back: %w", why, whole, err)
 	}
 	s.log.Warn("The database did not start with the parameters that were set; starting it with those before", "why", why)
 	then := "starts with it"
@@ -153,9 +155,10 @@ func (s *supervisor) putBackParameters(ctx context.Context, c *child, state stri
 
 // forgetParameters removes what saveParameters wrote, also what a kill has left of it half written.
 func (s *supervisor) forgetParameters(path string) {
-	left, _ := filepath.Glob(path + ".nfsbench-*") // none with a bad pattern
+	left, _ := filepath.Glob(filepath.Join(s.o.DataDirectory, path) + ".nfsbench-*") // none with a bad pattern
 	for _, file := range left {
-		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		name := filepath.Join(filepath.Dir(path), filepath.Base(file))
+		if err := shareddir.Remove(s.o.DataDirectory, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			s.log.Warn("The copy of the server parameter file was not removed", "error", err)
 		}
 	}

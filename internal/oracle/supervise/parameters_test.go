@@ -220,7 +220,7 @@ func (i *image) repair(text string, modified time.Time) {
 	})
 }
 
-func (i *image) parameterFile() string { return i.o.parameterFile() }
+func (i *image) parameterFile() string { return filepath.Join(i.data, i.o.parameterFile()) }
 
 func exists(path string) bool {
 	_, err := os.Lstat(path)

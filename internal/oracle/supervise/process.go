@@ -24,6 +24,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/shareddir"
 )
 
 const (
@@ -374,6 +375,9 @@ func (f *family) bury() {
 	}
 }
 
+// maxProcFile is more than the kernel says of a process, but for its arguments, of which the first counts.
+const maxProcFile = 8 << 10
+
 // process is what the kernel reports about one.
 type process struct {
 	pid, parent int
@@ -392,7 +396,7 @@ func (f *family) processes() []process {
 		if err != nil {
 			continue
 		}
-		raw, err := os.ReadFile(filepath.Join(f.proc, e.Name(), "stat"))
+		raw, err := shareddir.ReadStart(filepath.Join(f.proc, e.Name()), "stat", maxProcFile)
 		if err != nil {
 			continue // it is gone
 		}

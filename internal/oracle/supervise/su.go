@@ -14,6 +14,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/shareddir"
 )
 
 const maxScript = 256 << 10
@@ -25,7 +26,7 @@ func (o Options) checkSu() error {
 	scripts = append(scripts, o.startCommand()[0])
 	slices.Sort(scripts)
 	for _, script := range slices.Compact(scripts) {
-		text, err := readPlain(script, maxScript)
+		text, err := shareddir.ReadStart(filepath.Dir(script), filepath.Base(script), maxScript)
 		if err != nil {
 			continue // a link to a program, or gone
 		}

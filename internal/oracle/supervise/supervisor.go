@@ -35,9 +35,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/shareddir"
 )
 
 // supervisor watches over one container.
@@ -85,7 +85,7 @@ func Run(ctx context.Context, o Options) error {
 // Check is the startup probe: nil when the database with that run directory is ready.
 func Check(runDir string) error {
 	var s runfile.DatabaseState
-	raw, err := course.ReadFile(filepath.Join(runDir, runfile.DatabaseFile))
+	raw, err := shareddir.Read(runDir, runfile.DatabaseFile, shareddir.SmallFile)
 	if err == nil {
 		err = json.Unmarshal(raw, &s)
 	}
@@ -391,7 +391,7 @@ type journal struct {
 // the same pod has left off, so that who waits for one is not told of an old one.
 func openJournal(dir string, first runfile.DatabaseState) (*journal, error) {
 	j := &journal{dir: dir, state: first}
-	raw, err := course.ReadFile(filepath.Join(dir, runfile.DatabaseFile))
+	raw, err := shareddir.Read(dir, runfile.DatabaseFile, shareddir.SmallFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
@@ -413,7 +413,7 @@ func (j *journal) change(alter func(*runfile.DatabaseState)) error {
 	alter(&j.state)
 	data, err := json.Marshal(j.state)
 	if err == nil {
-		err = course.ReplaceFile(filepath.Join(j.dir, runfile.DatabaseFile), append(data, '\n'))
+		err = shareddir.Replace(j.dir, runfile.DatabaseFile, append(data, '\n'), shareddir.ForAll)
 	}
 	if err != nil {
 		err = fmt.Errorf("write state of the database: %w", err)
@@ -432,7 +432,7 @@ func (j *journal) asks() bool {
 // wish is the generation that the loader asks for; 0 if it asks for none, or
 // for something that is no number.
 func (j *journal) wish() int32 {
-	raw, _ := course.ReadFile(filepath.Join(j.dir, runfile.DatabaseWishFile))
+	raw, _ := shareddir.Read(j.dir, runfile.DatabaseWishFile, shareddir.SmallFile)
 	n, err := strconv.ParseInt(strings.TrimSpace(string(raw)), 10, 32)
 	if err != nil {
 		return 0

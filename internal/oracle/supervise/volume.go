@@ -3,7 +3,6 @@ package supervise
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -13,9 +12,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/shareddir"
 )
 
 // checkVolume finds out, before the image spends minutes on it, whether a
@@ -48,29 +47,6 @@ func (o Options) checkVolume() error {
 				"on it", o.DataDirectory, free>>20, o.MinFreeBytes>>20)
 	}
 	return nil
-}
-
-// readPlain reads the first bytes of a file that a stranger may have made.
-func readPlain(path string, most int64) ([]byte, error) {
-	f, err := openPlain(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	return io.ReadAll(io.LimitReader(f, most))
-}
-
-// openPlain opens a file that a stranger may have made. It follows no link at its end, and waits for
-// no device.
-func openPlain(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(err, fmt.Errorf("%s is no plain file", path), f.Close())
-	}
-	return f, nil
 }
 
 func isFull(err error) bool {
@@ -118,7 +94,7 @@ func (o Options) redoFile() string { return filepath.Join(o.DataDirectory, redoF
 // checkRedo refuses a database whose redo logs are on another export than the one that is mounted,
 // and a copy of another database's volume: its control file names the redo logs of the original.
 func (o Options) checkRedo() error {
-	raw, err := readPlain(o.redoFile(), maxRedoFile)
+	raw, err := shareddir.Read(o.DataDirectory, redoFile, maxRedoFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -128,7 +104,7 @@ func (o Options) checkRedo() error {
 	redo, data, _ := strings.Cut(strings.TrimSuffix(string(raw), "\n"), "\n")
 	isPath := func(p string) bool { return path.IsAbs(p) && path.Clean(p) == p && !strings.Contains(p, "\n") }
 	switch {
-	case len(raw) == maxRedoFile || !isPath(redo) || !isPath(data):
+	case !isPath(redo) || !isPath(data):
 		return oracle.Failf(runfile.FailureInvalidPlan, "%s is not as a run writes it: it has the path of the export with "+
 			"the redo logs of the database on this volume, and in a second line that of the data; correct it, or use an "+
 			"empty export", o.redoFile())
@@ -152,7 +128,7 @@ func (o Options) keepRedo() error {
 		return nil
 	}
 	text := path.Clean(o.RedoExport) + "\n" + path.Clean(o.Export) + "\n"
-	if err := course.ReplaceFile(o.redoFile(), []byte(text)); err != nil {
+	if err := shareddir.ReplaceSynced(o.DataDirectory, redoFile, []byte(text), shareddir.ForAll); err != nil {
 		return fmt.Errorf("keep where the redo logs are: %w", err)
 	}
 	return nil
@@ -184,7 +160,8 @@ func (o Options) claimVolume() (*ownDatabase, error) {
 	}
 	// A new database is complete when the image writes this file, so that of one before must not be there.
 	if _, err := os.Stat(o.folder()); errors.Is(err, fs.ErrNotExist) {
-		if err := os.Remove(o.createdFile()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		created := filepath.Base(o.createdFile())
+		if err := shareddir.Remove(o.DataDirectory, created); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("prepare the volume for a new database: %w", err)
 		}
 	}
@@ -206,7 +183,7 @@ func (o Options) claimVolume() (*ownDatabase, error) {
 // and restarted, or deleted. It says whether there are any, where they may be used. It also refuses
 // a database of ours that was complete and that the image would delete.
 func (o Options) refuseForeign() (bool, error) {
-	name, err := Foreign(o.DataDirectory, o.imageSID())
+	name, err := o.foreign()
 	var now opening
 	if err == nil {
 		now, err = o.opening()
@@ -219,7 +196,7 @@ func (o Options) refuseForeign() (bool, error) {
 		return false, err
 	}
 	if name == "" {
-		m, err := readMarker(o.DataDirectory)
+		m, err := o.readMarker()
 		if d := m.find(o.imageSID()); d != nil && d.Created && now.deletes {
 			err = now.refuse("the database on the volume was created for a benchmark and is complete")
 		}

@@ -96,7 +96,7 @@ func TestNFSv4NamesComeAndGo(t *testing.T) {
 	for _, v := range versions() {
 		t.Run(string(v), func(t *testing.T) {
 			ctx := t.Context()
-			c := mount4(t, &nfs4test.Server{}, v)
+			c := mount4(t, &nfs4test.Server{NumLinks: 2}, v)
 			f, err := c.Create(ctx, c.Root(), "a", 0o600, true)
 			if err != nil {
 				t.Fatal(err)
@@ -118,7 +118,7 @@ func TestNFSv4NamesComeAndGo(t *testing.T) {
 			if err := c.SetSize(ctx, f.Handle(), 12345); err != nil {
 				t.Error(err)
 			}
-			if a, err := c.Getattr(ctx, f.Handle()); err != nil || a != (nfs.Attr{Type: nfs.TypeRegular, SizeBytes: 12345}) {
+			if a, err := c.Getattr(ctx, f.Handle()); err != nil || a != (nfs.Attr{Type: nfs.TypeRegular, SizeBytes: 12345, Links: 2}) {
 				t.Errorf("attributes %+v, %v", a, err)
 			}
 			entries, err := c.ReadDir(ctx, c.Root())
@@ -127,6 +127,16 @@ func TestNFSv4NamesComeAndGo(t *testing.T) {
 			}
 			if err := errors.Join(f.Close(ctx), f.Close(ctx), again.Close(ctx)); err != nil {
 				t.Error(err)
+			}
+			if err := c.Rename(ctx, c.Root(), "missing", "a"); !nfs.IsNotExist(err) {
+				t.Errorf("a missing name was renamed: %v", err)
+			}
+			part, err := c.Create(ctx, c.Root(), "a.part", 0o600, true)
+			if err == nil {
+				err = errors.Join(part.Close(ctx), c.Rename(ctx, c.Root(), "a.part", "a"))
+			}
+			if got, lost := c.Lookup(ctx, c.Root(), "a"); err != nil || lost != nil || got != part.Handle() {
+				t.Errorf("after a rename: %q, %v, %v", got, err, lost)
 			}
 			if err := c.Rmdir(ctx, c.Root(), "a"); err == nil {
 				t.Error("a file was removed as a directory")
@@ -548,7 +558,7 @@ func TestLostRepliesOfChangesAreExact(t *testing.T) {
 	for _, v := range versions() {
 		t.Run(string(v), func(t *testing.T) {
 			for _, op := range []v4.Op{
-				v4.OpOpen, v4.OpOpenConfirm, v4.OpClose, v4.OpCreate, v4.OpRemove, v4.OpCreateSession, v4.OpSetClientID,
+				v4.OpOpen, v4.OpOpenConfirm, v4.OpClose, v4.OpCreate, v4.OpRemove, v4.OpRename, v4.OpCreateSession, v4.OpSetClientID,
 				v4.OpSetClientIDConfirm, v4.OpDestroySession, v4.OpReclaimComplete,
 			} {
 				t.Run(op.String(), func(t *testing.T) {
@@ -567,7 +577,9 @@ func TestLostRepliesOfChangesAreExact(t *testing.T) {
 					if err := f.Close(t.Context()); err != nil {
 						t.Error(err)
 					}
-					if err := errors.Join(c.Remove(t.Context(), c.Root(), "a"), c.Rmdir(t.Context(), c.Root(), "d")); err != nil {
+					if err := errors.Join(
+						c.Rename(t.Context(), c.Root(), "a", "b"), c.Remove(t.Context(), c.Root(), "b"), c.Rmdir(t.Context(), c.Root(), "d"),
+					); err != nil {
 						t.Error(err)
 					}
 					if r := c.Servers()[0].Recoveries; r != 0 {

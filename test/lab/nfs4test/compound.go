@@ -25,6 +25,7 @@ type compound struct {
 	session *session // NFSv4.1
 	slot    *slot    // NFSv4.1: of a request that is executed or replayed
 	file    *file    // the current file handle, but at a data server:
+	saved   *file    // the saved file handle
 	store   *content
 	current v4.StateID // the current state ID
 }
@@ -224,6 +225,10 @@ func (x *compound) run1(o v4.Operation) v4.Status {
 		return x.create(o)
 	case *v4.Remove:
 		return x.remove(o)
+	case *v4.SaveFH:
+		x.saved = x.file
+	case *v4.Rename:
+		return x.rename(o)
 	case *v4.Unsupported:
 		return o.Status
 	default:
@@ -299,7 +304,7 @@ func (x *compound) runState(o v4.Operation) (v4.Status, bool) {
 
 func needsFile(op v4.Op) bool {
 	switch op {
-	case v4.OpLookup, v4.OpGetFH, v4.OpGetAttr, v4.OpReadDir, v4.OpCreate, v4.OpRemove, v4.OpOpen,
+	case v4.OpLookup, v4.OpGetFH, v4.OpGetAttr, v4.OpReadDir, v4.OpCreate, v4.OpRemove, v4.OpRename, v4.OpSaveFH, v4.OpOpen,
 		v4.OpOpenConfirm, v4.OpClose, v4.OpRead, v4.OpWrite, v4.OpCommit, v4.OpSetAttr, v4.OpDelegReturn,
 		v4.OpLayoutGet, v4.OpLayoutCommit:
 		return true

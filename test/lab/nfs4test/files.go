@@ -199,7 +199,7 @@ func (x *compound) attrs(f *file, request v4.Bitmap) v4.Attrs {
 	s := x.s
 	a := v4.Attrs{
 		Mask: request, Type: v4.TypeRegular, Size: f.size, FSID: v4.FSID{Major: f.fs}, LeaseSeconds: s.LeaseSeconds,
-		MaxRead: uint64(s.MaxTransfer), MaxWrite: uint64(s.MaxTransfer), Mode: f.mode, Owner: "1000", OwnerGroup: "1000",
+		MaxRead: uint64(s.MaxTransfer), MaxWrite: uint64(s.MaxTransfer), Mode: f.mode, NumLinks: max(1, s.NumLinks), Owner: "1000", OwnerGroup: "1000",
 		SpaceAvail: 1 << 40, SpaceTotal: 1 << 40, FSLayoutTypes: s.layoutTypes(), FSLocations: s.FSLocations,
 	}
 	if f.dir {
@@ -313,6 +313,35 @@ func (x *compound) remove(o *v4.Remove) v4.Status {
 	f.removed = true
 	x.file.change++
 	o.Change.After = x.file.change
+	return v4.OK
+}
+
+// rename replaces a file that has the new name.
+func (x *compound) rename(o *v4.Rename) v4.Status {
+	if x.saved == nil {
+		x.s.violate("RENAME without a saved file handle")
+		return v4.ErrNoFileHandle
+	}
+	if !x.saved.dir || !x.file.dir {
+		return v4.ErrNotDir
+	}
+	f, old := x.s.find(x.saved, o.From), x.s.find(x.file, o.To)
+	switch {
+	case f == nil:
+		return v4.ErrNoEnt
+	case f.fs == 0 || x.file.fs == 0:
+		return v4.ErrROFS
+	case old != nil && (old.dir || f.dir):
+		return v4.ErrExist
+	}
+	o.FromChange.Before, o.ToChange.Before = x.saved.change, x.file.change
+	if old != nil && old != f {
+		old.removed = true
+	}
+	f.name, f.parent = o.To, x.file
+	x.saved.change++
+	x.file.change++
+	o.FromChange.After, o.ToChange.After = x.saved.change, x.file.change
 	return v4.OK
 }
 

@@ -45,6 +45,8 @@ type Server struct {
 	Identity func(address string) Identity
 	// Slots is how many slots a session gets at most; 64 if 0.
 	Slots uint32
+	// NumLinks is how many names each file says that it has; 1 if 0.
+	NumLinks uint32
 	// MaxTransfer is maxread and maxwrite in bytes; 1 MiB if 0.
 	MaxTransfer uint32
 	// LeaseSeconds is lease_time; 90 if 0. Leases expire by ExpireLease and, with

@@ -304,9 +304,13 @@ func (t *Target) expect(ctx context.Context, fh nfs.FileHandle, name string, kin
 	if err != nil {
 		return t.explain(fmt.Sprintf("look at %q", name), err)
 	}
-	if attr.Type != kind {
+	switch {
+	case attr.Type != kind:
 		return target.Fail(runfile.FailureForeignFiles,
 			fmt.Sprintf("%q on %s is not %s, so it is not ours; choose another directory", name, t.where, text), nil)
+	case kind == nfs.TypeRegular && attr.Links > 1:
+		return target.Fail(runfile.FailureForeignFiles, fmt.Sprintf("%q on %s has %d names (hard links), and another one "+
+			"may be that of a file of others; remove this one, or choose another directory", name, t.where, attr.Links), nil)
 	}
 	return nil
 }
@@ -361,7 +365,21 @@ func (d *directory) open(ctx context.Context, name string, create bool) (*nfs.Fi
 		return nil, err
 	}
 	f, err := d.t.client.Open(ctx, d.fh, name)
-	return f, d.t.explain("open file", err)
+	if err != nil || f.Handle() == fh {
+		return f, d.t.explain("open file", err)
+	}
+	// Another file has the name now.
+	if err := d.t.expect(ctx, f.Handle(), name, nfs.TypeRegular, "a regular file"); err != nil {
+		return nil, errors.Join(err, f.Close(ctx))
+	}
+	return f, nil
+}
+
+func (d *directory) Rename(ctx context.Context, from, to string) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return d.t.explain("rename file", d.t.client.Rename(ctx, d.fh, from, to))
 }
 
 func (d *directory) Remove(ctx context.Context, name string) error {

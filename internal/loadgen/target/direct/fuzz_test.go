@@ -69,7 +69,7 @@ func procedures() [][2]uint32 {
 	all := [][2]uint32{{mount.Program, mount.ProcMnt}}
 	for _, p := range []uint32{
 		v3.ProcFsinfo, v3.ProcFsstat, v3.ProcLookup, v3.ProcGetattr, v3.ProcMkdir, v3.ProcCreate, v3.ProcReaddirplus,
-		v3.ProcRead, v3.ProcWrite, v3.ProcCommit, v3.ProcRemove, v3.ProcRmdir,
+		v3.ProcRead, v3.ProcWrite, v3.ProcCommit, v3.ProcRemove, v3.ProcRmdir, v3.ProcRename,
 	} {
 		all = append(all, [2]uint32{v3.Program, p})
 	}

@@ -33,6 +33,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/collect/procfs"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/shareddir"
 )
 
 // Options say what to use.
@@ -177,6 +178,9 @@ func failure(what string, err error) error {
 	switch {
 	case err == nil, errors.Is(err, io.EOF):
 		return err
+	case errors.Is(err, shareddir.ErrNotPlain):
+		return target.Fail(runfile.FailureForeignFiles,
+			what+": it is not ours; remove it, or choose another directory", err)
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return target.Fail(runfile.FailureNoSpace,
 			what+": the file system or the quota is full; make the files smaller or the volume larger", err)
@@ -199,7 +203,7 @@ func (d *directory) List(ctx context.Context) ([]string, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
-	f, err := d.t.root.Open(d.name)
+	f, err := shareddir.OpenFolder(d.t.path, d.name)
 	if err != nil {
 		return nil, failure("list directory", err)
 	}
@@ -212,17 +216,14 @@ func (d *directory) Open(ctx context.Context, name string, opt target.OpenOption
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
-	full := path.Join(d.name, name)
 	flags := os.O_RDWR | unix.O_DIRECT
 	if opt.Stable {
 		flags |= unix.O_DSYNC
 	}
 	if opt.Create {
 		flags |= os.O_CREATE | os.O_EXCL
-	} else if err := d.isRegular(full); err != nil {
-		return nil, err
 	}
-	f, err := d.t.root.OpenFile(full, flags, 0o644)
+	f, err := shareddir.OpenOnly(d.t.path, path.Join(d.name, name), flags, 0o644)
 	if errors.Is(err, syscall.EINVAL) {
 		return nil, target.Fail(runfile.FailureUnsupported, fmt.Sprintf(
 			"%s on %s knows no O_DIRECT, and through the page cache nothing would be measured but this machine's memory",
@@ -234,24 +235,18 @@ func (d *directory) Open(ctx context.Context, name string, opt target.OpenOption
 	return &file{f: f, fd: int(f.Fd())}, nil
 }
 
-// isRegular refuses what a name of ours might have been made to lead to.
-func (d *directory) isRegular(full string) error {
-	info, err := d.t.root.Lstat(full)
-	if err != nil {
-		return failure("open file", err)
-	}
-	if !info.Mode().IsRegular() {
-		return target.Fail(runfile.FailureForeignFiles,
-			fmt.Sprintf("%q is not a regular file (%s), so it is not ours", full, info.Mode()), nil)
-	}
-	return nil
-}
-
 func (d *directory) Remove(ctx context.Context, name string) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	return failure("remove file", d.t.root.Remove(path.Join(d.name, name)))
+	return failure("remove file", shareddir.Remove(d.t.path, path.Join(d.name, name)))
+}
+
+func (d *directory) Rename(ctx context.Context, from, to string) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	return failure("rename file", shareddir.Rename(d.t.path, path.Join(d.name, from), to))
 }
 
 type file struct {
