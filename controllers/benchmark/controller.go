@@ -214,6 +214,7 @@ type scope struct {
 	moving        *runfile.VolumeMove // under way
 	preflight     *fact               // about what the array said; nil = not looked at
 	plan          *runfile.Plan
+	planHash      *string // of the plan that this pass decides on, or forgets; nil = neither
 	load          *batchv1.Job
 	progress      []runfile.Progress
 	reports       []*runfile.LevelReport // last report of each client in a search for capacity; nil = none yet

@@ -58,7 +58,7 @@ func TestARunThatIsSuspendedInTheMomentOfItsStartIsStopped(t *testing.T) {
 		}
 		return nil
 	}
-	for range 3 {
+	for range 4 {
 		if _, err := w.pass("demo"); err != nil {
 			t.Fatal(err)
 		}
