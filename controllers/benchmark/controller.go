@@ -67,13 +67,15 @@ type Options struct {
 	Grace  diagnose.Grace
 }
 
-// Reconciler reconciles NFSBenchmarks. Between passes it remembers only whose turn it is, and since when there
-// is no Trident. It is safe for concurrent use.
+// Reconciler reconciles NFSBenchmarks. Between passes it remembers only whose turn it is, since when there
+// is no Trident, and which objects it has compared. It is safe for concurrent use.
 type Reconciler struct {
 	Options
 	checker     *rules.Checker
 	decoding    sync.Mutex // of results, which can take much memory
-	uses        sync.Map   // when each namespace last got a target: a new manager begins with the oldest benchmark
+	compared    compared
+	began       time.Time
+	uses        sync.Map // when each namespace last got a target: a new manager begins with the oldest benchmark
 	tridentSeen tridentSeen
 	underWay    []phase
 	finished    []phase
@@ -89,7 +91,7 @@ func NewReconciler(o Options) *Reconciler {
 	if o.Policy == nil {
 		o.Policy = func() (policy.Policy, error) { return policy.Default(), nil }
 	}
-	r := &Reconciler{Options: o, checker: rules.MustChecker()}
+	r := &Reconciler{Options: o, checker: rules.MustChecker(), began: o.Clock.Now()}
 	r.underWay = []phase{
 		r.hold, r.admit, r.resolve, r.enqueue, r.provision, r.survey, r.mountExport, r.configure,
 		r.runLoad, r.collect,

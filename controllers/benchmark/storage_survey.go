@@ -169,10 +169,10 @@ func (r *Reconciler) publishedSurvey(ctx context.Context, s *scope) (*runfile.Su
 
 // ensureSurvey makes the Job, and before it all that it needs to publish.
 func (r *Reconciler) ensureSurvey(ctx context.Context, s *scope) (*batchv1.Job, error) {
-	job := manifest.SurveyJob(s.b, r.Images)
+	job, want := manifest.SurveyJob(s.b, r.Images), manifest.SurveyJob(s.b, r.Images)
 	err := pass.Read(ctx, r.Client, r.Reader, job)
 	if err == nil {
-		return job, checkOurs(s.b, job)
+		return job, r.adopt(ctx, s.b, want, job)
 	}
 	if !apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("read job %q: %w", job.Name, err)

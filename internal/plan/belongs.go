@@ -13,7 +13,7 @@ import (
 // Belongs returns an error where a plan that was read is not one of this benchmark: its identity, the number of
 // its clients, its time, its files or its servers are others.
 func Belongs(p runfile.Plan, b *v1alpha1.NFSBenchmark) error {
-	limit, e := b.Spec.Run.TimeoutSeconds, b.Spec.Storage.Export
+	run, limit, e := b.Spec.Run, b.Spec.Run.TimeoutSeconds, b.Spec.Storage.Export
 	switch {
 	case p.Run != identity(b):
 		return fmt.Errorf("it is of the run %+v", p.Run)
@@ -21,7 +21,7 @@ func Belongs(p runfile.Plan, b *v1alpha1.NFSBenchmark) error {
 		return fmt.Errorf("it has %d clients, and spec.clients are %d", p.Clients, b.Spec.Clients)
 	case limit != nil && p.Schedule.TimeoutSeconds != *limit:
 		return fmt.Errorf("its timeout is %d s, and spec.run.timeoutSeconds is %d", p.Schedule.TimeoutSeconds, *limit)
-	case p.Schedule.DurationSeconds != b.Spec.Run.DurationSeconds || p.Schedule.Repetitions != max(b.Spec.Run.Repetitions, 1):
+	case p.Schedule.DurationSeconds != run.DurationSeconds || p.Schedule.Repetitions != max(run.Repetitions, 1):
 		return fmt.Errorf("its load is %d times %d s, which is not that of spec.run", p.Schedule.Repetitions,
 			p.Schedule.DurationSeconds)
 	case !equality.Semantic.DeepEqual(p.Workload, b.Spec.Workload):
