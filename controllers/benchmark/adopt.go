@@ -27,18 +27,23 @@ import (
 // everybody who may create such objects can name the benchmark as their owner, and can change ours.
 // The API server tells by creating want in a dry run, under a name that nobody knows before.
 //
-// What was compared is remembered, so that only another content is compared again. Objects of a run
-// under way that are older than this process may be of another release, which makes others.
+// What was compared is remembered, so that only another content is compared again. An object of a run
+// under way that is older than this process, which sees it for the first time, may be of another
+// release, which makes others: it is remembered as it is.
 func (r *Reconciler) adopt(ctx context.Context, b *v1alpha1.NFSBenchmark, want, is client.Object) error {
 	err := checkOurs(b, is)
 	if err != nil || !isTenants(b, is) {
 		return err
 	}
 	content, err := contentOf(want, is)
-	if err != nil || r.compared.has(is.GetUID(), content) {
+	if err != nil {
 		return err
 	}
-	if b.Status.StartTime == nil || !is.GetCreationTimestamp().Time.Before(r.began) {
+	same, seen := r.compared.has(is.GetUID(), content)
+	if same {
+		return nil
+	}
+	if seen || b.Status.StartTime == nil || !is.GetCreationTimestamp().Time.Before(r.began) {
 		field, err := r.difference(ctx, want, content)
 		if err != nil {
 			return err
@@ -179,11 +184,12 @@ type compared struct {
 	of map[types.UID][sha256.Size]byte
 }
 
-func (c *compared) has(uid types.UID, content map[string]any) bool {
+// has says whether an object had the same content, and whether it was seen at all.
+func (c *compared) has(uid types.UID, content map[string]any) (same, seen bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	known, ok := c.of[uid]
-	return ok && known == sumOf(content)
+	known, seen := c.of[uid]
+	return seen && known == sumOf(content), seen
 }
 
 func (c *compared) add(uid types.UID, content map[string]any) {

@@ -285,7 +285,8 @@ func TestWhatTheOperatorMadeIsComparedOnce(t *testing.T) {
 	w.wantPhase(b, v1alpha1.PhaseFailed, svc.Name, "spec.selector.app differs")
 }
 
-// TestANewManagerOfARunUnderWayTakesWhatAnotherReleaseMade: it may make other objects.
+// TestANewManagerOfARunUnderWayTakesWhatAnotherReleaseMade: it may make other objects. What changes from
+// then on was changed by somebody.
 func TestANewManagerOfARunUnderWayTakesWhatAnotherReleaseMade(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -301,5 +302,13 @@ func TestANewManagerOfARunUnderWayTakesWhatAnotherReleaseMade(t *testing.T) {
 	}
 	w.step(time.Minute)
 	w.restart()
-	w.wantPhase(w.finish("demo"), v1alpha1.PhaseSucceeded)
+	w.wantPhase(w.settle("demo"), v1alpha1.PhaseRunning)
+	if !w.find(policy.Name, policy) {
+		t.Fatal("the NetworkPolicy is gone")
+	}
+	policy.Spec.PodSelector = metav1.LabelSelector{}
+	if err := w.c.Update(t.Context(), policy); err != nil {
+		t.Fatal(err)
+	}
+	w.wantPhase(w.settle("demo"), v1alpha1.PhaseFailed, policy.Name, "spec.ingress differs")
 }
