@@ -72,6 +72,7 @@ const (
 	ReasonHoldEnded       = "HoldEnded" // the run had its target for as long as the policy allows
 	ReasonForbidden       = "Forbidden"
 	ReasonNameTaken       = "NameTaken"
+	ReasonPlanChanged     = "PlanChanged"   // somebody replaced the plan of the run, or it is lost
 	ReasonOtherRelease    = "OtherRelease"  // a newer operator wrote a file that this one does not read
 	ReasonPolicyDenied    = "PolicyDenied"  // the policy of the cluster does not allow it
 	ReasonPolicyInvalid   = "PolicyInvalid" // the policy cannot be read

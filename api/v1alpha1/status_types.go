@@ -57,6 +57,11 @@ type NFSBenchmarkStatus struct {
 	// resolved is the storage and the protocol that the run uses.
 	// +optional
 	Resolved *ResolvedStatus `json:"resolved,omitempty"`
+	// planHash is the SHA-256 of the plan that the run uses, in hexadecimal digits. The operator uses no
+	// plan of another hash.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	PlanHash string `json:"planHash,omitempty"`
 	// summary holds the headline numbers: those of the median repetition.
 	// +optional
 	Summary *Summary `json:"summary,omitempty"`

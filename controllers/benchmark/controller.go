@@ -67,13 +67,15 @@ type Options struct {
 	Grace  diagnose.Grace
 }
 
-// Reconciler reconciles NFSBenchmarks. Between passes it remembers only whose turn it is, and since when there
-// is no Trident. It is safe for concurrent use.
+// Reconciler reconciles NFSBenchmarks. Between passes it remembers only whose turn it is, since when there
+// is no Trident, and which objects it has compared. It is safe for concurrent use.
 type Reconciler struct {
 	Options
 	checker     *rules.Checker
 	decoding    sync.Mutex // of results, which can take much memory
-	uses        sync.Map   // when each namespace last got a target: a new manager begins with the oldest benchmark
+	compared    compared
+	began       time.Time
+	uses        sync.Map // when each namespace last got a target: a new manager begins with the oldest benchmark
 	tridentSeen tridentSeen
 	underWay    []phase
 	finished    []phase
@@ -89,7 +91,7 @@ func NewReconciler(o Options) *Reconciler {
 	if o.Policy == nil {
 		o.Policy = func() (policy.Policy, error) { return policy.Default(), nil }
 	}
-	r := &Reconciler{Options: o, checker: rules.MustChecker()}
+	r := &Reconciler{Options: o, checker: rules.MustChecker(), began: o.Clock.Now()}
 	r.underWay = []phase{
 		r.hold, r.admit, r.resolve, r.claimIsFree, r.enqueue, r.provision, r.survey, r.mountExport, r.configure,
 		r.runLoad, r.collect,
@@ -106,16 +108,17 @@ func NewReconciler(o Options) *Reconciler {
 // +kubebuilder:rbac:groups=nfsbench.io,resources=nfsbenchmarks,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=nfsbench.io,resources=nfsbenchmarks/status,verbs=patch
 // +kubebuilder:rbac:groups=nfsbench.io,resources=nfsbenchmarks/finalizers,verbs=update
-// +kubebuilder:rbac:groups="",resources=configmaps;services;serviceaccounts;pods,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=services;serviceaccounts;pods,verbs=get;list;watch;create;delete
+// +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;create;delete
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get
 // +kubebuilder:rbac:groups="",resources=events,verbs=list
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
-// +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups=rbac.authorization.k8s.io,resources=roles;rolebindings,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create;delete
+// +kubebuilder:rbac:groups=rbac.authorization.k8s.io,resources=roles;rolebindings,verbs=get;list;watch;create;delete
+// +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;watch;create;delete
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get;list;watch;create;update;delete
-// +kubebuilder:rbac:groups="",resources=persistentvolumes,verbs=get;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=persistentvolumes,verbs=get;create;delete
 // +kubebuilder:rbac:groups=storage.k8s.io,resources=storageclasses,verbs=get
 
 // Reconcile runs the phases in order and writes the status exactly once.
@@ -222,6 +225,7 @@ type scope struct {
 	moving        *runfile.VolumeMove // under way
 	preflight     *fact               // about what the array said; nil = not looked at
 	plan          *runfile.Plan
+	planHash      *string // of the plan that this pass decides on, or forgets; nil = neither
 	load          *batchv1.Job
 	progress      []runfile.Progress
 	reports       []*runfile.LevelReport // last report of each client in a search for capacity; nil = none yet

@@ -154,12 +154,16 @@ func (r *Reconciler) cleanFiles(ctx context.Context, s *scope) (next, error) {
 		return next{}, nil
 	}
 	left, err := r.filesMayBeLeft(ctx, s)
+	bad := (*pass.Invalid)(nil)
+	if errors.As(err, &bad) { // the plan that names the files is not the one of the run
+		return s.leave(s.filesLeft() + ": " + err.Error())
+	}
 	if err != nil || !left {
 		return next{}, err
 	}
 	job := manifest.CleanJob(s.b, claimOf(s.b), r.Images)
 	err = r.ensure(ctx, s.b, job)
-	if bad := (*pass.Invalid)(nil); errors.As(err, &bad) {
+	if errors.As(err, &bad) {
 		return s.leave(s.filesLeft() + ": " + err.Error())
 	}
 	if err != nil {

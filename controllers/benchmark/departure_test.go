@@ -37,7 +37,7 @@ func TestOnlyWhatIsOursIsDeleted(t *testing.T) {
 	configMap := func(name, owner string, finalizers ...string) *corev1.ConfigMap {
 		m := metav1.ObjectMeta{Namespace: "ns", Name: name, Finalizers: finalizers}
 		if owner != "" {
-			m.OwnerReferences = []metav1.OwnerReference{{APIVersion: "nfsbench.io/v1alpha1", Kind: "NFSBenchmark", Name: "demo", UID: "1"}}
+			m.OwnerReferences = []metav1.OwnerReference{{APIVersion: "nfsbench.io/v1alpha1", Kind: "NFSBenchmark", Name: "demo", UID: "1", Controller: new(true)}}
 			m.OwnerReferences[0].UID = "1"
 			if owner != "1" {
 				m.OwnerReferences[0].UID = "2"

@@ -22,7 +22,7 @@ func TestOnlyResultsOfOurPodsAreRead(t *testing.T) {
 			Data:       map[string]string{runfile.KeyRelease: "now"},
 		}
 		if owner != "" {
-			cm.OwnerReferences = []metav1.OwnerReference{{APIVersion: "nfsbench.io/v1alpha1", Kind: "NFSBenchmark", Name: "demo", UID: owner}}
+			cm.OwnerReferences = []metav1.OwnerReference{{APIVersion: "nfsbench.io/v1alpha1", Kind: "NFSBenchmark", Name: "demo", UID: owner, Controller: new(true)}}
 		}
 		s := &scope{b: &v1alpha1.NFSBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "demo", UID: "1"}}, plan: &runfile.Plan{}}
 		s.names.Result = "result"
@@ -41,7 +41,7 @@ func TestADamagedResultIsNamed(t *testing.T) {
 	t.Parallel()
 	cm := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "result", OwnerReferences: []metav1.OwnerReference{
-			{APIVersion: "nfsbench.io/v1alpha1", Kind: "NFSBenchmark", Name: "demo", UID: "1"},
+			{APIVersion: "nfsbench.io/v1alpha1", Kind: "NFSBenchmark", Name: "demo", UID: "1", Controller: new(true)},
 		}},
 		BinaryData: map[string][]byte{runfile.ResultKey(1): []byte("{}")},
 	}

@@ -3,6 +3,9 @@ package benchmark
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,7 +13,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
@@ -30,8 +32,8 @@ const resultGrace = 35 * time.Second
 // pods and results come by different watches.
 const watchDelay = 3 * time.Second
 
-// configure writes the plan and everything that the collectors need. A plan
-// that exists is the plan: a newer manager must not change a run under way.
+// configure writes the plan and everything that the collectors need. A plan that the status
+// knows is the plan: a newer manager must not change a run under way.
 func (r *Reconciler) configure(ctx context.Context, s *scope) (next, error) {
 	s.stage = v1alpha1.PhasePreparing
 	p, err := r.knownPlan(ctx, s)
@@ -40,6 +42,9 @@ func (r *Reconciler) configure(ctx context.Context, s *scope) (next, error) {
 	}
 	if err != nil {
 		return next{}, err
+	}
+	if s.planHash != nil {
+		return waitFor(0), nil // the status, which wakes us up, is written before anything uses the plan
 	}
 	s.plan = p
 	return next{}, r.ensurePublishing(ctx, s)
@@ -66,32 +71,70 @@ func (r *Reconciler) ensurePublishing(ctx context.Context, s *scope, publisher .
 	return nil
 }
 
-// knownPlan is the plan that the run goes by; nil where there is none yet.
+// knownPlan is the plan that the run goes by; nil where there is none yet. What the ConfigMap has
+// counts only if it is what the operator wrote: everybody with ConfigMaps in the namespace can replace it.
 func (r *Reconciler) knownPlan(ctx context.Context, s *scope) (*runfile.Plan, error) {
+	if s.b.Status.PlanHash == "" {
+		return nil, nil
+	}
 	cm, err := r.findConfigMap(ctx, s, s.names.Plan)
 	if err != nil || cm == nil {
 		return nil, err
 	}
-	p, err := runfile.ReadKeptPlan(strings.NewReader(cm.Data[manifest.PlanKey]))
+	return readPlan(s.b, cm.Data[manifest.PlanKey])
+}
+
+// readPlan reads the plan of a benchmark from a text that must have the hash of its status. Sizes
+// and loops depend on a plan, so it is checked even then.
+func readPlan(b *v1alpha1.NFSBenchmark, text string) (*runfile.Plan, error) {
+	name := manifest.NamesOf(b).Plan
+	if hashOf(text) != b.Status.PlanHash {
+		return nil, invalid(v1alpha1.ReasonPlanChanged, "ConfigMap %s has another plan than status.planHash names: "+
+			"somebody replaced it; create a new NFSBenchmark to run it again", name)
+	}
+	p, err := runfile.ReadKeptPlan(strings.NewReader(text))
+	if other := (*runfile.VersionError)(nil); errors.As(err, &other) {
+		return nil, err
+	}
+	if err == nil {
+		err = p.Validate()
+	}
+	if err == nil {
+		err = plan.Belongs(p, b)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("read the plan of the run: %w", err)
+		return nil, invalid(v1alpha1.ReasonPlanChanged, "the plan in ConfigMap %s cannot be used: %w; create a new "+
+			"NFSBenchmark to run it again", name, err)
 	}
 	return &p, nil
 }
 
+func hashOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// writePlan writes the plan whose hash the status has. For another one it only records the hash, and
+// only before the start: a run that began with a plan has no other.
 func (r *Reconciler) writePlan(ctx context.Context, s *scope) (*runfile.Plan, error) {
 	p, err := plan.Build(s.b, *s.target)
-	if err != nil {
-		return nil, invalid(v1alpha1.ReasonInvalidSpec, "%w", err)
-	}
-	if s.b.Status.StartTime == nil {
-		if err := r.admitPlan(ctx, s, p); err != nil {
-			return nil, err
-		}
-	}
 	var text strings.Builder
-	if err := runfile.WritePlan(&text, p); err != nil {
-		return nil, fmt.Errorf("write the plan: %w", err)
+	if err == nil {
+		err = runfile.WritePlan(&text, p)
+	}
+	hash := hashOf(text.String())
+	switch {
+	case s.b.Status.StartTime != nil && (err != nil || hash != s.b.Status.PlanHash):
+		return nil, invalid(v1alpha1.ReasonPlanChanged, "ConfigMap %s with the plan of the run is lost, and what is known "+
+			"of the storage now gives another plan: create a new NFSBenchmark to run it again", s.names.Plan)
+	case err != nil:
+		return nil, invalid(v1alpha1.ReasonInvalidSpec, "%w", err)
+	case hash != s.b.Status.PlanHash:
+		err := r.admitPlan(ctx, s, p)
+		if err == nil {
+			s.planHash = &hash
+		}
+		return nil, err
 	}
 	oranfstab, err := p.Oranfstab()
 	if err != nil {
@@ -154,10 +197,10 @@ func (r *Reconciler) ensureLoad(ctx context.Context, s *scope) (next, error) {
 	// Every report of progress brings us here: the cache knows the Job, and what
 	// it does not know is asked for.
 	switch err := pass.Read(ctx, r.Client, r.Reader, job); {
-	case err == nil:
+	case err == nil && isOurs(s.b, job):
 		s.load = job
 		return next{}, nil
-	case !apierrors.IsNotFound(err):
+	case client.IgnoreNotFound(err) != nil:
 		return next{}, fmt.Errorf("read job %q: %w", job.Name, err)
 	case s.b.Spec.Suspend || s.finals() == int(s.plan.Clients):
 		return next{}, nil

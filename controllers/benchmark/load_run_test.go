@@ -60,7 +60,7 @@ func TestARunWhoseResultsAreAllThereHasNotFailed(t *testing.T) {
 		}
 		published := &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "result", OwnerReferences: []metav1.OwnerReference{
-				{APIVersion: "nfsbench.io/v1alpha1", Kind: "NFSBenchmark", Name: "demo", UID: "1"},
+				{APIVersion: "nfsbench.io/v1alpha1", Kind: "NFSBenchmark", Name: "demo", UID: "1", Controller: new(true)},
 			}},
 			Data:       map[string]string{runfile.ProgressKey(0): string(progress)},
 			BinaryData: map[string][]byte{runfile.ResultKey(0): packed.Bytes()},

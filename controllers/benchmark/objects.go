@@ -4,13 +4,11 @@ import (
 	"context"
 	"fmt"
 	"reflect"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
@@ -19,24 +17,28 @@ import (
 )
 
 // ensure makes obj exist for b, and fills it with what the cluster has. What a
-// run creates never changes afterwards, so one that exists is left alone.
+// run creates never changes afterwards, so one that exists is left alone: see adopt.
 //
 // The cache holds what the operator made only, and may be behind. What it does
-// not have is therefore asked of the API server before it is applied, or an
-// object of somebody else would be taken over.
+// not have is therefore asked of the API server. It is then created and not applied, because
+// that would merge it with an object that somebody else makes at this moment.
 func (r *Reconciler) ensure(ctx context.Context, b *v1alpha1.NFSBenchmark, obj client.Object) error {
 	kind, name := kindOf(obj), obj.GetName()
 	want := obj.DeepCopyObject().(client.Object) //nolint:forcetypeassert // a copy has the type of its original
 	err := pass.Read(ctx, r.Client, r.Reader, obj)
 	switch {
 	case err == nil:
-		return checkOurs(b, obj)
+		return r.adopt(ctx, b, want, obj)
 	case !apierrors.IsNotFound(err):
 		return fmt.Errorf("read %s %q: %w", kind, name, err)
 	}
-	switch err := r.apply(ctx, want, obj); {
+	made := want.DeepCopyObject().(client.Object) //nolint:forcetypeassert // as above
+	switch err := r.Client.Create(ctx, made, pass.FieldOwner); {
 	case err == nil:
-		return nil
+		reflect.ValueOf(obj).Elem().Set(reflect.ValueOf(made).Elem())
+		content, err := contentOf(want, made)
+		r.compared.add(obj.GetUID(), content)
+		return err
 	case apierrors.IsForbidden(err):
 		// A quota, an admission rule or a missing right: trying again does
 		// not fix it.
@@ -85,32 +87,21 @@ func (s *scope) meta(name string) metav1.ObjectMeta {
 // an earlier benchmark of the same name is about to go; any other stays.
 func checkOurs(b *v1alpha1.NFSBenchmark, obj client.Object) error {
 	kind, name := kindOf(obj), obj.GetName()
+	owner := metav1.GetControllerOfNoCopy(obj)
+	earlier := owner != nil && owner.Kind == "NFSBenchmark" && owner.Name == b.Name
+	if !isTenants(b, obj) {
+		earlier = obj.GetLabels()[manifest.LabelManagedBy] == manifest.ManagedBy
+	}
 	switch {
 	case isOurs(b, obj):
 		return nil
-	case obj.GetLabels()[manifest.LabelManagedBy] == manifest.ManagedBy:
+	case earlier:
 		return fmt.Errorf("%s %q still belongs to an earlier benchmark: waiting for it to go; if it stays, delete it",
 			kind, name)
 	default:
 		return invalid(v1alpha1.ReasonNameTaken,
 			"there is a %s %q that this benchmark did not make: delete it, or give the benchmark another name", kind, name)
 	}
-}
-
-// apply is a server-side apply; into becomes what the server made of it.
-func (r *Reconciler) apply(ctx context.Context, obj, into client.Object) error {
-	u, err := pass.Unstructured(r.Client.Scheme(), obj)
-	if err != nil {
-		return err
-	}
-	if err := pass.Apply(ctx, r.Client, u); err != nil {
-		return err
-	}
-	if is, ok := into.(*unstructured.Unstructured); ok {
-		is.Object = u.Object
-		return nil
-	}
-	return runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, into)
 }
 
 func kindOf(obj client.Object) string {
@@ -120,8 +111,20 @@ func kindOf(obj client.Object) string {
 	return reflect.TypeOf(obj).Elem().Name()
 }
 
-// isOurs guards against an object of somebody else that has one of our names.
+// isOurs guards against an object of somebody else that has one of our names. It decides what may be
+// deleted; what a run uses must also be what the operator makes: see adopt. The label tells only where
+// no tenant writes.
 func isOurs(b *v1alpha1.NFSBenchmark, obj client.Object) bool {
-	owned := slices.ContainsFunc(obj.GetOwnerReferences(), func(o metav1.OwnerReference) bool { return o.UID == b.UID })
-	return owned || obj.GetLabels()[manifest.LabelUID] == string(b.UID)
+	if !isTenants(b, obj) {
+		return obj.GetLabels()[manifest.LabelUID] == string(b.UID)
+	}
+	owner := metav1.GetControllerOfNoCopy(obj)
+	return owner != nil && owner.UID == b.UID
+}
+
+// isTenants says that tenants may write such an object: it is in the namespace of the benchmark, and not
+// one of Trident's.
+func isTenants(b *v1alpha1.NFSBenchmark, obj client.Object) bool {
+	_, ofTrident := obj.(*unstructured.Unstructured)
+	return !ofTrident && obj.GetNamespace() == b.Namespace
 }

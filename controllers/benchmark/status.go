@@ -29,6 +29,9 @@ func setStatus(s *scope, err error) {
 		return
 	}
 	setTimes(s)
+	if err == nil && s.planHash != nil {
+		st.PlanHash = *s.planHash
+	}
 	if err == nil || st.Phase == "" {
 		st.Queue = nil
 		if s.place != nil && s.place.Position > 0 {
@@ -122,7 +125,8 @@ func setTimes(s *scope) {
 }
 
 func setResolved(s *scope) {
-	if s.target == nil || len(s.target.Paths) == 0 && s.target.VolumeName == "" {
+	unknown := s.target == nil || len(s.target.Paths) == 0 && s.target.VolumeName == ""
+	if unknown || s.plan == nil && s.b.Status.StartTime != nil {
 		return
 	}
 	rs := &v1alpha1.ResolvedStatus{Export: s.target.Export, Paths: s.target.Paths, VolumeName: s.target.VolumeName}

@@ -2,7 +2,6 @@ package benchmark
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -65,14 +64,11 @@ func (r *Reconciler) askedSource(ctx context.Context, s *scope) (runfile.Source,
 	if !ok {
 		return runfile.Source{}, false, nil
 	}
-	q, err := runfile.ReadSurveyRequest(strings.NewReader(text))
-	if err != nil {
-		return runfile.Source{}, false, fmt.Errorf("read the request for the survey in ConfigMap %q: %w", cm.Name, err)
-	}
+	q, broken := runfile.ReadSurveyRequest(strings.NewReader(text))
 	if sv := s.target.Survey; sv != nil && sv.Volume != nil {
 		q.Source.Volume = sv.Volume.Name
 	}
-	return q.Source, true, nil
+	return q.Source, broken == nil, nil // without it, a plan that is lost cannot be made again
 }
 
 func noAddress() error {
@@ -162,9 +158,6 @@ func (r *Reconciler) publishedSurvey(ctx context.Context, s *scope) (*runfile.Su
 		return nil, nil //nolint:nilnil // nothing is known yet
 	}
 	sv, err := runfile.ReadSurvey(strings.NewReader(text))
-	if other := (*runfile.VersionError)(nil); errors.As(err, &other) {
-		return nil, other
-	}
 	if err != nil {
 		// What a pod wrote does not get better by reading it again.
 		sv = runfile.Survey{Problem: &runfile.SurveyProblem{Reason: runfile.SurveyFailed, Message: fmt.Sprintf(
@@ -176,10 +169,10 @@ func (r *Reconciler) publishedSurvey(ctx context.Context, s *scope) (*runfile.Su
 
 // ensureSurvey makes the Job, and before it all that it needs to publish.
 func (r *Reconciler) ensureSurvey(ctx context.Context, s *scope) (*batchv1.Job, error) {
-	job := manifest.SurveyJob(s.b, r.Images)
+	job, want := manifest.SurveyJob(s.b, r.Images), manifest.SurveyJob(s.b, r.Images)
 	err := pass.Read(ctx, r.Client, r.Reader, job)
 	if err == nil {
-		return job, checkOurs(s.b, job)
+		return job, r.adopt(ctx, s.b, want, job)
 	}
 	if !apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("read job %q: %w", job.Name, err)
@@ -410,6 +403,7 @@ func (r *Reconciler) forgetSurvey(ctx context.Context, s *scope) (next, error) {
 func (r *Reconciler) stopSurvey(ctx context.Context, s *scope) (next, error) {
 	pods, err := r.podsOf(ctx, s.b, manifest.ComponentSurvey)
 	if err == nil && len(pods) == 0 {
+		s.planHash = new("")
 		_, err = r.deleteOurs(ctx, s.b, &corev1.ConfigMap{ObjectMeta: s.meta(s.names.Plan)})
 	}
 	if err != nil || len(pods) == 0 {

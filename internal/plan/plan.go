@@ -50,7 +50,7 @@ func Build(b *v1alpha1.NFSBenchmark, t Target) (runfile.Plan, error) {
 	r := b.Spec.Run
 	p := runfile.Plan{
 		Version:  runfile.PlanVersion,
-		Run:      runfile.Identity{Namespace: b.Namespace, Name: b.Name, UID: string(b.UID)},
+		Run:      identity(b),
 		Clients:  max(b.Spec.Clients, 1),
 		Engine:   engine,
 		Workload: *b.Spec.Workload.DeepCopy(),
@@ -77,6 +77,10 @@ func Build(b *v1alpha1.NFSBenchmark, t Target) (runfile.Plan, error) {
 		return runfile.Plan{}, fmt.Errorf("plan the run: %w", err)
 	}
 	return p, nil
+}
+
+func identity(b *v1alpha1.NFSBenchmark) runfile.Identity {
+	return runfile.Identity{Namespace: b.Namespace, Name: b.Name, UID: string(b.UID)}
 }
 
 func engine(b *v1alpha1.NFSBenchmark, t Target) (runfile.Engine, error) {

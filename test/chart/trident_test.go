@@ -17,14 +17,14 @@ func TestTridentIsUsedWithTheLeastRights(t *testing.T) {
 		}
 		return out
 	}
-	space := of("trident.netapp.io/tridentbackendconfigs", "get", "list", "create", "patch", "delete")
+	space := of("trident.netapp.io/tridentbackendconfigs", "get", "list", "create", "delete")
 	space["apps/deployments/trident-controller get"], space["/pods list"] = true, true
 	for _, r := range []string{"tridentbackends", "tridentvolumes"} {
 		for k := range of("trident.netapp.io/"+r, "get", "list") {
 			space[k] = true
 		}
 	}
-	classes := of("storage.k8s.io/storageclasses", "get", "create", "patch", "delete")
+	classes := of("storage.k8s.io/storageclasses", "get", "create", "delete")
 
 	with := []string{"--set", "trident.enabled=true", "--set", "trident.namespace=netapp"}
 	cases := map[string]struct {

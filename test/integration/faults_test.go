@@ -25,12 +25,13 @@ var errDead = errors.New("the manager was killed")
 // faults stands between the reconciler and the API server. It lists the writes,
 // and can fail one, or kill the manager at one: then nothing works any more.
 type faults struct {
-	mu     sync.Mutex
-	writes []string // "apply Job x", in order
-	killAt int      // just after the n-th write from now, from 1; 0 = never
-	dead   bool
-	fail   func(write string) error // a failure of one write; nil = none
-	blind  bool                     // a cache that has not yet seen what was made
+	mu      sync.Mutex
+	writes  []string // "create Job x", in order
+	killAt  int      // just after the n-th write from now, from 1; 0 = never
+	dead    bool
+	dryRuns int
+	fail    func(write string) error // a failure of one write; nil = none
+	blind   bool                     // a cache that has not yet seen what was made
 
 	unread  error                   // what every read of a child gives
 	refused func(kind string) error // what a read of a kind gives; nil = nothing is refused
@@ -147,6 +148,10 @@ func (f *faults) direct(c client.WithWatch) client.Reader {
 func (f *faults) funcs() interceptor.Funcs {
 	return interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
+			if len((&client.CreateOptions{}).ApplyOptions(opts).DryRun) > 0 {
+				f.dryRuns++
+				return f.read(obj, func() error { return c.Create(ctx, obj, opts...) })
+			}
 			return f.write("create", obj, func() error { return c.Create(ctx, obj, opts...) })
 		},
 		Update: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.UpdateOption) error {

@@ -242,7 +242,7 @@ func TestAFailedStatusPatchIsReturnedAlone(t *testing.T) {
 		if strings.HasPrefix(write, "patch status") {
 			return boom
 		}
-		if strings.HasPrefix(write, "apply ConfigMap") {
+		if strings.HasPrefix(write, "create ConfigMap") {
 			return errors.New("bang")
 		}
 		return nil

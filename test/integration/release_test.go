@@ -1,6 +1,8 @@
 package integration
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +17,15 @@ import (
 
 // editPlan changes the plan of a run, as a newer manager would have written it.
 func (w *world) editPlan(b *v1alpha1.NFSBenchmark, old, replacement string) {
+	w.Helper()
+	text := w.replacePlan(b, old, replacement)
+	b = w.get(b.Name)
+	w.patchStatus(b, func() { b.Status.PlanHash = fmt.Sprintf("%x", sha256.Sum256([]byte(text))) })
+}
+
+// replacePlan changes the plan of a run, as everybody can who may write ConfigMaps. It returns the
+// new one.
+func (w *world) replacePlan(b *v1alpha1.NFSBenchmark, old, replacement string) string {
 	w.Helper()
 	cm := &corev1.ConfigMap{}
 	if !w.find(manifest.NamesOf(b).Plan, cm) || !strings.Contains(cm.Data[manifest.PlanKey], old) {
@@ -31,6 +42,7 @@ func (w *world) editPlan(b *v1alpha1.NFSBenchmark, old, replacement string) {
 	if err := w.c.Create(w.Context(), again); err != nil {
 		w.Fatal(err)
 	}
+	return again.Data[manifest.PlanKey]
 }
 
 // waitsForRelease demands that a benchmark waits for another operator, without being

@@ -215,11 +215,9 @@ func TestNoSurveyOfARunUnderWayIsMadeOrBelievedAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	b, _ := w.started(ontap(""))
-	for _, name := range []string{manifest.NamesOf(b).Plan, manifest.NamesOf(b).Survey} {
-		cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name}}
-		if err := w.c.Delete(t.Context(), cm); err != nil {
-			t.Fatal(err)
-		}
+	request := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: manifest.NamesOf(b).Survey}}
+	if err := w.c.Delete(t.Context(), request); err != nil {
+		t.Fatal(err)
 	}
 	if job := w.surveyJob(b); job != nil {
 		_ = w.c.Delete(t.Context(), job)
@@ -229,8 +227,11 @@ func TestNoSurveyOfARunUnderWayIsMadeOrBelievedAgain(t *testing.T) {
 	if job := w.surveyJob(b); job != nil && job.DeletionTimestamp.IsZero() {
 		t.Error("the array is asked to move a volume under load")
 	}
-	_ = w.c.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: manifest.NamesOf(b).Plan}})
 	w.surveyed(b, runfile.Survey{Problem: &runfile.SurveyProblem{Reason: runfile.SurveyFailed, Message: "no"}})
+	if b = w.settle("demo"); b.Status.Phase.IsFinished() {
+		t.Errorf("the run ended: %s", b.Status.Message)
+	}
+	w.publish(b, func(cm *corev1.ConfigMap) { cm.Data[runfile.KeySurvey] = `{"version":"nfsbench.io/survey/v99"}` })
 	if b = w.settle("demo"); b.Status.Phase.IsFinished() {
 		t.Errorf("the run ended: %s", b.Status.Message)
 	}

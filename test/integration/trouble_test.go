@@ -168,7 +168,7 @@ func TestAServerPodThatTheClusterRefuses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.faults.fail = func(write string) error {
-		if write != "apply Pod nfsb-demo-server" {
+		if write != "create Pod nfsb-demo-server" {
 			return nil
 		}
 		return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "nfsb-demo-server", errors.New("exceeded quota: small"))

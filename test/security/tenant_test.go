@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
@@ -174,5 +175,34 @@ func TestTheTenantIsOne(t *testing.T) {
 	list.SetKind("NFSBenchmarkList")
 	if err := c.List(t.Context(), list); !apierrors.IsForbidden(err) {
 		t.Errorf("benchmarks of all namespaces: %v, want Forbidden", err)
+	}
+}
+
+// TestATenantWritesNoStatus: what the operator has decided about a run is there.
+func TestATenantWritesNoStatus(t *testing.T) {
+	c := tenant(t)
+	o := chart.Objects(t, []byte(`
+apiVersion: nfsbench.io/v1alpha1
+kind: NFSBenchmark
+metadata: {name: demo, namespace: team-a}
+spec:
+  suspend: true
+  storage: {embedded: {size: 1Gi}}
+  protocol: {client: DirectNFS}
+  workload: {raw: {pattern: Read}}
+status: {planHash: forged}
+`))[0]
+	if err := c.Create(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	if status, found := o.Object["status"]; found {
+		t.Errorf("a benchmark was created with the status %v", status)
+	}
+	patch := client.RawPatch(types.MergePatchType, []byte(`{"status":{"planHash":"forged"}}`))
+	if err := c.Status().Patch(t.Context(), o.DeepCopy(), patch); !apierrors.IsForbidden(err) {
+		t.Errorf("a patch of the status: %v, want Forbidden", err)
+	}
+	if err := c.Patch(t.Context(), o, patch); err != nil || o.Object["status"] != nil {
+		t.Errorf("a patch of the benchmark made the status %v: %v", o.Object["status"], err)
 	}
 }

@@ -1,0 +1,207 @@
+package benchmark
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/pass"
+)
+
+// adopt decides whether is, which is there already, may stand for want. It must belong to the
+// benchmark, and in the namespace of the benchmark it must be what the API server would make of want:
+// everybody who may create such objects can name the benchmark as their owner, and can change ours.
+// The API server tells by creating want in a dry run, under a name that nobody knows before.
+//
+// What was compared is remembered, so that only another content is compared again. An object of a run
+// under way that is older than this process, which sees it for the first time, may be of another
+// release, which makes others: it is remembered as it is.
+func (r *Reconciler) adopt(ctx context.Context, b *v1alpha1.NFSBenchmark, want, is client.Object) error {
+	err := checkOurs(b, is)
+	if err != nil || !isTenants(b, is) {
+		return err
+	}
+	content, err := contentOf(want, is)
+	if err != nil {
+		return err
+	}
+	same, seen := r.compared.has(is.GetUID(), content)
+	if same {
+		return nil
+	}
+	if seen || b.Status.StartTime == nil || !is.GetCreationTimestamp().Time.Before(r.began) {
+		field, err := r.difference(ctx, want, content)
+		if err != nil {
+			return err
+		}
+		if field != "" {
+			return invalid(v1alpha1.ReasonNameTaken, "%s %q is not what this benchmark makes: %s differs; delete it and "+
+				"create the benchmark again, or give it another name", kindOf(is), is.GetName(), field)
+		}
+	}
+	r.compared.add(is.GetUID(), content)
+	return nil
+}
+
+// difference names the first field in which a content is not that of what the API server makes of
+// want; "" where there is none.
+func (r *Reconciler) difference(ctx context.Context, want client.Object, content map[string]any) (string, error) {
+	made := want.DeepCopyObject().(client.Object) //nolint:forcetypeassert // a copy has the type of its original
+	made.SetName("")
+	made.SetGenerateName(want.GetName() + "-")
+	if err := r.Client.Create(ctx, made, client.DryRunAll, pass.FieldOwner); err != nil {
+		return "", fmt.Errorf("compare %s %q, which is there, with what this benchmark makes: %w", kindOf(want),
+			want.GetName(), err)
+	}
+	expected, err := contentOf(want, made)
+	if err != nil {
+		return "", err
+	}
+	return strings.TrimPrefix(firstDifference("", expected, content), "."), nil
+}
+
+// contentOf is what an object says beside its state: without what the cluster fills in where want
+// leaves it open, and with those labels and annotations that want has.
+func contentOf(want, obj client.Object) (map[string]any, error) {
+	open, err := runtime.DefaultUnstructuredConverter.ToUnstructured(want)
+	if err != nil {
+		return nil, fmt.Errorf("convert %s %q: %w", kindOf(want), want.GetName(), err)
+	}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
+	if err != nil {
+		return nil, fmt.Errorf("convert %s %q: %w", kindOf(obj), obj.GetName(), err)
+	}
+	content = maps.Clone(content)
+	for _, key := range []string{"apiVersion", "kind", "status"} {
+		delete(content, key)
+	}
+	content["metadata"] = map[string]any{
+		"labels":      chosen(want.GetLabels(), obj.GetLabels()),
+		"annotations": chosen(want.GetAnnotations(), obj.GetAnnotations()),
+	}
+	for _, path := range filledIn(obj) {
+		if _, given, _ := unstructured.NestedFieldNoCopy(open, path...); !given {
+			unstructured.RemoveNestedField(content, path...)
+		}
+	}
+	return content, nil
+}
+
+// chosen are the values of the keys that want has.
+func chosen(want, is map[string]string) map[string]any {
+	out := map[string]any{}
+	for key := range want {
+		if value, ok := is[key]; ok {
+			out[key] = value
+		}
+	}
+	return out
+}
+
+// filledIn are the fields that the cluster fills in with another value for each object.
+func filledIn(obj client.Object) [][]string {
+	switch obj.(type) {
+	case *corev1.Pod:
+		return [][]string{{"spec", "nodeName"}}
+	case *corev1.Service:
+		return [][]string{{"spec", "clusterIP"}, {"spec", "clusterIPs"}}
+	case *corev1.ServiceAccount:
+		return [][]string{{"secrets"}, {"imagePullSecrets"}} // of OpenShift
+	case *corev1.PersistentVolumeClaim:
+		return [][]string{{"spec", "volumeName"}}
+	case *batchv1.Job:
+		out := [][]string{{"spec", "selector"}, {"spec", "template", "metadata", "creationTimestamp"}}
+		for _, label := range []string{
+			batchv1.ControllerUidLabel, batchv1.JobNameLabel, "controller-uid", "job-name", // the last two before 1.27
+		} {
+			out = append(out, []string{"spec", "template", "metadata", "labels", label})
+		}
+		return out
+	default:
+		return nil
+	}
+}
+
+// firstDifference is the path of the first field that differs, in the order of their names; "" where
+// there is none.
+func firstDifference(at string, a, b any) string {
+	x, y := fieldsOf(a), fieldsOf(b)
+	if x == nil || y == nil {
+		if reflect.DeepEqual(a, b) {
+			return ""
+		}
+		return at
+	}
+	names := slices.AppendSeq(slices.Collect(maps.Keys(x)), maps.Keys(y))
+	slices.Sort(names)
+	for _, name := range names {
+		if found := firstDifference(at+name, x[name], y[name]); found != "" {
+			return found
+		}
+	}
+	return ""
+}
+
+// fieldsOf are the fields of an object or the elements of a list, by what follows in a path; nil of a scalar.
+func fieldsOf(v any) map[string]any {
+	out := map[string]any{}
+	switch v := v.(type) {
+	case map[string]any:
+		for name, field := range v {
+			out["."+name] = field
+		}
+	case []any:
+		for i, element := range v {
+			out[fmt.Sprintf("[%d]", i)] = element
+		}
+	default:
+		return nil
+	}
+	return out
+}
+
+// maxCompared bounds what a manager remembers: that of a thousand benchmarks.
+const maxCompared = 16_384
+
+// compared remembers which contents of which objects were what the operator makes. It is safe for
+// concurrent use.
+type compared struct {
+	mu sync.Mutex
+	of map[types.UID][sha256.Size]byte
+}
+
+// has says whether an object had the same content, and whether it was seen at all.
+func (c *compared) has(uid types.UID, content map[string]any) (same, seen bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known, seen := c.of[uid]
+	return seen && known == sumOf(content), seen
+}
+
+func (c *compared) add(uid types.UID, content map[string]any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.of == nil || len(c.of) >= maxCompared {
+		c.of = map[types.UID][sha256.Size]byte{} // to be filled again, at a dry run each
+	}
+	c.of[uid] = sumOf(content)
+}
+
+func sumOf(content map[string]any) [sha256.Size]byte {
+	text, _ := json.Marshal(content) // of strings, numbers, lists and maps only
+	return sha256.Sum256(text)
+}
