@@ -143,7 +143,10 @@ func (r *Reconciler) endHold(ctx context.Context, s *scope, left time.Duration) 
 	if err != nil {
 		return err
 	}
-	runs := slices.ContainsFunc(pods, func(p corev1.Pod) bool { return mayRun(p) && p.Spec.NodeName != "" })
+	runs := slices.ContainsFunc(pods, func(p corev1.Pod) bool {
+		began := p.Spec.NodeName != "" || len(p.Status.InitContainerStatuses)+len(p.Status.ContainerStatuses) > 0
+		return mayRun(p) && began
+	})
 	if runs && (databaseOf(s.b) != nil || left > -deletePatience) {
 		return nil
 	}
@@ -212,9 +215,10 @@ func (r *Reconciler) placeOf(ctx context.Context, s *scope) (queuePlace, error) 
 		me.Turn = turnOf(me, list)
 	}
 	place := placeAmong(me, list)
-	if place.Behind != "" && s.shown(place.Behind) != place.Behind {
-		place.Behind, place.Why = s.shown(place.Behind), ""
+	if s.shown(place.Behind) == place.Behind {
+		place.Why += place.message
 	}
+	place.Behind = s.shown(place.Behind)
 	return place, nil
 }
 
@@ -287,12 +291,12 @@ func (r *Reconciler) entryOf(b *v1alpha1.NFSBenchmark, keys []string) queueEntry
 	return queueEntry{
 		ID: string(b.UID), Name: b.Namespace + "/" + b.Name, Keys: keys,
 		Created: b.CreationTimestamp.Time, Active: b.Status.StartTime != nil && !isFinished(b),
-		LastUse: r.lastUse(b.Namespace), Why: whyHeld(b, true),
+		LastUse: r.lastUse(b.Namespace), Why: whyHeld(b), message: messageFor(b),
 	}
 }
 
-// whyHeld says what a benchmark does with a target, or before it gets it. Its message is for its own namespace.
-func whyHeld(b *v1alpha1.NFSBenchmark, own bool) string {
+// whyHeld says what a benchmark does with a target, or before it gets it.
+func whyHeld(b *v1alpha1.NFSBenchmark) string {
 	if b.Status.Phase == "" {
 		return ""
 	}
@@ -300,10 +304,15 @@ func whyHeld(b *v1alpha1.NFSBenchmark, own bool) string {
 	if end := b.Status.HoldEndTime; end != nil {
 		words += fmt.Sprintf(" until %s at the latest", end.UTC().Format(time.RFC3339))
 	}
-	if own && b.Status.Phase != v1alpha1.PhaseQueued && b.Status.Message != "" {
-		words += ": " + b.Status.Message
-	}
 	return words
+}
+
+// messageFor is what one that waits in the namespace of b is told besides.
+func messageFor(b *v1alpha1.NFSBenchmark) string {
+	if b.Status.Message == "" || b.Status.Phase == v1alpha1.PhaseQueued {
+		return ""
+	}
+	return ": " + b.Status.Message
 }
 
 // lastUse is when a namespace last got a target; zero where it got none from this manager.
@@ -459,7 +468,11 @@ func (r *Reconciler) otherHolder(ctx context.Context, s *scope, held *coordinati
 		return holder{}, err
 	}
 	b := &list[i]
-	return holder{name: s.shown(b.Namespace + "/" + b.Name), why: whyHeld(b, b.Namespace == s.b.Namespace)}, nil
+	h := holder{name: s.shown(b.Namespace + "/" + b.Name), why: whyHeld(b)}
+	if b.Namespace == s.b.Namespace {
+		h.why += messageFor(b)
+	}
+	return h, nil
 }
 
 func holderOf(l *coordinationv1.Lease) string { return ptr.Deref(l.Spec.HolderIdentity, "") }
@@ -514,6 +527,7 @@ type queueEntry struct {
 	// LastUse is when its namespace last got a target.
 	LastUse time.Time
 	Why     string // what it does, for a message
+	message string // the same, for its own namespace
 }
 
 // turnOf counts the older benchmarks of the namespace of e that wait for one of its targets.
@@ -540,6 +554,7 @@ type queuePlace struct {
 	Position int32  // 0 = it is its turn
 	Behind   string // name of the run at the head of those before it
 	Why      string // what that does, for a message
+	message  string // the same, if it is of the same namespace
 }
 
 // placeAmong says where me stands among others; me may be one of them.
@@ -557,7 +572,7 @@ func placeAmong(me queueEntry, others []queueEntry) queuePlace {
 		return queuePlace{}
 	}
 	slices.SortFunc(ahead, compareTurns)
-	return queuePlace{Position: int32(len(ahead)), Behind: ahead[0].Name, Why: ahead[0].Why} //nolint:gosec // a count of objects
+	return queuePlace{Position: int32(len(ahead)), Behind: ahead[0].Name, Why: ahead[0].Why, message: ahead[0].message} //nolint:gosec // a count of objects
 }
 
 // nextInQueue are the first n of those that wait, in the order of their turns.

@@ -38,7 +38,7 @@ func TestPlaceAmong(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, placeAmong(tc.me, tc.others)); diff != "" {
+			if diff := cmp.Diff(tc.want, placeAmong(tc.me, tc.others), cmp.AllowUnexported(queuePlace{})); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})

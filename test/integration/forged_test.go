@@ -111,28 +111,6 @@ func TestAPlanThatIsReplacedEndsTheRun(t *testing.T) {
 		}
 		w.wantEnded(v1alpha1.ReasonPlanChanged, "status.planHash")
 	})
-	t.Run("WhileARunWaits", func(t *testing.T) {
-		t.Parallel()
-		w := newWorld(t)
-		w.claim(nfs(newAddress()))
-		user := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "user"}, Spec: corev1.PodSpec{
-			Containers: []corev1.Container{{Name: "x", Image: "x"}},
-			Volumes: []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
-				PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"},
-			}}},
-		}}
-		if err := w.c.Create(t.Context(), user); err != nil {
-			t.Fatal(err)
-		}
-		w.create("demo", gen.Claim("data"), gen.Oracle, gen.SLOB(bench.SLOBRandomRead, 1))
-		b := w.settle("demo")
-		w.wantCondition(b, v1alpha1.ConditionReconciling, "True", v1alpha1.ReasonClaimInUse)
-		w.update("demo", func(b *v1alpha1.NFSBenchmark) { b.Spec.Suspend = true })
-		w.settle("demo")
-		w.replacePlan(b, seconds, seconds+"1")
-		w.update("demo", func(b *v1alpha1.NFSBenchmark) { b.Spec.Suspend = false })
-		w.wantEnded(v1alpha1.ReasonPlanChanged, "status.planHash")
-	})
 	t.Run("UnderLoad", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t)

@@ -178,9 +178,10 @@ func TestEveryHoldEnds(t *testing.T) {
 func TestARunThatDoesNotStartLetsOthersPass(t *testing.T) {
 	t.Parallel()
 	w, other := twoTenants(t)
+	other.r, other.faults = w.r, w.faults // one manager, which knows whose turn it is
 	address := newAddress()
-	b := w.create("demo", gen.Export("/vol/x", address), ontap(""))
-	w.wantPhase(w.settle("demo"), v1alpha1.PhaseProvisioning, "asking the array")
+	b, pod := w.asking(gen.Export("/vol/x", address), ontap(""))
+	w.podStatus(pod, func(st *corev1.PodStatus) { st.Phase = corev1.PodRunning })
 	other.create("wants", gen.Export("/vol/other", address))
 	other.wantPhase(other.settle("wants"), v1alpha1.PhaseQueued)
 	w.step(31 * time.Minute)
