@@ -1,9 +1,11 @@
 package integration
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/bench"
@@ -156,4 +159,69 @@ func TestResultsOfANamespaceTakeNoMoreThanThePolicyAllows(t *testing.T) {
 	w.wantPhase(w.settle("third"), v1alpha1.PhaseFailed, "policy.limits.resultBytes", "Delete finished benchmarks")
 	other.create("demo")
 	other.wantPhase(other.finish("demo"), v1alpha1.PhaseSucceeded)
+}
+
+// TestASpecThatIsTooLargeIsRefused: the cache of the manager holds the specs of all that wait, and a
+// finalizer of somebody else, which the cache does not hold, stays.
+func TestASpecThatIsTooLargeIsRefused(t *testing.T) {
+	w := newWorld(t)
+	expressions := make([]corev1.NodeSelectorRequirement, 8)
+	for i := range expressions {
+		expressions[i] = corev1.NodeSelectorRequirement{Key: "k", Operator: corev1.NodeSelectorOpIn, Values: make([]string, 32)}
+		for j := range expressions[i].Values {
+			expressions[i].Values[j] = strings.Repeat("x", 60)
+		}
+	}
+	terms := slices.Repeat([]corev1.NodeSelectorTerm{{MatchExpressions: expressions}}, 4)
+	large := gen.Benchmark("large", gen.In(w.ns), gen.Export("/x", newAddress()), gen.Suspended)
+	large.Finalizers = []string{"example.com/other"}
+	large.Spec.Pods = &v1alpha1.Pods{Affinity: &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+		RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: terms},
+	}}}
+	large.Annotations = map[string]string{"a": strings.Repeat("x", 200<<10)}
+	fits := gen.Benchmark("fits", gen.In(w.ns), gen.Export("/x", newAddress()), gen.Suspended)
+	fits.Annotations, fits.Finalizers = large.Annotations, large.Finalizers
+	long := large.DeepCopy()
+	long.Name, long.Spec.Pods = "long", &v1alpha1.Pods{Annotations: map[string]string{"a": strings.Repeat("x", 1025)}}
+	if err := w.c.Create(t.Context(), long); err == nil || !strings.Contains(err.Error(), "1024") {
+		t.Errorf("an annotation of 1,025 characters: %v", err)
+	}
+	o := benchmark.CacheOptions([]string{w.ns}, w.ns)
+	o.Scheme = scheme
+	c, err := cache.New(restConfig, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() { _ = c.Start(ctx) }()
+	for _, b := range []*v1alpha1.NFSBenchmark{large, fits} {
+		if err := w.c.Create(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.pass(b.Name); err != nil { // adds the finalizer
+			t.Fatal(err)
+		}
+		want := w.get(b.Name)
+		held := &v1alpha1.NFSBenchmark{}
+		for held.ResourceVersion != want.ResourceVersion {
+			if err := c.Get(t.Context(), client.ObjectKeyFromObject(b), held); client.IgnoreNotFound(err) != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		if len(want.Finalizers) != 2 || len(held.Finalizers) != 1 || held.Annotations["a"] != "" {
+			t.Errorf("%s: finalizers %v, in the cache %v", b.Name, want.Finalizers, held.Finalizers)
+		}
+		if _, err := w.r.Reconcile(t.Context(), held); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s := w.get("large").Status; s.Phase != v1alpha1.PhaseFailed || !strings.Contains(s.Message, "operator takes 65536") {
+		t.Errorf("a large spec: phase %s: %s", s.Phase, s.Message)
+	}
+	w.wantCondition(w.get("large"), v1alpha1.ConditionCleanedUp, "True", v1alpha1.ReasonCleanedUp)
+	if s := w.get("fits").Status; s.Phase != v1alpha1.PhasePending {
+		t.Errorf("large annotations: phase %s: %s", s.Phase, s.Message)
+	}
 }
