@@ -217,7 +217,7 @@ func full(t *testing.T, most, length int) *v1alpha1.NFSBenchmark {
 		b.Labels[fmt.Sprintf("nfsbench.io/x-%d", i)] = strings.Repeat("x", 63)
 		b.Finalizers = append(b.Finalizers, fmt.Sprintf("x.example/%d", i))
 		b.OwnerReferences = append(b.OwnerReferences, metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: "p", UID: "u"})
-		b.ManagedFields = append(b.ManagedFields, metav1.ManagedFieldsEntry{Manager: "m", FieldsV1: &metav1.FieldsV1{Raw: []byte("{}")}})
+		b.ManagedFields = append(b.ManagedFields, metav1.ManagedFieldsEntry{Manager: "m", FieldsV1: metav1.NewFieldsV1("{}")})
 	}
 	long := func(i int) string { return fmt.Sprintf("%0*d", length, i%10) }
 	selector := func() *metav1.LabelSelector {
@@ -304,14 +304,15 @@ func TestWhatPassesReadOfASuiteStays(t *testing.T) {
 	out, err := reduceSuite(&v1alpha1.NFSBenchmarkSuite{ObjectMeta: metav1.ObjectMeta{
 		Name: "s", Annotations: map[string]string{v1alpha1.AnnotationRerun: strings.Repeat("x", 1000), "a": "b", "nfsbench.io/spec-bytes": "1"},
 		Labels: map[string]string{"a": "b"}, ManagedFields: []metav1.ManagedFieldsEntry{
-			{Manager: "a", Time: at(1)}, {Manager: "b", Time: at(2), FieldsV1: &metav1.FieldsV1{Raw: []byte("{}")}},
+			{Manager: "a", Time: at(1)},
+			{Manager: "b", Time: at(2), FieldsV1: metav1.NewFieldsV1("{}")},
 			{Manager: "c", Time: at(3), Subresource: "status"},
 		},
-	}})
+	}, Spec: v1alpha1.NFSBenchmarkSuiteSpec{Repetitions: 2}})
 	want := &v1alpha1.NFSBenchmarkSuite{ObjectMeta: metav1.ObjectMeta{
 		Name: "s", Annotations: map[string]string{v1alpha1.AnnotationRerun: strings.Repeat("x", 250) + "…"},
 		ManagedFields: []metav1.ManagedFieldsEntry{{Time: at(2)}},
-	}}
+	}, Spec: v1alpha1.NFSBenchmarkSuiteSpec{Repetitions: 2}}
 	if diff := cmp.Diff(client.Object(want), out); err != nil || diff != "" {
 		t.Error(err, diff)
 	}

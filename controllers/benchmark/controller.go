@@ -62,8 +62,8 @@ type Options struct {
 	TridentNamespace string
 	// NoNetworkPolicies leaves the pods of benchmarks open to connections.
 	NoNetworkPolicies bool
-	// Policy returns what benchmarks may use now; nil = policy.Default.
-	Policy func() (policy.Policy, error)
+	// Policy returns what benchmarks may use now, as admission knows it; nil = policy.Default.
+	Policy func(context.Context) (policy.Policy, error)
 	Grace  diagnose.Grace
 }
 
@@ -87,7 +87,7 @@ func NewReconciler(o Options) *Reconciler {
 	}
 	o.TridentNamespace = cmp.Or(o.TridentNamespace, trident.DefaultNamespace)
 	if o.Policy == nil {
-		o.Policy = func() (policy.Policy, error) { return policy.Default(), nil }
+		o.Policy = func(context.Context) (policy.Policy, error) { return policy.Default(), nil }
 	}
 	r := &Reconciler{Options: o, checker: rules.MustChecker()}
 	r.underWay = []phase{

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -34,7 +35,7 @@ func TestABenchmarkThatThePolicyRefusesCreatesNothing(t *testing.T) {
 	w.r = benchmark.NewReconciler(benchmark.Options{
 		Client: w.faults.cached(w.c), Reader: w.faults.direct(w.c), Recorder: w.rec, Clock: w.clock,
 		Images: manifest.Images{NFSBench: "nfsbench:test"},
-		Policy: func() (policy.Policy, error) { return allowed, broken },
+		Policy: func(context.Context) (policy.Policy, error) { return allowed, broken },
 	})
 	w.create("kernel", gen.Kernel, gen.Export("/vol/hr", "198.51.100.1"))
 	if s := w.settle("kernel").Status; s.Phase != v1alpha1.PhaseFailed || !strings.Contains(s.Message, "policy.exports") {
@@ -195,26 +196,28 @@ func TestASpecThatIsTooLargeIsRefused(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go func() { _ = c.Start(ctx) }()
-	for _, b := range []*v1alpha1.NFSBenchmark{large, fits} {
-		if err := w.c.Create(t.Context(), b); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.pass(b.Name); err != nil { // adds the finalizer
-			t.Fatal(err)
-		}
-		want := w.get(b.Name)
-		held := &v1alpha1.NFSBenchmark{}
+	cached := func(name string) *v1alpha1.NFSBenchmark {
+		want, held := w.get(name), &v1alpha1.NFSBenchmark{}
 		for held.ResourceVersion != want.ResourceVersion {
-			if err := c.Get(t.Context(), client.ObjectKeyFromObject(b), held); client.IgnoreNotFound(err) != nil {
+			if err := c.Get(t.Context(), client.ObjectKeyFromObject(want), held); client.IgnoreNotFound(err) != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(10 * time.Millisecond)
 		}
+		return held
+	}
+	for _, b := range []*v1alpha1.NFSBenchmark{large, fits} {
+		if err := w.c.Create(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 { // adds the finalizer; refuses; cleans up
+			if _, err := w.r.Reconcile(t.Context(), cached(b.Name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, held := w.get(b.Name), cached(b.Name)
 		if len(want.Finalizers) != 2 || len(held.Finalizers) != 1 || held.Annotations["a"] != "" {
 			t.Errorf("%s: finalizers %v, in the cache %v", b.Name, want.Finalizers, held.Finalizers)
-		}
-		if _, err := w.r.Reconcile(t.Context(), held); err != nil {
-			t.Fatal(err)
 		}
 	}
 	if s := w.get("large").Status; s.Phase != v1alpha1.PhaseFailed || !strings.Contains(s.Message, "operator takes 65536") {
@@ -223,5 +226,60 @@ func TestASpecThatIsTooLargeIsRefused(t *testing.T) {
 	w.wantCondition(w.get("large"), v1alpha1.ConditionCleanedUp, "True", v1alpha1.ReasonCleanedUp)
 	if s := w.get("fits").Status; s.Phase != v1alpha1.PhasePending {
 		t.Errorf("large annotations: phase %s: %s", s.Phase, s.Message)
+	}
+	if err := w.c.Delete(t.Context(), large); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.r.Reconcile(t.Context(), cached("large")); err != nil {
+		t.Fatal(err)
+	}
+	if left := w.get("large").Finalizers; !slices.Equal(left, large.Finalizers) {
+		t.Errorf("finalizers left: %v", left)
+	}
+}
+
+// TestTheNodesMountAnEmbeddedServerOnlyWhereThePolicySaysSo: who may create pods makes one in its place, and
+// the kernel of the node waits for it without end.
+func TestTheNodesMountAnEmbeddedServerOnlyWhereThePolicySaysSo(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		mods   []gen.Mod
+		allows bool
+		failed bool
+	}{
+		"kernel":    {[]gen.Mod{gen.Kernel}, false, true},
+		"database":  {[]gen.Mod{gen.Oracle, gen.Calibrate(1)}, false, true},
+		"allowed":   {[]gen.Mod{gen.Kernel}, true, false},
+		"DirectNFS": {nil, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.limit = func(p *policy.Policy) {
+				if p.Embedded.NodeMounts = nil; tc.allows {
+					p.Embedded.NodeMounts = []string{w.ns}
+				}
+			}
+			w.create("demo", append([]gen.Mod{gen.Embedded("10Gi", 1), gen.Suspended}, tc.mods...)...)
+			b := w.settle("demo")
+			pod := &corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{
+					Namespace: w.ns, Name: manifest.NamesOf(b).Server, Labels: manifest.Labels(b, manifest.ComponentServer),
+				},
+				Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "x", Image: "example.com/server-of-the-tenant"}}},
+			}
+			if err := w.c.Create(t.Context(), pod); tc.failed && err != nil {
+				t.Fatal(err)
+			}
+			w.update("demo", func(b *v1alpha1.NFSBenchmark) { b.Spec.Suspend = false })
+			s := w.settle("demo").Status
+			if denied := s.Phase == v1alpha1.PhaseFailed && strings.Contains(s.Message, "policy.embedded.nodeMounts"); denied != tc.failed {
+				t.Errorf("phase %s: %s", s.Phase, s.Message)
+			}
+			err := w.c.Get(t.Context(), keyOf(manifest.NamesOf(b).Volume), &corev1.PersistentVolume{})
+			if tc.failed && !apierrors.IsNotFound(err) {
+				t.Errorf("there is a volume: %v", err)
+			}
+		})
 	}
 }
