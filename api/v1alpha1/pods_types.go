@@ -18,11 +18,14 @@ type Pods struct {
 	// +kubebuilder:validation:MaxProperties=32
 	Labels map[string]string `json:"labels,omitempty"`
 	// annotations of the pods, for example k8s.v1.cni.cncf.io/networks for a
-	// storage network.
+	// storage network. An administrator must allow their keys
+	// (policy.pods.annotations of the chart), because annotations can give pods
+	// identities and networks. A value has at most 1024 characters.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	Annotations map[string]string `json:"annotations,omitempty"`
-	// affinity of the pods to nodes and to other pods, besides nodeSelector.
+	// affinity of the pods to nodes and to other pods, besides nodeSelector. An administrator
+	// must allow other namespaces in it (policy.pods.crossNamespaceAffinity of the chart).
 	// +optional
 	Affinity *corev1.Affinity `json:"affinity,omitempty"`
 	// topologySpreadConstraints spread the load pods. Without a labelSelector, a
@@ -46,7 +49,8 @@ type Pods struct {
 	// protocol.groupID, or those of the database.
 	// +optional
 	SecurityContext *PodSecurity `json:"securityContext,omitempty"`
-	// nodeSelector chooses the nodes.
+	// nodeSelector chooses the nodes. An administrator may bound its keys
+	// (policy.pods.nodeSelector of the chart).
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
@@ -57,7 +61,8 @@ type Pods struct {
 	// Security Standard does not. One database container fits on a node.
 	// +optional
 	HostNetwork bench.Toggle `json:"hostNetwork,omitempty"`
-	// tolerations of node taints.
+	// tolerations of node taints. An administrator must allow their keys
+	// (policy.pods.tolerations of the chart).
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32

@@ -39,6 +39,9 @@ type Storage struct {
 // When protocol.link is declared, each path is shaped to that speed by the
 // network plug-in (the kubernetes.io/ingress-bandwidth annotation), so that a
 // link of a known speed can be had anywhere.
+//
+// For the kernel client and a database container a node mounts it, which an administrator must
+// allow (policy.embedded.nodeMounts of the chart).
 type EmbeddedStorage struct {
 	// size is the capacity of the export.
 	// +required

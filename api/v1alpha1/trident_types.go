@@ -10,7 +10,8 @@ type TridentStorage struct {
 	// storageClassName is a StorageClass that exists, with the provisioner
 	// csi.trident.netapp.io and volumeBindingMode Immediate. For the kernel client
 	// its mountOptions must name the nfsvers of protocol.version; if it has none, the
-	// nfsMountOptions of the backend.
+	// nfsMountOptions of the backend. An administrator must allow it
+	// (policy.storageClasses of the chart).
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253

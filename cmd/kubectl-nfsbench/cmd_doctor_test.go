@@ -129,7 +129,9 @@ func policyOf(text string) client.Object {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "nfsbench-system", Name: "nfsbench-policy"}, Data: map[string]string{"policy.yaml": text}}
 }
 
-const allowAll = `exports: [{server: 10.0.0.0/8, path: /vol, namespaces: ["*"]}]`
+const allowAll = `exports: [{server: 10.0.0.0/8, path: /vol, namespaces: ["*"]}]
+storageClasses: [{name: "*", namespaces: ["*"]}]
+embedded: {maxSize: 100Ti, nodeMounts: ["*"]}`
 
 func inOrder() []client.Object {
 	return []client.Object{oracleSecret(true, map[string]string{"password": "Abc_123"}), operator(), policyOf(allowAll)}

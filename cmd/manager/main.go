@@ -110,7 +110,8 @@ func parse() options {
 		"leave the user of the pods of benchmarks to the platform, as OpenShift's SCC restricted-v2 requires")
 	flag.StringVar(&o.podDefaults, "pod-defaults", "", "file with defaults of spec.pods of all benchmarks, as YAML")
 	flag.StringVar(&o.policy, "policy", "",
-		"file with the policy: what benchmarks may use; empty: the strictest one, in which no node mounts an export")
+		"ConfigMap with the policy, as NAMESPACE/NAME: what benchmarks may use; empty: the strictest one, in which no node "+
+			"mounts an export")
 	flag.BoolVar(&o.check, "check", false,
 		"check the installation and exit: the API server takes benchmarks, and with --leader-elect a manager leads")
 	flag.BoolVar(&o.showVersion, "version", false, "print the version and exit")
@@ -160,7 +161,7 @@ func run(o options, cfg *rest.Config, scheme *runtime.Scheme) error {
 	if err != nil {
 		return fmt.Errorf("make the manager: %w", err)
 	}
-	allowed, err := openPolicy(o.policy)
+	allowed, err := openPolicy(context.Background(), mgr.GetAPIReader(), o.policy)
 	if err != nil {
 		return err
 	}
@@ -216,17 +217,21 @@ func run(o options, cfg *rest.Config, scheme *runtime.Scheme) error {
 // cache, which stays: with the 100 of Go the manager would hold twice as much.
 const gcPercent = 40
 
-// openPolicy reads the policy now, so that a mistake in it ends an upgrade and not a
-// benchmark. It returns nil without a file.
-func openPolicy(path string) (func() (policy.Policy, error), error) {
-	if path == "" {
+// openPolicy reads the policy in ConfigMap NAMESPACE/NAME now, so that a mistake in it ends an upgrade and
+// not a benchmark. It returns nil without a name.
+func openPolicy(ctx context.Context, reader client.Reader, name string) (
+	func(context.Context) (policy.Policy, error), error,
+) {
+	if name == "" {
 		return nil, nil //nolint:nilnil // the reconciler has a default
 	}
-	file, err := policy.Open(path)
-	if err != nil {
-		return nil, err
+	namespace, name, ok := strings.Cut(name, "/")
+	if !ok {
+		return nil, fmt.Errorf("--policy is %q: write NAMESPACE/NAME of a ConfigMap", namespace)
 	}
-	return file.Policy, nil
+	read := benchmark.PolicyIn(reader, client.ObjectKey{Namespace: namespace, Name: name})
+	_, err := read(ctx)
+	return read, err
 }
 
 // readPodDefaults reads defaults of spec.pods, and checks them as the API server checks those of

@@ -2,12 +2,9 @@ package benchmark
 
 import (
 	"context"
-	"maps"
 	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
@@ -15,6 +12,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/pass"
 )
 
 // isSettled says that nothing remains to be done for a benchmark until somebody changes its
@@ -24,22 +22,97 @@ func isSettled(b *v1alpha1.NFSBenchmark) bool {
 		isFinished(b) && isTrue(b, v1alpha1.ConditionCleanedUp) && b.Status.ObservedGeneration == b.Generation
 }
 
+// reduceBenchmark drops from the cached copy of a benchmark what no pass reads: anybody who may create
+// benchmarks can give them as much as the API server accepts, and those that wait are kept for as long
+// as their author likes. A spec that is too large is dropped, and Reconcile refuses the benchmark.
+func reduceBenchmark(in any) (any, error) {
+	b, ok := in.(*v1alpha1.NFSBenchmark)
+	if !ok {
+		return in, nil
+	}
+	annotations, none := b.Annotations, v1alpha1.NFSBenchmarkSpec{}
+	b.ObjectMeta = readMetadata(b.ObjectMeta)
+	if b.Status.Resolved == nil { // else it was taken
+		var err error
+		if b.Annotations, err = pass.TooLarge(b.Spec, none, annotations); err != nil {
+			return nil, err
+		}
+		if b.Annotations != nil {
+			b.Spec = none
+		}
+	}
+	if isSettled(b) {
+		reduceSettled(b)
+	}
+	return b, nil
+}
+
+// reduceSuite does for a suite what reduceBenchmark does for a benchmark.
+func reduceSuite(in any) (any, error) {
+	s, ok := in.(*v1alpha1.NFSBenchmarkSuite)
+	if !ok {
+		return in, nil
+	}
+	asked, written, none := s.Annotations, lastWrite(s.ManagedFields), v1alpha1.NFSBenchmarkSuiteSpec{}
+	s.ObjectMeta = readMetadata(s.ObjectMeta)
+	s.ManagedFields = written
+	var err error
+	if s.Annotations, err = pass.TooLarge(s.Spec, none, asked); err != nil {
+		return nil, err
+	}
+	if s.Annotations != nil {
+		s.Spec = none
+		return s, nil
+	}
+	for _, key := range []string{v1alpha1.AnnotationRerun, v1alpha1.AnnotationResubmit, v1alpha1.AnnotationAcceptRun} {
+		if value, ok := asked[key]; ok {
+			metav1.SetMetaDataAnnotation(&s.ObjectMeta, key, pass.ClipTo(value, longestName))
+		}
+	}
+	return s, nil
+}
+
+// readMetadata is what passes read of the metadata of a benchmark or suite.
+func readMetadata(m metav1.ObjectMeta) metav1.ObjectMeta {
+	out := metav1.ObjectMeta{
+		Namespace: m.Namespace, Name: m.Name, UID: m.UID, ResourceVersion: m.ResourceVersion, Generation: m.Generation,
+		CreationTimestamp: m.CreationTimestamp, DeletionTimestamp: m.DeletionTimestamp,
+	}
+	if slices.Contains(m.Finalizers, Finalizer) {
+		out.Finalizers = []string{Finalizer}
+	}
+	for _, key := range []string{
+		v1alpha1.LabelSuite, v1alpha1.LabelSuiteRun, v1alpha1.LabelCell, v1alpha1.LabelRepetition, v1alpha1.LabelPosition,
+		v1alpha1.LabelAttempt,
+	} {
+		if value, ok := m.Labels[key]; ok {
+			metav1.SetMetaDataLabel(&out, key, value)
+		}
+	}
+	return out
+}
+
+// lastWrite is the newest record of a change by somebody else than us, by which metrics tell that a
+// schedule is overdue.
+func lastWrite(all []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
+	var last *metav1.Time
+	for _, f := range all {
+		if f.Subresource == "" && f.Time != nil && (last == nil || last.Before(f.Time)) {
+			last = f.Time
+		}
+	}
+	if last == nil {
+		return nil
+	}
+	return []metav1.ManagedFieldsEntry{{Time: last}}
+}
+
 // reduceSettled drops unused fields from the cached copy of a settled benchmark: queues and phases
 // read only benchmarks that are not settled, and suites and metrics read the rest. Reconcile never
 // writes a settled benchmark, so nothing is lost. A benchmark whose spec changes or that is deleted
 // is not settled, and the watch brings the whole object.
-func reduceSettled(in any) (any, error) {
-	out, err := cache.TransformStripManagedFields()(in)
-	b, ok := out.(*v1alpha1.NFSBenchmark)
-	if err != nil || !ok || !isSettled(b) {
-		return out, err
-	}
+func reduceSettled(b *v1alpha1.NFSBenchmark) {
 	st := b.Status
-	b.ObjectMeta = metav1.ObjectMeta{
-		Namespace: b.Namespace, Name: b.Name, UID: b.UID, ResourceVersion: b.ResourceVersion, Generation: b.Generation,
-		CreationTimestamp: b.CreationTimestamp, Finalizers: []string{Finalizer}, Labels: b.Labels,
-	}
-	maps.DeleteFunc(b.Labels, func(key, _ string) bool { return !strings.HasPrefix(key, v1alpha1.GroupVersion.Group+"/") })
 	b.Spec = v1alpha1.NFSBenchmarkSpec{
 		Protocol: bench.Protocol{Version: b.Spec.Protocol.Version, Client: b.Spec.Protocol.Client},
 		Workload: kindOfLoad(b.Spec.Workload),
@@ -70,7 +143,6 @@ func reduceSettled(in any) (any, error) {
 			v1alpha1.StorageNodeStatus{Name: n.Name, CPUPermille: n.CPUPermille})
 	}
 	b.Status.Conditions = slices.Clip(b.Status.Conditions)
-	return b, nil
 }
 
 // kindOfLoad is what metrics say about a workload.

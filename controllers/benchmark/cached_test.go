@@ -3,12 +3,14 @@ package benchmark
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kuberuntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/clock"
@@ -19,6 +21,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/test/gen"
 )
 
@@ -48,7 +51,7 @@ func settled() *v1alpha1.NFSBenchmark {
 func TestTheCacheHoldsOfASettledBenchmarkWhatSuitesAndMetricsRead(t *testing.T) {
 	t.Parallel()
 	whole := settled()
-	out, err := reduceSettled(whole.DeepCopy())
+	out, err := reduceBenchmark(whole.DeepCopy())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +73,7 @@ func TestTheCacheHoldsOfASettledBenchmarkWhatSuitesAndMetricsRead(t *testing.T) 
 	}
 }
 
-func TestTheCacheHoldsTheWholeOfABenchmarkThatIsNotSettled(t *testing.T) {
+func TestTheCacheHoldsSpecAndStatusOfABenchmarkThatIsNotSettled(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*v1alpha1.NFSBenchmark){
 		"it runs":             func(b *v1alpha1.NFSBenchmark) { b.Status.Conditions = b.Status.Conditions[:1] },
@@ -83,7 +86,10 @@ func TestTheCacheHoldsTheWholeOfABenchmarkThatIsNotSettled(t *testing.T) {
 			t.Parallel()
 			b := settled()
 			change(b)
-			out, err := reduceSettled(b.DeepCopy())
+			b.OwnerReferences, b.ManagedFields = make([]metav1.OwnerReference, 9), make([]metav1.ManagedFieldsEntry, 9)
+			out, err := reduceBenchmark(b.DeepCopy())
+			b.Annotations, b.OwnerReferences, b.ManagedFields = nil, nil, nil // which no pass reads
+			delete(b.Labels, "stranger.example/x")
 			if diff := cmp.Diff(client.Object(b), out); err != nil || diff != "" {
 				t.Error(err, diff)
 			}
@@ -94,7 +100,7 @@ func TestTheCacheHoldsTheWholeOfABenchmarkThatIsNotSettled(t *testing.T) {
 // The cached copy has lost most of its status: a pass that patched it would lose it for good.
 func TestAPassOverASettledBenchmarkWritesNothing(t *testing.T) {
 	t.Parallel()
-	out, err := reduceSettled(settled())
+	out, err := reduceBenchmark(settled())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +191,7 @@ func TestASettledBenchmarkTakesLittleMemory(t *testing.T) {
 		if err := json.Unmarshal(raw, b); err != nil {
 			t.Fatal(err)
 		}
-		if held[i], err = reduceSettled(b); err != nil {
+		if held[i], err = reduceBenchmark(b); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -197,4 +203,117 @@ func TestASettledBenchmarkTakesLittleMemory(t *testing.T) {
 		t.Errorf("a settled benchmark takes %d bytes, more than %d", each, most)
 	}
 	runtime.KeepAlive(held)
+}
+
+// full is a benchmark that waits, with a spec that takes at most so many bytes and whatever else the API
+// server accepts of who may create benchmarks. The strings of its selectors have the given length.
+func full(t *testing.T, most, length int) *v1alpha1.NFSBenchmark {
+	t.Helper()
+	b := gen.Benchmark("b", gen.In("bench"), gen.Export("/vol/oradata", "a.example"), gen.Suspended)
+	b.UID, b.Finalizers = "uid", []string{Finalizer}
+	b.Annotations = map[string]string{"a": strings.Repeat("x", 200<<10)}
+	b.Labels = map[string]string{}
+	for i := range 500 {
+		b.Labels[fmt.Sprintf("nfsbench.io/x-%d", i)] = strings.Repeat("x", 63)
+		b.Finalizers = append(b.Finalizers, fmt.Sprintf("x.example/%d", i))
+		b.OwnerReferences = append(b.OwnerReferences, metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: "p", UID: "u"})
+		b.ManagedFields = append(b.ManagedFields, metav1.ManagedFieldsEntry{Manager: "m", FieldsV1: metav1.NewFieldsV1("{}")})
+	}
+	long := func(i int) string { return fmt.Sprintf("%0*d", length, i%10) }
+	selector := func() *metav1.LabelSelector {
+		s := &metav1.LabelSelector{}
+		for range 8 {
+			e := metav1.LabelSelectorRequirement{Key: long(1), Operator: metav1.LabelSelectorOpIn}
+			for i := range 32 {
+				e.Values = append(e.Values, long(i))
+			}
+			s.MatchExpressions = append(s.MatchExpressions, e)
+		}
+		return s
+	}
+	b.Spec.Pods = &v1alpha1.Pods{Affinity: &corev1.Affinity{PodAffinity: &corev1.PodAffinity{}}}
+	terms := &b.Spec.Pods.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	for {
+		term := corev1.PodAffinityTerm{TopologyKey: "zone", LabelSelector: selector()}
+		*terms = append(*terms, term)
+		if size, err := pass.SpecBytes(b.Spec); err != nil {
+			t.Fatal(err)
+		} else if size > most {
+			*terms = (*terms)[:len(*terms)-1]
+			return b
+		}
+	}
+}
+
+// TestBenchmarksThatWaitLeaveTheManagerItsMemory: their author decides how long they wait. The manager
+// holds 1,000 of the largest within half of the 256 MiB that the chart gives it.
+func TestBenchmarksThatWaitLeaveTheManagerItsMemory(t *testing.T) {
+	const many, most = 100, 128 << 20 / 10
+	suite := &v1alpha1.NFSBenchmarkSuite{Spec: v1alpha1.NFSBenchmarkSuiteSpec{Axes: []v1alpha1.Axis{{Values: []v1alpha1.AxisValue{{
+		Patch: &kuberuntime.RawExtension{Raw: []byte(`{"x": "` + strings.Repeat("x", 1<<20) + `"}`)},
+	}}}}}}
+	for name, tc := range map[string]struct {
+		object  client.Object
+		reduce  func(any) (any, error)
+		refused bool
+	}{
+		"long strings":  {full(t, pass.MaxSpecBytes, 63), reduceBenchmark, false},
+		"many strings":  {full(t, pass.MaxSpecBytes, 1), reduceBenchmark, false},
+		"too large":     {full(t, 1<<20, 63), reduceBenchmark, true},
+		"large patches": {suite, reduceSuite, true},
+	} {
+		raw, err := json.Marshal(tc.object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		held := make([]any, many)
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		for i := range held {
+			fresh := tc.object.DeepCopyObject()
+			if err := json.Unmarshal(raw, fresh); err != nil {
+				t.Fatal(err)
+			}
+			if held[i], err = tc.reduce(fresh); err != nil {
+				t.Fatal(err)
+			}
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		took := int64(after.HeapAlloc) - int64(before.HeapAlloc) //nolint:gosec // far below 2^63
+		t.Logf("%s: %d of %d KiB take %d KiB", name, many, len(raw)>>10, took>>10)
+		if took > most {
+			t.Errorf("%s: %d take %d KiB, more than %d", name, many, took>>10, most>>10)
+		}
+		again, err := tc.reduce(held[0])
+		if diff := cmp.Diff(held[0], again); err != nil || diff != "" {
+			t.Errorf("%s: an object that was reduced already: %v %s", name, err, diff)
+		}
+		if refused := pass.CheckSize(held[0].(client.Object)); (refused != nil) != tc.refused { //nolint:forcetypeassert // as above
+			t.Errorf("%s: refused %v", name, refused)
+		}
+		runtime.KeepAlive(held)
+	}
+}
+
+// TestWhatPassesReadOfASuiteStays: the annotations that people steer it by, and when it was last changed.
+func TestWhatPassesReadOfASuiteStays(t *testing.T) {
+	t.Parallel()
+	at := func(seconds int64) *metav1.Time { return &metav1.Time{Time: time.Unix(seconds, 0)} }
+	out, err := reduceSuite(&v1alpha1.NFSBenchmarkSuite{ObjectMeta: metav1.ObjectMeta{
+		Name: "s", Annotations: map[string]string{v1alpha1.AnnotationRerun: strings.Repeat("x", 1000), "a": "b", "nfsbench.io/spec-bytes": "1"},
+		Labels: map[string]string{"a": "b"}, ManagedFields: []metav1.ManagedFieldsEntry{
+			{Manager: "a", Time: at(1)},
+			{Manager: "b", Time: at(2), FieldsV1: metav1.NewFieldsV1("{}")},
+			{Manager: "c", Time: at(3), Subresource: "status"},
+		},
+	}, Spec: v1alpha1.NFSBenchmarkSuiteSpec{Repetitions: 2}})
+	want := &v1alpha1.NFSBenchmarkSuite{ObjectMeta: metav1.ObjectMeta{
+		Name: "s", Annotations: map[string]string{v1alpha1.AnnotationRerun: strings.Repeat("x", 250) + "…"},
+		ManagedFields: []metav1.ManagedFieldsEntry{{Time: at(2)}},
+	}, Spec: v1alpha1.NFSBenchmarkSuiteSpec{Repetitions: 2}}
+	if diff := cmp.Diff(client.Object(want), out); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
 }

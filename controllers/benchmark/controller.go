@@ -62,8 +62,8 @@ type Options struct {
 	TridentNamespace string
 	// NoNetworkPolicies leaves the pods of benchmarks open to connections.
 	NoNetworkPolicies bool
-	// Policy returns what benchmarks may use now; nil = policy.Default.
-	Policy func() (policy.Policy, error)
+	// Policy returns what benchmarks may use now, as admission knows it; nil = policy.Default.
+	Policy func(context.Context) (policy.Policy, error)
 	Grace  diagnose.Grace
 }
 
@@ -89,7 +89,7 @@ func NewReconciler(o Options) *Reconciler {
 	}
 	o.TridentNamespace = cmp.Or(o.TridentNamespace, trident.DefaultNamespace)
 	if o.Policy == nil {
-		o.Policy = func() (policy.Policy, error) { return policy.Default(), nil }
+		o.Policy = func(context.Context) (policy.Policy, error) { return policy.Default(), nil }
 	}
 	r := &Reconciler{Options: o, checker: rules.MustChecker(), began: o.Clock.Now()}
 	r.underWay = []phase{
@@ -128,13 +128,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, b *v1alpha1.NFSBenchmark) (c
 		return r.reconcileDeleted(ctx, s)
 	}
 	if !controllerutil.ContainsFinalizer(b, Finalizer) {
-		before := b.DeepCopy()
-		controllerutil.AddFinalizer(b, Finalizer)
-		err := r.Client.Patch(ctx, b, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
-		if err = client.IgnoreNotFound(err); err != nil {
-			err = fmt.Errorf("add finalizer: %w", err)
-		}
-		return ctrl.Result{}, err
+		return ctrl.Result{}, r.changeFinalizers(ctx, b, controllerutil.AddFinalizer)
 	}
 	if isSettled(b) {
 		return ctrl.Result{}, nil // and the cache has only a part of it, which must not be written
@@ -144,7 +138,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, b *v1alpha1.NFSBenchmark) (c
 	if isFinished(b) {
 		phases = r.finished
 	}
-	n, err := pass.Run(ctx, s, phases)
+	n, err := next{}, pass.CheckSize(b)
+	if err == nil {
+		n, err = pass.Run(ctx, s, phases)
+	} else {
+		s.cleanup = &fact{OK: true, Reason: v1alpha1.ReasonCleanedUp, Message: "nothing was created"}
+	}
 	if bad := (*pass.Invalid)(nil); errors.As(err, &bad) {
 		// The error has done its work: it is the end of the run.
 		n, err = next{}, nil
@@ -162,6 +161,23 @@ func (r *Reconciler) Reconcile(ctx context.Context, b *v1alpha1.NFSBenchmark) (c
 	}
 	setStatus(s, err)
 	return r.finish(ctx, s, before, ctrl.Result{RequeueAfter: n.After}, err)
+}
+
+// changeFinalizers adds our finalizer, or removes it. The cache has none of others, so it reads them first.
+func (r *Reconciler) changeFinalizers(
+	ctx context.Context, b *v1alpha1.NFSBenchmark, change func(client.Object, string) bool,
+) error {
+	live := &v1alpha1.NFSBenchmark{}
+	err := r.Reader.Get(ctx, client.ObjectKeyFromObject(b), live)
+	if err == nil && live.UID == b.UID {
+		before := live.DeepCopy()
+		change(live, Finalizer)
+		err = r.Client.Patch(ctx, live, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	}
+	if err = client.IgnoreNotFound(err); err != nil {
+		return fmt.Errorf("change the finalizers: %w", err)
+	}
+	return nil
 }
 
 // waitForRelease waits for an operator that reads a file which another release wrote, as after
@@ -373,8 +389,8 @@ func (r *Reconciler) withUID(ctx context.Context, uid string) ([]v1alpha1.NFSBen
 // Trident's objects, whose kinds need not be there.
 //
 // The cache has only the metadata of ConfigMaps that wake benchmarks, not their contents: anybody
-// can create some with the operator's label. For settled benchmarks it has the fields that suites
-// and metrics read. Other objects have no managedFields in it, except suites, where they are read.
+// can create some with the operator's label. Of benchmarks and suites it has what passes read, and of
+// settled benchmarks what suites and metrics read. Other objects have no managedFields in it.
 //
 // No namespaces means all. The Leases' namespace is watched as well.
 func CacheOptions(namespaces []string, leases string) cache.Options {
@@ -388,7 +404,8 @@ func CacheOptions(namespaces []string, leases string) cache.Options {
 		lease.Namespaces = inNamespaces([]string{leases})
 	}
 	o.ByObject = map[client.Object]cache.ByObject{
-		&v1alpha1.NFSBenchmark{}:        {Transform: reduceSettled},
+		&v1alpha1.NFSBenchmark{}:        {Transform: reduceBenchmark},
+		&v1alpha1.NFSBenchmarkSuite{}:   {Transform: reduceSuite},
 		&batchv1.Job{}:                  ours,
 		&corev1.ConfigMap{}:             {Label: ours.Label, Transform: ownerOnly},
 		&corev1.PersistentVolumeClaim{}: ours,

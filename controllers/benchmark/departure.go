@@ -468,6 +468,9 @@ func (r *Reconciler) reconcileDeleted(ctx context.Context, s *scope) (ctrl.Resul
 	if !controllerutil.ContainsFinalizer(s.b, Finalizer) {
 		return ctrl.Result{}, nil
 	}
+	if pass.CheckSize(s.b) != nil { // it has made nothing
+		return ctrl.Result{}, r.changeFinalizers(ctx, s.b, controllerutil.RemoveFinalizer)
+	}
 	was := s.b.DeepCopy()
 	n, err := pass.Run(ctx, s, r.deleted)
 	if held := r.limitHold(ctx, s, &n); err == nil {
@@ -491,10 +494,8 @@ func (r *Reconciler) reconcileDeleted(ctx context.Context, s *scope) (ctrl.Resul
 			log.FromContext(ctx).Error(err, "Releasing the leases of a benchmark that cannot be cleaned up")
 		}
 	}
-	before := s.b.DeepCopy()
-	controllerutil.RemoveFinalizer(s.b, Finalizer)
-	if err := r.Client.Patch(ctx, s.b, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
-		return ctrl.Result{}, fmt.Errorf("remove finalizer: %w", err)
+	if err := r.changeFinalizers(ctx, s.b, controllerutil.RemoveFinalizer); err != nil {
+		return ctrl.Result{}, err
 	}
 	r.writer().Emit(s.b, s.events)
 	return ctrl.Result{}, nil

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/policy/rules"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -26,7 +27,7 @@ func reconcilerWith(t *testing.T, objects ...client.Object) *Reconciler {
 	}
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&corev1.PersistentVolumeClaim{}).
 		WithIndex(&corev1.Event{}, "involvedObject.kind", nothing).WithIndex(&corev1.Event{}, "involvedObject.name", nothing).Build()
-	return &Reconciler{Options: Options{Client: c, Reader: c}}
+	return &Reconciler{Options: Options{Client: c, Reader: c}, checker: rules.MustChecker()}
 }
 
 func nothing(client.Object) []string { return nil }

@@ -31,7 +31,7 @@ func (r *Reconciler) classClaim(ctx context.Context, s *scope) (next, error) {
 		return next{}, err
 	}
 	pvc := manifest.ClassClaim(s.b)
-	if err := r.ensure(ctx, s.b, pvc); err != nil {
+	if err := r.ensureClaim(ctx, s, pvc); err != nil {
 		return next{}, err
 	}
 	if class.Provisioner == trident.Driver {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -26,17 +27,16 @@ func (r *Reconciler) admit(ctx context.Context, s *scope) (next, error) {
 	if s.b.Status.StartTime != nil {
 		return next{}, nil
 	}
-	p, err := r.Policy()
+	p, err := r.Policy(ctx)
+	if apierrors.ReasonForError(err) != metav1.StatusReasonUnknown && !apierrors.IsNotFound(err) {
+		return next{}, err // the API server does not answer
+	}
 	if err != nil {
 		return s.wait(v1alpha1.ReasonPolicyInvalid, err.Error()+": ask an administrator to correct policy in the values of "+
 			"the chart", soon)
 	}
 	s.policy = p
-	err = r.checker.Check(p, s.b)
-	if denied := (*rules.Denied)(nil); errors.As(err, &denied) {
-		return next{}, invalid(v1alpha1.ReasonPolicyDenied, "%w", denied)
-	}
-	if err != nil {
+	if err := refused(r.checker.Check(p, s.b)); err != nil {
 		return next{}, err
 	}
 	if t := s.b.Spec.Storage.Trident; t != nil && t.BackendName != "" {
@@ -49,6 +49,47 @@ func (r *Reconciler) admit(ctx context.Context, s *scope) (next, error) {
 		return next{}, invalid(v1alpha1.ReasonInvalidSpec, "%w", err)
 	}
 	return r.admitSecrets(ctx, s)
+}
+
+// refused makes an error of the policy one of the user.
+func refused(err error) error {
+	if denied := (*rules.Denied)(nil); errors.As(err, &denied) {
+		return invalid(v1alpha1.ReasonPolicyDenied, "%w", denied)
+	}
+	return err
+}
+
+// ensureVolume makes a PersistentVolume of an export if the policy lets the nodes mount that address and
+// path. They may have come from an array or a Service, which the rules have not seen.
+func (r *Reconciler) ensureVolume(ctx context.Context, s *scope, pv *corev1.PersistentVolume) error {
+	if s.b.Status.StartTime == nil {
+		if err := refused(r.checker.CheckVolume(s.policy, s.b, pv)); err != nil {
+			return err
+		}
+	}
+	return r.ensure(ctx, s.b, pv)
+}
+
+// ensureClaim makes a claim if the policy gives the benchmark a volume of its class, or backend, and size.
+func (r *Reconciler) ensureClaim(ctx context.Context, s *scope, pvc *corev1.PersistentVolumeClaim) error {
+	if err := refused(r.checker.CheckClaim(s.policy, s.b, pvc)); err != nil {
+		return err
+	}
+	return r.ensure(ctx, s.b, pvc)
+}
+
+// mountable is what the array said, without the addresses of an export that the nodes would mount and the
+// policy does not let them: a survey chooses among what is allowed.
+func (r *Reconciler) mountable(s *scope) *runfile.Survey {
+	if s.b.Spec.Storage.Export == nil || !plan.NeedsVolume(s.b) {
+		return s.target.Survey
+	}
+	sv := *s.target.Survey
+	sv.LIFs = slices.DeleteFunc(slices.Clone(sv.LIFs), func(l runfile.LIF) bool {
+		return r.checker.CheckVolume(s.policy, s.b, manifest.Volume(s.b, l.Address, s.target.Export)) != nil ||
+			plan.RedoExport(s.b) != "" && r.checker.CheckVolume(s.policy, s.b, manifest.RedoVolume(s.b, l.Address)) != nil
+	})
+	return &sv
 }
 
 // admitPlan holds a run against the limits that the spec alone does not tell: its time with all

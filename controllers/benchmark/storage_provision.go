@@ -134,7 +134,7 @@ func (r *Reconciler) provisionVolume(ctx context.Context, s *scope) (next, error
 func (r *Reconciler) bindVolume(
 	ctx context.Context, s *scope, pv *corev1.PersistentVolume, pvc *corev1.PersistentVolumeClaim,
 ) (next, error) {
-	if err := r.ensure(ctx, s.b, pv); err != nil {
+	if err := r.ensureVolume(ctx, s, pv); err != nil {
 		if apierrors.IsForbidden(err) {
 			without := "set spec.protocol.client to DirectNFS, or "
 			if s.b.Spec.Database != nil { // it keeps its files on a volume, whoever carries its I/O
@@ -458,7 +458,7 @@ func checkVersion(b *v1alpha1.NFSBenchmark, class string, options []string) erro
 // array's side.
 func (r *Reconciler) tridentClaim(ctx context.Context, s *scope) (next, error) {
 	pvc := manifest.TridentClaim(s.b)
-	if err := r.ensure(ctx, s.b, pvc); err != nil {
+	if err := r.ensureClaim(ctx, s, pvc); err != nil {
 		return next{}, err
 	}
 	// Recorded before there is a volume: only the UID of the claim identifies one that Trident

@@ -84,6 +84,7 @@ func TestTheExportOfTheRedoLogsIsMountedAndRemovedAsThatOfTheData(t *testing.T) 
 	for path, want := range map[string][]string{"": {"/vol/oradata"}, "/vol/redo": {"/vol/oradata", "/vol/redo"}} {
 		b := gen.Benchmark("demo", gen.UID("1"), gen.Calibrate(1), gen.Container("x", v1alpha1.EditionEnterprise), gen.RedoPath(path))
 		r, s := reconcilerWith(t), &scope{b: b, names: manifest.NamesOf(b)}
+		s.policy, _ = gen.AnyExport(t.Context())
 		s.target = &plan.Target{Export: "/vol/oradata", Paths: []bench.ResolvedPath{{Path: server}}}
 		for range want {
 			if n, err := r.provisionVolume(t.Context(), s); err != nil || !n.Stop {

@@ -13,6 +13,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/pass"
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/preflight"
@@ -126,7 +127,14 @@ func (r *Reconciler) askArray(ctx context.Context, s *scope) (next, error) {
 		s.target.Paths = rs.Paths
 		return next{}, nil
 	}
-	if err := choosePaths(s.b, s.target); err != nil {
+	s.target.Survey = r.mountable(s)
+	err = choosePaths(s.b, s.target)
+	if left := len(sv.LIFs) - len(s.target.Survey.LIFs); err != nil && left > 0 {
+		err = fmt.Errorf("%w; %s of the array may not be mounted by a node: ask an administrator to add its address "+
+			"to policy.exports of the chart", err, human.Count(left, "LIF"))
+	}
+	s.target.Survey = sv
+	if err != nil {
 		return s.surveyFails(v1alpha1.ReasonNoPath, err.Error())
 	}
 	if why := wrongMount(s.b, s.target); why != "" {

@@ -85,7 +85,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, suite *v1alpha1.NFSBenchmark
 	}
 	s := &scope{suite: suite, now: r.Clock.Now()}
 	before := suite.DeepCopy()
-	n, err := pass.Run(ctx, s, r.phases)
+	n, err := next{}, pass.CheckSize(suite)
+	if err == nil {
+		n, err = pass.Run(ctx, s, r.phases)
+	}
 	if !n.Stop && err == nil {
 		n.After = s.delay()
 	}

@@ -5,8 +5,8 @@
 #
 # usage: IMAGE=container-registry.oracle.com/database/free:latest hack/oracle/pod.sh
 #
-# The cluster of kubectl must have the operator, and nodes with the NFS client (nfs-common or
-# nfs-utils). Each of the three benchmarks creates a database: 10 to 20 minutes with Enterprise. All
+# The cluster of kubectl must have the operator, whose policy lets the nodes mount embedded servers of the
+# namespace (policy.embedded.nodeMounts), and nodes with the NFS client (nfs-common or nfs-utils). Each of the three benchmarks creates a database: 10 to 20 minutes with Enterprise. All
 # is in a namespace of its own, which is removed at the end.
 #
 # Publishing figures of an Oracle database may need Oracle's consent: read your licence. The

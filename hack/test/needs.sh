@@ -91,7 +91,8 @@ need_operator() {
 	remember OURS_TO_REMOVE
 	# Tests wait for the manager where a user would not: runs end every few seconds.
 	install_operator --set trident.enabled=true,resources.requests.cpu=250m,pods.defaults.labels.owner=e2e \
-		--set-json 'policy.pods={"labels": ["team"], "priorityClasses": ["nfsbench-e2e"], "runtimeClasses": []}' \
+		--set-json 'policy.pods={"labels": ["team"], "priorityClasses": ["nfsbench-e2e"], "runtimeClasses": [],
+			"tolerations": ["*"]}' --set-json 'policy.embedded.nodeMounts=["*"]' \
 		--set-json 'policy.exports=[{"server": "*", "path": "/", "namespaces": ["*"]}]' \
 		--set-json 'policy.storageClasses=[{"name": "*", "namespaces": ["*"]}]' \
 		--set-json 'policy.backends=[{"name": "array", "managementLIF": "array.example", "svm": "svm1",

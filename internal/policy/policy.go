@@ -36,7 +36,7 @@ type Policy struct {
 	// Backends are those that the operator makes for Trident. Its Secrets are in Trident's
 	// namespace, which tenants cannot read.
 	Backends []Backend `json:"backends"`
-	// StorageClasses are those of which the operator makes claims.
+	// StorageClasses are those of which the operator makes claims, those of Trident among them.
 	StorageClasses []StorageClass `json:"storageClasses"`
 	// HostNetwork are the namespaces whose load pods may use the network of their node,
 	// where NetworkPolicies do not bound them; "*" is every namespace.
@@ -46,11 +46,18 @@ type Policy struct {
 	Limits      Limits   `json:"limits"`
 }
 
-// Pods is what benchmarks may say about their pods; "*" allows every key or name.
+// Pods is what benchmarks may say about their pods; "*" allows every key, name or namespace.
 type Pods struct {
-	Labels          []string `json:"labels"` // keys
-	PriorityClasses []string `json:"priorityClasses"`
-	RuntimeClasses  []string `json:"runtimeClasses"`
+	Labels      []string `json:"labels"`      // keys
+	Annotations []string `json:"annotations"` // keys
+	// Tolerations are keys of taints. A toleration without a key needs "*".
+	Tolerations  []string `json:"tolerations"`
+	NodeSelector []string `json:"nodeSelector"` // keys, also of node affinity
+	// CrossNamespaceAffinity are the namespaces whose benchmarks may choose and avoid nodes by the pods of
+	// others: a required anti-affinity keeps these pods away.
+	CrossNamespaceAffinity []string `json:"crossNamespaceAffinity"`
+	PriorityClasses        []string `json:"priorityClasses"`
+	RuntimeClasses         []string `json:"runtimeClasses"`
 }
 
 // Export is a directory of a server, with everything below it.
@@ -62,8 +69,9 @@ type Export struct {
 
 // Backend is an ONTAP system or an SVM that Trident provisions volumes on.
 type Backend struct {
-	Name                string   `json:"name"`       // by which benchmarks name it
-	Namespaces          []string `json:"namespaces"` // that may use it; "*" is every namespace
+	Name                string   `json:"name"`              // by which benchmarks name it
+	Namespaces          []string `json:"namespaces"`        // that may use it; "*" is every namespace
+	MaxSize             string   `json:"maxSize,omitempty"` // of one volume, a quantity; empty = no bound
 	trident.BackendSpec `json:",inline"`
 	// InsecureSkipVerify lets Trident send the credentials to a server that it cannot verify.
 	InsecureSkipVerify bool `json:"insecureSkipVerify,omitempty"`
@@ -79,6 +87,9 @@ type StorageClass struct {
 // Embedded bounds the NFS servers that the operator runs.
 type Embedded struct {
 	MaxSize string `json:"maxSize"` // a quantity, such as 50Gi
+	// NodeMounts are the namespaces whose servers the nodes may mount; "*" is every namespace. Whoever may
+	// change pods there can take the place of such a server.
+	NodeMounts []string `json:"nodeMounts"`
 }
 
 // Limits bound one benchmark.
@@ -94,6 +105,7 @@ type Limits struct {
 // Default is the policy of a manager that has no file.
 func Default() Policy {
 	return Policy{
+		Pods:     Pods{NodeSelector: []string{"*"}},
 		Embedded: Embedded{MaxSize: "50Gi"},
 		Limits: Limits{
 			Clients: 64, MaxHold: metav1.Duration{Duration: 24 * time.Hour}, ResultBytes: resource.MustParse("1Gi"),
@@ -169,16 +181,20 @@ func (e Export) validate(at string) error {
 }
 
 func (c StorageClass) validate(at string) error {
-	q, err := resource.ParseQuantity(c.MaxSize)
 	switch {
 	case c.Name == "":
 		return fmt.Errorf("%s.name is empty: write the name of a StorageClass, or \"*\"", at)
-	case c.MaxSize != "" && (err != nil || q.Sign() <= 0):
+	case !isMaxSize(c.MaxSize):
 		return fmt.Errorf("%s.maxSize is %q: write a quantity, such as 100Gi, or leave it out", at, c.MaxSize)
 	case len(c.Namespaces) == 0:
 		return fmt.Errorf(`%s.namespaces is empty: list the namespaces that may use the class, or "*"`, at)
 	}
 	return nil
+}
+
+func isMaxSize(s string) bool {
+	q, err := resource.ParseQuantity(s)
+	return s == "" || err == nil && q.Sign() > 0
 }
 
 func (b Backend) validate(at string) error {
@@ -196,6 +212,8 @@ func (b Backend) validate(at string) error {
 	case b.CABundle == "" && !b.InsecureSkipVerify:
 		return fmt.Errorf("%s has no caBundle: without it Trident sends the credentials to whatever server answers. Write "+
 			"the certificate of the SVM's management, or insecureSkipVerify: true", at)
+	case !isMaxSize(b.MaxSize):
+		return fmt.Errorf("%s.maxSize is %q: write a quantity, such as 100Gi, or leave it out", at, b.MaxSize)
 	case len(b.Namespaces) == 0:
 		return fmt.Errorf(`%s.namespaces is empty: list the namespaces that may use the backend, or "*"`, at)
 	}

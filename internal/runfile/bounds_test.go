@@ -83,7 +83,9 @@ func boundOf(s apiextensionsv1.JSONSchemaProps) *bound {
 		b.Min += ptr.Deref(least, 0)
 	}
 	for _, most := range []*int64{s.MaxItems, s.MaxLength} {
-		b.Max = min(b.Max, ptr.Deref(most, math.MaxInt64))
+		if !s.XIntOrString { // of a quantity, it bounds the text
+			b.Max = min(b.Max, ptr.Deref(most, math.MaxInt64))
+		}
 	}
 	if s.Minimum != nil {
 		b.Min = int64(*s.Minimum)

@@ -175,8 +175,8 @@ func TestScopeNamespacesNeedsNoClusterWideRight(t *testing.T) {
 	if diff := cmp.Diff(leader, got["Role/nfsbench-system/nfsbench-leader"]); diff != "" {
 		t.Errorf("the leader's Role (-want +got):\n%s", diff)
 	}
-	if len(got) != 3 {
-		t.Errorf("%d Roles, want one in each of two namespaces and the leader's", len(got))
+	if len(got["Role/nfsbench-system/nfsbench-policy"]) != 1 || len(got) != 4 {
+		t.Errorf("%d Roles, want one in each of two namespaces, the leader's, and one to read the policy", len(got))
 	}
 }
 

@@ -3,6 +3,7 @@
 package gen
 
 import (
+	"context"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -350,9 +351,10 @@ func Scheduled(cron string, historyLimit int32) SuiteMod {
 	}
 }
 
-// AnyExport is a policy under which the nodes mount every export.
-func AnyExport() (policy.Policy, error) {
+// AnyExport is a policy under which the nodes mount every export and every embedded server.
+func AnyExport(context.Context) (policy.Policy, error) {
 	p := policy.Default()
 	p.Exports = []policy.Export{{Server: "*", Path: "/", Namespaces: []string{"*"}}}
+	p.Embedded.NodeMounts = []string{"*"}
 	return p, nil
 }

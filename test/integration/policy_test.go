@@ -1,16 +1,20 @@
 package integration
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/bench"
@@ -31,7 +35,7 @@ func TestABenchmarkThatThePolicyRefusesCreatesNothing(t *testing.T) {
 	w.r = benchmark.NewReconciler(benchmark.Options{
 		Client: w.faults.cached(w.c), Reader: w.faults.direct(w.c), Recorder: w.rec, Clock: w.clock,
 		Images: manifest.Images{NFSBench: "nfsbench:test"},
-		Policy: func() (policy.Policy, error) { return allowed, broken },
+		Policy: func(context.Context) (policy.Policy, error) { return allowed, broken },
 	})
 	w.create("kernel", gen.Kernel, gen.Export("/vol/hr", "198.51.100.1"))
 	if s := w.settle("kernel").Status; s.Phase != v1alpha1.PhaseFailed || !strings.Contains(s.Message, "policy.exports") {
@@ -156,4 +160,126 @@ func TestResultsOfANamespaceTakeNoMoreThanThePolicyAllows(t *testing.T) {
 	w.wantPhase(w.settle("third"), v1alpha1.PhaseFailed, "policy.limits.resultBytes", "Delete finished benchmarks")
 	other.create("demo")
 	other.wantPhase(other.finish("demo"), v1alpha1.PhaseSucceeded)
+}
+
+// TestASpecThatIsTooLargeIsRefused: the cache of the manager holds the specs of all that wait, and a
+// finalizer of somebody else, which the cache does not hold, stays.
+func TestASpecThatIsTooLargeIsRefused(t *testing.T) {
+	w := newWorld(t)
+	expressions := make([]corev1.NodeSelectorRequirement, 8)
+	for i := range expressions {
+		expressions[i] = corev1.NodeSelectorRequirement{Key: "k", Operator: corev1.NodeSelectorOpIn, Values: make([]string, 32)}
+		for j := range expressions[i].Values {
+			expressions[i].Values[j] = strings.Repeat("x", 60)
+		}
+	}
+	terms := slices.Repeat([]corev1.NodeSelectorTerm{{MatchExpressions: expressions}}, 4)
+	large := gen.Benchmark("large", gen.In(w.ns), gen.Export("/x", newAddress()), gen.Suspended)
+	large.Finalizers = []string{"example.com/other"}
+	large.Spec.Pods = &v1alpha1.Pods{Affinity: &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+		RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: terms},
+	}}}
+	large.Annotations = map[string]string{"a": strings.Repeat("x", 200<<10)}
+	fits := gen.Benchmark("fits", gen.In(w.ns), gen.Export("/x", newAddress()), gen.Suspended)
+	fits.Annotations, fits.Finalizers = large.Annotations, large.Finalizers
+	long := large.DeepCopy()
+	long.Name, long.Spec.Pods = "long", &v1alpha1.Pods{Annotations: map[string]string{"a": strings.Repeat("x", 1025)}}
+	if err := w.c.Create(t.Context(), long); err == nil || !strings.Contains(err.Error(), "1024") {
+		t.Errorf("an annotation of 1,025 characters: %v", err)
+	}
+	o := benchmark.CacheOptions([]string{w.ns}, w.ns)
+	o.Scheme = scheme
+	c, err := cache.New(restConfig, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() { _ = c.Start(ctx) }()
+	cached := func(name string) *v1alpha1.NFSBenchmark {
+		want, held := w.get(name), &v1alpha1.NFSBenchmark{}
+		for held.ResourceVersion != want.ResourceVersion {
+			if err := c.Get(t.Context(), client.ObjectKeyFromObject(want), held); client.IgnoreNotFound(err) != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		return held
+	}
+	for _, b := range []*v1alpha1.NFSBenchmark{large, fits} {
+		if err := w.c.Create(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 { // adds the finalizer; refuses; cleans up
+			if _, err := w.r.Reconcile(t.Context(), cached(b.Name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, held := w.get(b.Name), cached(b.Name)
+		if len(want.Finalizers) != 2 || len(held.Finalizers) != 1 || held.Annotations["a"] != "" {
+			t.Errorf("%s: finalizers %v, in the cache %v", b.Name, want.Finalizers, held.Finalizers)
+		}
+	}
+	if s := w.get("large").Status; s.Phase != v1alpha1.PhaseFailed || !strings.Contains(s.Message, "operator takes 65536") {
+		t.Errorf("a large spec: phase %s: %s", s.Phase, s.Message)
+	}
+	w.wantCondition(w.get("large"), v1alpha1.ConditionCleanedUp, "True", v1alpha1.ReasonCleanedUp)
+	if s := w.get("fits").Status; s.Phase != v1alpha1.PhasePending {
+		t.Errorf("large annotations: phase %s: %s", s.Phase, s.Message)
+	}
+	if err := w.c.Delete(t.Context(), large); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.r.Reconcile(t.Context(), cached("large")); err != nil {
+		t.Fatal(err)
+	}
+	if left := w.get("large").Finalizers; !slices.Equal(left, large.Finalizers) {
+		t.Errorf("finalizers left: %v", left)
+	}
+}
+
+// TestTheNodesMountAnEmbeddedServerOnlyWhereThePolicySaysSo: who may create pods makes one in its place, and
+// the kernel of the node waits for it without end.
+func TestTheNodesMountAnEmbeddedServerOnlyWhereThePolicySaysSo(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		mods   []gen.Mod
+		allows bool
+		failed bool
+	}{
+		"kernel":    {[]gen.Mod{gen.Kernel}, false, true},
+		"database":  {[]gen.Mod{gen.Oracle, gen.Calibrate(1)}, false, true},
+		"allowed":   {[]gen.Mod{gen.Kernel}, true, false},
+		"DirectNFS": {nil, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.limit = func(p *policy.Policy) {
+				if p.Embedded.NodeMounts = nil; tc.allows {
+					p.Embedded.NodeMounts = []string{w.ns}
+				}
+			}
+			w.create("demo", append([]gen.Mod{gen.Embedded("10Gi", 1), gen.Suspended}, tc.mods...)...)
+			b := w.settle("demo")
+			pod := &corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{
+					Namespace: w.ns, Name: manifest.NamesOf(b).Server, Labels: manifest.Labels(b, manifest.ComponentServer),
+				},
+				Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "x", Image: "example.com/server-of-the-tenant"}}},
+			}
+			if err := w.c.Create(t.Context(), pod); tc.failed && err != nil {
+				t.Fatal(err)
+			}
+			w.update("demo", func(b *v1alpha1.NFSBenchmark) { b.Spec.Suspend = false })
+			s := w.settle("demo").Status
+			if denied := s.Phase == v1alpha1.PhaseFailed && strings.Contains(s.Message, "policy.embedded.nodeMounts"); denied != tc.failed {
+				t.Errorf("phase %s: %s", s.Phase, s.Message)
+			}
+			err := w.c.Get(t.Context(), keyOf(manifest.NamesOf(b).Volume), &corev1.PersistentVolume{})
+			if tc.failed && !apierrors.IsNotFound(err) {
+				t.Errorf("there is a volume: %v", err)
+			}
+		})
+	}
 }

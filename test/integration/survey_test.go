@@ -9,11 +9,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/policy"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/gen"
 )
@@ -148,9 +150,12 @@ func TestThePathsAreThoseThatTheArrayTells(t *testing.T) {
 	}
 }
 
+// TestAKernelMountOfAnExportWaitsForTheArray: it may be by an address that is not in the spec, if the policy
+// lists that.
 func TestAKernelMountOfAnExportWaitsForTheArray(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+	w.limit = w.exports("10.0.0.0/8")
 	b, _ := w.asking(gen.Kernel, ontap(bench.PathsRemote))
 	w.wantPhase(b, v1alpha1.PhaseProvisioning, "asking the array at https://"+b.Spec.Storage.Array.ONTAP.ManagementLIF)
 	w.wantCondition(b, v1alpha1.ConditionPreflightPassed, "Unknown", v1alpha1.ReasonSurveying)
@@ -172,6 +177,60 @@ func TestAKernelMountOfAnExportWaitsForTheArray(t *testing.T) {
 	w.wantPhase(b, v1alpha1.PhaseSucceeded)
 	if b.Status.Resolved.Paths[0].Locality != bench.LocalityRemote {
 		t.Errorf("resolved %+v", b.Status.Resolved.Paths)
+	}
+}
+
+// exports lets the nodes mount these servers only.
+func (w *world) exports(servers ...string) func(*policy.Policy) {
+	return func(p *policy.Policy) {
+		p.Exports = nil
+		for _, s := range servers {
+			p.Exports = append(p.Exports, policy.Export{Server: s, Path: "/vol/oradata", Namespaces: []string{w.ns}})
+		}
+	}
+}
+
+// TestASurveyChoosesAmongWhatThePolicyLetsTheNodesMount: the array may be a server of the tenant, and the
+// survey is in a ConfigMap that the tenant may be able to write.
+func TestASurveyChoosesAmongWhatThePolicyLetsTheNodesMount(t *testing.T) {
+	t.Parallel()
+	const stranger = "203.0.113.66"
+	database := func(b *v1alpha1.NFSBenchmark) {
+		gen.Oracle(b)
+		gen.Calibrate(1)(b)
+	}
+	for name, tc := range map[string]struct {
+		mods  []gen.Mod
+		lifs  func(own string) [2]string // of the node with the volume, and of the other
+		also  []string                   // servers that the policy allows
+		wants func(own string) string    // the server of the volume; empty = the run fails
+	}{
+		"Remote":   {[]gen.Mod{gen.Kernel, ontap(bench.PathsRemote)}, func(own string) [2]string { return [2]string{own, stranger} }, nil, nil},
+		"Local":    {[]gen.Mod{gen.Kernel, ontap(bench.PathsLocal)}, func(own string) [2]string { return [2]string{stranger, own} }, nil, nil},
+		"Listed":   {[]gen.Mod{gen.Kernel, ontap(bench.PathsRemote)}, func(own string) [2]string { return [2]string{own, stranger} }, []string{stranger}, func(string) string { return stranger }},
+		"All":      {[]gen.Mod{gen.Kernel, ontap("")}, func(own string) [2]string { return [2]string{stranger, own} }, nil, func(own string) string { return own }},
+		"Database": {[]gen.Mod{ontap(""), database}, func(own string) [2]string { return [2]string{stranger, own} }, nil, func(own string) string { return own }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			own := newAddress()
+			w.limit = w.exports(append(tc.also, own)...)
+			b, _ := w.asking(append([]gen.Mod{gen.Export("/vol/oradata", own)}, tc.mods...)...)
+			lifs := tc.lifs(own)
+			w.surveyed(b, gen.Survey("/vol/oradata", lifs[0], lifs[1]))
+			b = w.settle("demo")
+			pv := &corev1.PersistentVolume{}
+			err := w.c.Get(t.Context(), keyOf(manifest.NamesOf(b).Volume), pv)
+			switch {
+			case tc.wants == nil:
+				if !apierrors.IsNotFound(err) || b.Status.Phase != v1alpha1.PhaseFailed || !strings.Contains(b.Status.Message, "policy.exports") {
+					t.Errorf("volume %+v, phase %s: %s", pv.Spec.NFS, b.Status.Phase, b.Status.Message)
+				}
+			case err != nil || pv.Spec.NFS.Server != tc.wants(own):
+				t.Errorf("volume of %+v, want %s: %v; %s", pv.Spec.NFS, tc.wants(own), err, b.Status.Message)
+			}
+		})
 	}
 }
 

@@ -42,12 +42,13 @@ type world struct {
 	faults         *faults
 	rec            *recorder
 	r              *benchmark.Reconciler
-	silent         bool          // do not lint the status
-	maxHold        time.Duration // of the policy; 0 = its default
-	resultBytes    int64         // of the policy; 0 = its default
-	policyErr      error         // of reading the policy
-	leaseNamespace string        // empty = that of the world
-	array          *tridentWorld // Trident and its array; nil = there is none
+	silent         bool                 // do not lint the status
+	maxHold        time.Duration        // of the policy; 0 = its default
+	limit          func(*policy.Policy) // changes the policy
+	resultBytes    int64                // of the policy; 0 = its default
+	policyErr      error                // of reading the policy
+	leaseNamespace string               // empty = that of the world
+	array          *tridentWorld        // Trident and its array; nil = there is none
 
 	moments []string // of all writes so far, see moment
 }
@@ -76,8 +77,8 @@ func (w *world) restart() {
 }
 
 // policy allows every export, and the backend of the world's array.
-func (w *world) policy() (policy.Policy, error) {
-	p, err := gen.AnyExport()
+func (w *world) policy(ctx context.Context) (policy.Policy, error) {
+	p, err := gen.AnyExport(ctx)
 	if w.policyErr != nil {
 		return p, w.policyErr
 	}
@@ -88,6 +89,9 @@ func (w *world) policy() (policy.Policy, error) {
 	p.StorageClasses = []policy.StorageClass{{Name: "*", Namespaces: []string{w.ns}}}
 	if w.array != nil {
 		p.Backends = []policy.Backend{{Name: w.ns, Namespaces: []string{w.ns}, BackendSpec: w.array.backend}}
+	}
+	if w.limit != nil {
+		w.limit(&p)
 	}
 	return p, err
 }

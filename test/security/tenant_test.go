@@ -19,7 +19,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
+	"github.com/nfsbench/nfsbench/controllers/benchmark"
+	"github.com/nfsbench/nfsbench/internal/policy/rules"
 	"github.com/nfsbench/nfsbench/test/chart"
+	"github.com/nfsbench/nfsbench/test/gen"
 )
 
 // patience is what only an API server that hangs exceeds.
@@ -27,6 +30,13 @@ const patience = 10 * time.Minute
 
 // tenant is a client with the rights of edit in the namespace team-a.
 func tenant(t *testing.T, values ...string) client.Client {
+	t.Helper()
+	_, c := cluster(t, values...)
+	return c
+}
+
+// cluster has the chart; it gives the clients of an administrator and of a tenant.
+func cluster(t *testing.T, values ...string) (admin, c client.Client) {
 	t.Helper()
 	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
 		t.Skip("KUBEBUILDER_ASSETS is not set; try: export KUBEBUILDER_ASSETS=$(hack/cluster/envtest.sh)")
@@ -41,7 +51,7 @@ func tenant(t *testing.T, values ...string) client.Client {
 			t.Error(err)
 		}
 	})
-	admin, err := client.New(config, client.Options{})
+	admin, err = client.New(config, client.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +81,7 @@ func tenant(t *testing.T, values ...string) client.Client {
 	}
 	as := rest.CopyConfig(config)
 	as.Impersonate = rest.ImpersonationConfig{UserName: user}
-	c, err := client.New(as, client.Options{})
+	c, err = client.New(as, client.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +89,7 @@ func tenant(t *testing.T, values ...string) client.Client {
 	for began := time.Now(); ; time.Sleep(50 * time.Millisecond) {
 		err := create(t, c, "team-a", "probe", `storage: {embedded: {size: 1000Ti}}`, "DirectNFS")
 		if err != nil && strings.Contains(err.Error(), "policy.embedded.maxSize") {
-			return c
+			return admin, c
 		}
 		if time.Since(began) > patience {
 			t.Fatalf("the admission policy does not refuse anything: %v", err)
@@ -117,6 +127,7 @@ func TestATenantMountsNoExportThatAnAdministratorDidNotList(t *testing.T) {
 		"another-server":     {"team-a", export("198.51.100.1", "/vol/bench"), "Kernel", "policy.exports"},
 		"direct":             {"team-a", export("198.51.100.1", "/vol/hr"), "DirectNFS", ""},
 		"embedded":           {"team-a", "storage: {embedded: {size: 20Gi}}", "DirectNFS", ""},
+		"mounted":            {"team-a", "storage: {embedded: {size: 20Gi}}", "Kernel", "policy.embedded.nodeMounts"},
 		"large-embedded":     {"team-a", "storage: {embedded: {size: 20.5Gi}}", "DirectNFS", "at most 20Gi"},
 		"many-clients":       {"team-a", "clients: 5\n  " + export("198.51.100.1", "/vol/hr"), "DirectNFS", "at most 4 load pods"},
 		"somebody-elses":     {"team-b", export("192.0.2.11", "/vol/bench"), "Kernel", "forbidden"},
@@ -137,9 +148,11 @@ func TestATenantMountsNoExportThatAnAdministratorDidNotList(t *testing.T) {
 func TestATenantUsesNoBackendThatAnAdministratorDidNotList(t *testing.T) {
 	backend := "policy.backends[0]"
 	c := tenant(t, "--set", fmt.Sprintf("%[1]s.name=filer1,%[1]s.managementLIF=192.0.2.5,%[1]s.svm=svm1,"+
-		"%[1]s.credentialsSecretName=ontap-account,%[1]s.insecureSkipVerify=true,%[1]s.namespaces[0]=team-a", backend))
+		"%[1]s.credentialsSecretName=ontap-account,%[1]s.insecureSkipVerify=true,%[1]s.maxSize=10Gi,%[1]s.namespaces[0]=team-a", backend))
 	for name, tc := range map[string]struct{ storage, says string }{
 		"listed":     {"{backendName: filer1, size: 10Gi}", ""},
+		"too-large":  {"{backendName: filer1, size: 11Gi}", "policy.backends"},
+		"class":      {"{storageClassName: filer1, size: 10Gi}", "policy.storageClasses"},
 		"not-listed": {"{backendName: filer2, size: 10Gi}", "policy.backends"},
 		"inline": {
 			"{backend: {managementLIF: 198.51.100.1, svm: svm1, credentialsSecretName: ontap-account}, size: 10Gi}",
@@ -155,6 +168,92 @@ func TestATenantUsesNoBackendThatAnAdministratorDidNotList(t *testing.T) {
 		case err != nil && strings.Contains(err.Error(), "ontap-account"):
 			t.Errorf("%s: the refusal names the Secret: %v", name, err)
 		}
+	}
+}
+
+// TestATenantGetsNothingFromThePodsOfABenchmark that it may not ask of the cluster itself.
+func TestATenantGetsNothingFromThePodsOfABenchmark(t *testing.T) {
+	strict, open := tenant(t), tenant(t, "--set-json", `policy.pods={"labels": ["app"], "annotations": ["iam.amazonaws.com/role"],
+		"tolerations": ["*"], "nodeSelector": ["kubernetes.io/hostname"], "crossNamespaceAffinity": ["team-a"]}`)
+	const everybody = `requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: kubernetes.io/os, labelSelector: {}, namespaceSelector: {}}]`
+	for name, tc := range map[string]struct{ pods, says string }{
+		"label":         {`{labels: {app: payments}}`, "policy.pods.labels"},
+		"annotation":    {`{annotations: {iam.amazonaws.com/role: admin}}`, "policy.pods.annotations"},
+		"taint":         {`{tolerations: [{operator: Exists}]}`, "policy.pods.tolerations"},
+		"anti-affinity": {`{affinity: {podAntiAffinity: {` + everybody + `}}}`, "policy.pods.crossNamespaceAffinity"},
+		"affinity":      {`{affinity: {podAffinity: {` + everybody + `}}}`, "policy.pods.crossNamespaceAffinity"},
+		"namespaces": {
+			`{affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, podAffinityTerm: {topologyKey: zone, namespaces: [team-a, team-b]}}]}}}`,
+			"policy.pods.crossNamespaceAffinity",
+		},
+	} {
+		err := create(t, strict, "team-a", name, "pods: "+tc.pods+"\n  storage: {embedded: {size: 1Gi}}", "DirectNFS")
+		if err == nil || !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), tc.says) || !strings.Contains(err.Error(), "spec.pods.") {
+			t.Errorf("%s: %v, want a refusal that has %q", name, err, tc.says)
+		}
+		if err := create(t, open, "team-a", name, "pods: "+tc.pods+"\n  storage: {embedded: {size: 1Gi}}", "DirectNFS"); err != nil {
+			t.Errorf("%s, which is allowed: %v", name, err)
+		}
+	}
+	byZone := "pods: {nodeSelector: {zone: a}}\n  storage: {embedded: {size: 1Gi}}"
+	if err := create(t, strict, "team-a", "zone", byZone, "DirectNFS"); err != nil {
+		t.Errorf("nodes are chosen: %v", err)
+	}
+	if err := create(t, open, "team-a", "zone", byZone, "DirectNFS"); err == nil || !strings.Contains(err.Error(), "policy.pods.nodeSelector") {
+		t.Errorf("nodes are chosen by a key that is not listed: %v", err)
+	}
+}
+
+// TestTheManagerAllowsWhatAdmissionAllows, also right after the policy has changed: a benchmark that is
+// admitted and then fails never runs.
+func TestTheManagerAllowsWhatAdmissionAllows(t *testing.T) {
+	admin, c := cluster(t)
+	read := benchmark.PolicyIn(admin, client.ObjectKey{Namespace: chart.Namespace, Name: "nfsbench-policy"})
+	checker := rules.MustChecker()
+	upgrade := func(values ...string) {
+		t.Helper()
+		for _, o := range chart.Objects(t, chart.Helm(t, values...)) { // in the order of Helm
+			if o.GetKind() != "ConfigMap" && o.GetKind() != "ValidatingAdmissionPolicy" {
+				continue
+			}
+			is := o.DeepCopy()
+			if err := admin.Get(t.Context(), client.ObjectKeyFromObject(o), is); err != nil {
+				t.Fatal(err)
+			}
+			o.SetResourceVersion(is.GetResourceVersion())
+			if err := admin.Update(t.Context(), o); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	b := gen.Benchmark("gold", gen.In("team-a"), gen.StorageClass("gold"))
+	b.Spec.Clients = 1
+	admitted := func() bool {
+		size := b.Spec.Storage.StorageClass.Size.String()
+		return create(t, c, "team-a", "gold", "storage: {storageClass: {name: gold, size: "+size+"}}", "DirectNFS") == nil
+	}
+	allowed := func() error {
+		p, err := read(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return checker.Check(p, b)
+	}
+	if admitted() || allowed() == nil {
+		t.Fatal("the class is allowed from the beginning")
+	}
+	upgrade("--set", "policy.storageClasses[0].name=gold,policy.storageClasses[0].namespaces[0]=team-a")
+	for began := time.Now(); !admitted(); time.Sleep(10 * time.Millisecond) {
+		if time.Since(began) > patience {
+			t.Fatal("admission does not see the new policy")
+		}
+	}
+	if err := allowed(); err != nil {
+		t.Errorf("admission has taken the benchmark, and the manager refuses it: %v", err)
+	}
+	upgrade()
+	if allowed() == nil {
+		t.Error("the manager allows what the policy does not allow any more")
 	}
 }
 

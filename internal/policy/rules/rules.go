@@ -8,12 +8,16 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/google/cel-go/cel"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/cel/environment"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/policy"
 )
@@ -90,7 +94,37 @@ func (d *Denied) Error() string { return d.Message }
 
 // Check returns a *Denied for the first rule that refuses the benchmark, which must have
 // its defaults; nil if all allow it. A rule that cannot be evaluated refuses.
-func (c *Checker) Check(p policy.Policy, b *v1alpha1.NFSBenchmark) error {
+func (c *Checker) Check(p policy.Policy, b *v1alpha1.NFSBenchmark) error { return c.check(p, b) }
+
+// CheckVolume returns a *Denied if the nodes may not mount a PersistentVolume of an NFS server that is about
+// to be made for the benchmark, wherever its address and path come from.
+func (c *Checker) CheckVolume(p policy.Policy, b *v1alpha1.NFSBenchmark, pv *corev1.PersistentVolume) error {
+	made := b.DeepCopy()
+	made.Spec.Database, made.Spec.Protocol.Client = nil, bench.ClientKernel // whoever uses it, a node mounts it
+	if made.Spec.Storage.Embedded == nil {
+		made.Spec.Storage = v1alpha1.Storage{Export: &v1alpha1.ExportStorage{
+			Servers: []string{pv.Spec.NFS.Server}, Path: pv.Spec.NFS.Path,
+		}}
+	}
+	return c.check(p, made, "exports", "embeddedMount")
+}
+
+// CheckClaim returns a *Denied if the class, or the backend that the benchmark names, may not give it the
+// volume of a claim that is about to be made.
+func (c *Checker) CheckClaim(p policy.Policy, b *v1alpha1.NFSBenchmark, pvc *corev1.PersistentVolumeClaim) error {
+	made, size := b.DeepCopy(), pvc.Spec.Resources.Requests[corev1.ResourceStorage]
+	if t := made.Spec.Storage.Trident; t != nil && t.BackendName != "" { // its class is the operator's
+		t.Size = size
+	} else {
+		made.Spec.Storage = v1alpha1.Storage{StorageClass: &v1alpha1.StorageClassStorage{
+			Name: ptr.Deref(pvc.Spec.StorageClassName, ""), Size: size,
+		}}
+	}
+	return c.check(p, made, "claims")
+}
+
+// check evaluates the rules of these names; without names, all.
+func (c *Checker) check(p policy.Policy, b *v1alpha1.NFSBenchmark, names ...string) error {
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(b)
 	if err != nil {
 		return fmt.Errorf("check the policy: %w", err)
@@ -101,6 +135,9 @@ func (c *Checker) Check(p policy.Policy, b *v1alpha1.NFSBenchmark) error {
 	}
 	in := map[string]any{"object": object, "variables": map[string]any{"policy": values}}
 	for _, r := range c.rules {
+		if len(names) > 0 && !slices.Contains(names, r.name) {
+			continue
+		}
 		allowed, _, err := r.allowed.Eval(in)
 		if err != nil {
 			return &Denied{r.name, fmt.Sprintf("rule %s of the policy of this cluster cannot be evaluated: %v; ask an "+
@@ -130,7 +167,10 @@ func asMap(p policy.Policy) (map[string]any, error) {
 	if p.StorageClasses == nil {
 		p.StorageClasses = []policy.StorageClass{}
 	}
-	for _, list := range []*[]string{&p.HostNetwork, &p.Pods.Labels, &p.Pods.PriorityClasses, &p.Pods.RuntimeClasses} {
+	for _, list := range []*[]string{
+		&p.HostNetwork, &p.Embedded.NodeMounts, &p.Pods.Labels, &p.Pods.Annotations, &p.Pods.Tolerations,
+		&p.Pods.NodeSelector, &p.Pods.CrossNamespaceAffinity, &p.Pods.PriorityClasses, &p.Pods.RuntimeClasses,
+	} {
 		if *list == nil {
 			*list = []string{}
 		}

@@ -2,13 +2,18 @@ package rules_test
 
 import (
 	"errors"
+	"os"
+	"reflect"
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/policy"
 	"github.com/nfsbench/nfsbench/internal/policy/rules"
 	"github.com/nfsbench/nfsbench/test/gen"
@@ -22,14 +27,14 @@ exports:
 - {server: nas1.example, path: /, namespaces: ["*"]}
 - {server: "*", path: /any, namespaces: [lab]}
 backends:
-- {name: filer1, managementLIF: 192.0.2.5, svm: svm1, credentialsSecretName: svm, insecureSkipVerify: true, namespaces: [team-a]}
+- {name: filer1, managementLIF: 192.0.2.5, svm: svm1, credentialsSecretName: svm, insecureSkipVerify: true, namespaces: [team-a], maxSize: 200Gi}
 storageClasses:
 - {name: gold, namespaces: [team-a], maxSize: 10Gi}
 - {name: small, namespaces: [team-a], maxSize: 9Gi}
 - {name: "*", namespaces: [lab]}
 hostNetwork: [team-a]
-pods: {labels: [team], priorityClasses: [batch], runtimeClasses: ["*"]}
-embedded: {maxSize: 20Gi}
+pods: {labels: [team], annotations: [k8s.v1.cni.cncf.io/networks], tolerations: [bench], nodeSelector: [pool], crossNamespaceAffinity: [lab], priorityClasses: [batch], runtimeClasses: ["*"]}
+embedded: {maxSize: 20Gi, nodeMounts: [team-a]}
 limits: {clients: 4, maxHold: 1h}
 `
 
@@ -99,13 +104,18 @@ func TestABenchmarkMayUseWhatThePolicyListsAndNoMore(t *testing.T) {
 		"every namespace and path":         {"team-b", []gen.Mod{kernel, export("/any", "nas1.example")}, ""},
 		"every server":                     {"lab", []gen.Mod{kernel, export("/any/x", "nas2.example")}, ""},
 		"a backend of the namespace":       {"team-a", []gen.Mod{direct, gen.TridentBackend("filer1")}, ""},
-		"a backend of another":             {"team-b", []gen.Mod{direct, gen.TridentBackend("filer1")}, "backends"},
-		"a backend that is not listed":     {"team-a", []gen.Mod{direct, gen.TridentBackend("filer")}, "backends"},
-		"a class":                          {"team-b", []gen.Mod{direct, gen.TridentClass("gold")}, ""},
+		"a backend of another":             {"team-b", []gen.Mod{direct, gen.TridentBackend("filer1")}, "claims"},
+		"a backend that is not listed":     {"team-a", []gen.Mod{direct, gen.TridentBackend("filer")}, "claims"},
+		"a large volume of a backend":      {"team-a", []gen.Mod{direct, gen.TridentBackend("filer1"), size("201Gi")}, "claims"},
+		"a class of Trident":               {"team-a", []gen.Mod{direct, gen.TridentClass("gold"), size("10Gi")}, ""},
+		"one of another namespace":         {"team-b", []gen.Mod{direct, gen.TridentClass("gold"), size("10Gi")}, "claims"},
+		"a large volume of it":             {"team-a", []gen.Mod{direct, gen.TridentClass("gold"), size("10.1Gi")}, "claims"},
+		"a class named like a backend":     {"team-a", []gen.Mod{direct, gen.TridentClass("filer1"), size("10Gi")}, "claims"},
+		"a backend named like a class":     {"team-a", []gen.Mod{direct, gen.TridentBackend("gold"), size("10Gi")}, "claims"},
 		"a volume of a class":              {"team-a", []gen.Mod{direct, gen.StorageClass("gold")}, ""},
-		"of a class elsewhere":             {"team-b", []gen.Mod{direct, gen.StorageClass("gold")}, "storageClasses"},
-		"of a class that is not listed":    {"team-a", []gen.Mod{direct, gen.StorageClass("silver")}, "storageClasses"},
-		"a volume that is too large":       {"team-a", []gen.Mod{direct, gen.StorageClass("small")}, "storageClasses"},
+		"of a class elsewhere":             {"team-b", []gen.Mod{direct, gen.StorageClass("gold")}, "claims"},
+		"of a class that is not listed":    {"team-a", []gen.Mod{direct, gen.StorageClass("silver")}, "claims"},
+		"a volume that is too large":       {"team-a", []gen.Mod{direct, gen.StorageClass("small")}, "claims"},
 		"of any class":                     {"lab", []gen.Mod{direct, gen.StorageClass("silver")}, ""},
 		"Direct NFS needs no entry":        {"team-b", []gen.Mod{direct, export("/vol/hr", "198.51.100.1")}, ""},
 		"a database mounts it":             {"team-b", []gen.Mod{direct, export("/vol/hr", "198.51.100.1"), database}, "exports"},
@@ -119,6 +129,24 @@ func TestABenchmarkMayUseWhatThePolicyListsAndNoMore(t *testing.T) {
 		"an allowed priority":              {"team-b", []gen.Mod{direct, pods(v1alpha1.Pods{PriorityClassName: "batch"})}, ""},
 		"another priority":                 {"team-b", []gen.Mod{direct, pods(v1alpha1.Pods{PriorityClassName: "system-node-critical"})}, "priorityClass"},
 		"any runtime":                      {"team-b", []gen.Mod{direct, pods(v1alpha1.Pods{RuntimeClassName: "kata"})}, ""},
+		"an allowed annotation":            {"team-b", []gen.Mod{direct, pods(v1alpha1.Pods{Annotations: map[string]string{"k8s.v1.cni.cncf.io/networks": "x"}})}, ""},
+		"the role of a cloud":              {"team-b", []gen.Mod{direct, pods(v1alpha1.Pods{Annotations: map[string]string{"iam.amazonaws.com/role": "x"}})}, "podAnnotations"},
+		"an allowed taint":                 {"team-b", []gen.Mod{direct, tolerates("bench")}, ""},
+		"another taint":                    {"team-b", []gen.Mod{direct, tolerates("bench", "node-role.kubernetes.io/control-plane")}, "tolerations"},
+		"every taint":                      {"team-b", []gen.Mod{direct, tolerates("")}, "tolerations"},
+		"nodes by an allowed key":          {"team-b", []gen.Mod{direct, pods(v1alpha1.Pods{NodeSelector: map[string]string{"pool": "x"}})}, ""},
+		"nodes by another key":             {"team-b", []gen.Mod{direct, pods(v1alpha1.Pods{NodeSelector: map[string]string{"pool": "x", "zone": "x"}})}, "nodeSelector"},
+		"an affinity by an allowed key":    {"team-b", []gen.Mod{direct, nodes("pool", "pool", "pool")}, ""},
+		"one by another required key":      {"team-b", []gen.Mod{direct, nodes("zone", "pool", "pool")}, "nodeSelector"},
+		"one by another field":             {"team-b", []gen.Mod{direct, nodes("pool", "metadata.name", "pool")}, "nodeSelector"},
+		"one by another preferred key":     {"team-b", []gen.Mod{direct, nodes("pool", "pool", "zone")}, "nodeSelector"},
+		"pods of the own namespace":        {"team-b", []gen.Mod{direct, avoids(corev1.PodAffinityTerm{Namespaces: []string{"team-b"}})}, ""},
+		"pods of another namespace":        {"team-b", []gen.Mod{direct, avoids(corev1.PodAffinityTerm{Namespaces: []string{"team-b", "team-a"}})}, "crossNamespaceAffinity"},
+		"pods of all namespaces":           {"team-b", []gen.Mod{direct, avoids(corev1.PodAffinityTerm{NamespaceSelector: &metav1.LabelSelector{}})}, "crossNamespaceAffinity"},
+		"pods of all, as allowed":          {"lab", []gen.Mod{direct, avoids(corev1.PodAffinityTerm{NamespaceSelector: &metav1.LabelSelector{}})}, ""},
+		"a node mounts an own server":      {"team-a", []gen.Mod{kernel, embedded("1Gi")}, ""},
+		"a node mounts one elsewhere":      {"team-b", []gen.Mod{kernel, embedded("1Gi")}, "embeddedMount"},
+		"a database mounts one":            {"team-b", []gen.Mod{direct, embedded("1Gi"), database}, "embeddedMount"},
 		"a small embedded server":          {"team-b", []gen.Mod{direct, embedded("20Gi")}, ""},
 		"a large embedded server":          {"team-b", []gen.Mod{direct, embedded("21Gi")}, "embeddedSize"},
 		"as many clients as allowed":       {"team-a", []gen.Mod{direct, clients(4)}, ""},
@@ -143,6 +171,113 @@ func TestABenchmarkMayUseWhatThePolicyListsAndNoMore(t *testing.T) {
 			t.Errorf("%s: %v, want a refusal by %s", name, err, tc.rule)
 		case denied != nil && (!strings.HasPrefix(denied.Message, "spec.") || !strings.Contains(denied.Message, "administrator")):
 			t.Errorf("%s: the message names no field, or nobody to ask: %s", name, denied.Message)
+		}
+	}
+}
+
+// size is that of the volume that Trident makes.
+func size(q string) gen.Mod {
+	return func(b *v1alpha1.NFSBenchmark) { b.Spec.Storage.Trident.Size = resource.MustParse(q) }
+}
+
+func tolerates(keys ...string) gen.Mod {
+	p := v1alpha1.Pods{}
+	for _, k := range keys {
+		p.Tolerations = append(p.Tolerations, corev1.Toleration{Key: k, Operator: corev1.TolerationOpExists})
+	}
+	return pods(p)
+}
+
+// nodes chooses nodes by a key and a field that are required, and by a key that is preferred.
+func nodes(required, field, preferred string) gen.Mod {
+	by := func(key string) []corev1.NodeSelectorRequirement {
+		return []corev1.NodeSelectorRequirement{{Key: key, Operator: corev1.NodeSelectorOpExists}}
+	}
+	return pods(v1alpha1.Pods{Affinity: &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+		RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{
+			{MatchExpressions: by(required)}, {MatchFields: by(field)},
+		}},
+		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{
+			{Weight: 1, Preference: corev1.NodeSelectorTerm{MatchExpressions: by(preferred)}},
+		},
+	}}})
+}
+
+// avoids keeps away from pods, and prefers to be near the same.
+func avoids(term corev1.PodAffinityTerm) gen.Mod {
+	term.TopologyKey = "kubernetes.io/os"
+	return pods(v1alpha1.Pods{Affinity: &corev1.Affinity{
+		PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{term}},
+		PodAffinity: &corev1.PodAffinity{
+			PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 1, PodAffinityTerm: term}},
+		},
+	}})
+}
+
+// TestEachFieldOfPodsIsInARuleOrHarmless: whoever may create benchmarks only gets the rest from the operator.
+func TestEachFieldOfPodsIsInARuleOrHarmless(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("rules.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	harmless := map[string]string{
+		"topologySpreadConstraints": "they count pods of the own namespace only",
+		"securityContext":           "the API takes what the baseline standard allows",
+		"resources":                 "the quotas of the namespace bound them",
+		"imagePullSecrets":          "each Secret needs a label",
+		"image":                     "its container has no token and no credentials",
+	}
+	for f := range reflect.TypeFor[v1alpha1.Pods]().Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		_, known := harmless[name]
+		if ruled := strings.Contains(string(text), "object.spec.pods."+name); ruled == known {
+			t.Errorf("spec.pods.%s: in a rule %v, listed as harmless %v: it needs one of both", name, ruled, known)
+		}
+	}
+}
+
+// TestWhatIsMadeIsHeldAgainstThePolicy, not what the spec says: an address may come from an array, and the
+// claim from any way to one.
+func TestWhatIsMadeIsHeldAgainstThePolicy(t *testing.T) {
+	t.Parallel()
+	checker, p := rules.MustChecker(), read(t, example)
+	b := gen.Benchmark("b", gen.In("team-a"), export("/vol/bench", "192.0.2.11"), client(bench.ClientDirectNFS))
+	for address, allowed := range map[string]bool{
+		"192.0.2.11": true, "192.0.2.12": true, "203.0.113.66": false, "": false, "::ffff:192.0.2.11": false, "nas1.example.": false,
+	} {
+		if err := checker.CheckVolume(p, b, manifest.Volume(b, address, "/vol/bench")); (err == nil) != allowed {
+			t.Errorf("%q: %v", address, err)
+		}
+	}
+	if err := checker.CheckVolume(p, b, manifest.Volume(b, "192.0.2.11", "/vol/other")); err == nil {
+		t.Error("another path is allowed")
+	}
+	for way, tc := range map[string]struct {
+		mod     gen.Mod
+		claim   func(*v1alpha1.NFSBenchmark) *corev1.PersistentVolumeClaim
+		allowed string
+	}{
+		"class":   {gen.StorageClass("gold"), manifest.ClassClaim, "10Gi"},
+		"Trident": {gen.TridentClass("gold"), manifest.TridentClaim, "10Gi"},
+		"backend": {gen.TridentBackend("filer1"), manifest.TridentClaim, "200Gi"},
+	} {
+		b := gen.Benchmark("b", gen.In("team-a"), tc.mod)
+		pvc := tc.claim(b)
+		for size, allowed := range map[string]bool{tc.allowed: true, "201Gi": false} {
+			pvc.Spec.Resources.Requests[corev1.ResourceStorage] = resource.MustParse(size)
+			if err := checker.CheckClaim(p, b, pvc); (err == nil) != allowed {
+				t.Errorf("%s of %s: %v", way, size, err)
+			}
+		}
+		pvc.Spec.Resources.Requests[corev1.ResourceStorage] = resource.MustParse("1Gi")
+		other := b.DeepCopy()
+		other.Namespace = "team-b"
+		if err := checker.CheckClaim(p, other, pvc); err == nil {
+			t.Errorf("%s: another namespace is allowed", way)
+		}
+		if pvc.Spec.StorageClassName = new("silver"); way != "backend" && checker.CheckClaim(p, b, pvc) == nil {
+			t.Errorf("%s: a claim of another class is allowed", way)
 		}
 	}
 }

@@ -1,0 +1,50 @@
+package benchmark
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nfsbench/nfsbench/internal/policy"
+)
+
+// policySource is the policy in a ConfigMap, read from the API server each time. The chart changes it before
+// the admission policy, so a benchmark that admission has taken is not refused for an older policy, as it
+// would be with the file of a mounted ConfigMap, which is a minute or two late. It is safe for concurrent use.
+type policySource struct {
+	reader client.Reader
+	name   client.ObjectKey
+
+	mu      sync.Mutex
+	version string // of the ConfigMap that was decoded last
+	policy  policy.Policy
+	err     error
+}
+
+// PolicyIn returns a function that reads the policy in a ConfigMap.
+func PolicyIn(reader client.Reader, configMap client.ObjectKey) func(context.Context) (policy.Policy, error) {
+	return (&policySource{reader: reader, name: configMap}).read
+}
+
+// read returns the policy as it is now. One that is gone or invalid is an error until it is corrected: an
+// older policy may allow what an administrator removed.
+func (s *policySource) read(ctx context.Context) (policy.Policy, error) {
+	cm := &corev1.ConfigMap{}
+	if err := s.reader.Get(ctx, s.name, cm); err != nil {
+		return policy.Policy{}, fmt.Errorf("read the policy: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if cm.ResourceVersion == s.version {
+		return s.policy, s.err
+	}
+	s.version = cm.ResourceVersion
+	if s.policy, s.err = policy.Read(strings.NewReader(cm.Data[policy.Key])); s.err != nil {
+		s.err = fmt.Errorf("ConfigMap %s: %w", s.name, s.err)
+	}
+	return s.policy, s.err
+}

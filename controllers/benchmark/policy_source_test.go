@@ -1,0 +1,74 @@
+package benchmark
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/pass"
+	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/policy"
+	"github.com/nfsbench/nfsbench/test/gen"
+)
+
+// TestAChangeOfThePolicyHoldsAtOnce: admission knows it at once, too.
+func TestAChangeOfThePolicyHoldsAtOnce(t *testing.T) {
+	t.Parallel()
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: "policy"}}
+	c := fake.NewClientBuilder().WithObjects(cm).Build()
+	write := func(text string) {
+		t.Helper()
+		cm.Data = map[string]string{policy.Key: text}
+		if err := c.Update(t.Context(), cm); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("limits: {clients: 2}")
+	read := PolicyIn(c, client.ObjectKeyFromObject(cm))
+	for range 2 {
+		if p, err := read(t.Context()); err != nil || p.Limits.Clients != 2 {
+			t.Errorf("%+v, %v", p, err)
+		}
+	}
+	write("limits: {clients: 3}")
+	if p, err := read(t.Context()); err != nil || p.Limits.Clients != 3 {
+		t.Errorf("after a change: %+v, %v", p, err)
+	}
+	write("limits: {client: 3}")
+	for range 2 { // the second answer must not be that of the policy before
+		if p, err := read(t.Context()); err == nil || !strings.Contains(err.Error(), "system/policy") || p.Limits.Clients == 3 {
+			t.Errorf("a mistake in the policy: %+v, %v", p, err)
+		}
+	}
+	if err := c.Delete(t.Context(), cm); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := read(t.Context()); err == nil {
+		t.Error("a ConfigMap that is gone still has a policy")
+	}
+}
+
+// TestNoClaimIsMadeThatThePolicyDoesNotAllow, nor a volume, whatever the benchmark says.
+func TestNoClaimIsMadeThatThePolicyDoesNotAllow(t *testing.T) {
+	t.Parallel()
+	r := reconcilerWith(t)
+	b := gen.Benchmark("b", gen.In("bench"), gen.StorageClass("gold"))
+	s := &scope{b: b, names: manifest.NamesOf(b)}
+	s.policy.StorageClasses = []policy.StorageClass{{Name: "gold", Namespaces: []string{"bench"}, MaxSize: "10Gi"}}
+	pvc := manifest.ClassClaim(b)
+	pvc.Spec.Resources.Requests[corev1.ResourceStorage] = resource.MustParse("11Gi")
+	for what, err := range map[string]error{
+		"claim": r.ensureClaim(t.Context(), s, pvc), "volume": r.ensureVolume(t.Context(), s, manifest.Volume(b, "192.0.2.1", "/x")),
+	} {
+		if bad := (*pass.Invalid)(nil); !errors.As(err, &bad) || bad.Reason != v1alpha1.ReasonPolicyDenied {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
