@@ -119,7 +119,7 @@ func (r *Reconciler) limitHold(ctx context.Context, s *scope, n *next) error {
 
 // breakOff ends a run that has used its target for as long as one may, with what it has measured.
 func (r *Reconciler) breakOff(ctx context.Context, s *scope) error {
-	message := fmt.Sprintf("it had its target until %s, for as long as policy.limits.maxHold of the chart lets a run have one",
+	message := fmt.Sprintf("it had its target until %s, for as long as policy.limits.maxHold of the chart allows",
 		s.b.Status.HoldEndTime.UTC().Format(time.RFC3339))
 	if s.waiting != nil {
 		message += "; it waited: " + s.waiting.Message
