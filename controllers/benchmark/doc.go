@@ -7,7 +7,7 @@
 // status, which is written once. A manager that is killed between any two
 // calls therefore loses nothing: its successor finds the same facts.
 //
-//	under way: hold → admit → resolve → enqueue → provision → survey → mountExport → configure → runLoad → collect
+//	under way: hold → admit → resolve → claimIsFree → enqueue → provision → survey → mountExport → configure → runLoad → collect
 //	finished:  keep → stopLoad → cleanFiles → reportMove → remove → removeClassVolume → removeTrident → release
 //	deleted:   stopLoad → cleanFiles → reportMove → remove → removeClassVolume → removeTrident → removeResult → release
 //
