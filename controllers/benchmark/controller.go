@@ -93,7 +93,7 @@ func NewReconciler(o Options) *Reconciler {
 	}
 	r := &Reconciler{Options: o, checker: rules.MustChecker(), began: o.Clock.Now()}
 	r.underWay = []phase{
-		r.hold, r.admit, r.resolve, r.claimIsFree, r.enqueue, r.provision, r.survey, r.mountExport, r.configure,
+		r.hold, r.admit, r.resolve, r.freeClaim, r.enqueue, r.provision, r.survey, r.mountExport, r.configure,
 		r.runLoad, r.collect,
 	}
 	r.finished = []phase{

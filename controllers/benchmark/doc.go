@@ -7,9 +7,9 @@
 // status, which is written once. A manager that is killed between any two
 // calls therefore loses nothing: its successor finds the same facts.
 //
-//	under way: hold → admit → resolve → claimIsFree → enqueue → provision → survey → mountExport → configure → runLoad → collect
-//	finished:  keep → stopLoad → cleanFiles → reportMove → remove → removeClassVolume → removeTrident → release
-//	deleted:   stopLoad → cleanFiles → reportMove → remove → removeClassVolume → removeTrident → removeResult → release
+//	runs: hold → admit → resolve → freeClaim → enqueue → provision → survey → mountExport → configure → runLoad → collect
+//	finished: keep → stopLoad → cleanFiles → reportMove → remove → removeClassVolume → removeTrident → release
+//	deleted: stopLoad → cleanFiles → reportMove → remove → removeClassVolume → removeTrident → removeResult → release
 //
 // The phases are grouped by concern, and files begin with its name: storage_*.go finds,
 // locks, provisions and asks the storage (hold to mountExport), load_*.go writes the plan and

@@ -185,7 +185,7 @@ func (r *Reconciler) runLoad(ctx context.Context, s *scope) (next, error) {
 func (r *Reconciler) ensureLoad(ctx context.Context, s *scope) (next, error) {
 	job := manifest.LoadJob(s.b, *s.plan, s.target.ClaimName, r.Images)
 	if s.b.Status.StartTime == nil {
-		if n, err := r.claimIsFree(ctx, s); err != nil || n.Stop {
+		if n, err := r.freeClaim(ctx, s); err != nil || n.Stop {
 			return n, err
 		}
 		if err := r.ensure(ctx, s.b, job); err != nil {
@@ -221,9 +221,9 @@ func (r *Reconciler) ensureLoad(ctx context.Context, s *scope) (next, error) {
 	return r.salvage(ctx, s, outcome{phase: v1alpha1.PhaseFailed, reason: v1alpha1.ReasonPodLost, message: message})
 }
 
-// claimIsFree waits until no other pod mounts the claim that a database starts on: it may be
+// freeClaim waits until no other pod mounts the claim that a database starts on: it may be
 // another database, which the operator does not know. It waits without the target.
-func (r *Reconciler) claimIsFree(ctx context.Context, s *scope) (next, error) {
+func (r *Reconciler) freeClaim(ctx context.Context, s *scope) (next, error) {
 	claim := s.b.Spec.Storage.Claim
 	if databaseOf(s.b) == nil || claim == nil || s.b.Status.StartTime != nil {
 		return next{}, nil
