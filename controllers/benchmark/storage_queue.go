@@ -215,10 +215,10 @@ func (r *Reconciler) placeOf(ctx context.Context, s *scope) (queuePlace, error) 
 		me.Turn = turnOf(me, list)
 	}
 	place := placeAmong(me, list)
-	if s.shown(place.Behind) == place.Behind {
-		place.Why += place.message
+	if place.head != nil {
+		h := s.seen(place.head)
+		place.Behind, place.Why = h.name, h.why
 	}
-	place.Behind = s.shown(place.Behind)
 	return place, nil
 }
 
@@ -262,13 +262,24 @@ func (r *Reconciler) addWanting(ctx context.Context, byID map[string]queueEntry,
 	return nil
 }
 
-// shown is the name of who uses a target, as the author of the benchmark may see it: names of
-// other namespaces are the business of their tenants.
-func (s *scope) shown(holder string) string {
-	if namespace, _, named := strings.Cut(holder, "/"); named && namespace != s.b.Namespace {
-		return "a benchmark of another namespace"
+// seen is another benchmark as the author of this one may see it: names and messages of other namespaces are the
+// business of their tenants.
+func (s *scope) seen(b *v1alpha1.NFSBenchmark) holder {
+	h, own := holder{name: "a benchmark of another namespace"}, b.Namespace == s.b.Namespace
+	if own {
+		h.name = b.Namespace + "/" + b.Name
 	}
-	return holder
+	if b.Status.Phase == "" {
+		return h
+	}
+	h.why = fmt.Sprintf(", which is %s", b.Status.Phase)
+	if end := b.Status.HoldEndTime; end != nil {
+		h.why += fmt.Sprintf(" until %s at the latest", end.UTC().Format(time.RFC3339))
+	}
+	if own && b.Status.Phase != v1alpha1.PhaseQueued && b.Status.Message != "" {
+		h.why += ": " + b.Status.Message
+	}
+	return h
 }
 
 // wanting are the benchmarks that use a target or wait for it.
@@ -291,28 +302,8 @@ func (r *Reconciler) entryOf(b *v1alpha1.NFSBenchmark, keys []string) queueEntry
 	return queueEntry{
 		ID: string(b.UID), Name: b.Namespace + "/" + b.Name, Keys: keys,
 		Created: b.CreationTimestamp.Time, Active: b.Status.StartTime != nil && !isFinished(b),
-		LastUse: r.lastUse(b.Namespace), Why: whyHeld(b), message: messageFor(b),
+		LastUse: r.lastUse(b.Namespace), benchmark: b,
 	}
-}
-
-// whyHeld says what a benchmark does with a target, or before it gets it.
-func whyHeld(b *v1alpha1.NFSBenchmark) string {
-	if b.Status.Phase == "" {
-		return ""
-	}
-	words := fmt.Sprintf(", which is %s", b.Status.Phase)
-	if end := b.Status.HoldEndTime; end != nil {
-		words += fmt.Sprintf(" until %s at the latest", end.UTC().Format(time.RFC3339))
-	}
-	return words
-}
-
-// messageFor is what one that waits in the namespace of b is told besides.
-func messageFor(b *v1alpha1.NFSBenchmark) string {
-	if b.Status.Message == "" || b.Status.Phase == v1alpha1.PhaseQueued {
-		return ""
-	}
-	return ": " + b.Status.Message
 }
 
 // lastUse is when a namespace last got a target; zero where it got none from this manager.
@@ -467,12 +458,7 @@ func (r *Reconciler) otherHolder(ctx context.Context, s *scope, held *coordinati
 	if err != nil || i < 0 {
 		return holder{}, err
 	}
-	b := &list[i]
-	h := holder{name: s.shown(b.Namespace + "/" + b.Name), why: whyHeld(b)}
-	if b.Namespace == s.b.Namespace {
-		h.why += messageFor(b)
-	}
-	return h, nil
+	return s.seen(&list[i]), nil
 }
 
 func holderOf(l *coordinationv1.Lease) string { return ptr.Deref(l.Spec.HolderIdentity, "") }
@@ -525,9 +511,8 @@ type queueEntry struct {
 	Active  bool // uses its targets now
 	Turn    int  // how many of its namespace wait before it for the same targets
 	// LastUse is when its namespace last got a target.
-	LastUse time.Time
-	Why     string // what it does, for a message
-	message string // the same, for its own namespace
+	LastUse   time.Time
+	benchmark *v1alpha1.NFSBenchmark // not to be changed
 }
 
 // turnOf counts the older benchmarks of the namespace of e that wait for one of its targets.
@@ -554,7 +539,7 @@ type queuePlace struct {
 	Position int32  // 0 = it is its turn
 	Behind   string // name of the run at the head of those before it
 	Why      string // what that does, for a message
-	message  string // the same, if it is of the same namespace
+	head     *v1alpha1.NFSBenchmark
 }
 
 // placeAmong says where me stands among others; me may be one of them.
@@ -572,7 +557,7 @@ func placeAmong(me queueEntry, others []queueEntry) queuePlace {
 		return queuePlace{}
 	}
 	slices.SortFunc(ahead, compareTurns)
-	return queuePlace{Position: int32(len(ahead)), Behind: ahead[0].Name, Why: ahead[0].Why, message: ahead[0].message} //nolint:gosec // a count of objects
+	return queuePlace{Position: int32(len(ahead)), Behind: ahead[0].Name, head: ahead[0].benchmark} //nolint:gosec // a count of objects
 }
 
 // nextInQueue are the first n of those that wait, in the order of their turns.

@@ -16,7 +16,7 @@ func Belongs(p runfile.Plan, b *v1alpha1.NFSBenchmark) error {
 	run, limit, e := b.Spec.Run, b.Spec.Run.TimeoutSeconds, b.Spec.Storage.Export
 	switch {
 	case p.Run != identity(b):
-		return fmt.Errorf("it is of the run %+v", p.Run)
+		return fmt.Errorf("it is the plan of run %+v", p.Run)
 	case p.Clients != max(b.Spec.Clients, 1):
 		return fmt.Errorf("it has %d clients, and spec.clients are %d", p.Clients, b.Spec.Clients)
 	case limit != nil && p.Schedule.TimeoutSeconds != *limit:

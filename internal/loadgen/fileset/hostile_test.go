@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target/direct"
@@ -22,28 +20,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/server"
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/targettest"
 )
-
-// export is a directory that others can write to, on a file system with O_DIRECT.
-func export(t *testing.T) string {
-	t.Helper()
-	for _, parent := range []string{t.TempDir(), "/var/tmp", "."} {
-		dir, err := os.MkdirTemp(parent, "nfsbench-export-") //nolint:usetesting // that one may lie on a file system without O_DIRECT
-		if err != nil {
-			continue
-		}
-		t.Cleanup(func() { _ = os.RemoveAll(dir) })
-		f, err := os.OpenFile(filepath.Join(dir, "probe"), os.O_CREATE|os.O_RDWR|unix.O_DIRECT, 0o600)
-		if err == nil {
-			if err := errors.Join(f.Close(), os.Remove(f.Name())); err != nil {
-				t.Fatal(err)
-			}
-			return dir
-		}
-	}
-	t.Skip("no file system with O_DIRECT")
-	return ""
-}
 
 // overDirectNFS mounts a directory that the embedded server serves.
 func overDirectNFS(t *testing.T, dir string) target.Target {
@@ -191,7 +169,7 @@ func TestNoFileOfOthersIsWritten(t *testing.T) {
 	} {
 		for name, tc := range cases {
 			t.Run(engine+"/"+name, func(t *testing.T) {
-				base := export(t)
+				base := targettest.DirectIODir(t)
 				dir, precious := filepath.Join(base, "d"), filepath.Join(base, "system01.dbf")
 				before := bytes.Repeat([]byte("precious"), size/8)
 				if err := errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(precious, before, 0o600), tc.leave(dir, precious)); err != nil {
@@ -218,7 +196,7 @@ func TestAMarkerThatWasLinkedAfterItWasWrittenIsReplaced(t *testing.T) {
 		"Direct NFS": overDirectNFS, "a mount": overAMount,
 	} {
 		t.Run(engine, func(t *testing.T) {
-			base := export(t)
+			base := targettest.DirectIODir(t)
 			s, err := Prepare(t.Context(), open(t, base), testSpec())
 			if err != nil {
 				t.Fatal(err)
@@ -253,7 +231,7 @@ func TestADirectoryThatIsSwappedForALinkIsNotCleaned(t *testing.T) {
 		"Direct NFS": overDirectNFS, "a mount": overAMount,
 	} {
 		t.Run(engine, func(t *testing.T) {
-			base := export(t)
+			base := targettest.DirectIODir(t)
 			dir, other := filepath.Join(base, "d"), filepath.Join(base, "other")
 			s, err := Prepare(t.Context(), open(t, base), testSpec())
 			if err == nil {
@@ -279,7 +257,7 @@ func TestADirectoryThatIsSwappedForALinkIsNotCleaned(t *testing.T) {
 // TestAFileThatIsSwappedBetweenTwoLooksIsRefused: the name leads to our file when its attributes are asked for, and to
 // that of others when it is opened.
 func TestAFileThatIsSwappedBetweenTwoLooksIsRefused(t *testing.T) {
-	base := export(t)
+	base := targettest.DirectIODir(t)
 	if err := attempt(t.Context(), overDirectNFS(t, base), testSpec()); err != nil {
 		t.Fatal(err)
 	}

@@ -48,9 +48,9 @@ type marker struct {
 	Complete []string `json:"complete"`
 }
 
-// readMarker returns the marker name of dir, an empty one when it is of another version, an error that
-// satisfies target.IsNotExist when there is none, and one of runfile.FailureForeignFiles for a file of that
-// name that is no marker.
+// readMarker returns the marker in file name of dir. A marker of another version is returned empty. If there is no
+// such file, the error satisfies target.IsNotExist; if the file is not a marker, it has code
+// runfile.FailureForeignFiles.
 func readMarker(ctx context.Context, dir target.Directory, name string) (marker, error) {
 	raw, err := readSmall(ctx, dir, name)
 	if err != nil {

@@ -233,7 +233,7 @@ func isOwnFile(name string) bool {
 		slices.Contains([]string{MarkerFile, MarkerFile + shareddir.PartExtension, HeartbeatFile}, name)
 }
 
-// foreignEntry is what foreign says of one entry of a volume whose marker names databases.
+// foreignEntry is foreign for one entry of a volume whose marker names databases.
 func (m *marker) foreignEntry(dataDirectory, name, sid string, d fs.DirEntry) (string, error) {
 	parts := strings.Split(name, "/")
 	top := parts[0]
@@ -261,7 +261,7 @@ func (m *marker) foreignEntry(dataDirectory, name, sid string, d fs.DirEntry) (s
 	return "", nil
 }
 
-// foreignFile is what foreign says of a datafile or control file.
+// foreignFile is foreign for a datafile or control file.
 func (m *marker) foreignFile(dataDirectory, name string) (string, error) {
 	id, err := databaseID(dataDirectory, name)
 	isIn := func(folder string) bool { return m.find(folder) != nil }

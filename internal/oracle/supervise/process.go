@@ -375,7 +375,8 @@ func (f *family) bury() {
 	}
 }
 
-// maxProcFile is more than the kernel says of a process, but for its arguments, of which the first counts.
+// maxProcFile bounds what is read of a file in /proc. Only the arguments of a process can be longer, and the first
+// of them counts.
 const maxProcFile = 8 << 10
 
 // process is what the kernel reports about one.

@@ -18,26 +18,6 @@ import (
 	"github.com/nfsbench/nfsbench/test/targettest"
 )
 
-// directIODir gives a directory on a file system that knows O_DIRECT.
-func directIODir(tb testing.TB) string {
-	tb.Helper()
-	for _, parent := range []string{tb.TempDir(), "/var/tmp", "."} {
-		dir, err := os.MkdirTemp(parent, "nfsbench-kernel-") //nolint:usetesting // that one may lie on a file system without O_DIRECT
-		if err != nil {
-			continue
-		}
-		tb.Cleanup(func() { _ = os.RemoveAll(dir) })
-		f, err := os.OpenFile(filepath.Join(dir, "probe"), os.O_CREATE|os.O_RDWR|unix.O_DIRECT, 0o600)
-		if err == nil {
-			_ = f.Close()
-			_ = os.Remove(filepath.Join(dir, "probe"))
-			return dir
-		}
-	}
-	tb.Skip("neither the temporary directory nor /var/tmp nor this one lies on a file system with O_DIRECT")
-	return ""
-}
-
 // threaded is a Target whose kernel gives no queue.
 type threaded struct{ *Target }
 
@@ -46,7 +26,7 @@ func (t threaded) NewStream(ctx context.Context, opt target.StreamOptions) (targ
 }
 
 func TestConformance(t *testing.T) {
-	dir := directIODir(t)
+	dir := targettest.DirectIODir(t)
 	for name, noQueue := range map[string]bool{"with a queue": false, "with threads": true} {
 		t.Run(name, func(t *testing.T) {
 			targettest.Run(t, func(tb testing.TB) target.Target {
@@ -114,7 +94,7 @@ func TestWhatIsMissingOrInTheWayIsNamed(t *testing.T) {
 	if _, err := Open(t.Context(), Options{MountPath: "/does/not/exist"}); !target.IsNotExist(err) || !strings.Contains(err.Error(), "/does/not/exist") {
 		t.Errorf("a missing mount gave %v", err)
 	}
-	dir := directIODir(t)
+	dir := targettest.DirectIODir(t)
 	tgt, err := Open(t.Context(), Options{MountPath: dir, Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
@@ -146,7 +126,7 @@ func TestWhatIsMissingOrInTheWayIsNamed(t *testing.T) {
 }
 
 func TestFilesAreReallyOpenedPastThePageCache(t *testing.T) {
-	tgt, err := Open(t.Context(), Options{MountPath: directIODir(t), Now: time.Now})
+	tgt, err := Open(t.Context(), Options{MountPath: targettest.DirectIODir(t), Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}

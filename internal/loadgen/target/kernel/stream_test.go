@@ -12,6 +12,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/nanosleep"
+	"github.com/nfsbench/nfsbench/test/targettest"
 )
 
 func TestTheStructuresHaveTheSizesOfTheKernel(t *testing.T) {
@@ -25,7 +26,7 @@ func TestTheStructuresHaveTheSizesOfTheKernel(t *testing.T) {
 
 func openTest(t *testing.T) *Target {
 	t.Helper()
-	tgt, err := Open(t.Context(), Options{MountPath: directIODir(t), Now: time.Now})
+	tgt, err := Open(t.Context(), Options{MountPath: targettest.DirectIODir(t), Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
