@@ -32,6 +32,8 @@ func (s *Set) Clean(ctx context.Context) (Cleaned, error) {
 
 // Clean removes the files of all clients from a directory, provided that a
 // marker says that they are ours, and the directory when nothing is left in it.
+// A client that was killed before it named its first marker leaves no marker: its
+// unfinished one goes too, if nothing but unfinished markers is in the directory.
 // A directory that is not there is a success, and so is one that is not ours:
 // then nothing is touched.
 func Clean(ctx context.Context, t target.Target, directory string) (Cleaned, error) {
@@ -61,7 +63,8 @@ func Clean(ctx context.Context, t target.Target, directory string) (Cleaned, err
 			ours[name] = true
 		}
 	}
-	return clean(ctx, t, dir, directory, func(name string) bool { return marked && ours[name] })
+	known := marked || !slices.ContainsFunc(names, isForeign)
+	return clean(ctx, t, dir, directory, func(name string) bool { return known && ours[name] })
 }
 
 // clean removes what ours picks, markers last: as long as there is anything of

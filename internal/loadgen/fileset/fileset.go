@@ -5,7 +5,8 @@
 //
 // The first file that a client puts into the directory is its marker, and the
 // last one that it removes. A directory with files but no marker of any client
-// belongs to somebody else: nothing in it is touched. Only names that we would
+// belongs to somebody else: nothing in it is touched. (A marker that a killed client
+// was still writing is no file of somebody else.) Only names that we would
 // give ourselves are ever opened for writing or removed, and a file is written
 // only if we made it in this run, or if the marker says that an earlier run did
 // and it has no second name. A marker is replaced by a new file.

@@ -324,6 +324,22 @@ func TestCleanLeavesAnUnmarkedDirectoryAlone(t *testing.T) {
 	}
 }
 
+func TestCleanRemovesAMarkerThatAKilledClientDidNotFinish(t *testing.T) {
+	tgt := &targettest.Memory{}
+	put(t, tgt, "nfsbench-c0.json.part", "")
+	put(t, tgt, "notes.txt", "mine")
+	done, err := Clean(t.Context(), tgt, "d")
+	if err != nil || len(done.Removed) != 0 {
+		t.Errorf("beside a file of somebody else: %+v, %v", done, err)
+	}
+	d, _ := tgt.Directory(t.Context(), "d", false)
+	_ = d.Remove(t.Context(), "notes.txt")
+	done, err = Clean(t.Context(), tgt, "d")
+	if err != nil || !slices.Equal(done.Removed, []string{"nfsbench-c0.json.part"}) || !done.DirectoryGone {
+		t.Errorf("alone: %+v, %v", done, err)
+	}
+}
+
 func TestTheMarkerGoesLast(t *testing.T) {
 	tgt := &targettest.Memory{}
 	s, _ := filled(t, tgt, testSpec())
