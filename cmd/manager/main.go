@@ -27,6 +27,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/benchmark"
+	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/controllers/suite"
 	"github.com/nfsbench/nfsbench/internal/crdcheck"
 	"github.com/nfsbench/nfsbench/internal/manifest"
@@ -161,7 +162,11 @@ func run(o options, cfg *rest.Config, scheme *runtime.Scheme) error {
 	if err != nil {
 		return fmt.Errorf("make the manager: %w", err)
 	}
-	allowed, err := openPolicy(context.Background(), mgr.GetAPIReader(), o.policy)
+	reader, err := pass.NewReader(cfg, client.Options{Scheme: scheme, Mapper: mgr.GetRESTMapper()})
+	if err != nil {
+		return fmt.Errorf("make the reader: %w", err)
+	}
+	allowed, err := openPolicy(context.Background(), reader, o.policy)
 	if err != nil {
 		return err
 	}
@@ -172,7 +177,7 @@ func run(o options, cfg *rest.Config, scheme *runtime.Scheme) error {
 	r := benchmark.NewReconciler(benchmark.Options{
 		Policy:   allowed,
 		Client:   mgr.GetClient(),
-		Reader:   mgr.GetAPIReader(),
+		Reader:   reader,
 		Recorder: mgr.GetEventRecorder("nfsbench"),
 		Clock:    clock.RealClock{},
 		Images: manifest.Images{
@@ -187,7 +192,7 @@ func run(o options, cfg *rest.Config, scheme *runtime.Scheme) error {
 	if err := r.SetupWithManager(mgr, o.workers); err != nil {
 		return fmt.Errorf("set up the controller: %w", err)
 	}
-	if err := setUpSuites(mgr, o); err != nil {
+	if err := setUpSuites(mgr, reader, o); err != nil {
 		return fmt.Errorf("set up the controller of suites: %w", err)
 	}
 	if err := registerResultMetrics(mgr, o); err != nil {
@@ -269,7 +274,7 @@ func readPodDefaults(path string) (v1alpha1.Pods, error) {
 // suiteWorkers are few: a suite is one run at a time, and mostly waits.
 const suiteWorkers = 2
 
-func setUpSuites(mgr ctrl.Manager, o options) error {
+func setUpSuites(mgr ctrl.Manager, reader client.Reader, o options) error {
 	if !o.suites {
 		return nil
 	}
@@ -279,7 +284,7 @@ func setUpSuites(mgr ctrl.Manager, o options) error {
 	}
 	r := suite.NewReconciler(suite.Options{
 		Client:   mgr.GetClient(),
-		Reader:   mgr.GetAPIReader(),
+		Reader:   reader,
 		Recorder: mgr.GetEventRecorder("nfsbench"),
 		Clock:    clock.RealClock{},
 		Checker:  checker,

@@ -2,6 +2,7 @@ package benchmark
 
 import (
 	"context"
+	"reflect"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,6 +14,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/pass"
+	"github.com/nfsbench/nfsbench/internal/manifest"
 )
 
 // isSettled says that nothing remains to be done for a benchmark until somebody changes its
@@ -178,6 +180,40 @@ func ownerOnly(in any) (any, error) {
 		}}
 	}
 	return m, nil
+}
+
+// maxCachedBytes bounds what the cache keeps of an object that the operator makes, other than a ConfigMap: twice
+// what a spec may take, because a Job and its pods repeat what the spec says.
+const maxCachedBytes = 2 * pass.MaxSpecBytes
+
+// boundedObject drops the managed fields, and keeps of an object that is too large only what tells that it is there.
+// The operator makes none as large, so it does not use that object.
+func boundedObject(in any) (any, error) {
+	obj, ok := in.(client.Object)
+	sized, has := in.(interface{ Size() int }) // as protobuf
+	if !ok || !has {
+		return in, nil
+	}
+	obj.SetManagedFields(nil)
+	if sized.Size() <= maxCachedBytes {
+		return in, nil
+	}
+	small, ok := reflect.New(reflect.TypeOf(in).Elem()).Interface().(client.Object)
+	if !ok {
+		return in, nil
+	}
+	small.SetNamespace(obj.GetNamespace())
+	small.SetName(obj.GetName())
+	small.SetUID(obj.GetUID())
+	small.SetResourceVersion(obj.GetResourceVersion())
+	small.SetCreationTimestamp(obj.GetCreationTimestamp())
+	small.SetDeletionTimestamp(obj.GetDeletionTimestamp())
+	kept := map[string]string{}
+	for key := range manifest.Labels(&v1alpha1.NFSBenchmark{}, "") {
+		kept[key] = obj.GetLabels()[key]
+	}
+	small.SetLabels(kept)
+	return small, nil
 }
 
 // unlessMeasuring ignores changes of the ConfigMaps of benchmarks that measure. Each client

@@ -22,6 +22,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/pass"
+	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/test/gen"
 )
 
@@ -147,6 +148,32 @@ func TestTheCacheHoldsOfAConfigMapItsBenchmarkOnly(t *testing.T) {
 		out, err := ownerOnly(m)
 		if diff := cmp.Diff(client.Object(want), out); err != nil || diff != "" {
 			t.Error(name, err, diff)
+		}
+	}
+}
+
+func TestTheCacheKeepsLittleOfAnObjectThatIsTooLarge(t *testing.T) {
+	t.Parallel()
+	gone := metav1.NewTime(time.Unix(1, 0))
+	pod := func(bytes int) *corev1.Pod {
+		return &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: "n", Name: "p", UID: "2", ResourceVersion: "3", DeletionTimestamp: &gone, Finalizers: []string{"a/b"},
+				Labels:        manifest.Labels(gen.Benchmark("b"), manifest.ComponentLoad),
+				Annotations:   map[string]string{"a": strings.Repeat("x", bytes)},
+				ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m"}},
+			},
+			Spec: corev1.PodSpec{NodeName: "node"},
+		}
+	}
+	whole, large := pod(maxCachedBytes/2), pod(maxCachedBytes)
+	wantWhole, wantLarge := whole.DeepCopy(), large.DeepCopy()
+	wantWhole.ManagedFields = nil
+	wantLarge.ManagedFields, wantLarge.Finalizers, wantLarge.Annotations, wantLarge.Spec = nil, nil, nil, corev1.PodSpec{}
+	for in, want := range map[*corev1.Pod]*corev1.Pod{whole: wantWhole, large: wantLarge} {
+		out, err := boundedObject(in)
+		if diff := cmp.Diff(any(want), out); err != nil || diff != "" {
+			t.Error(err, diff)
 		}
 	}
 }

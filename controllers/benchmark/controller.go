@@ -396,7 +396,7 @@ func (r *Reconciler) withUID(ctx context.Context, uid string) ([]v1alpha1.NFSBen
 func CacheOptions(namespaces []string, leases string) cache.Options {
 	ours := cache.ByObject{
 		Label:     labels.SelectorFromSet(labels.Set{manifest.LabelManagedBy: manifest.ManagedBy}),
-		Transform: cache.TransformStripManagedFields(),
+		Transform: boundedObject,
 	}
 	lease := ours
 	o := cache.Options{DefaultNamespaces: inNamespaces(namespaces)}

@@ -228,23 +228,28 @@ func (r *Reconciler) freeClaim(ctx context.Context, s *scope) (next, error) {
 	if databaseOf(s.b) == nil || claim == nil || s.b.Status.StartTime != nil {
 		return next{}, nil
 	}
-	pods := &corev1.PodList{}
-	if err := r.Reader.List(ctx, pods, client.InNamespace(s.b.Namespace)); err != nil { // the cache holds only ours
-		return next{}, fmt.Errorf("list the pods of namespace %q: %w", s.b.Namespace, err)
-	}
 	mounts := func(v corev1.Volume) bool {
 		return v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == claim.Name
 	}
-	other := slices.IndexFunc(pods.Items, func(p corev1.Pod) bool {
-		return mayRun(p) && p.Labels[manifest.LabelUID] != string(s.b.UID) && slices.ContainsFunc(p.Spec.Volumes, mounts)
-	})
-	if other < 0 {
+	pods, other := &corev1.PodList{}, "" // the cache holds only ours
+	find := func() error {
+		for _, p := range pods.Items {
+			if mayRun(p) && p.Labels[manifest.LabelUID] != string(s.b.UID) && slices.ContainsFunc(p.Spec.Volumes, mounts) {
+				other = p.Name
+			}
+		}
+		return nil
+	}
+	if err := pass.Pages(ctx, r.Reader, pods, maxObjects, find, client.InNamespace(s.b.Namespace)); err != nil {
+		return next{}, fmt.Errorf("list the pods of namespace %q: %w", s.b.Namespace, err)
+	}
+	if other == "" {
 		return next{}, nil
 	}
 	s.stage = v1alpha1.PhasePending
 	return s.wait(v1alpha1.ReasonClaimInUse, fmt.Sprintf(
 		"pod %s uses claim %q, and a second database would ruin its files: stop the pod, or name another claim in "+
-			"spec.storage.claim", pods.Items[other].Name, claim.Name), soon)
+			"spec.storage.claim", other, claim.Name), soon)
 }
 
 func (r *Reconciler) podsOf(ctx context.Context, b *v1alpha1.NFSBenchmark, component string) ([]corev1.Pod, error) {
@@ -374,7 +379,7 @@ func (r *Reconciler) troubleOf(
 	list := &corev1.EventList{}
 	if about != nil {
 		about["type"] = corev1.EventTypeWarning
-		if err := r.Reader.List(ctx, list, client.InNamespace(s.b.Namespace), about); err != nil {
+		if err := r.Reader.List(ctx, list, client.InNamespace(s.b.Namespace), about, client.Limit(maxEvents)); err != nil {
 			return nil, fmt.Errorf("list events: %w", err)
 		}
 		slices.SortFunc(list.Items, func(a, b corev1.Event) int {

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/policy/rules"
@@ -132,21 +133,27 @@ func (r *Reconciler) admitPlan(ctx context.Context, s *scope, p runfile.Plan) er
 // bytesKept is what the results of deleted benchmarks take. Who may change a ConfigMap could say
 // less, but could also fill as many of their own.
 func (r *Reconciler) bytesKept(ctx context.Context, namespace string) (total int64, err error) {
-	list := &metav1.PartialObjectMetadataList{}
-	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
-	err = r.Reader.List(ctx, list, client.InNamespace(namespace), client.HasLabels{manifest.LabelKeptResult})
+	list := pass.MetadataOf(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
+	add := func() error {
+		for _, m := range list.Items {
+			bytes, err := strconv.ParseInt(m.Annotations[manifest.AnnotationBytes], 10, 64)
+			if err != nil || bytes < 0 {
+				bytes = maxConfigMapBytes
+			}
+			total += bytes
+		}
+		return nil
+	}
+	err = pass.Pages(ctx, r.Reader, list, maxObjects, add,
+		client.InNamespace(namespace), client.HasLabels{manifest.LabelKeptResult})
 	if err != nil {
 		return 0, fmt.Errorf("list the kept results of namespace %q: %w", namespace, err)
 	}
-	for _, m := range list.Items {
-		bytes, err := strconv.ParseInt(m.Annotations[manifest.AnnotationBytes], 10, 64)
-		if err != nil || bytes < 0 {
-			bytes = maxConfigMapBytes
-		}
-		total += bytes
-	}
 	return total, nil
 }
+
+// maxObjects bounds how many objects of one namespace a pass looks at.
+const maxObjects = 10_000
 
 // maxConfigMapBytes is what a ConfigMap can hold.
 const maxConfigMapBytes = 1 << 20

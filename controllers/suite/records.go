@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/archive"
 	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/internal/manifest"
@@ -71,8 +72,8 @@ func attemptOf(run, workflow string) int32 {
 	return int32(n) - 1
 }
 
-// page is how many benchmarks are read at a time.
-const page = 100
+// maxBenchmarks bounds how many benchmarks of a run are looked at: all that it may have, with four attempts each.
+const maxBenchmarks = 4 * matrix.MaxBenchmarks
 
 // conclude ends the runs of which nothing is under way any more. What it decides is
 // for good, so it asks past the cache.
@@ -101,26 +102,20 @@ func (r *Reconciler) conclude(ctx context.Context, s *scope) (next, error) {
 // lookAgain gathers the benchmarks of a run as they are, and not as the cache has
 // them. It keeps no more than one page of them.
 func (r *Reconciler) lookAgain(ctx context.Context, s *scope, one *run) error {
+	all := gathered{results: one.file.Results}
 	list := &v1alpha1.NFSBenchmarkList{}
-	results, live := one.file.Results, []underWay(nil)
-	which := client.MatchingLabels{v1alpha1.LabelSuite: s.suite.Name, v1alpha1.LabelSuiteRun: one.name}
-	for {
-		err := r.Reader.List(ctx, list, client.InNamespace(s.suite.Namespace), which, client.Limit(page),
-			client.Continue(list.Continue))
-		if err != nil {
-			return fmt.Errorf("list the benchmarks of run %q: %w", one.name, err)
-		}
-		g, err := gather(results, list.Items,
+	add := func() error {
+		g, err := gather(all.results, list.Items,
 			func(b *v1alpha1.NFSBenchmark, to *runfile.SuiteResult) error { return r.addPoints(ctx, b, to) })
-		if err != nil {
-			return err
-		}
-		results, live = g.results, append(live, g.live...)
-		if list.Continue == "" {
-			break
-		}
+		all.results, all.live = g.results, append(all.live, g.live...)
+		return err
 	}
-	one.take(gathered{results: results, live: live})
+	err := pass.Pages(ctx, r.Reader, list, maxBenchmarks, add, client.InNamespace(s.suite.Namespace),
+		client.MatchingLabels{v1alpha1.LabelSuite: s.suite.Name, v1alpha1.LabelSuiteRun: one.name})
+	if err != nil {
+		return fmt.Errorf("list the benchmarks of run %q: %w", one.name, err)
+	}
+	one.take(all)
 	return nil
 }
 

@@ -80,13 +80,50 @@ func (r *Reconciler) list(ctx context.Context, s *scope, of schema.GroupVersionK
 ) ([]metav1.PartialObjectMetadata, error) {
 	which := client.MatchingLabels{v1alpha1.LabelSuite: s.suite.Name}
 	maps.Copy(which, more)
-	list := &metav1.PartialObjectMetadataList{}
-	list.SetGroupVersionKind(of.GroupVersion().WithKind(of.Kind + "List"))
-	if err := r.Reader.List(ctx, list, client.InNamespace(s.suite.Namespace), which); err != nil {
+	var out []metav1.PartialObjectMetadata
+	list := pass.MetadataOf(of)
+	add := func() error {
+		for _, m := range list.Items {
+			out = append(out, runMetadata(m))
+		}
+		return nil
+	}
+	err := pass.Pages(ctx, r.Reader, list, maxObjects, add, client.InNamespace(s.suite.Namespace), which)
+	if err != nil {
 		return nil, fmt.Errorf("list %ss of the suite: %w", of.Kind, err)
 	}
-	return list.Items, nil
+	return out, nil
 }
+
+// maxObjects bounds how many Workflows, and how many records, of a suite are looked at: a suite keeps
+// 50 runs, each with its attempts. Each costs a pass time, and whoever may create Workflows or
+// ConfigMaps can give them the labels of a suite.
+const maxObjects = 500
+
+// runMetadata is what passes read of the metadata of a record or workflow. The rest may be as large as
+// the API server accepts.
+func runMetadata(m metav1.PartialObjectMetadata) metav1.PartialObjectMetadata {
+	out := metav1.PartialObjectMetadata{TypeMeta: m.TypeMeta, ObjectMeta: metav1.ObjectMeta{
+		Namespace: m.Namespace, Name: m.Name, UID: m.UID, ResourceVersion: m.ResourceVersion,
+		CreationTimestamp: m.CreationTimestamp,
+	}}
+	if owner := metav1.GetControllerOfNoCopy(&m); owner != nil {
+		out.OwnerReferences = []metav1.OwnerReference{*owner}
+	}
+	if run, ok := m.Labels[v1alpha1.LabelSuiteRun]; ok {
+		metav1.SetMetaDataLabel(&out.ObjectMeta, v1alpha1.LabelSuiteRun, run)
+	}
+	for _, key := range []string{
+		annotationPhase, annotationVerdict, annotationStarted, annotationEnded, annotationWorkflow, annotationWritten,
+	} {
+		if value, ok := m.Annotations[key]; ok {
+			metav1.SetMetaDataAnnotation(&out.ObjectMeta, key, pass.ClipTo(value, longestName))
+		}
+	}
+	return out
+}
+
+const longestName = 253 // of an object
 
 // setRuns puts the runs in the order in which they began. A run that had a workflow
 // and has none was deleted by somebody.

@@ -1,0 +1,93 @@
+package pass
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+const (
+	// maxAnswerBytes bounds one answer of the API server, so that no namespace fills the memory of the
+	// manager: an object may take 1.5 MiB, and whoever may create objects may create thousands.
+	maxAnswerBytes = 16 << 20
+	pageItems      = 50
+)
+
+var errAnswer = errors.New("the answer of the API server is larger than 16 MiB: delete the large objects of this kind " +
+	"in the namespace")
+
+// NewReader makes a reader of the API server. It keeps no more than 16 MiB of one answer; a larger
+// answer is an error. It is safe for concurrent use.
+func NewReader(cfg *rest.Config, o client.Options) (client.Reader, error) {
+	cfg = rest.CopyConfig(cfg)
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return bounded{next, maxAnswerBytes} })
+	return client.New(cfg, o)
+}
+
+// Pages reads into list page by page, and calls use after each page. It ends with an error when
+// there are more than most items. With the reader of NewReader its memory is bounded, if use keeps little.
+func Pages(ctx context.Context, from client.Reader, list client.ObjectList, most int, use func() error,
+	which ...client.ListOption,
+) error {
+	next, read := "", 0
+	for {
+		if read >= most {
+			return fmt.Errorf("there are more than %d: delete those that nobody needs", most)
+		}
+		page := min(pageItems, most-read)
+		if err := from.List(ctx, list, append(which, client.Limit(page), client.Continue(next))...); err != nil {
+			return err
+		}
+		if err := use(); err != nil {
+			return err
+		}
+		if next = list.GetContinue(); next == "" {
+			return nil
+		}
+		read += page
+	}
+}
+
+// MetadataOf is an empty list of the metadata of a kind.
+func MetadataOf(kind schema.GroupVersionKind) *metav1.PartialObjectMetadataList {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+	return list
+}
+
+// bounded ends an answer that is too large.
+type bounded struct {
+	http.RoundTripper
+	bytes int64
+}
+
+func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := b.RoundTripper.RoundTrip(r)
+	if err == nil {
+		resp.Body = &answer{resp.Body, b.bytes}
+	}
+	return resp, err
+}
+
+type answer struct {
+	io.ReadCloser
+	left int64
+}
+
+func (a *answer) Read(p []byte) (int, error) {
+	if int64(len(p)) > a.left+1 {
+		p = p[:a.left+1]
+	}
+	n, err := a.ReadCloser.Read(p)
+	if a.left -= int64(n); a.left < 0 {
+		return 0, errAnswer
+	}
+	return n, err
+}

@@ -1,0 +1,90 @@
+package pass
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// lister answers requests for ConfigMaps from a slice of JSON, as the API server does.
+func lister(t *testing.T, items []string) client.Reader {
+	t.Helper()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		from, limit, next := 0, len(items), ""
+		_, _ = fmt.Sscan(r.URL.Query().Get("continue"), &from)
+		_, _ = fmt.Sscan(r.URL.Query().Get("limit"), &limit)
+		to := min(from+limit, len(items))
+		if to < len(items) {
+			next = fmt.Sprintf(`"continue":"%d"`, to)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintf(w, `{"apiVersion":"v1","kind":"ConfigMapList","metadata":{%s},"items":[%s]}`,
+			next, strings.Join(items[from:to], ","))
+	}))
+	t.Cleanup(srv.Close)
+	kinds := meta.NewDefaultRESTMapper(nil)
+	kinds.Add(corev1.SchemeGroupVersion.WithKind("ConfigMap"), meta.RESTScopeNamespace)
+	cfg := &rest.Config{Host: srv.URL, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
+	r, err := NewReader(cfg, client.Options{Scheme: scheme.Scheme, Mapper: kinds})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func configMap(i int, more string) string {
+	return fmt.Sprintf(`{"metadata":{"name":"cm-%d"%s}}`, i, more)
+}
+
+func TestPagesGiveEachItemOnceAndAsItIs(t *testing.T) {
+	var items, want, got []string
+	for i := range 2*pageItems + 3 {
+		more := ""
+		if i%3 == 0 {
+			more = `,"labels":{"third":"yes"}`
+		}
+		items = append(items, configMap(i, more))
+		want = append(want, fmt.Sprintf("cm-%d %v", i, i%3 == 0))
+	}
+	list := &corev1.ConfigMapList{}
+	add := func() error {
+		for _, m := range list.Items {
+			got = append(got, fmt.Sprintf("%s %v", m.Name, m.Labels["third"] == "yes"))
+		}
+		return nil
+	}
+	if err := Pages(t.Context(), lister(t, items), list, len(items), add); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	err := Pages(t.Context(), lister(t, items), list, len(items)-1, add)
+	if err == nil || !strings.Contains(err.Error(), "more than 102") {
+		t.Errorf("one more than allowed: %v", err)
+	}
+}
+
+func TestAnAnswerIsBounded(t *testing.T) {
+	note := fmt.Sprintf(`,"annotations":{"a":"%s"}`, strings.Repeat("x", 1<<20))
+	var items []string
+	for i := range maxAnswerBytes >> 20 {
+		items = append(items, configMap(i, note))
+	}
+	list := &corev1.ConfigMapList{}
+	if err := lister(t, items).List(t.Context(), list); err == nil || !strings.Contains(err.Error(), errAnswer.Error()) {
+		t.Errorf("%d bytes: %v", maxAnswerBytes, err)
+	}
+	if err := lister(t, items[1:]).List(t.Context(), list); err != nil || len(list.Items) != len(items)-1 {
+		t.Errorf("1 MiB less: %d items, %v", len(list.Items), err)
+	}
+}
