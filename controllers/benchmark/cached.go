@@ -198,7 +198,7 @@ func boundedObject(in any) (any, error) {
 	if sized.Size() <= maxCachedBytes {
 		return in, nil
 	}
-	small, ok := reflect.New(reflect.TypeOf(in).Elem()).Interface().(client.Object)
+	small, ok := reflect.TypeAssert[client.Object](reflect.New(reflect.TypeOf(in).Elem()))
 	if !ok {
 		return in, nil
 	}

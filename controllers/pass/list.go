@@ -20,8 +20,8 @@ const (
 	pageItems      = 50
 )
 
-var errAnswer = errors.New("the answer of the API server is larger than 16 MiB: delete the large objects of this kind " +
-	"in the namespace")
+var errAnswer = errors.New("the answer of the API server is larger than 16 MiB: delete the large objects of this " +
+	"kind in the namespace")
 
 // NewReader makes a reader of the API server. It keeps no more than 16 MiB of one answer; a larger
 // answer is an error. It is safe for concurrent use.

@@ -54,6 +54,7 @@ func kindsAndReads(load *runfile.Load, which func(*runfile.Step) bool) string {
 }
 
 func TestACalibrationEndsWhereTheLatencyPassesTheLimit(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		load, _ := runMem(t.Context(), t, calibratePlan(100), queue(10, 15*time.Millisecond))
 		if load.Failure != nil || load.Verification.BlocksWrong != 0 {
@@ -90,6 +91,7 @@ func TestACalibrationEndsWhereTheLatencyPassesTheLimit(t *testing.T) {
 }
 
 func TestACalibrationTellsHowLongItTakesAtMost(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		plan := calibratePlan(2)
 		_, sink := runMem(t.Context(), t, plan, queue(1, 2*time.Millisecond))
@@ -99,6 +101,7 @@ func TestACalibrationTellsHowLongItTakesAtMost(t *testing.T) {
 }
 
 func TestACalibrationReadsAllFiles(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var tr trace
 		plan := calibratePlan(1)
@@ -127,6 +130,7 @@ func TestACalibrationReadsAllFiles(t *testing.T) {
 }
 
 func TestCalibrationOverStreams(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		plan := calibratePlan(1)
 		load, _ := runStreams(t.Context(), t, plan, &targettest.Memory{Delay: 10 * time.Millisecond})
@@ -145,6 +149,7 @@ func TestCalibrationOverStreams(t *testing.T) {
 }
 
 func TestACalibrationThatTakesTooLongKeepsItsLevels(t *testing.T) {
+	t.Parallel()
 	eachWay(t, func(t bubble) {
 		plan := calibratePlan(1)
 		plan.Schedule.TimeoutSeconds = 20

@@ -52,6 +52,7 @@ func estimate(t *testing.T, plan runfile.Plan, load *runfile.Load) []capacity.Es
 }
 
 func TestASearchFindsTheCapacityOfAStorage(t *testing.T) {
+	t.Parallel()
 	const each = 40 * time.Millisecond // with 6 workers: 150 I/Os a second
 	slob := func(access bench.SLOBAccess, update int32) runfile.Plan {
 		p := slobPlan(access, 6)
@@ -108,6 +109,7 @@ func checkProgress(t *testing.T, events []runfile.Event) {
 }
 
 func TestTheReportOfALevelCountsWhatWasDueAndHadNotEnded(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		reason string
 		hang   time.Duration // no I/O ends for so long from the start of the window
@@ -160,6 +162,7 @@ func TestTheReportOfALevelCountsWhatWasDueAndHadNotEnded(t *testing.T) {
 func abs(n int64) int64 { return max(n, -n) }
 
 func TestClientsShareTheRateAndFollowTheOrders(t *testing.T) {
+	t.Parallel()
 	eachWay(t, func(t bubble) {
 		plan := capacityPlan(bench.PatternRandomRead, bench.ArrivalsPoisson, p99(100*time.Millisecond))
 		plan.Clients, plan.Schedule.Repetitions, plan.Schedule.DurationSeconds = 3, 2, 40
@@ -205,6 +208,7 @@ func TestClientsShareTheRateAndFollowTheOrders(t *testing.T) {
 }
 
 func TestAnOrderThatThePlanDoesNotAllowEndsTheRun(t *testing.T) {
+	t.Parallel()
 	for name, l := range map[string]string{
 		"another index": `{"index": 7, "round": 1, "operationsPerSecond": 100, "seconds": 5}`,
 		"no rate":       `{"index": 1, "round": 1, "operationsPerSecond": 0, "seconds": 5}`,
@@ -235,6 +239,7 @@ func TestAnOrderThatThePlanDoesNotAllowEndsTheRun(t *testing.T) {
 }
 
 func TestAClientWithoutOrdersGivesUp(t *testing.T) {
+	t.Parallel()
 	eachWay(t, func(t bubble) {
 		plan := capacityPlan(bench.PatternRandomRead, bench.ArrivalsFixed, p99(time.Millisecond))
 		plan.Clients = 2
@@ -252,6 +257,7 @@ func TestAClientWithoutOrdersGivesUp(t *testing.T) {
 }
 
 func TestMixedPatternsReadAndOverwriteWholeBlocks(t *testing.T) {
+	t.Parallel()
 	for _, pattern := range []bench.RawPattern{bench.PatternMixed, bench.PatternRandomMixed} {
 		for _, block := range []int64{4096, 64 << 10} {
 			t.Run(string(pattern), func(t *testing.T) {
@@ -285,6 +291,7 @@ func TestMixedPatternsReadAndOverwriteWholeBlocks(t *testing.T) {
 }
 
 func TestAVerificationFindsWritesThatAMixedPatternLost(t *testing.T) {
+	t.Parallel()
 	eachWay(t, func(t bubble) {
 		plan := testPlan(bench.PatternRandomMixed)
 		plan.Workload.Raw.ReadPercent = new(int32(50))

@@ -68,6 +68,7 @@ func ceilingOf(t *testing.T, plan runfile.Plan, failure error) (load *runfile.Lo
 }
 
 func TestTheCeilingIsThatOfAllStreams(t *testing.T) {
+	t.Parallel()
 	for _, pattern := range []bench.RawPattern{
 		bench.PatternRead, bench.PatternRandomWrite, bench.PatternRandomMixed, bench.PatternCopy,
 	} {
@@ -96,6 +97,7 @@ func TestTheCeilingIsThatOfAllStreams(t *testing.T) {
 }
 
 func TestALoadRunsWithoutACeiling(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		load, _ := ceilingOf(t, testPlan(bench.PatternRead), errors.New("no loopback"))
 		if load.Failure != nil || load.CeilingPerSecond != nil || len(load.Repetitions) == 0 {

@@ -18,6 +18,7 @@ var aboutTheTest = []judge.Code{judge.NotCollected, judge.WireLimitUnknown, judg
 
 // A storage that answers each I/O in the same time, with what was written, gives a run without a finding about it.
 func TestACleanStorageHasNoFinding(t *testing.T) {
+	t.Parallel()
 	for _, pattern := range bench.Patterns() {
 		for _, perSecond := range []int64{0, 20} {
 			t.Run(fmt.Sprintf("%s/%d a second", pattern, perSecond), func(t *testing.T) {

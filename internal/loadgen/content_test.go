@@ -41,6 +41,7 @@ func writingPlans() map[string]runfile.Plan {
 
 // A storage that recognizes what it has already would answer faster than it can write.
 func TestEveryWriteDiffersFromWhatIsThere(t *testing.T) {
+	t.Parallel()
 	for name, plan := range writingPlans() {
 		t.Run(name, func(t *testing.T) {
 			eachWay(t, func(t bubble) {
@@ -93,6 +94,7 @@ func (s *spoiler) target(every int64, spoil func(data []byte)) *targettest.Memor
 }
 
 func TestAReadOfTheLoadThatIsWrongFailsTheRun(t *testing.T) {
+	t.Parallel()
 	zeros := func(data []byte) { clear(data) }
 	for name, tc := range map[string]struct {
 		pattern bench.RawPattern

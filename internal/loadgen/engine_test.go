@@ -49,6 +49,7 @@ func shortPlan(pattern bench.RawPattern) runfile.Plan {
 }
 
 func TestSequentialJobsWalkTheirOwnFileAndGoAround(t *testing.T) {
+	t.Parallel()
 	eachWay(t, func(t bubble) {
 		seen := traced(t.T, t.run, shortPlan(bench.PatternRead), 10*time.Millisecond)
 		if len(seen) != 2 {
@@ -78,6 +79,7 @@ func TestSequentialJobsWalkTheirOwnFileAndGoAround(t *testing.T) {
 }
 
 func TestARerunDrawsTheSameOffsets(t *testing.T) {
+	t.Parallel()
 	eachWay(t, func(t bubble) {
 		plan := shortPlan(bench.PatternRandomRead)
 		plan.Workload.Raw.Depth = 1
@@ -96,6 +98,7 @@ func TestARerunDrawsTheSameOffsets(t *testing.T) {
 }
 
 func TestRandomOffsetsAreSpreadOverTheWholeFile(t *testing.T) {
+	t.Parallel()
 	for _, pattern := range []bench.RawPattern{bench.PatternRandomRead, bench.PatternRandomWrite} {
 		t.Run(string(pattern), func(t *testing.T) {
 			eachWay(t, func(t bubble) {
@@ -124,6 +127,7 @@ func TestRandomOffsetsAreSpreadOverTheWholeFile(t *testing.T) {
 }
 
 func TestAnOpenLoopHidesNoOverload(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		reason        string
 		rate          int64
@@ -185,6 +189,7 @@ func stopping(delay time.Duration) *targettest.Memory {
 // Operations are due at even distances. A tenth of them meets the stop and waits for 0 to 1 s,
 // evenly: 99 % wait for at most 0.9 s, and 99.9 % for at most 0.99 s.
 func TestAnOpenLoopCountsWhatAServerThatStopsDelays(t *testing.T) {
+	t.Parallel()
 	eachWay(t, func(t bubble) {
 		plan := testPlan(bench.PatternRandomRead) // 6 workers
 		plan.Workload.Raw.OperationsPerSecond = new(int64(1000))
@@ -207,6 +212,7 @@ func TestAnOpenLoopCountsWhatAServerThatStopsDelays(t *testing.T) {
 
 // The 6 workers of a closed loop wait once per stop, so p99 misses the stops. The correction restores them.
 func TestAClosedLoopIsCorrectedForAServerThatStops(t *testing.T) {
+	t.Parallel()
 	eachWay(t, func(t bubble) {
 		plan := testPlan(bench.PatternRandomRead)
 		plan.Schedule = runfile.Schedule{WarmupSeconds: 1, DurationSeconds: 100, Repetitions: 1}
@@ -229,6 +235,7 @@ func TestAClosedLoopIsCorrectedForAServerThatStops(t *testing.T) {
 }
 
 func TestEachWindowHasBatches(t *testing.T) {
+	t.Parallel()
 	eachWay(t, func(t bubble) {
 		plan := testPlan(bench.PatternCopy)
 		plan.Schedule = runfile.Schedule{WarmupSeconds: 3, DurationSeconds: 40, Repetitions: 2}
@@ -252,6 +259,7 @@ func TestEachWindowHasBatches(t *testing.T) {
 }
 
 func TestStonewallTellsASlowJobFromAFastOne(t *testing.T) {
+	t.Parallel()
 	eachWay(t, func(t bubble) {
 		plan := testPlan(bench.PatternRead)
 		plan.Schedule = runfile.Schedule{DurationSeconds: 10, Repetitions: 1}
@@ -270,6 +278,7 @@ func TestStonewallTellsASlowJobFromAFastOne(t *testing.T) {
 }
 
 func TestCopyCountsBothDirections(t *testing.T) {
+	t.Parallel()
 	eachWay(t, func(t bubble) {
 		plan := testPlan(bench.PatternCopy)
 		plan.Workload.Raw.Depth = 1

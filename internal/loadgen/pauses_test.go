@@ -43,6 +43,7 @@ func pausePlan(perSecond int64) runfile.Plan {
 }
 
 func TestAPauseHasABeginAndALength(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		perSecond  int64
 		from, to   time.Duration // of the target, from the begin of the load
@@ -89,6 +90,7 @@ func TestAPauseHasABeginAndALength(t *testing.T) {
 
 // A loader may be killed at any time: what it has saved last says how long the pause has lasted.
 func TestAPauseThatLastsIsInWhatIsSaved(t *testing.T) {
+	t.Parallel()
 	for name, perSecond := range map[string]int64{"closed loop": 0, "open loop": 50, "slow open loop": 1} {
 		t.Run(name, func(t *testing.T) {
 			eachWay(t, func(t bubble) {
@@ -167,6 +169,7 @@ func (p *streamOnPaths) Done(io *target.IO) {
 }
 
 func TestAPathStandsStillWhileTheClientDoesNot(t *testing.T) {
+	t.Parallel()
 	eachWay(t, func(t bubble) {
 		memory := &targettest.Memory{Delay: 20 * time.Millisecond}
 		load, _ := t.run(t.Context(), t.T, pausePlan(0), memory, func(o *Options) {

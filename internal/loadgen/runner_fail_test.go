@@ -15,6 +15,7 @@ import (
 )
 
 func TestAFailedIOEndsTheRunWithWhatWasMeasured(t *testing.T) {
+	t.Parallel()
 	eachWay(t, func(t bubble) {
 		boom := errors.New("NFS3ERR_IO")
 		start := time.Now()
@@ -52,6 +53,7 @@ func TestAFailedIOEndsTheRunWithWhatWasMeasured(t *testing.T) {
 // A storage that stands still, and then fails what it owes: the run that breaks off must not look faster than
 // one that waits.
 func TestAStandstillCountsInTheLatencyOfARunThatBreaksOff(t *testing.T) {
+	t.Parallel()
 	for name, stands := range map[string]struct {
 		rate int64
 		p99  time.Duration
@@ -90,6 +92,7 @@ func TestAStandstillCountsInTheLatencyOfARunThatBreaksOff(t *testing.T) {
 
 // The window ends before the answers come.
 func TestAStandstillAtTheEndOfTheWindowCounts(t *testing.T) {
+	t.Parallel()
 	eachWay(t, func(t bubble) {
 		start := time.Now()
 		tgt := &targettest.Memory{Delay: 10 * time.Millisecond, BeforeIO: func(string, string, int64) error {
@@ -114,6 +117,7 @@ func TestAStandstillAtTheEndOfTheWindowCounts(t *testing.T) {
 }
 
 func TestACancelledRunDrainsAndKeepsWhatItHas(t *testing.T) {
+	t.Parallel()
 	for name, after := range map[string]time.Duration{"in the fill": 50 * time.Millisecond, "in the baseline": time.Second, "in the window": 8 * time.Second} {
 		t.Run(name, func(t *testing.T) {
 			eachWay(t, func(t bubble) {
@@ -141,6 +145,7 @@ func TestACancelledRunDrainsAndKeepsWhatItHas(t *testing.T) {
 }
 
 func TestARunThatTakesTooLongEndsWithTimeout(t *testing.T) {
+	t.Parallel()
 	eachWay(t, func(t bubble) {
 		plan := testPlan(bench.PatternRead)
 		plan.Schedule = runfile.Schedule{DurationSeconds: 6, Repetitions: 1, TimeoutSeconds: 10}
@@ -157,6 +162,7 @@ func TestARunThatTakesTooLongEndsWithTimeout(t *testing.T) {
 }
 
 func TestAStorageThatStopsAnsweringDoesNotHangTheRun(t *testing.T) {
+	t.Parallel()
 	eachWay(t, func(t bubble) {
 		start := time.Now()
 		hang := make(chan struct{})
@@ -178,6 +184,7 @@ func TestAStorageThatStopsAnsweringDoesNotHangTheRun(t *testing.T) {
 }
 
 func TestIOsThatAreNeverAnsweredAreNotForgottenAtTheEnd(t *testing.T) {
+	t.Parallel()
 	eachWay(t, func(t bubble) {
 		start := time.Now()
 		tgt := &targettest.Memory{Delay: 20 * time.Millisecond, Hang: func(op, _ string, off int64) bool {
@@ -194,6 +201,7 @@ func TestIOsThatAreNeverAnsweredAreNotForgottenAtTheEnd(t *testing.T) {
 }
 
 func TestACallThatNeverReturnsDoesNotHangACancelledRun(t *testing.T) {
+	t.Parallel()
 	eachWay(t, func(t bubble) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(5*time.Second, cancel)
@@ -216,6 +224,7 @@ func TestACallThatNeverReturnsDoesNotHangACancelledRun(t *testing.T) {
 }
 
 func TestAClientThatIsNeverReleasedSaysSo(t *testing.T) {
+	t.Parallel()
 	eachWay(t, func(t bubble) {
 		plan := testPlan(bench.PatternRead)
 		plan.Clients = 2

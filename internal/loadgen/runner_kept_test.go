@@ -34,6 +34,7 @@ func (k *keeper) Load(l *runfile.Load) error {
 func (k *keeper) Event(e runfile.Event) { k.after[e.Span] = k.kept }
 
 func TestARepetitionIsSavedBeforeAnythingElseIsDone(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		k := &keeper{after: map[string]int{}}
 		plan := testPlan(bench.PatternRead)
@@ -61,6 +62,7 @@ func (s sticky) Directory(ctx context.Context, name string, create bool) (target
 func (stickyDirectory) Remove(context.Context, string) error { return errSticky }
 
 func TestTheResultSaysWhetherFilesAreLeft(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		wrap func(*targettest.Memory) target.Target
 		want bool

@@ -49,6 +49,7 @@ func (s *stateful) Servers() []runfile.NFSServer {
 }
 
 func TestServersOfTheMountAndOfEachWindowAreInTheLoad(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		tgt := &stateful{Memory: &targettest.Memory{Delay: time.Millisecond}}
 		load, _ := runMem(t.Context(), t, testPlan(bench.PatternRead), tgt.Memory, func(o *Options) {
@@ -128,6 +129,7 @@ func eachWay(t *testing.T, test func(bubble)) {
 }
 
 func TestAReadRunGoesThroughItsSpansAndCountsExactlyTheWindow(t *testing.T) {
+	t.Parallel()
 	eachWay(t, func(t bubble) {
 		tgt := &targettest.Memory{Delay: 50 * time.Millisecond}
 		load, sink := t.run(t.Context(), t.T, testPlan(bench.PatternRead), tgt)
@@ -204,6 +206,7 @@ func checkSamples(t *testing.T, load *runfile.Load) {
 }
 
 func TestProgressNeverGoesBackAndKnowsTheTimeLeft(t *testing.T) {
+	t.Parallel()
 	eachWay(t, func(t bubble) {
 		_, sink := t.run(t.Context(), t.T, testPlan(bench.PatternRead), &targettest.Memory{Delay: 300 * time.Millisecond})
 		var before int32
@@ -223,6 +226,7 @@ func TestProgressNeverGoesBackAndKnowsTheTimeLeft(t *testing.T) {
 }
 
 func TestOverwritesAndCopiesAreVerifiedInPlace(t *testing.T) {
+	t.Parallel()
 	for _, pattern := range []bench.RawPattern{bench.PatternOverwrite, bench.PatternRandomWrite, bench.PatternCopy} {
 		t.Run(string(pattern), func(t *testing.T) {
 			eachWay(t, func(t bubble) {
@@ -269,6 +273,7 @@ func assertSizes(t *testing.T, tgt *targettest.Memory, plan runfile.Plan) {
 }
 
 func TestALostOverwriteIsFound(t *testing.T) {
+	t.Parallel()
 	eachWay(t, func(t bubble) {
 		var writes atomic.Int64
 		tgt := &targettest.Memory{Delay: 8 * time.Millisecond}
@@ -293,6 +298,7 @@ func TestALostOverwriteIsFound(t *testing.T) {
 }
 
 func TestTheStateIsSavedEveryFiveSecondsWithTheWindowSoFar(t *testing.T) {
+	t.Parallel()
 	eachWay(t, func(t bubble) {
 		start := time.Now()
 		seen := map[time.Duration]int64{}
@@ -319,6 +325,7 @@ func TestTheStateIsSavedEveryFiveSecondsWithTheWindowSoFar(t *testing.T) {
 }
 
 func TestSeveralClientsWaitForEachOther(t *testing.T) {
+	t.Parallel()
 	eachWay(t, func(t bubble) {
 		plan := testPlan(bench.PatternRead)
 		plan.Clients = 2
@@ -353,6 +360,7 @@ func TestSeveralClientsWaitForEachOther(t *testing.T) {
 
 // A file with fewer blocks than writers has a write of each block in flight, and the others wait.
 func TestAFileWithFewBlocksIsWrittenByAsManyWriters(t *testing.T) {
+	t.Parallel()
 	const writers, each = 6, 10 * time.Millisecond
 	for _, pattern := range bench.Patterns() {
 		plan := shortPlan(pattern)

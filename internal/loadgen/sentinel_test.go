@@ -23,6 +23,7 @@ func lateNap(late time.Duration) (nap func(time.Duration), called *[]time.Time) 
 }
 
 func TestTheWakeUpsOfEachWindowAreInTheLoad(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		nap, called := lateNap(30 * time.Millisecond)
 		load, _ := runMem(t.Context(), t, testPlan(bench.PatternRead), &targettest.Memory{Delay: time.Millisecond}, func(o *Options) { o.Nap = nap })
@@ -47,6 +48,7 @@ func TestTheWakeUpsOfEachWindowAreInTheLoad(t *testing.T) {
 }
 
 func TestAStandstillAtTheEndOfAWindowCounts(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		plan := testPlan(bench.PatternRead)
 		plan.Schedule.Repetitions = 1
@@ -69,6 +71,7 @@ func TestAStandstillAtTheEndOfAWindowCounts(t *testing.T) {
 }
 
 func TestALevelOfASearchHasItsWakeUps(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		plan := capacityPlan(bench.PatternRandomRead, bench.ArrivalsFixed, p99(60*time.Millisecond))
 		load, _ := runMem(t.Context(), t, plan, &targettest.Memory{Delay: 40 * time.Millisecond}, func(o *Options) { o.Nap = time.Sleep })
@@ -81,6 +84,7 @@ func TestALevelOfASearchHasItsWakeUps(t *testing.T) {
 }
 
 func TestWakeUpsAreUnknownWithoutASleep(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		load, _ := runMem(t.Context(), t, testPlan(bench.PatternRead), &targettest.Memory{Delay: time.Millisecond})
 		for _, rep := range load.Repetitions {

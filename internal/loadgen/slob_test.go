@@ -51,6 +51,7 @@ func checkMean(t *testing.T, name string, ops *runfile.Ops, want time.Duration) 
 }
 
 func TestEachStepHasItsUsersWithOneReadOutstanding(t *testing.T) {
+	t.Parallel()
 	eachWay(t, func(t bubble) {
 		plan := slobPlan(bench.SLOBRandomRead, 1, 4, 2)
 		load, _ := t.run(t.Context(), t.T, plan, &targettest.Memory{Delay: 40 * time.Millisecond})
@@ -86,6 +87,7 @@ func TestEachStepHasItsUsersWithOneReadOutstanding(t *testing.T) {
 }
 
 func TestTheSpansOfARampSayWhichStepTheyAreOf(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		plan := slobPlan(bench.SLOBRandomRead, 1, 2)
 		plan.Schedule.CooldownSeconds = 5
@@ -189,6 +191,7 @@ func (tr *trace) target(service time.Duration) *targettest.Memory {
 }
 
 func TestAUserReadsItsSchemaOnly(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		for users, want := range map[int32][]string{1: {"c0-j0.dat"}, 3: {"c0-j0.dat", "c0-j1.dat"}} {
 			var tr trace
@@ -222,6 +225,7 @@ func TestAUserReadsItsSchemaOnly(t *testing.T) {
 }
 
 func TestUpdatesAreReadAndThenOverwritten(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		percent int32
 		share   float64
@@ -275,6 +279,7 @@ func TestUpdatesAreReadAndThenOverwritten(t *testing.T) {
 }
 
 func TestALostUpdateIsFound(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		plan := slobPlan(bench.SLOBRandomRead, 2)
 		plan.Workload.SLOB.UpdatePercent = 100
@@ -296,6 +301,7 @@ func TestALostUpdateIsFound(t *testing.T) {
 }
 
 func TestThinkingIsNoLatency(t *testing.T) {
+	t.Parallel()
 	eachWay(t, func(t bubble) {
 		plan := slobPlan(bench.SLOBRandomRead, 3)
 		// 30 blocks, which take 0.3 s, and then 0.1 to 0.7 s of nothing: 0.7 s on average.
@@ -320,6 +326,7 @@ func TestThinkingIsNoLatency(t *testing.T) {
 }
 
 func TestAUserThatThinksHearsOfTheEnd(t *testing.T) {
+	t.Parallel()
 	eachWay(t, func(t bubble) {
 		plan := slobPlan(bench.SLOBRandomRead, 2, 2)
 		plan.Workload.SLOB.Think = &bench.SLOBThink{Frequency: 1, MinimumMilliseconds: 60_000, MaximumMilliseconds: 60_000}
@@ -340,6 +347,7 @@ func TestAUserThatThinksHearsOfTheEnd(t *testing.T) {
 }
 
 func TestAScanWalksItsSchemaFromAPlaceOfItsOwn(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var tr trace
 		plan := slobPlan(bench.SLOBFullTableScan, 4)

@@ -67,6 +67,7 @@ func runWatched(t *testing.T, fail error) (*runfile.Load, string) {
 }
 
 func TestEachJobHasOneStreamForAllRepetitions(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		load, heard := runWatched(t, nil)
 		if want := "open 16 x 262144;run;close;open 3 x 4096;open 3 x 4096;run;run;run;run;open 8 x 262144;run;close;close;close"; load.Failure != nil || heard != want {
@@ -76,6 +77,7 @@ func TestEachJobHasOneStreamForAllRepetitions(t *testing.T) {
 }
 
 func TestAStreamThatCannotBeOpenedEndsTheRun(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		load, heard := runWatched(t, target.Fail(runfile.FailureUnreachable, "no more connections", nil))
 		if load.Failure == nil || load.Failure.Code != runfile.FailureUnreachable || !strings.Contains(load.Failure.Message, "no more connections") {
@@ -88,6 +90,7 @@ func TestAStreamThatCannotBeOpenedEndsTheRun(t *testing.T) {
 }
 
 func TestAPacedRunThatIsStoppedDoesNotWaitForWhatIsDue(t *testing.T) {
+	t.Parallel()
 	eachWay(t, func(t bubble) {
 		plan := testPlan(bench.PatternRandomRead) // 6 workers
 		plan.Workload.Raw.OperationsPerSecond = new(int64(1))
@@ -114,6 +117,7 @@ func TestAPacedRunThatIsStoppedDoesNotWaitForWhatIsDue(t *testing.T) {
 }
 
 func TestAPacedStreamStartsEachIOWhenItIsDue(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		plan := testPlan(bench.PatternRandomRead)
 		plan.Workload.Raw.OperationsPerSecond = new(int64(7)) // none is due when all look up
@@ -251,6 +255,7 @@ func TestALaneForgetsTheTimeOverAPause(t *testing.T) {
 }
 
 func TestOneSetOfStreamsServesAllSteps(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		for name, tc := range map[string]struct {
 			plan runfile.Plan

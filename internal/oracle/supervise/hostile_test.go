@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -62,7 +63,7 @@ func TestTheHeartbeatIsWrittenIntoNoFileOfOthers(t *testing.T) {
 		if err := leave(file, filepath.Join(i.data, HeartbeatFile)); err != nil {
 			t.Fatal(err)
 		}
-		i.o.UseExisting = true
+		i.o.UseExisting, i.o.HeartbeatInterval = true, time.Millisecond
 		i.fails(runfile.FailureAccessDenied, HeartbeatFile)
 		if text := i.read(file); text != "precious" {
 			t.Errorf("%s: the datafile has %q", name, text)
