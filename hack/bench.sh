@@ -7,7 +7,7 @@
 #
 #   --list           show the rows and end
 #   --rows LIST      measure these only, by name or its beginning (read, 1gbe, random-j1-d16);
-#                    quick: few, which use every program and place
+#                    quick: few, which use every program and place; others: all but capacity
 #   --peers LIST     beside these only: fio, libnfs, nfs-cat, iperf3, "bare socket"
 #   --repeats N      measurements of each contender (default 5), in turns
 #   --seconds N      length of each measured window (default 5)
@@ -23,7 +23,7 @@
 #
 # All rows take about an hour and a half; the capacity rows alone (--rows capacity) about
 # 30 minutes, and with --short about 10. When all were measured without --rows and
-# --peers, or all capacity rows, their tables go into test/lab/records/performance.md,
+# --peers, all capacity rows, or all others, their tables go into test/lab/records/performance.md,
 # all repeats into performance.json and performance-capacity.json beside it, and tables
 # of one screen into docs/performance.md. Interrupting keeps what was measured. Needs root, and installs the Debian packages that are
 # missing.

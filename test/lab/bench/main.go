@@ -57,7 +57,7 @@ func (s *settings) register(fs *flag.FlagSet) {
 	fs.StringVar(&s.repo, "repo", ".", "root of the source")
 	fs.StringVar(&s.name, "name", "bench", "name of the lab; several may run at once")
 	fs.StringVar(&s.subnet, "subnet", "10.246", "first two parts of the subnets of its links")
-	fs.Func("rows", "rows to measure, by name or its beginning, or quick (default: all)", several(&s.rows))
+	fs.Func("rows", "rows to measure, by name or its beginning, quick or others (default: all)", several(&s.rows))
 	fs.Func("peers", "peers beside nfsbench: fio, libnfs, nfs-cat, iperf3, \"bare socket\" (default: all)", several(&s.only))
 	fs.IntVar(&s.repeats, "repeats", 5, "measurements of each contender")
 	fs.IntVar(&s.seconds, "seconds", 5, "length of the measured window")
@@ -70,7 +70,7 @@ func (s *settings) register(fs *flag.FlagSet) {
 	fs.StringVar(&s.programs.Socket, "socket", "", "the bare socket of test/lab/bench/peer")
 	fs.StringVar(&s.directory, "directory", "/var/tmp", "folder on a file system with O_DIRECT for the rows of the Kernel engine")
 	fs.StringVar(&s.out, "out", "bin/bench", "folder for results.json and results.md")
-	fs.StringVar(&s.page, "publish", "", "page to put the tables into when all rows were measured, or all capacity rows")
+	fs.StringVar(&s.page, "publish", "", "page to put the tables into when all rows were measured, all capacity rows, or the others")
 	fs.StringVar(&s.summary, "summary", "", "page to put the tables of one screen into then")
 	fs.BoolVar(&s.short, "short", false, "capacity rows: search once, and let the sweep try only rates near the capacity; its time counts as if it had tried all")
 	fs.BoolVar(&s.listRows, "list", false, "show the rows and end")
@@ -208,7 +208,7 @@ func (s *settings) report(doc score.Document) error {
 		return err
 	}
 	fmt.Fprintf(os.Stderr, "\nwritten: %s/results.json, results.md\n", s.out)
-	whole := len(s.rows) == 0 || slices.Equal(s.rows, []string{capacityPrefix})
+	whole := len(s.rows) == 0 || len(s.rows) == 1 && slices.Contains([]string{capacityPrefix, others}, s.rows[0])
 	if s.page == "" || !doc.Complete || s.short || !whole || len(s.only) > 0 {
 		return nil
 	}

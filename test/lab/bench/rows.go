@@ -358,6 +358,9 @@ func (r row) score() score.Row {
 // quick lists the rows that together use every program, and most places.
 const quick = "quick"
 
+// others are all rows but those that search for a capacity. Those take half an hour and have a record of their own.
+const others = "others"
+
 func quickRows() []string {
 	return []string{
 		"1gbe-read", "links-2", "read-j1-d1", "random-j1-d16", "v4.0-random-j1-d16", "v4.1-random-j1-d16",
@@ -366,10 +369,13 @@ func quickRows() []string {
 }
 
 // chosen picks rows by name; a name may be the beginning of several ones, such
-// as "read" or "1gbe", or quick. No names mean all rows.
+// as "read" or "1gbe", or quick. Others stands alone. No names mean all rows.
 func chosen(rows []row, names []string) ([]row, error) {
 	if len(names) == 0 {
 		return rows, nil
+	}
+	if slices.Equal(names, []string{others}) {
+		return slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return strings.HasPrefix(r.Name, capacityPrefix) }), nil
 	}
 	wanted := make([]bool, len(rows))
 	if i := slices.Index(names, quick); i >= 0 {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -159,6 +160,11 @@ func TestRowsAreChosenByNameOrItsBeginning(t *testing.T) {
 		if diff := cmp.Diff(c.want, names(got)); diff != "" {
 			t.Errorf("%v (-want +got):\n%s", c.ask, diff)
 		}
+	}
+	search, err1 := chosen(allRows(), []string{capacityPrefix})
+	rest, err2 := chosen(allRows(), []string{others})
+	if err := errors.Join(err1, err2); err != nil || len(search) != 3 || len(search)+len(rest) != len(allRows()) {
+		t.Errorf("%d rows of capacity and %d others of %d, %v", len(search), len(rest), len(allRows()), err)
 	}
 	if _, err := chosen(allRows(), []string{"links", "nothing"}); err == nil || !strings.Contains(err.Error(), `"nothing"`) {
 		t.Errorf("an unknown row: %v", err)
