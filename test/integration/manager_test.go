@@ -23,6 +23,7 @@ import (
 func TestAManagerRunsABenchmark(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+	w.c = onClock(apiClient(t), w.clock) // the manager writes, too
 	no := true
 	mgr, err := ctrl.NewManager(restConfig, ctrl.Options{
 		Scheme: scheme, Cache: benchmark.CacheOptions([]string{w.ns}, w.ns), Client: benchmark.ClientOptions(),

@@ -81,7 +81,7 @@ var checker = sync.OnceValues(crdcheck.New)
 
 func newSuiteWorld(t *testing.T, mods ...gen.SuiteMod) *suiteWorld {
 	t.Helper()
-	c := apiClient(t)
+	c := remembering(apiClient(t))
 	installArgo(t)
 	return suiteWorldOn(t, c, mods...)
 }

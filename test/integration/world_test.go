@@ -56,7 +56,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	now := clocktesting.NewFakePassiveClock(time.Now().Truncate(time.Second))
-	c := onClock(apiClient(t), now)
+	c := onClock(remembering(apiClient(t)), now)
 	w := &world{T: t, c: c, ns: newNamespace(t, c), faults: &faults{}, rec: &recorder{}, clock: now}
 	w.restart()
 	t.Cleanup(w.clear)
