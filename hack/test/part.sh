@@ -95,23 +95,54 @@ meant() {
 # Lint runs govet on everything; go test need not. Many packages wait for most of their
 # time, so that one more than there are CPUs does no harm.
 jobs=$(($(nproc) + 1))
-rows=$("$parts" rows "$part" "${only[@]}") n=0 failed=0
-while read -r -a row; do
-	log=$RUN_DIR/$part.$((++n)) options=() packages=()
-	for word in "${row[@]:2}"; do
-		if [[ $word == ./* ]]; then packages+=("$word"); else options+=("$word"); fi
-	done
-	meant "${options[@]}" || continue
-	if [[ -n ${NFSBENCH_MEASURE:-} ]]; then options+=(-p 1 -parallel 1); fi # nothing runs beside what is measured
-	(
-		cd "${row[0]}"
-		# A module that names a toolchain asks for a newer Go than ours: the go command gets it, as it gets modules.
-		if grep -q '^toolchain ' go.mod; then export GOTOOLCHAIN=auto; fi
-		CGO_ENABLED=${row[1]} "$REPO_DIR/hack/tool.sh" gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg \
-			--hide-summary=skipped --jsonfile "$log.json" -- -p "$jobs" -vet=off -shuffle=on \
-			-debug-actiongraph "$log.graph" "${options[@]}" "${packages[@]}" "${args[@]}"
-	) || failed=1
-done <<<"$rows"
+rows=$("$parts" rows "$part" "${only[@]}" | nl -w1 -s' ')
+
+# lane runs the rows of one module, one after the other.
+lane() {
+	local row log options packages failed=0
+	while read -r -a row; do # number, folder, whether with cgo, and then words for go test
+		[[ ${row[1]} == "$1" ]] || continue
+		log=$RUN_DIR/$part.${row[0]} options=() packages=()
+		for word in "${row[@]:3}"; do
+			if [[ $word == ./* ]]; then packages+=("$word"); else options+=("$word"); fi
+		done
+		meant "${options[@]}" || continue
+		if [[ -n ${NFSBENCH_MEASURE:-} ]]; then options+=(-p 1 -parallel 1); fi # nothing runs beside what is measured
+		(
+			cd "${row[1]}"
+			# A module that names a toolchain asks for a newer Go than ours: the go command gets it, as it gets modules.
+			if grep -q '^toolchain ' go.mod; then export GOTOOLCHAIN=auto; fi
+			CGO_ENABLED=${row[2]} "$REPO_DIR/hack/tool.sh" gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg \
+				--hide-summary=skipped --jsonfile "$log.json" -- -p "$jobs" -vet=off -shuffle=on \
+				-debug-actiongraph "$log.graph" "${options[@]}" "${packages[@]}" "${args[@]}"
+		) || failed=1
+	done <<<"$rows"
+	return $failed
+}
+
+# lanes runs the rows of several modules.
+lanes() {
+	local module failed=0
+	for module; do lane "$module" || failed=1; done
+	return $failed
+}
+
+# The longest tests of the laboratory use one processor. So the rows of other modules run beside those of the
+# product, unless they measure.
+mapfile -t modules < <(cut -d' ' -f2 <<<"$rows" | sort -u)
+failed=0 beside=''
+if [[ ${modules[0]} == . && -n ${modules[1]:-} && -z ${NFSBENCH_MEASURE:-} ]]; then
+	trap 'kill -- "-$beside" 2>/dev/null; exit 130' INT TERM
+	set -m # a process group of its own, which an interrupt of the other leaves alone
+	lanes "${modules[@]:1}" >"$RUN_DIR/$part.beside" 2>&1 </dev/null &
+	set +m
+	beside=$! modules=(.)
+fi
+lanes "${modules[@]}" || failed=1
+if [[ -n $beside ]]; then
+	tail -n +1 -f --pid="$beside" "$RUN_DIR/$part.beside"
+	wait "$beside" || failed=1
+fi
 # Tests of other parts want a cluster whose one node is this machine.
 if [[ -n ${NFSBENCH_VMNODE:-} ]]; then hack/vm/node.sh down; fi
 if [[ -s $RUN_DIR/growth.md && $part == measure-growth ]]; then cat "$RUN_DIR/growth.md"; fi
