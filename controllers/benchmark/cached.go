@@ -2,6 +2,7 @@ package benchmark
 
 import (
 	"context"
+	"maps"
 	"reflect"
 	"slices"
 
@@ -66,11 +67,7 @@ func reduceSuite(in any) (any, error) {
 		s.Spec = none
 		return s, nil
 	}
-	for _, key := range []string{v1alpha1.AnnotationRerun, v1alpha1.AnnotationResubmit, v1alpha1.AnnotationAcceptRun} {
-		if value, ok := asked[key]; ok {
-			metav1.SetMetaDataAnnotation(&s.ObjectMeta, key, pass.ClipTo(value, longestName))
-		}
-	}
+	s.Annotations = pass.Pick(asked, v1alpha1.AnnotationRerun, v1alpha1.AnnotationResubmit, v1alpha1.AnnotationAcceptRun)
 	return s, nil
 }
 
@@ -83,14 +80,8 @@ func readMetadata(m metav1.ObjectMeta) metav1.ObjectMeta {
 	if slices.Contains(m.Finalizers, Finalizer) {
 		out.Finalizers = []string{Finalizer}
 	}
-	for _, key := range []string{
-		v1alpha1.LabelSuite, v1alpha1.LabelSuiteRun, v1alpha1.LabelCell, v1alpha1.LabelRepetition, v1alpha1.LabelPosition,
-		v1alpha1.LabelAttempt,
-	} {
-		if value, ok := m.Labels[key]; ok {
-			metav1.SetMetaDataLabel(&out, key, value)
-		}
-	}
+	out.Labels = pass.Pick(m.Labels, v1alpha1.LabelSuite, v1alpha1.LabelSuiteRun, v1alpha1.LabelCell,
+		v1alpha1.LabelRepetition, v1alpha1.LabelPosition, v1alpha1.LabelAttempt)
 	return out
 }
 
@@ -161,9 +152,6 @@ func kindOfLoad(w bench.Workload) bench.Workload {
 	}
 }
 
-// longestName is the longest name of an object.
-const longestName = 253
-
 // ownerOnly keeps only the metadata of a ConfigMap that wakes its benchmark. Anybody who may create
 // ConfigMaps can give them the operator's label, and as much metadata as the API server accepts.
 func ownerOnly(in any) (any, error) {
@@ -173,7 +161,7 @@ func ownerOnly(in any) (any, error) {
 	}
 	owner := metav1.GetControllerOfNoCopy(m)
 	m.ObjectMeta = metav1.ObjectMeta{Namespace: m.Namespace, Name: m.Name, UID: m.UID, ResourceVersion: m.ResourceVersion}
-	if owner != nil && owner.Kind == "NFSBenchmark" && len(owner.Name) <= longestName &&
+	if owner != nil && owner.Kind == "NFSBenchmark" && len(owner.Name) <= pass.LongestName &&
 		owner.APIVersion == v1alpha1.GroupVersion.String() {
 		m.OwnerReferences = []metav1.OwnerReference{{
 			APIVersion: v1alpha1.GroupVersion.String(), Kind: "NFSBenchmark", Name: owner.Name, Controller: owner.Controller,
@@ -208,11 +196,8 @@ func boundedObject(in any) (any, error) {
 	small.SetResourceVersion(obj.GetResourceVersion())
 	small.SetCreationTimestamp(obj.GetCreationTimestamp())
 	small.SetDeletionTimestamp(obj.GetDeletionTimestamp())
-	kept := map[string]string{}
-	for key := range manifest.Labels(&v1alpha1.NFSBenchmark{}, "") {
-		kept[key] = obj.GetLabels()[key]
-	}
-	small.SetLabels(kept)
+	ours := slices.Collect(maps.Keys(manifest.Labels(&v1alpha1.NFSBenchmark{}, "")))
+	small.SetLabels(pass.Pick(obj.GetLabels(), ours...))
 	return small, nil
 }
 

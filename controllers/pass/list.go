@@ -27,7 +27,7 @@ var errAnswer = errors.New("the answer of the API server is larger than 16 MiB: 
 // answer is an error. It is safe for concurrent use.
 func NewReader(cfg *rest.Config, o client.Options) (client.Reader, error) {
 	cfg = rest.CopyConfig(cfg)
-	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return bounded{next, maxAnswerBytes} })
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return bounded{next} })
 	return client.New(cfg, o)
 }
 
@@ -63,15 +63,12 @@ func MetadataOf(kind schema.GroupVersionKind) *metav1.PartialObjectMetadataList 
 }
 
 // bounded ends an answer that is too large.
-type bounded struct {
-	http.RoundTripper
-	bytes int64
-}
+type bounded struct{ http.RoundTripper }
 
 func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := b.RoundTripper.RoundTrip(r)
 	if err == nil {
-		resp.Body = &answer{resp.Body, b.bytes}
+		resp.Body = &answer{resp.Body, maxAnswerBytes}
 	}
 	return resp, err
 }

@@ -70,3 +70,21 @@ func CheckSize(obj client.Object) error {
 	return &Invalid{Reason: v1alpha1.ReasonInvalidSpec, Err: fmt.Errorf("spec takes %s bytes, as JSON and with 32 bytes "+
 		"for each member, and the operator takes %d: leave out what the run does not need", size, MaxSpecBytes)}
 }
+
+// LongestName is the longest name of an object.
+const LongestName = 253
+
+// Pick is what from says of some keys, each value at most as long as a name; nil = nothing. It bounds what is
+// kept of labels and annotations, which may be as large as the API server accepts.
+func Pick(from map[string]string, keys ...string) map[string]string {
+	var out map[string]string
+	for _, key := range keys {
+		if value, ok := from[key]; ok {
+			if out == nil {
+				out = map[string]string{}
+			}
+			out[key] = ClipTo(value, LongestName)
+		}
+	}
+	return out
+}

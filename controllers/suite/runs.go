@@ -110,20 +110,11 @@ func runMetadata(m metav1.PartialObjectMetadata) metav1.PartialObjectMetadata {
 	if owner := metav1.GetControllerOfNoCopy(&m); owner != nil {
 		out.OwnerReferences = []metav1.OwnerReference{*owner}
 	}
-	if run, ok := m.Labels[v1alpha1.LabelSuiteRun]; ok {
-		metav1.SetMetaDataLabel(&out.ObjectMeta, v1alpha1.LabelSuiteRun, run)
-	}
-	for _, key := range []string{
-		annotationPhase, annotationVerdict, annotationStarted, annotationEnded, annotationWorkflow, annotationWritten,
-	} {
-		if value, ok := m.Annotations[key]; ok {
-			metav1.SetMetaDataAnnotation(&out.ObjectMeta, key, pass.ClipTo(value, longestName))
-		}
-	}
+	out.Labels = pass.Pick(m.Labels, v1alpha1.LabelSuiteRun)
+	out.Annotations = pass.Pick(m.Annotations, annotationPhase, annotationVerdict, annotationStarted, annotationEnded,
+		annotationWorkflow, annotationWritten)
 	return out
 }
-
-const longestName = 253 // of an object
 
 // setRuns puts the runs in the order in which they began. A run that had a workflow
 // and has none was deleted by somebody.
