@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/nfsbench/nfsbench/controllers/benchmark"
+	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/policy/rules"
 	"github.com/nfsbench/nfsbench/test/chart"
 	"github.com/nfsbench/nfsbench/test/gen"
@@ -31,12 +32,15 @@ const patience = 10 * time.Minute
 // tenant is a client with the rights of edit in the namespace team-a.
 func tenant(t *testing.T, values ...string) client.Client {
 	t.Helper()
-	_, c := cluster(t, values...)
-	return c
+	_, as := cluster(t, values...)
+	return as(user)
 }
 
-// cluster has the chart; it gives the clients of an administrator and of a tenant.
-func cluster(t *testing.T, values ...string) (admin, c client.Client) {
+// user is the name of the tenant.
+const user = "tenant"
+
+// cluster has the chart; it gives the client of an administrator, and those of other users.
+func cluster(t *testing.T, values ...string) (admin client.Client, as func(user string) client.Client) {
 	t.Helper()
 	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
 		t.Skip("KUBEBUILDER_ASSETS is not set; try: export KUBEBUILDER_ASSETS=$(hack/cluster/envtest.sh)")
@@ -55,12 +59,11 @@ func cluster(t *testing.T, values ...string) (admin, c client.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{chart.Namespace, "team-a", "team-b"} {
+	for _, name := range []string{chart.Namespace, "trident", "team-a", "team-b"} {
 		if err := admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	const user = "tenant"
 	for _, o := range chart.Objects(t, chart.Helm(t, values...)) {
 		if o.GetKind() == "CustomResourceDefinition" || o.GetKind() == "Deployment" {
 			continue
@@ -79,17 +82,21 @@ func cluster(t *testing.T, values ...string) (admin, c client.Client) {
 			}
 		}
 	}
-	as := rest.CopyConfig(config)
-	as.Impersonate = rest.ImpersonationConfig{UserName: user}
-	c, err = client.New(as, client.Options{})
-	if err != nil {
-		t.Fatal(err)
+	as = func(user string) client.Client {
+		config := rest.CopyConfig(config)
+		config.Impersonate = rest.ImpersonationConfig{UserName: user}
+		c, err := client.New(config, client.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
 	}
+	c := as(user)
 	// The admission policy is active when it refuses what no policy allows.
 	for began := time.Now(); ; time.Sleep(50 * time.Millisecond) {
 		err := create(t, c, "team-a", "probe", `storage: {embedded: {size: 1000Ti}}`, "DirectNFS")
 		if err != nil && strings.Contains(err.Error(), "policy.embedded.maxSize") {
-			return admin, c
+			return admin, as
 		}
 		if time.Since(began) > patience {
 			t.Fatalf("the admission policy does not refuse anything: %v", err)
@@ -171,6 +178,64 @@ func TestATenantUsesNoBackendThatAnAdministratorDidNotList(t *testing.T) {
 	}
 }
 
+// TestATenantClaimsNoVolumeOfTheClassOfABenchmark: policy.backends lists neither the namespace nor a size for it, and
+// the volume would keep the backend from going with its run.
+func TestATenantClaimsNoVolumeOfTheClassOfABenchmark(t *testing.T) {
+	admin, as := cluster(t, "--set", "trident.enabled=true")
+	bind := &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "edit"},
+		// No controller of the tests fills edit with this.
+		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "system:aggregate-to-edit"},
+		Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: user}},
+	}
+	if err := admin.Create(t.Context(), bind); err != nil {
+		t.Fatal(err)
+	}
+	b := gen.Benchmark("demo", gen.In("team-b"), gen.UID("of-a-benchmark"), gen.TridentBackend("filer1"))
+	class := manifest.TridentName(b)
+	claim := func(c client.Client, field, annotation string) error {
+		pvc := manifest.TridentClaim(b)
+		pvc.Namespace, pvc.OwnerReferences = "team-a", nil
+		pvc.Spec.StorageClassName = nil
+		if field != "" {
+			pvc.Spec.StorageClassName = &field
+		}
+		if annotation != "" {
+			pvc.Annotations = map[string]string{corev1.BetaStorageClassAnnotation: annotation}
+		}
+		return c.Create(t.Context(), pvc, client.DryRunAll)
+	}
+	refused := func(err error) bool {
+		return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "one NFSBenchmark")
+	}
+	for began := time.Now(); !refused(claim(admin, class, "")); time.Sleep(50 * time.Millisecond) {
+		if time.Since(began) > patience {
+			t.Fatal("the class of a backend is for everybody")
+		}
+	}
+	if err := claim(as(user), "", class); !refused(err) {
+		t.Errorf("by the annotation: %v", err)
+	}
+	if err := claim(as(user), "nfsbench-gold", ""); err != nil {
+		t.Errorf("a class of the administrator: %v", err)
+	}
+	if err := claim(as("system:serviceaccount:"+chart.Namespace+":nfsbench"), class, ""); err != nil {
+		t.Errorf("the operator: %v", err)
+	}
+
+	late := &corev1.PersistentVolumeClaim{}
+	late.Namespace, late.Name = "team-a", "late"
+	late.Spec = manifest.TridentClaim(b).Spec
+	late.Spec.StorageClassName = nil
+	if err := as(user).Create(t.Context(), late); err != nil {
+		t.Fatal(err)
+	}
+	late.Spec.StorageClassName = &class
+	if err := as(user).Update(t.Context(), late, client.DryRunAll); !refused(err) {
+		t.Errorf("by an update: %v", err)
+	}
+}
+
 // TestATenantGetsNothingFromThePodsOfABenchmark that it may not ask of the cluster itself.
 func TestATenantGetsNothingFromThePodsOfABenchmark(t *testing.T) {
 	strict, open := tenant(t), tenant(t, "--set-json", `policy.pods={"labels": ["app"], "annotations": ["iam.amazonaws.com/role"],
@@ -207,7 +272,8 @@ func TestATenantGetsNothingFromThePodsOfABenchmark(t *testing.T) {
 // TestTheManagerAllowsWhatAdmissionAllows, also right after the policy has changed: a benchmark that is
 // admitted and then fails never runs.
 func TestTheManagerAllowsWhatAdmissionAllows(t *testing.T) {
-	admin, c := cluster(t)
+	admin, as := cluster(t)
+	c := as(user)
 	read := benchmark.PolicyIn(admin, client.ObjectKey{Namespace: chart.Namespace, Name: "nfsbench-policy"})
 	checker := rules.MustChecker()
 	upgrade := func(values ...string) {
