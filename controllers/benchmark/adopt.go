@@ -35,6 +35,9 @@ func (r *Reconciler) adopt(ctx context.Context, b *v1alpha1.NFSBenchmark, want, 
 	if err != nil || !isTenants(b, is) {
 		return err
 	}
+	if err := checkExtent(want, is); err != nil {
+		return err
+	}
 	content, err := contentOf(want, is)
 	if err != nil {
 		return err
@@ -54,6 +57,20 @@ func (r *Reconciler) adopt(ctx context.Context, b *v1alpha1.NFSBenchmark, want, 
 		}
 	}
 	r.compared.add(is.GetUID(), content)
+	return nil
+}
+
+// checkExtent refuses an object that takes far more than what the benchmark makes: to compare it costs fifty times its
+// size.
+func checkExtent(want, is client.Object) error {
+	made, err := pass.SpecBytes(want)
+	if err != nil {
+		return fmt.Errorf("measure %s %q: %w", kindOf(want), want.GetName(), err)
+	}
+	if found, err := pass.SpecBytes(is); err != nil || found > made+maxCachedBytes {
+		return invalid(v1alpha1.ReasonNameTaken, "%s %q is not what this benchmark makes, but far larger; delete it and "+
+			"create the benchmark again, or give it another name", kindOf(is), is.GetName())
+	}
 	return nil
 }
 

@@ -184,7 +184,10 @@ func boundedObject(in any) (any, error) {
 	}
 	obj.SetManagedFields(nil)
 	if sized.Size() <= maxCachedBytes {
-		return in, nil
+		// An empty element of a list is two bytes in Size, and fifty in memory.
+		if n, err := pass.SpecBytes(in); err == nil && n <= maxCachedBytes {
+			return in, nil
+		}
 	}
 	small, ok := reflect.TypeAssert[client.Object](reflect.New(reflect.TypeOf(in).Elem()))
 	if !ok {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -16,6 +17,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
@@ -72,10 +74,10 @@ type Options struct {
 type Reconciler struct {
 	Options
 	checker     *rules.Checker
-	decoding    sync.Mutex // of results, which can take much memory
+	results     sync.Mutex // held by the pass that has some in memory
 	compared    compared
 	began       time.Time
-	uses        sync.Map // when each namespace last got a target: a new manager begins with the oldest benchmark
+	uses        uses
 	tridentSeen tridentSeen
 	underWay    []phase
 	finished    []phase
@@ -124,6 +126,11 @@ func NewReconciler(o Options) *Reconciler {
 // Reconcile runs the phases in order and writes the status exactly once.
 func (r *Reconciler) Reconcile(ctx context.Context, b *v1alpha1.NFSBenchmark) (ctrl.Result, error) {
 	s := &scope{b: b, names: manifest.NamesOf(b), now: r.Clock.Now()}
+	defer func() {
+		if s.hasResults {
+			r.results.Unlock()
+		}
+	}()
 	if !b.DeletionTimestamp.IsZero() {
 		return r.reconcileDeleted(ctx, s)
 	}
@@ -141,6 +148,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, b *v1alpha1.NFSBenchmark) (c
 	n, err := next{}, pass.CheckSize(b)
 	if err == nil {
 		n, err = pass.Run(ctx, s, phases)
+		if errors.Is(err, errBusy) {
+			return ctrl.Result{RequeueAfter: busyPause}, nil
+		}
 	} else {
 		s.cleanup = &fact{OK: true, Reason: v1alpha1.ReasonCleanedUp, Message: "nothing was created"}
 	}
@@ -195,8 +205,20 @@ func (s *scope) waitForRelease(err *runfile.VersionError) {
 func (r *Reconciler) finish(
 	ctx context.Context, s *scope, before *v1alpha1.NFSBenchmark, res ctrl.Result, err error,
 ) (ctrl.Result, error) {
-	changed := !equality.Semantic.DeepEqual(before.Status, s.b.Status)
-	return r.writer().Finish(ctx, before, s.b, changed, transitions(before, s.b, s.events), res, err)
+	write := func(err error) (ctrl.Result, error) {
+		changed := !equality.Semantic.DeepEqual(before.Status, s.b.Status)
+		return r.writer().Finish(ctx, before, s.b, changed, transitions(before, s.b, s.events), res, err)
+	}
+	done, err := write(err)
+	if !apierrors.IsInvalid(err) || isFinished(before) {
+		return done, err
+	}
+	// A pod, an array or a server sent what no status takes. That is the end of the run, or it would have none.
+	s = &scope{b: before.DeepCopy(), names: s.names, now: s.now, outcome: &outcome{
+		phase: v1alpha1.PhaseFailed, reason: runfile.FailureInternal, message: "what was found cannot be written: " + err.Error(),
+	}}
+	setStatus(s, nil)
+	return write(nil)
 }
 
 func (r *Reconciler) writer() pass.Writer { return pass.Writer{Client: r.Client, Recorder: r.Recorder} }
@@ -212,8 +234,12 @@ func (r *Reconciler) AsReconciler() reconcile.Reconciler {
 	return reconcile.AsReconciler(r.Client, r)
 }
 
-// soon is for what has no watch or may be missed by one.
-const soon = 5 * time.Second
+const (
+	// soon is for what has no watch or may be missed by one.
+	soon = 5 * time.Second
+	// busyPause is between two tries to read a result.
+	busyPause = time.Second
+)
 
 // scope is what one pass knows. Phases fill it in, setStatus reads it.
 type scope struct {
@@ -248,6 +274,7 @@ type scope struct {
 	database      *diagnose.Database     // what was found in the pods; nil = not checked, or no database
 	released      bool                   // the clients may start their load
 	levels        []byte                 // published levels of a search with several clients; nil = none
+	hasResults    bool                   // the pass holds Reconciler.results
 	result        *runfile.Result
 	damaged       error // names the clients whose results cannot be used
 	kept          int64 // bytes of the ConfigMap with the result; 0 = not looked at
@@ -304,7 +331,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 	}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("nfsbenchmark").
-		For(&v1alpha1.NFSBenchmark{}).
+		For(&v1alpha1.NFSBenchmark{}, builder.WithPredicates(changes())).
 		Owns(&batchv1.Job{}).
 		Owns(&corev1.ConfigMap{}, builder.OnlyMetadata, builder.WithPredicates(r.unlessMeasuring())).
 		Owns(&corev1.PersistentVolumeClaim{}).
@@ -312,6 +339,17 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 		Watches(&coordinationv1.Lease{}, handler.EnqueueRequestsFromMapFunc(r.waiting), builder.WithPredicates(deletions)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
 		Complete(r.AsReconciler())
+}
+
+// changes are those of a benchmark that a pass looks at. Whoever may label a benchmark must not keep the workers busy.
+func changes() predicate.Funcs {
+	return predicate.Funcs{UpdateFunc: func(e ctrlevent.UpdateEvent) bool {
+		was, isOne := e.ObjectOld.(*v1alpha1.NFSBenchmark)
+		is, areBoth := e.ObjectNew.(*v1alpha1.NFSBenchmark)
+		return !isOne || !areBoth || was.ResourceVersion == is.ResourceVersion || was.Generation != is.Generation ||
+			!is.DeletionTimestamp.Equal(was.DeletionTimestamp) || !slices.Equal(was.Finalizers, is.Finalizers) ||
+			!equality.Semantic.DeepEqual(was.Status, is.Status)
+	}}
 }
 
 // ofLabels finds the benchmark of a pod: load pods belong to a Job, so their

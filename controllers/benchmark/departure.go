@@ -83,7 +83,7 @@ func (r *Reconciler) stopLoad(ctx context.Context, s *scope) (next, error) {
 	if err != nil {
 		return next{}, err
 	}
-	if found && isOurs(s.b, job) {
+	if found && (isOurs(s.b, job) || isOrphan(s.b, job)) {
 		if err := r.delete(ctx, job); err != nil {
 			return next{}, err
 		}
@@ -299,6 +299,9 @@ func (r *Reconciler) remove(ctx context.Context, s *scope) (next, error) {
 	var left []string
 	for _, obj := range s.children() {
 		gone, err := r.deleteOurs(ctx, s.b, obj)
+		if pv, is := obj.(*corev1.PersistentVolume); is && err == nil && !gone {
+			err = r.deleteClaimOf(ctx, s.b, pv)
+		}
 		if err != nil {
 			return next{}, err
 		}
@@ -368,7 +371,7 @@ func (r *Reconciler) deleteOurs(ctx context.Context, b *v1alpha1.NFSBenchmark, o
 	if err != nil {
 		return false, fmt.Errorf("read %s %q: %w", kindOf(obj), obj.GetName(), err)
 	}
-	if !isOurs(b, obj) {
+	if !isOurs(b, obj) && !isOrphan(b, obj) {
 		return true, nil
 	}
 	if err := r.delete(ctx, obj); err != nil {
@@ -377,6 +380,21 @@ func (r *Reconciler) deleteOurs(ctx context.Context, b *v1alpha1.NFSBenchmark, o
 	// Most kinds go at once, and nobody should wait for what is not there.
 	found, err := find(ctx, r.Reader, obj)
 	return err == nil && !found, err
+}
+
+// deleteClaimOf deletes the claim that keeps a volume of ours from going, whoever it says that it belongs to: its
+// pods would mount the export.
+func (r *Reconciler) deleteClaimOf(ctx context.Context, b *v1alpha1.NFSBenchmark, pv *corev1.PersistentVolume) error {
+	c := pv.Spec.ClaimRef
+	if c == nil || c.UID == "" || c.Namespace != b.Namespace {
+		return nil
+	}
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: c.Name}}
+	err := r.Client.Delete(ctx, claim, client.Preconditions{UID: &c.UID})
+	if err = client.IgnoreNotFound(err); err != nil && !apierrors.IsConflict(err) {
+		return fmt.Errorf("delete claim %q: %w", c.Name, err)
+	}
+	return nil
 }
 
 // isGone is deleteOurs that deletes nothing.
@@ -473,6 +491,9 @@ func (r *Reconciler) reconcileDeleted(ctx context.Context, s *scope) (ctrl.Resul
 	}
 	was := s.b.DeepCopy()
 	n, err := pass.Run(ctx, s, r.deleted)
+	if errors.Is(err, errBusy) {
+		return ctrl.Result{RequeueAfter: busyPause}, nil
+	}
 	if held := r.limitHold(ctx, s, &n); err == nil {
 		err = held
 	}

@@ -4,30 +4,45 @@ import (
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	kuberevents "k8s.io/client-go/tools/events"
+	testclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
-	"github.com/nfsbench/nfsbench/internal/policy/rules"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// reconcilerWith has a cluster in memory that holds these objects.
+// reconcilerWith has a cluster in memory that holds these objects, where it is noon.
 func reconcilerWith(t *testing.T, objects ...client.Object) *Reconciler {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, batchv1.AddToScheme, v1alpha1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{
+		corev1.AddToScheme, batchv1.AddToScheme, coordinationv1.AddToScheme, networkingv1.AddToScheme, rbacv1.AddToScheme,
+		storagev1.AddToScheme, v1alpha1.AddToScheme,
+	} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
 		}
 	}
-	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&corev1.PersistentVolumeClaim{}).
-		WithIndex(&corev1.Event{}, "involvedObject.kind", nothing).WithIndex(&corev1.Event{}, "involvedObject.name", nothing).Build()
-	return &Reconciler{Options: Options{Client: c, Reader: c}, checker: rules.MustChecker()}
+	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
+		WithStatusSubresource(&corev1.PersistentVolumeClaim{}, &v1alpha1.NFSBenchmark{}).
+		WithIndex(&corev1.Event{}, "involvedObject.kind", nothing).WithIndex(&corev1.Event{}, "involvedObject.name", nothing)
+	for field, values := range Indexes() {
+		builder = builder.WithIndex(&v1alpha1.NFSBenchmark{}, field, values)
+	}
+	c := builder.Build()
+	return NewReconciler(Options{
+		Client: c, Reader: c, Recorder: &kuberevents.FakeRecorder{}, Clock: testclock.NewFakePassiveClock(noon), LeaseNamespace: "operator",
+	})
 }
 
 func nothing(client.Object) []string { return nil }

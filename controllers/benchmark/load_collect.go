@@ -22,15 +22,20 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
+// errBusy says that the pass of another benchmark has a result in memory.
+var errBusy = errors.New("another result is being judged")
+
 // readResult reads the published results and progress of the clients. It reads results when the run
-// is over, and when its files are removed.
+// is over, and when its files are removed. One pass at a time has results, because they can take much memory and
+// much time to judge: errBusy in any other.
 func (r *Reconciler) readResult(ctx context.Context, s *scope) error {
 	cm, err := r.readProgress(ctx, s)
 	if err != nil || cm == nil {
 		return err
 	}
-	r.decoding.Lock() // one benchmark at a time, because a result can take much memory
-	defer r.decoding.Unlock()
+	if s.hasResults = s.hasResults || r.results.TryLock(); !s.hasResults {
+		return errBusy
+	}
 	res, err := runfile.ReadPublished(cm.BinaryData, s.plan.Clients, s.plan)
 	if other := (*runfile.VersionError)(nil); errors.As(err, &other) {
 		return other

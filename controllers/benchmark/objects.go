@@ -122,6 +122,13 @@ func isOurs(b *v1alpha1.NFSBenchmark, obj client.Object) bool {
 	return owner != nil && owner.UID == b.UID
 }
 
+// isOrphan says that an object of a benchmark that is deleted has lost its owner, as with --cascade=orphan. Its label
+// tells no more than that somebody who may write it wants it to go with the benchmark.
+func isOrphan(b *v1alpha1.NFSBenchmark, obj client.Object) bool {
+	return !b.DeletionTimestamp.IsZero() && metav1.GetControllerOfNoCopy(obj) == nil &&
+		obj.GetLabels()[manifest.LabelUID] == string(b.UID)
+}
+
 // isTenants says that tenants may write such an object: it is in the namespace of the benchmark, and not
 // one of Trident's.
 func isTenants(b *v1alpha1.NFSBenchmark, obj client.Object) bool {

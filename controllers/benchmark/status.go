@@ -62,6 +62,12 @@ func isFinished(b *v1alpha1.NFSBenchmark) bool {
 	return c != nil && c.Status != metav1.ConditionUnknown
 }
 
+// isRetrying says that the last pass over a benchmark ended with an error.
+func isRetrying(b *v1alpha1.NFSBenchmark) bool {
+	c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionReconciling)
+	return c != nil && c.Reason == v1alpha1.ReasonRetrying
+}
+
 // isCleanedUp says that nothing but the result is left, or that what is left
 // will stay.
 func isCleanedUp(b *v1alpha1.NFSBenchmark) bool {

@@ -114,7 +114,7 @@ func paths(r *runfile.Result) []v1alpha1.PathStatus {
 					at[ch.ID] = i
 					out = append(out, v1alpha1.PathStatus{
 						Client: c.Index, Local: pass.ClipTo(ch.Local, 64), Path: pass.ClipTo(ch.Path, 253),
-						Role: ch.Role, Node: nodeOf(r.Plan.Survey, ch.Path),
+						Role: roleOf(ch.Role), Node: nodeOf(r.Plan.Survey, ch.Path),
 						ReadBytes: new(int64), WriteBytes: new(int64), DownMilliseconds: new(int64),
 					})
 				}
@@ -130,6 +130,14 @@ func paths(r *runfile.Result) []v1alpha1.PathStatus {
 		return cmp.Compare(*b.DownMilliseconds, *a.DownMilliseconds)
 	})
 	return pass.Head(out, maxPaths)
+}
+
+// roleOf is the role of a path. The loader wrote it, which is an image of a tenant.
+func roleOf(written bench.PathRole) bench.PathRole {
+	if written != bench.PathDataServer {
+		return ""
+	}
+	return written
 }
 
 func nodeOf(s *runfile.Survey, address string) string {

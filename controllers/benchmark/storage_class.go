@@ -66,6 +66,9 @@ func (r *Reconciler) readClass(ctx context.Context, field, name, advice string) 
 		return nil, invalid(v1alpha1.ReasonForbidden, "the operator may not read StorageClass %q: %s: %w", name, advice, err)
 	case err != nil:
 		return nil, fmt.Errorf("read class %q: %w", name, err)
+	case class.Labels[manifest.LabelManagedBy] == manifest.ManagedBy:
+		return nil, invalid(v1alpha1.ReasonPolicyDenied, "StorageClass %q is for the volume of another benchmark only: "+
+			"correct %s (kubectl get storageclass)", name, field)
 	}
 	return class, nil
 }

@@ -3,10 +3,12 @@ package benchmark
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -61,7 +63,7 @@ func (r *Reconciler) takeTarget(ctx context.Context, s *scope, keep []string) (n
 	}
 	if err == nil && place.Position == 0 {
 		if place, err = r.acquireAll(ctx, s, keep); err == nil && place.Position == 0 && len(held) == 0 {
-			r.uses.Store(s.b.Namespace, s.now)
+			r.uses.note(s.b.Namespace, s.target.Keys, s.now)
 		}
 	}
 	if err != nil {
@@ -103,18 +105,45 @@ func (r *Reconciler) limitHold(ctx context.Context, s *scope, n *next) error {
 		}
 	}
 	if b.Status.HoldEndTime == nil {
-		return nil
+		return r.giveBackForgotten(ctx, s)
 	}
 	left := b.Status.HoldEndTime.Sub(s.now)
 	switch {
 	case over:
-		return r.endHold(ctx, s, left)
-	case left <= 0 && s.outcome == nil:
-		return r.breakOff(ctx, s)
-	case left > 0 && (n.After == 0 || n.After > left):
-		n.After = left
+		return r.endHold(ctx, s, left, n)
+	case left > 0:
+		n.Within(left)
+		return nil
 	}
-	return nil
+	var err error
+	if s.outcome == nil {
+		err = r.breakOff(ctx, s)
+	}
+	if left > -deletePatience {
+		n.Within(soon)
+		return err
+	}
+	// The status that ends the run could not be written, and the target must not depend on that.
+	if s.load != nil {
+		err = errors.Join(err, r.delete(ctx, s.load))
+	}
+	return errors.Join(err, r.endHold(ctx, s, left, n))
+}
+
+// giveBackForgotten gives back what a run took in a pass that could not write its status, so that nothing says until
+// when.
+func (r *Reconciler) giveBackForgotten(ctx context.Context, s *scope) error {
+	if s.b.Status.StartTime != nil {
+		return nil
+	}
+	held, err := r.leasesOf(ctx, r.Client, s.b)
+	if err != nil {
+		return err
+	}
+	return r.giveBack(ctx, slices.DeleteFunc(held, func(l coordinationv1.Lease) bool {
+		at := l.Spec.AcquireTime
+		return at != nil && s.now.Sub(at.Time) <= startPatience
+	}))
 }
 
 // breakOff ends a run that has used its target for as long as one may, with what it has measured.
@@ -134,7 +163,12 @@ func (r *Reconciler) breakOff(ctx context.Context, s *scope) error {
 
 // endHold gives back the target of a run that is over, although something of it cannot be removed: left is what is
 // left of its time. A database that may still write keeps it, and the status says so.
-func (r *Reconciler) endHold(ctx context.Context, s *scope, left time.Duration) error {
+func (r *Reconciler) endHold(ctx context.Context, s *scope, left time.Duration, n *next) error {
+	held, err := r.leasesOf(ctx, r.Client, s.b)
+	if err != nil || len(held) == 0 {
+		return err
+	}
+	n.Within(leftoverCheck) // what keeps the target need not wake this one
 	since := cmp.Or(s.b.DeletionTimestamp, s.b.Status.CompletionTime)
 	if left > 0 && (since == nil || s.now.Sub(since.Time) < deletePatience+shutdownOf(s.b)) {
 		return nil
@@ -150,7 +184,7 @@ func (r *Reconciler) endHold(ctx context.Context, s *scope, left time.Duration) 
 	if runs && (databaseOf(s.b) != nil || left > -deletePatience) {
 		return nil
 	}
-	return r.releaseLeases(ctx, s.b)
+	return r.giveBack(ctx, held)
 }
 
 // acquireAll takes every key, or none but those to keep.
@@ -210,7 +244,7 @@ func (r *Reconciler) placeOf(ctx context.Context, s *scope) (queuePlace, error) 
 	}
 	me := r.entryOf(s.b, s.target.Keys)
 	if i := slices.IndexFunc(list, func(e queueEntry) bool { return e.ID == me.ID }); i >= 0 {
-		me.Turn = list[i].Turn // as all others see it
+		me.Turn, me.LastUse = list[i].Turn, list[i].LastUse // as all others see it
 	} else {
 		me.Turn = turnOf(me, list)
 	}
@@ -291,7 +325,7 @@ func (r *Reconciler) wanting(ctx context.Context, key string) ([]queueEntry, err
 	}
 	var out []queueEntry
 	for i := range list.Items {
-		if o := &list.Items[i]; wantsTarget(o) {
+		if o := &list.Items[i]; wantsTarget(o, r.Clock.Now()) {
 			out = append(out, r.entryOf(o, knownKeys(o)))
 		}
 	}
@@ -302,25 +336,55 @@ func (r *Reconciler) entryOf(b *v1alpha1.NFSBenchmark, keys []string) queueEntry
 	return queueEntry{
 		ID: string(b.UID), Name: b.Namespace + "/" + b.Name, Keys: keys,
 		Created: b.CreationTimestamp.Time, Active: b.Status.StartTime != nil && !isFinished(b),
-		LastUse: r.lastUse(b.Namespace), benchmark: b,
+		LastUse: r.uses.last(b.Namespace, keys), benchmark: b,
 	}
 }
 
-// lastUse is when a namespace last got a target; zero where it got none from this manager.
-func (r *Reconciler) lastUse(namespace string) time.Time {
-	at, _ := r.uses.Load(namespace)
-	last, _ := at.(time.Time)
+// maxUses bounds what a manager remembers of turns.
+const maxUses = 16_384
+
+// uses remembers when each namespace last got each target. A new manager begins with the oldest benchmark. It is safe
+// for concurrent use.
+type uses struct {
+	mu sync.Mutex
+	at map[use]time.Time
+}
+
+type use struct{ namespace, key string }
+
+func (u *uses) note(namespace string, keys []string, now time.Time) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.at == nil || len(u.at) >= maxUses {
+		u.at = map[use]time.Time{}
+	}
+	for _, key := range keys {
+		u.at[use{namespace, key}] = now
+	}
+}
+
+// last is when a namespace last got one of the targets; zero where it got none.
+func (u *uses) last(namespace string, keys []string) time.Time {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	var last time.Time
+	for _, key := range keys {
+		last = later(last, u.at[use{namespace, key}])
+	}
 	return last
 }
 
-// wantsTarget reports whether another benchmark counts in the queue: it has not finished, and it has started or could
-// start. One that waits for anything but the target, or is held back or deleted before its start, does not count.
-func wantsTarget(o *v1alpha1.NFSBenchmark) bool {
-	switch {
+// wantsTarget reports whether another benchmark counts in the queue at a time: it has not finished, and it has started
+// or could start. One that waits for anything but the target, or whose passes fail, or that is held back or deleted
+// before its start, does not count. Nor does one whose time is over, unless it has a database, which may still write.
+func wantsTarget(o *v1alpha1.NFSBenchmark, now time.Time) bool {
+	switch end := o.Status.HoldEndTime; {
 	case isFinished(o) || isReleased(o):
 		return false
 	case o.Status.StartTime != nil:
-		return true
+		return end == nil || databaseOf(o) != nil || now.Sub(end.Time) < deletePatience
+	case isRetrying(o):
+		return false
 	default:
 		ready := o.Status.Phase != "" && o.Status.Phase != v1alpha1.PhasePending
 		return ready && !o.Spec.Suspend && o.DeletionTimestamp.IsZero()
@@ -339,6 +403,11 @@ func declaredKeys(b *v1alpha1.NFSBenchmark) []string {
 	case a.FlashBlade != nil:
 		keys = append(keys, "flashblade/"+strings.ToLower(trident.Bare(a.FlashBlade.ManagementVIP)))
 	}
+	if p := b.Spec.Protocol.Paths; p != nil && b.Spec.Storage.Embedded == nil {
+		for _, path := range p.Explicit {
+			keys = append(keys, plan.ServerKeys([]string{path.Path})...)
+		}
+	}
 	if d := b.Spec.Database; d != nil && d.External != nil {
 		where, _, _ := strings.Cut(string(d.External.ConnectString), "?")
 		keys = append(keys, "database/"+strings.ToLower(where))
@@ -347,7 +416,8 @@ func declaredKeys(b *v1alpha1.NFSBenchmark) []string {
 }
 
 // knownKeys are the keys of another benchmark, from its spec and from what was
-// resolved of it, without reading its volumes again.
+// resolved of it, without reading its volumes again. The addresses that an array names are none of
+// them: nobody takes them, and a tenant may have written them.
 func knownKeys(o *v1alpha1.NFSBenchmark) []string {
 	var keys, addresses []string
 	st := o.Spec.Storage
@@ -364,12 +434,17 @@ func knownKeys(o *v1alpha1.NFSBenchmark) []string {
 	if st.Export != nil {
 		addresses = append(addresses, st.Export.Servers...)
 	}
-	if rs := o.Status.Resolved; rs != nil && st.Embedded == nil {
+	if rs := o.Status.Resolved; rs != nil && st.Embedded == nil && !hasSurvey(o) {
 		for _, p := range rs.Paths {
 			addresses = append(addresses, p.Path)
 		}
 	}
-	return append(keys, plan.ServerKeys(addresses)...)
+	return distinct(append(keys, plan.ServerKeys(addresses)...))
+}
+
+func distinct(keys []string) []string {
+	slices.Sort(keys)
+	return slices.Compact(keys)
 }
 
 // tridentKey is what is known of the target before Trident has made anything.

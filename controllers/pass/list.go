@@ -17,14 +17,17 @@ const (
 	// maxAnswerBytes bounds one answer of the API server, so that no namespace fills the memory of the
 	// manager: an object may take 1.5 MiB, and whoever may create objects may create thousands.
 	maxAnswerBytes = 16 << 20
-	pageItems      = 50
+	// maxPageBytes bounds an answer that was asked for in pages. One object has room. Decoded, it can take 25 times
+	// as much: an empty element of a list is 2 bytes on the wire.
+	maxPageBytes = 2 << 20
+	pageItems    = 50
 )
 
-var errAnswer = errors.New("the answer of the API server is larger than 16 MiB: delete the large objects of this " +
-	"kind in the namespace")
+var errAnswer = errors.New("the answer of the API server is too large: delete the large objects of this kind in the " +
+	"namespace")
 
-// NewReader makes a reader of the API server. It keeps no more than 16 MiB of one answer; a larger
-// answer is an error. It is safe for concurrent use.
+// NewReader makes a reader of the API server. It keeps no more than 16 MiB of one answer, and 2 MiB of one page; a
+// larger answer is an error. It is safe for concurrent use.
 func NewReader(cfg *rest.Config, o client.Options) (client.Reader, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return bounded{next} })
@@ -36,13 +39,18 @@ func NewReader(cfg *rest.Config, o client.Options) (client.Reader, error) {
 func Pages(ctx context.Context, from client.Reader, list client.ObjectList, most int, use func() error,
 	which ...client.ListOption,
 ) error {
-	next, read := "", 0
+	next, read, items := "", 0, pageItems
 	for {
 		if read >= most {
 			return fmt.Errorf("there are more than %d: delete those that nobody needs", most)
 		}
-		page := min(pageItems, most-read)
-		if err := from.List(ctx, list, append(which, client.Limit(page), client.Continue(next))...); err != nil {
+		page := min(items, most-read)
+		err := from.List(ctx, list, append(which, client.Limit(page), client.Continue(next))...)
+		if errors.Is(err, errAnswer) && page > 1 {
+			items = 1
+			continue
+		}
+		if err != nil {
 			return err
 		}
 		if err := use(); err != nil {
@@ -68,7 +76,11 @@ type bounded struct{ http.RoundTripper }
 func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := b.RoundTripper.RoundTrip(r)
 	if err == nil {
-		resp.Body = &answer{resp.Body, maxAnswerBytes}
+		most := int64(maxAnswerBytes)
+		if r.URL.Query().Has("limit") {
+			most = maxPageBytes
+		}
+		resp.Body = &answer{resp.Body, most}
 	}
 	return resp, err
 }

@@ -74,6 +74,21 @@ func TestPagesGiveEachItemOnceAndAsItIs(t *testing.T) {
 	}
 }
 
+// TestPagesOfLargeObjectsAreOfOne: fifty large ones do not fit into an answer, and one does.
+func TestPagesOfLargeObjectsAreOfOne(t *testing.T) {
+	large := fmt.Sprintf(`,"annotations":{"a":"%s"}`, strings.Repeat("x", 1<<20))
+	list, read := &corev1.ConfigMapList{}, 0
+	count := func() error { read += len(list.Items); return nil }
+	if err := Pages(t.Context(), lister(t, []string{configMap(1, large), configMap(2, large), configMap(3, "")}), list, 9, count); err != nil || read != 3 {
+		t.Errorf("%d of 3, %v", read, err)
+	}
+	larger := fmt.Sprintf(`,"annotations":{"a":"%s"}`, strings.Repeat("x", maxPageBytes))
+	err := Pages(t.Context(), lister(t, []string{configMap(1, larger)}), list, 9, count)
+	if err == nil || !strings.Contains(err.Error(), errAnswer.Error()) {
+		t.Errorf("one that is too large: %v", err)
+	}
+}
+
 func TestAnAnswerIsBounded(t *testing.T) {
 	note := fmt.Sprintf(`,"annotations":{"a":"%s"}`, strings.Repeat("x", 1<<20))
 	var items []string

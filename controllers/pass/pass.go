@@ -48,6 +48,13 @@ type Next struct {
 	After time.Duration // zero: a watch must wake us up
 }
 
+// Within makes the next pass come after no more than a time.
+func (n *Next) Within(after time.Duration) {
+	if n.After == 0 || n.After > after {
+		n.After = after
+	}
+}
+
 // Run runs the phases in order, up to the first that fails or ends the pass.
 func Run[S any, P ~func(context.Context, S) (Next, error)](ctx context.Context, s S, phases []P) (Next, error) {
 	for _, p := range phases {

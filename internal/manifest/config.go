@@ -1,7 +1,10 @@
 package manifest
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"strconv"
+	"strings"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -116,8 +119,10 @@ func TargetLease(b *v1alpha1.NFSBenchmark, namespace, key string, now metav1.Mic
 	}
 }
 
-// LeaseName is the name of a target's Lease. A key has a slash, so its name
-// always carries a hash: claims "a/b-c" and "a-b/c" are two targets.
+// LeaseName is the name of a target's Lease. Tenants choose keys, so the hash is one for which nobody finds
+// another key with the same.
 func LeaseName(key string) string {
-	return label("nfsbench-target-"+key, 60)
+	sum := sha256.Sum256([]byte(key))
+	clean := notInLabel.ReplaceAllString(strings.ToLower("nfsb-target-"+key), "-")
+	return strings.TrimRight(clean[:min(len(clean), 38)], "-") + "-" + hex.EncodeToString(sum[:12])
 }

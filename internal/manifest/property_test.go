@@ -116,7 +116,7 @@ func TestNamesOfHostileBenchmarks(t *testing.T) {
 						t.Errorf("label %s of %q: %s", k, name, p)
 					}
 				}
-				if strings.HasPrefix(m.GetName(), "nfsbench-target-") {
+				if strings.HasPrefix(m.GetName(), "nfsb-target-") {
 					continue // benchmarks of one target share it
 				}
 				id := kindOf(t, o).Kind + " " + m.GetName()
@@ -180,7 +180,7 @@ func TestEverythingIsOwnedByItsBenchmark(t *testing.T) {
 				t.Errorf("%s: %s does not say whose it is: %v", name, m.GetName(), m.GetLabels())
 			}
 			_, volume := o.(*corev1.PersistentVolume)
-			free := volume || strings.HasPrefix(m.GetName(), "nfsbench-target-") // outlive a namespace's owner; the finalizer removes them
+			free := volume || strings.HasPrefix(m.GetName(), "nfsb-target-") // outlive a namespace's owner; the finalizer removes them
 			if owner := metav1.GetControllerOf(m); (owner == nil) != free || owner != nil && owner.Kind != "NFSBenchmark" {
 				t.Errorf("%s: the owner of %s is %+v", name, m.GetName(), owner)
 			}
@@ -188,5 +188,13 @@ func TestEverythingIsOwnedByItsBenchmark(t *testing.T) {
 	}
 	if n := manifest.NamesOf(&v1alpha1.NFSBenchmark{}); n.Base == "" {
 		t.Error("no base")
+	}
+}
+
+// TestNobodyFindsATargetWithTheLeaseOfAnother: these two have the same FNV-1a hash, and the same name without one.
+func TestNobodyFindsATargetWithTheLeaseOfAnother(t *testing.T) {
+	t.Parallel()
+	if a, b := manifest.LeaseName("server/10.0.0.5"), manifest.LeaseName("server/10:..:___::_:0.0..:_.::_::.5"); a == b {
+		t.Errorf("both have Lease %s", a)
 	}
 }

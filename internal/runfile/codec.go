@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"regexp"
 	"slices"
 )
@@ -97,9 +98,19 @@ func ReadSuitePoints(r io.Reader) (SuitePoints, error) {
 	return readPacked[SuitePoints](r, &Budget{MaxSuitePointsBytes, maxSuitePointsElements}, "points", SuitePointsVersion)
 }
 
-// ReadSurvey reads one survey.
+// ReadSurvey reads one survey. Its addresses are IP addresses, and its names fit into a status.
 func ReadSurvey(r io.Reader) (Survey, error) {
-	return read[Survey](r, &Budget{MaxSurveyBytes, maxSurveyElements}, "survey", SurveyVersion, ignoreUnknown)
+	sv, err := read[Survey](r, &Budget{MaxSurveyBytes, maxSurveyElements}, "survey", SurveyVersion, ignoreUnknown)
+	if err != nil {
+		return sv, err
+	}
+	for _, l := range sv.LIFs {
+		if _, err := netip.ParseAddr(l.Address); err != nil || max(len(l.Name), len(l.Node)) > 253 {
+			return Survey{}, fmt.Errorf("read the survey: LIF %.64q on node %.64q has the address %.64q, which is no IP "+
+				"address, or a name of more than 253 bytes", l.Name, l.Node, l.Address)
+		}
+	}
+	return sv, nil
 }
 
 // ReadSurveyRequest reads one request. It does not validate: see SurveyRequest.Validate.

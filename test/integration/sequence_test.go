@@ -91,5 +91,5 @@ func (s *story) manager(b *v1alpha1.NFSBenchmark) bool {
 func (s *story) text() string {
 	text := strings.Join(slices.Concat(s.lines, []string{""}), "\n")
 	text = strings.ReplaceAll(text, s.w.ns, "NAMESPACE")
-	return regexp.MustCompile(`-demo(-[0-9a-f]{8})?-[0-9a-f]{8}`).ReplaceAllString(text, "-demo-HASH")
+	return regexp.MustCompile(`-demo(-[0-9a-f]{8})?-[0-9a-f]{8}([0-9a-f]{16})?`).ReplaceAllString(text, "-demo-HASH")
 }

@@ -1,0 +1,507 @@
+package benchmark
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/yaml"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	crd "github.com/nfsbench/nfsbench/config/crd"
+	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/plan"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/gen"
+)
+
+const server = "10.0.0.5"
+
+// victim waits for a server in a namespace of its own.
+func victim() (b *v1alpha1.NFSBenchmark, s *scope) {
+	b = gen.Benchmark("waits", gen.In("victim"), gen.UID("v"), gen.Export("/x", server))
+	b.CreationTimestamp, b.Status.Phase = metav1.NewTime(noon), v1alpha1.PhaseQueued
+	return b, &scope{b: b, now: noon, target: &plan.Target{Keys: plan.ServerKeys([]string{server})}}
+}
+
+// hog is another benchmark, of a namespace that wants the server for itself.
+func hog(mods ...gen.Mod) *v1alpha1.NFSBenchmark {
+	b := gen.Benchmark("hog", append([]gen.Mod{gen.In("hog"), gen.UID("h")}, mods...)...)
+	b.Finalizers = []string{Finalizer}
+	return b
+}
+
+func leaseOf(b *v1alpha1.NFSBenchmark, since time.Time) *coordinationv1.Lease {
+	return manifest.TargetLease(b, "operator", plan.ServerKeys([]string{server})[0], metav1.NewMicroTime(since))
+}
+
+func leases(t *testing.T, r *Reconciler, b *v1alpha1.NFSBenchmark) int {
+	t.Helper()
+	held, err := r.leasesOf(t.Context(), r.Client, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(held)
+}
+
+func passOver(t *testing.T, r *Reconciler, b *v1alpha1.NFSBenchmark) (ctrl.Result, error) {
+	t.Helper()
+	live := &v1alpha1.NFSBenchmark{}
+	if err := r.Reader.Get(t.Context(), client.ObjectKeyFromObject(b), live); err != nil {
+		t.Fatal(err)
+	}
+	return r.Reconcile(t.Context(), live)
+}
+
+// TestTurnsAreThoseOfATarget: a namespace that used another target a moment ago has its turn before one that
+// had this target all day.
+func TestTurnsAreThoseOfATarget(t *testing.T) {
+	t.Parallel()
+	b, s := victim()
+	other := hog(gen.Export("/x", server))
+	other.Status.Phase = v1alpha1.PhaseQueued
+	b.CreationTimestamp, other.CreationTimestamp = metav1.NewTime(noon.Add(-time.Hour)), metav1.NewTime(noon.Add(-2*time.Hour))
+	r := reconcilerWith(t, b, other)
+	keys := s.target.Keys
+	r.uses.note("hog", keys, noon.Add(-24*time.Hour))
+	r.uses.note("victim", []string{"embedded/victim/x"}, noon.Add(-time.Minute))
+	if place, err := r.placeOf(t.Context(), s); err != nil || place.Position != 0 {
+		t.Errorf("position %d, %v", place.Position, err)
+	}
+	r.uses.note("victim", keys, noon)
+	if place, err := r.placeOf(t.Context(), s); err != nil || place.Position != 1 {
+		t.Errorf("after its turn: position %d, %v", place.Position, err)
+	}
+}
+
+// TestARunTakesWhatItStandsBeforeOthersFor: an address of its spec is taken, and one that an array names is not in the
+// queue, because a tenant may have written it.
+func TestARunTakesWhatItStandsBeforeOthersFor(t *testing.T) {
+	t.Parallel()
+	b, s := victim()
+	pv := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "pv"}}
+	pv.Spec.NFS = &corev1.NFSVolumeSource{Server: "192.0.2.1", Path: "/own"}
+	pvc := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "hog", Name: "c"}}
+	pvc.Spec.VolumeName, pvc.Status.Phase = "pv", corev1.ClaimBound
+	explicit := hog(gen.Claim("c"), gen.Paths([2]string{"", server}))
+	r := reconcilerWith(t, b, pv, pvc)
+	runs := &scope{b: explicit, names: manifest.NamesOf(explicit), now: noon}
+	if n, err := r.resolve(t.Context(), runs); err != nil || n.Stop {
+		t.Fatal(n, err, runs.waiting)
+	}
+	want := []string{"claim/hog/c", "server/10.0.0.5", "server/192.0.2.1"}
+	if diff := gocmp.Diff(want, distinct(runs.target.Keys)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+
+	surveyed := hog(gen.Export("/x", "192.0.2.1"), gen.ONTAP("192.0.2.9", "svm", "s"))
+	surveyed.Status.StartTime, surveyed.Status.Phase = new(metav1.NewTime(noon)), v1alpha1.PhaseRunning
+	surveyed.Status.Resolved = &v1alpha1.ResolvedStatus{Paths: runfile.ChannelsTo(server)}
+	r = reconcilerWith(t, b, surveyed)
+	if place, err := r.placeOf(t.Context(), s); err != nil || place.Position != 0 {
+		t.Errorf("an address that an array named: position %d behind %q, %v", place.Position, place.Behind, err)
+	}
+}
+
+// TestALeaseThatNoStatusNamesIsGivenBack: the pass that took it could not write until when.
+func TestALeaseThatNoStatusNamesIsGivenBack(t *testing.T) {
+	t.Parallel()
+	for since, want := range map[time.Duration]int{startPatience: 1, startPatience + time.Second: 0} {
+		b := hog(gen.Export("/x", server), gen.Suspended)
+		s := &scope{b: b, now: noon, keepsTarget: true, stage: v1alpha1.PhasePending, waiting: &fact{}}
+		r := reconcilerWith(t, b, leaseOf(b, noon.Add(-since)))
+		if err := r.limitHold(t.Context(), s, &next{}); err != nil || leases(t, r, b) != want {
+			t.Errorf("after %v: %d leases, %v", since, leases(t, r, b), err)
+		}
+	}
+}
+
+// TestABenchmarkWhosePassesFailIsNotAhead of those that can run.
+func TestABenchmarkWhosePassesFailIsNotAhead(t *testing.T) {
+	t.Parallel()
+	b, s := victim()
+	other := hog(gen.Export("/x", server))
+	other.CreationTimestamp = metav1.NewTime(noon.Add(-1000 * time.Hour))
+	setStatus(&scope{b: other, now: noon, stage: v1alpha1.PhaseQueued}, nil)
+	r := reconcilerWith(t, b, other)
+	if place, err := r.placeOf(t.Context(), s); err != nil || place.Position != 1 {
+		t.Fatalf("position %d, %v", place.Position, err)
+	}
+	setStatus(&scope{b: other, now: noon}, errors.New("a Job of an earlier benchmark is in the way"))
+	if other.Status.Phase != v1alpha1.PhaseQueued {
+		t.Fatal(other.Status.Phase)
+	}
+	r = reconcilerWith(t, b, other)
+	if place, err := r.placeOf(t.Context(), s); err != nil || place.Position != 0 {
+		t.Errorf("position %d behind %q, %v", place.Position, place.Behind, err)
+	}
+}
+
+// running is a load of a tenant whose time ended a while ago, with what it left in the cluster.
+func running(t *testing.T, ended time.Duration) (b *v1alpha1.NFSBenchmark, left []client.Object) {
+	t.Helper()
+	b = hog(gen.Export("/x", server))
+	p, err := plan.Build(b, plan.Target{Export: "/x", Paths: runfile.ChannelsTo(server)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Spec.Workload = *p.Workload.DeepCopy() // with what the API server fills in
+	var text strings.Builder
+	if err := runfile.WritePlan(&text, p); err != nil {
+		t.Fatal(err)
+	}
+	began := noon.Add(-25 * time.Hour)
+	b.Status = v1alpha1.NFSBenchmarkStatus{
+		Phase: v1alpha1.PhaseRunning, PlanHash: hashOf(text.String()), StartTime: new(metav1.NewTime(began)),
+		HoldEndTime: new(metav1.NewTime(noon.Add(-ended))),
+	}
+	job := manifest.LoadJob(b, p, "", manifest.Images{})
+	job.CreationTimestamp = metav1.NewTime(began)
+	return b, []client.Object{b, job, manifest.PlanConfigMap(b, text.String(), ""), leaseOf(b, began)}
+}
+
+// TestAHoldEndsAlthoughItsStatusCannotBeWritten: the tenant changes its benchmark at each pass, so that each write of
+// the status conflicts.
+func TestAHoldEndsAlthoughItsStatusCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	for ended, want := range map[time.Duration]int{time.Minute: 1, deletePatience: 0} {
+		b, left := running(t, ended)
+		r := reconcilerWith(t, left...)
+		inner, n := r.Client.(client.WithWatch), 0 //nolint:forcetypeassert // the client in memory is one
+		r.Client = interceptor.NewClient(inner, interceptor.Funcs{SubResourcePatch: func(ctx context.Context, c client.Client,
+			sub string, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption,
+		) error {
+			live := &v1alpha1.NFSBenchmark{}
+			if err := inner.Get(ctx, client.ObjectKeyFromObject(obj), live); err != nil {
+				return err
+			}
+			n++
+			live.Annotations = map[string]string{"n": strconv.Itoa(n)}
+			if err := inner.Update(ctx, live); err != nil {
+				return err
+			}
+			return c.SubResource(sub).Patch(ctx, obj, patch, opts...)
+		}})
+		for range 3 {
+			if _, err := passOver(t, r, b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if leases(t, r, b) != want || n == 0 {
+			t.Errorf("%v after its time: %d leases, %d writes", ended, leases(t, r, b), n)
+		}
+		if want == 0 && inner.Get(t.Context(), client.ObjectKeyFromObject(left[1]), &batchv1.Job{}) == nil {
+			t.Error("the load goes on")
+		}
+		waits, s := victim()
+		if err := inner.Create(t.Context(), waits); err != nil {
+			t.Fatal(err)
+		}
+		if place, err := r.placeOf(t.Context(), s); err != nil || int(place.Position) != want {
+			t.Errorf("%v after its time: position %d, %v", ended, place.Position, err)
+		}
+	}
+}
+
+// TestOnlyChangesThatAPassLooksAtWakeIt: whoever may label a benchmark does not keep the workers busy.
+func TestOnlyChangesThatAPassLooksAtWakeIt(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		change func(*v1alpha1.NFSBenchmark)
+		wakes  bool
+	}{
+		"resync":     {func(b *v1alpha1.NFSBenchmark) { b.ResourceVersion = "1" }, true},
+		"label":      {func(b *v1alpha1.NFSBenchmark) { b.Labels = map[string]string{"a": "b"} }, false},
+		"annotation": {func(b *v1alpha1.NFSBenchmark) { b.Annotations = map[string]string{"a": "b"} }, false},
+		"spec":       {func(b *v1alpha1.NFSBenchmark) { b.Generation++ }, true},
+		"status":     {func(b *v1alpha1.NFSBenchmark) { b.Status.Phase = v1alpha1.PhaseFailed }, true},
+		"finalizer":  {func(b *v1alpha1.NFSBenchmark) { b.Finalizers = nil }, true},
+		"deletion":   {func(b *v1alpha1.NFSBenchmark) { b.DeletionTimestamp = new(metav1.NewTime(noon)) }, true},
+	} {
+		was := hog(gen.Export("/x", server))
+		was.ResourceVersion = "1"
+		is := was.DeepCopy()
+		is.ResourceVersion = "2"
+		tc.change(is)
+		if got := changes().Update(ctrlevent.UpdateEvent{ObjectOld: was, ObjectNew: is}); got != tc.wakes {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// TestAFinishedRunThatHoldsItsTargetIsLookedAtAgain: nothing else wakes it.
+func TestAFinishedRunThatHoldsItsTargetIsLookedAtAgain(t *testing.T) {
+	t.Parallel()
+	b, left := running(t, -time.Hour)
+	b.Status.Phase, b.Status.CompletionTime = v1alpha1.PhaseFailed, new(metav1.NewTime(noon.Add(-time.Second)))
+	b.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionSucceeded, Status: metav1.ConditionFalse, Reason: "X"}}
+	result := manifest.ResultConfigMap(b)
+	result.BinaryData = map[string][]byte{runfile.ResultKey(0): []byte(`{"version":"nfsbench.io/result/v99"}`)}
+	r := reconcilerWith(t, b, left[2], left[3], result)
+	for range 2 {
+		if res, err := passOver(t, r, b); err != nil || res.RequeueAfter == 0 || leases(t, r, b) == 0 {
+			t.Errorf("%+v, %v, %d leases", res, err, leases(t, r, b))
+		}
+	}
+}
+
+// TestOnePassAtATimeHasResults in memory, and no worker waits for it.
+func TestOnePassAtATimeHasResults(t *testing.T) {
+	t.Parallel()
+	b, left := running(t, -time.Hour)
+	b.DeletionTimestamp = new(metav1.NewTime(noon.Add(-time.Hour)))
+	r := reconcilerWith(t, b, left[2], left[3], manifest.ResultConfigMap(b))
+	r.results.Lock()
+	if res, err := passOver(t, r, b); err != nil || res.RequeueAfter != busyPause {
+		t.Errorf("beside another: %+v, %v", res, err)
+	}
+	r.results.Unlock()
+	if res, err := passOver(t, r, b); err != nil || res.RequeueAfter == busyPause {
+		t.Errorf("alone: %+v, %v", res, err)
+	}
+	if !r.results.TryLock() {
+		t.Error("the pass has ended, and holds the lock")
+	}
+}
+
+// TestWhatADeletedRunLostItsOwnerOfGoesWithIt, as after --cascade=orphan, and the claim that keeps its volume.
+func TestWhatADeletedRunLostItsOwnerOfGoesWithIt(t *testing.T) {
+	t.Parallel()
+	b, left := running(t, -time.Hour)
+	b.DeletionTimestamp = new(metav1.NewTime(noon))
+	left[1].SetOwnerReferences(nil)
+	r := reconcilerWith(t, left...)
+	if _, err := passOver(t, r, b); err != nil || r.Client.Get(t.Context(), client.ObjectKeyFromObject(left[1]), &batchv1.Job{}) == nil {
+		t.Errorf("the load goes on: %v", err)
+	}
+
+	b = hog(gen.Kernel, gen.Export("/x", server))
+	names := manifest.NamesOf(b)
+	pvc := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "hog", Name: names.Claim, UID: "claim"}}
+	pv := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{
+		Name: names.Volume, Labels: manifest.Labels(b, manifest.ComponentVolume), Finalizers: []string{"kubernetes.io/pv-protection"},
+	}}
+	pv.Spec.ClaimRef = &corev1.ObjectReference{Namespace: "hog", Name: names.Claim, UID: "claim"}
+	r = reconcilerWith(t, b, pvc, pv)
+	if _, err := r.remove(t.Context(), &scope{b: b, names: names, now: noon}); err != nil {
+		t.Fatal(err)
+	}
+	if r.Client.Get(t.Context(), client.ObjectKeyFromObject(pvc), &corev1.PersistentVolumeClaim{}) == nil {
+		t.Error("a claim without an owner keeps the volume")
+	}
+}
+
+// TestTheClassOfAnotherBenchmarkIsNotUsed, although the policy allows every class.
+func TestTheClassOfAnotherBenchmarkIsNotUsed(t *testing.T) {
+	t.Parallel()
+	other := gen.Benchmark("x", gen.In("other"), gen.UID("o"), gen.TridentBackend("svm"))
+	name := manifest.TridentName(other)
+	class := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: manifest.Labels(other, manifest.ComponentVolume)}}
+	_, err := reconcilerWith(t, class).readClass(t.Context(), "spec.storage.storageClass.name", name, "")
+	if err == nil || !strings.Contains(err.Error(), "another benchmark") {
+		t.Error(err)
+	}
+}
+
+// TestAFarLargerObjectIsNotCompared: to take it apart costs the memory of the manager.
+func TestAFarLargerObjectIsNotCompared(t *testing.T) {
+	t.Parallel()
+	b := hog(gen.Export("/x", server))
+	want := manifest.NetworkPolicies(b, manifest.Images{})[0]
+	is := want.DeepCopy()
+	is.Spec.Ingress = make([]networkingv1.NetworkPolicyIngressRule, 50_000)
+	err := reconcilerWith(t).adopt(t.Context(), b, want, is)
+	if err == nil || !strings.Contains(err.Error(), "far larger") {
+		t.Error(err)
+	}
+}
+
+// TestEmptyElementsCountInTheCache: each takes two bytes on the wire.
+func TestEmptyElementsCountInTheCache(t *testing.T) {
+	t.Parallel()
+	p := manifest.NetworkPolicies(hog(gen.Export("/x", server)), manifest.Images{})[0]
+	p.Spec.Ingress = make([]networkingv1.NetworkPolicyIngressRule, 40_000)
+	if p.Size() > maxCachedBytes {
+		t.Fatal(p.Size())
+	}
+	out, err := boundedObject(p)
+	if kept, is := out.(*networkingv1.NetworkPolicy); err != nil || !is || len(kept.Spec.Ingress) > 0 || kept.Name != p.Name {
+		t.Errorf("%T, %v", out, err)
+	}
+}
+
+// TestNoResultMakesAStatusThatTheAPIServerRefuses: a run without an end would keep its target. Each text and each
+// number of a result is hostile once.
+func TestNoResultMakesAStatusThatTheAPIServerRefuses(t *testing.T) {
+	t.Parallel()
+	schema := statusSchema(t)
+	clean := finishedScope(t)
+	whole := clean.result.Clients[0]
+	clean.plan.Survey = new(gen.Survey("/vol/oradata", "10.0.1.61", "10.0.2.61"))
+	gen.OfArray(&whole, *clean.plan)
+	fill(reflect.ValueOf(&whole).Elem())
+	text, err := json.Marshal(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tried, shown := 0, 0
+	for _, hostile := range []any{strings.Repeat("ä", 5000), json.Number("-9007199254740993"), json.Number("2147483647")} {
+		eachLeaf(t, text, hostile, func(changed []byte) {
+			var c runfile.ClientResult
+			if json.Unmarshal(changed, &c) != nil {
+				return // nor would the manager read it
+			}
+			tried++
+			s := *clean
+			s.b, s.result = gen.Benchmark("demo"), &runfile.Result{Version: runfile.ResultVersion, Plan: *clean.plan}
+			s.result.Clients = []runfile.ClientResult{c}
+			s.judgement = new(judge.Judge(*s.result))
+			setStatus(&s, nil)
+			shown += len(s.b.Status.Paths)
+			for _, problem := range schema(s.b.Status) {
+				t.Errorf("%.300s", problem)
+			}
+		})
+	}
+	if tried < 100 || shown < tried {
+		t.Errorf("only %d results were read, with %d paths in the status", tried, shown)
+	}
+}
+
+// statusSchema gives what the API server has against a status.
+func statusSchema(t *testing.T) func(v1alpha1.NFSBenchmarkStatus) []error {
+	t.Helper()
+	def := &apiextensionsv1.CustomResourceDefinition{}
+	if err := yaml.Unmarshal(crd.NFSBenchmark, def); err != nil {
+		t.Fatal(err)
+	}
+	of, props := def.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["status"], &apiextensions.JSONSchemaProps{}
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(&of, props, nil); err != nil {
+		t.Fatal(err)
+	}
+	v, _, err := validation.NewSchemaValidator(props)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(status v1alpha1.NFSBenchmarkStatus) (problems []error) {
+		object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&status)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, problem := range validation.ValidateCustomResource(nil, object, v) {
+			problems = append(problems, problem)
+		}
+		return problems
+	}
+}
+
+// fill gives each text in a value that is empty one character, so that it is in the JSON.
+func fill(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			fill(v.Elem())
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			fill(v.Index(i))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				fill(v.Field(i))
+			}
+		}
+	case reflect.String:
+		v.SetString(cmp.Or(v.String(), "x"))
+	default:
+	}
+}
+
+// eachLeaf gives use a JSON text for each scalar in it, which is replaced by another.
+func eachLeaf(t *testing.T, text []byte, by any, use func([]byte)) {
+	t.Helper()
+	var root any
+	if err := json.Unmarshal(text, &root); err != nil {
+		t.Fatal(err)
+	}
+	var visit func(v any, set func(any))
+	visit = func(v any, set func(any)) {
+		switch v := v.(type) {
+		case map[string]any:
+			for name, field := range v {
+				visit(field, func(is any) { v[name] = is })
+			}
+		case []any:
+			for i, element := range v {
+				visit(element, func(is any) { v[i] = is })
+			}
+		default:
+			set(by)
+			changed, err := json.Marshal(root)
+			if err != nil {
+				t.Fatal(err)
+			}
+			use(changed)
+			set(v)
+		}
+	}
+	visit(root, func(any) {})
+}
+
+// TestAStatusThatIsRefusedEndsTheRun: what is in it came from strangers.
+func TestAStatusThatIsRefusedEndsTheRun(t *testing.T) {
+	t.Parallel()
+	b, left := running(t, -time.Hour)
+	r := reconcilerWith(t, left...)
+	inner := r.Client.(client.WithWatch) //nolint:forcetypeassert // the client in memory is one
+	refused := 0
+	r.Client = interceptor.NewClient(inner, interceptor.Funcs{SubResourcePatch: func(ctx context.Context, c client.Client,
+		sub string, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption,
+	) error {
+		if is, ok := obj.(*v1alpha1.NFSBenchmark); ok && is.Status.Resolved != nil {
+			refused++
+			return apierrors.NewInvalid(v1alpha1.GroupVersion.WithKind("NFSBenchmark").GroupKind(), is.Name, nil)
+		}
+		return c.SubResource(sub).Patch(ctx, obj, patch, opts...)
+	}})
+	before := &v1alpha1.NFSBenchmark{}
+	if err := inner.Get(t.Context(), client.ObjectKeyFromObject(b), before); err != nil {
+		t.Fatal(err)
+	}
+	s := &scope{b: before.DeepCopy(), names: manifest.NamesOf(b), now: noon}
+	s.b.Status.Resolved = &v1alpha1.ResolvedStatus{Export: "hostile"}
+	if _, err := r.finish(t.Context(), s, before, ctrl.Result{}, nil); err != nil || refused != 1 {
+		t.Errorf("%v, refused %d times", err, refused)
+	}
+	is := &v1alpha1.NFSBenchmark{}
+	if err := inner.Get(t.Context(), client.ObjectKeyFromObject(b), is); err != nil {
+		t.Fatal(err)
+	}
+	if !isFinished(is) || is.Status.Phase != v1alpha1.PhaseFailed || !strings.Contains(is.Status.Message, "cannot be written") {
+		t.Errorf("%s: %s", is.Status.Phase, is.Status.Message)
+	}
+}
