@@ -126,11 +126,7 @@ func NewReconciler(o Options) *Reconciler {
 // Reconcile runs the phases in order and writes the status exactly once.
 func (r *Reconciler) Reconcile(ctx context.Context, b *v1alpha1.NFSBenchmark) (ctrl.Result, error) {
 	s := &scope{b: b, names: manifest.NamesOf(b), now: r.Clock.Now()}
-	defer func() {
-		if s.hasResults {
-			r.results.Unlock()
-		}
-	}()
+	defer r.dropResults(s)
 	if !b.DeletionTimestamp.IsZero() {
 		return r.reconcileDeleted(ctx, s)
 	}
@@ -171,6 +167,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, b *v1alpha1.NFSBenchmark) (c
 	}
 	setStatus(s, err)
 	return r.finish(ctx, s, before, ctrl.Result{RequeueAfter: n.After}, err)
+}
+
+// dropResults lets another pass have results in memory.
+func (r *Reconciler) dropResults(s *scope) {
+	if s.hasResults {
+		r.results.Unlock()
+	}
 }
 
 // changeFinalizers adds our finalizer, or removes it. The cache has none of others, so it reads them first.
@@ -214,9 +217,8 @@ func (r *Reconciler) finish(
 		return done, err
 	}
 	// A pod, an array or a server sent what no status takes. That is the end of the run, or it would have none.
-	s = &scope{b: before.DeepCopy(), names: s.names, now: s.now, outcome: &outcome{
-		phase: v1alpha1.PhaseFailed, reason: runfile.FailureInternal, message: "what was found cannot be written: " + err.Error(),
-	}}
+	s = &scope{b: before.DeepCopy(), names: s.names, now: s.now}
+	_, _ = s.fail(runfile.FailureInternal, "what was found cannot be written: "+err.Error())
 	setStatus(s, nil)
 	return write(nil)
 }
