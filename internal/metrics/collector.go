@@ -34,7 +34,7 @@ const (
 
 // Limits bound what is exported.
 type Limits struct {
-	// Benchmarks that have ended, and as many that have not, the newest of each.
+	// Benchmarks that have ended, and as many that have not, the newest of each. Namespaces take turns.
 	Benchmarks int
 	// MaxAge of the end of a benchmark.
 	MaxAge time.Duration
@@ -184,8 +184,9 @@ func endOf(b *v1alpha1.NFSBenchmark) time.Time {
 	return b.CreationTimestamp.Time
 }
 
-// newest puts those first that at says are newest. Names order those of the same time, so that
-// each scrape chooses alike.
+// newest puts those first that at says are newest. Namespaces take turns, so that none fills the limit alone:
+// the newest of each comes before the second of any. Names order those of the same time, so that each scrape
+// chooses alike.
 func newest[T client.Object](items []T, at func(T) time.Time) {
 	slices.SortFunc(items, func(a, b T) int {
 		return cmp.Or(
@@ -194,6 +195,12 @@ func newest[T client.Object](items []T, at func(T) time.Time) {
 			cmp.Compare(a.GetName(), b.GetName()),
 		)
 	})
+	turn, of := map[client.Object]int{}, map[string]int{}
+	for _, item := range items {
+		turn[item] = of[item.GetNamespace()]
+		of[item.GetNamespace()]++
+	}
+	slices.SortStableFunc(items, func(a, b T) int { return cmp.Compare(turn[a], turn[b]) })
 }
 
 func upTo[T any](items []T, limit int) []T { return items[:min(len(items), limit)] }

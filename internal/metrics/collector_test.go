@@ -223,6 +223,32 @@ func TestTheLimitHoldsForThoseUnderWayToo(t *testing.T) {
 	}
 }
 
+// TestOneNamespaceHidesNoOther: 200 benchmarks that fail at once took the place of everybody else's.
+func TestOneNamespaceHidesNoOther(t *testing.T) {
+	var objects []client.Object
+	for i := range 3 {
+		name := fmt.Sprintf("new%d", i)
+		s := suite()
+		s.Namespace, s.Name, s.Status.Run.StartTime = "many", name, ago(0)
+		objects = append(objects, s, ended(name, time.Minute, gen.In("many")), running(name+"r"))
+		objects[len(objects)-1].SetNamespace("many")
+		objects[len(objects)-1].SetCreationTimestamp(*ago(0))
+	}
+	theirs := suite()
+	theirs.Namespace, theirs.Name, theirs.Status.Run.StartTime = "few", "old", ago(time.Hour)
+	objects = append(objects, theirs, ended("old", time.Hour, gen.In("few")), running("oldr"))
+	objects[len(objects)-1].SetNamespace("few")
+	limits := metrics.DefaultLimits()
+	limits.Benchmarks, limits.Suites = 2, 2
+	got := scrape(t, collector(reader(t, objects...), limits))
+	if diff := cmp.Diff(map[string]float64{"new0": 1, "old": 1, "new0r": 1, "oldr": 1}, values(got["benchmark_info"], "name")); diff != "" {
+		t.Errorf("benchmarks (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]float64{"new0": 1, "old": 1}, values(got["suite_info"], "suite")); diff != "" {
+		t.Errorf("suites (-want +got):\n%s", diff)
+	}
+}
+
 func TestWhatWasDeletedIsGone(t *testing.T) {
 	c := reader(t, ended("a", time.Hour), ended("b", time.Hour))
 	under := collector(c, metrics.DefaultLimits())
