@@ -451,7 +451,7 @@ type memory struct{ suites *lru.Cache }
 type recollection struct {
 	generation int64
 	matrix     *matrix.Matrix
-	invalid    error
+	invalid    string // what is wrong with the spec
 	compiled   string // hash of the CronWorkflow; "" = not compiled
 
 	recordVersion string // resourceVersion of record

@@ -26,16 +26,19 @@ import (
 // begins.
 func (r *Reconciler) validate(_ context.Context, s *scope) (next, error) {
 	known := r.memory.of(s.suite.UID, s.suite.Generation)
-	if known.matrix == nil && known.invalid == nil {
+	if known.matrix == nil && known.invalid == "" {
 		m, err := matrix.Expand(s.suite)
 		if err == nil {
 			err = errors.Join(matrix.Check(m, s.suite, r.Checker), workflow.CheckSize(s.suite, m))
 		}
-		known.matrix, known.invalid = &m, err
+		if err == nil {
+			known.matrix = &m
+		} else { // no more than the status shows: the error and the matrix can take megabytes
+			known.invalid = pass.Clip(strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; "))
+		}
 	}
-	if err := known.invalid; err != nil {
-		lines := strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; ")
-		s.valid = &fact{Reason: v1alpha1.ReasonInvalidSpec, Message: lines}
+	if known.invalid != "" {
+		s.valid = &fact{Reason: v1alpha1.ReasonInvalidSpec, Message: known.invalid}
 		return next{}, nil
 	}
 	s.matrix = known.matrix

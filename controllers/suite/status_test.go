@@ -250,6 +250,27 @@ func TestTheMemoryIsBounded(t *testing.T) {
 	}
 }
 
+// wordy refuses each patch with more words than a status takes.
+type wordy struct{ matrix.Checker }
+
+func (wordy) CheckPart([]byte) error { return errors.New(strings.Repeat("no ", 1<<20)) }
+
+func TestOfAnInvalidSpecOnlyAFewWordsAreRemembered(t *testing.T) {
+	t.Parallel()
+	suite := gen.Suite("demo")
+	suite.UID = "1"
+	r := NewReconciler(Options{Checker: wordy{}})
+	for range 2 {
+		s := &scope{suite: suite}
+		if _, err := r.validate(t.Context(), s); err != nil || s.matrix != nil || s.valid.OK || !strings.Contains(s.valid.Message, "no no") {
+			t.Fatalf("valid %+v, %v", s.valid, err)
+		}
+		if known := r.memory.of("1", suite.Generation); known.matrix != nil || len(known.invalid) > 1000 {
+			t.Errorf("the matrix %v and %d bytes of an error are remembered", known.matrix, len(known.invalid))
+		}
+	}
+}
+
 func TestARunThatIsOverNamesTheBenchmarkThatStillStops(t *testing.T) {
 	t.Parallel()
 	s := &scope{suite: &v1alpha1.NFSBenchmarkSuite{}}

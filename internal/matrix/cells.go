@@ -12,6 +12,9 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
+// maxBytes bounds the specs of all cells: what Argo Workflows keeps of a run is half of it, see workflow.CheckSize.
+const maxBytes = 2 << 20
+
 // cells patches the template for each combination.
 func cells(s *v1alpha1.NFSBenchmarkSuite, combos []combo) ([]Cell, error) {
 	template, err := json.Marshal(s.Spec.Template.Spec)
@@ -24,7 +27,7 @@ func cells(s *v1alpha1.NFSBenchmarkSuite, combos []combo) ([]Cell, error) {
 			patches[Value{Axis: a.Name, Value: v.Name}] = v.Patch
 		}
 	}
-	out := make([]Cell, 0, len(combos))
+	out, size := make([]Cell, 0, len(combos)), 0
 	for _, c := range combos {
 		cell := Cell{SuiteCell: runfile.SuiteCell{Name: c.name, Values: c.values}, Written: template}
 		list := make([]*runtime.RawExtension, 0, len(c.values)+1)
@@ -40,7 +43,10 @@ func cells(s *v1alpha1.NFSBenchmarkSuite, combos []combo) ([]Cell, error) {
 				return nil, fmt.Errorf("cell %s: apply the patches of %s: %w", c.name, describeValues(c.values), err)
 			}
 		}
-		_ = json.Unmarshal(cell.Written, &cell.Spec) // Check names a wrong type, and the patch that has it
+		if size += len(cell.Written); size > maxBytes {
+			return nil, fmt.Errorf("the specs of the %d cells come to more than %d kB: take values out, make the template "+
+				"and the patches smaller, or make several suites", len(combos), maxBytes/1000)
+		}
 		out = append(out, cell)
 	}
 	return out, nil

@@ -14,7 +14,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// maxErrors is how many cells are named; the others are counted.
+// maxErrors is how many cells are named; the others are counted. It also bounds the errors of patches.
 const maxErrors = 10
 
 // Checker holds JSON against the schema of the spec of an NFSBenchmark. crdcheck.Checker is

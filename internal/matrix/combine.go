@@ -202,7 +202,7 @@ func checkMetadata(s *v1alpha1.NFSBenchmarkSuite) error {
 	for _, e := range list {
 		errs = append(errs, e)
 	}
-	errs = append(errs, checkBraces("spec.template", tree(s.Spec.Template))...)
+	errs = append(errs, checkTree("spec.template", tree(s.Spec.Template), 0)...)
 	return errors.Join(errs...)
 }
 

@@ -42,7 +42,7 @@ func TestPatchesApplyInTheOrderOfTheAxesAndThenOfTheInclude(t *testing.T) {
   - name: b
     values: [{name: w, patch: {clients: 3, run: {durationSeconds: 80}}}]
   include: [{name: z, values: {b: w, a: x}, patch: {clients: 4}}]`)
-	first, last := m.Cells[0].Spec, m.Cells[1].Spec
+	first, last := specOf(t, m.Cells[0]), specOf(t, m.Cells[1])
 	if first.Clients != 3 || *first.Run.WarmupSeconds != 7 || first.Run.DurationSeconds != 80 {
 		t.Errorf("x-w has clients %d and run %+v", first.Clients, first.Run)
 	}
@@ -56,7 +56,7 @@ func TestPatchesApplyInTheOrderOfTheAxesAndThenOfTheInclude(t *testing.T) {
 
 func TestAPatchReplacesMembersAndListsAndRemovesWithNull(t *testing.T) {
 	spec := func(patch string) v1alpha1.NFSBenchmarkSpec {
-		return expand(t, templateOf+"\n  axes: [{name: a, values: [{name: x, patch: "+patch+"}]}]").Cells[0].Spec
+		return specOf(t, expand(t, templateOf+"\n  axes: [{name: a, values: [{name: x, patch: "+patch+"}]}]").Cells[0])
 	}
 	if got := spec("{protocol: {client: DirectNFS}}"); got.Protocol.Client != bench.ClientDirectNFS || got.Protocol.Version != bench.NFSv3 || *got.Protocol.UserID != 54321 {
 		t.Errorf("the rest of protocol is lost: %+v", got.Protocol)
@@ -74,7 +74,8 @@ func TestAPatchReplacesMembersAndListsAndRemovesWithNull(t *testing.T) {
 
 func TestOneCellDoesNotChangeAnother(t *testing.T) {
 	m := expand(t, templateOf+axesOf)
-	if got := fmt.Sprintln(m.Cells[0].Spec.Workload.SLOB.Users, m.Cells[3].Spec.Workload.SLOB.Users, m.Cells[0].Spec.Protocol.Client, m.Cells[3].Spec.Protocol.Client); got != "[1] [16] Kernel DirectNFS\n" {
+	first, last := specOf(t, m.Cells[0]), specOf(t, m.Cells[3])
+	if got := fmt.Sprintln(first.Workload.SLOB.Users, last.Workload.SLOB.Users, first.Protocol.Client, last.Protocol.Client); got != "[1] [16] Kernel DirectNFS\n" {
 		t.Errorf("got %s", got)
 	}
 }

@@ -84,6 +84,16 @@ func expanded(t testing.TB, s *v1alpha1.NFSBenchmarkSuite) matrix.Matrix {
 	return m
 }
 
+// specOf is what the patches made of the template, without the defaults that Check fills in.
+func specOf(t testing.TB, c matrix.Cell) v1alpha1.NFSBenchmarkSpec {
+	t.Helper()
+	var spec v1alpha1.NFSBenchmarkSpec
+	if err := json.Unmarshal(c.Written, &spec); err != nil {
+		t.Fatal(err)
+	}
+	return spec
+}
+
 func check(t testing.TB, m matrix.Matrix, s *v1alpha1.NFSBenchmarkSuite) error {
 	t.Helper()
 	c, err := benchmarks()

@@ -40,11 +40,11 @@ type Cell struct {
 	runfile.SuiteCell
 
 	Baseline string // name of the cell that it is compared with; empty = none, or it is one
-	// Spec is what the patches made of the template. A patch that adds an object,
-	// for example workload.slob, leaves out its defaults: Check fills them in.
+	// Spec is Written, decoded by Check: a few bytes of a patch that is wrong can make a large struct.
 	Spec v1alpha1.NFSBenchmarkSpec
-	// Written is Spec as JSON, without what it does not say: what is created. The
-	// types cannot tell a quantity that was left out from one that is zero.
+	// Written is what the patches made of the template, as JSON: what is created. A patch that adds an object,
+	// for example workload.slob, leaves out its defaults: Check fills them in. The types cannot tell a quantity
+	// that was left out from one that is zero.
 	Written []byte
 }
 

@@ -33,7 +33,15 @@ func patches(s *v1alpha1.NFSBenchmarkSuite) []patch {
 	return slices.DeleteFunc(all, func(p patch) bool { return p.raw == nil })
 }
 
-// checkShape wants objects, without what Argo Workflows would take for a variable.
+// What a patch has at most: a spec nests a dozen levels deep, and its longest key is that of a label.
+// Errors repeat keys, and so does each level below a key.
+const (
+	maxDepth = 64
+	maxKey   = 253 + 1 + 63
+	maxPath  = 200 // characters of a path, or of a value, in an error
+)
+
+// checkShape wants objects that are no deeper than a spec, without what Argo Workflows would take for a variable.
 func checkShape(s *v1alpha1.NFSBenchmarkSuite) error {
 	var errs []error
 	for _, p := range patches(s) {
@@ -42,9 +50,9 @@ func checkShape(s *v1alpha1.NFSBenchmarkSuite) error {
 			errs = append(errs, fmt.Errorf("%s: it is not an object of fields of an NFSBenchmark's spec: %w", p.at, err))
 			continue
 		}
-		errs = append(errs, checkBraces(p.at, tree)...)
+		errs = append(errs, checkTree(p.at, tree, 0)...)
 	}
-	return errors.Join(errs...)
+	return errors.Join(errs[:min(len(errs), maxErrors)]...)
 }
 
 // checkFields holds each patch against the schema.
@@ -63,25 +71,35 @@ func checkFields(s *v1alpha1.NFSBenchmarkSuite, c Checker) error {
 	return errors.Join(errs...)
 }
 
-// checkBraces refuses what Argo Workflows would take for a variable of its own.
-func checkBraces(at string, v any) []error {
+// checkTree refuses what Argo Workflows would take for a variable of its own, and what is larger than any patch.
+// It returns a few of the errors.
+func checkTree(at string, v any, depth int) []error {
+	at = fmt.Sprintf("%.*s", maxPath, at)
+	if depth > maxDepth {
+		return []error{fmt.Errorf("%s: it is more than %d levels deep", at, maxDepth)}
+	}
 	var errs []error
 	switch v := v.(type) {
 	case map[string]any:
 		for _, k := range sortedKeys(v) {
-			errs = append(errs, checkBraces(at, k)...)
-			errs = append(errs, checkBraces(at+"."+k, v[k])...)
+			if len(k) > maxKey {
+				errs = append(errs, fmt.Errorf("%s: the key %.32q has more than %d bytes", at, k, maxKey))
+				continue
+			}
+			errs = append(errs, checkTree(at, k, depth)...)
+			errs = append(errs, checkTree(at+"."+k, v[k], depth+1)...)
 		}
 	case []any:
 		for i, x := range v {
-			errs = append(errs, checkBraces(fmt.Sprintf("%s[%d]", at, i), x)...)
+			errs = append(errs, checkTree(fmt.Sprintf("%s[%d]", at, i), x, depth+1)...)
 		}
 	case string:
 		if strings.Contains(v, "{{") {
-			errs = append(errs, fmt.Errorf(`%s: %q has "{{", which Argo Workflows would replace: write it without`, at, v))
+			errs = append(errs, fmt.Errorf(`%s: %.*q has "{{", which Argo Workflows would replace: write it without`,
+				at, maxPath, v))
 		}
 	}
-	return errs
+	return errs[:min(len(errs), maxErrors)]
 }
 
 // rawOf is the JSON of a patch; nil when there is nothing in it.
