@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -83,7 +82,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, suite *v1alpha1.NFSBenchmark
 	if !suite.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, nil // all that it made belongs to it, and goes with it
 	}
-	s := &scope{suite: suite, now: r.Clock.Now()}
+	s := &scope{suite: suite, now: r.Clock.Now(), left: recordBudget()}
 	before := suite.DeepCopy()
 	n, err := next{}, pass.CheckSize(suite)
 	if err == nil {
@@ -183,6 +182,7 @@ func (r *Reconciler) AsReconciler() reconcile.Reconciler {
 type scope struct {
 	suite *v1alpha1.NFSBenchmarkSuite
 	now   time.Time
+	left  runfile.Budget // for records that the pass keeps
 
 	matrix     *matrix.Matrix // nil = not valid, or not looked at
 	valid      *fact          // of the matrix
@@ -211,9 +211,9 @@ type run struct {
 	changed bool             // file says more than the record
 	state   workflow.State
 	live    []underWay
-	object  *unstructured.Unstructured // the newest workflow; nil = it is gone
-	outcome *outcome                   // it has ended in this pass
-	loaded  bool                       // file was filled
+	patch   []byte   // of the newest workflow, which brings it in line with the spec; nil = it is
+	outcome *outcome // it has ended in this pass
+	loaded  bool     // file was filled
 }
 
 // underWay is a benchmark that has not ended.

@@ -77,6 +77,12 @@ func checkOurs(s *scope, kind string, obj metav1.Object) error {
 
 func isOurs(s *scope, obj metav1.Object) bool { return metav1.IsControlledBy(obj, s.suite) }
 
+// isScheduled reports whether Argo made a Workflow of the suite's CronWorkflow.
+func isScheduled(s *scope, obj metav1.Object) bool {
+	c := metav1.GetControllerOf(obj)
+	return c != nil && c.Kind == workflow.CronWorkflow.Kind && c.Name == s.suite.Name
+}
+
 // grant gives the workflow's pods the few rights that they need. It applies only
 // what is not there yet, or has changed.
 func (r *Reconciler) grant(ctx context.Context, s *scope) (next, error) {

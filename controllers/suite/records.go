@@ -201,10 +201,6 @@ func (r *Reconciler) write(ctx context.Context, s *scope, one *run) error {
 	}
 	m := metadataOf(u)
 	one.record, one.changed = &m, false
-	cached := r.memory.of(s.suite.UID, s.suite.Generation)
-	if one == s.current() {
-		cached.recordVersion, cached.record = string(m.UID)+"/"+m.ResourceVersion, one.file
-	}
 	return nil
 }
 

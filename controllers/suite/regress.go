@@ -3,6 +3,7 @@ package suite
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -131,35 +132,57 @@ func (r *run) key() string { return r.name + "/" + r.record.Annotations[annotati
 func (r *Reconciler) regression(
 	ctx context.Context, s *scope, one, accepted *run, history []*run,
 ) (*compare.Table, error) {
-	files := map[string]runfile.SuiteRun{}
-	for _, h := range append([]*run{one, accepted}, history...) {
-		if _, known := files[h.name]; known {
-			continue
-		}
-		f, err := r.read(ctx, s, h.record.Name)
+	q, left := compare.Request{SuiteSignificance: significanceOf(s.suite)}, s.left
+	for _, h := range history {
+		whole := left // one of these at a time is in memory
+		f, err := r.read(ctx, s, h, &whole)
 		if err != nil {
 			return nil, err
 		}
-		files[h.name] = f
+		f = compare.Medians(f, q.Metrics)
+		text, err := json.Marshal(f)
+		if err != nil {
+			return nil, err
+		}
+		left.Bytes, left.Elements = max(left.Bytes-len(text), 0), max(left.Elements-runfile.ElementsOf(text), 0)
+		q.History = append(q.History, f)
 	}
-	var past []runfile.SuiteRun
-	for _, h := range history {
-		past = append(past, files[h.name])
+	run, err := r.read(ctx, s, one, &left)
+	if err != nil {
+		return nil, err
 	}
-	run, base := files[one.name], files[accepted.name]
-	found := compare.Run(compare.Request{
-		Run: &run, Accepted: &base, History: past, SuiteSignificance: significanceOf(s.suite),
-	})
-	return &found, nil
+	base, err := r.read(ctx, s, accepted, &left)
+	if err != nil {
+		return nil, err
+	}
+	q.Run, q.Accepted = &run, &base
+	return told(compare.Run(q)), nil
+}
+
+// told is what a status tells of a regression.
+func told(t compare.Table) *compare.Table {
+	out := &compare.Table{Message: t.Message, NoiseFloor: t.NoiseFloor, Regressed: t.Regressed}
+	for _, l := range pass.Head(t.Changes(), maxChanges) {
+		out.Comparisons = append(out.Comparisons, compare.Line{
+			Cell: pass.ClipTo(l.Cell, 63), Step: pass.ClipTo(l.Step, 48), Metric: l.Metric, Shift: l.Shift, Outcome: l.Outcome,
+		})
+	}
+	for _, f := range pass.Head(t.Findings, maxFindings) {
+		f.Message = pass.Clip(f.Message)
+		out.Findings = append(out.Findings, f)
+	}
+	return out
 }
 
 // noteVerdict keeps what was found of a run when it was new. Its acknowledgement
 // later changes the status of the suite, and not the history.
 func (r *Reconciler) noteVerdict(ctx context.Context, s *scope, one *run, found *compare.Table) error {
-	if err := r.load(ctx, s, one); err != nil {
+	left := s.left // for this moment
+	file, err := r.read(ctx, s, one, &left)
+	if err != nil {
 		return err
 	}
-	verdict := string(verdictOf(one.file, found))
+	verdict := string(verdictOf(file, found))
 	m := &metav1.PartialObjectMetadata{}
 	m.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
 	m.Namespace, m.Name = s.suite.Namespace, one.record.Name

@@ -93,7 +93,7 @@ func TestWhatWasWorseIsNoHistory(t *testing.T) {
 		objects = append(objects, &corev1.ConfigMap{ObjectMeta: one.record.ObjectMeta, BinaryData: map[string][]byte{runfile.KeySuiteRun: packed.Bytes()}})
 	}
 	r := NewReconciler(Options{Reader: fake.NewClientBuilder().WithObjects(objects...).Build()})
-	s := &scope{suite: &v1alpha1.NFSBenchmarkSuite{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", UID: "1"}}, accepted: "accepted"}
+	s := &scope{suite: &v1alpha1.NFSBenchmarkSuite{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", UID: "1"}}, accepted: "accepted", left: recordBudget()}
 	if _, err := r.compareRun(t.Context(), s, newest, runs); err != nil {
 		t.Fatal(err)
 	}

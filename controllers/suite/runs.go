@@ -67,8 +67,10 @@ func (r *Reconciler) recall(ctx context.Context, s *scope) (next, error) {
 		return next{}, err
 	}
 	for _, w := range workflows {
-		one := of(cmp.Or(w.Labels[v1alpha1.LabelSuiteRun], w.Name))
-		one.workflows = append(one.workflows, w)
+		if isOurs(s, &w) || isScheduled(s, &w) {
+			one := of(cmp.Or(w.Labels[v1alpha1.LabelSuiteRun], w.Name))
+			one.workflows = append(one.workflows, w)
+		}
 	}
 	s.setRuns(byName)
 	return next{}, nil
@@ -160,21 +162,39 @@ func (r *Reconciler) checkArgo(_ context.Context, s *scope) (next, error) {
 // silence is how long nobody need act on a new workflow before it is remarked.
 const silence = time.Minute
 
-// observe reads how far the runs are that have not ended, and what the newest one
-// came to if it has.
+// maxOpen bounds how many runs that are not over a pass looks at. A schedule has two for a moment when one replaces
+// another. Whoever may create ConfigMaps can make hundreds.
+const maxOpen = 3
+
+// recordBudget is what the records that a pass keeps may take together: two with all levels of load that a suite
+// may have.
+func recordBudget() runfile.Budget {
+	return runfile.Budget{Bytes: runfile.MaxStoredRunBytes, Elements: 200_000}
+}
+
+// observe reads how far the oldest runs are that have not ended, and what the newest one
+// came to if it has. What is wrong with a later run keeps no earlier one from its end.
 func (r *Reconciler) observe(ctx context.Context, s *scope) (next, error) {
-	for _, one := range s.runs {
-		over := one.isOver()
-		if over && one != s.current() {
-			continue
+	open := s.open()
+	look := open[:min(len(open), maxOpen)]
+	if len(look) < len(open) {
+		s.blocked = &fact{Reason: v1alpha1.ReasonNameTaken, Message: fmt.Sprintf("%d runs of the suite are not over, and "+
+			"the operator looks at %d, the oldest first: delete the Workflows and the ConfigMaps with the label %s that "+
+			"nobody needs", len(open), maxOpen, v1alpha1.LabelSuiteRun)}
+	}
+	if cur := s.current(); len(open) <= maxOpen && cur != nil && cur.isOver() {
+		look = append(look, cur)
+	}
+	for i, one := range look {
+		err := r.load(ctx, s, one)
+		if err == nil && one.loaded && !one.isOver() {
+			err = r.look(ctx, s, one)
 		}
-		if err := r.load(ctx, s, one); err != nil {
-			return next{}, err
+		if bad := (*pass.Invalid)(nil); i > 0 && errors.As(err, &bad) {
+			s.blocked = &fact{Reason: bad.Reason, Message: bad.Error()}
+			break
 		}
-		if over || !one.loaded {
-			continue
-		}
-		if err := r.look(ctx, s, one); err != nil {
+		if err != nil {
 			return next{}, err
 		}
 	}
@@ -192,36 +212,29 @@ func (r *Reconciler) load(ctx context.Context, s *scope, one *run) error {
 		}
 		return nil
 	}
-	cached := r.memory.of(s.suite.UID, s.suite.Generation)
-	version := string(one.record.UID) + "/" + one.record.ResourceVersion
-	if cached.recordVersion == version {
-		one.file, one.loaded = cached.record, true
-		return nil
-	}
-	file, err := r.read(ctx, s, one.record.Name)
-	if err != nil {
-		return err
-	}
-	if one == s.current() {
-		cached.recordVersion, cached.record = version, file
-	}
-	one.file, one.loaded = file, true
-	return nil
+	file, err := r.read(ctx, s, one, &s.left)
+	one.file, one.loaded = file, err == nil
+	return err
 }
 
-// read reads a record past the cache, which does not hold them.
-func (r *Reconciler) read(ctx context.Context, s *scope, name string) (runfile.SuiteRun, error) {
-	cm := &corev1.ConfigMap{}
+// read gives what the record of a run says. It reads past the cache, which does not hold records, and takes it from
+// what is left.
+func (r *Reconciler) read(ctx context.Context, s *scope, one *run, left *runfile.Budget) (runfile.SuiteRun, error) {
+	if one.loaded {
+		return one.file, nil
+	}
+	name, cm := one.record.Name, &corev1.ConfigMap{}
 	if err := r.Reader.Get(ctx, client.ObjectKey{Namespace: s.suite.Namespace, Name: name}, cm); err != nil {
 		return runfile.SuiteRun{}, fmt.Errorf("read record %q: %w", name, err)
 	}
-	file, err := runfile.ReadStoredSuiteRun(bytes.NewReader(cm.BinaryData[runfile.KeySuiteRun]))
+	file, err := runfile.ReadSuiteRunWithin(bytes.NewReader(cm.BinaryData[runfile.KeySuiteRun]), left)
 	if other := (*runfile.VersionError)(nil); errors.As(err, &other) {
 		return runfile.SuiteRun{}, otherRelease(name, other)
 	}
 	if err != nil {
 		return runfile.SuiteRun{}, blocked(v1alpha1.ReasonInvalidSpec,
-			fmt.Errorf("the record in ConfigMap %q is damaged, delete it: %w", name, err))
+			fmt.Errorf("the record in ConfigMap %q is damaged, or too large beside those of other runs: delete it, or lower "+
+				"spec.regression.history: %w", name, err))
 	}
 	return file, nil
 }
@@ -243,7 +256,7 @@ func (r *Reconciler) look(ctx context.Context, s *scope, one *run) error {
 		case err != nil:
 			return fmt.Errorf("read workflow %q: %w", name, err)
 		default:
-			one.object, one.state = wf, workflow.Observe(wf)
+			one.patch, one.state = workflow.Patch(s.suite, wf), workflow.Observe(wf)
 			one.file.Workflow = name
 			if one.state.Phase == "" && s.now.Sub(wf.GetCreationTimestamp().Time) >= silence {
 				s.argo = &fact{Reason: v1alpha1.ReasonArgoSilent, Message: fmt.Sprintf(
@@ -438,13 +451,11 @@ func (r *Reconciler) addPoints(ctx context.Context, b *v1alpha1.NFSBenchmark, to
 	return nil
 }
 
-// remembered is how many suites the reconciler remembers something of. A record
-// takes megabytes, so it is what few runs at a time need.
+// remembered is how many suites the reconciler remembers something of.
 const remembered = 16
 
-// memory caches what is expensive to compute and does not change: matrices,
-// records that were read, regressions. A manager that has forgotten it computes it
-// again.
+// memory caches what is expensive to compute and does not change: matrices and regressions, of a few megabytes at
+// most, and no record. A manager that has forgotten it computes it again.
 type memory struct{ suites *lru.Cache }
 
 // recollection belongs to one suite. Only the pass over that suite uses it.
@@ -454,9 +465,6 @@ type recollection struct {
 	invalid    string // what is wrong with the spec
 	compiled   string // hash of the CronWorkflow; "" = not compiled
 
-	recordVersion string // resourceVersion of record
-	record        runfile.SuiteRun
-
 	comparedWhat string // the records that regression was made of
 	regression   *compare.Table
 }
@@ -465,14 +473,13 @@ func newMemory() *memory { return &memory{suites: lru.New(remembered)} }
 
 // of gives what is remembered of a suite in this generation.
 func (m *memory) of(uid types.UID, generation int64) *recollection {
-	c := &recollection{generation: generation}
 	if found, ok := m.suites.Get(uid); ok {
 		old := found.(*recollection) //nolint:forcetypeassert // there is nothing else in it
 		if old.generation == generation {
 			return old
 		}
-		c.recordVersion, c.record = old.recordVersion, old.record // what does not depend on the spec
 	}
+	c := &recollection{generation: generation}
 	m.suites.Add(uid, c)
 	return c
 }

@@ -265,13 +265,16 @@ func (r *Reconciler) control(ctx context.Context, s *scope) (next, error) {
 func (r *run) isDone() bool { return r.vanished || r.state.IsFinished }
 
 func (r *Reconciler) steer(ctx context.Context, s *scope, one *run) error {
-	patch := workflow.Patch(s.suite, one.object)
-	if patch == nil {
+	if one.patch == nil {
 		return nil
 	}
-	err := r.Client.Patch(ctx, one.object.DeepCopy(), client.RawPatch(mergePatch, patch), pass.FieldOwner)
+	wf := &unstructured.Unstructured{}
+	wf.SetGroupVersionKind(workflow.Workflow)
+	wf.SetNamespace(s.suite.Namespace)
+	wf.SetName(one.workflow())
+	err := r.Client.Patch(ctx, wf, client.RawPatch(mergePatch, one.patch), pass.FieldOwner)
 	if err = client.IgnoreNotFound(err); err != nil {
-		return fmt.Errorf("patch workflow %q: %w", one.object.GetName(), err)
+		return fmt.Errorf("patch workflow %q: %w", wf.GetName(), err)
 	}
 	return nil
 }

@@ -189,9 +189,9 @@ func setRegression(s *scope) {
 		out.Message = pass.ClipTo("annotation "+v1alpha1.AnnotationAcceptRun+" names "+s.unknown+", of which there is no "+
 			"record, so the oldest run that succeeded counts; "+found.Message, 512)
 	}
-	for _, l := range pass.Head(found.Changes(), maxChanges) {
+	for _, l := range found.Comparisons {
 		out.Changes = append(out.Changes, v1alpha1.RegressionChange{
-			Cell: pass.ClipTo(l.Cell, 63), Step: pass.ClipTo(l.Step, 48), Metric: v1alpha1.Metric(l.Metric),
+			Cell: l.Cell, Step: l.Step, Metric: v1alpha1.Metric(l.Metric),
 			ShiftBasisPoints: basisPoints(l.Shift), Outcome: l.Outcome,
 		})
 	}

@@ -154,6 +154,24 @@ func (n noise) of(l *Line) (float64, bool) {
 
 func (l *Line) key() lineKey { return lineKey{l.Cell, l.Step, l.Metric} }
 
+// Medians is what History needs of a run: for each cell and step the medians of the metrics.
+func Medians(run runfile.SuiteRun, metrics []string) runfile.SuiteRun {
+	out := runfile.SuiteRun{Run: run.Run, Started: run.Started}
+	all, _ := allSeries(run)
+	for i, s := range all {
+		result := runfile.SuiteResult{Cell: s.name, Position: int32(i), Phase: phaseSucceeded} //nolint:gosec // an order
+		for _, c := range s.cells(Metrics(metrics)) {
+			if n := len(result.Points); n == 0 || result.Points[n-1].Step != c.Step {
+				result.Points = append(result.Points, runfile.SuitePoint{Step: c.Step, Metrics: map[string]float64{}})
+			}
+			result.Points[len(result.Points)-1].Metrics[c.Metric] = c.Median
+		}
+		out.Cells = append(out.Cells, runfile.SuiteCell{Name: s.name})
+		out.Results = append(out.Results, result)
+	}
+	return out
+}
+
 // distancesOf are those of the medians of consecutive runs, as shares of the
 // earlier one, for each number that two of them have.
 func distancesOf(history []runfile.SuiteRun, metrics []string) map[lineKey][]float64 {

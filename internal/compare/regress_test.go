@@ -65,6 +65,14 @@ func TestAllThreeMustAgree(t *testing.T) {
 			t.Parallel()
 			run := daily("now", 3, map[string]float64{"a": tc.a, "b": tc.b})
 			r := Run(Request{Run: &run, Accepted: &accepted, History: []runfile.SuiteRun{history[2], history[0], history[1]}, SuiteSignificance: regression()})
+			var medians []runfile.SuiteRun
+			for _, h := range history {
+				medians = append(medians, Medians(h, nil))
+			}
+			same := Run(Request{Run: &run, Accepted: &accepted, History: medians, SuiteSignificance: regression()})
+			if diff := cmp.Diff(r, same); diff != "" {
+				t.Errorf("the medians of the history do not suffice: %s", diff)
+			}
 			got := map[string]bench.Outcome{}
 			worse := false
 			for _, l := range r.Changes() {

@@ -26,7 +26,7 @@ type Request struct {
 
 	Run, Accepted *runfile.SuiteRun
 	// History tells how far unchanged runs lie apart. It holds neither Run nor a run that was called
-	// Regressed, but Accepted. It is in any order.
+	// Regressed, but Accepted. It is in any order. The Medians of these runs suffice.
 	History []runfile.SuiteRun
 }
 

@@ -90,7 +90,12 @@ func ReadSuiteRun(r io.Reader) (SuiteRun, error) {
 // ReadStoredSuiteRun reads the record of a suite's run like ReadSuiteRun, from a ConfigMap: anybody
 // who may write a ConfigMap may have written it.
 func ReadStoredSuiteRun(r io.Reader) (SuiteRun, error) {
-	return readPacked[SuiteRun](r, &Budget{MaxStoredRunBytes, maxSuiteRunElements}, "suite run", SuiteRunVersion)
+	return ReadSuiteRunWithin(r, &Budget{MaxStoredRunBytes, maxSuiteRunElements})
+}
+
+// ReadSuiteRunWithin reads the record of a suite's run like ReadSuiteRun, unless it exceeds what is left.
+func ReadSuiteRunWithin(r io.Reader, left *Budget) (SuiteRun, error) {
+	return readPacked[SuiteRun](r, left, "suite run", SuiteRunVersion)
 }
 
 // ReadSuitePoints reads the numbers of a benchmark, plain or gzip.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -29,6 +30,7 @@ func (w *suiteWorld) fire() string {
 	wf.SetName(w.name + "-" + strconv.Itoa(1_000_000_000+w.schedule))
 	labels, _, _ := unstructured.NestedStringMap(cron.Object, "spec", "workflowMetadata", "labels")
 	wf.SetLabels(labels)
+	wf.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(cron, cron.GroupVersionKind())})
 	spec, _, _ := unstructured.NestedMap(cron.Object, "spec", "workflowSpec")
 	wf.Object["spec"] = runtime.DeepCopyJSON(spec)
 	if err := w.c.Create(w.Context(), wf); err != nil {
