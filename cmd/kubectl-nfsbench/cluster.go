@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -26,51 +24,6 @@ type cluster struct {
 	client.Client
 	namespace string
 	explicit  bool // namespace was given with --namespace
-}
-
-// Get reads an object. Texts in the status of a benchmark or a suite come from pods with
-// images of strangers: a control character there must not reach a terminal.
-func (c *cluster) Get(ctx context.Context, key client.ObjectKey, obj client.Object, o ...client.GetOption) error {
-	if err := c.Client.Get(ctx, key, obj, o...); err != nil {
-		return err
-	}
-	switch obj := obj.(type) {
-	case *v1alpha1.NFSBenchmark:
-		makePrintable(reflect.ValueOf(&obj.Status))
-	case *v1alpha1.NFSBenchmarkSuite:
-		makePrintable(reflect.ValueOf(&obj.Status))
-	}
-	return nil
-}
-
-// makePrintable puts a question mark for each control and format character of the strings
-// that v points to. Line breaks stay: an oranfstab has some.
-func makePrintable(v reflect.Value) {
-	switch v.Kind() { //nolint:exhaustive // the others hold no strings, and a status has no map
-	case reflect.Pointer:
-		if !v.IsNil() {
-			makePrintable(v.Elem())
-		}
-	case reflect.Struct:
-		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
-				makePrintable(v.Field(i))
-			}
-		}
-	case reflect.Slice:
-		for i := range v.Len() {
-			makePrintable(v.Index(i))
-		}
-	case reflect.String:
-		v.SetString(strings.Map(printable, v.String()))
-	}
-}
-
-func printable(r rune) rune {
-	if r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) {
-		return '?'
-	}
-	return r
 }
 
 func newScheme() (*runtime.Scheme, error) {

@@ -173,7 +173,7 @@ func (d *doctor) fail(check, format string, args ...any) {
 	d.add(check, runfile.CheckFail, format, args...)
 }
 
-func oneLine(s string) string { return strings.Join(strings.Fields(strings.Map(printable, s)), " ") }
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 func (d *doctor) examine(ctx context.Context, u *unstructured.Unstructured) error {
 	if ok, err := d.admitted(ctx, u); err != nil || !ok {

@@ -174,8 +174,7 @@ func (c *cluster) reproduce(ctx context.Context, f found) string {
 func (a *app) writeTable(cmd *cobra.Command, c *cluster, s *v1alpha1.NFSBenchmarkSuite) {
 	in, _, err := c.recorded(cmd.Context(), found{suite: s, run: s.Status.Run.Name})
 	if err == nil {
-		t := compare.Run(compare.Request{Run: in.Run})
-		err = report.CompareText(cmd.OutOrStdout(), t, cli.TextOptions(cmd.OutOrStdout()))
+		err = cli.WriteTable(cmd.OutOrStdout(), compare.Run(compare.Request{Run: in.Run}))
 	}
 	if err != nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "The table cannot be shown: %v\n", explain(err))

@@ -10,6 +10,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/experiments"
+	"github.com/nfsbench/nfsbench/test/gen"
 	"github.com/nfsbench/nfsbench/test/simulation"
 )
 
@@ -50,6 +51,32 @@ func says(t *testing.T, code int, args []string, texts ...string) {
 	for _, s := range texts {
 		if !strings.Contains(text, s) {
 			t.Errorf("%v does not say %q:\n%s%s", args, s, out.String(), errs.String())
+		}
+	}
+}
+
+// TestTextOfAFileDoesNotActOnATerminal: the file of a result or a record may come from a stranger.
+func TestTextOfAFileDoesNotActOnATerminal(t *testing.T) {
+	t.Parallel()
+	folder, evil := t.TempDir(), "\x1b]0;pwned\x07\r\u009b2J\u202e"
+	var files []string
+	for _, name := range []string{"before", "after"} {
+		r := simulation.Suite(name, 1, 0)
+		gen.Hostile(&r, evil)
+		var data bytes.Buffer
+		if err := runfile.WriteSuiteRunGzip(&data, r); err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, filepath.Join(folder, name))
+		if err := os.WriteFile(files[len(files)-1], data.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, args := range [][]string{{"report", files[0]}, {"compare", files[0]}, append([]string{"compare"}, files...)} {
+		var out, errs bytes.Buffer
+		run(args, strings.NewReader(""), &out, &errs)
+		if text := out.String() + errs.String(); strings.ContainsAny(text, "\x1b\x07\r\u009b\u202e") || !strings.Contains(text, "]0;pwned") {
+			t.Errorf("%v shows %q", args, text)
 		}
 	}
 }

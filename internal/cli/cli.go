@@ -77,6 +77,7 @@ func Execute(
 	markRunErrors(root, explain)
 	root.SilenceErrors, root.SilenceUsage = true, true // errors are printed here, once
 	root.SetArgs(append([]string{}, args...))          // nil would mean those of the process
+	out, errOut = screen{out}, screen{errOut}
 	root.SetIn(in)
 	root.SetOut(out)
 	root.SetErr(errOut)

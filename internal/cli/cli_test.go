@@ -76,9 +76,9 @@ func TestABarStaysWhereItIs(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
 	v := NewBar(&b)
-	v.Show(25, "Running")
+	v.Show(25, "Run\u202ening")
 	v.Show(100, "Succeeded")
-	want := "\r\x1b[2K[===>            ]  25%  Running\n" + "\x1b[1A\r\x1b[2K[================] 100%  Succeeded\n"
+	want := "\r\x1b[2K[===>            ]  25%  Run?ning\n" + "\x1b[1A\r\x1b[2K[================] 100%  Succeeded\n"
 	if got := b.String(); got != want {
 		t.Errorf("drew %q\nwant %q", got, want)
 	}

@@ -127,7 +127,7 @@ func (c *Compare) Write(cmd *cobra.Command, in []Recorded, page report.PageOptio
 		case c.to.Format == FormatJSON:
 			return WriteJSON(w, t)
 		case c.to.Format != FormatHTML:
-			return report.CompareText(w, t, TextOptions(w))
+			return WriteTable(w, t)
 		case q.Accepted != nil:
 			run := *q.Run
 			run.Settings.Regression = &q.SuiteSignificance

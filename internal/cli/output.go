@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/internal/report"
 )
 
@@ -69,8 +70,12 @@ func (d *Destination) Write(cmd *cobra.Command, fill func(io.Writer) error) erro
 		return BadInputf("--output %s: %w", d.File, err)
 	}
 	defer func() { _ = os.Remove(f.Name()) }() // the file has its final name by then
+	var w io.Writer = f
+	if d.Format == FormatText { // which somebody shows on a terminal
+		w = screen{f}
+	}
 	const readable = 0o644
-	if err := errors.Join(fill(f), f.Chmod(readable), f.Close()); err != nil {
+	if err := errors.Join(fill(w), f.Chmod(readable), f.Close()); err != nil {
 		return fmt.Errorf("write %s: %w", d.File, err)
 	}
 	if err := os.Rename(f.Name(), d.File); err != nil {
@@ -90,7 +95,7 @@ func WriteJSON(w io.Writer, v any) error {
 // TerminalWidth returns the columns of the terminal that w is; 0 if it is none, or one
 // that cannot move its cursor.
 func TerminalWidth(w io.Writer) int {
-	f, ok := w.(*os.File)
+	f, ok := below(w).(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) || os.Getenv("TERM") == "dumb" { //nolint:gosec // a descriptor fits an int
 		return 0
 	}
@@ -109,7 +114,7 @@ type Bar struct {
 }
 
 // NewBar draws on w, which is a terminal or shown on one.
-func NewBar(w io.Writer) *Bar { return &Bar{w: w, width: cmp.Or(TerminalWidth(w), 80)} }
+func NewBar(w io.Writer) *Bar { return &Bar{w: below(w), width: cmp.Or(TerminalWidth(w), 80)} }
 
 // Show draws the bar and the words after it in place of those before.
 func (v *Bar) Show(percent int32, words string) {
@@ -123,6 +128,7 @@ func (v *Bar) Show(percent int32, words string) {
 		up = "\x1b[1A"
 	}
 	v.drawn = true
+	words = strings.Map(printable, words)
 	line := Clip(fmt.Sprintf("[%-*s] %3d%%  %s", full, done, percent, words), v.width-1)
 	_, _ = io.WriteString(v.w, up+"\r\x1b[2K"+line+"\n") // progress that cannot be shown ends nothing
 }
@@ -135,9 +141,14 @@ func Clip(s string, columns int) string {
 	return string([]rune(s)[:columns-1]) + "…"
 }
 
-// TextOptions says what the reader's terminal can do. What is no terminal gets neither
+// WriteTable writes a comparison as text.
+func WriteTable(w io.Writer, t compare.Table) error {
+	return report.CompareText(below(w), t, textOptions(w))
+}
+
+// textOptions says what the reader's terminal can do. What is no terminal gets neither
 // colours nor an odd width, so that files stay the same.
-func TextOptions(w io.Writer) report.Options {
+func textOptions(w io.Writer) report.Options {
 	locales := []string{"LC_ALL", "LC_CTYPE", "LANG"}
 	locale := ""
 	if i := slices.IndexFunc(locales, func(n string) bool { return os.Getenv(n) != "" }); i >= 0 {

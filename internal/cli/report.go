@@ -27,7 +27,7 @@ func (d *Destination) WriteReport(cmd *cobra.Command, in Recorded, g *compare.Ta
 		case FormatJSON:
 			return WriteJSON(w, j)
 		default:
-			return report.Text(w, in.Result, j, TextOptions(w))
+			return report.Text(below(w), in.Result, j, textOptions(w))
 		}
 	})
 }
@@ -48,5 +48,5 @@ func (d *Destination) run(w io.Writer, run runfile.SuiteRun, g *compare.Table, p
 	if g != nil {
 		fmt.Fprintf(w, "against the accepted run %s: %s\n", g.Baseline, g.Message)
 	}
-	return report.CompareText(w, t, TextOptions(w))
+	return WriteTable(w, t)
 }

@@ -1,0 +1,36 @@
+package cli
+
+import (
+	"bytes"
+	"io"
+	"unicode"
+)
+
+// screen is an output that people read on a terminal. Results, records, objects and errors have texts of strangers in
+// them: each character that could act on the terminal becomes a question mark, also in JSON, which does not escape all
+// of them. It keeps no state, so it is as safe for concurrent use as the writer that it has.
+type screen struct{ w io.Writer }
+
+// Write takes whole characters.
+func (s screen) Write(p []byte) (int, error) {
+	if _, err := s.w.Write(bytes.Map(printable, p)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// printable is r, or a question mark for a control or format character. Line breaks and tabs stay.
+func printable(r rune) rune {
+	if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) {
+		return '?'
+	}
+	return r
+}
+
+// below is the writer of a screen, for what writes sequences of our own and cleans the texts between them.
+func below(w io.Writer) io.Writer {
+	if s, ok := w.(screen); ok {
+		return s.w
+	}
+	return w
+}
