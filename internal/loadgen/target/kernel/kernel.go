@@ -208,8 +208,30 @@ func (d *directory) List(ctx context.Context) ([]string, error) {
 		return nil, failure("list directory", err)
 	}
 	defer func() { _ = f.Close() }()
-	names, err := f.Readdirnames(-1)
+	names, err := readNames(f.Readdirnames)
 	return names, failure("list directory", err)
+}
+
+// maxNamesBytes bounds the names of a directory, which a server need not end: some hundred thousand, which no
+// benchmark makes. Direct NFS has the same bound.
+const maxNamesBytes = 16 << 20
+
+func readNames(read func(n int) ([]string, error)) (all []string, err error) {
+	for left := maxNamesBytes; ; {
+		some, err := read(1024)
+		for _, name := range some {
+			left -= len(name) + 16 // and the string
+		}
+		all = append(all, some...)
+		switch {
+		case errors.Is(err, io.EOF):
+			return all, nil
+		case err != nil:
+			return nil, err
+		case left < 0:
+			return nil, fmt.Errorf("the directory does not end after %d names; name another path", len(all))
+		}
+	}
 }
 
 func (d *directory) Open(ctx context.Context, name string, opt target.OpenOptions) (target.File, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -41,6 +42,22 @@ func TestConformance(t *testing.T) {
 				return tgt
 			})
 		})
+	}
+}
+
+// TestADirectoryThatDoesNotEndIsGivenUp: a server makes its directories as long as it likes.
+func TestADirectoryThatDoesNotEndIsGivenUp(t *testing.T) {
+	given := 0
+	endless := func(n int) ([]string, error) {
+		if n <= 0 || given > maxNamesBytes {
+			t.Fatalf("%d names are asked for after %d bytes", n, given)
+		}
+		some := slices.Repeat([]string{strings.Repeat("n", 255)}, n)
+		given += n * 255
+		return some, nil
+	}
+	if all, err := readNames(endless); err == nil || !strings.Contains(err.Error(), "does not end") || all != nil {
+		t.Errorf("%d names and %v", len(all), err)
 	}
 }
 
