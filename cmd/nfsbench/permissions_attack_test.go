@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/binary"
 	"errors"
 	"log/slog"
 	"os"
@@ -8,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 const (
@@ -50,6 +53,24 @@ func (v *volume) put(name, text string, user int) {
 		os.Chown(v.path(name), user, user))
 }
 
+// letWrite gives a user write access to the volume by a POSIX ACL. Its mask becomes the bits of the group.
+func (v *volume) letWrite(user uint32) {
+	v.t.Helper()
+	acl := binary.LittleEndian.AppendUint32(nil, 2) // version
+	for _, e := range []struct {
+		tag, perm uint16
+		id        uint32
+	}{{0x01, 7, ^uint32(0)}, {0x02, 7, user}, {0x04, 5, ^uint32(0)}, {0x10, 7, ^uint32(0)}, {0x20, 5, ^uint32(0)}} {
+		acl = binary.LittleEndian.AppendUint16(binary.LittleEndian.AppendUint16(acl, e.tag), e.perm)
+		acl = binary.LittleEndian.AppendUint32(acl, e.id)
+	}
+	err := unix.Setxattr(v.dir, "system.posix_acl_access", acl, 0)
+	if errors.Is(err, unix.ENOTSUP) {
+		v.t.Skip("the file system of the temporary directory has no ACLs")
+	}
+	v.do(err)
+}
+
 // give runs nfsbench permissions.
 func (v *volume) give() {
 	v.t.Helper()
@@ -85,6 +106,10 @@ func TestAMarkerOfOthersGivesNoFileAway(t *testing.T) {
 		"in a directory of another group": {0, 0o775, func(v *volume) {
 			v.do(os.Chown(v.dir, 0, stranger))
 			v.put(".nfsbench-database", mark, database)
+		}},
+		"of the user, where an ACL lets a stranger write": {0, 0o755, func(v *volume) {
+			v.put(".nfsbench-database", mark, database)
+			v.letWrite(stranger)
 		}},
 		"with a second name": {0, 0o755, func(v *volume) {
 			v.put("ORCLCDB/notes", mark, database)
@@ -146,6 +171,24 @@ func TestAnEmptyVolumeIsGivenWithoutWhatOthersLeaveInIt(t *testing.T) {
 	v.expect(v.path(".nfsbench-write-1"), victim)
 }
 
+// TestAFileThatComesToAnEmptyVolumeIsNotGivenAway: whoever may write to the volume, and to a directory with a file of
+// root, moves it there when the volume has been found empty.
+func TestAFileThatComesToAnEmptyVolumeIsNotGivenAway(t *testing.T) {
+	v := newVolume(t, stranger, 0o755)
+	c := &permissionsCommand{
+		app: &app{log: slog.New(slog.NewTextHandler(&v.log, nil))}, directories: []string{v.dir}, owner: "54321:54321",
+	}
+	c.chown = func(f *os.File, uid, gid int) error {
+		if f.Name() == v.dir {
+			v.put("secret", "", 0)
+		}
+		return syscall.Fchownat(int(f.Fd()), "", uid, gid, unix.AT_EMPTY_PATH)
+	}
+	v.do(c.run())
+	v.expect(v.dir, database)
+	v.expect(v.path("secret"), 0)
+}
+
 // TestADirectoryThatIsSwappedForALinkLeadsNowhere: somebody does so while root walks over the volume.
 func TestADirectoryThatIsSwappedForALinkLeadsNowhere(t *testing.T) {
 	v := newVolume(t, database, 0o755)
@@ -161,7 +204,7 @@ func TestADirectoryThatIsSwappedForALinkLeadsNowhere(t *testing.T) {
 		if f.Name() == v.path("ORCLCDB") { // it was looked at, and is entered next
 			v.do(os.Rename(f.Name(), v.path("moved")), os.Symlink(outside, f.Name()))
 		}
-		return syscall.Fchownat(int(f.Fd()), "", uid, gid, 0x1000) // AT_EMPTY_PATH
+		return syscall.Fchownat(int(f.Fd()), "", uid, gid, unix.AT_EMPTY_PATH)
 	}
 	if err := c.run(); err == nil {
 		t.Error("a folder that is a link now was entered")

@@ -32,7 +32,12 @@ type Given struct {
 // directory. Below it only plain files, folders and links change that root or the user owns and that have one name. A
 // mark is believed in a directory that only root and the user can write to.
 func (g Gift) Give(directory string) (Given, error) {
-	m, err := readMarker(directory, func(marker *os.File) (string, error) { return g.distrust(directory, marker) })
+	top, err := shareddir.OpenFolder(directory, ".")
+	if err != nil {
+		return Given{}, err
+	}
+	defer func() { _ = top.Close() }()
+	m, err := readMarker(directory, func(marker *os.File) (string, error) { return g.distrust(top, marker) })
 	if err != nil {
 		return Given{}, err
 	}
@@ -46,12 +51,8 @@ func (g Gift) Give(directory string) (Given, error) {
 		}
 	}
 	var given Given
-	top, err := shareddir.OpenFolder(directory, ".")
-	if err != nil {
-		return given, err
-	}
-	defer func() { _ = top.Close() }()
-	if err := g.change(top, true, &given); err != nil {
+	// An empty volume has nothing else to give: what comes meanwhile is somebody else's.
+	if err := g.change(top, true, &given); err != nil || len(m.Databases) == 0 {
 		return given, err
 	}
 	return given, walk(directory, func(folder *os.File, _ string, d fs.DirEntry) error {
@@ -90,24 +91,31 @@ func (g Gift) change(entry *os.File, isVolume bool, given *Given) error {
 	return nil
 }
 
+// hasACL reports whether the bits of the group are the mask of a POSIX ACL, so that they say what others get, too. A
+// file system that gives no clear answer may have one.
+func hasACL(f *os.File) bool {
+	_, err := unix.Fgetxattr(int(f.Fd()), "system.posix_acl_access", nil)
+	return !errors.Is(err, unix.ENODATA) && !errors.Is(err, unix.ENOTSUP)
+}
+
 // isFileOrLink leaves out devices, with which whoever has them does more than with a file.
 func isFileOrLink(mode fs.FileMode) bool { return mode.IsRegular() || mode.Type() == fs.ModeSymlink }
 
 func (g Gift) isUser(uid uint32) bool { return uid == 0 || int(uid) == g.UID }
 
 // distrust believes no marker that others than root and the user may have made, or moved there.
-func (g Gift) distrust(directory string, marker *os.File) (string, error) {
+func (g Gift) distrust(folder, marker *os.File) (string, error) {
 	why, err := distrustOthers(marker, 0, g.UID)
 	if err != nil || why != "" {
 		return why, err
 	}
-	info, err := os.Stat(directory)
+	info, err := folder.Stat()
 	if err != nil {
 		return "", err
 	}
 	const groupWrites, othersWrite = 0o020, 0o002
 	s, ok := info.Sys().(*syscall.Stat_t)
-	isGroup := ok && (s.Gid == 0 || int(s.Gid) == g.GID)
+	isGroup := ok && (s.Gid == 0 || int(s.Gid) == g.GID) && !hasACL(folder)
 	if !ok || !g.isUser(s.Uid) || info.Mode()&othersWrite != 0 || info.Mode()&groupWrites != 0 && !isGroup {
 		return "which is in a directory that others can write to", nil
 	}
