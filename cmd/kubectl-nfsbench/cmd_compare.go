@@ -36,7 +36,7 @@ spec.compare says, or as --baseline does.
 				if err != nil {
 					return err
 				}
-				r, _, err := c.recorded(cmd.Context(), f)
+				r, _, err := c.recorded(cmd, f)
 				if err != nil {
 					return err
 				}

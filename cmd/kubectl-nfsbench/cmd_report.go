@@ -59,7 +59,7 @@ func (a *app) pageOptions() report.PageOptions {
 }
 
 func (a *app) report(cmd *cobra.Command, c *cluster, f found, to cli.Destination) error {
-	in, records, err := c.recorded(cmd.Context(), f)
+	in, records, err := c.recorded(cmd, f)
 	if err != nil {
 		return err
 	}
@@ -74,15 +74,19 @@ func (a *app) report(cmd *cobra.Command, c *cluster, f found, to cli.Destination
 	return to.WriteReport(cmd, in, g, options)
 }
 
-// recorded reads the result of a benchmark, or the records of a suite with that of the run that was named.
-func (c *cluster) recorded(ctx context.Context, f found) (cli.Recorded, []runfile.SuiteRun, error) {
+// recorded reads the result of a benchmark, or the records of a suite with that of the run that was named. It warns of
+// records that are left out.
+func (c *cluster) recorded(cmd *cobra.Command, f found) (cli.Recorded, []runfile.SuiteRun, error) {
 	if f.suite == nil {
-		res, err := archive.Result(ctx, c, f.benchmark)
+		res, err := archive.Result(cmd.Context(), c, f.benchmark)
 		return cli.Recorded{Name: f.benchmark.Name, Result: res}, nil, err
 	}
-	records, err := archive.Records(ctx, c, c.namespace, f.suite.Name)
+	records, leftOut, err := archive.Records(cmd.Context(), c, f.suite)
 	if err != nil {
 		return cli.Recorded{}, nil, err
+	}
+	for _, what := range leftOut {
+		fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s\n", what)
 	}
 	run, err := chooseRun(records, f)
 	return cli.Recorded{Run: &run}, records, err
@@ -172,7 +176,7 @@ func (c *cluster) reproduce(ctx context.Context, f found) string {
 // writeTable adds the table of the newest run to the summary of a suite. A user
 // may be allowed to watch and not to read ConfigMaps: it is a note then.
 func (a *app) writeTable(cmd *cobra.Command, c *cluster, s *v1alpha1.NFSBenchmarkSuite) {
-	in, _, err := c.recorded(cmd.Context(), found{suite: s, run: s.Status.Run.Name})
+	in, _, err := c.recorded(cmd, found{suite: s, run: s.Status.Run.Name})
 	if err == nil {
 		err = cli.WriteTable(cmd.OutOrStdout(), compare.Run(compare.Request{Run: in.Run}))
 	}

@@ -96,6 +96,12 @@ func TestAReportOfASuiteIsOfTheRunThatIsMeant(t *testing.T) {
 	s.run("report", "suite/s").mustEnd(t, cli.ExitOK).mustSay(t, "suite/s  run s-2  Succeeded  2 cells, 12 of 12 benchmarks")
 	s.run("report", "suite/s@s-1").mustEnd(t, cli.ExitOK).mustSay(t, "run s-1")
 	s.run("report", "suite/s@t-1").mustEnd(t, cli.ExitBadInput).mustSay(t, `no record of a run "t-1"; there is s-2, s-1`)
+	damaged := record(t, "s", "s-3", begun(), 1)
+	damaged.BinaryData[runfile.KeySuiteRun] = []byte("{")
+	if err := s.client.Create(t.Context(), damaged); err != nil {
+		t.Fatal(err)
+	}
+	s.run("report", "suite/s").mustEnd(t, cli.ExitOK).mustSay(t, "run s-2", `warning: the record in ConfigMap "s-3-record" is left out`)
 	file := filepath.Join(t.TempDir(), "s.html")
 	s.run("report", "s", "-o", file).mustEnd(t, cli.ExitOK)
 	if page, err := os.ReadFile(file); err != nil || !strings.Contains(string(page), "kind: NFSBenchmarkSuite") {

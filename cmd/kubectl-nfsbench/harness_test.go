@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -132,7 +133,7 @@ func finished(t *testing.T, name string, clients int32, mods ...gen.Mod) (*v1alp
 // suiteOf is a suite of two clients, nfs and dnfs, that succeeded.
 func suiteOf(name string, change func(*v1alpha1.NFSBenchmarkSuite)) *v1alpha1.NFSBenchmarkSuite {
 	s := &v1alpha1.NFSBenchmarkSuite{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: name},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: name, UID: types.UID("uid-" + name)},
 		Spec:       v1alpha1.NFSBenchmarkSuiteSpec{Template: v1alpha1.BenchmarkTemplate{Spec: gen.Benchmark("x").Spec}, Repetitions: 6},
 		Status: v1alpha1.NFSBenchmarkSuiteStatus{
 			Phase: v1alpha1.SuiteSucceeded, Verdict: v1alpha1.SuiteNotEvaluated, Matrix: &v1alpha1.MatrixStatus{Cells: 2, Benchmarks: 12},
@@ -172,8 +173,11 @@ func record(t *testing.T, suite, run string, started time.Time, factor float64) 
 	if err := runfile.WriteSuiteRunGzip(&b, r); err != nil {
 		t.Fatal(err)
 	}
+	owner := *metav1.NewControllerRef(suiteOf(suite, nil), v1alpha1.GroupVersion.WithKind(suiteKind))
 	return &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: run + "-record", Labels: map[string]string{v1alpha1.LabelSuite: suite}},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "bench", Name: run + "-record", Labels: map[string]string{v1alpha1.LabelSuite: suite}, OwnerReferences: []metav1.OwnerReference{owner},
+		},
 		BinaryData: map[string][]byte{runfile.KeySuiteRun: b.Bytes()},
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
@@ -63,30 +64,61 @@ func noResult(b *v1alpha1.NFSBenchmark) error {
 // RecordName is the name of the ConfigMap with the record of a suite's run.
 func RecordName(run string) string { return run + "-record" }
 
-// Records reads the records of all runs of a suite that are kept, newest first.
-// A ConfigMap with the suite's label and without a record is no error; one whose
-// record cannot be read is.
-func Records(ctx context.Context, c client.Reader, namespace, suite string) ([]runfile.SuiteRun, error) {
-	var list corev1.ConfigMapList
-	err := c.List(ctx, &list, client.InNamespace(namespace), client.MatchingLabels{v1alpha1.LabelSuite: suite})
+// maxRecords is how many records of a suite are read: it keeps 50 runs, and beside them the accepted one and the one
+// under way.
+const maxRecords = 52
+
+// Records reads the records of the newest runs of a suite, newest first. Whoever may write ConfigMaps may have written
+// them, so they share one budget. What is too much, too large or damaged is left out, and named in sentences.
+func Records(
+	ctx context.Context, c client.Reader, suite *v1alpha1.NFSBenchmarkSuite,
+) (runs []runfile.SuiteRun, leftOut []string, err error) {
+	newest, older, err := newestRecords(ctx, c, suite)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var runs []runfile.SuiteRun
-	for i := range list.Items {
-		m := &list.Items[i]
-		data, ok := m.BinaryData[runfile.KeySuiteRun]
-		if !ok {
-			continue
-		}
-		run, err := runfile.ReadStoredSuiteRun(bytes.NewReader(data))
+	if older > 0 {
+		leftOut = append(leftOut, fmt.Sprintf("%d older records are left out: at most %d are read", older, maxRecords))
+	}
+	left := runfile.RecordsBudget()
+	for _, m := range newest {
+		run, err := runfile.ReadSuiteRunWithin(bytes.NewReader(m.BinaryData[runfile.KeySuiteRun]), &left)
 		if err != nil {
-			return nil, fmt.Errorf("ConfigMap %q: %w", m.Name, err)
+			leftOut = append(leftOut, fmt.Sprintf("the record in ConfigMap %q is left out: %v", m.Name, err))
+			continue
 		}
 		runs = append(runs, run)
 	}
 	slices.SortStableFunc(runs, func(a, b runfile.SuiteRun) int {
 		return cmp.Or(b.Started.Compare(a.Started), cmp.Compare(b.Run, a.Run))
 	})
-	return runs, nil
+	return runs, leftOut, nil
+}
+
+// newestRecords are the ConfigMaps with records whose controller is the suite, newest first, and how many older ones
+// there are. It keeps no more than two pages of them.
+func newestRecords(
+	ctx context.Context, c client.Reader, suite *v1alpha1.NFSBenchmarkSuite,
+) (newest []corev1.ConfigMap, older int, err error) {
+	for next := ""; ; {
+		var page corev1.ConfigMapList
+		err := c.List(ctx, &page, client.InNamespace(suite.Namespace),
+			client.MatchingLabels{v1alpha1.LabelSuite: suite.Name}, client.Limit(maxRecords), client.Continue(next))
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, m := range page.Items {
+			if _, ok := m.BinaryData[runfile.KeySuiteRun]; ok && metav1.IsControlledBy(&m, suite) {
+				newest = append(newest, m)
+			}
+		}
+		slices.SortFunc(newest, func(a, b corev1.ConfigMap) int {
+			return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), cmp.Compare(b.Name, a.Name))
+		})
+		older += max(len(newest)-maxRecords, 0)
+		newest = slices.Delete(newest, min(len(newest), maxRecords), len(newest))
+		if next = page.Continue; next == "" {
+			return newest, older, nil
+		}
+	}
 }

@@ -2,6 +2,11 @@ package archive
 
 import (
 	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -87,26 +92,39 @@ func TestResultIsThatOfAllClients(t *testing.T) {
 	}
 }
 
-func TestRecordsAreThoseOfTheSuiteNewestFirst(t *testing.T) {
-	t.Parallel()
-	begun := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
-	of := func(suite, namespace, run string, started time.Time) *corev1.ConfigMap {
-		var b bytes.Buffer
-		if err := runfile.WriteSuiteRunGzip(&b, runfile.SuiteRun{Suite: suite, Run: run, Started: started}); err != nil {
-			t.Fatal(err)
-		}
-		return &corev1.ConfigMap{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: run, Labels: map[string]string{v1alpha1.LabelSuite: suite}},
-			BinaryData: map[string][]byte{runfile.KeySuiteRun: b.Bytes()},
-		}
+// suite is the one whose records are read.
+func suite() *v1alpha1.NFSBenchmarkSuite {
+	return &v1alpha1.NFSBenchmarkSuite{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: "s", UID: "1"}}
+}
+
+// recordOf is the ConfigMap of a run that the suite made at a time, with the text of its record.
+func recordOf(t *testing.T, run string, made time.Time, text string) *corev1.ConfigMap {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := io.WriteString(z, text); errors.Join(err, z.Close()) != nil {
+		t.Fatal(err)
 	}
-	empty := of("s", "bench", "dashboard", begun)
-	empty.BinaryData = nil
-	objects := []client.Object{
-		of("s", "bench", "s-1", begun), of("s", "bench", "s-3", begun.Add(2*time.Hour)), of("s", "bench", "s-2", begun.Add(time.Hour)),
-		of("t", "bench", "t-1", begun), of("s", "other", "s-9", begun), empty,
+	return &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "bench", Name: run, Labels: map[string]string{v1alpha1.LabelSuite: "s"}, CreationTimestamp: metav1.NewTime(made),
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(suite(), v1alpha1.GroupVersion.WithKind("NFSBenchmarkSuite"))},
+		},
+		BinaryData: map[string][]byte{runfile.KeySuiteRun: b.Bytes()},
 	}
-	got, err := Records(t.Context(), reader(t, objects...), "bench", "s")
+}
+
+func begun() time.Time { return time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC) }
+
+// runOf is the text of a record.
+func runOf(run string, started time.Time, more string) string {
+	return fmt.Sprintf(`{"version":%q,"run":%q,"started":%q%s}`, runfile.SuiteRunVersion, run, started.Format(time.RFC3339), more)
+}
+
+// mustHave compares the records of the suite, and what is left out.
+func mustHave(t *testing.T, objects []client.Object, want, leftOut []string) {
+	t.Helper()
+	got, without, err := Records(t.Context(), reader(t, objects...), suite())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,14 +132,58 @@ func TestRecordsAreThoseOfTheSuiteNewestFirst(t *testing.T) {
 	for _, r := range got {
 		names = append(names, r.Run)
 	}
-	if diff := cmp.Diff([]string{"s-3", "s-2", "s-1"}, names); diff != "" {
+	if diff := cmp.Diff(want, names); diff != "" {
 		t.Error(diff)
 	}
-	broken := of("s", "bench", "s-4", begun)
-	broken.BinaryData[runfile.KeySuiteRun] = []byte(`{"version":"nfsbench.io/suite-run/v9"}`)
-	if _, err := Records(t.Context(), reader(t, broken), "bench", "s"); err == nil || !strings.Contains(err.Error(), `ConfigMap "s-4": read suite run: it has version "nfsbench.io/suite-run/v9"`) {
-		t.Errorf("error %v names neither the object nor the version", err)
+	if !slices.EqualFunc(without, leftOut, strings.Contains) {
+		t.Errorf("left out is %q, want %q", without, leftOut)
 	}
+}
+
+func TestRecordsAreThoseOfTheSuiteNewestFirst(t *testing.T) {
+	t.Parallel()
+	of := func(run string, started time.Time, change func(*corev1.ConfigMap)) *corev1.ConfigMap {
+		m := recordOf(t, run, started, runOf(run, started, ""))
+		change(m)
+		return m
+	}
+	asItIs := func(*corev1.ConfigMap) {}
+	mustHave(t, []client.Object{
+		of("s-1", begun(), asItIs), of("s-3", begun().Add(2*time.Hour), asItIs), of("s-2", begun().Add(time.Hour), asItIs),
+		of("t-1", begun(), func(m *corev1.ConfigMap) { m.Labels[v1alpha1.LabelSuite] = "t" }),
+		of("s-9", begun(), func(m *corev1.ConfigMap) { m.Namespace = "other" }),
+		of("s-8", begun(), func(m *corev1.ConfigMap) { m.OwnerReferences = nil }),
+		of("s-7", begun(), func(m *corev1.ConfigMap) { m.OwnerReferences[0].UID = "2" }),
+		of("dashboard", begun(), func(m *corev1.ConfigMap) { m.BinaryData = nil }),
+		recordOf(t, "s-4", begun(), `{"version":"nfsbench.io/suite-run/v9"}`),
+	}, []string{"s-3", "s-2", "s-1"}, []string{`ConfigMap "s-4" is left out: read suite run: it has version "nfsbench.io/suite-run/v9"`})
+}
+
+// TestRecordsOfOthersFillNoMemory: whoever writes ConfigMaps makes as many as they like, and 543 bytes of one unpack to
+// 32 MiB. The newest ones are read.
+func TestRecordsOfOthersFillNoMemory(t *testing.T) {
+	t.Parallel()
+	var objects []client.Object
+	var names, leftOut []string
+	for i := range maxRecords + 3 {
+		name, made := fmt.Sprintf("s-%02d", i), begun().Add(time.Duration(i)*time.Hour)
+		objects = append(objects, recordOf(t, name, made, runOf(name, made, "")))
+		names = append([]string{name}, names...)
+	}
+	mustHave(t, objects, names[:maxRecords], []string{"3 older records are left out: at most 52 are read"})
+
+	bomb := `,"results":[` + strings.Repeat("{},", 149_000) + "{}]"
+	objects, names = nil, nil
+	for i := range 8 {
+		name, made := fmt.Sprintf("s-%02d", i), begun().Add(time.Duration(i)*time.Hour)
+		objects = append(objects, recordOf(t, name, made, runOf(name, made, bomb)))
+		if i >= 4 {
+			names = append([]string{name}, names...)
+		} else {
+			leftOut = append([]string{fmt.Sprintf("ConfigMap %q is left out: read suite run: larger than", name)}, leftOut...)
+		}
+	}
+	mustHave(t, objects, names, leftOut)
 }
 
 func TestPointsAreThoseOfEachRepetition(t *testing.T) {

@@ -234,6 +234,11 @@ type Budget struct {
 // their samples to it (see package publish).
 func BenchmarkBudget() Budget { return Budget{Bytes: 8 << 20, Elements: 200_000} }
 
+// RecordsBudget is enough for the records of all runs of a suite: some of the largest, or many of the usual size.
+func RecordsBudget() Budget {
+	return Budget{Bytes: 4 * MaxStoredRunBytes, Elements: 4 * maxSuiteRunElements}
+}
+
 // ElementsOf counts the elements of all lists in a JSON text, without decoding it.
 func ElementsOf(text []byte) int {
 	var isList []bool // of the open lists and objects

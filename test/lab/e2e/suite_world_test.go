@@ -170,9 +170,9 @@ func (w *suiteWorld) ends(t *testing.T, s *v1alpha1.NFSBenchmarkSuite) *v1alpha1
 // table is the comparison of the newest run, as the plugin computes it from the record.
 func (w *suiteWorld) table(t *testing.T, s *v1alpha1.NFSBenchmarkSuite) compare.Table {
 	t.Helper()
-	records, err := archive.Records(t.Context(), w, s.Namespace, s.Name)
-	if err != nil || len(records) == 0 {
-		t.Fatalf("%d records of %s: %v", len(records), s.Name, err)
+	records, leftOut, err := archive.Records(t.Context(), w, s)
+	if err != nil || len(records) == 0 || len(leftOut) > 0 {
+		t.Fatalf("%d records of %s, without %q: %v", len(records), s.Name, leftOut, err)
 	}
 	return compare.Run(compare.Request{Run: &records[0]})
 }
