@@ -3,6 +3,7 @@
 package security
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -233,6 +234,43 @@ func TestATenantClaimsNoVolumeOfTheClassOfABenchmark(t *testing.T) {
 	late.Spec.StorageClassName = &class
 	if err := as(user).Update(t.Context(), late, client.DryRunAll); !refused(err) {
 		t.Errorf("by an update: %v", err)
+	}
+}
+
+// TestATenantRemovesNoFinalizer: the volumes and backends of the benchmark would stay forever.
+func TestATenantRemovesNoFinalizer(t *testing.T) {
+	admin, as := cluster(t)
+	remove := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
+	refused := func(err error) bool {
+		return apierrors.IsForbidden(err) && strings.Contains(err.Error(), benchmark.Finalizer)
+	}
+	for who, c := range map[string]client.Client{
+		"an-administrator": admin, "the-operator": as("system:serviceaccount:" + chart.Namespace + ":nfsbench"),
+	} {
+		b := chart.Objects(t, fmt.Appendf(nil, `
+apiVersion: nfsbench.io/v1alpha1
+kind: NFSBenchmark
+metadata: {name: %s, namespace: team-a, finalizers: [%s]}
+spec:
+  storage: {embedded: {size: 1Gi}}
+  protocol: {client: DirectNFS}
+  workload: {raw: {pattern: Read}}
+`, who, benchmark.Finalizer))[0]
+		if err := errors.Join(as(user).Create(t.Context(), b), as(user).Delete(t.Context(), b)); err != nil {
+			t.Fatal(err)
+		}
+		for began := time.Now(); !refused(as(user).Patch(t.Context(), b.DeepCopy(), remove, client.DryRunAll)); time.Sleep(50 * time.Millisecond) {
+			if time.Since(began) > patience {
+				t.Fatal("a tenant removes the finalizer")
+			}
+		}
+		label := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`))
+		if err := as(user).Patch(t.Context(), b.DeepCopy(), label); err != nil {
+			t.Errorf("a tenant sets a label: %v", err)
+		}
+		if err := c.Patch(t.Context(), b, remove); err != nil {
+			t.Errorf("%s: %v", who, err)
+		}
 	}
 }
 
