@@ -39,12 +39,12 @@ type TridentStorage struct {
 	// +kubebuilder:validation:items:MaxLength=63
 	// +kubebuilder:validation:items:Pattern=`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`
 	StoragePools []string `json:"storagePools,omitempty"`
-	// pvcAnnotations are Trident's own annotations of the claim, such as
-	// trident.netapp.io/exportPolicy, which replaces the export policy of the backend.
+	// pvcAnnotations are annotations of Trident of the claim: exportPolicy, snapshotPolicy,
+	// snapshotDirectory, unixPermissions, cloneFromPVC and splitOnClone, each with the prefix
+	// trident.netapp.io/. exportPolicy replaces that of the backend for this volume, which needs one too.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
-	// +kubebuilder:validation:XValidation:rule="self.all(k, k.startsWith('trident.netapp.io/'))",message="storage.trident.pvcAnnotations takes Trident's annotations only: each key must begin with trident.netapp.io/"
-	// +kubebuilder:validation:XValidation:rule="!('trident.netapp.io/importOriginalName' in self) && !('trident.netapp.io/shareFromPVC' in self)",message="storage.trident.pvcAnnotations must not import or share a volume: what the benchmark provisions is deleted with it; make a PersistentVolumeClaim of it and use storage.claim"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, k in ['trident.netapp.io/exportPolicy', 'trident.netapp.io/snapshotPolicy', 'trident.netapp.io/snapshotDirectory', 'trident.netapp.io/unixPermissions', 'trident.netapp.io/cloneFromPVC', 'trident.netapp.io/splitOnClone'])",message="storage.trident.pvcAnnotations takes exportPolicy, snapshotPolicy, snapshotDirectory, unixPermissions, cloneFromPVC and splitOnClone, each with the prefix trident.netapp.io/: others of Trident's annotations make volumes that outlive the benchmark, or that are larger than its size"
 	PVCAnnotations map[string]AnnotationValue `json:"pvcAnnotations,omitempty"`
 	// moveTo is the aggregate that the volume is moved to, online, before the
 	// run: the way to measure data behind another node's LIF. Needs
