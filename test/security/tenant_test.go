@@ -180,7 +180,8 @@ func TestATenantUsesNoBackendThatAnAdministratorDidNotList(t *testing.T) {
 }
 
 // TestATenantClaimsNoVolumeOfTheClassOfABenchmark: policy.backends lists neither the namespace nor a size for it, and
-// the volume would keep the backend from going with its run.
+// the volume would keep the backend from going with its run. Nor does it tell Trident to make another volume than that
+// of the benchmark.
 func TestATenantClaimsNoVolumeOfTheClassOfABenchmark(t *testing.T) {
 	admin, as := cluster(t, "--set", "trident.enabled=true")
 	bind := &rbacv1.RoleBinding{
@@ -222,6 +223,27 @@ func TestATenantClaimsNoVolumeOfTheClassOfABenchmark(t *testing.T) {
 	}
 	if err := claim(as("system:serviceaccount:"+chart.Namespace+":nfsbench"), class, ""); err != nil {
 		t.Errorf("the operator: %v", err)
+	}
+
+	made := manifest.TridentClaim(b)
+	made.Namespace, made.OwnerReferences = "team-a", nil
+	if err := as("system:serviceaccount:"+chart.Namespace+":nfsbench").Create(t.Context(), made); err != nil {
+		t.Fatal(err)
+	}
+	annotate := func(c client.Client, annotations string) error {
+		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":`+annotations+`}}`))
+		return c.Patch(t.Context(), made.DeepCopy(), patch, client.DryRunAll)
+	}
+	for _, change := range []string{
+		`{"trident.netapp.io/notManaged":"true"}`, `{"trident.netapp.io/snapshotDirectory":"true"}`, `{"trident.netapp.io/snapshotDirectory":null}`,
+		`null`,
+	} {
+		if err := annotate(as(user), change); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "those of Trident") {
+			t.Errorf("annotations %s: %v", change, err)
+		}
+	}
+	if err := annotate(as(user), `{"example.com/a":"b"}`); err != nil {
+		t.Errorf("an annotation of somebody else: %v", err)
 	}
 
 	late := &corev1.PersistentVolumeClaim{}
