@@ -234,14 +234,20 @@ func checkBackend(b *v1alpha1.NFSBenchmark, backend trident.BackendSpec) error {
 	if err := checkPlacement(t, trident.Unplaceable(driver, false)); err != nil {
 		return err
 	}
-	admitted := driver == trident.DriverFlexGroup // Trident admits the nodes of the cluster to it
-	if admitted || backend.ExportPolicy != "" || t.PVCAnnotations[trident.ExportPolicyAnnotation] != "" ||
-		plan.NeedsVolume(b) {
+	const ask = "ask an administrator to name a policy that admits the clients in policy.backends of the chart"
+	switch {
+	case backend.ExportPolicy != "":
 		return nil
+	case t.PVCAnnotations[trident.ExportPolicyAnnotation] != "":
+		return invalid(preflight.ExportPolicyDenies, "backend %s of the policy has no exportPolicy: Trident then makes the "+
+			"export policies of its volumes itself, and ignores %s in spec.storage.trident.pvcAnnotations: leave it out, or %s",
+			t.BackendName, trident.ExportPolicyAnnotation, ask)
+	case driver == trident.DriverFlexGroup, plan.NeedsVolume(b): // Trident admits the nodes of the cluster to a FlexGroup
+		return nil
+	default:
+		return invalid(preflight.ExportPolicyDenies, "backend %s of the policy has no exportPolicy: %s %s", t.BackendName,
+			attachedOnly, ask)
 	}
-	return invalid(preflight.ExportPolicyDenies, "backend %s of the policy has no exportPolicy: %s name a policy that "+
-		"admits the clients in spec.storage.trident.pvcAnnotations (%s), or ask an administrator to name it in "+
-		"policy.backends of the chart", t.BackendName, attachedOnly, trident.ExportPolicyAnnotation)
 }
 
 // attachedOnly is why a client that mounts nothing is refused.

@@ -16,7 +16,9 @@ import (
 func TestObjectsOfATridentVolume(t *testing.T) {
 	const uid = "9d1f8b1e-0000-4000-8000-000000000001"
 	annotated := func(b *v1alpha1.NFSBenchmark) {
-		b.Spec.Storage.Trident.PVCAnnotations = map[string]v1alpha1.AnnotationValue{"trident.netapp.io/snapshotDirectory": "true"}
+		b.Spec.Storage.Trident.PVCAnnotations = map[string]v1alpha1.AnnotationValue{
+			"trident.netapp.io/snapshotDirectory": "true", trident.ExportPolicyAnnotation: "oracle", // for this volume only
+		}
 	}
 	backend := trident.BackendSpec{
 		ManagementLIF: "10.0.9.1", DataLIF: "10.0.1.61", SVM: "svm1", CredentialsSecretName: "ontap", ExportPolicy: "pods",

@@ -1,8 +1,6 @@
 package manifest
 
 import (
-	"cmp"
-
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -78,8 +76,6 @@ func TridentName(b *v1alpha1.NFSBenchmark) string { return NamesOf(b).Volume }
 func TridentBackendConfig(
 	b *v1alpha1.NFSBenchmark, namespace string, backend trident.BackendSpec,
 ) *unstructured.Unstructured {
-	backend.ExportPolicy = cmp.Or(string(b.Spec.Storage.Trident.PVCAnnotations[trident.ExportPolicyAnnotation]),
-		backend.ExportPolicy)
 	return trident.NewBackendConfig(namespace, TridentName(b), Labels(b, ComponentVolume), backend)
 }
 

@@ -33,9 +33,6 @@ func TestAVolumeOfTridentIsProvisionedUsedAndRemoved(t *testing.T) {
 			return w.backend()
 		}
 	}
-	annotated := func(b *v1alpha1.NFSBenchmark) {
-		b.Spec.Storage.Trident.PVCAnnotations = map[string]v1alpha1.AnnotationValue{trident.ExportPolicyAnnotation: "oracle"}
-	}
 	cases := map[string]struct {
 		storage func(*world) gen.Mod
 		mods    []gen.Mod
@@ -43,7 +40,7 @@ func TestAVolumeOfTridentIsProvisionedUsedAndRemoved(t *testing.T) {
 	}{
 		"RulesOfAFlexGroup":     {auto(trident.DriverFlexGroup), nil, nil},
 		"RulesForAKernel":       {auto(""), []gen.Mod{gen.Kernel}, nil},
-		"PolicyOfItsAnnotation": {auto(""), []gen.Mod{annotated}, nil},
+		"PolicyOfItsAnnotation": {own, []gen.Mod{exportPolicy}, nil},
 		"OptionsOfABackend":     {func(w *world) gen.Mod { return w.classOfOptions("-o nfsvers=3") }, []gen.Mod{gen.Kernel}, []string{"TridentBackendConfig", "TridentBackend"}},
 		"OwnBackendDirect":      {own, nil, nil},
 		"OwnBackendKernel":      {own, []gen.Mod{gen.Kernel}, nil},
@@ -70,6 +67,11 @@ func TestAVolumeOfTridentIsProvisionedUsedAndRemoved(t *testing.T) {
 			}
 		})
 	}
+}
+
+// exportPolicy names the export policy of the volume.
+func exportPolicy(b *v1alpha1.NFSBenchmark) {
+	b.Spec.Storage.Trident.PVCAnnotations = map[string]v1alpha1.AnnotationValue{trident.ExportPolicyAnnotation: "oracle"}
 }
 
 // wantTridentPlan fails the test unless a run goes to the volume that is on the

@@ -263,7 +263,8 @@ func TestWhatTheSpecAloneDecidesIsSaidBeforeThereIsAVolume(t *testing.T) {
 		"Memory":     {policy, nil, []gen.Mod{gen.Calibrate(1), gen.Oracle, small}, v1alpha1.ReasonInvalidSpec, []string{"sga_target is 256M", "ORA-00821"}},
 		"Aggregates": {flexGroup, []string{"aggr1"}, nil, v1alpha1.ReasonInvalidSpec, []string{"storagePools", "driver ontap-nas-flexgroup"}},
 		"Move":       {flexGroup, nil, []gen.Mod{gen.ONTAP("", "", "reader"), moveTo}, v1alpha1.ReasonInvalidSpec, []string{"moveTo", "driver ontap-nas-flexgroup"}},
-		"NoPolicy":   {trident.BackendSpec{}, nil, nil, preflight.ExportPolicyDenies, []string{"has no exportPolicy", "trident.netapp.io/exportPolicy"}},
+		"NoPolicy":   {trident.BackendSpec{}, nil, nil, preflight.ExportPolicyDenies, []string{"has no exportPolicy", "policy.backends"}},
+		"Ignored":    {trident.BackendSpec{}, nil, []gen.Mod{gen.Kernel, exportPolicy}, preflight.ExportPolicyDenies, []string{"has no exportPolicy", "ignores trident.netapp.io/exportPolicy"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
