@@ -253,7 +253,7 @@ func TestTheMemoryIsBounded(t *testing.T) {
 // wordy refuses each patch with more words than a status takes.
 type wordy struct{ matrix.Checker }
 
-func (wordy) CheckPart([]byte) error { return errors.New(strings.Repeat("no ", 1<<20)) }
+func (wordy) CheckPart([]byte) error { return errors.New(strings.Repeat("wrong, ", 1<<20)) }
 
 func TestOfAnInvalidSpecOnlyAFewWordsAreRemembered(t *testing.T) {
 	t.Parallel()
@@ -262,7 +262,7 @@ func TestOfAnInvalidSpecOnlyAFewWordsAreRemembered(t *testing.T) {
 	r := NewReconciler(Options{Checker: wordy{}})
 	for range 2 {
 		s := &scope{suite: suite}
-		if _, err := r.validate(t.Context(), s); err != nil || s.matrix != nil || s.valid.OK || !strings.Contains(s.valid.Message, "no no") {
+		if _, err := r.validate(t.Context(), s); err != nil || s.matrix != nil || s.valid.OK || !strings.Contains(s.valid.Message, "wrong, wrong") {
 			t.Fatalf("valid %+v, %v", s.valid, err)
 		}
 		if known := r.memory.of("1", suite.Generation); known.matrix != nil || len(known.invalid) > 1000 {

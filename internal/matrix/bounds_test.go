@@ -11,15 +11,15 @@ import (
 	"github.com/nfsbench/nfsbench/test/kit/memory"
 )
 
-// many is a suite of 256 cells, which share the first patch. A quarter of them has the second.
-func many(t testing.TB, one, two string) *v1alpha1.NFSBenchmarkSuite {
+// many is a suite of 256 cells, which share a patch.
+func many(t testing.TB, patch string) *v1alpha1.NFSBenchmarkSuite {
 	t.Helper()
 	axes := "\n  repetitions: 1\n  axes:\n  - {name: one, values: [{name: all, patch: {}}]}"
 	for i := range 4 {
 		axes += fmt.Sprintf("\n  - {name: a%d, values: [{name: a, patch: {}}, {name: b}, {name: c}, {name: d}]}", i)
 	}
 	s := suite(t, templateOf+axes)
-	s.Spec.Axes[0].Values[0].Patch.Raw, s.Spec.Axes[1].Values[0].Patch.Raw = []byte(one), []byte(two)
+	s.Spec.Axes[0].Values[0].Patch.Raw = []byte(patch)
 	return s
 }
 
@@ -41,7 +41,7 @@ func TestAPatchThatIsLargerThanASpecIsRefusedWithAFewLines(t *testing.T) {
 		"long path":    {nested(60, strings.Repeat("k", 317), list(5000, `"{{"`)), "which Argo Workflows would replace"},
 		"long strings": {nested(1, "a", list(2, `"{{`+strings.Repeat("x", 30_000)+`"`)), "which Argo Workflows would replace"},
 	} {
-		s := many(t, tc.patch, "{}")
+		s := many(t, tc.patch)
 		var err error
 		most := 8<<20 + 64*len(tc.patch)
 		if n := memory.Allocated(func() { _, err = matrix.Expand(s) }); n > uint64(most) {
@@ -56,7 +56,7 @@ func TestAPatchThatIsLargerThanASpecIsRefusedWithAFewLines(t *testing.T) {
 // TestTheCellsOfAWrongPatchAreSmall: two bytes of JSON can make a struct of 112 bytes, in each of 256 cells.
 func TestTheCellsOfAWrongPatchAreSmall(t *testing.T) {
 	const terms = `{"pods":{"affinity":{"podAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":`
-	s := many(t, terms+list(1601, "{}")+"}}}}", "{}")
+	s := many(t, terms+list(1601, "{}")+"}}}}")
 	var m matrix.Matrix
 	held := func() uint64 {
 		var now runtime.MemStats
@@ -76,7 +76,7 @@ func TestTheCellsOfAWrongPatchAreSmall(t *testing.T) {
 }
 
 func TestTheCellsOfASuiteHaveABound(t *testing.T) {
-	s := many(t, `{"image":"`+strings.Repeat("x", 8_000)+`"}`, "{}")
+	s := many(t, `{"image":"`+strings.Repeat("x", 8_000)+`"}`)
 	if _, err := matrix.Expand(s); err == nil || !strings.Contains(err.Error(), "the specs of the 256 cells come to more than 2097 kB") {
 		t.Errorf("got %v", err)
 	}

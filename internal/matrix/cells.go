@@ -29,19 +29,13 @@ func cells(s *v1alpha1.NFSBenchmarkSuite, combos []combo) ([]Cell, error) {
 	}
 	out, size := make([]Cell, 0, len(combos)), 0
 	for _, c := range combos {
-		cell := Cell{SuiteCell: runfile.SuiteCell{Name: c.name, Values: c.values}, Written: template}
+		cell := Cell{SuiteCell: runfile.SuiteCell{Name: c.name, Values: c.values}}
 		list := make([]*runtime.RawExtension, 0, len(c.values)+1)
 		for _, v := range c.values {
 			list = append(list, patches[v])
 		}
-		for _, p := range append(list, c.patch) {
-			raw := rawOf(p)
-			if raw == nil {
-				continue
-			}
-			if cell.Written, err = jsonpatch.MergePatch(cell.Written, raw); err != nil {
-				return nil, fmt.Errorf("cell %s: apply the patches of %s: %w", c.name, describeValues(c.values), err)
-			}
+		if cell.Written, err = patched(template, append(list, c.patch)); err != nil {
+			return nil, fmt.Errorf("cell %s: apply the patches of %s: %w", c.name, describeValues(c.values), err)
 		}
 		if size += len(cell.Written); size > maxBytes {
 			return nil, fmt.Errorf("the specs of the %d cells come to more than %d kB: take values out, make the template "+
@@ -50,6 +44,21 @@ func cells(s *v1alpha1.NFSBenchmarkSuite, combos []combo) ([]Cell, error) {
 		out = append(out, cell)
 	}
 	return out, nil
+}
+
+// patched applies patches to a spec, in their order.
+func patched(spec []byte, patches []*runtime.RawExtension) ([]byte, error) {
+	for _, p := range patches {
+		raw := rawOf(p)
+		if raw == nil {
+			continue
+		}
+		var err error
+		if spec, err = jsonpatch.MergePatch(spec, raw); err != nil {
+			return nil, err
+		}
+	}
+	return spec, nil
 }
 
 // pair sets the baseline of each cell, by the rule of package compare.

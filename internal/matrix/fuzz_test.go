@@ -28,7 +28,7 @@ func FuzzParseCron(f *testing.F) {
 }
 
 func FuzzPatches(f *testing.F) {
-	s := many(f, "{}", "{}")
+	s := many(f, "{}")
 	if err := check(f, expand(f, templateOf+axesOf), s); err != nil {
 		f.Fatal(err)
 	}
