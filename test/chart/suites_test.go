@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -110,7 +111,11 @@ func TestCellsOfTheSamplesDifferInWhatTheirSuiteIsAbout(t *testing.T) {
 		if i < 0 {
 			t.Fatalf("%s has no cell %s", suite, name)
 		}
-		return m.Cells[i].Spec
+		var spec v1alpha1.NFSBenchmarkSpec
+		if err := json.Unmarshal(m.Cells[i].Written, &spec); err != nil {
+			t.Fatal(err)
+		}
+		return spec
 	}
 	if rac := cell("dnfs-throughput-oracle", "rac").Database; rac.Container != nil || rac.External == nil || len(rac.External.Services) != 2 {
 		t.Errorf("the database of RAC is %+v", rac)
