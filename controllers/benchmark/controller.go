@@ -162,9 +162,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, b *v1alpha1.NFSBenchmark) (c
 		n, err = next{}, nil
 		s.waitForRelease(other)
 	}
-	if held := r.limitHold(ctx, s, &n); err == nil {
-		err = held
+	held := r.limitHold(ctx, s, &n)
+	if errors.Is(held, errBusy) {
+		return ctrl.Result{RequeueAfter: busyPause}, nil
 	}
+	err = cmp.Or(err, held)
 	setStatus(s, err)
 	return r.finish(ctx, s, before, ctrl.Result{RequeueAfter: n.After}, err)
 }
@@ -213,7 +215,7 @@ func (r *Reconciler) finish(
 		return r.writer().Finish(ctx, before, s.b, changed, transitions(before, s.b, s.events), res, err)
 	}
 	done, err := write(err)
-	if !apierrors.IsInvalid(err) || isFinished(before) {
+	if !errors.Is(err, pass.ErrStatus) || !apierrors.IsInvalid(err) || isFinished(before) {
 		return done, err
 	}
 	// A pod, an array or a server sent what no status takes. That is the end of the run, or it would have none.

@@ -60,9 +60,17 @@ func (r *Reconciler) keep(ctx context.Context, s *scope) (next, error) {
 	return next{}, nil
 }
 
-// letOthers gives up the target of a run whose traces stay, and looks again after a time. A
-// database keeps its target until its pods have ended: two of them would ruin its files.
+// letOthers gives up the target of a run whose traces stay, and looks again after a time. A load that goes on, as when
+// its time was over, is no trace. A database keeps its target until its pods have ended: two of them would ruin its files.
 func (r *Reconciler) letOthers(ctx context.Context, s *scope, after time.Duration) (next, error) {
+	job := &batchv1.Job{ObjectMeta: s.meta(s.names.Load)}
+	found, err := find(ctx, r.Client, job)
+	if err == nil && found && isOurs(s.b, job) && jobEnd(job) == nil {
+		return waitFor(soon), r.delete(ctx, job)
+	}
+	if err != nil {
+		return next{}, err
+	}
 	if databaseOf(s.b) != nil {
 		pods, err := r.podsOf(ctx, s.b, manifest.ComponentLoad)
 		if err != nil {
@@ -426,7 +434,7 @@ func (r *Reconciler) removeResult(ctx context.Context, s *scope) (next, error) {
 func (r *Reconciler) keepResult(ctx context.Context, s *scope) (next, error) {
 	cm := &corev1.ConfigMap{ObjectMeta: s.meta(s.names.Result)}
 	found, err := find(ctx, r.Reader, cm)
-	if err != nil || !found || !isOurs(s.b, cm) || len(cm.BinaryData) == 0 {
+	if err != nil || !found || !isOurs(s.b, cm) && !isOrphan(s.b, cm) || len(cm.BinaryData) == 0 {
 		return next{}, err
 	}
 	kept := manifest.KeptResult(s.b, cm)

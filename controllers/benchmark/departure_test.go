@@ -35,7 +35,8 @@ func reconcilerWith(t *testing.T, objects ...client.Object) *Reconciler {
 	}
 	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
 		WithStatusSubresource(&corev1.PersistentVolumeClaim{}, &v1alpha1.NFSBenchmark{}).
-		WithIndex(&corev1.Event{}, "involvedObject.kind", nothing).WithIndex(&corev1.Event{}, "involvedObject.name", nothing)
+		WithIndex(&corev1.Event{}, "involvedObject.kind", nothing).WithIndex(&corev1.Event{}, "involvedObject.name", nothing).
+		WithIndex(&corev1.Event{}, "type", nothing)
 	for field, values := range Indexes() {
 		builder = builder.WithIndex(&v1alpha1.NFSBenchmark{}, field, values)
 	}

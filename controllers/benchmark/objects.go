@@ -68,7 +68,7 @@ func (r *Reconciler) findConfigMap(ctx context.Context, s *scope, name string) (
 		return cm, nil
 	}
 	cm := &corev1.ConfigMap{ObjectMeta: s.meta(name)}
-	if found, err := find(ctx, r.Reader, cm); err != nil || !found || !isOurs(s.b, cm) {
+	if found, err := find(ctx, r.Reader, cm); err != nil || !found || !isOurs(s.b, cm) && !isOrphan(s.b, cm) {
 		return nil, err
 	}
 	if s.configMaps == nil {

@@ -124,7 +124,7 @@ func (r *Reconciler) limitHold(ctx context.Context, s *scope, n *next) error {
 		return err
 	}
 	// The status that ends the run could not be written, and the target must not depend on that.
-	if s.load != nil {
+	if s.load != nil && jobEnd(s.load) == nil {
 		err = errors.Join(err, r.delete(ctx, s.load))
 	}
 	return errors.Join(err, r.endHold(ctx, s, left, n))
@@ -417,7 +417,7 @@ func declaredKeys(b *v1alpha1.NFSBenchmark) []string {
 
 // knownKeys are the keys of another benchmark, from its spec and from what was
 // resolved of it, without reading its volumes again. The addresses that an array names are none of
-// them: nobody takes them, and a tenant may have written them.
+// them: nobody takes them, and a tenant may have written them. Where the mount decides, the volume names one.
 func knownKeys(o *v1alpha1.NFSBenchmark) []string {
 	var keys, addresses []string
 	st := o.Spec.Storage
@@ -434,7 +434,8 @@ func knownKeys(o *v1alpha1.NFSBenchmark) []string {
 	if st.Export != nil {
 		addresses = append(addresses, st.Export.Servers...)
 	}
-	if rs := o.Status.Resolved; rs != nil && st.Embedded == nil && !hasSurvey(o) {
+	ofVolume := isForeign(o) && plan.MountDecides(o.Spec.Protocol)
+	if rs := o.Status.Resolved; rs != nil && st.Embedded == nil && (ofVolume || !hasSurvey(o)) {
 		for _, p := range rs.Paths {
 			addresses = append(addresses, p.Path)
 		}

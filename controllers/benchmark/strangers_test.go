@@ -226,6 +226,37 @@ func TestAHoldEndsAlthoughItsStatusCannotBeWritten(t *testing.T) {
 	}
 }
 
+// TestALoadWhoseTimeIsOverIsNoTrace: it does not go on because the user keeps what a failed run made.
+func TestALoadWhoseTimeIsOverIsNoTrace(t *testing.T) {
+	t.Parallel()
+	b, left := running(t, time.Second)
+	b.Spec.Cleanup.OnFailure = v1alpha1.CleanupRetain
+	r := reconcilerWith(t, left...)
+	for range 3 {
+		if _, err := passOver(t, r, b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r.Client.Get(t.Context(), client.ObjectKeyFromObject(left[1]), &batchv1.Job{}) == nil || leases(t, r, b) > 0 {
+		t.Errorf("the load goes on, with %d leases", leases(t, r, b))
+	}
+}
+
+// TestTheEndOfAHoldWaitsForItsNumbers, which another pass keeps from being read.
+func TestTheEndOfAHoldWaitsForItsNumbers(t *testing.T) {
+	t.Parallel()
+	b, left := running(t, time.Second)
+	r := reconcilerWith(t, append(left, manifest.ResultConfigMap(b))...)
+	r.results.Lock()
+	if res, err := passOver(t, r, b); err != nil || res.RequeueAfter != busyPause {
+		t.Errorf("%+v, %v", res, err)
+	}
+	is := &v1alpha1.NFSBenchmark{}
+	if err := r.Client.Get(t.Context(), client.ObjectKeyFromObject(b), is); err != nil || isFinished(is) {
+		t.Errorf("it has ended without them: %v", err)
+	}
+}
+
 // TestOnlyChangesThatAPassLooksAtWakeIt: whoever may label a benchmark does not keep the workers busy.
 func TestOnlyChangesThatAPassLooksAtWakeIt(t *testing.T) {
 	t.Parallel()
@@ -293,7 +324,18 @@ func TestWhatADeletedRunLostItsOwnerOfGoesWithIt(t *testing.T) {
 	b, left := running(t, -time.Hour)
 	b.DeletionTimestamp = new(metav1.NewTime(noon))
 	left[1].SetOwnerReferences(nil)
-	r := reconcilerWith(t, left...)
+	b.Spec.Cleanup.Results = v1alpha1.CleanupRetain
+	result := manifest.ResultConfigMap(b)
+	result.SetOwnerReferences(nil)
+	result.BinaryData = map[string][]byte{runfile.ResultKey(0): []byte("x")}
+	r := reconcilerWith(t, append(left, result)...)
+	if _, err := r.removeResult(t.Context(), &scope{b: b, names: manifest.NamesOf(b), now: noon}); err != nil {
+		t.Fatal(err)
+	}
+	kept := &corev1.ConfigMapList{}
+	if err := r.Client.List(t.Context(), kept, client.InNamespace(b.Namespace)); err != nil || len(kept.Items) != 2 {
+		t.Errorf("of plan, result and kept result %d are left, %v", len(kept.Items), err)
+	}
 	if _, err := passOver(t, r, b); err != nil || r.Client.Get(t.Context(), client.ObjectKeyFromObject(left[1]), &batchv1.Job{}) == nil {
 		t.Errorf("the load goes on: %v", err)
 	}

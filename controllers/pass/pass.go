@@ -4,6 +4,7 @@ package pass
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -75,6 +76,9 @@ type Invalid struct {
 func (e *Invalid) Error() string { return e.Err.Error() }
 func (e *Invalid) Unwrap() error { return e.Err }
 
+// ErrStatus is the error of Writer.Finish where the status could not be written.
+var ErrStatus = errors.New("patch status")
+
 // Writer writes what a pass concluded.
 type Writer struct {
 	Client   client.Client
@@ -100,7 +104,7 @@ func (w Writer) Finish(
 			if err != nil {
 				log.FromContext(ctx).Error(err, "Reconciling failed before the status patch failed too")
 			}
-			return ctrl.Result{}, fmt.Errorf("patch status: %w", perr)
+			return ctrl.Result{}, fmt.Errorf("%w: %w", ErrStatus, perr)
 		}
 	}
 	w.Emit(after, list)
