@@ -61,7 +61,8 @@ func (r *Reconciler) keep(ctx context.Context, s *scope) (next, error) {
 }
 
 // letOthers gives up the target of a run whose traces stay, and looks again after a time. A load that goes on, as when
-// its time was over, is no trace. A database keeps its target until its pods have ended: two of them would ruin its files.
+// its time was over, is no trace. A database keeps its target until its pods have ended: two of them would ruin its
+// files.
 func (r *Reconciler) letOthers(ctx context.Context, s *scope, after time.Duration) (next, error) {
 	job := &batchv1.Job{ObjectMeta: s.meta(s.names.Load)}
 	found, err := find(ctx, r.Client, job)

@@ -246,7 +246,11 @@ func TestALoadWhoseTimeIsOverIsNoTrace(t *testing.T) {
 func TestTheEndOfAHoldWaitsForItsNumbers(t *testing.T) {
 	t.Parallel()
 	b, left := running(t, time.Second)
-	r := reconcilerWith(t, append(left, manifest.ResultConfigMap(b))...)
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: b.Namespace, Name: "load", Labels: manifest.Labels(b, manifest.ComponentLoad), CreationTimestamp: metav1.NewTime(noon),
+	}}
+	pod.Spec.NodeName, pod.Status.Phase = "node", corev1.PodRunning
+	r := reconcilerWith(t, append(left, pod, manifest.ResultConfigMap(b))...)
 	r.results.Lock()
 	if res, err := passOver(t, r, b); err != nil || res.RequeueAfter != busyPause {
 		t.Errorf("%+v, %v", res, err)
