@@ -219,6 +219,11 @@ func (r *Reconciler) finish(
 		return done, err
 	}
 	// A pod, an array or a server sent what no status takes. That is the end of the run, or it would have none.
+	if s.load != nil && jobEnd(s.load) == nil {
+		if err := r.delete(ctx, s.load); err != nil {
+			return ctrl.Result{}, err
+		}
+	}
 	s = &scope{b: before.DeepCopy(), names: s.names, now: s.now}
 	_, _ = s.fail(runfile.FailureInternal, "what was found cannot be written: "+err.Error())
 	setStatus(s, nil)

@@ -60,17 +60,16 @@ func (r *Reconciler) keep(ctx context.Context, s *scope) (next, error) {
 	return next{}, nil
 }
 
-// letOthers gives up the target of a run whose traces stay, and looks again after a time. A load that goes on, as when
-// its time was over, is no trace. A database keeps its target until its pods have ended: two of them would ruin its
-// files.
+// letOthers gives up the target of a run whose traces stay, and looks again after a time. A load that the operator
+// broke off goes on until its Job is deleted, and is no trace. A database keeps its target until its pods have ended:
+// two of them would ruin its files.
 func (r *Reconciler) letOthers(ctx context.Context, s *scope, after time.Duration) (next, error) {
-	job := &batchv1.Job{ObjectMeta: s.meta(s.names.Load)}
-	found, err := find(ctx, r.Client, job)
-	if err == nil && found && isOurs(s.b, job) && jobEnd(job) == nil {
-		return waitFor(soon), r.delete(ctx, job)
-	}
-	if err != nil {
-		return next{}, err
+	switch c := meta.FindStatusCondition(s.b.Status.Conditions, v1alpha1.ConditionSucceeded); c.Reason {
+	case v1alpha1.ReasonHoldEnded, v1alpha1.ReasonPlanChanged:
+		job := &batchv1.Job{ObjectMeta: s.meta(s.names.Load)}
+		if _, err := r.deleteOurs(ctx, s.b, job); err != nil {
+			return next{}, err
+		}
 	}
 	if databaseOf(s.b) != nil {
 		pods, err := r.podsOf(ctx, s.b, manifest.ComponentLoad)

@@ -183,6 +183,15 @@ func running(t *testing.T, ended time.Duration) (b *v1alpha1.NFSBenchmark, left 
 	return b, []client.Object{b, job, manifest.PlanConfigMap(b, text.String(), ""), leaseOf(b, began)}
 }
 
+// podOf is a pod of the load, which runs.
+func podOf(b *v1alpha1.NFSBenchmark) *corev1.Pod {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: b.Namespace, Name: "load", Labels: manifest.Labels(b, manifest.ComponentLoad), CreationTimestamp: metav1.NewTime(noon),
+	}}
+	pod.Spec.NodeName, pod.Status.Phase = "node", corev1.PodRunning
+	return pod
+}
+
 // TestAHoldEndsAlthoughItsStatusCannotBeWritten: the tenant changes its benchmark at each pass, so that each write of
 // the status conflicts.
 func TestAHoldEndsAlthoughItsStatusCannotBeWritten(t *testing.T) {
@@ -231,14 +240,18 @@ func TestALoadWhoseTimeIsOverIsNoTrace(t *testing.T) {
 	t.Parallel()
 	b, left := running(t, time.Second)
 	b.Spec.Cleanup.OnFailure = v1alpha1.CleanupRetain
-	r := reconcilerWith(t, left...)
+	r := reconcilerWith(t, append(left, podOf(b))...)
 	for range 3 {
 		if _, err := passOver(t, r, b); err != nil {
 			t.Fatal(err)
 		}
 	}
+	is := &v1alpha1.NFSBenchmark{}
+	if err := r.Client.Get(t.Context(), client.ObjectKeyFromObject(b), is); err != nil {
+		t.Fatal(err)
+	}
 	if r.Client.Get(t.Context(), client.ObjectKeyFromObject(left[1]), &batchv1.Job{}) == nil || leases(t, r, b) > 0 {
-		t.Errorf("the load goes on, with %d leases", leases(t, r, b))
+		t.Errorf("the load goes on, with %d leases: %s", leases(t, r, b), is.Status.Message)
 	}
 }
 
@@ -246,11 +259,7 @@ func TestALoadWhoseTimeIsOverIsNoTrace(t *testing.T) {
 func TestTheEndOfAHoldWaitsForItsNumbers(t *testing.T) {
 	t.Parallel()
 	b, left := running(t, time.Second)
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-		Namespace: b.Namespace, Name: "load", Labels: manifest.Labels(b, manifest.ComponentLoad), CreationTimestamp: metav1.NewTime(noon),
-	}}
-	pod.Spec.NodeName, pod.Status.Phase = "node", corev1.PodRunning
-	r := reconcilerWith(t, append(left, pod, manifest.ResultConfigMap(b))...)
+	r := reconcilerWith(t, append(left, podOf(b), manifest.ResultConfigMap(b))...)
 	r.results.Lock()
 	if res, err := passOver(t, r, b); err != nil || res.RequeueAfter != busyPause {
 		t.Errorf("%+v, %v", res, err)
