@@ -24,7 +24,7 @@ func forged(t *testing.T, m *corev1.ConfigMap, change func(*runfile.SuiteRun)) *
 		var b bytes.Buffer
 		run, err := runfile.ReadSuiteRun(bytes.NewReader(data))
 		if err == nil {
-			gen.Hostile(&run, evil)
+			gen.Texts(&run, func(s string) string { return s + evil })
 			for i := range run.Results {
 				run.Results[i].Phase, run.Results[i].Validity = "Succeeded", "Valid" // or they are not compared
 			}
@@ -33,7 +33,7 @@ func forged(t *testing.T, m *corev1.ConfigMap, change func(*runfile.SuiteRun)) *
 		} else {
 			var res runfile.Result
 			if res, err = runfile.ReadResult(bytes.NewReader(data)); err == nil {
-				gen.Hostile(&res, evil+m.Name) // the two differ
+				gen.Texts(&res, func(s string) string { return s + evil + m.Name }) // the two differ
 				_, err = runfile.WriteResultGzip(&b, res)
 			}
 		}

@@ -62,7 +62,7 @@ func TestTextOfAFileDoesNotActOnATerminal(t *testing.T) {
 	var files []string
 	for _, name := range []string{"before", "after"} {
 		r := simulation.Suite(name, 1, 0)
-		gen.Hostile(&r, evil)
+		gen.Texts(&r, func(s string) string { return s + evil })
 		var data bytes.Buffer
 		if err := runfile.WriteSuiteRunGzip(&data, r); err != nil {
 			t.Fatal(err)

@@ -589,8 +589,7 @@ func (r *Reconciler) tridentKeys(ctx context.Context, s *scope) (next, error) {
 	stage, place, before := s.stage, s.place, s.target.Keys
 	keys := append(slices.Clone(before), svmKeys(s.target.Backend)...)
 	keys = append(keys, plan.ServerKeys(s.target.Addresses)...)
-	slices.Sort(keys)
-	s.target.Keys = slices.Compact(keys)
+	s.target.Keys = distinct(keys)
 	n, err := r.takeTarget(ctx, s, before)
 	if err != nil || n.Stop {
 		return n, err

@@ -74,8 +74,8 @@ func CheckSize(obj client.Object) error {
 // LongestName is the longest name of an object.
 const LongestName = 253
 
-// Pick is what from says of some keys, each value at most as long as a name; nil = nothing. It bounds what is
-// kept of labels and annotations, which may be as large as the API server accepts.
+// Pick returns the values that from has for some keys, each cut to the length of a name; nil if it has none. Labels and
+// annotations may be as large as the API server accepts.
 func Pick(from map[string]string, keys ...string) map[string]string {
 	var out map[string]string
 	for _, key := range keys {

@@ -159,7 +159,7 @@ func (r *Reconciler) regression(
 	return told(compare.Run(q)), nil
 }
 
-// told is what a status tells of a regression.
+// told keeps of a regression what the status shows.
 func told(t compare.Table) *compare.Table {
 	out := &compare.Table{Message: t.Message, NoiseFloor: t.NoiseFloor, Regressed: t.Regressed}
 	for _, l := range pass.Head(t.Changes(), maxChanges) {

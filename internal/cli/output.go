@@ -17,6 +17,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/nfsbench/nfsbench/internal/compare"
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/report"
 )
 
@@ -128,7 +129,7 @@ func (v *Bar) Show(percent int32, words string) {
 		up = "\x1b[1A"
 	}
 	v.drawn = true
-	words = strings.Map(printable, words)
+	words = strings.Map(human.Printable, words)
 	line := Clip(fmt.Sprintf("[%-*s] %3d%%  %s", full, done, percent, words), v.width-1)
 	_, _ = io.WriteString(v.w, up+"\r\x1b[2K"+line+"\n") // progress that cannot be shown ends nothing
 }

@@ -3,7 +3,8 @@ package cli
 import (
 	"bytes"
 	"io"
-	"unicode"
+
+	"github.com/nfsbench/nfsbench/internal/human"
 )
 
 // screen is an output that people read on a terminal. Results, records, objects and errors have texts of strangers in
@@ -13,18 +14,10 @@ type screen struct{ w io.Writer }
 
 // Write takes whole characters.
 func (s screen) Write(p []byte) (int, error) {
-	if _, err := s.w.Write(bytes.Map(printable, p)); err != nil {
+	if _, err := s.w.Write(bytes.Map(human.Printable, p)); err != nil {
 		return 0, err
 	}
 	return len(p), nil
-}
-
-// printable is r, or a question mark for a control or format character. Line breaks and tabs stay.
-func printable(r rune) rune {
-	if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) {
-		return '?'
-	}
-	return r
 }
 
 // below is the writer of a screen, for what writes sequences of our own and cleans the texts between them.

@@ -94,13 +94,19 @@ func cluster(t *testing.T, values ...string) (admin client.Client, as func(user 
 	}
 	c := as(user)
 	// The admission policy is active when it refuses what no policy allows.
-	for began := time.Now(); ; time.Sleep(50 * time.Millisecond) {
+	await(t, "the admission policy does not refuse anything", func() bool {
 		err := create(t, c, "team-a", "probe", `storage: {embedded: {size: 1000Ti}}`, "DirectNFS")
-		if err != nil && strings.Contains(err.Error(), "policy.embedded.maxSize") {
-			return admin, as
-		}
+		return err != nil && strings.Contains(err.Error(), "policy.embedded.maxSize")
+	})
+	return admin, as
+}
+
+// await asks until the API server has read a policy, of which it tells nobody.
+func await(t *testing.T, otherwise string, done func() bool) {
+	t.Helper()
+	for began := time.Now(); !done(); time.Sleep(10 * time.Millisecond) {
 		if time.Since(began) > patience {
-			t.Fatalf("the admission policy does not refuse anything: %v", err)
+			t.Fatal(otherwise)
 		}
 	}
 }
@@ -210,11 +216,7 @@ func TestATenantClaimsNoVolumeOfTheClassOfABenchmark(t *testing.T) {
 	refused := func(err error) bool {
 		return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "one NFSBenchmark")
 	}
-	for began := time.Now(); !refused(claim(admin, class, "")); time.Sleep(50 * time.Millisecond) {
-		if time.Since(began) > patience {
-			t.Fatal("the class of a backend is for everybody")
-		}
-	}
+	await(t, "the class of a backend is for everybody", func() bool { return refused(claim(admin, class, "")) })
 	if err := claim(as(user), "", class); !refused(err) {
 		t.Errorf("by the annotation: %v", err)
 	}
@@ -281,11 +283,9 @@ spec:
 		if err := errors.Join(as(user).Create(t.Context(), b), as(user).Delete(t.Context(), b)); err != nil {
 			t.Fatal(err)
 		}
-		for began := time.Now(); !refused(as(user).Patch(t.Context(), b.DeepCopy(), remove, client.DryRunAll)); time.Sleep(50 * time.Millisecond) {
-			if time.Since(began) > patience {
-				t.Fatal("a tenant removes the finalizer")
-			}
-		}
+		await(t, "a tenant removes the finalizer", func() bool {
+			return refused(as(user).Patch(t.Context(), b.DeepCopy(), remove, client.DryRunAll))
+		})
 		label := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`))
 		if err := as(user).Patch(t.Context(), b.DeepCopy(), label); err != nil {
 			t.Errorf("a tenant sets a label: %v", err)
@@ -369,11 +369,7 @@ func TestTheManagerAllowsWhatAdmissionAllows(t *testing.T) {
 		t.Fatal("the class is allowed from the beginning")
 	}
 	upgrade("--set", "policy.storageClasses[0].name=gold,policy.storageClasses[0].namespaces[0]=team-a")
-	for began := time.Now(); !admitted(); time.Sleep(10 * time.Millisecond) {
-		if time.Since(began) > patience {
-			t.Fatal("admission does not see the new policy")
-		}
-	}
+	await(t, "admission does not see the new policy", admitted)
 	if err := allowed(); err != nil {
 		t.Errorf("admission has taken the benchmark, and the manager refuses it: %v", err)
 	}

@@ -3,7 +3,7 @@
 // page. It knows nothing of benchmarks.
 //
 // Texts of a document are as they are in result files. Each output makes them safe
-// in one place: clean for a terminal; html/template and visible for a page.
+// in one place: clean for a terminal; html/template and human.Printable for a page.
 package doc
 
 import (

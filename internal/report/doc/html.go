@@ -1,17 +1,14 @@
 package doc
 
 import (
+	"bytes"
 	"cmp"
 	_ "embed"
-	"errors"
 	"fmt"
 	"html/template"
 	"io"
-	"unicode"
 
-	"golang.org/x/text/runes"
-	"golang.org/x/text/transform"
-
+	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/report/chart"
 )
 
@@ -67,21 +64,15 @@ func HTML(w io.Writer, d Document, o Origin) error {
 		Origin
 		Style template.CSS
 	}{d, o, template.CSS(style)} //nolint:gosec // our own file
-	printable := transform.NewWriter(w, runes.Map(visible))
-	err = t.Execute(printable, page)
-	if err := errors.Join(err, printable.Close()); err != nil {
+	var text bytes.Buffer
+	err = t.Execute(&text, page)
+	if err == nil {
+		_, err = w.Write(bytes.Map(human.Printable, text.Bytes()))
+	}
+	if err != nil {
 		return fmt.Errorf("write the page: %w", err)
 	}
 	return nil
-}
-
-// visible is r, or a question mark for a character that is not seen and changes how others are, such as the
-// right-to-left override. A result may come from a stranger.
-func visible(r rune) rune {
-	if unicode.Is(unicode.Cf, r) {
-		return '?'
-	}
-	return r
 }
 
 // svg draws a figure. What chart gives is escaped already.
