@@ -72,8 +72,12 @@ func (s *serverV4) callback(o v4.Operation) v4.Status {
 		}
 		s.giveBack(append([]byte(nil), o.Handle...), o.StateID)
 		return v4.OK
-	case *v4.CBRecallAny, *v4.CBRecallSlot:
-		return v4.OK // neither must be followed at once
+	case *v4.CBRecallAny:
+		return v4.OK // it need not be followed at once
+	case *v4.CBRecallSlot:
+		// The session that has the back channel is that of control calls: no I/O uses its slots, and the next reply
+		// in it has the same target.
+		return v4.OK
 	case *v4.CBNotifyDeviceID:
 		if s.changeDevices != nil {
 			s.changeDevices(o.Changes)

@@ -55,7 +55,7 @@ func (s *Stats) Add(o Stats) {
 	}
 }
 
-// sessions are what the server granted at one time. Slot n of session i is slots[n*len(ids)+i].
+// sessions are what the server granted at one time. Slot number n of session i is slots[n*len(ids)+i].
 type sessions struct {
 	serial     uint64
 	ids        []v4.SessionID
@@ -99,11 +99,13 @@ const (
 
 // slot is the state of one slot. Its sequence ID stays as long as the session, in use or not.
 type slot struct {
+	session         int // index in sessions.ids
+	number          int // in its session
 	state           state
 	seq             uint32
 	serial, version uint32 // of the request that has seq
 	highest         uint32 // slot that the request said is in use: a retransmission says the same
-	number          uint64 // of the request, in the order of sending
+	sending         uint64 // counts the requests, in the order of sending
 }
 
 // maxLost bounds how many sets of lost sessions a Table remembers.
@@ -145,8 +147,9 @@ func (t *Table) Set(ids []v4.SessionID, granted int) {
 	for i := range t.set.channels {
 		t.set.channels[i] = channel{limit: granted, highest: -1}
 	}
-	for i := range n {
-		t.set.free[i/64] |= 1 << (i % 64)
+	for k := range n {
+		t.set.slots[k].session, t.set.slots[k].number = k%len(ids), k/len(ids)
+		t.set.free[k/64] |= 1 << (k % 64)
 	}
 }
 
@@ -251,18 +254,18 @@ func (t *Table) Append(b []byte, p *stream.Part, version uint32, cache bool) (_ 
 	if r.slot == 0 {
 		return b, 0, stream.ErrNoSlot
 	}
-	k := r.slot - 1
-	s, n := &set.slots[k], len(set.ids)
+	s := &set.slots[r.slot-1]
 	if s.state == taken {
 		s.seq++
 		set.sent++
 		set.unanswered++
 		set.awaited++
-		s.number, s.highest = set.sent, uint32(set.channels[k%n].highest) //nolint:gosec // one is in use
+		s.sending, s.highest = set.sent, uint32(set.channels[s.session].highest) //nolint:gosec // one is in use
 		t.count(r, int(s.highest)+1, p.Now)
 	}
 	s.state, s.serial, s.version = sent, p.Serial, version
-	return v4.AppendSequence(b, &set.ids[k%n], s.seq, uint32(k/n), s.highest, cache), set.serial, nil
+	//nolint:gosec // at most maxSlots
+	return v4.AppendSequence(b, &set.ids[s.session], s.seq, uint32(s.number), s.highest, cache), set.serial, nil
 }
 
 // count counts a request that is sent.
@@ -301,26 +304,30 @@ func (s *sessions) next() bool {
 	r.slot, r.waits = k+1, false
 	s.free[k/64] &^= 1 << (k % 64)
 	s.slots[k].state = taken
-	ch := &s.channels[k%len(s.ids)]
-	ch.highest = max(ch.highest, k/len(s.ids))
+	ch := &s.channels[s.slots[k].session]
+	ch.highest = max(ch.highest, s.slots[k].number)
 	return true
 }
 
 // lowest returns the index of the lowest free slot that the server wants used, or -1.
 func (s *sessions) lowest() int {
-	n := len(s.ids)
 	for w, word := range s.free {
 		for ; word != 0; word &= word - 1 {
 			k := w*64 + bits.TrailingZeros64(word)
-			if k/n < s.channels[k%n].limit {
+			if s.wanted(k) {
 				return k
 			}
-			if n == 1 {
+			if len(s.ids) == 1 {
 				return -1
 			}
 		}
 	}
 	return -1
+}
+
+// wanted reports whether the server wants the slot used.
+func (s *sessions) wanted(k int) bool {
+	return s.slots[k].number < s.channels[s.slots[k].session].limit
 }
 
 // Forget says that nobody waits for the answer to a request any more.
@@ -365,9 +372,8 @@ func (t *Table) forget(set *sessions, id int) {
 
 // checkSpent gives the sessions up if there is no slot that can still be used.
 func (t *Table) checkSpent(set *sessions) {
-	n := len(set.ids)
 	for k := range set.slots {
-		if k/n < set.channels[k%n].limit && set.slots[k].state != spent {
+		if set.wanted(k) && set.slots[k].state != spent {
 			return
 		}
 	}
@@ -379,9 +385,9 @@ func (t *Table) checkSpent(set *sessions) {
 func (t *Table) release(set *sessions, k int) {
 	set.slots[k].state = free
 	set.free[k/64] |= 1 << (k % 64)
-	n := len(set.ids)
-	ch := &set.channels[k%n]
-	for ch.highest >= 0 && set.slots[ch.highest*n+k%n].state == free {
+	i := set.slots[k].session
+	ch := &set.channels[i]
+	for ch.highest >= 0 && set.slots[ch.highest*len(set.ids)+i].state == free {
 		ch.highest--
 	}
 	t.letGo(set)
@@ -453,12 +459,12 @@ func (s *sessions) after(k int, status v4.Status, executed bool) stream.Next {
 		return stream.Disconnect
 	case v4.ErrBadSlot:
 		// The server has fewer slots by now, although no target came that says so. It never looked at the request.
-		n := len(s.ids)
-		if k/n == 0 {
+		n, ch := s.slots[k].number, &s.channels[s.slots[k].session]
+		if n == 0 {
 			return stream.Recover
 		}
 		s.slots[k].seq--
-		s.channels[k%n].limit = min(s.channels[k%n].limit, k/n)
+		ch.limit = min(ch.limit, n)
 		return stream.Repeat
 	case v4.ErrBadSession, v4.ErrDeadSession, v4.ErrBadHighSlot, v4.ErrStaleClientID, v4.ErrSeqMisordered:
 		return stream.Recover
@@ -480,19 +486,19 @@ func (s *sessions) answered(id int) {
 
 // check compares the results of SEQUENCE with what was sent.
 func (s *sessions) check(k int, head *v4.SequenceHead) error {
-	n := len(s.ids)
-	if head.Session == s.ids[k%n] && head.Seq == s.slots[k].seq && int(head.Slot) == k/n {
+	of := &s.slots[k]
+	if head.Session == s.ids[of.session] && head.Seq == of.seq && int(head.Slot) == of.number {
 		return nil
 	}
 	return fmt.Errorf("SEQUENCE of session %x, slot %d, sequence ID %d is answered for session %x, slot %d, ID %d",
-		s.ids[k%n], k/n, s.slots[k].seq, head.Session, head.Slot, head.Seq)
+		s.ids[of.session], of.number, of.seq, head.Session, head.Slot, head.Seq)
 }
 
 // retarget follows sr_target_highest_slotid, which a reply in slot k has. Only a request that was sent after
 // the last target came is sure to have a newer one.
 func (t *Table) retarget(set *sessions, k int, target uint32) {
-	ch := &set.channels[k%len(set.ids)]
-	if set.slots[k].number <= ch.heard {
+	ch := &set.channels[set.slots[k].session]
+	if set.slots[k].sending <= ch.heard {
 		return
 	}
 	before := ch.limit
