@@ -75,6 +75,13 @@ const (
 	PathMetadata PathRole = "Metadata"
 )
 
+// The states of a path.
+const (
+	PathUp      = "Up"
+	PathDown    = "Down"
+	PathMissing = "Missing" // declared and never connected
+)
+
 // Outcome is the answer of a comparison.
 //
 // +kubebuilder:validation:Enum=Better;Worse;NoDifference;Negligible;Unknown

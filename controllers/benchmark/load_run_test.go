@@ -13,6 +13,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/experiments"
 	"github.com/nfsbench/nfsbench/test/gen"
@@ -99,7 +100,7 @@ func TestALongLevelIsNotLookedAtEverySecond(t *testing.T) {
 func TestOnlyARunThatMeasuredIsPartial(t *testing.T) {
 	t.Parallel()
 	for want, j := range map[string]*judge.Judgement{
-		"": {}, "; what was measured until then is partial": {Summary: &judge.Summary{}},
+		"": {}, "; what was measured until then is partial": {Summary: &measure.Summary{}},
 	} {
 		if got := (&scope{judgement: j}).partial(); got != want {
 			t.Errorf("%q, want %q", got, want)

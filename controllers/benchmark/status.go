@@ -13,6 +13,7 @@ import (
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -446,7 +447,7 @@ func headline(s *scope) string {
 	case step != nil && step.Kind == runfile.StepUsers && len(j.Steps) > 1:
 		msg += " with " + human.Count(step.Users, "user")
 		// The level above which more users do not help.
-		i := slices.IndexFunc(j.Steps, func(s judge.StepSummary) bool {
+		i := slices.IndexFunc(j.Steps, func(s measure.StepSummary) bool {
 			return s.Knee && s.Kind == step.Kind && s.Users != step.Users
 		})
 		if i >= 0 {

@@ -7,13 +7,13 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/human"
-	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // setCapacity copies the result of a search for capacity. The capacity at the first bound becomes
 // the IOPS of the run, except in a database, where it counts statements.
-func setCapacity(st *v1alpha1.NFSBenchmarkStatus, q *judge.Capacity) {
+func setCapacity(st *v1alpha1.NFSBenchmarkStatus, q *measure.Capacity) {
 	st.Capacity, st.Curve = nil, nil
 	if q == nil || len(q.Bounds) == 0 {
 		return
@@ -41,7 +41,7 @@ func setCapacity(st *v1alpha1.NFSBenchmarkStatus, q *judge.Capacity) {
 }
 
 // capacityWords formats a capacity for people, such as "41.2k @ p99 of 1 ms".
-func capacityWords(b judge.BoundCapacity) string {
+func capacityWords(b measure.BoundCapacity) string {
 	sign := ""
 	if !b.Reached && b.OperationsPerSecond > 0 {
 		sign = ">=" // the highest rate that was tried
@@ -50,7 +50,7 @@ func capacityWords(b judge.BoundCapacity) string {
 }
 
 // capacityHeadline describes the result of a search in one sentence, with what limits the first bound.
-func capacityHeadline(q judge.Capacity) string {
+func capacityHeadline(q measure.Capacity) string {
 	var each []string
 	unit := "IOPS"
 	if q.Statements {

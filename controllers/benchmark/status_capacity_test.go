@@ -8,7 +8,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
-	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/gen"
 )
@@ -23,14 +23,14 @@ func searched(t *testing.T) *scope {
 			Milliseconds: new(int64(1)), AlsoAt: []bench.LatencyBound{{Percentile: "p999", Milliseconds: new(int64(5))}},
 		}
 	})
-	s.judgement.Capacity = &judge.Capacity{
-		Bounds: []judge.BoundCapacity{
-			{Percentile: "p99", Microseconds: 1000, OperationsPerSecond: 41_234, Low: 40_500, High: 41_900, Reached: true, LimitedBy: judge.LimitStorageCPU},
+	s.judgement.Capacity = &measure.Capacity{
+		Bounds: []measure.BoundCapacity{
+			{Percentile: "p99", Microseconds: 1000, OperationsPerSecond: 41_234, Low: 40_500, High: 41_900, Reached: true, LimitedBy: measure.LimitStorageCPU},
 			{Percentile: "p999", Microseconds: 5000, OperationsPerSecond: 64_000},
 		},
 	}
 	for i := range int64(runfile.MaxCapacityLevels) {
-		s.judgement.Capacity.Curve = append(s.judgement.Capacity.Curve, judge.CurvePoint{
+		s.judgement.Capacity.Curve = append(s.judgement.Capacity.Curve, measure.CurvePoint{
 			Offered: 1000 * (i + 1), Achieved: 1000 * (i + 1), P50Microseconds: 200, P99Microseconds: 400 + i, P999Microseconds: 900 + i, Knee: i == 40,
 		})
 	}
@@ -77,12 +77,12 @@ func TestABoundThatNoRateKeepsIsSaid(t *testing.T) {
 	t.Parallel()
 	s := searched(t)
 	s.judgement.Summary = nil
-	s.judgement.Capacity.Bounds = []judge.BoundCapacity{{Percentile: "p99", Microseconds: 1000, High: 64, LimitedBy: judge.LimitQueue}}
+	s.judgement.Capacity.Bounds = []measure.BoundCapacity{{Percentile: "p99", Microseconds: 1000, High: 64, LimitedBy: measure.LimitQueue}}
 	st := written(t, s)
 	if st.Message != "no rate that was tried keeps a p99 of 1 ms (limited by Queue)" || st.Summary.IOPS != nil || st.Summary.Capacity != "0 @ p99 of 1 ms" {
 		t.Errorf("message %q, summary %+v", st.Message, st.Summary)
 	}
-	unknown := judge.Capacity{Bounds: []judge.BoundCapacity{{Percentile: "p99", Microseconds: 1000}}}
+	unknown := measure.Capacity{Bounds: []measure.BoundCapacity{{Percentile: "p99", Microseconds: 1000}}}
 	if got := capacityHeadline(unknown); got != "too few operations to tell which rate keeps a p99 of 1 ms" {
 		t.Errorf("message %q", got)
 	}
@@ -90,7 +90,7 @@ func TestABoundThatNoRateKeepsIsSaid(t *testing.T) {
 
 func TestACapacityAboveAllRatesIsALowerBound(t *testing.T) {
 	t.Parallel()
-	over := judge.BoundCapacity{Percentile: "p999", Microseconds: 500, OperationsPerSecond: 64_000}
+	over := measure.BoundCapacity{Percentile: "p999", Microseconds: 500, OperationsPerSecond: 64_000}
 	if got := capacityWords(over); got != ">=64k @ p99.9 of 500 µs" {
 		t.Errorf("a capacity above all rates is %q", got)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -58,7 +59,7 @@ func fillSummary(sum *v1alpha1.Summary, j *judge.Judgement) {
 		Workload: sum.Workload, Protocol: sum.Protocol, Paths: sum.Paths,
 		Data: pass.ClipTo(j.Data, 512),
 	}
-	setMetrics(sum, judge.Numbers(*j.Summary, j.Capacity))
+	setMetrics(sum, measure.Numbers(*j.Summary, j.Capacity))
 	total := j.Summary.Total
 	sum.ThroughputMegabytesPerSecond = known(total.BytesPerSecond / 1e6)
 	sum.StorageCPU = pass.ClipTo(storageCPUWords(j.Summary.StorageNodes), 256)
@@ -76,7 +77,7 @@ func fillSummary(sum *v1alpha1.Summary, j *judge.Judgement) {
 }
 
 // setMetrics sets those fields of a part of the status that are metrics.
-func setMetrics(part any, numbers []judge.Number) {
+func setMetrics(part any, numbers []measure.Number) {
 	fields, intervals := map[string]any{}, map[string]any{}
 	for _, n := range numbers {
 		fields[n.Field] = n.Value / max(n.Divisor, 1)
@@ -168,11 +169,11 @@ func verdictOf(s *scope) bench.Verdict {
 }
 
 // steps are the levels of load in the order in which they were gone through.
-func steps(all []judge.StepSummary) []v1alpha1.StepStatus {
+func steps(all []measure.StepSummary) []v1alpha1.StepStatus {
 	var out []v1alpha1.StepStatus
 	for _, s := range all {
 		st := v1alpha1.StepStatus{Kind: pass.ClipTo(s.Kind, 32), Users: s.Users, Knee: s.Knee}
-		setMetrics(&st, judge.Numbers(s.Summary, nil))
+		setMetrics(&st, measure.Numbers(s.Summary, nil))
 		out = append(out, st)
 	}
 	return pass.Head(out, maxSteps)
@@ -180,7 +181,7 @@ func steps(all []judge.StepSummary) []v1alpha1.StepStatus {
 
 // storageCPUWords lists the nodes in one line, the owner of the volume first, such as "fas-a 32%, fas-b 35%". A
 // node with unreadable CPU has a question mark, because it worked all the same; if all are such, it is empty.
-func storageCPUWords(nodes []judge.StorageNode) string {
+func storageCPUWords(nodes []measure.StorageNode) string {
 	var words []string
 	known := false
 	for _, n := range nodes {
@@ -216,8 +217,8 @@ func pathWords(paths []bench.ResolvedPath) string {
 }
 
 // storageNodes returns the nodes of the summary. Names are list keys, so each may occur only once.
-func storageNodes(nodes []judge.StorageNode) []v1alpha1.StorageNodeStatus {
-	several := slices.ContainsFunc(nodes, func(n judge.StorageNode) bool { return n.Source != nodes[0].Source })
+func storageNodes(nodes []measure.StorageNode) []v1alpha1.StorageNodeStatus {
+	several := slices.ContainsFunc(nodes, func(n measure.StorageNode) bool { return n.Source != nodes[0].Source })
 	var out []v1alpha1.StorageNodeStatus
 	for _, n := range nodes {
 		name := n.Name

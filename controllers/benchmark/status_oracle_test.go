@@ -12,6 +12,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/gen"
 )
@@ -22,12 +23,12 @@ func TestTheStatusOfACalibrationHasOraclesOwnNumbers(t *testing.T) {
 		c.Parameters = map[string]v1alpha1.ParameterValue{"db_cache_size": "128M"}
 	}))
 	st := written(t, s)
-	want := []judge.CalibrationSummary{
+	want := []measure.CalibrationSummary{
 		{Warmup: true, MaxIOPS: new(int64(27_001)), MaxMegabytesPerSecond: new(int64(1100)), ActualLatencyMilliseconds: new(int64(1))},
 		{MaxIOPS: new(int64(27_001)), MaxMegabytesPerSecond: new(int64(1100)), ActualLatencyMilliseconds: new(int64(1))},
 		{MaxIOPS: new(int64(27_002)), MaxMegabytesPerSecond: new(int64(1100)), ActualLatencyMilliseconds: new(int64(1))},
 	}
-	if diff := cmp.Diff(want, s.judgement.Calibrations, cmpopts.IgnoreFields(judge.CalibrationSummary{}, "Phases")); diff != "" {
+	if diff := cmp.Diff(want, s.judgement.Calibrations, cmpopts.IgnoreFields(measure.CalibrationSummary{}, "Phases")); diff != "" {
 		t.Error(diff)
 	}
 	sum := st.Summary
@@ -104,7 +105,7 @@ func TestTheLargestRampFits(t *testing.T) {
 	}
 	s := finishedScope(t, gen.Oracle, gen.SLOB(bench.SLOBRandomRead, users...), gen.Repetitions(8))
 	for i := range 100 { // as only a forged result has them
-		s.judgement.Steps = append(s.judgement.Steps, judge.StepSummary{Kind: "Users", Users: int32(100 + i)})
+		s.judgement.Steps = append(s.judgement.Steps, measure.StepSummary{Kind: "Users", Users: int32(100 + i)})
 	}
 	written(t, s)
 	st := s.b.Status

@@ -10,6 +10,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/gen"
@@ -93,8 +94,8 @@ func TestTheSummaryHasTheNumbersOfTheStorage(t *testing.T) {
 
 func TestStorageCPUIsInOneLine(t *testing.T) {
 	t.Parallel()
-	known := func(n string, v int32) judge.StorageNode { return judge.StorageNode{Name: n, CPUPermille: &v} }
-	for want, nodes := range map[string][]judge.StorageNode{
+	known := func(n string, v int32) measure.StorageNode { return measure.StorageNode{Name: n, CPUPermille: &v} }
+	for want, nodes := range map[string][]measure.StorageNode{
 		"":            {},
 		"a 33%, b 0%": {known("a", 325), known("b", 4)},
 		"a 32%, b ?":  {known("a", 324), {Name: "b"}},
@@ -103,7 +104,7 @@ func TestStorageCPUIsInOneLine(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	if got := storageCPUWords([]judge.StorageNode{{Name: "a"}, {Name: "b"}}); got != "" {
+	if got := storageCPUWords([]measure.StorageNode{{Name: "a"}, {Name: "b"}}); got != "" {
 		t.Errorf("%q of nodes that nobody may read", got)
 	}
 }
@@ -128,13 +129,13 @@ func TestPathsAreSaidWhereAllAreKnown(t *testing.T) {
 // The API server refuses a list with one key twice, and with it all of a status.
 func TestNoNodeIsThereTwice(t *testing.T) {
 	t.Parallel()
-	nodes := storageNodes([]judge.StorageNode{{Source: "x", Name: "a"}, {Source: "x", Name: "a"}, {Source: "y", Name: "a"}})
+	nodes := storageNodes([]measure.StorageNode{{Source: "x", Name: "a"}, {Source: "x", Name: "a"}, {Source: "y", Name: "a"}})
 	if diff := cmp.Diff([]v1alpha1.StorageNodeStatus{{Name: "x/a"}, {Name: "y/a"}}, nodes); diff != "" {
 		t.Error(diff)
 	}
-	var many []judge.StorageNode
+	var many []measure.StorageNode
 	for i := range 100 {
-		many = append(many, judge.StorageNode{Name: fmt.Sprint(strings.Repeat("n", 300), i)}, judge.StorageNode{Name: fmt.Sprint(i)})
+		many = append(many, measure.StorageNode{Name: fmt.Sprint(strings.Repeat("n", 300), i)}, measure.StorageNode{Name: fmt.Sprint(i)})
 	}
 	if n := storageNodes(many); len(n) != 64 {
 		t.Errorf("%d nodes", len(n))
@@ -146,7 +147,7 @@ func TestTheLargestStorageTableFits(t *testing.T) {
 	s := finishedScope(t, gen.Repetitions(2))
 	for i := range 64 {
 		name := fmt.Sprint(i, strings.Repeat("x", 250))
-		s.judgement.Summary.StorageNodes = append(s.judgement.Summary.StorageNodes, judge.StorageNode{Name: name, Owner: true, Entry: true, CPUPermille: new(int32(i))})
+		s.judgement.Summary.StorageNodes = append(s.judgement.Summary.StorageNodes, measure.StorageNode{Name: name, Owner: true, Entry: true, CPUPermille: new(int32(i))})
 	}
 	st := written(t, s)
 	if n := sizeOf(t, st); n > 32<<10 || len(st.StorageNodes) == 0 {

@@ -13,6 +13,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/gen"
@@ -63,7 +64,7 @@ func TestTheLargestStatusFits(t *testing.T) {
 		s.judgement.Findings = append(s.judgement.Findings, bench.Finding{
 			Code: "PathUnused", Severity: "Warning", Message: fmt.Sprint(i, strings.Repeat(" many words", 200)),
 		})
-		s.judgement.Summary.StorageNodes = append(s.judgement.Summary.StorageNodes, judge.StorageNode{Name: fmt.Sprint("node-", i)})
+		s.judgement.Summary.StorageNodes = append(s.judgement.Summary.StorageNodes, measure.StorageNode{Name: fmt.Sprint("node-", i)})
 	}
 	setStatus(s, nil) // not by written: it is larger than a real one
 	st := s.b.Status

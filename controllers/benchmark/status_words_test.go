@@ -15,6 +15,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
 	"github.com/nfsbench/nfsbench/test/gen"
@@ -23,9 +24,9 @@ import (
 
 func TestTheSummaryHasIntervals(t *testing.T) {
 	t.Parallel()
-	total := judge.Direction{BytesPerSecond: 412_400_000, Latency: &stats.Latency{P99Microseconds: 1250}, Intervals: judge.Intervals{
-		BytesPerSecond:  &judge.Interval{Low: 406_000_000, High: 418_800_000},
-		P99Microseconds: &judge.Interval{Low: 1100, High: 1400},
+	total := measure.Direction{BytesPerSecond: 412_400_000, Latency: &stats.Latency{P99Microseconds: 1250}, Intervals: measure.Intervals{
+		BytesPerSecond:  &measure.Interval{Low: 406_000_000, High: 418_800_000},
+		P99Microseconds: &measure.Interval{Low: 1100, High: 1400},
 	}}
 	want := &v1alpha1.SummaryIntervals{
 		Throughput: "406.0 to 418.8", P99Latency: "1.10 ms to 1.40 ms",
@@ -33,11 +34,11 @@ func TestTheSummaryHasIntervals(t *testing.T) {
 		P99LatencyLowMicroseconds: new(int64(1100)), P99LatencyHighMicroseconds: new(int64(1400)),
 	}
 	sum := &v1alpha1.Summary{}
-	fillSummary(sum, &judge.Judgement{Summary: &judge.Summary{Total: total, OpenLoopP99Microseconds: new(int64(9000))}})
+	fillSummary(sum, &judge.Judgement{Summary: &measure.Summary{Total: total, OpenLoopP99Microseconds: new(int64(9000))}})
 	if diff := cmp.Diff(want, sum.Intervals); diff != "" || *sum.OpenLoopP99LatencyMicroseconds != 9000 {
 		t.Error(diff, sum.OpenLoopP99LatencyMicroseconds)
 	}
-	fillSummary(sum, &judge.Judgement{Summary: &judge.Summary{}})
+	fillSummary(sum, &judge.Judgement{Summary: &measure.Summary{}})
 	if sum.Intervals != nil || sum.OpenLoopP99LatencyMicroseconds != nil {
 		t.Errorf("of an unknown interval: %+v", sum.Intervals)
 	}
@@ -48,7 +49,7 @@ func TestTheAPIHasEachMetric(t *testing.T) {
 	t.Parallel()
 	fields := map[string]bool{"throughputMegabytesPerSecond": true} // for people
 	var names []string
-	for _, m := range judge.Metrics() {
+	for _, m := range measure.Metrics() {
 		low, high := m.Bounds()
 		fields[m.Field], fields[low], fields[high] = true, true, true
 		names = append(names, m.Name)

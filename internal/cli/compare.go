@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nfsbench/nfsbench/internal/compare"
-	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/report"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -47,7 +47,7 @@ type Recorded struct {
 func (c *Compare) Register(cmd *cobra.Command) {
 	fs, s := cmd.Flags(), &c.significance
 	fs.StringSliceVar(&s.Metrics, "metric", nil,
-		"metrics to compare: "+strings.Join(judge.MetricNames(), ", ")+
+		"metrics to compare: "+strings.Join(measure.MetricNames(), ", ")+
 			" (default: those of the suite, Capacity of two searches, or MeanLatency and Throughput)")
 	fs.Float64Var(&s.Alpha, "alpha", runfile.DefaultAlpha, "accepted rate of false alarms")
 	fs.Float64Var(&c.percent, "minimum-effect", 100*runfile.DefaultMinimumEffect,
@@ -59,7 +59,7 @@ func (c *Compare) Register(cmd *cobra.Command) {
 		"what two results are meant to differ in: "+strings.Join(compare.Groups(), ", "))
 	c.to.Register(cmd)
 	c.changed = fs.Changed
-	CompleteValues(cmd, "metric", judge.MetricNames()...)
+	CompleteValues(cmd, "metric", measure.MetricNames()...)
 	CompleteValues(cmd, "correction", "Holm", "None")
 	CompleteValues(cmd, "vary", compare.Groups()...)
 }
@@ -68,7 +68,7 @@ func (c *Compare) Register(cmd *cobra.Command) {
 func (c *Compare) Parse() (err error) {
 	s := &c.significance
 	for i, m := range s.Metrics {
-		if s.Metrics[i], err = OneOf("metric", m, judge.MetricNames()); err != nil {
+		if s.Metrics[i], err = OneOf("metric", m, measure.MetricNames()); err != nil {
 			return BadInput(err)
 		}
 	}

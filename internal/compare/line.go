@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"github.com/nfsbench/nfsbench/api/bench"
-	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
@@ -61,7 +61,7 @@ func paired(base, candidate column) (b, c []float64) {
 
 func (p pairing) line(step, metric string, base, candidate []float64) Line {
 	l := Line{
-		Cell: p.candidate.name, Baseline: p.base.name, Step: step, Metric: metric, Unit: judge.MetricOf(metric).Unit,
+		Cell: p.candidate.name, Baseline: p.base.name, Step: step, Metric: metric, Unit: measure.MetricOf(metric).Unit,
 		Candidate: candidate, Base: base, Mean: (stats.Mean(base) + stats.Mean(candidate)) / 2,
 		Confidence: 1 - alpha(p.SuiteSignificance), Outcome: bench.OutcomeUnknown,
 		Saturated: p.base.saturated(step) || p.candidate.saturated(step),
@@ -88,7 +88,7 @@ const minAlpha = 1e-12
 
 // sign is 1 where more is better, and else -1.
 func sign(metric string) float64 {
-	if judge.MetricOf(metric).Higher {
+	if measure.MetricOf(metric).Higher {
 		return 1
 	}
 	return -1

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/nfsbench/nfsbench/api/bench"
-	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
@@ -152,7 +152,7 @@ func (s *series) cells(metrics []string) []Cell {
 				continue
 			}
 			c := Cell{
-				Cell: s.name, Step: step, Metric: metric, Unit: judge.MetricOf(metric).Unit, Values: values,
+				Cell: s.name, Step: step, Metric: metric, Unit: measure.MetricOf(metric).Unit, Values: values,
 				Mean: stats.Mean(values), Median: stats.Median(values),
 				Minimum: slices.Min(values), Maximum: slices.Max(values), Saturated: s.saturated(step),
 			}

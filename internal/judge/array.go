@@ -10,11 +10,12 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/human"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 func checkStandIn(c *facts, found *findings) {
-	database := slices.ContainsFunc(c.oracles, func(o runfile.Oracle) bool { return o.StandIn })
+	database := slices.ContainsFunc(c.Oracles, func(o runfile.Oracle) bool { return o.StandIn })
 	if database {
 		found.info(SimulatedDatabase, "The database was a stand-in for Oracle. The numbers show that nfsbench works, and "+
 			"nothing about Oracle. Use an image of Oracle.")
@@ -28,85 +29,43 @@ func checkStandIn(c *facts, found *findings) {
 
 // checkMissing reports what the array did not.
 func checkMissing(c *facts, found *findings) {
-	for _, m := range c.survey.Missing {
+	for _, m := range c.Survey.Missing {
 		fix := ""
 		if m.Fix != "" {
 			fix = " " + strings.TrimSuffix(m.Fix, ".") + "."
 		}
 		found.info(ArrayMetricsPartial, "The array did not report %s: %s.%s", m.What, strings.TrimSuffix(m.Why, "."), fix)
 	}
-	for _, s := range c.silent {
-		found.warn(ArrayMetricsPartial, "Source %s has no usable counters in %d of %d repetitions: %s.", s.source,
-			s.repetitions, len(c.shown()), s.why)
+	for _, s := range c.Silent {
+		found.warn(ArrayMetricsPartial, "Source %s has no usable counters in %d of %d repetitions: %s.", s.Source,
+			s.Repetitions, len(c.Shown()), silenceWords(s))
 	}
 }
 
-// silence is a source without a usable window in some repetitions.
-type silence struct {
-	source      string
-	repetitions int
-	why         string
-}
-
-// silences leaves out what the embedded server does not report, which is NotCollected. A source that only one
-// client samples is not expected from the others.
-func (c *facts) silences() (all []silence) {
-	if len(c.Clients) == 0 || c.Clients[0].Observed == nil {
-		return nil
+// silenceWords says why a source has no usable window.
+func silenceWords(s measure.Silence) string {
+	const unchanged = "its counters did not change between two readings"
+	switch {
+	case s.Failed != nil:
+		return fmt.Sprintf("it could not be read %d times (%s)", s.Failed.Count, strings.TrimSuffix(s.Failed.Message, "."))
+	case s.Reason == measure.SilenceReset:
+		return "its counters went back, as after a takeover or a restart"
+	case s.Reason == measure.SilenceUnchangedLevel:
+		return unchanged + ": levels end earlier than the storage updates its counters, every few seconds (ONTAP: 15)"
+	case s.Reason == measure.SilenceUnchanged:
+		return unchanged + "; the storage updates them every few seconds (ONTAP: 15), so use run.durationSeconds of 60 or more"
+	default:
+		return "there are no two readings of it in the window: use a longer run.durationSeconds"
 	}
-	for _, source := range c.Plan.Collect.Sources {
-		if s := c.silenceOf(source.Name); s.repetitions > 0 && source.Kind != runfile.SourceEmbedded {
-			all = append(all, s)
-		}
-	}
-	return all
-}
-
-func (c *facts) silenceOf(source string) silence {
-	s := silence{source: source}
-	is := func(w runfile.StorageWindow) bool { return w.Source == source }
-	for _, rep := range c.shown() {
-		if !slices.ContainsFunc(rep.storage, is) {
-			s.repetitions++
-			s.why = cmp.Or(s.why, unusable(rep.parts, is))
-		}
-	}
-	for _, cl := range c.Clients {
-		for _, p := range bench.OrZero(cl.Observed).Problems {
-			if p.Source == source {
-				s.why = fmt.Sprintf("it could not be read %d times (%s)", p.Count, strings.TrimSuffix(p.Message, "."))
-			}
-		}
-	}
-	return s
-}
-
-func unusable(parts []clientRep, is func(runfile.StorageWindow) bool) string {
-	for _, p := range parts {
-		for _, w := range bench.OrZero(p.window).Storage {
-			switch {
-			case !is(w):
-			case w.Reset:
-				return "its counters went back, as after a takeover or a restart"
-			case p.rep.Step != nil && p.rep.Step.Kind == runfile.StepRate:
-				return "its counters did not change between two readings: levels end earlier than the storage updates its " +
-					"counters, every few seconds (ONTAP: 15)"
-			default:
-				return "its counters did not change between two readings; the storage updates them every few seconds (ONTAP: " +
-					"15), so use run.durationSeconds of 60 or more"
-			}
-		}
-	}
-	return "there are no two readings of it in the window: use a longer run.durationSeconds"
 }
 
 func checkStorageCPU(c *facts, found *findings) {
-	if reason := c.limitedBy(LimitStorageCPU); reason != "" {
+	if reason := c.limitedBy(measure.LimitStorageCPU); reason != "" {
 		found.warn(StorageCPUBound, "%s It limits the capacity: spread the load over more nodes, or use a larger one.",
 			reason)
 		return
 	}
-	for _, busy := range busyStorage(c.overall) {
+	for _, busy := range busyStorage(c.Overall) {
 		found.warn(StorageCPUBound, "%s: it is the limit. Spread the load over more nodes, or use a larger one.",
 			capital(busy))
 	}
@@ -115,9 +74,9 @@ func checkStorageCPU(c *facts, found *findings) {
 // bindsLoad reports whether the CPU of a node holds the load back: it is busy, and
 // the load is its work. Where the owner is known, a node that neither owns the
 // data nor has a path is busy for somebody else.
-func bindsLoad(nodes []StorageNode, n StorageNode) bool {
-	ownerKnown := slices.ContainsFunc(nodes, func(o StorageNode) bool { return o.Owner && o.Source == n.Source })
-	return atLeastPermille(n.CPUPermille, cpuBusy) && (n.Owner || n.Entry || !ownerKnown)
+func bindsLoad(nodes []measure.StorageNode, n measure.StorageNode) bool {
+	ownerKnown := slices.ContainsFunc(nodes, func(o measure.StorageNode) bool { return o.Owner && o.Source == n.Source })
+	return measure.AtLeastPermille(n.CPUPermille, cpuBusy) && (n.Owner || n.Entry || !ownerKnown)
 }
 
 // disagreement compares what the storage counted in one direction with what the clients did, in the
@@ -133,8 +92,8 @@ type disagreement struct {
 // else's; fewer were answered on the way.
 func checkArray(c *facts, found *findings) {
 	var all []disagreement
-	for _, s := range c.repetitions {
-		for _, w := range s.storage {
+	for _, s := range c.Repetitions {
+		for _, w := range s.StorageWindows {
 			for _, d := range c.disagreements(s, w) {
 				all = withDisagreement(all, d)
 			}
@@ -168,10 +127,10 @@ func withDisagreement(all []disagreement, d disagreement) []disagreement {
 }
 
 // disagreements returns those of one repetition and source, over the seconds that the storage counted.
-func (c *facts) disagreements(s repetition, w runfile.StorageWindow) []disagreement {
+func (c *facts) disagreements(s measure.RepetitionFacts, w runfile.StorageWindow) []disagreement {
 	uncounted := c.Plan.Database != nil && s.Total.Ops == 0
 	// The samples of a Prometheus are older than their time, which long windows forgive.
-	stale := w.Seconds < scrapedSeconds && c.isPrometheus(w)
+	stale := w.Seconds < scrapedSeconds && c.IsPrometheus(w)
 	if stale || s.DurationMilliseconds <= 0 || uncounted {
 		return nil
 	}
@@ -179,11 +138,11 @@ func (c *facts) disagreements(s repetition, w runfile.StorageWindow) []disagreem
 	for _, d := range []struct {
 		name  string
 		array *int64
-		of    *Direction
-		kind  direction
+		of    *measure.Direction
+		kind  measure.OpKind
 	}{
-		{"reads", w.ReadBytes, s.Read, reads},
-		{"writes", w.WriteBytes, s.Write, writes},
+		{"reads", w.ReadBytes, s.Read, measure.Reads},
+		{"writes", w.WriteBytes, s.Write, measure.Writes},
 	} {
 		if d.array == nil {
 			continue
@@ -207,154 +166,35 @@ type expected struct{ rate, least, most float64 }
 // clientsDid returns what the clients did in one direction in the seconds of a storage window, from
 // their samples of these seconds. Without samples it uses their mean. The tolerance then grows by the
 // part of the repetition outside the window or without all clients, where the load may have differed.
-func (c *facts) clientsDid(s repetition, w runfile.StorageWindow, d *Direction, kind direction) expected {
-	if e, known := c.sampledDid(s, w, d, kind); known {
+func (c *facts) clientsDid(s measure.RepetitionFacts, w runfile.StorageWindow, d *measure.Direction, kind measure.OpKind) expected {
+	if e, known := c.sampledDid(s, w, kind); known {
 		return e
 	}
-	e := expected{rate: bench.OrZero(d).bytesPerSec}
+	e := expected{rate: bench.OrZero(d).ByteRate}
 	coverage := min(w.Seconds*1000/float64(s.DurationMilliseconds), 1)
-	tolerance := (arrayTolerance+s.edgePermille())/1000 + 1 - coverage + 1 - s.together
+	tolerance := (arrayTolerance+edgePermille(s.Summary))/1000 + 1 - coverage + 1 - s.Together
 	e.least = e.rate*(1-tolerance) - foreignBytesPerSecond
 	e.most = e.rate*(1+tolerance) + foreignBytesPerSecond
 	return e
 }
 
-// sampledDid returns false in three cases: the samples do not cover all of the load (Oracle counts
-// the reads of its own processes elsewhere), the window is so short that a small error of its
-// length matters, or the times of the counters are unknown. A Prometheus reports values older than
-// their time, and each node of a FlexGroup counts at its own time.
-func (c *facts) sampledDid(s repetition, w runfile.StorageWindow, d *Direction, kind direction) (expected, bool) {
-	length := w.End.Sub(w.Start)
-	if w.Start.IsZero() || length < sampledLeast || s.Total.Ops == 0 || c.isPrometheus(w) ||
-		c.volume.Style == "flexgroup" || !c.sampledAll(s, d, kind) {
-		return expected{}, false
-	}
-	offsets := clockOffsets(s.parts)
-	// The offset between the clocks of storage and client is known only to within one sampling
-	// interval. In addition, each end of the window may be later than its timestamp, by stampError.
-	unsure := c.sourceInterval(w.Source)
-	var e expected
-	for i, shift := range []time.Duration{0, -unsure, -unsure / 2, unsure / 2, unsure} {
-		var bytes, least, most float64
-		for k, p := range s.parts {
-			// The window uses the clock of the first client, which queries the storage.
-			start := w.Start.Add(shift + offsets[0] - offsets[k])
-			ops := [2]*runfile.Ops{reads: p.rep.Read, writes: p.rep.Write}
-			load, rate := c.timelines[p.client.Index], float64(bench.OrZero(ops[kind]).Bytes)/p.seconds
-			did, _ := load.between(start, start.Add(length), kind, rate)
-			low, _ := load.between(start.Add(stampError), start.Add(length), kind, rate)
-			_, high := load.between(start, start.Add(length+stampError), kind, rate)
-			bytes, least, most = bytes+did, least+low, most+high
-		}
-		if i == 0 {
-			e = expected{rate: bytes / length.Seconds(), least: least, most: most}
-		}
-		e.least, e.most = min(e.least, least), max(e.most, most)
-	}
-	slack := max(s.Total.bytesPerSec*foreignShare/1000, ownBytesPerSecond)
-	e.least = e.least/w.Seconds*(1-sampledTolerance/1000.0) - slack
-	e.most = e.most/w.Seconds*(1+sampledTolerance/1000.0) + slack
-	return e, true
-}
-
-// sampledAll reports whether the samples of a repetition add up to its load.
-func (c *facts) sampledAll(s repetition, d *Direction, kind direction) bool {
-	missing := bench.OrZero(d).Bytes
-	for _, p := range s.parts {
-		load := c.timelines[p.client.Index]
-		if load == nil {
-			return false
-		}
-		missing -= load.measured[s.Repetition][kind]
-	}
-	return math.Abs(float64(missing))*1000 <= float64(s.Total.Bytes)*sampledMissing
-}
-
-// direction is the kind of an operation.
-type direction int
-
-const (
-	reads direction = iota
-	writes
-)
-
-// timeline is what one client did, cumulative over its samples.
-type timeline struct {
-	began, ended []time.Time        // of each sample
-	covered      []time.Duration    // time covered by all samples before each
-	bytes        [][2]float64       // bytes of all samples before each
-	measured     map[int32][2]int64 // bytes sampled in each repetition
-}
-
-// newTimeline returns nil if samples are missing.
-func newTimeline(load runfile.Load) *timeline {
-	samples := load.Samples
-	byTime := func(a, b runfile.LoadSample) int { return a.Time.Compare(b.Time) }
-	if load.SampleSeconds > 1 || len(samples) == 0 || !slices.IsSortedFunc(samples, byTime) {
-		return nil
-	}
-	t := &timeline{covered: make([]time.Duration, 1), bytes: make([][2]float64, 1), measured: map[int32][2]int64{}}
-	for i, s := range samples {
-		began := s.Time.Add(-time.Second)
-		// A late sample, and the last sample of a span, have a different length.
-		last := samples[max(i-1, 0)]
-		if i > 0 && (last.Time.After(began) || last.Span == s.Span && last.Repetition == s.Repetition) {
-			began = last.Time
-		}
-		sum := t.bytes[i]
-		measured := t.measured[s.Repetition]
-		for kind, ops := range []*runfile.SampleOps{s.Read, s.Write} {
-			sum[kind] += float64(bench.OrZero(ops).Bytes)
-			measured[kind] += bench.OrZero(ops).Bytes
-		}
-		if s.Span == runfile.SpanMeasure {
-			t.measured[s.Repetition] = measured
-		}
-		t.began, t.ended = append(t.began, began), append(t.ended, s.Time)
-		t.covered, t.bytes = append(t.covered, t.covered[i]+s.Time.Sub(began)), append(t.bytes, sum)
-	}
-	return t
-}
-
-// between returns the least and the most that was done in a period. Time without a sample counts as
-// idle for the least, and as the given rate of bytes per second for the most.
-func (t *timeline) between(from, to time.Time, kind direction, rate float64) (least, most float64) {
-	coveredFrom, bytesFrom := t.until(from, kind)
-	coveredTo, bytesTo := t.until(to, kind)
-	least = bytesTo - bytesFrom
-	return least, least + rate*(to.Sub(from)-(coveredTo-coveredFrom)).Seconds()
-}
-
-// until returns the time and bytes that the samples cover up to a moment, with a share of a partial sample.
-func (t *timeline) until(at time.Time, kind direction) (covered time.Duration, bytes float64) {
-	i, _ := slices.BinarySearchFunc(t.ended, at, time.Time.Compare)
-	covered, bytes = t.covered[i], t.bytes[i][kind]
-	if i < len(t.ended) && at.After(t.began[i]) {
-		part, length := at.Sub(t.began[i]), t.ended[i].Sub(t.began[i])
-		covered += part
-		bytes += (t.bytes[i+1][kind] - t.bytes[i][kind]) * part.Seconds() / length.Seconds()
-	}
-	return covered, bytes
-}
-
-// sourceInterval returns the time between two readings of a source.
-func (c *facts) sourceInterval(name string) time.Duration {
-	interval := c.Plan.Collect.IntervalMilliseconds
-	for _, s := range c.Plan.Collect.Sources {
-		if s.Name == name && s.IntervalMilliseconds > 0 {
-			interval = s.IntervalMilliseconds
-		}
-	}
-	return time.Duration(cmp.Or(interval, 1000)) * time.Millisecond
+// sampledDid is what the clients did by their samples of these seconds.
+func (c *facts) sampledDid(s measure.RepetitionFacts, w runfile.StorageWindow, kind measure.OpKind) (e expected, known bool) {
+	did, known := c.SampledIn(s, w, kind)
+	slack := max(s.Total.ByteRate*foreignShare/1000, ownBytesPerSecond)
+	e.rate = did.Bytes / w.End.Sub(w.Start).Seconds()
+	e.least = did.Least/w.Seconds*(1-sampledTolerance/1000.0) - slack
+	e.most = did.Most/w.Seconds*(1+sampledTolerance/1000.0) + slack
+	return e, known
 }
 
 // mayMiss says that the array may count less than the clients: reads that a cache of the client
 // answers, and the redo that a database writes to an export beside the volume that is counted.
-func (c *facts) mayMiss(kind direction) bool {
-	if kind == writes {
+func (c *facts) mayMiss(kind measure.OpKind) bool {
+	if kind == measure.Writes {
 		return bench.OrZero(c.Plan.Database).RedoDirectory != ""
 	}
-	if !c.kernel() {
+	if !c.Kernel() {
 		return false
 	}
 	var found findings
@@ -363,25 +203,19 @@ func (c *facts) mayMiss(kind direction) bool {
 	return slices.ContainsFunc(found, func(f bench.Finding) bool { return f.Severity == bench.SeverityWarning })
 }
 
-func (c *facts) isPrometheus(w runfile.StorageWindow) bool {
-	return slices.ContainsFunc(c.Plan.Collect.Sources, func(s runfile.Source) bool {
-		return s.Name == w.Source && s.Kind == runfile.SourcePrometheus
-	})
-}
-
 // checkQoS compares the load with the ceiling of the volume. The ceiling counts operations of NFS, as the
 // clients do; the counters of a volume have others (LayerVolume), of the same bytes.
 func checkQoS(c *facts, found *findings) {
-	q := c.volume.QoS
+	q := c.Volume.QoS
 	if q == nil {
 		return
 	}
-	ops, bytes := 0.0, c.overall.Total.bytesPerSec
-	for _, p := range c.overall.Paths { // an I/O may take several operations
-		ops += float64(p.Replies) * 1000 / float64(max(c.overall.DurationMilliseconds, 1))
+	ops, bytes := 0.0, c.Overall.Total.ByteRate
+	for _, p := range c.Overall.Paths { // an I/O may take several operations
+		ops += float64(p.Replies) * 1000 / float64(max(c.Overall.DurationMilliseconds, 1))
 	}
-	ops = max(ops, c.overall.Total.iopsSec)
-	bytes = max(bytes, float64(bench.OrZero(c.overall.Storage.BytesPerSecond)))
+	ops = max(ops, c.Overall.Total.OperationRate)
+	bytes = max(bytes, float64(bench.OrZero(c.Overall.Storage.BytesPerSecond)))
 	reached := func(ceiling *int64, got float64) bool {
 		return ceiling != nil && *ceiling > 0 && got*1000 >= float64(*ceiling)*qosReached
 	}
@@ -395,7 +229,7 @@ func checkQoS(c *facts, found *findings) {
 	if len(at) > 0 {
 		found.warn(QoSThrottled, "The QoS policy %s of %s was reached: %s. The run measured the policy and not the "+
 			"array. Raise the limit (qos policy-group modify -policy-group %s -max-throughput ...), unless you want to "+
-			"measure it.", q.Policy, volumeName(c.volume), strings.Join(at, ", "), q.Policy)
+			"measure it.", q.Policy, volumeName(c.Volume), strings.Join(at, ", "), q.Policy)
 	}
 }
 
@@ -413,8 +247,8 @@ type place struct {
 // after a move, the numbers belong to another place.
 func checkMoves(c *facts, found *findings) {
 	places := map[string][]*place{} // by source
-	for _, rep := range c.repetitions {
-		for _, w := range rep.storage {
+	for _, rep := range c.Repetitions {
+		for _, w := range rep.StorageWindows {
 			if places[w.Source] == nil {
 				places[w.Source] = c.places(w.Source)
 			}
@@ -430,12 +264,12 @@ func checkMoves(c *facts, found *findings) {
 // places are the objects to follow, with their last places.
 func (c *facts) places(source string) []*place {
 	all := []*place{{
-		what: volumeName(c.volume),
-		node: c.volume.Node,
+		what: volumeName(c.Volume),
+		node: c.Volume.Node,
 		here: func(s runfile.StorageSample) string { return s.VolumeNode },
 		seen: func(w runfile.StorageWindow) []string { return w.VolumeNodes },
 	}}
-	used := c.everUsed()
+	used := c.EverUsed()
 	slices.Sort(used)
 	for _, address := range used {
 		on := func(paths []runfile.StoragePath) string {
@@ -451,12 +285,12 @@ func (c *facts) places(source string) []*place {
 			here: func(s runfile.StorageSample) string { return on(s.Paths) },
 			seen: func(w runfile.StorageWindow) []string { return []string{on(w.Paths)} },
 		}
-		if l := c.survey.LIF(address); l != nil {
+		if l := c.Survey.LIF(address); l != nil {
 			p.what, p.node = fmt.Sprintf("LIF %s (%s)", cmp.Or(l.Name, "?"), address), l.Node
 		}
 		all = append(all, p)
 	}
-	if c.survey.Source != source {
+	if c.Survey.Source != source {
 		for _, p := range all {
 			p.node = ""
 		}
@@ -475,28 +309,10 @@ func (c *facts) follow(found *findings, p *place, node, source string, repetitio
 		return
 	}
 	when := ""
-	if t, seen := c.arrived(*p, was, source); seen {
+	if t, seen := c.Arrival(source, was, node, p.here); seen {
 		when = " at " + t.UTC().Format(time.RFC3339)
 	}
 	found.warn(VolumeMoved, "%s moved from node %s to %s%s (seen in repetition %d): the numbers mix two places, and "+
 		"the move itself is a load. Run again when nothing moves.", capital(p.what), was, node, when,
 		repetition)
-}
-
-// arrived is the first reading at the new node after one at the old, by the
-// array's clock.
-func (c *facts) arrived(p place, was, source string) (time.Time, bool) {
-	for _, cl := range c.Clients {
-		before := c.survey.Source == source
-		for _, s := range bench.OrZero(cl.Observed).Storage {
-			switch here := p.here(s); {
-			case s.Source != source:
-			case here == was:
-				before = true
-			case here == p.node && before:
-				return s.Time, true
-			}
-		}
-	}
-	return time.Time{}, false
 }

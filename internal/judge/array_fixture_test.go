@@ -23,10 +23,10 @@ func twoNodes(node string) func(testing.TB) runfile.Result {
 		eachRep(&r, func(rep *runfile.Repetition) {
 			rep.Channels = []runfile.Channel{{Local: "10.0.9.9", Path: addresses[node], State: "Up", BytesRead: goodBytes}}
 		})
-		eachWindow(&r, windowBaseline, func(w *runfile.ObservedWindow) {
+		eachWindow(&r, runfile.SpanBaseline, func(w *runfile.ObservedWindow) {
 			w.Storage[0].Nodes = cpus(20, 10)
 		})
-		eachWindow(&r, windowMeasure, func(w *runfile.ObservedWindow) {
+		eachWindow(&r, runfile.SpanMeasure, func(w *runfile.ObservedWindow) {
 			s := &w.Storage[0]
 			s.Nodes, s.VolumeNodes = cpus(320, 20), []string{"a"}
 			s.Paths = []runfile.StoragePath{
@@ -65,13 +65,13 @@ func survey() *runfile.Survey {
 
 // measured changes the storage's part of each measured window.
 func measured(f func(*runfile.StorageWindow)) func(*runfile.Result) {
-	return inWindows(windowMeasure, func(w *runfile.ObservedWindow) { f(&w.Storage[0]) })
+	return inWindows(runfile.SpanMeasure, func(w *runfile.ObservedWindow) { f(&w.Storage[0]) })
 }
 
 // one changes it in one repetition only.
 func one(repetition int32, f func(*runfile.StorageWindow)) func(*runfile.Result) {
 	return func(r *runfile.Result) {
-		eachWindow(r, windowMeasure, func(w *runfile.ObservedWindow) {
+		eachWindow(r, runfile.SpanMeasure, func(w *runfile.ObservedWindow) {
 			if w.Repetition == repetition {
 				f(&w.Storage[0])
 			}
@@ -101,6 +101,6 @@ func pnfsRun(t testing.TB) runfile.Result {
 		w.Mount = mounts[i].Mount
 		mounts[i] = w
 	}
-	eachWindow(&r, windowMeasure, func(w *runfile.ObservedWindow) { w.Mount.PNFSReads = 1000 })
+	eachWindow(&r, runfile.SpanMeasure, func(w *runfile.ObservedWindow) { w.Mount.PNFSReads = 1000 })
 	return r
 }

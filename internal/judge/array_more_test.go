@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -46,7 +47,7 @@ func counterCases(t *testing.T) map[string]findingCase {
 		"ArrayScraped":      {nil, scraped(60), ArrayDisagrees, "", bench.ValidityValid, ""},
 		"ArrayPageCache": {pnfsRun, func(r *runfile.Result) {
 			reads(50)(r)
-			eachWindow(r, windowMeasure, func(w *runfile.ObservedWindow) { w.Mount.ServerReadBytes = goodBytes / 2 })
+			eachWindow(r, runfile.SpanMeasure, func(w *runfile.ObservedWindow) { w.Mount.ServerReadBytes = goodBytes / 2 })
 		}, ArrayDisagrees, "", bench.ValiditySuspect, ""},
 		"ArrayCacheOfItsOwn": {nil, func(r *runfile.Result) {
 			reads(50)(r)
@@ -94,7 +95,7 @@ func TestTheValuesOfAPrometheusAreNotComparedWithTheSamplesOfTheirTime(t *testin
 			})
 		}
 		measured(func(w *runfile.StorageWindow) { w.Seconds, w.ReadBytes = 385, new(goodBytes/60*385*11/10) })(&r)
-		eachWindow(&r, windowMeasure, func(w *runfile.ObservedWindow) {
+		eachWindow(&r, runfile.SpanMeasure, func(w *runfile.ObservedWindow) {
 			w.Storage[0].Start, w.Storage[0].End = w.Start, w.Start.Add(385*time.Second)
 		})
 		if f := findingOf(Judge(r), ArrayDisagrees); (f != nil) != want {
@@ -186,7 +187,7 @@ func partialCases() map[string]findingCase {
 	problem := func(r *runfile.Result) {
 		r.Clients[0].Observed.Problems = []runfile.CollectionError{{Source: "array", Message: "401: refused.", Count: 12}}
 	}
-	silent := inWindows(windowMeasure, func(w *runfile.ObservedWindow) { w.Storage = nil })
+	silent := inWindows(runfile.SpanMeasure, func(w *runfile.ObservedWindow) { w.Storage = nil })
 	return map[string]findingCase{
 		"ArrayMissing": {
 			nil, missing(runfile.MissingFact{What: "CPU of the nodes", Why: "the account may not read it (403).", Fix: "Use an account of the cluster"}), ArrayMetricsPartial, bench.SeverityInfo, bench.ValidityValid,
@@ -194,7 +195,7 @@ func partialCases() map[string]findingCase {
 		},
 		"ArrayMissingWithoutFix": {nil, missing(runfile.MissingFact{What: "QoS", Why: "unknown field"}), ArrayMetricsPartial, bench.SeverityInfo, bench.ValidityValid, `unknown field\.$`},
 		"ArraySilent":            {nil, silent, ArrayMetricsPartial, bench.SeverityWarning, bench.ValidityValid, `Source array has no usable counters in 3 of 3 repetitions: there are no two readings`},
-		"ArraySameReading":       {nil, inWindows(windowMeasure, func(w *runfile.ObservedWindow) { w.Storage = []runfile.StorageWindow{{Source: "array"}} }), ArrayMetricsPartial, bench.SeverityWarning, bench.ValidityValid, `did not change between two readings.*durationSeconds of 60`},
+		"ArraySameReading":       {nil, inWindows(runfile.SpanMeasure, func(w *runfile.ObservedWindow) { w.Storage = []runfile.StorageWindow{{Source: "array"}} }), ArrayMetricsPartial, bench.SeverityWarning, bench.ValidityValid, `did not change between two readings.*durationSeconds of 60`},
 		"ArrayResetOnce":         {nil, one(2, func(w *runfile.StorageWindow) { w.Reset = true }), ArrayMetricsPartial, bench.SeverityWarning, bench.ValidityValid, `in 1 of 3 repetitions: its counters went back`},
 		"ArrayUnreadable":        {nil, both(silent, problem), ArrayMetricsPartial, bench.SeverityWarning, bench.ValidityValid, `in 3 of 3 repetitions: it could not be read 12 times \(401: refused\)\.$`},
 		"ArrayUnreadableOnce":    {nil, both(silent, problem), NotCollected, "", bench.ValidityValid, ""},
@@ -239,9 +240,9 @@ func TestTheArrayIsNotBlamedForRedoOnAnotherExport(t *testing.T) {
 		"elsewhere, and more writes": {"/redo", 100, 200, 1},
 		"elsewhere, and fewer reads": {"/redo", 50, 100, 1},
 	} {
-		f := &facts{Result: runfile.Result{Plan: runfile.Plan{Database: &runfile.Database{RedoDirectory: c.directory, DirectNFS: true}}}}
+		f := &facts{Facts: &measure.Facts{Plan: runfile.Plan{Database: &runfile.Database{RedoDirectory: c.directory, DirectNFS: true}}}}
 		f.Plan.Engine.Client = bench.ClientDirectNFS
-		s := repetition{together: 1, Summary: Summary{DurationMilliseconds: 60_000, Total: Direction{Ops: 1}, Read: &Direction{bytesPerSec: 100e6}, Write: &Direction{bytesPerSec: 100e6}}}
+		s := measure.RepetitionFacts{Together: 1, Summary: measure.Summary{DurationMilliseconds: 60_000, Total: measure.Direction{Ops: 1}, Read: &measure.Direction{ByteRate: 100e6}, Write: &measure.Direction{ByteRate: 100e6}}}
 		w := runfile.StorageWindow{Seconds: 60, ReadBytes: new(int64(c.read * 60e6)), WriteBytes: new(int64(c.writes * 60e6))}
 		if got := f.disagreements(s, w); len(got) != c.found {
 			t.Errorf("%s: %+v, want %d", name, got, c.found)
@@ -311,7 +312,7 @@ func TestTheArrayIsComparedWithTheSecondsThatItCounted(t *testing.T) {
 			if tc.change != nil {
 				tc.change(&r)
 			}
-			eachWindow(&r, windowMeasure, func(w *runfile.ObservedWindow) {
+			eachWindow(&r, runfile.SpanMeasure, func(w *runfile.ObservedWindow) {
 				s := &w.Storage[0]
 				s.Seconds, s.ReadBytes = 45, new(tc.counted)
 				if tc.end > 0 {
@@ -359,7 +360,7 @@ func TestTheSamplesOfAnotherClientAreMovedByItsClock(t *testing.T) {
 	r.Clients = append(r.Clients, other)
 	for counted, want := range map[int64]bool{2 * goodBytes / 60 * 45: false, 2 * goodBytes / 60 * 40: true} {
 		measured(func(w *runfile.StorageWindow) { w.Seconds, w.ReadBytes = 45, new(counted) })(&r)
-		eachWindow(&r, windowMeasure, func(w *runfile.ObservedWindow) {
+		eachWindow(&r, runfile.SpanMeasure, func(w *runfile.ObservedWindow) {
 			w.Storage[0].Start, w.Storage[0].End = w.Start.Add(10*time.Second), w.Start.Add(55*time.Second)
 		})
 		if f := findingOf(Judge(r), ArrayDisagrees); (f != nil) != want {

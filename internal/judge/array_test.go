@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -27,7 +28,7 @@ func localityCases() map[string]findingCase {
 			`the load enters at node b \(busy 5\.9 %, 1\.0 % while idle\)`,
 		},
 		"IndirectPathJustBusy":        {remote, measured(func(w *runfile.StorageWindow) { w.Nodes = cpus(330, 60) }), IndirectPath, bench.SeverityWarning, bench.ValidityValid, `node b is busy 6\.0 %`},
-		"IndirectPathWithoutBaseline": {remote, inWindows(windowBaseline, func(w *runfile.ObservedWindow) { w.Storage = nil }), IndirectPath, bench.SeverityWarning, bench.ValidityValid, `, and node b is busy 35\.0 %\. `},
+		"IndirectPathWithoutBaseline": {remote, inWindows(runfile.SpanBaseline, func(w *runfile.ObservedWindow) { w.Storage = nil }), IndirectPath, bench.SeverityWarning, bench.ValidityValid, `, and node b is busy 35\.0 %\. `},
 		"IndirectPathBySurvey":        {remote, measured(func(w *runfile.StorageWindow) { w.Paths, w.VolumeNodes = nil, nil }), IndirectPath, bench.SeverityWarning, bench.ValidityValid, `10\.0\.2\.61 \(lif2\)`},
 		"IndirectPathWithoutALocal": {
 			remote, func(r *runfile.Result) { r.Plan.Survey.LIFs = r.Plan.Survey.LIFs[1:] }, IndirectPath, bench.SeverityWarning, bench.ValidityValid,
@@ -48,7 +49,7 @@ func localityCases() map[string]findingCase {
 		"PNFSNearlyNotRedirected": {pnfsRun, measured(func(w *runfile.StorageWindow) {
 			w.Paths[0].ReadBytes, w.Paths[1].ReadBytes = new(goodBytes/25), new(goodBytes/25*24)
 		}), PNFSNotRedirected, bench.SeverityWarning, bench.ValidityValid, `96\.0 % of the bytes`},
-		"PNFSWithoutLayout": {pnfsRun, inWindows(windowMeasure, func(w *runfile.ObservedWindow) { w.Mount.PNFSReads = 0 }), PNFSNotRedirected, bench.SeverityWarning, bench.ValidityInvalid, `did not read or write through a layout`},
+		"PNFSWithoutLayout": {pnfsRun, inWindows(runfile.SpanMeasure, func(w *runfile.ObservedWindow) { w.Mount.PNFSReads = 0 }), PNFSNotRedirected, bench.SeverityWarning, bench.ValidityInvalid, `did not read or write through a layout`},
 	}
 }
 
@@ -138,15 +139,15 @@ func TestClientsThatDoNotSampleTheArrayAreNotMissed(t *testing.T) {
 func TestTheSummaryHasTheStorageSide(t *testing.T) {
 	t.Parallel()
 	s := Judge(twoNodes("b")(t)).Summary
-	wantNodes := []StorageNode{
+	wantNodes := []measure.StorageNode{
 		{Source: "array", Name: "a", Owner: true, CPUPermille: new(int32(330)), BaselineCPUPermille: new(int32(20))},
 		{Source: "array", Name: "b", Entry: true, CPUPermille: new(int32(350)), BaselineCPUPermille: new(int32(10))},
 	}
-	wantPaths := []StoragePath{
+	wantPaths := []measure.StoragePath{
 		{Source: "array", Address: "10.0.1.61", LIF: "lif1", Node: "a", Local: new(true), ReadBytes: new(int64(0)), WriteBytes: new(int64(0))},
 		{Source: "array", Address: "10.0.2.61", LIF: "lif2", Node: "b", Local: new(false), ReadBytes: new(goodBytes), WriteBytes: new(int64(0))},
 	}
-	wantLoad := StorageLoad{OperationsPerSecond: new(int64(2125)), BytesPerSecond: new(goodBytes / 60), MeanLatencyMicroseconds: new(int64(9_000)), LatencyLayer: LayerVolume}
+	wantLoad := measure.StorageLoad{OperationsPerSecond: new(int64(2125)), BytesPerSecond: new(goodBytes / 60), MeanLatencyMicroseconds: new(int64(9_000)), LatencyLayer: measure.LayerVolume}
 	for name, diff := range map[string]string{
 		"nodes": cmp.Diff(wantNodes, s.StorageNodes), "paths": cmp.Diff(wantPaths, s.StoragePaths),
 		"load": cmp.Diff(wantLoad, s.Storage), "collector": cmp.Diff(new(int32(5)), s.CollectorCPUPermille),
@@ -161,7 +162,7 @@ func TestTheSummaryHasTheStorageSide(t *testing.T) {
 func TestTheIdleCPUOfANodeIsThatOfItsSource(t *testing.T) {
 	t.Parallel()
 	r := twoNodes("a")(t)
-	for _, kind := range []string{windowBaseline, windowMeasure} {
+	for _, kind := range []string{runfile.SpanBaseline, runfile.SpanMeasure} {
 		eachWindow(&r, kind, func(w *runfile.ObservedWindow) {
 			w.Storage = append([]runfile.StorageWindow{{Source: "aaa", Seconds: 5, Nodes: cpus(7, 8)}}, w.Storage...)
 		})
@@ -194,65 +195,8 @@ func TestANodeWhoseCPUMayNotBeReadStaysInTheTable(t *testing.T) {
 	t.Parallel()
 	r := twoNodes("b")(t)
 	measured(func(w *runfile.StorageWindow) { w.Nodes = nil })(&r)
-	want := []StorageNode{{Source: "array", Name: "a", Owner: true}, {Source: "array", Name: "b", Entry: true}}
+	want := []measure.StorageNode{{Source: "array", Name: "a", Owner: true}, {Source: "array", Name: "b", Entry: true}}
 	if diff := cmp.Diff(want, Judge(r).Summary.StorageNodes); diff != "" {
 		t.Error(diff)
-	}
-}
-
-func TestTheArraysLatencyIsThatOfAllItsOperationsOrNotKnown(t *testing.T) {
-	t.Parallel()
-	cases := map[string]struct {
-		w    runfile.StorageWindow
-		want *int64
-	}{
-		"both":             {runfile.StorageWindow{ReadOps: new(int64(10)), ReadMicroseconds: new(int64(1000)), WriteOps: new(int64(30)), WriteMicroseconds: new(int64(9000))}, new(int64(250))},
-		"reads only":       {runfile.StorageWindow{ReadOps: new(int64(10)), ReadMicroseconds: new(int64(1000)), WriteOps: new(int64(0))}, new(int64(100))},
-		"too few":          {runfile.StorageWindow{ReadOps: new(int64(9)), ReadMicroseconds: new(int64(900)), WriteOps: new(int64(0))}, nil},
-		"writes unknown":   {runfile.StorageWindow{ReadOps: new(int64(10)), ReadMicroseconds: new(int64(1000)), WriteOps: new(int64(5))}, nil},
-		"counts unknown":   {runfile.StorageWindow{ReadMicroseconds: new(int64(1000)), WriteOps: new(int64(50)), WriteMicroseconds: new(int64(1))}, nil},
-		"below zero":       {runfile.StorageWindow{ReadOps: new(int64(10)), ReadMicroseconds: new(int64(-5)), WriteOps: new(int64(0))}, nil},
-		"nothing happened": {runfile.StorageWindow{ReadOps: new(int64(0)), WriteOps: new(int64(0))}, nil},
-	}
-	for name, tc := range cases {
-		tc.w.Seconds = 10
-		if diff := cmp.Diff(tc.want, storageLoad(nil, []runfile.StorageWindow{tc.w}).MeanLatencyMicroseconds); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
-	}
-}
-
-func TestASourceMeasuresLatencyInItsLayer(t *testing.T) {
-	t.Parallel()
-	sources := []runfile.Source{
-		{Name: "o", Kind: runfile.SourceONTAP},
-		{Name: "h", Kind: runfile.SourcePrometheus},
-		{Name: "q", Kind: runfile.SourcePrometheus, Queries: map[string]string{"readLatencyMicroseconds": "x"}},
-		{Name: "f", Kind: runfile.SourceFlashBlade},
-	}
-	var got []string
-	for _, name := range []string{"o", "h", "q", "f"} {
-		got = append(got, latencyLayer(sources, name))
-	}
-	if diff := cmp.Diff([]string{LayerVolume, LayerVolume, "", LayerProtocol}, got); diff != "" {
-		t.Error(diff)
-	}
-}
-
-func TestTheServerOfAMountIsReadFromItsOptionsOrItsSource(t *testing.T) {
-	t.Parallel()
-	for want, m := range map[string]*runfile.MountFacts{
-		"":           nil,
-		"10.0.1.61":  {Source: "10.0.1.61:/vol"},
-		"10.0.2.61":  {Source: "array:/vol", Options: []string{"rw", "addr=10.0.2.61", "clientaddr=10.0.9.9"}},
-		"fd00::1":    {Source: "[fd00::1]:/vol"},
-		"array.test": {Source: "array.test:/vol"},
-	} {
-		if got := mountedAddress(m); got != want {
-			t.Errorf("%s of %+v, want %s", got, m, want)
-		}
-	}
-	if got := mountedAddress(&runfile.MountFacts{Source: "/dev/sda"}); got != "" {
-		t.Errorf("a disk has the server %s", got)
 	}
 }

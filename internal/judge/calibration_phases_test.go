@@ -7,19 +7,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/experiments"
 )
 
 func TestCPUAndLatencyAreThoseOfEachPhaseOfACalibration(t *testing.T) {
 	t.Parallel()
-	nodes := func(a, b int32) []StorageNode {
-		return []StorageNode{{Source: "array", Name: "fas-a", CPUPermille: &a}, {Source: "array", Name: "fas-b", CPUPermille: &b}}
+	nodes := func(a, b int32) []measure.StorageNode {
+		return []measure.StorageNode{{Source: "array", Name: "fas-a", CPUPermille: &a}, {Source: "array", Name: "fas-b", CPUPermille: &b}}
 	}
-	load := func(ops, micros int64) StorageLoad {
-		return StorageLoad{OperationsPerSecond: &ops, MeanLatencyMicroseconds: &micros, LatencyLayer: LayerVolume}
+	load := func(ops, micros int64) measure.StorageLoad {
+		return measure.StorageLoad{OperationsPerSecond: &ops, MeanLatencyMicroseconds: &micros, LatencyLayer: measure.LayerVolume}
 	}
-	want := []CalibrationPhase{
+	want := []measure.CalibrationPhase{
 		{
 			Kind: "SmallReads", DurationMilliseconds: 300_000, MeanLatencyMicroseconds: new(int64(391)), CPUPermille: new(int32(880)),
 			Cores: []runfile.CoreWindow{{Number: 0, BusyPermille: 780}, {Number: 1, BusyPermille: 980}}, Storage: load(3333, 300), StorageNodes: nodes(370, 380),
@@ -47,7 +48,7 @@ func TestTheComparedCPUOfACalibrationIsThatOfTheSmallReadsAboveIdle(t *testing.T
 	t.Parallel()
 	r := experiments.CalibrationInPhases()
 	for _, rep := range r.Clients[0].Load.Repetitions {
-		r.Clients[0].Observed.Windows = append(r.Clients[0].Observed.Windows, runfile.ObservedWindow{Kind: windowBaseline, Repetition: rep.Index, NodeCPUPermille: new(int32(30))})
+		r.Clients[0].Observed.Windows = append(r.Clients[0].Observed.Windows, runfile.ObservedWindow{Kind: runfile.SpanBaseline, Repetition: rep.Index, NodeCPUPermille: new(int32(30))})
 	}
 	if above := Judge(r).Summary.ClientCPU.AboveIdlePermille; bench.OrZero(above) != 850 {
 		t.Errorf("%d permille above idle, want 880 less 30", bench.OrZero(above))

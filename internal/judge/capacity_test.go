@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
 	"github.com/nfsbench/nfsbench/test/gen"
@@ -126,7 +127,7 @@ func TestASearchTellsTheCapacityAndWhereItsNumbersWereMeasured(t *testing.T) {
 	if !b.Reached || b.OperationsPerSecond < 39_821 || b.OperationsPerSecond > 40_693 || b.Low < 38_000 || b.Low > 39_821 || b.High < 40_693 || b.High > 42_500 {
 		t.Errorf("%+v", b)
 	}
-	if b.Percentile != "p99" || b.Microseconds != 1000 || b.LimitedBy != LimitStorage {
+	if b.Percentile != "p99" || b.Microseconds != 1000 || b.LimitedBy != measure.LimitStorage {
 		t.Errorf("%+v", b)
 	}
 	if s := j.Summary; s.Step.OperationsPerSecond != 39_821 || s.Total.OperationsPerSecond != 39_821 || s.Total.Latency.P99Microseconds > 201 {
@@ -209,8 +210,8 @@ func TestWhatLimitsACapacity(t *testing.T) {
 		finding Code
 		names   string
 	}{
-		"nothing that was sampled": {func(*runfile.Result) {}, LimitStorage, "At 40693 operations/s neither the links", "", ""},
-		"the wire":                 {func(r *runfile.Result) { r.Plan.Link.BitsPerSecond = *bench.Bits(1.4e9) }, LimitWire, "% of the wire limit", LineSaturated, "the line is full"},
+		"nothing that was sampled": {func(*runfile.Result) {}, measure.LimitStorage, "At 40693 operations/s neither the links", "", ""},
+		"the wire":                 {func(r *runfile.Result) { r.Plan.Link.BitsPerSecond = *bench.Bits(1.4e9) }, measure.LimitWire, "% of the wire limit", LineSaturated, "the line is full"},
 		"the wire, only above it": {func(r *runfile.Result) {
 			r.Plan.Link.BitsPerSecond = *bench.Bits(1.4e9)
 			eachRep(r, func(rep *runfile.Repetition) {
@@ -218,26 +219,26 @@ func TestWhatLimitsACapacity(t *testing.T) {
 					rep.Read.Bytes = rep.Read.Bytes * 9 / 10
 				}
 			})
-		}, LimitWire, "At 40693 operations/s the load was 9", LineSaturated, "limits the capacity"},
-		"the machine of the client":   {inWindows(windowMeasure, func(w *runfile.ObservedWindow) { w.NodeCPUPermille = new(int32(950)) }), LimitClientCPU, "client machine were 95.0 % busy", ClientCPUBound, "may limit the capacity"},
-		"the CPU limit of the client": {inRepetitions(func(rep *runfile.Repetition) { rep.CPUMicroseconds = 3_900_000 * levelSeconds }), LimitClientCPU, "97.5 % of its CPU limit", ClientCPUBound, "may limit the capacity"},
-		"the storage's CPU":           {inWindows(windowMeasure, node("n1", 930)), LimitStorageCPU, "n1 was 93.0 % busy", StorageCPUBound, "limits the capacity"},
+		}, measure.LimitWire, "At 40693 operations/s the load was 9", LineSaturated, "limits the capacity"},
+		"the machine of the client":   {inWindows(runfile.SpanMeasure, func(w *runfile.ObservedWindow) { w.NodeCPUPermille = new(int32(950)) }), measure.LimitClientCPU, "client machine were 95.0 % busy", ClientCPUBound, "may limit the capacity"},
+		"the CPU limit of the client": {inRepetitions(func(rep *runfile.Repetition) { rep.CPUMicroseconds = 3_900_000 * levelSeconds }), measure.LimitClientCPU, "97.5 % of its CPU limit", ClientCPUBound, "may limit the capacity"},
+		"the storage's CPU":           {inWindows(runfile.SpanMeasure, node("n1", 930)), measure.LimitStorageCPU, "n1 was 93.0 % busy", StorageCPUBound, "limits the capacity"},
 		"the queue": {func(r *runfile.Result) {
 			// 8 I/Os at 40,000 a second take 200 µs each, as long as when the storage is idle.
 			r.Plan.Workload.Raw.Jobs, r.Plan.Workload.Raw.Depth = 2, 4
-		}, LimitQueue, "waited for one of the 8 I/Os that may be outstanding (jobs x depth), while each took 200 µs", "", ""},
-		"the queue of random reads of SLOB": {slobOf(bench.SLOBRandomRead, 8), LimitQueue, "waited for one of the 8 I/Os that may be outstanding (users), while each took 200 µs", "", ""},
-		"the queue of full scans":           {slobOf(bench.SLOBFullTableScan, 2), LimitQueue, "waited for one of the 8 I/Os that may be outstanding (users x readAhead)", "", ""},
+		}, measure.LimitQueue, "waited for one of the 8 I/Os that may be outstanding (jobs x depth), while each took 200 µs", "", ""},
+		"the queue of random reads of SLOB": {slobOf(bench.SLOBRandomRead, 8), measure.LimitQueue, "waited for one of the 8 I/Os that may be outstanding (users), while each took 200 µs", "", ""},
+		"the queue of full scans":           {slobOf(bench.SLOBFullTableScan, 2), measure.LimitQueue, "waited for one of the 8 I/Os that may be outstanding (users x readAhead)", "", ""},
 		"the queue of the users of two clients": {func(r *runfile.Result) {
 			slobOf(bench.SLOBRandomRead, 8)(r)
 			other := r.Clients[0]
 			other.Index = 2
 			r.Clients = append(r.Clients, other)
-		}, LimitQueue, "waited for one of the 16 I/Os that may be outstanding", "", ""},
+		}, measure.LimitQueue, "waited for one of the 16 I/Os that may be outstanding", "", ""},
 		"an idle queue": {func(r *runfile.Result) {
 			r.Plan.Workload.Raw.Jobs, r.Plan.Workload.Raw.Depth = 2, 4
 			eachRep(r, func(rep *runfile.Repetition) { rep.LateOps, rep.DroppedOps = 0, 0 })
-		}, LimitStorage, "neither", "", ""},
+		}, measure.LimitStorage, "neither", "", ""},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -295,25 +296,6 @@ func TestTheCurveOfADatabaseIsOfStatements(t *testing.T) {
 	}
 }
 
-func TestTheLengthOfALevelIsThatOfItsReports(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		report runfile.LevelReport
-		want   float64
-	}{
-		"a part for each second": {runfile.LevelReport{Due: make([]int64, 2)}, 2},
-		"longer parts":           {runfile.LevelReport{Seconds: 33, Due: make([]int64, 17)}, 33},
-		"nothing was due":        {runfile.LevelReport{}, 4},
-		"longer than a level is": {runfile.LevelReport{Seconds: 1 << 30}, 3600},
-		"negative":               {runfile.LevelReport{Seconds: -1}, 4},
-	} {
-		l := searchLevel{repetition: &repetition{Summary: Summary{DurationMilliseconds: 3900}}, reports: []runfile.LevelReport{c.report}}
-		if got := l.seconds(); got != c.want {
-			t.Errorf("%s: %g s, want %g", name, got, c.want)
-		}
-	}
-}
-
 func TestACapacityThatIsNotReachedIsNoNumber(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -353,27 +335,27 @@ func TestACapacityThatIsNotExactIsSuspect(t *testing.T) {
 	if !hasFinding(j, CapacityUncertain, "The capacity within p99 of 1 ms is 46340 operations/s, between 32") || j.Validity != bench.ValiditySuspect {
 		t.Errorf("%s %+v", j.Validity, j.Findings)
 	}
-	for says, b := range map[string]BoundCapacity{
+	for says, b := range map[string]measure.BoundCapacity{
 		"no rate is sure on either side":    {},
 		"surely 900 or more":                {Low: 900},
 		"surely less than 1100":             {High: 1100},
 		"between 840 and 1150 (31 % of it)": {Low: 840, High: 1150},
-		"between 990 and 1010 (2 % of it)":  {Low: 990, High: 1010, open: true},
+		"between 990 and 1010 (2 % of it)":  {Low: 990, High: 1010, Open: true},
 	} {
 		b.Reached, b.OperationsPerSecond = true, 1000
-		if !b.uncertain() || !strings.Contains(b.interval(), says) {
-			t.Errorf("%v, %s; want %s", b.uncertain(), b.interval(), says)
+		if !uncertain(b) || !strings.Contains(intervalWords(b), says) {
+			t.Errorf("%v, %s; want %s", uncertain(b), intervalWords(b), says)
 		}
 	}
-	for name, b := range map[string]BoundCapacity{
+	for name, b := range map[string]measure.BoundCapacity{
 		"two rates on each side were not sure": {OperationsPerSecond: 1000, Low: 870, High: 1136},
 		"rates are whole numbers":              {OperationsPerSecond: 6, Low: 4, High: 8},
 	} {
-		if b.uncertain() {
+		if uncertain(b) {
 			t.Errorf("%s, and that is too wide", name)
 		}
 	}
-	if !(BoundCapacity{OperationsPerSecond: 2, High: 4}).uncertain() {
+	if !uncertain(measure.BoundCapacity{OperationsPerSecond: 2, High: 4}) {
 		t.Error("an interval without a lower end is certain")
 	}
 	// A search that uses up its levels on another bound does not cast doubt on an earlier result.
@@ -431,7 +413,7 @@ func TestTheCountersOfAnArrayAreMissedAtTheCapacityOnly(t *testing.T) {
 	r.Plan.Collect.Sources = []runfile.Source{{Kind: runfile.SourceONTAP, Name: r.Clients[0].Observed.Windows[0].Storage[0].Source}}
 	silent := func(w *runfile.ObservedWindow) { w.Storage = []runfile.StorageWindow{{Source: w.Storage[0].Source}} }
 	at := Judge(r).Summary.Repetition
-	eachWindow(&r, windowMeasure, func(w *runfile.ObservedWindow) {
+	eachWindow(&r, runfile.SpanMeasure, func(w *runfile.ObservedWindow) {
 		if w.Repetition != at {
 			silent(w)
 		}
@@ -439,7 +421,7 @@ func TestTheCountersOfAnArrayAreMissedAtTheCapacityOnly(t *testing.T) {
 	if j := Judge(r); hasFinding(j, ArrayMetricsPartial, "") {
 		t.Errorf("%+v", j.Findings)
 	}
-	eachWindow(&r, windowMeasure, silent)
+	eachWindow(&r, runfile.SpanMeasure, silent)
 	if j := Judge(r); !hasFinding(j, ArrayMetricsPartial, "no usable counters in 1 of 1 repetitions: its counters did not change between two readings: levels end earlier") {
 		t.Errorf("%+v", j.Findings)
 	}

@@ -2,20 +2,20 @@ package judge
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // dataWords say what all clients found when they checked what they read, and what they had written. Each reads back
 // its own files; one that breaks off before that reads back nothing.
-func dataWords(r *runfile.Result) string {
+func dataWords(clients []measure.Client) string {
 	var all runfile.Verification
 	known := false
-	for _, c := range r.Clients {
-		if v := c.Load.Verification; v != nil {
+	for _, c := range clients {
+		if v := c.Verification; v != nil {
 			known = true
 			all.Add(v)
 		}
@@ -25,7 +25,7 @@ func dataWords(r *runfile.Result) string {
 	}
 	var parts []string
 	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
-	unread := readNothingBack(r)
+	unread := readNothingBack(clients)
 	written := "blocks that were written"
 	if len(unread) > 0 {
 		written += " by the other clients"
@@ -63,10 +63,9 @@ func dataWords(r *runfile.Result) string {
 }
 
 // readNothingBack names the clients that wrote and broke off before they read back.
-func readNothingBack(r *runfile.Result) (names []string) {
-	wrote := func(rep runfile.Repetition) bool { return bench.OrZero(rep.Write).Count > 0 }
-	for _, c := range r.Clients {
-		if bench.OrZero(c.Load.Verification).BlocksChecked == 0 && slices.ContainsFunc(c.Load.Repetitions, wrote) {
+func readNothingBack(clients []measure.Client) (names []string) {
+	for _, c := range clients {
+		if c.Wrote && bench.OrZero(c.Verification).BlocksChecked == 0 {
 			names = append(names, fmt.Sprintf("client %d", c.Index))
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -62,7 +63,7 @@ func TestTheDataOfAllClientsAreSummedUpInWords(t *testing.T) {
 				}
 				r.Clients = append(r.Clients, c)
 			}
-			if got := dataWords(&r); got != tc.want {
+			if got := dataWords(measure.Of(r).Clients); got != tc.want {
 				t.Errorf("it says %q, want %q", got, tc.want)
 			}
 		})

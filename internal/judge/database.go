@@ -10,6 +10,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/human"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -21,21 +22,21 @@ func checkDirectNFS(c *facts, found *findings) {
 	}
 	codes := []string{runfile.FailureDirectNFSInactive, runfile.FailureDirectNFSMissing, runfile.FailureOradism}
 	for _, cl := range c.Clients {
-		if f := cl.Load.Failure; f != nil && slices.Contains(codes, f.Code) {
+		if f := cl.Failure; f != nil && slices.Contains(codes, f.Code) {
 			found.fail(DNFSNotActive, "%s", f.Message)
 			return
 		}
 	}
-	if share, known := c.accessShare(methodDirectNFS); known && share < protocolShare {
+	if share, known := c.AccessShare(measure.MethodDirectNFS); known && share < protocolShare {
 		found.fail(DNFSNotActive, "Direct NFS is declared, and %s of the reads of data files used %s: Oracle fell back "+
-			"without a message. %s", human.Share(1000-share), c.otherMethods(methodDirectNFS), c.whyInactive())
+			"without a message. %s", human.Share(1000-share), c.OtherMethods(measure.MethodDirectNFS), c.whyInactive())
 	}
 }
 
 // whyInactive is what the container of the database saw of it.
 func (c *facts) whyInactive() string {
 	var why []string
-	for _, o := range c.oracles {
+	for _, o := range c.Oracles {
 		l := o.Library
 		if l == nil {
 			continue
@@ -63,12 +64,12 @@ func (c *facts) whyInactive() string {
 // checkOranfstab: Oracle finds mounts by itself, too, with one path and NFSv3.
 func checkOranfstab(c *facts, found *findings) {
 	label := c.Plan.Engine.Server
-	if !c.Plan.Database.DirectNFS || label == "" || len(c.database.Servers) == 0 {
+	if !c.Plan.Database.DirectNFS || label == "" || len(c.Database.Servers) == 0 {
 		return
 	}
 	byInstance := map[int32][]string{}
-	for _, row := range c.database.Servers {
-		byInstance[row.Instance] = withNew(byInstance[row.Instance], row.Server)
+	for _, row := range c.Database.Servers {
+		byInstance[row.Instance] = measure.WithNew(byInstance[row.Instance], row.Server)
 	}
 	var other []string
 	for _, instance := range slices.Sorted(maps.Keys(byInstance)) {
@@ -93,7 +94,7 @@ func checkOranfstab(c *facts, found *findings) {
 // with NFSv4.1, for the server does not trunk.
 func checkTrunking(c *facts, found *findings) {
 	version := c.Plan.Engine.NFSVersion
-	if n := len(c.declared); c.Plan.Database.DirectNFS && n > 1 && version != bench.NFSv3 && version != "" {
+	if n := len(c.Declared); c.Plan.Database.DirectNFS && n > 1 && version != bench.NFSv3 && version != "" {
 		found.warn(MultiplePathsOnNFSv4, "The oranfstab has %d paths with %s, and Oracle's client spreads over several "+
 			"with NFSv3 only (NetApp: no client ID trunking). Use NFSv3, or one path.", n, version)
 	}
@@ -101,8 +102,8 @@ func checkTrunking(c *facts, found *findings) {
 
 // checkTimeUnit reports service times that cannot be used.
 func checkTimeUnit(c *facts, found *findings) {
-	for _, w := range c.overall.databases {
-		if w.ServiceTimeUnit == "" && len(dataFiles(w)) > 0 {
+	for _, w := range c.Overall.Databases {
+		if w.ServiceTimeUnit == "" && len(measure.DataFiles(w)) > 0 {
 			found.info(NotCollected, "The unit of the times in V$IOSTAT_FILE is unknown, so they are omitted.")
 		}
 	}
@@ -111,15 +112,15 @@ func checkTimeUnit(c *facts, found *findings) {
 // checkServiceTime looks for service times that cannot be: pNFS of Oracle 12.2
 // reports 19 µs where 350 are spent.
 func checkServiceTime(c *facts, found *findings) {
-	for _, w := range c.overall.databases {
-		count, micros := smallReads(w)
+	for _, w := range c.Overall.Databases {
+		count, micros := measure.SmallReads(w)
 		if count < latencyWaits {
 			continue
 		}
 		mean := micros / float64(count)
 		if why := c.implausible(w, mean); why != "" {
 			hint := "Do not use it; use the latency that the array reports."
-			if c.isPNFS() {
+			if c.IsPNFS() {
 				hint = "Oracle 12.2 is known to count wrongly with pNFS: its number of reads is right, but use the latency " +
 					"that the array reports."
 			}
@@ -133,11 +134,11 @@ func checkServiceTime(c *facts, found *findings) {
 // implausible says why a mean of microseconds cannot be so; empty when it can.
 func (c *facts) implausible(w runfile.OracleWindow, mean float64) string {
 	below := func(other float64) bool { return mean*1000 < other*latencyAgrees }
-	if waits, us := eventOf(w, eventSequentialRead); waits >= latencyWaits && below(float64(us)/float64(waits)) {
-		return fmt.Sprintf("%s took %s in V$SYSTEM_EVENT", eventSequentialRead, human.Latency(float64(us)/float64(waits)))
+	if waits, us := measure.EventOf(w, measure.EventSequentialRead); waits >= latencyWaits && below(float64(us)/float64(waits)) {
+		return fmt.Sprintf("%s took %s in V$SYSTEM_EVENT", measure.EventSequentialRead, human.Latency(float64(us)/float64(waits)))
 	}
 	// The storage's mean is of all reads: it compares only where all are small.
-	if array := c.overall.Storage.MeanLatencyMicroseconds; array != nil && c.randomReads() && below(float64(*array)) {
+	if array := c.Overall.Storage.MeanLatencyMicroseconds; array != nil && c.RandomReads() && below(float64(*array)) {
 		return "the storage itself took " + human.Latency(*array)
 	}
 	if o := w.Calibration; o != nil && o.MaxIOPS > 0 && float64(o.MaxIOPS)*mean < 1e6 {
@@ -157,14 +158,14 @@ func (c *facts) implausible(w runfile.OracleWindow, mean float64) string {
 // read into the buffer cache without a wait of their own, limited by what the batches can
 // hold. Without waits for batches there are none.
 func checkBatches(c *facts, found *findings) {
-	if !c.randomReads() {
+	if !c.RandomReads() {
 		return
 	}
-	for _, rep := range c.repetitions {
-		for _, w := range rep.databases {
-			single, _ := eventOf(w, eventSequentialRead)
-			batches, _ := eventOf(w, eventParallelRead)
-			blocks := min(max(w.Statistics[statReadsCache]-single, batches*leastBatch), batches*mostBatch)
+	for _, rep := range c.Repetitions {
+		for _, w := range rep.Databases {
+			single, _ := measure.EventOf(w, measure.EventSequentialRead)
+			batches, _ := measure.EventOf(w, measure.EventParallelRead)
+			blocks := min(max(w.Statistics[measure.StatReadsCache]-single, batches*leastBatch), batches*mostBatch)
 			if float64(blocks)*1000 <= float64(single+blocks)*batchedShare {
 				continue
 			}
@@ -178,8 +179,8 @@ func checkBatches(c *facts, found *findings) {
 				hint = fmt.Sprintf("This release does not take %s = 0: use the latency that the array reports.", listed(names))
 			}
 			found.warn(BatchedReads, "In repetition %s about %.1f %% of the blocks were read in batches (%d waits for %s, "+
-				"%d for %s): the latency is that of the other blocks only. %s", rep.name(),
-				float64(blocks)/float64(single+blocks)*100, batches, eventParallelRead, single, eventSequentialRead, hint)
+				"%d for %s): the latency is that of the other blocks only. %s", repetitionName(rep.Summary),
+				float64(blocks)/float64(single+blocks)*100, batches, measure.EventParallelRead, single, measure.EventSequentialRead, hint)
 			return
 		}
 	}
@@ -187,10 +188,10 @@ func checkBatches(c *facts, found *findings) {
 
 // refusedDefaults are those that would have kept reads single.
 func (c *facts) refusedDefaults() (names []string) {
-	for _, o := range c.oracles {
+	for _, o := range c.Oracles {
 		for _, p := range o.Parameters {
 			if p.IsRefusedDefault() {
-				names = withNew(names, p.Name)
+				names = measure.WithNew(names, p.Name)
 			}
 		}
 	}
@@ -202,18 +203,18 @@ func checkScan(c *facts, found *findings) {
 	if bench.OrZero(c.Plan.Workload.SLOB).Access != bench.SLOBFullTableScan {
 		return
 	}
-	for _, rep := range c.repetitions {
-		for _, w := range rep.databases {
-			all, direct := w.Statistics[statReads], w.Statistics[statReadsDirect]
+	for _, rep := range c.Repetitions {
+		for _, w := range rep.Databases {
+			all, direct := w.Statistics[measure.StatReads], w.Statistics[measure.StatReadsDirect]
 			if all <= 0 || float64(direct)*1000 >= float64(all)*directShare {
 				continue
 			}
-			scattered, _ := eventOf(w, eventScatteredRead)
-			past, _ := eventOf(w, eventDirectRead)
+			scattered, _ := measure.EventOf(w, measure.EventScatteredRead)
+			past, _ := measure.EventOf(w, measure.EventDirectRead)
 			found.warn(BufferedScan, "In repetition %s %.1f %% of the blocks were read past the buffer cache (%s), so this "+
 				"is not a full scan of the storage; waits: %s %d, %s %d. Make scanTableSize larger than the buffer cache, or "+
-				"the cache smaller (db_cache_size).", rep.name(), float64(direct)/float64(all)*100, statReadsDirect,
-				eventDirectRead, past, eventScatteredRead, scattered)
+				"the cache smaller (db_cache_size).", repetitionName(rep.Summary), float64(direct)/float64(all)*100, measure.StatReadsDirect,
+				measure.EventDirectRead, past, measure.EventScatteredRead, scattered)
 			return
 		}
 	}
@@ -229,8 +230,8 @@ func checkStatements(c *facts, found *findings) {
 	if s == nil || s.Access != bench.SLOBFullTableScan || s.Kit != nil || s.TableBytes() <= 0 {
 		return
 	}
-	users, _ := c.outstanding()
-	scans := float64(c.overall.Total.Bytes) / float64(s.TableBytes()) / float64(max(users, 1))
+	users, _ := c.Outstanding()
+	scans := float64(c.Overall.Total.Bytes) / float64(s.TableBytes()) / float64(max(users, 1))
 	if scans >= fewScans {
 		return
 	}
@@ -245,7 +246,7 @@ func checkStatements(c *facts, found *findings) {
 // answered from memory, and hardly load the storage. An update looks at a block
 // more than once, and at undo.
 func checkBufferCache(c *facts, found *findings) {
-	if !c.randomReads() {
+	if !c.RandomReads() {
 		return
 	}
 	s, limit := c.Plan.Workload.SLOB, float64(storageReadShare)
@@ -254,17 +255,17 @@ func checkBufferCache(c *facts, found *findings) {
 	}
 	rows := float64(max(s.WorkUnit, 1))
 	limit *= rows / (rows + indexBlocks)
-	for _, rep := range c.repetitions {
-		for _, w := range rep.databases {
-			logical, known := w.Statistics[statLogicalReads]
-			physical, counted := w.Statistics[statReads]
+	for _, rep := range c.Repetitions {
+		for _, w := range rep.Databases {
+			logical, known := w.Statistics[measure.StatLogicalReads]
+			physical, counted := w.Statistics[measure.StatReads]
 			if !known || !counted || logical <= 0 || float64(physical)*1000 >= float64(logical)*limit {
 				continue
 			}
 			found.warn(CacheSuspected, "In repetition %s only %.1f %% of the blocks that sessions read came from storage "+
 				"(%s %d of %s %d): the rest came from the buffer cache. Make scale larger than the buffer cache, or the cache "+
-				"smaller (db_cache_size, with an sga_target that leaves no room for more).", rep.name(),
-				float64(physical)/float64(logical)*100, statReads, physical, statLogicalReads, logical)
+				"smaller (db_cache_size, with an sga_target that leaves no room for more).", repetitionName(rep.Summary),
+				float64(physical)/float64(logical)*100, measure.StatReads, physical, measure.StatLogicalReads, logical)
 			return
 		}
 	}
@@ -273,7 +274,7 @@ func checkBufferCache(c *facts, found *findings) {
 // checkParameters compares init parameters with what was asked for.
 func checkParameters(c *facts, found *findings) {
 	var differ []string
-	for _, o := range c.oracles {
+	for _, o := range c.Oracles {
 		for _, p := range o.Parameters {
 			if p.Requested != "" && !p.AsRequested() && !p.IsRefusedDefault() {
 				differ = append(differ, fmt.Sprintf("%s is %s (asked for: %s)", p.Name, cmp.Or(p.Value, "empty"), p.Requested))
@@ -289,12 +290,12 @@ func checkParameters(c *facts, found *findings) {
 // checkInstances compares what the instances of a RAC read.
 func checkInstances(c *facts, found *findings) {
 	sums, total := map[string]float64{}, 0.0
-	for _, o := range c.oracles {
+	for _, o := range c.Oracles {
 		for _, i := range o.Instances {
 			sums[i.Name] = 0
 		}
 	}
-	for _, w := range c.databases {
+	for _, w := range c.Databases {
 		for name, bytes := range w.InstanceBytes {
 			sums[name] += float64(bytes)
 			total += float64(bytes)

@@ -2,10 +2,8 @@ package judge
 
 import (
 	"fmt"
-	"strconv"
 
 	"github.com/nfsbench/nfsbench/api/bench"
-	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // flattered says what a run of the kernel's client without asynchronous I/O cannot be used for.
@@ -16,7 +14,7 @@ const flattered = "Direct NFS needs no asynchronous I/O of the kernel: compared 
 // gave none.
 func checkAsync(c *facts, found *findings) {
 	direct := c.Plan.Database.DirectNFS
-	if files := c.syncFiles(); len(files) > 0 {
+	if files := c.SyncFiles(); len(files) > 0 {
 		hint := "Set filesystemio_options=SETALL in database.container.parameters, and leave disk_asynch_io at TRUE. " +
 			flattered
 		if direct {
@@ -25,28 +23,17 @@ func checkAsync(c *facts, found *findings) {
 		}
 		found.warn(SyncIO, "Data files without asynchronous I/O (V$IOSTAT_FILE.ASYNCH_IO is ASYNC_OFF): %s. Each process "+
 			"then has one read at a time. %s", listed(files), hint)
-	} else if most := c.asyncIO(windowMeasure); most != nil && most.Requests == 0 && !direct {
+	} else if most, _ := c.AsyncIO(); most != nil && most.Requests == 0 && !direct {
 		found.warn(SyncIO, "No process of the node had asynchronous I/O of the kernel under load (fs.aio-nr is 0). "+
 			"V$IOSTAT_FILE.ASYNCH_IO only says that the files are capable of it. Check filesystemio_options and "+
 			"disk_asynch_io, and the alert log for ORA-27090. %s", flattered)
 	}
 }
 
-func (c *facts) syncFiles() (files []string) {
-	for _, w := range c.databases {
-		for _, f := range dataFiles(w) {
-			if f.AsynchIO == asynchOff {
-				files = withNew(files, strconv.FormatInt(f.Number, 10))
-			}
-		}
-	}
-	return files
-}
-
 // checkAsyncLimit: at the limit a process that starts gets no asynchronous I/O, and
 // reads one block at a time, or fails.
 func checkAsyncLimit(c *facts, found *findings) {
-	most := c.asyncIO(windowMeasure)
+	most, _ := c.AsyncIO()
 	if most == nil || most.Limit <= 0 || float64(most.Requests)*1000 < float64(most.Limit)*asyncUsed {
 		return
 	}
@@ -60,27 +47,14 @@ func checkAsyncLimit(c *facts, found *findings) {
 		"3145728 on the node (sysctl). %s", most.Requests, most.Limit, hint)
 }
 
-// asyncIO is the asynchronous I/O of the node of the database in all windows of a
-// kind, where it was highest; nil = not known.
-func (c *facts) asyncIO(kind string) (most *runfile.AsyncIO) {
-	for _, cl := range c.Clients {
-		for w := range windowsOf(cl, kind) {
-			if a := w.AsyncIO; a != nil && (most == nil || a.Requests > most.Requests) {
-				most = a
-			}
-		}
-	}
-	return most
-}
-
 // asyncText is the sentence about asynchronous I/O in the evidence.
 func (c *facts) asyncText() string {
-	most := c.asyncIO(windowMeasure)
+	most, idle := c.AsyncIO()
 	if most == nil {
 		return ""
 	}
 	before := ""
-	if idle := c.asyncIO(windowBaseline); idle != nil {
+	if idle != nil {
 		before = fmt.Sprintf(", and %d before it", idle.Requests)
 	}
 	return fmt.Sprintf(" Asynchronous I/O of the node: fs.aio-nr was %d under load%s, of fs.aio-max-nr %d.", most.Requests,

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nfsbench/nfsbench/internal/human"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -18,12 +19,12 @@ func OtherWaits(row runfile.AWRRow, e runfile.OracleEvent) bool {
 // checkReport holds the report of the user's own SLOB kit against V$SYSTEM_EVENT, by the reads that sessions waited
 // for. A report has the foreground waits of one instance between its own snapshots.
 func checkReport(c *facts, found *findings) {
-	for _, rep := range c.repetitions {
-		for _, w := range rep.databases {
+	for _, rep := range c.Repetitions {
+		for _, w := range rep.Databases {
 			for _, row := range w.AWR {
 				i := slices.IndexFunc(w.Events, func(e runfile.OracleEvent) bool { return e.Name == row.Event })
 				switch {
-				case row.Event == eventSequentialRead && i < 0 && row.Waits > 0 && row.IsCoarse() && c.randomReads():
+				case row.Event == measure.EventSequentialRead && i < 0 && row.Waits > 0 && row.IsCoarse() && c.RandomReads():
 					low, high := row.MeanSeconds()
 					found.info(ReportDiffers, "V$SYSTEM_EVENT does not have %s, and the report of the kit "+
 						"has %d waits whose mean it rounds to %s. So the latency is unknown.", row.Event, row.Waits,
@@ -31,7 +32,7 @@ func checkReport(c *facts, found *findings) {
 				case i < 0 || !isRead(row.Event) || max(row.Waits, w.Events[i].Waits) < latencyWaits:
 				case OtherWaits(row, w.Events[i]):
 					found.warn(ReportDiffers, "In repetition %s the report of the kit has %d waits for %s, and "+
-						"V$SYSTEM_EVENT %d%s: %s. The latency is that of V$SYSTEM_EVENT; do not compare it with the report.", rep.name(),
+						"V$SYSTEM_EVENT %d%s: %s. The latency is that of V$SYSTEM_EVENT; do not compare it with the report.", repetitionName(rep.Summary),
 						row.Waits, row.Event, w.Events[i].Waits, c.overInstances(), c.whyOther())
 					return
 				}
@@ -41,25 +42,18 @@ func checkReport(c *facts, found *findings) {
 }
 
 func isRead(event string) bool {
-	return slices.Contains([]string{eventSequentialRead, eventParallelRead, eventScatteredRead, eventDirectRead}, event)
-}
-
-func (c *facts) instances() (n int) {
-	for _, o := range c.oracles {
-		n = max(n, len(o.Instances))
-	}
-	return n
+	return slices.Contains([]string{measure.EventSequentialRead, measure.EventParallelRead, measure.EventScatteredRead, measure.EventDirectRead}, event)
 }
 
 func (c *facts) overInstances() string {
-	if n := c.instances(); n > 1 {
+	if n := c.Instances(); n > 1 {
 		return fmt.Sprintf(" over %d instances", n)
 	}
 	return ""
 }
 
 func (c *facts) whyOther() string {
-	if c.instances() > 1 {
+	if c.Instances() > 1 {
 		return "it covers one instance, which its head names, or another time; awr_rac.txt of the kit covers all, in " +
 			"tables of another layout, and is not read"
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/experiments"
 )
@@ -20,7 +21,7 @@ func reported(row runfile.AWRRow, instances int, events ...runfile.OracleEvent) 
 	r := experiments.Kit("DNFS")
 	l := &r.Clients[0].Load
 	l.Oracle.Instances = make([]runfile.OracleInstance, instances)
-	row.Event = eventSequentialRead
+	row.Event = measure.EventSequentialRead
 	for i := range l.Repetitions {
 		l.Repetitions[i].Oracle.AWR, l.Repetitions[i].Oracle.Events = []runfile.AWRRow{row}, events
 	}
@@ -30,7 +31,7 @@ func reported(row runfile.AWRRow, instances int, events ...runfile.OracleEvent) 
 func TestAReportOfOtherWaitsIsAFinding(t *testing.T) {
 	t.Parallel()
 	read := func(waits int64) runfile.OracleEvent {
-		return runfile.OracleEvent{Name: eventSequentialRead, Waits: waits, Microseconds: 2000 * waits}
+		return runfile.OracleEvent{Name: measure.EventSequentialRead, Waits: waits, Microseconds: 2000 * waits}
 	}
 	for name, c := range map[string]struct {
 		r    runfile.Result
@@ -66,7 +67,7 @@ func TestACoarseReportGivesNoLatency(t *testing.T) {
 		if j.Summary.Total.Latency != nil || !findingSays(j, ReportDiffers, bench.SeverityInfo, c.says) {
 			t.Errorf("%+v %+v", j.Summary.Total.Latency, j.Findings)
 		}
-		exact := Judge(reported(c.row, 1, runfile.OracleEvent{Name: eventSequentialRead, Waits: c.row.Waits, Microseconds: 500 * c.row.Waits}))
+		exact := Judge(reported(c.row, 1, runfile.OracleEvent{Name: measure.EventSequentialRead, Waits: c.row.Waits, Microseconds: 500 * c.row.Waits}))
 		if l := exact.Summary.Total.Latency; l == nil || l.MeanMicroseconds != 500 || hasFinding(exact, ReportDiffers, "") {
 			t.Errorf("%+v %+v", l, exact.Findings)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/experiments"
 )
@@ -21,7 +22,7 @@ func scanRun(testing.TB) runfile.Result {
 		rep.Oracle.Connections = append(rep.Oracle.Connections, runfile.Connection{Local: "10.1.0.9:900", Remote: path + ":2049"})
 	}
 	r.Clients[0].Observed.Windows = []runfile.ObservedWindow{{
-		Kind: windowMeasure, Repetition: 1, Start: rep.Start, End: rep.End, Mount: &runfile.MountCounters{ServerReadBytes: 1 << 20},
+		Kind: runfile.SpanMeasure, Repetition: 1, Start: rep.Start, End: rep.End, Mount: &runfile.MountCounters{ServerReadBytes: 1 << 20},
 	}}
 	return r
 }
@@ -36,8 +37,8 @@ func onKernel(t testing.TB) runfile.Result {
 	r.Clients[0].Load.Mount = &runfile.MountFacts{FilesystemType: "nfs", Source: "192.168.4.100:/z", NFSVersion: "NFSv3", ReadSizeBytes: 1 << 20}
 	w := windowOf1(&r)
 	w.DirectNFS = runfile.DirectNFS{}
-	w.Files[0].AccessMethod = methodOS
-	eachWindow(&r, windowMeasure, func(o *runfile.ObservedWindow) {
+	w.Files[0].AccessMethod = measure.MethodOS
+	eachWindow(&r, runfile.SpanMeasure, func(o *runfile.ObservedWindow) {
 		o.Mount.ServerReadBytes = r.Clients[0].Load.Repetitions[0].Read.Bytes
 	})
 	return r
@@ -50,7 +51,7 @@ func windowOf1(r *runfile.Result) *runfile.OracleWindow {
 // mounted sets what the mount moved, in permille of the load.
 func mounted(permille int64) func(*runfile.Result) {
 	return func(r *runfile.Result) {
-		eachWindow(r, windowMeasure, func(w *runfile.ObservedWindow) {
+		eachWindow(r, runfile.SpanMeasure, func(w *runfile.ObservedWindow) {
 			w.Mount.ServerReadBytes = r.Clients[0].Load.Repetitions[0].Read.Bytes / 1000 * permille
 		})
 	}
@@ -76,7 +77,7 @@ func TestObservationsOfDirectNFS(t *testing.T) {
 	}{
 		"all agree": {scanRun, func(*runfile.Result) {}, yes, false, "DirectNFS NFSv3 over 4 of 4 paths", "V$IOSTAT_FILE.ACCESS_METHOD (DNFS_LIB), V$DNFS_SERVERS (NFSv3.0), V$DNFS_CHANNELS (4 of 4 paths sent and received), V$DNFS_STATS (bytes), mountstats (flat), TCP connections of the pod, the alert log (ODM library)."},
 		"silent fallback": {scanRun, func(r *runfile.Result) {
-			windowOf1(r).Files[0].AccessMethod = methodOS
+			windowOf1(r).Files[0].AccessMethod = measure.MethodOS
 		}, no, true, "Kernel", "OS_LIB for 100.0 %"},
 		"another protocol":            {scanRun, func(r *runfile.Result) { windowOf1(r).DirectNFS.Servers[0].Version = "Parallel NFS" }, no, true, "DirectNFS pNFS over 4 of 4 paths", "NFSv3 was declared and V$DNFS_SERVERS says Parallel NFS"},
 		"version in other letters":    {scanRun, func(r *runfile.Result) { windowOf1(r).DirectNFS.Servers[0].Version = "nfsv3" }, yes, false, "", ""},
@@ -88,7 +89,7 @@ func TestObservationsOfDirectNFS(t *testing.T) {
 		"no byte in the statistics":   {scanRun, func(r *runfile.Result) { windowOf1(r).DirectNFS.ReadBytes = new(int64(0)) }, no, false, "", "V$DNFS_STATS counted no byte"},
 		"calibration, no byte": {func(testing.TB) runfile.Result { return experiments.Calibrations()[0].Result() }, func(r *runfile.Result) {
 			for _, rep := range r.Clients[0].Load.Repetitions {
-				rep.Oracle.Statistics = map[string]int64{statReadBytes: 1 << 30}
+				rep.Oracle.Statistics = map[string]int64{measure.StatReadBytes: 1 << 30}
 				rep.Oracle.DirectNFS.ReadBytes, rep.Oracle.DirectNFS.WriteBytes = new(int64(0)), new(int64(0))
 			}
 		}, yes, false, "", "V$DNFS_STATS (the processes that read may have ended)"},
@@ -102,7 +103,7 @@ func TestObservationsOfDirectNFS(t *testing.T) {
 		"no window of the database":         {scanRun, func(r *runfile.Result) { r.Clients[0].Load.Repetitions[0].Oracle = nil }, nil, false, "", "counters were not read"},
 		"files of other folders": {scanRun, func(r *runfile.Result) {
 			w := windowOf1(r)
-			w.Files = append(w.Files, runfile.OracleFile{Number: 1, Type: fileTypeData, AccessMethod: methodOS, SmallReads: 900, SmallReadMegabyte: 7}, runfile.OracleFile{Type: "Log File", AccessMethod: methodOS, LargeReads: 1 << 40, LargeReadMegabyte: 1 << 40})
+			w.Files = append(w.Files, runfile.OracleFile{Number: 1, Type: measure.FileTypeData, AccessMethod: measure.MethodOS, SmallReads: 900, SmallReadMegabyte: 7}, runfile.OracleFile{Type: "Log File", AccessMethod: measure.MethodOS, LargeReads: 1 << 40, LargeReadMegabyte: 1 << 40})
 		}, yes, false, "", "ACCESS_METHOD (DNFS_LIB)"},
 		"other servers of the database": {scanRun, func(r *runfile.Result) {
 			d := &windowOf1(r).DirectNFS
@@ -112,7 +113,7 @@ func TestObservationsOfDirectNFS(t *testing.T) {
 		"kernel, as declared":  {onKernel, func(*runfile.Result) {}, yes, false, "Kernel NFSv3", "ACCESS_METHOD is OS_LIB. The mount moved 100.0 %"},
 		"kernel, asynchronous": {onKernel, asynchronous(128, 4352), yes, false, "", "fs.aio-nr was 4352 under load, and 128 before it, of fs.aio-max-nr 65536."},
 		"kernel declared, Direct NFS used": {onKernel, func(r *runfile.Result) {
-			windowOf1(r).Files[0].AccessMethod = methodDirectNFS
+			windowOf1(r).Files[0].AccessMethod = measure.MethodDirectNFS
 		}, no, true, "DirectNFS", "The kernel's client was declared, but V$IOSTAT_FILE.ACCESS_METHOD is DNFS_LIB for 100.0 %"},
 		"kernel declared, channels sent": {onKernel, func(r *runfile.Result) {
 			windowOf1(r).Files = nil
@@ -155,7 +156,7 @@ func TestOneWindowThatFellBackIsEnough(t *testing.T) {
 	t.Parallel()
 	r := experiments.Ramp()
 	rep := &r.Clients[0].Load.Repetitions[2]
-	rep.Oracle.Files[0].AccessMethod = methodOS
+	rep.Oracle.Files[0].AccessMethod = measure.MethodOS
 	if j := Judge(r); !j.Protocol.Mismatch || j.Validity != bench.ValidityInvalid || !hasFinding(j, DNFSNotActive, "") {
 		t.Errorf("%+v", j.Protocol)
 	}
@@ -171,11 +172,11 @@ func databaseCases() map[string]findingCase {
 	last := func(r *runfile.Result) *runfile.OracleWindow { return r.Clients[0].Load.Repetitions[1].Oracle }
 	return map[string]findingCase{
 		"Fallback": {scanRun, func(r *runfile.Result) {
-			windowOf1(r).Files[0].AccessMethod = methodOS
+			windowOf1(r).Files[0].AccessMethod = measure.MethodOS
 			l := r.Clients[0].Load.Oracle.Library
 			l.Path, l.OradismMode, l.OradismOwner, l.Warnings = "", "-rwxr-x---", new(int64(54321)), []string{"Direct NFS: please check that oradism is setuid"}
 		}, DNFSNotActive, bench.SeverityError, bench.ValidityInvalid, `100\.0 % of the reads of data files used OS_LIB.*libnfsodm is not in rdbms/lib/odm, bin/oradism is not setuid \(-rwxr-x---\), bin/oradism belongs to user 54321.*alert log says: Direct NFS: please`},
-		"FallbackUnexplained": {scanRun, func(r *runfile.Result) { windowOf1(r).Files[0].AccessMethod = methodOS }, DNFSNotActive, bench.SeverityError, bench.ValidityInvalid, `compare export and mount in the oranfstab`},
+		"FallbackUnexplained": {scanRun, func(r *runfile.Result) { windowOf1(r).Files[0].AccessMethod = measure.MethodOS }, DNFSNotActive, bench.SeverityError, bench.ValidityInvalid, `compare export and mount in the oranfstab`},
 		"LoaderSawTheFallback": {scanRun, func(r *runfile.Result) {
 			r.Clients[0].Load.Failure = &runfile.Failure{Code: runfile.FailureDirectNFSInactive, Message: "The kernel carried it."}
 			r.Clients[0].Load.Repetitions = nil
@@ -189,26 +190,26 @@ func databaseCases() map[string]findingCase {
 			r.Plan.Engine.NFSVersion = "NFSv4.1"
 			windowOf1(r).DirectNFS.Servers[0].Version = "NFSv4.1"
 		}, MultiplePathsOnNFSv4, bench.SeverityWarning, bench.ValidityValid, `4 paths with NFSv4\.1`},
-		"SyncIO":                          {scanRun, func(r *runfile.Result) { windowOf1(r).Files[0].AsynchIO = asynchOff }, SyncIO, bench.SeverityWarning, bench.ValidityValid, `ASYNC_OFF\): 12\..*check that Direct NFS is active`},
-		"SyncIOKernel":                    {onKernel, func(r *runfile.Result) { windowOf1(r).Files[0].AsynchIO = asynchOff }, SyncIO, bench.SeverityWarning, bench.ValidityValid, `filesystemio_options=SETALL.*Direct NFS .* looks better than it is`},
+		"SyncIO":                          {scanRun, func(r *runfile.Result) { windowOf1(r).Files[0].AsynchIO = measure.AsynchOff }, SyncIO, bench.SeverityWarning, bench.ValidityValid, `ASYNC_OFF\): 12\..*check that Direct NFS is active`},
+		"SyncIOKernel":                    {onKernel, func(r *runfile.Result) { windowOf1(r).Files[0].AsynchIO = measure.AsynchOff }, SyncIO, bench.SeverityWarning, bench.ValidityValid, `filesystemio_options=SETALL.*Direct NFS .* looks better than it is`},
 		"SyncIOInDeed":                    {onKernel, asynchronous(0, 0), SyncIO, bench.SeverityWarning, bench.ValidityValid, `fs\.aio-nr is 0.*looks better than it is`},
 		"AsyncIOExhausted":                {onKernel, asynchronous(4096, 62_260), AsyncIOExhausted, bench.SeverityWarning, bench.ValiditySuspect, `fs\.aio-nr 62260 of fs\.aio-max-nr 65536\..*3145728.*looks better than it is`},
 		"AsyncIOExhaustedBesideDirectNFS": {scanRun, asynchronous(65_536, 65_536), AsyncIOExhausted, bench.SeverityInfo, bench.ValidityValid, `would not be fair`},
 		"BufferedScan": {scanRun, func(r *runfile.Result) {
 			w := windowOf1(r)
-			w.Statistics[statReadsDirect] = w.Statistics[statReads] * 89 / 100
+			w.Statistics[measure.StatReadsDirect] = w.Statistics[measure.StatReads] * 89 / 100
 		}, BufferedScan, bench.SeverityWarning, bench.ValiditySuspect, `In repetition 1 \(32 users, round 1\) 8[89]\.\d % of the blocks.*direct path read 900000, db file scattered read 12`},
 		"FewStatements": {scanRun, func(r *runfile.Result) {
 			r.Plan.Workload.SLOB.ScanTableSize = *bench.Bytes(1 << 40)
 		}, FewStatements, bench.SeverityInfo, bench.ValidityValid, `read its table 0\.\d times in the window`},
 		"BatchedReads": {random, func(r *runfile.Result) {
 			w := windowOf1(r)
-			w.Statistics[statReadsCache] = 1100
-			w.Events = []runfile.OracleEvent{{Name: eventSequentialRead, Waits: 980}, {Name: eventParallelRead, Waits: 2}}
+			w.Statistics[measure.StatReadsCache] = 1100
+			w.Events = []runfile.OracleEvent{{Name: measure.EventSequentialRead, Waits: 980}, {Name: measure.EventParallelRead, Waits: 2}}
 		}, BatchedReads, bench.SeverityWarning, bench.ValiditySuspect, `In repetition 1 \(.*about 10\.9 % of the blocks .*2 waits for db file parallel read, 980 for .*Leave _db_block_prefetch_limit`},
 		"BatchedReadsOfAnExternal": {random, func(r *runfile.Result) {
 			r.Plan.Database.Kind = runfile.DatabaseExternal
-			windowOf1(r).Events = []runfile.OracleEvent{{Name: eventSequentialRead, Waits: 940}, {Name: eventParallelRead, Waits: 10}}
+			windowOf1(r).Events = []runfile.OracleEvent{{Name: measure.EventSequentialRead, Waits: 940}, {Name: measure.EventParallelRead, Waits: 10}}
 		}, BatchedReads, bench.SeverityWarning, bench.ValiditySuspect, `about 2\.1 % .*Set _db_block_prefetch_limit.* this database`},
 		"PartlyThroughTheKernel": {scanRun, mounted(200), ProtocolMismatch, bench.SeverityWarning, bench.ValiditySuspect, `the kernel's mount moved 20\.0 % .*in part only`},
 		"Checkpoints":            {random, waited("log file switch (checkpoint incomplete)", "Configuration", 100), WaitsNotStorage, bench.SeverityWarning, bench.ValiditySuspect, `spent 10\.0 % of their wait time on log file switch \(checkpoint incomplete\) \(class Configuration, 7 waits, 10\.0 %\).*redo logs are too small`},
@@ -232,7 +233,7 @@ func databaseCases() map[string]findingCase {
 		"OthersInTheDatabase": {random, inRepetitions(func(rep *runfile.Repetition) { timed(rep, 1037) }), ForeignLoad, bench.SeverityWarning, bench.ValiditySuspect, `others use the database`},
 		"OthersReadInTheDatabase": {random, func(r *runfile.Result) {
 			eachRep(r, func(rep *runfile.Repetition) {
-				rep.Oracle.Statistics[statReadBytes] = 100e9
+				rep.Oracle.Statistics[measure.StatReadBytes] = 100e9
 				rep.Oracle.OwnReadBytes = new(int64(97.9e9))
 			})
 		}, ForeignLoad, bench.SeverityWarning, bench.ValiditySuspect, `the sessions of the load read 97\.9 % of the bytes that the database read\. Others read \d+\.\d MB/s`},
@@ -245,17 +246,17 @@ func databaseCases() map[string]findingCase {
 		"ViewsSayLessThanTheStorage": {random, func(r *runfile.Result) {
 			eachRep(r, func(rep *runfile.Repetition) {
 				timed(rep, 490)
-				rep.Oracle.Events = []runfile.OracleEvent{{Name: eventSequentialRead, Waits: 1000, Microseconds: 499_000}}
+				rep.Oracle.Events = []runfile.OracleEvent{{Name: measure.EventSequentialRead, Waits: 1000, Microseconds: 499_000}}
 			})
 			counted(r, 1000)
 		}, SuspectLatency, bench.SeverityWarning, bench.ValiditySuspect, `16 users the views have only`},
 		"CachedReads": {random, func(r *runfile.Result) {
 			r.Plan.Workload.SLOB.WorkUnit = 4 // half of what is looked at is the index
-			windowOf1(r).Statistics = map[string]int64{statLogicalReads: 1000, statReads: 249}
+			windowOf1(r).Statistics = map[string]int64{measure.StatLogicalReads: 1000, measure.StatReads: 249}
 		}, CacheSuspected, bench.SeverityWarning, bench.ValiditySuspect, `In repetition 1 \(.*only 24\.9 % of the blocks .*physical reads 249 of session logical reads 1000`},
 		"CachedUpdates": {random, func(r *runfile.Result) {
 			r.Plan.Workload.SLOB.UpdatePercent, r.Plan.Workload.SLOB.WorkUnit = 20, 4
-			windowOf1(r).Statistics = map[string]int64{statLogicalReads: 1000, statReads: 49}
+			windowOf1(r).Statistics = map[string]int64{measure.StatLogicalReads: 1000, measure.StatReads: 49}
 		}, CacheSuspected, bench.SeverityWarning, bench.ValiditySuspect, `only 4\.9 %`},
 		"ParameterDiffers": {scanRun, func(r *runfile.Result) {
 			r.Clients[0].Load.Oracle.Parameters = []runfile.OracleParameter{{Name: "cpu_count", Requested: "4", Value: "2"}, {Name: "sga_target", Requested: "554M", Value: "583008256"}, {Name: "x", Requested: "'SetAll'", Value: "SETALL"}, {Name: "y", Value: "1"}}
@@ -264,7 +265,7 @@ func databaseCases() map[string]findingCase {
 			r.Clients[0].Load.Oracle.Parameters = []runfile.OracleParameter{{Name: "_db_block_prefetch_quota", Requested: "0", Value: "10"}, {Name: "_no_such", Requested: "1"}}
 		}, ParameterDiffers, bench.SeverityWarning, bench.ValiditySuspect, `declared: _db_block_prefetch_quota is 10 \(asked for: 0\), _no_such is empty \(asked for: 1\)`},
 		"BatchedReadsOfARelease": {random, func(r *runfile.Result) {
-			windowOf1(r).Events = []runfile.OracleEvent{{Name: eventSequentialRead, Waits: 940}, {Name: eventParallelRead, Waits: 10}}
+			windowOf1(r).Events = []runfile.OracleEvent{{Name: measure.EventSequentialRead, Waits: 940}, {Name: measure.EventParallelRead, Waits: 10}}
 			r.Clients[0].Load.Oracle.Parameters = []runfile.OracleParameter{{Name: "_db_block_prefetch_limit", Requested: "0", Value: "0"}, {Name: "_db_file_noncontig_mblock_read_count", Requested: "0"}}
 		}, BatchedReads, bench.SeverityWarning, bench.ValiditySuspect, `This release does not take _db_file_noncontig_mblock_read_count = 0: use the latency that the array reports`},
 		"FreeAtItsLimit": {random, func(r *runfile.Result) {
@@ -284,7 +285,7 @@ func databaseCases() map[string]findingCase {
 			last(r).Calibration.MaxIOPS = 100_000
 		}, SuspectLatency, bench.SeverityWarning, bench.ValiditySuspect, `29 µs .* no read over a network`},
 		"LatencyBelowTheWait": {calibrated, func(r *runfile.Result) {
-			last(r).Events = []runfile.OracleEvent{{Name: eventSequentialRead, Waits: 100, Microseconds: 80_000}}
+			last(r).Events = []runfile.OracleEvent{{Name: measure.EventSequentialRead, Waits: 100, Microseconds: 80_000}}
 		}, SuspectLatency, bench.SeverityWarning, bench.ValiditySuspect, `but db file sequential read took 800 µs in V\$SYSTEM_EVENT\. Do not use it`},
 		"LatencyBelowTheArray": {random, func(r *runfile.Result) {
 			eachRep(r, func(rep *runfile.Repetition) {
@@ -333,7 +334,7 @@ func waited(name, class string, permille int64) func(*runfile.Result) {
 		w := rep.Oracle
 		w.ForegroundWaitMicroseconds = new(int64(1_000_000))
 		w.TopWaits = []runfile.OracleWait{
-			{Name: eventSequentialRead, Class: "User I/O", Waits: 900, Microseconds: (1000 - permille) * 1000},
+			{Name: measure.EventSequentialRead, Class: "User I/O", Waits: 900, Microseconds: (1000 - permille) * 1000},
 			{Name: name, Class: class, Waits: 7, Microseconds: permille * 1000},
 		}
 	})
@@ -351,7 +352,7 @@ func asynchronous(before, under int64) func(*runfile.Result) {
 		const limit = 65_536
 		o := r.Clients[0].Observed
 		idle := o.Windows[0]
-		idle.Kind, idle.Mount, idle.AsyncIO = windowBaseline, nil, &runfile.AsyncIO{Requests: before, Limit: limit}
+		idle.Kind, idle.Mount, idle.AsyncIO = runfile.SpanBaseline, nil, &runfile.AsyncIO{Requests: before, Limit: limit}
 		o.Windows[0].AsyncIO = &runfile.AsyncIO{Requests: under, Limit: limit}
 		o.Windows = append(o.Windows, idle)
 	}
@@ -362,7 +363,7 @@ func counted(r *runfile.Result, micros int64) {
 	for _, rep := range r.Clients[0].Load.Repetitions {
 		n := rep.Read.Count
 		r.Clients[0].Observed.Windows = append(r.Clients[0].Observed.Windows, runfile.ObservedWindow{
-			Kind: windowMeasure, Repetition: rep.Index, Start: rep.Start, End: rep.End,
+			Kind: runfile.SpanMeasure, Repetition: rep.Index, Start: rep.Start, End: rep.End,
 			Storage: []runfile.StorageWindow{{
 				Source: "array", Seconds: 300, ReadOps: &n, WriteOps: new(int64(0)), ReadBytes: &rep.Read.Bytes, WriteBytes: new(int64(0)),
 				ReadMicroseconds: new(n * micros), WriteMicroseconds: new(int64(0)),
@@ -390,11 +391,13 @@ func TestWhatIsAsItShouldBeIsNoFinding(t *testing.T) {
 		r.Clients[0].Load.Oracle.Parameters = []runfile.OracleParameter{{Name: "_db_block_prefetch_limit", Requested: "0"}}
 	}, ParameterDiffers, BatchedReads)
 	ramp("others who read 1.9 %", func(r *runfile.Result) {
-		windowOf1(r).Statistics[statReadBytes], windowOf1(r).OwnReadBytes = 100e9, new(int64(98.1e9))
+		windowOf1(r).Statistics[measure.StatReadBytes], windowOf1(r).OwnReadBytes = 100e9, new(int64(98.1e9))
 	}, ForeignLoad)
 	ramp("reads that are known of an external database", func(r *runfile.Result) {
 		r.Plan.Database.Kind = runfile.DatabaseExternal
-		eachRep(r, func(rep *runfile.Repetition) { rep.Oracle.OwnReadBytes = new(rep.Oracle.Statistics[statReadBytes]) })
+		eachRep(r, func(rep *runfile.Repetition) {
+			rep.Oracle.OwnReadBytes = new(rep.Oracle.Statistics[measure.StatReadBytes])
+		})
 	}, ForeignLoad)
 	read := experiments.Calibrations()[0].Result()
 	eachRep(&read, func(rep *runfile.Repetition) { rep.Oracle.DatafileBytes = 3 << 30 })
@@ -402,7 +405,7 @@ func TestWhatIsAsItShouldBeIsNoFinding(t *testing.T) {
 		t.Errorf("a calibration of a small database: %+v", j.Findings)
 	}
 	half := scanRun(t)
-	windowOf1(&half).Statistics[statReads], windowOf1(&half).Statistics[statReadsDirect] = 1000, 900
+	windowOf1(&half).Statistics[measure.StatReads], windowOf1(&half).Statistics[measure.StatReadsDirect] = 1000, 900
 	many := scanRun(t)
 	many.Plan.Workload.SLOB.ScanTableSize = *bench.Bytes(1 << 30)
 	quiet("many scans", many, FewStatements)
@@ -410,14 +413,14 @@ func TestWhatIsAsItShouldBeIsNoFinding(t *testing.T) {
 	cached := experiments.Ramp()
 	for percent, physical := range map[int32]int64{0: 250, 20: 50} { // an update looks more than once
 		cached.Plan.Workload.SLOB.WorkUnit, cached.Plan.Workload.SLOB.UpdatePercent = 4, percent
-		windowOf1(&cached).Statistics = map[string]int64{statLogicalReads: 1000, statReads: physical}
+		windowOf1(&cached).Statistics = map[string]int64{measure.StatLogicalReads: 1000, measure.StatReads: physical}
 		if j := Judge(cached); hasFinding(j, CacheSuspected, "buffer cache") {
 			t.Errorf("half of the rows, and all of the index, in the buffer cache: %+v", j.Findings)
 		}
 	}
 	batches := experiments.Ramp()
-	windowOf1(&batches).Statistics[statReadsCache] = 10_000
-	windowOf1(&batches).Events = []runfile.OracleEvent{{Name: eventSequentialRead, Waits: 9700}, {Name: eventParallelRead, Waits: 1}}
+	windowOf1(&batches).Statistics[measure.StatReadsCache] = 10_000
+	windowOf1(&batches).Events = []runfile.OracleEvent{{Name: measure.EventSequentialRead, Waits: 9700}, {Name: measure.EventParallelRead, Waits: 1}}
 	quiet("one batch, which cannot be all that is missing", batches, BatchedReads)
 	windowOf1(&batches).Events = windowOf1(&batches).Events[:1]
 	quiet("no batch at all", batches, BatchedReads)
@@ -448,7 +451,7 @@ func TestWhatIsAsItShouldBeIsNoFinding(t *testing.T) {
 		"users that wait for those of one instance": inRepetitions(func(rep *runfile.Repetition) { rep.Oracle.InstanceBytes = map[string]int64{"a": 1, "b": 1} }),
 		"waits as long as the reads of the storage": func(r *runfile.Result) {
 			eachRep(r, func(rep *runfile.Repetition) {
-				rep.Oracle.Events = []runfile.OracleEvent{{Name: eventSequentialRead, Waits: 1000, Microseconds: 500_000}}
+				rep.Oracle.Events = []runfile.OracleEvent{{Name: measure.EventSequentialRead, Waits: 1000, Microseconds: 500_000}}
 			})
 			counted(r, 1000)
 		},
@@ -475,7 +478,7 @@ func TestWhatIsAsItShouldBeIsNoFinding(t *testing.T) {
 	simulated.Simulated, simulated.Clients[0].Load.Oracle.StandIn = true, true
 	quiet("a stand-in of a database on real storage", simulated, SimulatedStorage)
 	waits := experiments.Calibrations()[0].Result()
-	waits.Clients[0].Load.Repetitions[1].Oracle.Events = []runfile.OracleEvent{{Name: eventSequentialRead, Waits: 100, Microseconds: 71_000}}
+	waits.Clients[0].Load.Repetitions[1].Oracle.Events = []runfile.OracleEvent{{Name: measure.EventSequentialRead, Waits: 100, Microseconds: 71_000}}
 	quiet("half of the wait is as good", waits, SuspectLatency)
 	calibrated := experiments.Calibrations()[0].Result()
 	eachRep(&calibrated, func(rep *runfile.Repetition) { rep.End = rep.Start.Add(9 * time.Second) })
@@ -519,7 +522,7 @@ func TestLatenciesOfDatabasesAgainstExpectations(t *testing.T) {
 
 func fellBack() runfile.Result {
 	r := experiments.Scan(fourPaths()...)
-	windowOf1(&r).Files[0].AccessMethod = methodOS
+	windowOf1(&r).Files[0].AccessMethod = measure.MethodOS
 	return r
 }
 
@@ -548,7 +551,7 @@ func useCPU(r *runfile.Result, cores float64) {
 		if rep.Oracle.Statistics == nil {
 			rep.Oracle.Statistics = map[string]int64{}
 		}
-		rep.Oracle.Statistics[statForegroundCPU] = int64(cores * 1e6 * rep.End.Sub(rep.Start).Seconds())
+		rep.Oracle.Statistics[measure.StatForegroundCPU] = int64(cores * 1e6 * rep.End.Sub(rep.Start).Seconds())
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/nfsbench/nfsbench/internal/human"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -14,7 +15,7 @@ import (
 // them up: several short waits cost as much as a long one.
 func checkWaits(c *facts, found *findings) {
 	sum, parts, advice := int64(0), []string(nil), ""
-	for _, w := range c.database.Waits { // the longest first
+	for _, w := range c.Database.Waits { // the longest first
 		hint, least := c.notStorage(w), int32(1)
 		if perhapsStorage(w.Name) {
 			least = waitsPerhapsElsewhere
@@ -51,7 +52,7 @@ func forStorage(name string) bool {
 // Oracle's classes: in Configuration a resource of the database is too small, Scheduler is its resource
 // manager, in Concurrency and Application sessions wait for each other, Cluster is the other instances.
 // Other is mixed, so only its latches count. For a calibration, waits in the remaining classes are unclear.
-func (c *facts) notStorage(w DatabaseWait) string {
+func (c *facts) notStorage(w measure.DatabaseWait) string {
 	if forStorage(w.Name) {
 		return ""
 	}

@@ -65,7 +65,7 @@ const baseUpdate = 3
 func checkRelease(c *facts, found *findings) {
 	const all = "Oracle lists all in MOS 1495104.1."
 	d := c.Plan.Database
-	for _, o := range c.oracles {
+	for _, o := range c.Oracles {
 		release, update, known := releaseUpdate(o)
 		if !known {
 			continue

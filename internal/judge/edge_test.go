@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -21,7 +22,7 @@ func TestCountersMayMissTheEdgesOfAShortWindowOnly(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := (Summary{DurationMilliseconds: tc.milliseconds}).edgePermille(); got < tc.want-0.01 || got > tc.want+0.01 {
+			if got := edgePermille(measure.Summary{DurationMilliseconds: tc.milliseconds}); got < tc.want-0.01 || got > tc.want+0.01 {
 				t.Errorf("got %v permille, want %v", got, tc.want)
 			}
 		})
@@ -51,7 +52,7 @@ func TestCountersOfAPartOfTheWindowAreComparedWithThatPartOfTheLoad(t *testing.T
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			r := kernelRun(t)
-			eachWindow(&r, windowMeasure, func(w *runfile.ObservedWindow) {
+			eachWindow(&r, runfile.SpanMeasure, func(w *runfile.ObservedWindow) {
 				w.End = w.Start.Add(time.Duration(tc.seconds) * time.Second)
 				w.EdgeMilliseconds = tc.edge
 				w.Mount.ServerReadBytes, w.Mount.DirectReadBytes = tc.bytes, tc.bytes
@@ -125,7 +126,7 @@ func TestALateReadingExcusesNoOtherProtocol(t *testing.T) {
 func TestCountersThatMustNotHaveSeenAnythingSayNothing(t *testing.T) {
 	t.Parallel()
 	r := kernelRun(t)
-	eachWindow(&r, windowMeasure, func(w *runfile.ObservedWindow) {
+	eachWindow(&r, runfile.SpanMeasure, func(w *runfile.ObservedWindow) {
 		w.EdgeMilliseconds, w.Mount.ServerReadBytes = 60_000, goodBytes/2
 	})
 	if j := Judge(r); j.Protocol.Verified != nil || hasFinding(j, CacheSuspected, "page cache") {
@@ -154,7 +155,7 @@ func TestTheMountBesideDirectNFSIsNotBlamedForItsEdges(t *testing.T) {
 	} {
 		rep := runfile.Repetition{Index: 1, Start: t0, End: t0.Add(time.Minute), Read: &runfile.Ops{Bytes: tc.load * 60}}
 		w := runfile.ObservedWindow{
-			Kind: windowMeasure, Repetition: 1, Start: rep.Start, End: rep.End, EdgeMilliseconds: tc.edge,
+			Kind: runfile.SpanMeasure, Repetition: 1, Start: rep.Start, End: rep.End, EdgeMilliseconds: tc.edge,
 			Mount: &runfile.MountCounters{ServerReadBytes: tc.load * 60 * tc.moved / 1000},
 		}
 		r := runfile.Result{Clients: []runfile.ClientResult{{
@@ -199,7 +200,7 @@ func TestTheMountOfAMachineCountsOnceForAllItsClients(t *testing.T) {
 		for _, cl := range r.Clients {
 			cl.Load.Mount.Options = append(cl.Load.Mount.Options, tc.options...)
 			for i, w := range cl.Observed.Windows {
-				if w.Kind == windowMeasure {
+				if w.Kind == runfile.SpanMeasure {
 					moved := goodBytes / 1000 * tc.moved
 					cl.Observed.Windows[i].Mount = &runfile.MountCounters{ServerReadBytes: moved, DirectReadBytes: moved}
 				}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -21,17 +22,16 @@ func checkEmbedded(c *facts, found *findings) {
 // checkEnd looks at how the run ended.
 func checkEnd(c *facts, found *findings) {
 	for _, cl := range c.Clients {
-		l := cl.Load
 		switch {
-		case l.Failure != nil && l.Failure.Code == runfile.FailureVerify:
-			found.fail(VerificationFailed, "Client %d: %s", cl.Index, l.Failure.Message)
-		case l.Failure != nil:
-			found.fail(Partial, "Client %d ended with %s: %s", cl.Index, l.Failure.Code, l.Failure.Message)
-		case l.Partial:
+		case cl.Failure != nil && cl.Failure.Code == runfile.FailureVerify:
+			found.fail(VerificationFailed, "Client %d: %s", cl.Index, cl.Failure.Message)
+		case cl.Failure != nil:
+			found.fail(Partial, "Client %d ended with %s: %s", cl.Index, cl.Failure.Code, cl.Failure.Message)
+		case cl.Partial:
 			found.fail(Partial, "Client %d did not reach its planned end; the numbers cover the run until then. Look at its "+
 				"log, and run again.", cl.Index)
 		}
-		if v := l.Verification; v != nil && v.Wrong() > 0 && bench.OrZero(l.Failure).Code != runfile.FailureVerify {
+		if v := cl.Verification; v != nil && v.Wrong() > 0 && bench.OrZero(cl.Failure).Code != runfile.FailureVerify {
 			found.fail(VerificationFailed, "Client %d: %s. Do not use this storage for data until you know the cause.",
 				cl.Index, v.Describe())
 		}
@@ -40,9 +40,9 @@ func checkEnd(c *facts, found *findings) {
 		found.fail(Partial, "%d of %d clients gave a result. Look at the pods of the others.", n, c.Plan.Clients)
 	}
 	checkRounds(c, found)
-	for _, s := range c.repetitions {
+	for _, s := range c.Repetitions {
 		if s.Clients < int32(len(c.Clients)) {
-			found.fail(Partial, "Repetition %s was measured by %d of %d clients.", s.name(), s.Clients, len(c.Clients))
+			found.fail(Partial, "Repetition %s was measured by %d of %d clients.", repetitionName(s.Summary), s.Clients, len(c.Clients))
 		}
 	}
 }
@@ -57,11 +57,11 @@ func checkProtocol(c *facts, found *findings) {
 }
 
 func checkFilesystem(c *facts, found *findings) {
-	if !c.kernel() {
+	if !c.Kernel() {
 		return
 	}
 	for _, cl := range c.Clients {
-		m := cl.Load.Mount
+		m := cl.Mount
 		if m != nil && m.FilesystemType != "" && m.FilesystemType != "nfs" && m.FilesystemType != "nfs4" {
 			found.warn(NotNFS, "Client %d: %s is %s and not NFS. The number describes that file system. Mount the export "+
 				"there, and set requireNFS.", cl.Index, c.Plan.Engine.MountPath, m.FilesystemType)
@@ -70,21 +70,21 @@ func checkFilesystem(c *facts, found *findings) {
 }
 
 func checkCollection(c *facts, found *findings) {
-	for _, problem := range c.unreadable {
+	for _, problem := range c.Unreadable {
 		found.info(NotCollected, "The latency histogram cannot be read (%s); latency is unknown. Use the nfsbench that "+
 			"wrote the file.", problem)
 	}
 	silent := map[string]bool{} // sources without any window, which ArrayMetricsPartial reports
-	for _, s := range c.silent {
-		silent[s.source] = s.repetitions == len(c.shown())
+	for _, s := range c.Silent {
+		silent[s.Source] = s.Repetitions == len(c.Shown())
 	}
 	for _, cl := range c.Clients {
-		if cl.Observed == nil {
+		if !cl.Collected {
 			found.info(NotCollected, "Client %d: no counters of CPU, network and storage were collected. Foreign load and "+
 				"CPU limits cannot be seen.", cl.Index)
 			continue
 		}
-		for _, p := range cl.Observed.Problems {
+		for _, p := range cl.Problems {
 			if !silent[p.Source] {
 				found.info(NotCollected, "Client %d: %s could not be read %d times: %s", cl.Index, p.Source, p.Count, p.Message)
 			}
@@ -94,7 +94,7 @@ func checkCollection(c *facts, found *findings) {
 
 func checkErrors(c *facts, found *findings) {
 	errors, ops := int64(0), int64(0)
-	for _, s := range c.repetitions {
+	for _, s := range c.Repetitions {
 		errors += s.Total.Errors
 		ops += s.Total.Ops
 	}
@@ -106,16 +106,16 @@ func checkErrors(c *facts, found *findings) {
 
 // checkRounds looks for steps and repetitions that are missing.
 func checkRounds(c *facts, found *findings) {
-	want, n, what := int(c.Plan.Schedule.Repetitions), len(c.repetitions), "repetitions"
+	want, n, what := int(c.Plan.Schedule.Repetitions), len(c.Repetitions), "repetitions"
 	switch slob := c.Plan.Workload.SLOB; {
 	case c.Plan.Workload.Calibrate != nil:
-		n, what = len(filtered(c.calibrations, calibration.complete)), "calibrations"
-	case len(c.bounds) > 0:
-		n, what = len(c.searches), "searches for capacity"
+		n, what = len(measure.Filtered(c.Calibrations, measure.Calibration.Complete)), "calibrations"
+	case len(c.Bounds) > 0:
+		n, what = len(c.Searches), "searches for capacity"
 	case slob != nil && len(slob.Ramp()) > 0:
 		var short []string
 		for _, users := range slob.Ramp() {
-			if n := len(c.roundsOf(runfile.StepUsers, users)); n < want {
+			if n := len(c.RoundsOf(runfile.StepUsers, users)); n < want {
 				short = append(short, fmt.Sprintf("%d users %d", users, n))
 			}
 		}

@@ -5,20 +5,30 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/human"
-	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/measure"
 )
+
+// Evidence says which protocol was seen under load.
+type Evidence struct {
+	Verified *bool  `json:"verified,omitempty"` // nil: there is nothing to see it by
+	Observed string `json:"observed,omitempty"` // such as "DirectNFS NFSv3 over 2 of 2 paths"
+	Message  string `json:"message"`
+	// Mismatch: what was declared was not what carried the load.
+	Mismatch bool `json:"mismatch,omitempty"`
+	// Doubted reports proof that something else carried a part of the load.
+	Doubted bool `json:"doubted,omitempty"`
+}
 
 // evidence looks at what carried the load: the channels of Direct NFS, the mount
 // of the kernel, or all that a database has seen.
 func (c *facts) evidence() Evidence {
 	switch {
-	case c.overall != nil && c.Plan.Database != nil && len(c.databases) > 0:
+	case c.Overall != nil && c.Plan.Database != nil && len(c.Databases) > 0:
 		return c.databaseEvidence()
-	case c.overall == nil || c.overall.Total.Bytes == 0:
+	case c.Overall == nil || c.Overall.Total.Bytes == 0:
 		return Evidence{Message: "Nothing was measured, so no protocol was seen under load."}
 	case c.Plan.Database != nil:
 		return Evidence{Message: "The database's own counters were not read, so no protocol was seen under load."}
@@ -30,7 +40,7 @@ func (c *facts) evidence() Evidence {
 }
 
 func (c *facts) directEvidence() Evidence {
-	s := c.overall
+	s := c.Overall
 	bytes, layouts, paths, missing := int64(0), int64(0), 0, []string(nil)
 	for _, p := range s.Paths {
 		bytes += p.Bytes()
@@ -39,25 +49,25 @@ func (c *facts) directEvidence() Evidence {
 			continue
 		}
 		paths++
-		if p.State != stateUp {
-			missing = append(missing, label(p)+" ("+p.State+")")
+		if p.State != bench.PathUp {
+			missing = append(missing, p.Name()+" ("+p.State+")")
 		}
 	}
-	declared, version := c.Plan.Engine.NFSVersion, cmp.Or(serverVersion(s.Servers), c.seenVersion())
+	declared, version := c.Plan.Engine.NFSVersion, cmp.Or(serverVersion(s.Servers), c.SeenVersion())
 	e := Evidence{Observed: observedPaths(s.Summary, version, paths-len(missing), paths)}
 	share := float64(bytes) / float64(s.Total.Bytes)
 	switch {
 	case len(s.Paths) == 0:
 		e.Message = "The loader reported no channels, so the protocol cannot be seen."
 		return e
-	case share*1000 < protocolShare-s.edgePermille():
+	case share*1000 < protocolShare-edgePermille(s.Summary):
 		return e.no(true, "Only %.1f %% of the load went over Direct NFS channels (%d of %d bytes).", share*100, bytes,
 			s.Total.Bytes)
 	case differs(declared, version) && (declared != bench.PNFS || version != string(bench.NFSv41)):
 		return e.no(true, "%s was declared and %s carried the load.", declared, version)
 	case declared == bench.PNFS && layouts == 0:
 		return e.no(true, "pNFS was declared and the client used no layout: all I/O went through the metadata server.")
-	case share*1000 < protocolShare-s.windowEdge():
+	case share*1000 < protocolShare-windowEdge(s.Summary):
 		e.Message = fmt.Sprintf("%.1f %% of the load was counted on Direct NFS channels (%d of %d bytes). The loader waited "+
 			"%d ms for a processor at the edges of the window, which explains the rest, so this proves nothing. Give the "+
 			"client more CPU.", share*100, bytes, s.Total.Bytes, s.EdgeMilliseconds)
@@ -79,9 +89,9 @@ func (c *facts) directEvidence() Evidence {
 }
 
 // redirection says on which nodes of the array metadata and data went, where that is known.
-func redirection(shares []PathShare) string {
-	node := func(p PathShare) string { return p.Node }
-	metadata, data := listed(distinct(byRole(shares, ""), node)), listed(distinct(byLayout(shares), node))
+func redirection(shares []measure.PathShare) string {
+	node := func(p measure.PathShare) string { return p.Node }
+	metadata, data := listed(measure.Distinct(measure.ByRole(shares, ""), node)), listed(measure.Distinct(measure.ByLayout(shares), node))
 	if metadata == "" || data == "" {
 		return ""
 	}
@@ -89,7 +99,7 @@ func redirection(shares []PathShare) string {
 }
 
 // observedPaths says in words what carried the load.
-func observedPaths(s Summary, version string, up, paths int) string {
+func observedPaths(s measure.Summary, version string, up, paths int) string {
 	servers := dataServers(s)
 	if servers > 0 {
 		version = string(bench.PNFS)
@@ -113,24 +123,24 @@ func observedPaths(s Summary, version string, up, paths int) string {
 // edgePermille is the part of a window that channels and mounts may miss, because their counters
 // are not read exactly when it begins or ends. It is a larger share of a short window. If the
 // loader had to wait for a processor, it measured the delay.
-func (s Summary) edgePermille() float64 {
+func edgePermille(s measure.Summary) float64 {
 	waited := float64(s.EdgeMilliseconds) / float64(max(s.DurationMilliseconds, 1))
-	return s.windowEdge() + min(waited, mostEdge)*1000
+	return windowEdge(s) + min(waited, mostEdge)*1000
 }
 
 // windowEdge is the usual tolerance, in permille of the window.
-func (s Summary) windowEdge() float64 {
+func windowEdge(s measure.Summary) float64 {
 	return min(edgeMilliseconds/float64(max(s.DurationMilliseconds, 1)), 0.1) * 1000
 }
 
 // leastMoved is the minimum permille of the load that a mount must move in the time of its counters. If
 // that is not the whole window, the machine was busy, and the load may have been faster in the rest.
-func (s repetition) leastMoved() float64 {
-	return clientCacheShare - s.edgePermille() - (1-s.mount.least)*1000
+func leastMoved(s measure.RepetitionFacts) float64 {
+	return clientCacheShare - edgePermille(s.Summary) - (1-s.Mount.Least)*1000
 }
 
 func (c *facts) kernelEvidence() Evidence {
-	s, m, declared, version := c.overall, c.overall.mount, c.Plan.Engine.NFSVersion, c.seenVersion()
+	s, m, declared, version := c.Overall, c.Overall.Mount, c.Plan.Engine.NFSVersion, c.SeenVersion()
 	layouts := m.PNFSReads+m.PNFSWrites > 0
 	e := Evidence{Observed: "Kernel " + orUnknown(version)}
 	if layouts {
@@ -142,8 +152,8 @@ func (c *facts) kernelEvidence() Evidence {
 	if declared == bench.PNFS && version != "" && !strings.HasPrefix(version, "NFSv4.") {
 		return e.no(true, "pNFS was declared and the volume is mounted with %s, which has no layouts.", version)
 	}
-	if c.Plan.Engine.Transport == bench.TransportRDMA && m.known {
-		switch protocols := s.transports(); {
+	if c.Plan.Engine.Transport == bench.TransportRDMA && m.Known {
+		switch protocols := s.Transports(); {
 		case slices.Contains(protocols, "tcp"):
 			return e.no(true, "RDMA was declared and the mount uses TCP.")
 		case len(protocols) == 0:
@@ -152,7 +162,7 @@ func (c *facts) kernelEvidence() Evidence {
 		}
 		e.Observed += " over RDMA"
 	}
-	if !m.known {
+	if !m.Known {
 		e.Message = "The mount's counters were not collected for every client, or only with long delays, so the protocol " +
 			"cannot be seen under load."
 		return e
@@ -160,8 +170,8 @@ func (c *facts) kernelEvidence() Evidence {
 	if declared == bench.PNFS && !layouts {
 		return e.no(true, "pNFS was declared and the client used no layout: all I/O went through the metadata server.")
 	}
-	moved, wanted := m.ServerReadBytes+m.ServerWriteBytes, float64(s.Total.Bytes)*m.least
-	if float64(moved)*1000 < wanted*s.leastMoved() {
+	moved, wanted := m.ServerReadBytes+m.ServerWriteBytes, float64(s.Total.Bytes)*m.Least
+	if float64(moved)*1000 < wanted*leastMoved(*s) {
 		return e.no(false, "The mount moved %d bytes and the load %.0f: the rest came from a cache of the client or from "+
 			"another file system.", moved, wanted)
 	}
@@ -180,99 +190,6 @@ func (e Evidence) no(mismatch bool, format string, args ...any) Evidence {
 func (e Evidence) yes(format string, args ...any) Evidence {
 	e.Verified, e.Message = new(true), fmt.Sprintf(format, args...)
 	return e
-}
-
-// mountLoad is what the mounts of all clients moved in a repetition. A reading takes time, so least is the share of
-// the repetition that the counters surely cover, and most the share that they can cover.
-type mountLoad struct {
-	runfile.MountCounters
-
-	least, most float64
-	known       bool
-}
-
-// mountLoad is not known if a client has no counters, or if the counters may cover nothing. They cover the time
-// between two samples inside the repetition. Clients that share a mount have the same counters, which count once.
-func (c *facts) mountLoad(s repetition) (sum mountLoad) {
-	var least, most, lasted time.Duration
-	mounts := map[string]bool{}
-	for _, p := range s.parts {
-		if p.window == nil || p.window.Mount == nil {
-			return sum
-		}
-		mount := mountOf(p.client)
-		if mounts[mount] {
-			continue
-		}
-		mounts[mount] = true
-		length := p.window.End.Sub(p.window.Start)
-		edge := time.Duration(max(0, p.window.EdgeMilliseconds)) * time.Millisecond
-		least += max(0, length-edge)
-		most += length + edge
-		lasted += p.rep.End.Sub(p.rep.Start)
-		m := p.window.Mount
-		sum.ServerReadBytes += m.ServerReadBytes
-		sum.ServerWriteBytes += m.ServerWriteBytes
-		sum.NormalReadBytes += m.NormalReadBytes
-		sum.NormalWriteBytes += m.NormalWriteBytes
-		sum.PNFSReads += m.PNFSReads
-		sum.PNFSWrites += m.PNFSWrites
-		sum.Retransmits += m.Retransmits
-	}
-	of := func(d time.Duration) float64 { return min(float64(d)/float64(lasted), 1) }
-	if len(s.parts) < len(c.Clients) || least <= 0 {
-		return sum
-	}
-	sum.least, sum.most, sum.known = of(least), of(most), true
-	if len(mounts) < len(s.parts) { // with clients that ran at another time
-		sum.least *= s.together
-	}
-	return sum
-}
-
-// transports are the protocols of the connections of all mounts in a repetition, tcp or rdma.
-func (s repetition) transports() (seen []string) {
-	for _, p := range s.parts {
-		for _, t := range p.window.Mount.Transports {
-			if t.Protocol != "" {
-				seen = withNew(seen, t.Protocol)
-			}
-		}
-	}
-	return seen
-}
-
-// mountOf identifies a mount. The kernel of a machine has one mount for all clients with the same
-// source, and its counters cover all of them.
-func mountOf(cl runfile.ClientResult) string {
-	if m := cl.Load.Mount; m != nil && m.Source != "" && !slices.Contains(m.Options, "nosharecache") {
-		return nodeOf(cl) + "|" + m.Source
-	}
-	return fmt.Sprint(cl.Index)
-}
-
-// seenVersion is the NFS version in use: what the loader says, or else the
-// mount's options. It is empty when unknown and joins different ones.
-func (c *facts) seenVersion() string {
-	version := func(cl runfile.ClientResult) string { return versionOf(cl.Load.Mount) }
-	return strings.Join(distinct(c.Clients, version), " and ")
-}
-
-func versionOf(m *runfile.MountFacts) string {
-	if m == nil {
-		return ""
-	}
-	if m.NFSVersion != "" {
-		return m.NFSVersion
-	}
-	for _, o := range m.Options {
-		for _, key := range []string{"vers=", "nfsvers="} {
-			if v, ok := strings.CutPrefix(o, key); ok {
-				return "NFSv" + v
-			}
-		}
-	}
-	return ""
 }
 
 // differs compares what was declared with what was seen; what is not known

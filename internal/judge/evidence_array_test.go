@@ -28,7 +28,7 @@ func TestTheArrayObservesTheProtocol(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			r := runfile.Result{Clients: []runfile.ClientResult{{Observed: &runfile.Observed{Windows: []runfile.ObservedWindow{
-				{Kind: windowMeasure, Storage: []runfile.StorageWindow{{Clients: []runfile.StorageClient{tc.client}}}},
+				{Kind: runfile.SpanMeasure, Storage: []runfile.StorageWindow{{Clients: []runfile.StorageClient{tc.client}}}},
 			}}}}}
 			r.Plan.Engine.NFSVersion, r.Plan.Engine.Channels = tc.declared, runfile.ChannelsTo("10.0.1.61")
 			if w := newFacts(r).arrayObservation(); w.text != "" {

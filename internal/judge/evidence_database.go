@@ -7,6 +7,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/human"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -74,72 +75,17 @@ func (e Evidence) weigh(all []observation) Evidence {
 	return e
 }
 
-// accessShare is the smallest share, in permille, of a method in the reads of data files in a
-// window; false if no window shows it.
-func (c *facts) accessShare(method string) (least int64, known bool) {
-	least = 1000
-	for _, w := range c.databases {
-		files := dataFiles(w)
-		weigh := func(f runfile.OracleFile) float64 { return float64(f.SmallReadMegabyte) + float64(f.LargeReadMegabyte) }
-		if !slices.ContainsFunc(files, func(f runfile.OracleFile) bool { return weigh(f) > 0 }) {
-			weigh = func(f runfile.OracleFile) float64 { return float64(f.SmallReads) + float64(f.LargeReads) }
-		}
-		all, by := 0.0, 0.0
-		for _, f := range files {
-			all += weigh(f)
-			if f.AccessMethod == method {
-				by += weigh(f)
-			}
-		}
-		if all > 0 {
-			least, known = min(least, int64(by*1000/all)), true
-		}
-	}
-	return least, known
-}
-
-// otherMethods returns the methods of data files that were read in another way.
-func (c *facts) otherMethods(method string) string {
-	var seen []string
-	for _, w := range c.databases {
-		for _, f := range dataFiles(w) {
-			if f.AccessMethod != method {
-				seen = withNew(seen, f.AccessMethod)
-			}
-		}
-	}
-	slices.Sort(seen)
-	return strings.Join(seen, ", ")
-}
-
 func (c *facts) accessObservation() observation {
 	const view = "V$IOSTAT_FILE.ACCESS_METHOD"
-	switch share, known := c.accessShare(methodDirectNFS); {
+	switch share, known := c.AccessShare(measure.MethodDirectNFS); {
 	case !known:
 		return observation{says: silent, text: view + " (no data file was read)"}
 	case share >= protocolShare:
-		return observation{says: agrees, text: fmt.Sprintf("%s (%s)", view, methodDirectNFS), proof: true}
+		return observation{says: agrees, text: fmt.Sprintf("%s (%s)", view, measure.MethodDirectNFS), proof: true}
 	default:
 		return observation{says: denies, text: fmt.Sprintf("%s is %s for %s of the reads of data files", view,
-			c.otherMethods(methodDirectNFS), human.Share(1000-share))}
+			c.OtherMethods(measure.MethodDirectNFS), human.Share(1000-share))}
 	}
-}
-
-// ownServers are the rows of the server or export of the plan; a database may
-// use others. Of an instance that has none, all are: its oranfstab was not used.
-func (c *facts) ownServers(all []runfile.DNFSServer) []runfile.DNFSServer {
-	return ownOfEach(all, func(row runfile.DNFSServer) int32 { return row.Instance }, func(row runfile.DNFSServer) bool {
-		return row.Server == c.Plan.Engine.Server || row.Export != "" && row.Export == c.Plan.Engine.Export
-	})
-}
-
-// ownOfEach returns the own rows of each instance, and all rows of an instance that has none of its own.
-func ownOfEach[T any](all []T, instance func(T) int32, own func(T) bool) []T {
-	has := map[int32]bool{}
-	for _, row := range all {
-		has[instance(row)] = has[instance(row)] || own(row)
-	}
-	return filtered(all, func(row T) bool { return own(row) || !has[instance(row)] })
 }
 
 // oracleVersion translates Oracle's name of the protocol into ours; empty if it does not show the version.
@@ -161,7 +107,7 @@ func oracleVersion(text string) string {
 
 func (c *facts) serverObservation() observation {
 	const view = "V$DNFS_SERVERS"
-	rows := c.ownServers(c.database.Servers)
+	rows := c.OwnServers(c.Database.Servers)
 	if len(rows) == 0 {
 		return observation{says: silent, text: view + " (no row)"}
 	}
@@ -180,14 +126,14 @@ func (c *facts) serverObservation() observation {
 
 func (c *facts) channelObservation() observation {
 	const view = "V$DNFS_CHANNELS"
-	s := c.overall.Summary
+	s := c.Overall.Summary
 	if len(s.Paths) == 0 {
 		return observation{says: silent, text: view + " (no row)"}
 	}
 	var missing []string
 	for _, p := range s.Paths {
-		if !p.carried() {
-			missing = append(missing, label(p))
+		if !p.Carried() {
+			missing = append(missing, p.Name())
 		}
 	}
 	if len(missing) > 0 {
@@ -207,14 +153,14 @@ func (c *facts) channelObservation() observation {
 func (c *facts) statsObservation() observation {
 	const view = "V$DNFS_STATS"
 	carried, all, known := 0.0, 0.0, false
-	for _, w := range c.databases {
+	for _, w := range c.Databases {
 		n := w.DirectNFS
 		if n.ReadBytes == nil || n.WriteBytes == nil {
 			continue
 		}
 		known = true
 		carried += float64(*n.ReadBytes) + float64(*n.WriteBytes)
-		all += float64(w.Statistics[statReadBytes]) + float64(w.Statistics[statWriteBytes])
+		all += float64(w.Statistics[measure.StatReadBytes]) + float64(w.Statistics[measure.StatWriteBytes])
 	}
 	switch {
 	case !known || all <= 0:
@@ -234,8 +180,8 @@ func (c *facts) statsObservation() observation {
 
 // mountObservation: with Direct NFS the kernel's mount of the same volume is idle.
 func (c *facts) mountObservation() observation {
-	m, wanted := c.overall.mount, float64(c.overall.Total.Bytes)*c.overall.mount.most
-	if !m.known || wanted <= 0 {
+	m, wanted := c.Overall.Mount, float64(c.Overall.Total.Bytes)*c.Overall.Mount.Most
+	if !m.Known || wanted <= 0 {
 		return observation{says: silent, text: "mountstats"}
 	}
 	moved := float64(m.ServerReadBytes) + float64(m.ServerWriteBytes)
@@ -243,7 +189,7 @@ func (c *facts) mountObservation() observation {
 	switch {
 	case share <= mountFlat:
 		return observation{says: agrees, text: "mountstats (flat)"}
-	case moved*1000 <= foreignBytesPerSecond*m.most*float64(c.overall.DurationMilliseconds):
+	case moved*1000 <= foreignBytesPerSecond*m.Most*float64(c.Overall.DurationMilliseconds):
 		// Trace files have this size whatever the load is.
 		return observation{says: silent, text: fmt.Sprintf("mountstats (%.1f %% of a small load)", share/10)}
 	}
@@ -259,17 +205,17 @@ func (c *facts) mountObservation() observation {
 // are those of the node.
 func (c *facts) connectionObservation() observation {
 	var remotes []string
-	for _, w := range c.databases {
+	for _, w := range c.Databases {
 		for _, connection := range w.Connections {
 			if i := strings.LastIndexByte(connection.Remote, ':'); i >= 0 {
 				remotes = append(remotes, strings.Trim(connection.Remote[:i], "[]"))
 			}
 		}
 	}
-	if len(remotes) == 0 || len(c.overall.Paths) == 0 {
+	if len(remotes) == 0 || len(c.Overall.Paths) == 0 {
 		return observation{says: silent, text: "TCP connections of the pod"}
 	}
-	for _, p := range c.overall.Paths {
+	for _, p := range c.Overall.Paths {
 		if !hasAddress(remotes, p.Path) {
 			return observation{says: silent, text: "a TCP connection of the pod to " + p.Path}
 		}
@@ -281,7 +227,7 @@ func (c *facts) connectionObservation() observation {
 // is used.
 func (c *facts) alertObservation() observation {
 	const file = "oranfstab"
-	for _, o := range c.oracles {
+	for _, o := range c.Oracles {
 		if o.Library == nil || o.Library.AlertLine == "" {
 			continue
 		}
@@ -289,7 +235,7 @@ func (c *facts) alertObservation() observation {
 		switch mounts := o.Library.Mounts; {
 		case slices.ContainsFunc(mounts, own):
 			return observation{says: agrees, text: "the alert log (ODM library, a mount of the oranfstab)"}
-		case len(mounts) > 0 && len(c.declared) > 0:
+		case len(mounts) > 0 && len(c.Declared) > 0:
 			return observation{says: silent, text: fmt.Sprintf("a mount of the oranfstab in the alert log (but of %s in %s)",
 				mounts[0].Server, mounts[0].DefinedIn)}
 		}
@@ -300,37 +246,37 @@ func (c *facts) alertObservation() observation {
 
 // observedDirect is the protocol in words.
 func (c *facts) observedDirect() string {
-	if share, known := c.accessShare(methodDirectNFS); known && share < protocolShare {
-		return strings.TrimSpace("Kernel " + c.seenVersion())
+	if share, known := c.AccessShare(measure.MethodDirectNFS); known && share < protocolShare {
+		return strings.TrimSpace("Kernel " + c.SeenVersion())
 	}
 	version := ""
-	if rows := c.ownServers(c.database.Servers); len(rows) > 0 {
+	if rows := c.OwnServers(c.Database.Servers); len(rows) > 0 {
 		version = oracleVersion(rows[0].Version)
 	}
-	text, paths := "DirectNFS "+orUnknown(version), c.overall.Paths
+	text, paths := "DirectNFS "+orUnknown(version), c.Overall.Paths
 	if len(paths) == 0 {
 		return text
 	}
-	return fmt.Sprintf("%s over %d of %d paths", text, len(filtered(paths, PathShare.carried)), len(paths))
+	return fmt.Sprintf("%s over %d of %d paths", text, len(measure.Filtered(paths, measure.PathShare.Carried)), len(paths))
 }
 
 // databaseKernelEvidence: what the mount says, unless the database says that it
 // used its own client.
 func (c *facts) databaseKernelEvidence() Evidence {
-	own, known := c.accessShare(methodOS)
-	others := c.otherMethods(methodOS)
+	own, known := c.AccessShare(measure.MethodOS)
+	others := c.OtherMethods(measure.MethodOS)
 	switch {
 	case known && own < protocolShare:
-		e := Evidence{Observed: strings.Replace(others, methodDirectNFS, "DirectNFS", 1)}
+		e := Evidence{Observed: strings.Replace(others, measure.MethodDirectNFS, "DirectNFS", 1)}
 		return e.no(true, "The kernel's client was declared, but V$IOSTAT_FILE.ACCESS_METHOD is %s for %s of the reads "+
 			"of data files.", others, human.Share(1000-own))
-	case !known && slices.ContainsFunc(c.database.Channels, func(ch runfile.DNFSChannel) bool { return ch.Sends > 0 }):
+	case !known && slices.ContainsFunc(c.Database.Channels, func(ch runfile.DNFSChannel) bool { return ch.Sends > 0 }):
 		return Evidence{Observed: "DirectNFS"}.no(true,
 			"The kernel's client was declared, but V$DNFS_CHANNELS has paths that sent calls.")
 	}
 	e := c.kernelEvidence()
 	if known {
-		e.Message = "V$IOSTAT_FILE.ACCESS_METHOD is " + methodOS + ". " + e.Message
+		e.Message = "V$IOSTAT_FILE.ACCESS_METHOD is " + measure.MethodOS + ". " + e.Message
 	} else if bench.OrZero(e.Verified) {
 		e.Message += " V$IOSTAT_FILE did not tell."
 	}
@@ -346,26 +292,14 @@ func (c *facts) arrayObservation() observation {
 		return observation{}
 	}
 	const list = "the array's list of clients"
-	for _, seen := range c.connectedClients() {
-		declared := slices.ContainsFunc(c.declared, func(p pathPair) bool { return p.Path == seen.Server })
+	for _, seen := range c.ConnectedClients() {
+		declared := slices.ContainsFunc(c.Declared, func(p measure.PathPair) bool { return p.Path == seen.Server })
 		if declared && arrayProtocol(seen.Protocol, c.Plan.Engine.NFSVersion) {
 			text := fmt.Sprintf("%s (%s by %s at %s)", list, seen.Address, seen.Protocol, seen.Server)
 			return observation{says: agrees, text: text}
 		}
 	}
 	return observation{says: silent, text: list}
-}
-
-// connectedClients returns the connected clients of all measured windows.
-func (c *facts) connectedClients() (all []runfile.StorageClient) {
-	for _, cl := range c.Clients {
-		for w := range windowsOf(cl, windowMeasure) {
-			for _, s := range w.Storage {
-				all = append(all, s.Clients...)
-			}
-		}
-	}
-	return all
 }
 
 // arrayProtocol reports whether what ONTAP calls nfs3, nfs4, nfs4.1 or nfs4.2 is the

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/experiments"
 )
@@ -22,21 +23,21 @@ func TestTheCalibrationsOfDNFSVsPNFSComeOutAsPrinted(t *testing.T) {
 		t.Run(fmt.Sprint(c.Test), func(t *testing.T) {
 			t.Parallel()
 			j := Judge(c.Result())
-			if j.Engine != EngineOracle || j.Summary == nil || j.Database == nil {
+			if j.Engine != measure.EngineOracle || j.Summary == nil || j.Database == nil {
 				t.Fatalf("%+v", j)
 			}
 			if d := j.Summary.Total; d.OperationsPerSecond != c.MaxIOPS || d.BytesPerSecond != c.MegabytesSecond*1_000_000 {
 				t.Errorf("%d IOPS and %d bytes/s, want %d and %d MB/s", d.OperationsPerSecond, d.BytesPerSecond, c.MaxIOPS, c.MegabytesSecond)
 			}
-			one := CalibrationSummary{MaxIOPS: &c.MaxIOPS, MaxMegabytesPerSecond: &c.MegabytesSecond, ActualLatencyMilliseconds: &c.Latency}
+			one := measure.CalibrationSummary{MaxIOPS: &c.MaxIOPS, MaxMegabytesPerSecond: &c.MegabytesSecond, ActualLatencyMilliseconds: &c.Latency}
 			warm := one
 			warm.Warmup = true
-			if diff := cmp.Diff([]CalibrationSummary{warm, one}, j.Calibrations, cmpopts.IgnoreFields(CalibrationSummary{}, "Phases")); diff != "" {
+			if diff := cmp.Diff([]measure.CalibrationSummary{warm, one}, j.Calibrations, cmpopts.IgnoreFields(measure.CalibrationSummary{}, "Phases")); diff != "" {
 				t.Error(diff)
 			}
-			var want []DatabaseFile
+			var want []measure.DatabaseFile
 			for _, f := range c.Files {
-				want = append(want, DatabaseFile{Number: f.Number, AccessMethod: "DNFS_LIB", SmallReads: &f.Reads, SmallReadNanoseconds: &f.Nanoseconds, SmallSyncReadNanoseconds: &f.Syncs})
+				want = append(want, measure.DatabaseFile{Number: f.Number, AccessMethod: "DNFS_LIB", SmallReads: &f.Reads, SmallReadNanoseconds: &f.Nanoseconds, SmallSyncReadNanoseconds: &f.Syncs})
 			}
 			if diff := cmp.Diff(want, j.Database.Files); diff != "" {
 				t.Error(diff)

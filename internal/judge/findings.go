@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -168,7 +169,7 @@ func (c *facts) checks() []check {
 		checkEnd, checkProtocol, checkDirectNFS, checkFilesystem, checkHomes, checkMTU, checkClocks, checkCollection,
 		checkMissing, checkEmbedded, checkStandIn,
 	}
-	if c.overall != nil {
+	if c.Overall != nil {
 		all = append(all,
 			checkErrors, checkWire, checkPaths, checkCold, checkClientCache, checkServerCache, checkClientCPU,
 			checkWakeUps, checkForeignLoad, checkForeignMount, checkArray, checkMoves, checkTime, checkVariation, checkCapacity,
@@ -178,7 +179,7 @@ func (c *facts) checks() []check {
 			checkOmission, checkCalibration, checkPauses,
 		)
 	}
-	if c.overall != nil && c.Plan.Database != nil {
+	if c.Overall != nil && c.Plan.Database != nil {
 		all = append(all,
 			checkOranfstab, checkServiceTime, checkUserTime, checkBatches, checkScan, checkParameters, checkBufferCache,
 			checkRelease, checkWaits, checkAsyncLimit, checkForeignReads, checkForeignSessions, checkInstances, checkReport,
@@ -205,7 +206,7 @@ func (fs *findings) info(code Code, format string, args ...any) {
 
 // add adds a finding unless the same one is there.
 func (fs *findings) add(code Code, severity bench.Severity, format string, args ...any) {
-	*fs = withNew(*fs, bench.Finding{Code: code, Severity: severity, Message: fmt.Sprintf(format, args...)})
+	*fs = measure.WithNew(*fs, bench.Finding{Code: code, Severity: severity, Message: fmt.Sprintf(format, args...)})
 }
 
 // warningIf is the severity of a finding that only sometimes matters.

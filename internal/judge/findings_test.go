@@ -136,7 +136,7 @@ func wireCases() map[string]findingCase {
 			r.Plan.Engine.TransferSizeBytes = 262144
 			r.Clients[0].Load.Mount.ReadSizeBytes = 65536
 		}, TransferSizeReduced, bench.SeverityWarning, bench.ValidityValid, `64Ki, where 256Ki were asked for`},
-		"RetransmitsTCP": {nil, inWindows(windowMeasure, func(w *runfile.ObservedWindow) { w.TCPRetransmittedSegment = new(int64(150_000)) }), Retransmits, bench.SeverityWarning, bench.ValidityValid, `10\.\d of 1000 TCP segments`},
+		"RetransmitsTCP": {nil, inWindows(runfile.SpanMeasure, func(w *runfile.ObservedWindow) { w.TCPRetransmittedSegment = new(int64(150_000)) }), Retransmits, bench.SeverityWarning, bench.ValidityValid, `10\.\d of 1000 TCP segments`},
 		"OutOfOrder": {
 			nil, func(r *runfile.Result) { outOfOrder(r, 6) }, Retransmits, bench.SeverityWarning, bench.ValidityValid,
 			`^6\.0 of 1000 TCP segments arrived out of order: packets from the server were lost or overtook others\. Look for a bad cable`,
@@ -169,14 +169,14 @@ func halfWritten(r *runfile.Result) {
 // outOfOrder lets so many of 1000 segments of a good run arrive out of order.
 func outOfOrder(r *runfile.Result, permille int64) {
 	eachWindow(r, "Measure", func(w *runfile.ObservedWindow) {
-		w.TCPOutOfOrderSegments = new(goodBytes / (9000 - ipv4Bytes - tcpBytes) * permille / 1000)
+		w.TCPOutOfOrderSegments = new(goodBytes / (9000 - 52) * permille / 1000)
 	})
 }
 
 func TestSegmentsOutOfOrderAreNoFindingWhereTheyAreFewOrUnknown(t *testing.T) {
 	for name, change := range map[string]func(*runfile.Result){
 		"just below the limit": func(r *runfile.Result) { outOfOrder(r, outOfOrderRate) },
-		"not counted":          inWindows(windowMeasure, func(w *runfile.ObservedWindow) { w.TCPOutOfOrderSegments = nil }),
+		"not counted":          inWindows(runfile.SpanMeasure, func(w *runfile.ObservedWindow) { w.TCPOutOfOrderSegments = nil }),
 		"nothing was read": func(r *runfile.Result) {
 			outOfOrder(r, 100)
 			eachRep(r, func(rep *runfile.Repetition) { rep.Read, rep.Write = nil, rep.Read })
@@ -236,23 +236,23 @@ func pathCases() map[string]findingCase {
 
 func clientCases() map[string]findingCase {
 	return map[string]findingCase{
-		"ClientNodeBusy": {nil, inWindows(windowMeasure, func(w *runfile.ObservedWindow) { w.NodeCPUPermille = new(int32(930)) }), ClientCPUBound, bench.SeverityWarning, bench.ValiditySuspect, `machine were 93\.0 % busy`},
+		"ClientNodeBusy": {nil, inWindows(runfile.SpanMeasure, func(w *runfile.ObservedWindow) { w.NodeCPUPermille = new(int32(930)) }), ClientCPUBound, bench.SeverityWarning, bench.ValiditySuspect, `machine were 93\.0 % busy`},
 		"ClientBusyAtFullLine": {nil, func(r *runfile.Result) {
 			slower(r, 108)
-			inWindows(windowMeasure, func(w *runfile.ObservedWindow) { w.NodeCPUPermille = new(int32(930)) })(r)
+			inWindows(runfile.SpanMeasure, func(w *runfile.ObservedWindow) { w.NodeCPUPermille = new(int32(930)) })(r)
 		}, ClientCPUBound, bench.SeverityInfo, bench.ValidityValid, `almost at its limit`},
-		"ClientAtLimit":   {nil, inWindows(windowMeasure, func(w *runfile.ObservedWindow) { w.CgroupCPUMicroseconds = new(int64(230e6)) }), ClientCPUBound, bench.SeverityWarning, bench.ValiditySuspect, `95\.8 % of its CPU limit`},
-		"ClientThrottled": {nil, inWindows(windowMeasure, func(w *runfile.ObservedWindow) { w.CgroupThrottledMicros = new(int64(6e6)) }), ClientCPUBound, bench.SeverityWarning, bench.ValiditySuspect, `throttled for 10\.0 %`},
-		"PageCacheRead":   {kernelRun, inWindows(windowMeasure, func(w *runfile.ObservedWindow) { w.Mount.ServerReadBytes = goodBytes / 2 }), CacheSuspected, bench.SeverityWarning, bench.ValiditySuspect, `read 125 GiB and the server sent 62\.3 GiB`},
-		"PageCacheUsed":   {kernelRun, inWindows(windowMeasure, func(w *runfile.ObservedWindow) { w.Mount.NormalReadBytes = goodBytes }), CacheSuspected, bench.SeverityWarning, bench.ValiditySuspect, `instead of direct I/O`},
+		"ClientAtLimit":   {nil, inWindows(runfile.SpanMeasure, func(w *runfile.ObservedWindow) { w.CgroupCPUMicroseconds = new(int64(230e6)) }), ClientCPUBound, bench.SeverityWarning, bench.ValiditySuspect, `95\.8 % of its CPU limit`},
+		"ClientThrottled": {nil, inWindows(runfile.SpanMeasure, func(w *runfile.ObservedWindow) { w.CgroupThrottledMicros = new(int64(6e6)) }), ClientCPUBound, bench.SeverityWarning, bench.ValiditySuspect, `throttled for 10\.0 %`},
+		"PageCacheRead":   {kernelRun, inWindows(runfile.SpanMeasure, func(w *runfile.ObservedWindow) { w.Mount.ServerReadBytes = goodBytes / 2 }), CacheSuspected, bench.SeverityWarning, bench.ValiditySuspect, `read 125 GiB and the server sent 62\.3 GiB`},
+		"PageCacheUsed":   {kernelRun, inWindows(runfile.SpanMeasure, func(w *runfile.ObservedWindow) { w.Mount.NormalReadBytes = goodBytes }), CacheSuspected, bench.SeverityWarning, bench.ValiditySuspect, `instead of direct I/O`},
 		"PageCachePossible": {kernelRun, func(r *runfile.Result) {
 			r.Plan.Workload.Raw.FileSize = *bench.Bytes(1 << 30)
 			r.Clients[0].Load.Mount.DirectIO = false
 			eachWindow(r, "Measure", func(w *runfile.ObservedWindow) { w.Mount = nil })
 		}, CacheSuspected, bench.SeverityWarning, bench.ValiditySuspect, `Client 0 reads 4 GiB through its page cache of up to 64 GiB`},
-		"ForeignTraffic":    {nil, inWindows(windowBaseline, func(w *runfile.ObservedWindow) { w.Interfaces[0].ReceivedBytes = 500e6 }), ForeignLoad, bench.SeverityWarning, bench.ValiditySuspect, `eth0 of client 0 carried 100\.0 MB/s while idle`},
-		"ForeignOnTheMount": {kernelRun, inWindows(windowMeasure, func(w *runfile.ObservedWindow) { w.Mount.ServerWriteBytes = goodBytes * 55 / 1000 }), ForeignLoad, bench.SeverityWarning, bench.ValiditySuspect, `the mount moved 131 GiB and the load only 125 GiB`},
-		"ForeignCPU":        {nil, inWindows(windowBaseline, func(w *runfile.ObservedWindow) { w.NodeCPUPermille = new(int32(400)) }), ForeignLoad, bench.SeverityWarning, bench.ValiditySuspect, `40\.0 % busy while idle`},
+		"ForeignTraffic":    {nil, inWindows(runfile.SpanBaseline, func(w *runfile.ObservedWindow) { w.Interfaces[0].ReceivedBytes = 500e6 }), ForeignLoad, bench.SeverityWarning, bench.ValiditySuspect, `eth0 of client 0 carried 100\.0 MB/s while idle`},
+		"ForeignOnTheMount": {kernelRun, inWindows(runfile.SpanMeasure, func(w *runfile.ObservedWindow) { w.Mount.ServerWriteBytes = goodBytes * 55 / 1000 }), ForeignLoad, bench.SeverityWarning, bench.ValiditySuspect, `the mount moved 131 GiB and the load only 125 GiB`},
+		"ForeignCPU":        {nil, inWindows(runfile.SpanBaseline, func(w *runfile.ObservedWindow) { w.NodeCPUPermille = new(int32(400)) }), ForeignLoad, bench.SeverityWarning, bench.ValiditySuspect, `40\.0 % busy while idle`},
 		"NotCollected":      {nil, func(r *runfile.Result) { r.Clients[0].Observed = nil }, NotCollected, bench.SeverityInfo, bench.ValidityValid, `no counters`},
 		"NotCollectedProblem": {nil, func(r *runfile.Result) {
 			r.Clients[0].Observed.Problems = []runfile.CollectionError{{Source: "array", Message: "refused", Count: 3}}
@@ -265,9 +265,9 @@ func storageCases(t *testing.T) map[string]findingCase {
 	t.Helper()
 	small := func(r *runfile.Result) { r.Plan.Workload.Raw.FileSize = *bench.Bytes(1 << 30) }
 	return map[string]findingCase{
-		"StorageCPUBound":     {nil, inWindows(windowMeasure, func(w *runfile.ObservedWindow) { w.Storage[0].Nodes[0].CPUPermille = new(int32(950)) }), StorageCPUBound, bench.SeverityWarning, bench.ValidityValid, `node n1 was 95\.0 % busy`},
-		"ForeignOps":          {nil, inWindows(windowBaseline, func(w *runfile.ObservedWindow) { w.Storage[0].ReadOps = new(int64(60_000)) }), ForeignLoad, bench.SeverityWarning, bench.ValiditySuspect, `storage array did 1000 operations/s while idle`},
-		"ForeignBytes":        {nil, inWindows(windowMeasure, func(w *runfile.ObservedWindow) { w.Storage[0].ReadBytes = new(goodBytes * 3 / 2) }), ArrayDisagrees, bench.SeverityWarning, bench.ValiditySuspect, `Storage array counted 3342\.\d MB/s of reads and the clients 2228\.\d MB/s \(repetition 1, 2, 3\): somebody else`},
+		"StorageCPUBound":     {nil, inWindows(runfile.SpanMeasure, func(w *runfile.ObservedWindow) { w.Storage[0].Nodes[0].CPUPermille = new(int32(950)) }), StorageCPUBound, bench.SeverityWarning, bench.ValidityValid, `node n1 was 95\.0 % busy`},
+		"ForeignOps":          {nil, inWindows(runfile.SpanBaseline, func(w *runfile.ObservedWindow) { w.Storage[0].ReadOps = new(int64(60_000)) }), ForeignLoad, bench.SeverityWarning, bench.ValiditySuspect, `storage array did 1000 operations/s while idle`},
+		"ForeignBytes":        {nil, inWindows(runfile.SpanMeasure, func(w *runfile.ObservedWindow) { w.Storage[0].ReadBytes = new(goodBytes * 3 / 2) }), ArrayDisagrees, bench.SeverityWarning, bench.ValiditySuspect, `Storage array counted 3342\.\d MB/s of reads and the clients 2228\.\d MB/s \(repetition 1, 2, 3\): somebody else`},
 		"ServerCachePossible": {nil, small, CacheSuspected, bench.SeverityInfo, bench.ValidityValid, `files \(4 GiB\) are small enough.*93\.4 times`},
 		"ServerCacheSeen": {nil, func(r *runfile.Result) {
 			small(r)

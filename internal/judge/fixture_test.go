@@ -124,7 +124,7 @@ func kernelRun(t testing.TB) runfile.Result {
 	c := &r.Clients[0]
 	c.Load.Mount = &runfile.MountFacts{FilesystemType: "nfs4", Source: "10.0.1.61:/vol", Options: []string{"rw", "vers=4.1"}, ReadSizeBytes: 1 << 20, DirectIO: true}
 	eachRep(&r, func(rep *runfile.Repetition) { rep.Channels = nil })
-	eachWindow(&r, windowMeasure, func(w *runfile.ObservedWindow) {
+	eachWindow(&r, runfile.SpanMeasure, func(w *runfile.ObservedWindow) {
 		w.Mount = &runfile.MountCounters{ServerReadBytes: goodBytes, DirectReadBytes: goodBytes}
 	})
 	return r

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
@@ -54,7 +55,7 @@ func TestEachNumberHasAnInterval(t *testing.T) {
 	total := Judge(inBatches(t)).Summary.Total
 	in := total.Intervals
 	for name, c := range map[string]struct {
-		in     *Interval
+		in     *measure.Interval
 		value  int64
 		within float64 // relative to the value
 	}{

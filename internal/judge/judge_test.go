@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -52,7 +53,7 @@ func TestTheSummaryIsTheMedianRepetition(t *testing.T) {
 	if len(j.Series) != 60 {
 		t.Errorf("%d points of the series, want 60", len(j.Series))
 	}
-	want := []PathShare{
+	want := []measure.PathShare{
 		{Local: "10.0.1.5", Path: "10.0.1.61", State: "Up", BytesRead: goodBytes / 2, BytesPerSecond: goodBytes / 120, SharePermille: 500},
 		{Local: "10.0.2.5", Path: "10.0.2.61", State: "Up", BytesRead: goodBytes / 2, BytesPerSecond: goodBytes / 120, SharePermille: 500},
 	}
@@ -185,7 +186,7 @@ func TestJudgingIsDeterministic(t *testing.T) {
 	eachRep(&r, func(rep *runfile.Repetition) { rep.Write = rep.Read })
 	first := Judge(r)
 	for range 20 {
-		if diff := cmp.Diff(first, Judge(r), cmp.AllowUnexported(Direction{})); diff != "" {
+		if diff := cmp.Diff(first, Judge(r), cmp.AllowUnexported(measure.Direction{})); diff != "" {
 			t.Fatal(diff)
 		}
 	}
@@ -230,11 +231,11 @@ func TestTheCPUOfClientsIsThatOfTheirMachinesAboveIdle(t *testing.T) {
 	t.Parallel()
 	same, busy, external, none, fine := kernelRun(t), good(t), good(t), good(t), good(t)
 	eachRep(&same, func(rep *runfile.Repetition) { rep.CPUMicroseconds = 1 })
-	eachWindow(&same, windowMeasure, func(w *runfile.ObservedWindow) { w.CgroupCPUMicroseconds = new(int64(1)) })
-	eachWindow(&busy, windowBaseline, func(w *runfile.ObservedWindow) { w.NodeCPUPermille = new(int32(foreignCPU)) })
+	eachWindow(&same, runfile.SpanMeasure, func(w *runfile.ObservedWindow) { w.CgroupCPUMicroseconds = new(int64(1)) })
+	eachWindow(&busy, runfile.SpanBaseline, func(w *runfile.ObservedWindow) { w.NodeCPUPermille = new(int32(measure.ForeignCPU)) })
 	external.Plan.Database = &runfile.Database{Kind: runfile.DatabaseExternal}
-	eachWindow(&none, windowBaseline, func(w *runfile.ObservedWindow) { w.NodeCPUPermille = nil })
-	eachWindow(&fine, windowMeasure, func(w *runfile.ObservedWindow) { *w.NodeBusyMicroseconds += 1_275_000 }) // no permille
+	eachWindow(&none, runfile.SpanBaseline, func(w *runfile.ObservedWindow) { w.NodeCPUPermille = nil })
+	eachWindow(&fine, runfile.SpanMeasure, func(w *runfile.ObservedWindow) { *w.NodeBusyMicroseconds += 1_275_000 }) // no permille
 	for name, tc := range map[string]struct {
 		run   runfile.Result
 		time  *int64
@@ -243,11 +244,17 @@ func TestTheCPUOfClientsIsThatOfTheirMachinesAboveIdle(t *testing.T) {
 		"same": {same, new(int64(2861)), new(int64(380))}, "busy": {run: busy}, "external": {run: external}, "none": {run: none},
 		"a machine with many CPUs": {fine, new(int64(2871)), new(int64(380))},
 	} {
-		s := newFacts(tc.run).repetitions[0].Summary
+		s := newFacts(tc.run).Repetitions[0].Summary
 		if diff := cmp.Diff(tc.time, s.ClientCPU.MicrosecondsPerMiB); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
-		if diff := cmp.Diff(tc.share, MetricOf(runfile.MetricClientCPU).value(judged{Summary: s})); diff != "" {
+		var share *int64
+		for _, n := range measure.Numbers(s, nil) {
+			if n.Name == runfile.MetricClientCPU {
+				share = &n.Value
+			}
+		}
+		if diff := cmp.Diff(tc.share, share); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}

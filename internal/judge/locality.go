@@ -8,73 +8,30 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/human"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
-
-// indirection is a node of the storage that a path ends on although another node
-// owns the data.
-type indirection struct {
-	node  StorageNode // that passes on
-	owner string
-	paths []string // as address (LIF)
-}
-
-// indirections are where the load of the repetition that stands for all entered by
-// another node. With pNFS the declared address is where layouts come from, and not where
-// data must go: the kernel does not tell where it went, and the channels of the native
-// engine do.
-func (c *facts) indirections() []indirection {
-	if c.overall == nil || c.overall.owner == "" {
-		return nil
-	}
-	used := c.overall.used
-	if c.isPNFS() {
-		used = nil
-		for _, p := range byLayout(c.overall.Paths) {
-			used = append(used, p.Path)
-		}
-	}
-	var found []indirection
-	for _, address := range used {
-		name, lif := c.endOf(address, c.overall.storage)
-		if name == "" || name == c.overall.owner {
-			continue
-		}
-		i := slices.IndexFunc(found, func(f indirection) bool { return f.node.Name == name })
-		if i < 0 {
-			i = len(found)
-			seen := filtered(c.overall.StorageNodes, func(n StorageNode) bool { return n.Name == name })
-			node := append(seen, StorageNode{Name: name})[0]
-			found = append(found, indirection{node: node, owner: c.overall.owner})
-		}
-		if lif != "" {
-			address += " (" + lif + ")"
-		}
-		found[i].paths = append(found[i].paths, address)
-	}
-	return found
-}
 
 // checkLocality reports paths that end on the wrong node. A user who asked for that is
 // told what it cost.
 func checkLocality(c *facts, found *findings) {
-	for _, i := range c.indirect {
-		first := i.sentence(c.volume)
+	for _, i := range c.Indirect {
+		first := indirectWords(i, c.Volume)
 		if c.Plan.Engine.PathSelection == bench.PathsRemote {
 			found.info(IndirectPath, "%s. protocol.paths.select: Remote asks for that; compare with Local.", first)
 			continue
 		}
-		found.warn(IndirectPath, "%s. %s", first, c.directly(i.owner))
+		found.warn(IndirectPath, "%s. %s", first, c.directly(i.Owner))
 	}
 }
 
-// sentence says which paths are indirect, without a full stop.
-func (i indirection) sentence(v runfile.SurveyVolume) string {
+// indirectWords says which paths are indirect, without a full stop.
+func indirectWords(i measure.Indirection, v runfile.SurveyVolume) string {
 	what, verb := "Path", "is"
-	if len(i.paths) > 1 {
+	if len(i.Paths) > 1 {
 		what, verb = "Paths", "are"
 	}
-	n, busy, idle := i.node, permilleText(i.node.CPUPermille), permilleText(i.node.BaselineCPUPermille)
+	n, busy, idle := i.Node, permilleText(i.Node.CPUPermille), permilleText(i.Node.BaselineCPUPermille)
 	work := fmt.Sprintf("the load enters at node %s (busy %s, %s while idle)", n.Name, busy, idle)
 	switch {
 	case n.CPUPermille == nil:
@@ -84,7 +41,7 @@ func (i indirection) sentence(v runfile.SurveyVolume) string {
 	case int64(*n.CPUPermille)-int64(*n.BaselineCPUPermille) >= cpuRise:
 		work = fmt.Sprintf("node %s is busy %s (%s while idle)", n.Name, busy, idle)
 	}
-	return fmt.Sprintf("%s %s %s indirect: node %s owns %s, and %s", what, listed(i.paths), verb, i.owner, volumeName(v),
+	return fmt.Sprintf("%s %s %s indirect: node %s owns %s, and %s", what, listed(i.Paths), verb, i.Owner, volumeName(v),
 		work)
 }
 
@@ -98,7 +55,7 @@ func volumeName(v runfile.SurveyVolume) string {
 // directly says how to reach the owner itself.
 func (c *facts) directly(owner string) string {
 	var there []string
-	lifs := c.survey.LIFs
+	lifs := c.Survey.LIFs
 	for _, l := range lifs {
 		if l.Node == owner && (l.Up == nil || *l.Up) {
 			there = append(there, fmt.Sprintf("%s (%s)", l.Address, l.Name))
@@ -106,7 +63,7 @@ func (c *facts) directly(owner string) string {
 	}
 	if len(there) == 0 && len(lifs) > 0 {
 		return fmt.Sprintf("No LIF on node %s is up: bring one up, or create one (network interface create -vserver %s "+
-			"-home-node %s ...), or move the volume.", owner, c.svm(), owner)
+			"-home-node %s ...), or move the volume.", owner, c.SVM(), owner)
 	}
 	if len(there) == 0 {
 		return "Use protocol.paths.select: Local."
@@ -114,21 +71,11 @@ func (c *facts) directly(owner string) string {
 	return fmt.Sprintf("Use protocol.paths.select: Local. Node %s has %s.", owner, listed(there))
 }
 
-// svm is the name to put into a command.
-func (c *facts) svm() string {
-	for _, s := range c.Plan.Collect.Sources {
-		if s.SVM != "" {
-			return s.SVM
-		}
-	}
-	return "<svm>"
-}
-
 // checkHomes looks at the LIFs in use. With pNFS these are all.
 func checkHomes(c *facts, found *findings) {
-	used := c.everUsed()
-	for _, l := range c.survey.LIFs {
-		if l.AtHome == nil || *l.AtHome || !c.isPNFS() && !hasAddress(used, l.Address) {
+	used := c.EverUsed()
+	for _, l := range c.Survey.LIFs {
+		if l.AtHome == nil || *l.AtHome || !c.IsPNFS() && !hasAddress(used, l.Address) {
 			continue
 		}
 		where := fmt.Sprintf("is on node %s and belongs on %s", cmp.Or(l.Node, "?"), cmp.Or(l.HomeNode, "another"))
@@ -136,60 +83,46 @@ func checkHomes(c *facts, found *findings) {
 			where = fmt.Sprintf("is on node %s, but not on its home port", cmp.Or(l.Node, "?"))
 		}
 		found.warn(LIFNotHome, "LIF %s (%s) %s: usually after a failover that was not reverted. Revert it: network "+
-			"interface revert -vserver %s -lif %s.", l.Name, l.Address, where, c.svm(), l.Name)
+			"interface revert -vserver %s -lif %s.", l.Name, l.Address, where, c.SVM(), l.Name)
 	}
-}
-
-// everUsed are the addresses that carried load in any repetition, or those that
-// should have when there is none.
-func (c *facts) everUsed() (used []string) {
-	if len(c.repetitions) == 0 {
-		return distinct(c.declared, func(p pathPair) string { return p.Path })
-	}
-	for _, s := range c.repetitions {
-		for _, address := range s.used {
-			used = withNew(used, address)
-		}
-	}
-	return used
 }
 
 // checkRedirection: with pNFS the client should go to the node of the data by
 // itself. That it had no layout is a ProtocolMismatch, too; here is what to do.
 func checkRedirection(c *facts, found *findings) {
-	if !c.isPNFS() {
+	if !c.IsPNFS() {
 		return
 	}
 	what := ""
 	lif, share, stuck := c.stuck()
-	switch m := c.overall.mount; {
-	case c.kernel() && m.known && m.PNFSReads+m.PNFSWrites == 0:
+	switch m := c.Overall.Mount; {
+	case c.Kernel() && m.Known && m.PNFSReads+m.PNFSWrites == 0:
 		what = "No I/O was redirected: the client did not read or write through a layout."
-	case c.native() && len(byLayout(c.overall.Paths)) == 0:
+	case c.Native() && len(measure.ByLayout(c.Overall.Paths)) == 0:
 		granted := int64(0)
-		for _, s := range c.overall.Servers {
+		for _, s := range c.Overall.Servers {
 			granted += s.LayoutsGranted
 		}
 		what = fmt.Sprintf("No I/O was redirected: no data server moved a byte, and the server granted %d layouts.", granted)
 	case stuck:
 		what = fmt.Sprintf("pNFS did not redirect the load: %s of the bytes still went through %s, which is not on the node "+
-			"that owns %s.", human.Share(share), lif, volumeName(c.volume))
+			"that owns %s.", human.Share(share), lif, volumeName(c.Volume))
 	default:
 		return
 	}
 	found.warn(PNFSNotRedirected, "%s Check that pNFS is on (vserver nfs modify -vserver %s -v4.1-pnfs enabled), NFSv4.0 "+
-		"and referrals are off, and that clients reach every data LIF of the SVM.", what, c.svm())
+		"and referrals are off, and that clients reach every data LIF of the SVM.", what, c.SVM())
 }
 
 // stuck is the mounted LIF when it carried nearly all, away from the data.
 func (c *facts) stuck() (lif string, permille int64, ok bool) {
 	mounted, all := 0.0, 0.0
 	var names []string
-	used := slices.Clone(c.overall.used)
-	for _, p := range byLayout(c.overall.Paths) {
+	used := slices.Clone(c.Overall.Used)
+	for _, p := range measure.ByLayout(c.Overall.Paths) {
 		used = slices.DeleteFunc(used, func(a string) bool { return runfile.SameAddress(a, p.Path) })
 	}
-	for _, p := range c.overall.StoragePaths {
+	for _, p := range c.Overall.StoragePaths {
 		if p.ReadBytes == nil || p.WriteBytes == nil {
 			return "", 0, false
 		}
@@ -204,7 +137,7 @@ func (c *facts) stuck() (lif string, permille int64, ok bool) {
 		}
 	}
 	// LIFs that moved little carried somebody else, or nothing was counted.
-	if len(names) == 0 || all == 0 || all*2 < float64(c.overall.Total.Bytes) || mounted*1000 < all*lifAll {
+	if len(names) == 0 || all == 0 || all*2 < float64(c.Overall.Total.Bytes) || mounted*1000 < all*lifAll {
 		return "", 0, false
 	}
 	return listed(names), int64(mounted / all * 1000), true

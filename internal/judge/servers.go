@@ -1,76 +1,25 @@
 package judge
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/human"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// serversOf adds up the NFS servers of all clients in a repetition. Clients that see the same
-// server, by its owner and its addresses, are one row, whose sessions are those of all.
-func serversOf(parts []clientRep) []runfile.NFSServer {
-	var all []runfile.NFSServer
-	for _, p := range parts {
-		for _, s := range p.rep.Servers[:min(len(p.rep.Servers), runfile.MaxServers)] {
-			i := slices.IndexFunc(all, func(o runfile.NFSServer) bool { return sameServer(o, s) })
-			switch {
-			case i >= 0:
-				all[i] = mergedServers(all[i], s)
-			case len(all) < runfile.MaxServers:
-				all = append(all, s)
-			}
-		}
-	}
-	return all
-}
-
-func sameServer(a, b runfile.NFSServer) bool {
-	return a.Role == b.Role && a.NFSVersion == b.NFSVersion && a.Owner == b.Owner && a.OwnerMinor == b.OwnerMinor &&
-		a.Scope == b.Scope && a.Trunking == b.Trunking && a.LayoutType == b.LayoutType &&
-		slices.Equal(a.Addresses, b.Addresses)
-}
-
-// mergedServers is one server as two clients saw it. Clients wait at the same time, so the
-// longest wait counts.
-func mergedServers(a, b runfile.NFSServer) runfile.NFSServer {
-	a.Slots, a.Sessions = min(a.Slots, b.Slots), a.Sessions+b.Sessions
-	a = mergedWaits(a, b)
-	a.LeaseSeconds = min(a.LeaseSeconds, b.LeaseSeconds)
-	a.Recoveries += b.Recoveries
-	a.RecoveryMilliseconds = max(a.RecoveryMilliseconds, b.RecoveryMilliseconds)
-	a.Callbacks += b.Callbacks
-	a.LayoutsGranted += b.LayoutsGranted
-	a.LayoutsRecalled += b.LayoutsRecalled
-	a.LayoutFallbacks += b.LayoutFallbacks
-	a.LayoutFallbackBytes += b.LayoutFallbackBytes
-	return a
-}
-
-// mergedWaits adds what two rows say of waits for slots.
-func mergedWaits(a, b runfile.NFSServer) runfile.NFSServer {
-	a.SlotsUsed = max(a.SlotsUsed, b.SlotsUsed)
-	a.SlotsWanted = min(cmp.Or(a.SlotsWanted, b.SlotsWanted), cmp.Or(b.SlotsWanted, a.SlotsWanted))
-	a.SlotRequests += b.SlotRequests
-	a.SlotWaits += b.SlotWaits
-	a.SlotWaitMilliseconds += b.SlotWaitMilliseconds
-	return a
-}
-
 // metadataServers are those that the paths of the plan lead to.
 func metadataServers(all []runfile.NFSServer) []runfile.NFSServer {
-	return filtered(all, func(s runfile.NFSServer) bool { return s.Role != bench.PathDataServer })
+	return measure.Filtered(all, func(s runfile.NFSServer) bool { return s.Role != bench.PathDataServer })
 }
 
 // serverVersion is the version that the replies of the servers show; it joins different ones,
 // and is empty without servers.
 func serverVersion(servers []runfile.NFSServer) string {
 	version := func(s runfile.NFSServer) string { return s.NFSVersion }
-	return strings.Join(distinct(metadataServers(servers), version), " and ")
+	return strings.Join(measure.Distinct(metadataServers(servers), version), " and ")
 }
 
 // trunkingWords say how the paths are joined; empty with one path, and with NFSv3.
@@ -80,18 +29,13 @@ func trunkingWords(servers []runfile.NFSServer) string {
 		bench.TrunkingSeparate: "separate servers",
 	}
 	joint := func(s runfile.NFSServer) string { return words[s.Trunking] }
-	return strings.Join(distinct(metadataServers(servers), joint), ", ")
-}
-
-// byLayout are the paths to data servers that moved data.
-func byLayout(shares []PathShare) []PathShare {
-	return filtered(byRole(shares, bench.PathDataServer), PathShare.carried)
+	return strings.Join(measure.Distinct(metadataServers(servers), joint), ", ")
 }
 
 // dataPaths are the paths that should carry the data: with layouts those to data servers, for
 // the declared ones carry metadata.
-func dataPaths(shares []PathShare) []PathShare {
-	if found := byLayout(shares); len(found) > 0 {
+func dataPaths(shares []measure.PathShare) []measure.PathShare {
+	if found := measure.ByLayout(shares); len(found) > 0 {
 		return found
 	}
 	return shares
@@ -99,9 +43,9 @@ func dataPaths(shares []PathShare) []PathShare {
 
 // dataServers is how many servers, and not addresses, the data went to. What no server is
 // known of counts by its address.
-func dataServers(s Summary) int {
+func dataServers(s measure.Summary) int {
 	seen := map[string]bool{}
-	for _, p := range byLayout(s.Paths) {
+	for _, p := range measure.ByLayout(s.Paths) {
 		name := p.Path
 		for i, server := range s.Servers {
 			if server.Role == bench.PathDataServer && hasAddress(server.Addresses, p.Path) {
@@ -117,19 +61,19 @@ func dataServers(s Summary) int {
 // checkFallback reports I/O that went through the metadata server although pNFS was declared.
 func checkFallback(c *facts, found *findings) {
 	ios, bytes, all, worst, where := int64(0), int64(0), int64(0), int64(0), []string(nil)
-	for _, s := range c.repetitions {
+	for _, s := range c.Repetitions {
 		here := int64(0)
 		for _, server := range s.Servers {
 			ios += server.LayoutFallbacks
 			here += server.LayoutFallbackBytes
 			if server.LayoutFallbacks > 0 {
-				where = withNew(where, fmt.Sprint(s.Repetition))
+				where = measure.WithNew(where, fmt.Sprint(s.Repetition))
 			}
 		}
 		bytes, all = bytes+here, all+s.Total.Bytes
 		worst = max(worst, shareOf(here, s.Total.Bytes))
 	}
-	if ios <= 0 || !c.isPNFS() || !c.native() {
+	if ios <= 0 || !c.IsPNFS() || !c.Native() {
 		return
 	}
 	found.add(LayoutFallback, warningIf(worst >= layoutFallbackShare), "%d I/Os with %s (%s) went through the metadata "+
@@ -140,13 +84,13 @@ func checkFallback(c *facts, found *findings) {
 
 // checkLayoutType reports layouts that the client cannot read.
 func checkLayoutType(c *facts, found *findings) {
-	if !c.isPNFS() || !c.native() {
+	if !c.IsPNFS() || !c.Native() {
 		return
 	}
 	var types []string
-	for _, s := range c.overall.Servers {
+	for _, s := range c.Overall.Servers {
 		if t := s.LayoutType; t != "" && t != runfile.LayoutTypeFiles {
-			types = withNew(types, t)
+			types = measure.WithNew(types, t)
 		}
 	}
 	if len(types) > 0 {
@@ -160,19 +104,19 @@ func shareOf(part, all int64) int64 {
 	if part <= 0 || all <= 0 {
 		return 0
 	}
-	return int64(*permille(float64(part) / float64(all)))
+	return int64(*measure.PermilleOf(float64(part) / float64(all)))
 }
 
 // checkRecovery reports state that the client had to make again under load: I/O waited for it.
 func checkRecovery(c *facts, found *findings) {
 	times, waited, worst, where := int64(0), int64(0), int64(0), []string(nil)
-	for _, s := range c.repetitions {
+	for _, s := range c.Repetitions {
 		for _, server := range s.Servers {
 			if server.Recoveries > 0 {
 				times += server.Recoveries
 				waited += server.RecoveryMilliseconds
 				worst = max(worst, shareOf(server.RecoveryMilliseconds, s.DurationMilliseconds))
-				where = withNew(where, fmt.Sprint(s.Repetition))
+				where = measure.WithNew(where, fmt.Sprint(s.Repetition))
 			}
 		}
 	}
@@ -187,7 +131,7 @@ func checkRecovery(c *facts, found *findings) {
 // checkServerPaths reports several paths that the server did not join to one session.
 func checkServerPaths(c *facts, found *findings) {
 	var separate, byClientID []string
-	for _, s := range metadataServers(c.overall.Servers) {
+	for _, s := range metadataServers(c.Overall.Servers) {
 		switch {
 		case s.NFSVersion == string(bench.NFSv40):
 			// NFSv4.0 has no sessions: one client ID over several connections is all there is.
@@ -201,7 +145,7 @@ func checkServerPaths(c *facts, found *findings) {
 		found.warn(PathsNotTrunked, "The paths %s lead to servers that share no state: each has a client ID, a session "+
 			"and opens of its own, and I/O of a lost path waits until the file is opened on another. Use addresses of one "+
 			"server, and switch session trunking on (ONTAP 9.14.1 or newer: vserver nfs modify -vserver %s -v4.1-trunking "+
-			"enabled).", listed(separate), c.svm())
+			"enabled).", listed(separate), c.SVM())
 	}
 	if len(byClientID) > 0 {
 		found.info(PathsNotTrunked, "The paths %s have one client ID and a session each (client ID trunking): the server "+
@@ -217,7 +161,7 @@ const kernelSlots = 64
 func checkSlotWaits(c *facts, found *findings) {
 	var sum runfile.NFSServer
 	worst, where := int64(0), []string(nil)
-	for _, s := range c.repetitions {
+	for _, s := range c.Repetitions {
 		for _, server := range s.Servers {
 			share := shareOf(server.SlotWaits, server.SlotRequests)
 			if share < slotWaitShare {
@@ -226,18 +170,18 @@ func checkSlotWaits(c *facts, found *findings) {
 			if share > worst {
 				sum.Slots, worst = server.Slots, share
 			}
-			sum = mergedWaits(sum, server)
-			where = withNew(where, fmt.Sprint(s.Repetition))
+			sum = measure.MergedWaits(sum, server)
+			where = measure.WithNew(where, fmt.Sprint(s.Repetition))
 		}
 	}
-	if worst == 0 || !c.native() {
+	if worst == 0 || !c.Native() {
 		return
 	}
 	wanted := ""
 	if sum.SlotsWanted > 0 {
 		wanted = fmt.Sprintf(", and wanted no more than %d used at times", sum.SlotsWanted)
 	}
-	_, product := c.mostOutstanding(1)
+	_, product := c.MostOutstanding(1)
 	found.warn(SlotsLimited, "%d of %d READs and WRITEs (%s) waited for a free slot of their session, %d us each on "+
 		"average, in repetition %s: the server grants %d slots a session%s, and a job has %d, where a mount of the kernel "+
 		"has one. The wait is a part of the latency. Raise the slots of the server (ONTAP: vserver nfs modify "+
@@ -250,13 +194,13 @@ func checkSlotWaits(c *facts, found *findings) {
 // checkSlots reports more outstanding I/Os than a kernel mount over NFSv4.1 could have. The engine takes
 // a session for each job, and a mount has one for each server.
 func checkSlots(c *facts, found *findings) {
-	if !c.native() || c.isPNFS() {
+	if !c.Native() || c.IsPNFS() {
 		return
 	}
-	ios, product := c.mostOutstanding(1)
-	slots, sessions, most, clients := int64(0), int64(0), int64(0), int64(max(c.overall.Clients, 1))
+	ios, product := c.MostOutstanding(1)
+	slots, sessions, most, clients := int64(0), int64(0), int64(0), int64(max(c.Overall.Clients, 1))
 	granted := ""
-	for _, s := range c.overall.Servers {
+	for _, s := range c.Overall.Servers {
 		if s.Sessions == 0 {
 			continue
 		}

@@ -244,7 +244,7 @@ func TestClientsThatSeeOneServerAreOneRow(t *testing.T) {
 	r.Clients[0].Load.Repetitions[0].Servers[0].RecoveryMilliseconds = 30
 	r.Clients[0].Load.Repetitions[0].Servers[0].Recoveries = 1
 	r.Clients = append(r.Clients, other)
-	got := newFacts(r).repetitions[0].Servers
+	got := newFacts(r).Repetitions[0].Servers
 	if len(got) != 1 || got[0].Sessions != 2 || got[0].Slots != 32 || got[0].Recoveries != 2 || got[0].RecoveryMilliseconds != 70 {
 		t.Errorf("%+v", got)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
 	"github.com/nfsbench/nfsbench/test/experiments"
@@ -60,7 +61,7 @@ func ladder(t testing.TB) runfile.Result {
 func TestANativeCalibrationTellsWhatOraclesDoes(t *testing.T) {
 	t.Parallel()
 	j := Judge(ladder(t))
-	if j.Engine != EngineNative || j.Database != nil {
+	if j.Engine != measure.EngineNative || j.Database != nil {
 		t.Errorf("%s %+v", j.Engine, j.Database)
 	}
 	var got [][3]int64
@@ -149,9 +150,9 @@ func TestACalibrationThatLacksSomething(t *testing.T) {
 		t.Errorf("the level of the least latency stands for all, not %+v", j.Summary.Step)
 	}
 	var found findings
-	overall := repetition{Summary: *j.Summary}
+	overall := measure.RepetitionFacts{Summary: *j.Summary}
 	overall.Total.Latency = &stats.Latency{MeanMicroseconds: 10_004}
-	checkLimit(&facts{overall: &overall}, &found, CalibrationSummary{}, 10)
+	checkLimit(&facts{Facts: &measure.Facts{Overall: &overall}}, &found, measure.CalibrationSummary{}, 10)
 	if !hasFinding(Judgement{Findings: found}, LatencyLimitExceeded, "took a little more than 10 ms on average, above the limit of 10 ms") {
 		t.Errorf("%+v", found)
 	}
@@ -189,7 +190,7 @@ func TestTheLevelsOfARoundShareItsIdleBaseline(t *testing.T) {
 	}
 	var kept []runfile.ObservedWindow
 	for _, w := range r.Clients[0].Observed.Windows {
-		if w.Kind == windowMeasure || w.Repetition == 1 {
+		if w.Kind == runfile.SpanMeasure || w.Repetition == 1 {
 			kept = append(kept, w)
 		}
 	}
@@ -219,7 +220,7 @@ func TestTheMeanOfTheOwnKitIsThatOfItsBuckets(t *testing.T) {
 	}
 	r = experiments.Ramp()
 	eachRep(&r, func(rep *runfile.Repetition) {
-		rep.Oracle.Events = []runfile.OracleEvent{{Name: eventSequentialRead, Waits: 10, Microseconds: 50}}
+		rep.Oracle.Events = []runfile.OracleEvent{{Name: measure.EventSequentialRead, Waits: 10, Microseconds: 50}}
 	})
 	if l := Judge(r).Steps[0].Summary.Total.Latency; l.MeanMicroseconds != 460 {
 		t.Errorf("buckets are finer than the event: %+v", l)
@@ -229,7 +230,7 @@ func TestTheMeanOfTheOwnKitIsThatOfItsBuckets(t *testing.T) {
 		t.Errorf("without buckets the event is all there is: %+v", l)
 	}
 	scan := experiments.Scan(fourPaths()...)
-	windowOf1(&scan).Events = append(windowOf1(&scan).Events, runfile.OracleEvent{Name: eventSequentialRead, Waits: 1000, Microseconds: 50_000})
+	windowOf1(&scan).Events = append(windowOf1(&scan).Events, runfile.OracleEvent{Name: measure.EventSequentialRead, Waits: 1000, Microseconds: 50_000})
 	if l := Judge(scan).Summary.Total.Latency; l != nil {
 		t.Errorf("of a scan: %+v", l)
 	}

@@ -1,12 +1,5 @@
 package judge
 
-import (
-	"time"
-
-	"github.com/nfsbench/nfsbench/internal/capacity"
-	"github.com/nfsbench/nfsbench/internal/stats"
-)
-
 // The thresholds of all findings. docs/findings.md gives the reason for each.
 // Shares are permille unless the name says otherwise.
 const (
@@ -24,14 +17,11 @@ const (
 	channelLostMilliseconds = 100
 	channelLostShare        = 10  // share of the window: the loss equals the spread of two runs
 	carriedMeanwhile        = 950 // share of the seconds without a path in which others carried I/O: they replaced it
-	// A pause is longer than any retransmission of TCP but the last, and much longer than operations take.
-	pausedMilliseconds  = 1000
-	pausedLatencies     = 10
-	slotWaitShare       = 10  // share of the READs and WRITEs of a repetition that waited for a slot
-	layoutFallbackShare = 10  // share of a repetition's bytes, through the metadata server
-	cpuBusy             = 900 // busy share of a machine, a CPU limit, or a storage node
-	throttled           = 50  // share of the window
-	retransmitRate      = 1   // segments per 1000 payload segments
+	slotWaitShare           = 10  // share of the READs and WRITEs of a repetition that waited for a slot
+	layoutFallbackShare     = 10  // share of a repetition's bytes, through the metadata server
+	cpuBusy                 = 900 // busy share of a machine, a CPU limit, or a storage node
+	throttled               = 50  // share of the window
+	retransmitRate          = 1   // segments per 1000 payload segments
 	// Segments per 1000 segments of payload that was read. GRO joins segments before they are counted,
 	// so the counter is low. On a link without loss that uses one queue for a connection it is zero.
 	outOfOrderRate = 5
@@ -39,7 +29,6 @@ const (
 	foreignBytesPerSecond = 1_000_000 // in the idle baseline; 1 % of the load if that is more
 	foreignOpsPerSecond   = 20
 	foreignShare          = 10 // permille of the load
-	foreignCPU            = 250
 	mountForeign          = 50 // permille of the load: bytes on a mount beyond the load
 	// Allowed difference between the bytes of storage and clients, whose windows differ. A larger
 	// difference means that others used the volume, or that a cache answered.
@@ -49,18 +38,11 @@ const (
 	// foreignShare of both directions, or ownBytesPerSecond if more, is added for the array's own I/O.
 	sampledTolerance  = 30
 	ownBytesPerSecond = 20_000
-	// The samples may miss sampledMissing of the load. ONTAP's timestamps are whole seconds, so each end
-	// of the window may be later by up to stampError. In a window shorter than sampledLeast that is too much.
-	sampledMissing = 10
-	stampError     = time.Second
-	sampledLeast   = 30 * time.Second
 
 	cpuRise        = 50  // CPU of a node that only forwards I/O: an idle node uses as much
 	lifAll         = 950 // share of the bytes of all LIFs on one LIF
 	qosReached     = 950 // share of a QoS ceiling
 	scrapedSeconds = 300 // Harvest's Prometheus scrapes every 60 s
-	// An array averages latency badly over fewer operations.
-	latencyOps = 10
 
 	clientCacheShare     = 950 // server bytes / bytes read: below, a cache supplied the rest
 	smallWorkingSetBytes = 16 << 30
@@ -123,26 +105,10 @@ const (
 	// A mean of V$IOSTAT_FILE is wrong below this share of another mean that measures the same or a part of it.
 	latencyAgrees = 500
 	latencyWaits  = 100 // minimum waits of an event for a mean
-
-	followShare = 0.98 // achieved / due operations: below, throughput does not follow
 	// Width relative to the capacity. The last rates of a search are 5 % apart, so an interval is 15 %
 	// wide if one rate on each side is not sure, and 26 % if two are not.
-	intervalWide  = 0.30
-	leastWide     = 4                   // operations a second: rates are whole numbers
-	bracketNarrow = capacity.Resolution // ratio to the next lower rate that a complete search leaves
-	contradicts   = 1.1                 // ratio of two rates: nearer levels differ by noise
-	// Minimum length of a level for further findings: in a shorter one, a hiccup or its start weighs too much.
-	decidedSeconds = capacity.LeastDecidedSeconds
+	intervalWide = 0.30
+	leastWide    = 4 // operations a second: rates are whole numbers
 	// Permille of the latency at the lowest rate. Load did not slow an I/O that takes less from its start.
 	queueLatency = 1500
 )
-
-// steadyThroughput and steadyLatency are the limits of NotSteady. Latency may
-// move more: in a closed loop it mirrors the throughput, and its noise is larger.
-func steadyThroughput() stats.SteadyLimits {
-	return stats.SteadyLimits{MaxDeviation: 0.10, MaxDrift: 0.10, MaxStep: 0.10}
-}
-
-func steadyLatency() stats.SteadyLimits {
-	return stats.SteadyLimits{MaxDeviation: 0.25, MaxDrift: 0.25, MaxStep: 0.10}
-}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/human"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
@@ -24,15 +25,15 @@ func (c *facts) expect() outcome {
 	if e == nil {
 		return o
 	}
-	var s Summary
-	if c.overall != nil {
-		s = c.overall.Summary
+	var s measure.Summary
+	if c.Overall != nil {
+		s = c.Overall.Summary
 	}
-	bytes, iops := c.measured()
+	bytes, iops := c.Measured()
 	compare(&o, "of the wire limit", atLeast, e.MinWirePercent, (*int32)(s.WirePermille), 10, human.Share[int64])
-	compare(&o, "throughput", atLeast, e.MinMegabytesPerSecond, known(bytes, s.Total.BytesPerSecond), 1_000_000,
+	compare(&o, "throughput", atLeast, e.MinMegabytesPerSecond, measure.Known(bytes, s.Total.BytesPerSecond), 1_000_000,
 		human.Throughput[int64])
-	compare(&o, "IOPS", atLeast, e.MinIOPS, known(iops, s.Total.OperationsPerSecond), 1, plain)
+	compare(&o, "IOPS", atLeast, e.MinIOPS, measure.Known(iops, s.Total.OperationsPerSecond), 1, plain)
 	var mean *int64
 	if l := s.Total.Latency; l != nil {
 		mean = &l.MeanMicroseconds
@@ -40,20 +41,9 @@ func (c *facts) expect() outcome {
 	compare(&o, "mean latency", atMost, e.MaxMeanLatencyMicroseconds, mean, 1, human.Latency[int64])
 	o.expectP99(e.MaxP99LatencyMicroseconds, s.Total.Latency)
 	compare(&o, "pause", atMost, e.MaxPauseMilliseconds, s.LongestPauseMicroseconds, 1000, human.Latency[int64])
-	o.expectCapacity(e.MinCapacity, c.capacity)
-	compare(&o, "variation between repetitions", atMost, e.MaxVariationPercent, c.variation, 10, human.Share[int64])
+	o.expectCapacity(e.MinCapacity, c.Capacity)
+	compare(&o, "variation between repetitions", atMost, e.MaxVariationPercent, c.Variation, 10, human.Share[int64])
 	return o
-}
-
-// measured reports which of the two rates were measured. In a calibration one may be missing,
-// because they come from two phases.
-func (c *facts) measured() (bytes, iops bool) {
-	if c.overall == nil || c.Plan.Workload.Calibrate == nil {
-		return c.overall != nil, c.overall != nil
-	}
-	return c.overall.Total.bytesPerSec > 0, slices.ContainsFunc(c.calibrations, func(r calibration) bool {
-		return !r.Warmup && (r.small != nil || r.oracle != nil)
-	})
 }
 
 // expectP99 compares with a percentile, or with the bucket that contains it. If the bound lies
@@ -75,7 +65,7 @@ func (o *outcome) expectP99(want *int64, l *stats.Latency) {
 
 // expectCapacity compares the expectation with the capacity within the first bound. A capacity that
 // was not reached is known to be below the lowest rate tried, or at least the highest.
-func (o *outcome) expectCapacity(want *int64, c *Capacity) {
+func (o *outcome) expectCapacity(want *int64, c *measure.Capacity) {
 	if want == nil {
 		return
 	}
@@ -90,13 +80,6 @@ func (o *outcome) expectCapacity(want *int64, c *Capacity) {
 		}
 	}
 	compare(o, "capacity (operations/s)", atLeast, want, got, 1, plain)
-}
-
-func known(ok bool, v int64) *int64 {
-	if !ok {
-		return nil
-	}
-	return &v
 }
 
 const (

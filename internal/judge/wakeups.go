@@ -2,38 +2,16 @@ package judge
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/human"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/runfile"
-	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
-// latestWakeUps returns the wake-ups of the client with the largest p99; nil if no client knows them. Merged
-// ones would hide a noisy client among quiet ones, although the operations of one client are enough to
-// determine the p99 of all.
-func latestWakeUps(parts []clientRep) (latest *runfile.WakeUps) {
-	for _, p := range parts {
-		w := p.rep.WakeUps
-		if believable(w) && (latest == nil || w.P99Microseconds > latest.P99Microseconds) {
-			latest = w
-		}
-	}
-	return latest
-}
-
-// believable reports whether a loader can have measured w: its result is not trusted.
-func believable(w *runfile.WakeUps) bool {
-	return w != nil && w.Count > 0 && slices.IsSorted([]int64{
-		0, w.P50Microseconds, w.P90Microseconds, w.P95Microseconds, w.P99Microseconds, w.P999Microseconds,
-		w.MaxMicroseconds, 2 * stats.HighestMicroseconds,
-	})
-}
-
 // noisyFor returns how late the clients of a level woke if that is much of a bound.
-func noisyFor(b runfile.LatencyBound) func(*repetition) []string {
-	return func(s *repetition) []string {
+func noisyFor(b runfile.LatencyBound) func(*measure.RepetitionFacts) []string {
+	return func(s *measure.RepetitionFacts) []string {
 		if s.WakeUps == nil || !exceeds(s.WakeUps.Of(b.Percentile), b.Microseconds, noiseOfBound) {
 			return nil
 		}
@@ -57,14 +35,14 @@ func checkWakeUps(c *facts, found *findings) {
 
 // noise says what a client is too noisy for: a bound of a search, the expected p99, or the measured one.
 func (c *facts) noise() string {
-	if c.capacity != nil {
-		for i, b := range c.bounds {
+	if c.Capacity != nil {
+		for i, b := range c.Bounds {
 			if noise := c.noisyLevel(i, b); noise != "" {
 				return noise
 			}
 		}
 	}
-	w, l := c.overall.WakeUps, c.overall.Total.Latency
+	w, l := c.Overall.WakeUps, c.Overall.Total.Latency
 	if w == nil {
 		return ""
 	}
@@ -82,11 +60,11 @@ func (c *facts) noise() string {
 
 // noisyLevel looks at the levels that decided the capacity within a bound. Noise does not help to hold one.
 func (c *facts) noisyLevel(bound int, b runfile.LatencyBound) string {
-	r := c.medianSearch(bound)
-	if r.bounds[bound].StillHeld {
+	r := c.MedianSearch(bound)
+	if r.Bounds[bound].StillHeld {
 		return ""
 	}
-	for _, s := range r.around(r.bounds[bound].OperationsPerSecond) {
+	for _, s := range r.Around(r.Bounds[bound].OperationsPerSecond) {
 		for _, seen := range noisyFor(b)(s) {
 			return fmt.Sprintf("At %d operations/s %s", s.Step.OperationsPerSecond, seen)
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -93,24 +94,24 @@ func TestANoisyClientLimitsASearchAndNotTheStorage(t *testing.T) {
 		by     []string // of each bound
 		text   string   // of the finding
 	}{
-		"quiet":     {p99: 90, by: []string{LimitStorage, LimitStorage}},
-		"not known": {90, inRepetitions(func(rep *runfile.Repetition) { rep.WakeUps = nil }), []string{LimitStorage, LimitStorage}, ""},
-		"one bound": {300, nil, []string{LimitClient, LimitStorage}, "At 40693 operations/s a client woke late, with a p99 of 300 µs, more than a fifth of the bound (p99 of 1 ms)"},
-		"both":      {1100, nil, []string{LimitClient, LimitClient}, "p99 of 1.10 ms, more than a fifth of the bound (p99 of 1 ms)"},
+		"quiet":     {p99: 90, by: []string{measure.LimitStorage, measure.LimitStorage}},
+		"not known": {90, inRepetitions(func(rep *runfile.Repetition) { rep.WakeUps = nil }), []string{measure.LimitStorage, measure.LimitStorage}, ""},
+		"one bound": {300, nil, []string{measure.LimitClient, measure.LimitStorage}, "At 40693 operations/s a client woke late, with a p99 of 300 µs, more than a fifth of the bound (p99 of 1 ms)"},
+		"both":      {1100, nil, []string{measure.LimitClient, measure.LimitClient}, "p99 of 1.10 ms, more than a fifth of the bound (p99 of 1 ms)"},
 		"percentile": {90, func(r *runfile.Result) {
 			r.Plan.Workload.Raw.Capacity.AlsoAt = nil
 			r.Plan.Workload.Raw.Capacity.Percentile = "p999"
-		}, []string{LimitClient}, "p99.9 of 270 µs"},
+		}, []string{measure.LimitClient}, "p99.9 of 270 µs"},
 		"median": {300, func(r *runfile.Result) {
 			r.Plan.Workload.Raw.Capacity.AlsoAt = nil
 			r.Plan.Workload.Raw.Capacity.Percentile = "p50"
-		}, []string{LimitStorage}, ""},
+		}, []string{measure.LimitStorage}, ""},
 		"elsewhere": {300, inRepetitions(func(rep *runfile.Repetition) {
 			if rate := rep.Step.OperationsPerSecond; rate != 16_384 {
 				rep.WakeUps = nil
 			}
-		}), []string{LimitStorage, LimitStorage}, ""},
-		"busy storage": {300, inWindows(windowMeasure, func(w *runfile.ObservedWindow) { w.Storage[0].Nodes[0].CPUPermille = new(int32(950)) }), []string{LimitStorageCPU, LimitStorageCPU}, "(p99 of 1 ms)"},
+		}), []string{measure.LimitStorage, measure.LimitStorage}, ""},
+		"busy storage": {300, inWindows(runfile.SpanMeasure, func(w *runfile.ObservedWindow) { w.Storage[0].Nodes[0].CPUPermille = new(int32(950)) }), []string{measure.LimitStorageCPU, measure.LimitStorageCPU}, "(p99 of 1 ms)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -122,7 +123,7 @@ func TestANoisyClientLimitsASearchAndNotTheStorage(t *testing.T) {
 			var by []string
 			for _, b := range j.Capacity.Bounds {
 				by = append(by, b.LimitedBy)
-				if b.LimitedBy == LimitClient && !strings.HasSuffix(b.LimitReason, "it is too noisy for this bound.") {
+				if b.LimitedBy == measure.LimitClient && !strings.HasSuffix(b.LimitReason, "it is too noisy for this bound.") {
 					t.Errorf("the reason is %q", b.LimitReason)
 				}
 			}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/nfsbench/nfsbench/internal/human"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -19,7 +20,7 @@ func TestFindingsOfTheWireBeginWhereTheDocsSay(t *testing.T) {
 		{849, BelowWireSpeed}, {851, ""}, {949, ""}, {951, LineSaturated}, {1019, LineSaturated}, {1022, AboveWireLimit},
 	} {
 		r := good(t)
-		limit := newFacts(r).wire.ReadBytesPerSecond
+		limit := newFacts(r).Wire.ReadBytesPerSecond
 		eachRep(&r, func(rep *runfile.Repetition) {
 			rep.Read.Bytes = limit * c.permille / 1000 * int64(rep.End.Sub(rep.Start).Seconds())
 			for i := range rep.Channels {
@@ -50,7 +51,7 @@ func TestClientsOfOneMachineShareItsLinks(t *testing.T) {
 		second := r.Clients[0]
 		second.Index, second.Host.Node = 1, node
 		r.Clients = append(r.Clients, second)
-		if w := newFacts(r).wire; w == nil || len(w.Links) != links {
+		if w := newFacts(r).Wire; w == nil || len(w.Links) != links {
 			t.Errorf("the second client is on %s: %+v, want %d links", node, w, links)
 		}
 	}
@@ -60,7 +61,7 @@ func TestClientsOfOneMachineShareItsLinks(t *testing.T) {
 func TestWritesAreComparedWithTheLimitOfWrites(t *testing.T) {
 	t.Parallel()
 	r := good(t)
-	limit := newFacts(r).wire
+	limit := newFacts(r).Wire
 	if limit.WriteBytesPerSecond == limit.ReadBytesPerSecond {
 		t.Fatal("both directions have one limit: the test shows nothing")
 	}
@@ -82,9 +83,9 @@ func TestWritesAreComparedWithTheLimitOfWrites(t *testing.T) {
 func TestSharesWithAThresholdAreInPercentInJSON(t *testing.T) {
 	t.Parallel()
 	raw, err := json.Marshal(Judgement{
-		VariationPermille: new(Permille(41)),
-		Summary:           &Summary{WirePermille: new(Permille(984)), Total: Direction{WirePermille: new(Permille(983))}},
-		Steps:             []StepSummary{{Users: 1, WirePermille: new(Permille(7))}},
+		VariationPermille: new(measure.Permille(41)),
+		Summary:           &measure.Summary{WirePermille: new(measure.Permille(984)), Total: measure.Direction{WirePermille: new(measure.Permille(983))}},
+		Steps:             []measure.StepSummary{{Users: 1, WirePermille: new(measure.Permille(7))}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
-	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -70,7 +70,7 @@ func exportCapacity(s sink, q v1alpha1.CapacityStatus, with func(...string) []st
 
 func exportSummary(s sink, sum *v1alpha1.Summary, with func(...string) []string) {
 	numbers := sum.Numbers()
-	for _, m := range judge.Metrics() {
+	for _, m := range measure.Metrics() {
 		v, ok := numbers[m.Field]
 		if !ok {
 			continue

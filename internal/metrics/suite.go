@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
-	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/matrix"
+	"github.com/nfsbench/nfsbench/internal/measure"
 )
 
 // exportSuite exports a suite and its newest run.
@@ -105,7 +105,7 @@ func exportLines(s sink, suite *v1alpha1.NFSBenchmarkSuite, limit int, own []str
 
 func exportCell(s sink, c v1alpha1.CellStatus, own []string) {
 	labels := append(own[:2:2], c.Cell, c.Step)
-	m := judge.MetricOf(string(c.Metric))
+	m := measure.MetricOf(string(c.Metric))
 	if m.Series == "" {
 		return // of a later version
 	}

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/stream"
 )
@@ -19,7 +20,7 @@ type ChannelState string
 
 // States of a channel.
 const (
-	ChannelUp           ChannelState = "Up"
+	ChannelUp           ChannelState = bench.PathUp
 	ChannelReconnecting ChannelState = "Reconnecting"
 	ChannelClosed       ChannelState = "Closed"
 )

@@ -9,6 +9,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/report/doc"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
@@ -156,7 +157,7 @@ func severityTone(s bench.Severity) doc.Tone {
 }
 
 // tiles are the numbers that everybody asks for.
-func tiles(s judge.Summary) []doc.Tile {
+func tiles(s measure.Summary) []doc.Tile {
 	in := s.Total.Intervals
 	out := []doc.Tile{
 		{
@@ -186,10 +187,10 @@ func tiles(s judge.Summary) []doc.Tile {
 }
 
 // intervalFacts returns the intervals of both directions together, and what a raw closed loop cannot see.
-func intervalFacts(s judge.Summary) []doc.Fact {
+func intervalFacts(s measure.Summary) []doc.Fact {
 	in := s.Total.Intervals
 	var parts []string
-	add := func(name string, in *judge.Interval, text func(int64) string, unit string) {
+	add := func(name string, in *measure.Interval, text func(int64) string, unit string) {
 		if in != nil {
 			parts = append(parts, doc.Together(name+in.Text(text)+unit))
 		}

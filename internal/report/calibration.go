@@ -6,6 +6,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/report/doc"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -15,7 +16,7 @@ const shownCores = 16
 
 // phaseTable is the CPU and the latency of each part of the calibration that stands for all.
 func phaseTable(j judge.Judgement) *doc.Table {
-	i := slices.IndexFunc(j.Calibrations, func(c judge.CalibrationSummary) bool {
+	i := slices.IndexFunc(j.Calibrations, func(c measure.CalibrationSummary) bool {
 		return !c.Warmup && c.MaxIOPS != nil && *c.MaxIOPS == j.Summary.Total.OperationsPerSecond
 	})
 	if i < 0 || len(j.Calibrations[i].Phases) == 0 {
@@ -33,20 +34,20 @@ func phaseTable(j judge.Judgement) *doc.Table {
 		t.Columns = append(t.Columns, doc.Column{Head: head, Number: true, Width: 14})
 	}
 	machine := "CPU of the client"
-	if j.Engine == judge.EngineOracle {
+	if j.Engine == measure.EngineOracle {
 		machine = "CPU of the database's machine"
 	}
 	r := phaseRows{t, phases}
-	r.add("Time", func(p judge.CalibrationPhase) string {
+	r.add("Time", func(p measure.CalibrationPhase) string {
 		return fmt.Sprintf("%.0f s", float64(p.DurationMilliseconds)/1000)
 	})
-	r.add("Mean latency", func(p judge.CalibrationPhase) string {
+	r.add("Mean latency", func(p measure.CalibrationPhase) string {
 		return known(p.MeanLatencyMicroseconds, human.Latency[int64])
 	})
-	r.add("Mean latency of the storage", func(p judge.CalibrationPhase) string {
+	r.add("Mean latency of the storage", func(p measure.CalibrationPhase) string {
 		return known(p.Storage.MeanLatencyMicroseconds, human.Latency[int64])
 	})
-	r.add(machine, func(p judge.CalibrationPhase) string { return known(p.CPUPermille, human.Share[int32]) })
+	r.add(machine, func(p measure.CalibrationPhase) string { return known(p.CPUPermille, human.Share[int32]) })
 	r.addCores()
 	r.addNodes()
 	return t
@@ -55,11 +56,11 @@ func phaseTable(j judge.Judgement) *doc.Table {
 // phaseRows has a cell for each phase.
 type phaseRows struct {
 	table  *doc.Table
-	phases []judge.CalibrationPhase
+	phases []measure.CalibrationPhase
 }
 
 // add leaves out what is not known of any phase.
-func (r phaseRows) add(name string, cell func(judge.CalibrationPhase) string) {
+func (r phaseRows) add(name string, cell func(measure.CalibrationPhase) string) {
 	cells := []string{name}
 	for _, p := range r.phases {
 		cells = append(cells, cell(p))
@@ -72,14 +73,14 @@ func (r phaseRows) add(name string, cell func(judge.CalibrationPhase) string) {
 func (r phaseRows) addCores() {
 	cores := r.phases[0].Cores
 	if len(cores) > shownCores {
-		r.add(fmt.Sprintf("busiest of its %d cores", len(cores)), func(p judge.CalibrationPhase) string {
+		r.add(fmt.Sprintf("busiest of its %d cores", len(cores)), func(p measure.CalibrationPhase) string {
 			return coreText(p.Cores, slices.Max[[]int32])
 		})
-		r.add("idlest of them", func(p judge.CalibrationPhase) string { return coreText(p.Cores, slices.Min[[]int32]) })
+		r.add("idlest of them", func(p measure.CalibrationPhase) string { return coreText(p.Cores, slices.Min[[]int32]) })
 		return
 	}
 	for _, c := range cores {
-		r.add(fmt.Sprintf("its core %d", c.Number), func(p judge.CalibrationPhase) string {
+		r.add(fmt.Sprintf("its core %d", c.Number), func(p measure.CalibrationPhase) string {
 			k := slices.IndexFunc(p.Cores, func(o runfile.CoreWindow) bool { return o.Number == c.Number })
 			if k < 0 {
 				return doc.Unknown
@@ -103,8 +104,8 @@ func coreText(cores []runfile.CoreWindow, choose func([]int32) int32) string {
 
 func (r phaseRows) addNodes() {
 	for _, n := range r.phases[0].StorageNodes {
-		r.add("CPU of "+n.Name, func(p judge.CalibrationPhase) string {
-			same := func(o judge.StorageNode) bool { return o.Name == n.Name && o.Source == n.Source }
+		r.add("CPU of "+n.Name, func(p measure.CalibrationPhase) string {
+			same := func(o measure.StorageNode) bool { return o.Name == n.Name && o.Source == n.Source }
 			k := slices.IndexFunc(p.StorageNodes, same)
 			if k < 0 {
 				return doc.Unknown

@@ -10,6 +10,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/report/chart"
 	"github.com/nfsbench/nfsbench/internal/report/doc"
 )
@@ -33,7 +34,7 @@ func capacitySection(j judge.Judgement) doc.Section {
 	l := chart.LoadCurves{
 		Axis: rateUnit(*j.Capacity) + " offered", Lines: loadLines(*j.Capacity),
 	}
-	if i := slices.IndexFunc(j.Capacity.Curve, func(p judge.CurvePoint) bool { return p.Knee }); i >= 0 {
+	if i := slices.IndexFunc(j.Capacity.Curve, func(p measure.CurvePoint) bool { return p.Knee }); i >= 0 {
 		l.Knee = float64(j.Capacity.Curve[i].Offered)
 	}
 	for _, b := range j.Capacity.Bounds {
@@ -51,7 +52,7 @@ func capacitySection(j judge.Judgement) doc.Section {
 }
 
 // rateUnit returns the unit of a search's rates.
-func rateUnit(c judge.Capacity) string {
+func rateUnit(c measure.Capacity) string {
 	if c.Statements {
 		return "statements/s"
 	}
@@ -59,7 +60,7 @@ func rateUnit(c judge.Capacity) string {
 }
 
 // capacityText formats a capacity, or what is known if it was not reached.
-func capacityText(b judge.BoundCapacity, lowest int64) string {
+func capacityText(b measure.BoundCapacity, lowest int64) string {
 	switch {
 	case b.Reached:
 		return fmt.Sprint(b.OperationsPerSecond)
@@ -72,7 +73,7 @@ func capacityText(b judge.BoundCapacity, lowest int64) string {
 	}
 }
 
-func boundTable(c judge.Capacity) *doc.Table {
+func boundTable(c measure.Capacity) *doc.Table {
 	t := &doc.Table{Columns: doc.Columns(1, 10, "Bound", "Capacity, "+rateUnit(c), "Low", "High",
 		"Limited by")}
 	t.Columns[0].Width, t.Columns[1].Short = 16, "CAPACITY/S"
@@ -91,7 +92,7 @@ func boundTable(c judge.Capacity) *doc.Table {
 }
 
 // curveOfLoad returns the curve as a table.
-func curveOfLoad(c judge.Capacity) *doc.Table {
+func curveOfLoad(c measure.Capacity) *doc.Table {
 	t := &doc.Table{Columns: doc.Columns(0, 8, "Offered", "Achieved", "MB/s", "p50", "p99", "p99.9", "Errors")}
 	both := false
 	for _, p := range c.Curve {
@@ -115,7 +116,7 @@ func curveOfLoad(c judge.Capacity) *doc.Table {
 	return t
 }
 
-func directionP99(d *judge.Direction) string {
+func directionP99(d *measure.Direction) string {
 	if d == nil {
 		return doc.Unknown
 	}
@@ -129,7 +130,7 @@ func latencyOrUnknown(us int64) string {
 	return human.Latency(us)
 }
 
-func kneeMark(p judge.CurvePoint) string {
+func kneeMark(p measure.CurvePoint) string {
 	if p.Knee {
 		return "knee"
 	}
@@ -137,7 +138,7 @@ func kneeMark(p judge.CurvePoint) string {
 }
 
 // loadLines returns the percentiles of a curve.
-func loadLines(c judge.Capacity) []chart.Line {
+func loadLines(c measure.Capacity) []chart.Line {
 	var lines []chart.Line
 	for _, percentile := range []string{"p50", "p99", "p99.9"} {
 		lines = append(lines, loadLine(percentile, percentile, c.Curve))
@@ -145,7 +146,7 @@ func loadLines(c judge.Capacity) []chart.Line {
 	return lines
 }
 
-func loadLine(name, percentile string, curve []judge.CurvePoint) chart.Line {
+func loadLine(name, percentile string, curve []measure.CurvePoint) chart.Line {
 	l := chart.Line{Name: name}
 	for _, p := range curve {
 		us := map[string]int64{"p50": p.P50Microseconds, "p99": p.P99Microseconds, "p99.9": p.P999Microseconds}[percentile]
@@ -154,12 +155,12 @@ func loadLine(name, percentile string, curve []judge.CurvePoint) chart.Line {
 	return l
 }
 
-func boundMark(b judge.BoundCapacity) chart.Mark {
+func boundMark(b measure.BoundCapacity) chart.Mark {
 	return chart.Mark{Label: b.Bound(), Value: float64(b.Microseconds)}
 }
 
 // capacityMark returns the band of a bound whose capacity was reached. of names the side in a comparison.
-func capacityMark(b judge.BoundCapacity, of string) []chart.CapacityMark {
+func capacityMark(b measure.BoundCapacity, of string) []chart.CapacityMark {
 	if !b.Reached {
 		return nil
 	}
@@ -214,7 +215,7 @@ func overlayTable(a, b compare.Side) *doc.Table {
 }
 
 // capacityTile replaces the rate of the level measured at the capacity.
-func capacityTile(c *judge.Capacity) (doc.Tile, bool) {
+func capacityTile(c *measure.Capacity) (doc.Tile, bool) {
 	if c == nil || !c.Bounds[0].Reached {
 		return doc.Tile{}, false
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/internal/human"
-	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/report/chart"
 	"github.com/nfsbench/nfsbench/internal/report/doc"
 )
@@ -24,7 +24,7 @@ func tableDocument(t compare.Table) doc.Document {
 	groups := byMetric(t.Comparisons)
 	for _, lines := range groups {
 		against := cmp.Or(commonBaseline(lines), "the baseline of each")
-		title := judge.MetricOf(lines[0].Metric).Label + " against " + against + ", positive is better"
+		title := measure.MetricOf(lines[0].Metric).Label + " against " + against + ", positive is better"
 		d.Terminal = append(d.Terminal, doc.Block{Apart: true, Text: title}, doc.Block{Table: lineTable(lines)})
 	}
 	saturated := slices.ContainsFunc(t.Comparisons, func(l compare.Line) bool { return l.Saturated })
@@ -155,7 +155,7 @@ func comparisonSection(id, title string, lines []compare.Line, minimum float64) 
 	s.Add(forestFigure(id, groups, minimum))
 	for i, group := range groups {
 		t := lineTable(group)
-		t.Caption = judge.MetricOf(group[0].Metric).Label
+		t.Caption = measure.MetricOf(group[0].Metric).Label
 		if i < len(groups)-1 {
 			t.Note = ""
 		}
@@ -171,7 +171,7 @@ func forestFigure(id string, groups [][]compare.Line, minimum float64) doc.Block
 		for i, l := range lines[:min(len(lines), each)] {
 			row := interval(l)
 			if i == 0 {
-				row.StartGroup = judge.MetricOf(l.Metric).Label
+				row.StartGroup = measure.MetricOf(l.Metric).Label
 				if b := commonBaseline(lines); b != "" {
 					row.StartGroup += " against " + b
 				}
@@ -262,7 +262,7 @@ func lineTable(lines []compare.Line) *doc.Table {
 			name, saturated = name+" *", true
 		}
 		deviation := known(l.ImpactDeviation, func(v float64) string { return strings.TrimPrefix(Percent(v), "+") })
-		row := t.Row(name, l.Baseline, judge.MetricOf(l.Metric).Text(l.Mean), Percent(l.Impact), deviation,
+		row := t.Row(name, l.Baseline, measure.MetricOf(l.Metric).Text(l.Mean), Percent(l.Impact), deviation,
 			Percent(l.ImpactMinimum), Percent(l.ImpactMaximum), Interval(l), Probability(l),
 			fmt.Sprintf("%d+%d", len(l.Base), len(l.Candidate)), o.symbol+o.word, o.mark)
 		row.Cells[7].Short = strings.ReplaceAll(Interval(l), " to ", "..")
@@ -282,7 +282,7 @@ func cellsTable(cells []compare.Cell) *doc.Table {
 	}
 	t.Columns[5].In, t.Columns[8].Short = doc.HTMLOnly, "CV %"
 	for _, c := range cells {
-		m, name, interval := judge.MetricOf(c.Metric), compare.Label(c.Cell, c.Step), doc.Unknown
+		m, name, interval := measure.MetricOf(c.Metric), compare.Label(c.Cell, c.Step), doc.Unknown
 		if c.Saturated {
 			name, t.Note = name+" *", "* was limited by the wire."
 		}

@@ -7,8 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/report/doc"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -125,7 +127,7 @@ func serverTable(all []runfile.DNFSServer) *doc.Table {
 }
 
 // channelTable are the paths that Direct NFS used, and those that it should have.
-func channelTable(s judge.Summary, all []runfile.DNFSChannel) *doc.Table {
+func channelTable(s measure.Summary, all []runfile.DNFSChannel) *doc.Table {
 	t := &doc.Table{
 		Caption: "Channels of Direct NFS (V$DNFS_CHANNELS)",
 		Columns: doc.Columns(2, 12, "Server", "Path", "Instance", "Processes", "Sends", "Receives", "Reconnects"),
@@ -136,7 +138,7 @@ func channelTable(s judge.Summary, all []runfile.DNFSChannel) *doc.Table {
 			fmt.Sprint(c.Sends), fmt.Sprint(c.Receives), fmt.Sprint(c.Reconnects))
 	}
 	for _, p := range s.Paths {
-		if p.State == "Missing" {
+		if p.State == bench.PathMissing {
 			const none = doc.Unknown
 			t.Row(none, pathName(p.Local, p.Path), none, none, "missing", "missing", none)
 		}
@@ -145,7 +147,7 @@ func channelTable(s judge.Summary, all []runfile.DNFSChannel) *doc.Table {
 }
 
 // fileTable is the table that everybody makes of V$IOSTAT_FILE.
-func fileTable(all []judge.DatabaseFile) *doc.Table {
+func fileTable(all []measure.DatabaseFile) *doc.Table {
 	t := &doc.Table{Caption: "Data files (V$IOSTAT_FILE)", Columns: []doc.Column{
 		{Head: "File", Short: "FILE_NO"},
 		{Head: "Access"},
@@ -162,7 +164,7 @@ func fileTable(all []judge.DatabaseFile) *doc.Table {
 }
 
 // topWaitTable is what sessions waited for longest, as in an AWR report.
-func topWaitTable(all []judge.DatabaseWait) *doc.Table {
+func topWaitTable(all []measure.DatabaseWait) *doc.Table {
 	t := &doc.Table{
 		Caption: "Top waits of sessions (V$SYSTEM_EVENT, without idle ones)",
 		Columns: doc.Columns(2, 10, "Event", "Class", "Waits", "Seconds", "Mean, ms", "% of waits"),

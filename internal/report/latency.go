@@ -9,6 +9,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/report/chart"
 	"github.com/nfsbench/nfsbench/internal/report/doc"
 	"github.com/nfsbench/nfsbench/internal/stats"
@@ -21,9 +22,9 @@ type spread struct {
 	latency *stats.Latency
 }
 
-func spreads(s judge.Summary) []spread {
+func spreads(s measure.Summary) []spread {
 	var out []spread
-	add := func(name string, d *judge.Direction) {
+	add := func(name string, d *measure.Direction) {
 		if d == nil || d.Latency == nil || d.Latency.MeanOnly {
 			return
 		}
@@ -78,11 +79,11 @@ func percentileFigure(title string, curves []chart.Line, caption string) doc.Blo
 
 // latencyFacts is a line of latency for each direction, with its throughput where
 // there are two.
-func latencyFacts(s judge.Summary) []doc.Fact {
+func latencyFacts(s measure.Summary) []doc.Fact {
 	if s.Read == nil || s.Write == nil {
 		return []doc.Fact{{Label: "latency", Text: percentiles(s.Total.Latency)}}
 	}
-	fact := func(name string, d *judge.Direction) doc.Fact {
+	fact := func(name string, d *measure.Direction) doc.Fact {
 		parts := []string{human.Throughput(d.BytesPerSecond), fmt.Sprintf("%d IOPS", d.OperationsPerSecond)}
 		if d.WirePermille != nil {
 			parts = append(parts, human.Share(*d.WirePermille)+" of the wire")
@@ -108,7 +109,7 @@ func percentiles(l *stats.Latency) string {
 }
 
 // wakeUpFacts is how late the client woke, where that is known. It is a part of the percentiles beside it.
-func wakeUpFacts(s judge.Summary) []doc.Fact {
+func wakeUpFacts(s measure.Summary) []doc.Fact {
 	if s.WakeUps == nil {
 		return nil
 	}
@@ -117,9 +118,9 @@ func wakeUpFacts(s judge.Summary) []doc.Fact {
 		doc.Together("p99.9 "+human.Latency(s.WakeUps.P999Microseconds))}}
 }
 
-func latencyTable(s judge.Summary) *doc.Table {
+func latencyTable(s measure.Summary) *doc.Table {
 	t := &doc.Table{Columns: doc.Columns(1, 0, "", "MB/s", "IOPS", "Mean", "p50", "p95", "p99", "p99.9", "Max")}
-	add := func(name string, d *judge.Direction) {
+	add := func(name string, d *measure.Direction) {
 		if d != nil {
 			t.Row(directionCells(name, *d)...)
 		}
@@ -139,7 +140,7 @@ func latencyTable(s judge.Summary) *doc.Table {
 	return t
 }
 
-func directionCells(name string, d judge.Direction) []string {
+func directionCells(name string, d measure.Direction) []string {
 	cells := []string{name, human.Megabytes(d.BytesPerSecond), fmt.Sprint(d.OperationsPerSecond)}
 	return append(cells, latencyCells(d.Latency)...)
 }

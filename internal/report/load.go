@@ -8,6 +8,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/report/chart"
 	"github.com/nfsbench/nfsbench/internal/report/doc"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -26,7 +27,7 @@ func stepsSection(j judge.Judgement) doc.Section {
 		{runfile.StepLargeReads, "large reads at once"},
 	}
 	for _, k := range kinds {
-		var levels []judge.StepSummary
+		var levels []measure.StepSummary
 		for _, step := range j.Steps {
 			if step.Kind == k.kind {
 				levels = append(levels, step)
@@ -39,7 +40,7 @@ func stepsSection(j judge.Judgement) doc.Section {
 	return s
 }
 
-func stepTable(levels []judge.StepSummary, axis string) *doc.Table {
+func stepTable(levels []measure.StepSummary, axis string) *doc.Table {
 	t := &doc.Table{Columns: []doc.Column{
 		{Head: upperFirst(axis), Width: 10},
 		{Head: "MB/s", Number: true, Width: 8},
@@ -73,7 +74,7 @@ func stepTable(levels []judge.StepSummary, axis string) *doc.Table {
 	return t
 }
 
-func stepFigure(wire *judge.WireLimit, levels []judge.StepSummary, axis string) doc.Block {
+func stepFigure(wire *measure.WireLimit, levels []measure.StepSummary, axis string) doc.Block {
 	f := chart.Steps{Axis: axis, Knee: -1}
 	rate := chart.Panel{Title: "Throughput, MB/s", Unit: "MB/s"}
 	median, mean, p99 := chart.Line{Name: "median"}, chart.Line{Name: "mean"}, chart.Line{Name: "99th percentile"}

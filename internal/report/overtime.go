@@ -6,8 +6,10 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/report/chart"
 	"github.com/nfsbench/nfsbench/internal/report/doc"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -39,7 +41,7 @@ func timeSection(c *course, j judge.Judgement) doc.Section {
 }
 
 // longPauses calls do with the long pauses of the repetitions.
-func longPauses(j judge.Judgement, do func(repetition int32, p judge.Pause)) {
+func longPauses(j judge.Judgement, do func(repetition int32, p measure.Pause)) {
 	for _, s := range j.Repetitions {
 		for _, p := range s.Pauses {
 			if p.Long {
@@ -51,7 +53,7 @@ func longPauses(j judge.Judgement, do func(repetition int32, p judge.Pause)) {
 
 // pauses are the long ones on the axis of time.
 func (c *course) pauses(j judge.Judgement) (out []chart.Band) {
-	longPauses(j, func(_ int32, p judge.Pause) {
+	longPauses(j, func(_ int32, p measure.Pause) {
 		from := p.Start.Sub(c.start).Seconds()
 		label := fmt.Sprintf("%s: %s without an answer", standing(p), human.Seconds(p.Milliseconds))
 		out = append(out, chart.Band{From: from, To: from + float64(p.Milliseconds)/1000, Label: label})
@@ -60,7 +62,7 @@ func (c *course) pauses(j judge.Judgement) (out []chart.Band) {
 }
 
 // standing is what had no answer in a pause.
-func standing(p judge.Pause) string {
+func standing(p measure.Pause) string {
 	if p.Path == "" {
 		return fmt.Sprintf("client %d", p.Client)
 	}
@@ -74,7 +76,7 @@ func pauseTable(j judge.Judgement) *doc.Table {
 		Columns: doc.Columns(3, 0, "Pause", "Repetition", "On", "From", "Length", "Operations missing",
 			"Rate back at 95 % after", "Level afterwards"),
 	}
-	longPauses(j, func(repetition int32, p judge.Pause) {
+	longPauses(j, func(repetition int32, p measure.Pause) {
 		t.Row(p.Start.UTC().Format("15:04:05.0"), fmt.Sprint(repetition), standing(p),
 			human.Seconds(p.StartMilliseconds), human.Seconds(p.Milliseconds), number(p.MissingOperations),
 			known(p.BackMilliseconds, human.Seconds), known(p.LevelPermille, human.Share))
@@ -86,7 +88,7 @@ func pauseTable(j judge.Judgement) *doc.Table {
 }
 
 // throughputTrend is the measured throughput in one line; nil where there is none.
-func throughputTrend(series []judge.SeriesPoint) *doc.Trend {
+func throughputTrend(series []measure.SeriesPoint) *doc.Trend {
 	if len(series) < 2 {
 		return nil
 	}
@@ -238,9 +240,9 @@ func oneScale(panels []chart.Panel) {
 	}
 }
 
-func pathTable(s judge.Summary) *doc.Table {
+func pathTable(s measure.Summary) *doc.Table {
 	down := doc.HTMLOnly // a terminal has room for it where it says something
-	if slices.ContainsFunc(s.Paths, func(p judge.PathShare) bool { return p.DownMilliseconds > 0 }) {
+	if slices.ContainsFunc(s.Paths, func(p measure.PathShare) bool { return p.DownMilliseconds > 0 }) {
 		down = doc.Both
 	}
 	t := &doc.Table{Note: fmt.Sprintf("Of repetition %d, the median.", s.Repetition), Columns: []doc.Column{
@@ -268,7 +270,7 @@ func pathTable(s judge.Summary) *doc.Table {
 		}
 		tone := doc.Good
 		switch {
-		case p.State != "Up":
+		case p.State != bench.PathUp:
 			tone, row.Cells[1].Tone = doc.Bad, doc.Bad
 		case p.DownMilliseconds > 0:
 			tone = doc.Warn

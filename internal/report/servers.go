@@ -6,13 +6,13 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/human"
-	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/report/doc"
 )
 
 // shareName is the name of a path in tables: what it leads to, where pNFS makes a difference,
 // and the node of the array, where a survey knows it.
-func shareName(p judge.PathShare) string {
+func shareName(p measure.PathShare) string {
 	name, where := channelName(p.Local, p.Path, p.Role), ""
 	if p.Node != "" {
 		where = cmp.Or(p.LIF, "LIF") + " on " + p.Node
@@ -33,7 +33,7 @@ func channelName(local, path string, role bench.PathRole) string {
 }
 
 // nfsServerTable is what the clients saw of each NFS server.
-func nfsServerTable(s judge.Summary) *doc.Table {
+func nfsServerTable(s measure.Summary) *doc.Table {
 	if len(s.Servers) == 0 {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/report/chart"
 	"github.com/nfsbench/nfsbench/internal/report/doc"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -148,7 +149,7 @@ func moved(readBefore, read, writeBefore, write *int64) (bytes float64, ok bool)
 	return bytes, ok
 }
 
-func nodeTable(nodes []judge.StorageNode) *doc.Table {
+func nodeTable(nodes []measure.StorageNode) *doc.Table {
 	t := &doc.Table{Columns: []doc.Column{
 		{Head: "Node"},
 		{Head: "Source", In: doc.HTMLOnly},
@@ -156,7 +157,7 @@ func nodeTable(nodes []judge.StorageNode) *doc.Table {
 		{Head: "CPU, idle", Short: "CPU IDLE", Number: true, Width: 8},
 		{Head: "CPU, loaded", Short: "LOADED", Number: true, Width: 8},
 	}}
-	several := slices.ContainsFunc(nodes, func(n judge.StorageNode) bool { return n.Source != nodes[0].Source })
+	several := slices.ContainsFunc(nodes, func(n measure.StorageNode) bool { return n.Source != nodes[0].Source })
 	for _, n := range nodes {
 		var roles, short []string
 		if n.Owner {
@@ -178,7 +179,7 @@ func nodeTable(nodes []judge.StorageNode) *doc.Table {
 	return t
 }
 
-func lifTable(paths []judge.StoragePath) *doc.Table {
+func lifTable(paths []measure.StoragePath) *doc.Table {
 	t := &doc.Table{Columns: []doc.Column{
 		{Head: "Address", In: doc.HTMLOnly},
 		{Head: "LIF"},
@@ -208,7 +209,7 @@ func lifTable(paths []judge.StoragePath) *doc.Table {
 
 // storageParts are the load as the storage counted it. Nothing is subtracted from the client's latency: that is
 // of another layer, of operations of another size, and of another window.
-func storageParts(s judge.Summary) []string {
+func storageParts(s measure.Summary) []string {
 	var parts []string
 	if v := s.Storage.OperationsPerSecond; v != nil {
 		parts = append(parts, fmt.Sprintf("%d IOPS", *v))
@@ -223,11 +224,11 @@ func storageParts(s judge.Summary) []string {
 }
 
 // latencyLayer says where the storage measures its latency.
-func latencyLayer(l judge.StorageLoad) string {
+func latencyLayer(l measure.StorageLoad) string {
 	switch l.LatencyLayer {
-	case judge.LayerVolume:
+	case measure.LayerVolume:
 		return "in its volume layer (without its NFS service, the network of the cluster and QoS limits)"
-	case judge.LayerProtocol:
+	case measure.LayerProtocol:
 		return "in its NFS service"
 	default:
 		return "in an unknown layer"

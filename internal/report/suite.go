@@ -14,7 +14,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/internal/human"
-	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/report/chart"
 	"github.com/nfsbench/nfsbench/internal/report/doc"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -119,7 +119,7 @@ func suiteFacts(run runfile.SuiteRun) []doc.Fact {
 	if c := s.Compare; c != nil {
 		var metrics, baseline []string
 		for _, m := range c.Metrics {
-			metrics = append(metrics, judge.MetricOf(m).Label)
+			metrics = append(metrics, measure.MetricOf(m).Label)
 		}
 		for _, k := range slices.Sorted(maps.Keys(c.Baseline)) {
 			baseline = append(baseline, k+" = "+c.Baseline[k])
@@ -221,7 +221,7 @@ func orderSection(run runfile.SuiteRun) doc.Section {
 		if len(o.Points) < 3 {
 			continue
 		}
-		title := judge.MetricOf(metric).Label + ": distance from the median of the cell, %"
+		title := measure.MetricOf(metric).Label + ": distance from the median of the cell, %"
 		s.Add(doc.Block{Figure: &doc.Figure{
 			ID: fmt.Sprintf("order-%d", i), Title: title, Draw: func(f chart.Frame) string { return o.SVG(f, title) },
 			Description: fmt.Sprintf("%d values by their position.", len(o.Points)),
@@ -256,7 +256,7 @@ func orderOf(run runfile.SuiteRun, metric string) chart.Order {
 		o.Points = append(o.Points, chart.OrderPoint{
 			Position: float64(r.Position), Group: max(slices.Index(o.Groups, r.Cell), 0), Percent: (v/m - 1) * 100,
 			Text: fmt.Sprintf("%d: %s, repetition %d: %s (%+.1f %%)", r.Position, key, r.Repetition,
-				judge.MetricOf(metric).Text(v), (v/m-1)*100),
+				measure.MetricOf(metric).Text(v), (v/m-1)*100),
 		})
 	})
 	return o
@@ -288,16 +288,16 @@ func curveSection(run runfile.SuiteRun, t compare.Table) doc.Section {
 
 // curvePanel is one line for each group of cells.
 func curvePanel(t compare.Table, metric string, levels int, place func(compare.Cell) (string, int)) chart.Panel {
-	m := judge.MetricOf(metric)
+	m := measure.MetricOf(metric)
 	unit, by := "MB/s", 1e6
 	switch m.Unit {
-	case judge.UnitTime:
+	case measure.UnitTime:
 		unit, by = "ms", 1e3
-	case judge.UnitCost:
+	case measure.UnitCost:
 		unit, by = "ms/MiB", 1e3
-	case judge.UnitPermille:
+	case measure.UnitPermille:
 		unit, by = "%", 10
-	case judge.UnitRate:
+	case measure.UnitRate:
 		unit, by = m.Unit, 1
 	}
 	p := chart.Panel{Title: m.Label + ", " + unit, Unit: unit}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/report/chart"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/experiments"
@@ -136,7 +137,7 @@ func TestTheDistributionIsThatOfTheJudgement(t *testing.T) {
 	if len(all) != 2 {
 		t.Fatalf("%d directions", len(all))
 	}
-	for i, d := range []*judge.Direction{j.Summary.Read, j.Summary.Write} {
+	for i, d := range []*measure.Direction{j.Summary.Read, j.Summary.Write} {
 		sum := 0.0
 		for _, b := range all[i].distribution().Bars {
 			sum += b.Share

@@ -15,6 +15,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
@@ -34,26 +35,26 @@ func result() runfile.Result {
 
 func judged() judge.Judgement {
 	Latency := &stats.Latency{Count: 127_500, MeanMicroseconds: 14_481, P50Microseconds: 13_999, P95Microseconds: 18_100, P99Microseconds: 19_007, P999Microseconds: 41_343, MaxMicroseconds: 1_204_223}
-	read := judge.Direction{Ops: 127_500, Bytes: 127_500 << 20, BytesPerSecond: 2_228_224_000, OperationsPerSecond: 2125, Latency: Latency, WirePermille: new(judge.Permille(900))}
-	read.Intervals = judge.Intervals{
-		BytesPerSecond:      &judge.Interval{Low: 2_221_000_000, High: 2_235_000_000},
-		OperationsPerSecond: &judge.Interval{Low: 2118, High: 2132},
-		MeanMicroseconds:    &judge.Interval{Low: 14_390, High: 14_570},
-		P99Microseconds:     &judge.Interval{Low: 18_600, High: 19_500},
+	read := measure.Direction{Ops: 127_500, Bytes: 127_500 << 20, BytesPerSecond: 2_228_224_000, OperationsPerSecond: 2125, Latency: Latency, WirePermille: new(measure.Permille(900))}
+	read.Intervals = measure.Intervals{
+		BytesPerSecond:      &measure.Interval{Low: 2_221_000_000, High: 2_235_000_000},
+		OperationsPerSecond: &measure.Interval{Low: 2118, High: 2132},
+		MeanMicroseconds:    &measure.Interval{Low: 14_390, High: 14_570},
+		P99Microseconds:     &measure.Interval{Low: 18_600, High: 19_500},
 	}
-	s := judge.Summary{
+	s := measure.Summary{
 		OpenLoopP99Microseconds: new(int64(20_400)),
-		Repetition:              2, Clients: 1, DurationMilliseconds: 60_000, Read: &read, Total: read, WirePermille: new(judge.Permille(900)),
-		Paths: []judge.PathShare{
+		Repetition:              2, Clients: 1, DurationMilliseconds: 60_000, Read: &read, Total: read, WirePermille: new(measure.Permille(900)),
+		Paths: []measure.PathShare{
 			{Local: "10.0.1.5", Path: "10.0.1.61", State: "Up", BytesRead: 63_750 << 20, BytesPerSecond: 1_114_112_000, SharePermille: 500},
 			{Local: "10.0.2.5", Path: "10.0.2.61", State: "Up", BytesRead: 63_750 << 20, BytesPerSecond: 1_114_112_000, SharePermille: 500},
 		},
-		ClientCPU:    judge.ClientCPU{Millicores: 1100, MicrosecondsPerMiB: new(int64(517)), BusiestNodePermille: new(int32(400)), BusiestLimitPermille: new(int32(275)), CeilingPerSecond: new(int64(6800))},
-		StorageNodes: []judge.StorageNode{{Source: "array", Name: "n1", CPUPermille: new(int32(300))}, {Source: "array", Name: "n2"}},
+		ClientCPU:    measure.ClientCPU{Millicores: 1100, MicrosecondsPerMiB: new(int64(517)), BusiestNodePermille: new(int32(400)), BusiestLimitPermille: new(int32(275)), CeilingPerSecond: new(int64(6800))},
+		StorageNodes: []measure.StorageNode{{Source: "array", Name: "n1", CPUPermille: new(int32(300))}, {Source: "array", Name: "n2"}},
 	}
 	j := judge.Judgement{
-		Verdict: bench.VerdictPass, Validity: bench.ValidityValid, Summary: &s, Repetitions: []judge.Summary{s, s, s}, VariationPermille: new(judge.Permille(4)),
-		Wire:     &judge.WireLimit{Source: judge.Declared, Arithmetic: "2 x 10 Gbit/s / 8 x 8948/9038 (MTU 9000) x 1048576/1048708 (RPC) = 2474.8 MB/s per direction"},
+		Verdict: bench.VerdictPass, Validity: bench.ValidityValid, Summary: &s, Repetitions: []measure.Summary{s, s, s}, VariationPermille: new(measure.Permille(4)),
+		Wire:     &measure.WireLimit{Source: measure.Declared, Arithmetic: "2 x 10 Gbit/s / 8 x 8948/9038 (MTU 9000) x 1048576/1048708 (RPC) = 2474.8 MB/s per direction"},
 		Protocol: judge.Evidence{Verified: new(true), Observed: "DirectNFS NFSv3 over 2 of 2 paths", Message: "100.0 % of the load went over 2 Direct NFS channels with NFSv3."},
 	}
 	for i := range 60 {
@@ -61,7 +62,7 @@ func judged() judge.Judgement {
 		if i == 40 {
 			v = 1e9
 		}
-		j.Series = append(j.Series, judge.SeriesPoint{Second: float64(i + 1), ReadBytesPerSecond: v})
+		j.Series = append(j.Series, measure.SeriesPoint{Second: float64(i + 1), ReadBytesPerSecond: v})
 	}
 	return j
 }
@@ -71,7 +72,7 @@ func withFindings() (runfile.Result, judge.Judgement) {
 	r.Simulated = true
 	j.Verdict, j.Validity, j.Wire = bench.VerdictFail, bench.ValiditySuspect, nil
 	j.Summary.WirePermille = nil
-	j.Summary.Paths[1] = judge.PathShare{Local: "10.0.2.5", Path: "10.0.2.61", State: "Missing"}
+	j.Summary.Paths[1] = measure.PathShare{Local: "10.0.2.5", Path: "10.0.2.61", State: "Missing"}
 	j.Protocol = judge.Evidence{Verified: new(false), Observed: "DirectNFS NFSv3 over 1 of 2 paths", Message: "1 of 2 declared paths are not connected: 10.0.2.5 -> 10.0.2.61 (Missing)."}
 	j.Findings = []bench.Finding{
 		{Code: judge.ExpectationMissed, Severity: bench.SeverityError, Message: "Expected at least 2400.0 MB/s throughput and got 2228.2 MB/s."},
@@ -112,17 +113,17 @@ func paused() (runfile.Result, judge.Judgement) {
 func indirect() (runfile.Result, judge.Judgement) {
 	r, j := result(), judged()
 	s := j.Summary
-	s.Paths = []judge.PathShare{{Path: "10.0.2.61", State: "Up", BytesRead: 127_500 << 20, BytesPerSecond: 2_228_224_000, SharePermille: 1000}}
-	s.StorageNodes = []judge.StorageNode{
+	s.Paths = []measure.PathShare{{Path: "10.0.2.61", State: "Up", BytesRead: 127_500 << 20, BytesPerSecond: 2_228_224_000, SharePermille: 1000}}
+	s.StorageNodes = []measure.StorageNode{
 		{Source: "array", Name: "fas-a", Owner: true, CPUPermille: new(int32(330)), BaselineCPUPermille: new(int32(20))},
 		{Source: "array", Name: "fas-b", Entry: true, CPUPermille: new(int32(350)), BaselineCPUPermille: new(int32(10))},
 	}
-	s.StoragePaths = []judge.StoragePath{
+	s.StoragePaths = []measure.StoragePath{
 		{Source: "array", Address: "10.0.1.61", LIF: "lif1", Node: "fas-a", Local: new(true), ReadBytes: new(int64(0)), WriteBytes: new(int64(0))},
 		{Source: "array", Address: "10.0.2.61", LIF: "lif2", Node: "fas-b", Local: new(false), ReadBytes: new(int64(127_500 << 20)), WriteBytes: new(int64(0))},
 		{Source: "array", Address: "10.0.3.61"},
 	}
-	s.Storage = judge.StorageLoad{OperationsPerSecond: new(int64(2125)), BytesPerSecond: new(int64(2_228_224_000)), MeanLatencyMicroseconds: new(int64(9_000)), LatencyLayer: judge.LayerVolume}
+	s.Storage = measure.StorageLoad{OperationsPerSecond: new(int64(2125)), BytesPerSecond: new(int64(2_228_224_000)), MeanLatencyMicroseconds: new(int64(9_000)), LatencyLayer: measure.LayerVolume}
 	s.CollectorCPUPermille = new(int32(5))
 	j.Findings = []bench.Finding{{Code: judge.IndirectPath, Severity: bench.SeverityWarning, Message: "Path 10.0.2.61 (lif2) is indirect: node fas-a owns volume ora1, and node fas-b is busy 35.0 % (1.0 % while idle)."}}
 	return r, j
@@ -133,7 +134,7 @@ func redirected() (runfile.Result, judge.Judgement) {
 	r, j := result(), judged()
 	r.Plan.Engine.NFSVersion = bench.PNFS
 	s := j.Summary
-	s.Paths = []judge.PathShare{
+	s.Paths = []measure.PathShare{
 		{Path: "10.0.2.61", State: "Up", Replies: 40, LIF: "lif2", Node: "fas-b"},
 		{Path: "10.0.1.61", State: "Up", Role: bench.PathDataServer, BytesRead: 127_500 << 20, BytesPerSecond: 2_228_224_000, SharePermille: 1000, Replies: 127_500, LIF: "lif1", Node: "fas-a"},
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/report/doc"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -82,7 +83,7 @@ func whatFacts(r runfile.Result, j judge.Judgement) []doc.Fact {
 }
 
 // costParts show the cost of the load on the clients.
-func costParts(s judge.Summary) []string {
+func costParts(s measure.Summary) []string {
 	c := s.ClientCPU
 	var parts []string
 	if c.Millicores > 0 {

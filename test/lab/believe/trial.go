@@ -7,6 +7,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -69,7 +70,7 @@ func outcomeOf(r runfile.Result, short bool) Outcome {
 	return o
 }
 
-func (o *Outcome) measured(s judge.Summary) {
+func (o *Outcome) measured(s measure.Summary) {
 	o.BytesPerSecond, o.OpsPerSecond = s.Total.BytesPerSecond, s.Total.OperationsPerSecond
 	if l := s.Total.Latency; l != nil {
 		o.Mean, o.P99 = l.MeanMicroseconds, l.P99Microseconds

@@ -8,7 +8,6 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
-	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/gen"
 	"github.com/nfsbench/nfsbench/test/kit/measure"
@@ -57,7 +56,7 @@ func TestMeasureCapacityOfALink(t *testing.T) {
 	p.phase(t, b, v1alpha1.PhaseSucceeded)
 	q := capacityOf(t, p.cleanedUp(t, b))
 	measure.Expect(t, "capacity", "of what the link carries", measure.Between(0.8, 1.03), float64(q.OperationsPerSecond)/eightKiOfALink)
-	measure.Outcome(t, "what limits it", q.LimitedBy, judge.LimitWire)
+	measure.Outcome(t, "what limits it", q.LimitedBy, "Wire")
 }
 
 // TestCapacityOfTwoClientsIsFoundTogether requires that both clients measure the same levels.

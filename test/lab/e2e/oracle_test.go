@@ -17,6 +17,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/gen"
 	"github.com/nfsbench/nfsbench/test/lab/ganesha"
@@ -148,7 +149,7 @@ func (w *oracleWorld) ran(t *testing.T, b *v1alpha1.NFSBenchmark) *v1alpha1.NFSB
 	if c := meta.FindStatusCondition(done.Status.Conditions, v1alpha1.ConditionDatabaseReady); c == nil || c.Status != metav1.ConditionTrue {
 		t.Errorf("DatabaseReady is %+v", c)
 	}
-	if _, j := judged(t, done); j.Engine != judge.EngineOracle || j.Database == nil {
+	if _, j := judged(t, done); j.Engine != measure.EngineOracle || j.Database == nil {
 		t.Fatalf("engine %q, database %+v", j.Engine, j.Database)
 	}
 	if finding(done, judge.SimulatedDatabase) == nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/oracle/run"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/experiments"
@@ -152,10 +153,10 @@ func checkJudgement(t *testing.T, c experiments.Calibration, j judge.Judgement) 
 		*j.Calibrations[1].ActualLatencyMilliseconds != c.Latency || *j.Calibrations[1].MaxMegabytesPerSecond != c.MegabytesSecond {
 		t.Errorf("calibrations %+v", j.Calibrations)
 	}
-	var want []judge.DatabaseFile
+	var want []measure.DatabaseFile
 	for _, f := range c.Files {
 		n := f.Reads * times
-		want = append(want, judge.DatabaseFile{Number: f.Number, AccessMethod: "DNFS_LIB", SmallReads: &n, SmallReadNanoseconds: &f.Nanoseconds, SmallSyncReadNanoseconds: &f.Syncs})
+		want = append(want, measure.DatabaseFile{Number: f.Number, AccessMethod: "DNFS_LIB", SmallReads: &n, SmallReadNanoseconds: &f.Nanoseconds, SmallSyncReadNanoseconds: &f.Syncs})
 	}
 	if diff := cmp.Diff(want, j.Database.Files); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)

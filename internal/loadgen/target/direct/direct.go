@@ -187,13 +187,13 @@ func (t *Target) Channels() []runfile.Channel {
 	out := make([]runfile.Channel, len(all))
 	for i, c := range all {
 		out[i] = runfile.Channel{
-			ID: int32(i), Local: withoutPort(c.Local), Path: c.Path, State: "Down",
+			ID: int32(i), Local: withoutPort(c.Local), Path: c.Path, State: bench.PathDown,
 			Sends: c.Sends, Receives: c.Receives, BytesRead: c.BytesRead, BytesWritten: c.BytesWritten,
 			Reconnects: c.Reconnects, Retransmits: c.Retransmits, DownMilliseconds: c.Down.Milliseconds(),
 			Losses: losses(c.Losses),
 		}
 		if c.State == nfs.ChannelUp {
-			out[i].State = "Up"
+			out[i].State = bench.PathUp
 		}
 		if servers {
 			out[i].Server = int32(c.Server) + 1

@@ -1,4 +1,4 @@
-package judge
+package measure
 
 import (
 	"testing"
@@ -8,9 +8,9 @@ import (
 )
 
 func TestARoundedMeanNeverTakesThePlaceOfAnExactOne(t *testing.T) {
-	c := &facts{}
+	c := &Facts{}
 	c.Plan.Workload.SLOB = &bench.SLOBWorkload{Access: bench.SLOBRandomRead}
-	exact := []runfile.OracleEvent{{Name: eventSequentialRead, Waits: 600, Microseconds: 270000}}
+	exact := []runfile.OracleEvent{{Name: EventSequentialRead, Waits: 600, Microseconds: 270000}}
 	for name, tc := range map[string]struct {
 		seconds float64
 		events  []runfile.OracleEvent
@@ -23,7 +23,7 @@ func TestARoundedMeanNeverTakesThePlaceOfAnExactOne(t *testing.T) {
 		"too few to say": {0, nil, 0, 0},
 		"too coarse":     {.9, nil, 0, 0},
 	} {
-		w := runfile.OracleWindow{AWR: []runfile.AWRRow{{Event: eventSequentialRead, Waits: 300, Seconds: tc.seconds, SecondsRounding: .05}}, Events: tc.events}
+		w := runfile.OracleWindow{AWR: []runfile.AWRRow{{Event: EventSequentialRead, Waits: 300, Seconds: tc.seconds, SecondsRounding: .05}}, Events: tc.events}
 		if count, micros := c.readLatency(w, false); count != tc.count || micros != tc.micros {
 			t.Errorf("%s: %d, %g", name, count, micros)
 		}

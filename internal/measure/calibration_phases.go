@@ -1,4 +1,4 @@
-package judge
+package measure
 
 import (
 	"cmp"
@@ -29,10 +29,10 @@ type CalibrationPhase struct {
 }
 
 // phases of a run of a calibration, that with small reads first.
-func (c *facts) phases(r calibration) []CalibrationPhase {
+func (c *Facts) phases(r Calibration) []CalibrationPhase {
 	var out []CalibrationPhase
 	if r.oracle == nil {
-		for _, s := range []*repetition{r.small, r.large} {
+		for _, s := range []*RepetitionFacts{r.small, r.large} {
 			if s != nil {
 				out = append(out, phaseOf(s.Step.Kind, *s))
 			}
@@ -53,10 +53,10 @@ func (c *facts) phases(r calibration) []CalibrationPhase {
 }
 
 // oraclePhase restricts the repetition of a call to one of its phases.
-func (c *facts) oraclePhase(s repetition, p clientRep, o runfile.OraclePhase) CalibrationPhase {
+func (c *Facts) oraclePhase(s RepetitionFacts, p part, o runfile.OraclePhase) CalibrationPhase {
 	p.window = windowOf(p.client, o.Kind, p.rep.Index)
-	s.parts = []clientRep{p}
-	s.storage = storageWindows(s.parts)
+	s.parts = []part{p}
+	s.StorageWindows = storageWindows(s.parts)
 	s.DurationMilliseconds = o.End.Sub(o.Start).Milliseconds()
 	s.ClientCPU.BusiestNodePermille = c.databaseBusy(p, busyShare(o.BusyCentiseconds, o.IdleCentiseconds))
 	_, s.ClientCPU.AboveIdlePermille = c.machineCPU(s.parts)
@@ -67,7 +67,7 @@ func (c *facts) oraclePhase(s repetition, p clientRep, o runfile.OraclePhase) Ca
 
 // databaseBusy is the busy share of the machine of a database: as the collector sees it in the same pod, or as the
 // database says itself.
-func (c *facts) databaseBusy(p clientRep, said *int32) *int32 {
+func (c *Facts) databaseBusy(p part, said *int32) *int32 {
 	external := bench.OrZero(c.Plan.Database).Kind == runfile.DatabaseExternal
 	if !external && p.window != nil && p.window.NodeCPUPermille != nil {
 		return p.window.NodeCPUPermille
@@ -76,7 +76,7 @@ func (c *facts) databaseBusy(p clientRep, said *int32) *int32 {
 }
 
 // phaseOf is what a repetition and the counters of its clients say.
-func phaseOf(kind string, s repetition) CalibrationPhase {
+func phaseOf(kind string, s RepetitionFacts) CalibrationPhase {
 	p := CalibrationPhase{
 		Kind: kind, DurationMilliseconds: s.DurationMilliseconds, CPUPermille: s.ClientCPU.BusiestNodePermille,
 		CPUAboveIdlePermille: s.ClientCPU.AboveIdlePermille, Storage: s.Storage, StorageNodes: s.StorageNodes,
@@ -94,7 +94,7 @@ func phaseOf(kind string, s repetition) CalibrationPhase {
 
 // ofSmallReads gives the repetition of a call of CALIBRATE_IO the CPU and the storage of its phase with small reads,
 // of which its IOPS and its latency are. What the phase does not have stays that of the whole call.
-func (r calibration) ofSmallReads() repetition {
+func (r Calibration) ofSmallReads() RepetitionFacts {
 	s := *r.oracle
 	for _, p := range r.Phases {
 		if p.Kind == runfile.StepSmallReads {
@@ -118,14 +118,4 @@ func sampledNodes(whole, part []StorageNode) []StorageNode {
 		}
 	}
 	return nodes
-}
-
-// checkPhases says where CPU and latencies are those of the whole call.
-func checkPhases(c *facts, found *findings) {
-	if slices.ContainsFunc(c.calibrations, func(s calibration) bool {
-		return !s.Warmup && s.MaxIOPS != nil && len(s.Phases) == 1 && s.Phases[0].Kind == runfile.StepCalibrate
-	}) {
-		found.info(NotCollected, "V$IOSTAT_FILE did not show where CALIBRATE_IO went from small to large "+
-			"reads. So the CPU of the database and of the storage, and the latency of the storage, are means of the whole call.")
-	}
 }

@@ -1,4 +1,4 @@
-package judge
+package measure
 
 import (
 	"math"
@@ -27,10 +27,10 @@ func TestClientsAreTogetherForAShareOfTheShortest(t *testing.T) {
 		{"one after the other", []span{{0, 60}, {60, 120}}, 0},
 		{"with a pause between", []span{{0, 60}, {90, 120}}, 0},
 	} {
-		var parts []clientRep
+		var parts []part
 		for _, s := range c.spans {
-			at := func(seconds int) time.Time { return t0.Add(time.Duration(seconds) * time.Second) }
-			parts = append(parts, clientRep{rep: runfile.Repetition{Start: at(s.from), End: at(s.to)}})
+			at := func(seconds int) time.Time { return time.Unix(1e9, 0).Add(time.Duration(seconds) * time.Second) }
+			parts = append(parts, part{rep: runfile.Repetition{Start: at(s.from), End: at(s.to)}})
 		}
 		if got := together(parts); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%s: %v, want %v", c.reason, got, c.want)

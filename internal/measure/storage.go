@@ -1,4 +1,4 @@
-package judge
+package measure
 
 import (
 	"cmp"
@@ -11,17 +11,17 @@ import (
 )
 
 // storageSide fills in what the storage itself counted in a repetition.
-func (c *facts) storageSide(s *repetition) {
-	s.owner = c.volume.Node
-	for _, w := range s.storage {
+func (c *Facts) storageSide(s *RepetitionFacts) {
+	s.owner = c.Volume.Node
+	for _, w := range s.StorageWindows {
 		if len(w.VolumeNodes) > 0 { // what was seen under load is nearer to the truth than what was said before
 			s.owner = w.VolumeNodes[0]
 			break
 		}
 	}
-	s.used = c.usedAddresses(s.Summary)
-	entries := distinct(s.used, func(address string) string {
-		node, _ := c.endOf(address, s.storage)
+	s.Used = c.usedAddresses(s.Summary)
+	entries := Distinct(s.Used, func(address string) string {
+		node, _ := c.endOf(address, s.StorageWindows)
 		return node
 	})
 	var idle []*runfile.ObservedWindow
@@ -30,12 +30,12 @@ func (c *facts) storageSide(s *repetition) {
 	}
 	s.StorageNodes = c.storageNodes(*s, usable(idle), entries)
 	s.StoragePaths = c.storagePaths(*s)
-	s.Storage = storageLoad(c.Plan.Collect.Sources, s.storage)
+	s.Storage = storageLoad(c.Plan.Collect.Sources, s.StorageWindows)
 }
 
 // storageWindows are the windows of each storage source, once: every client's
 // collector reads the same counters.
-func storageWindows(parts []clientRep) []runfile.StorageWindow {
+func storageWindows(parts []part) []runfile.StorageWindow {
 	var all []*runfile.ObservedWindow
 	for _, p := range parts {
 		all = append(all, p.window)
@@ -46,11 +46,11 @@ func storageWindows(parts []clientRep) []runfile.StorageWindow {
 // baselineOf is the idle window before a repetition; the levels of one round
 // share that before the first.
 func baselineOf(cl runfile.ClientResult, rep runfile.Repetition) *runfile.ObservedWindow {
-	if w := windowOf(cl, windowBaseline, rep.Index); w != nil || rep.Step == nil {
+	if w := windowOf(cl, runfile.SpanBaseline, rep.Index); w != nil || rep.Step == nil {
 		return w
 	}
 	var last *runfile.ObservedWindow
-	for w := range windowsOf(cl, windowBaseline) {
+	for w := range windowsOf(cl, runfile.SpanBaseline) {
 		if w.Repetition < rep.Index && (last == nil || w.Repetition > last.Repetition) {
 			last = w
 		}
@@ -76,11 +76,11 @@ func usable(windows []*runfile.ObservedWindow) []runfile.StorageWindow {
 }
 
 // usedAddresses are the addresses of the storage that the load went to.
-func (c *facts) usedAddresses(s Summary) []string {
-	if c.kernel() {
-		return distinct(c.Clients, func(cl runfile.ClientResult) string { return mountedAddress(cl.Load.Mount) })
+func (c *Facts) usedAddresses(s Summary) []string {
+	if c.Kernel() {
+		return Distinct(c.result.Clients, func(cl runfile.ClientResult) string { return mountedAddress(cl.Load.Mount) })
 	}
-	return distinct(filtered(s.Paths, PathShare.carried), func(p PathShare) string { return p.Path })
+	return Distinct(Filtered(s.Paths, PathShare.Carried), func(p PathShare) string { return p.Path })
 }
 
 // mountedAddress is the server of a mount: as the kernel resolved it, or as it
@@ -99,7 +99,7 @@ func mountedAddress(m *runfile.MountFacts) string {
 }
 
 // endOf is the node that an address was on under load, or else before it, and the name of its LIF.
-func (c *facts) endOf(address string, windows []runfile.StorageWindow) (node, lif string) {
+func (c *Facts) endOf(address string, windows []runfile.StorageWindow) (node, lif string) {
 	for _, w := range windows {
 		for _, p := range w.Paths {
 			if runfile.SameAddress(p.Address, address) {
@@ -107,7 +107,7 @@ func (c *facts) endOf(address string, windows []runfile.StorageWindow) (node, li
 			}
 		}
 	}
-	if l := c.survey.LIF(address); l != nil {
+	if l := c.Survey.LIF(address); l != nil {
 		node, lif = cmp.Or(node, l.Node), cmp.Or(lif, l.Name)
 	}
 	return node, lif
@@ -116,7 +116,7 @@ func (c *facts) endOf(address string, windows []runfile.StorageWindow) (node, li
 // storageNodes are the nodes that were sampled, and those that have to do with
 // the load although nobody may read their CPU: a table without one of them
 // would hide that it worked. The owner comes first, then where paths end.
-func (c *facts) storageNodes(s repetition, baseline []runfile.StorageWindow, entries []string) []StorageNode {
+func (c *Facts) storageNodes(s RepetitionFacts, baseline []runfile.StorageWindow, entries []string) []StorageNode {
 	idle := map[[2]string]*int32{} // CPU by source and node
 	for _, w := range baseline {
 		for _, n := range w.Nodes {
@@ -124,7 +124,7 @@ func (c *facts) storageNodes(s repetition, baseline []runfile.StorageWindow, ent
 		}
 	}
 	var nodes []StorageNode
-	for _, w := range s.storage {
+	for _, w := range s.StorageWindows {
 		for _, n := range w.Nodes {
 			nodes = append(nodes, StorageNode{
 				Source: w.Source, Name: n.Name, CPUPermille: n.CPUPermille, BaselineCPUPermille: idle[[2]string{w.Source, n.Name}],
@@ -133,7 +133,7 @@ func (c *facts) storageNodes(s repetition, baseline []runfile.StorageWindow, ent
 	}
 	for _, name := range append([]string{s.owner}, entries...) {
 		if name != "" && !slices.ContainsFunc(nodes, func(n StorageNode) bool { return n.Name == name }) {
-			nodes = append(nodes, StorageNode{Source: c.survey.Source, Name: name})
+			nodes = append(nodes, StorageNode{Source: c.Survey.Source, Name: name})
 		}
 	}
 	for i := range nodes {
@@ -156,15 +156,15 @@ func (c *facts) storageNodes(s repetition, baseline []runfile.StorageWindow, ent
 	return nodes
 }
 
-func (c *facts) storagePaths(s repetition) []StoragePath {
+func (c *Facts) storagePaths(s RepetitionFacts) []StoragePath {
 	var paths []StoragePath
-	for _, w := range s.storage {
+	for _, w := range s.StorageWindows {
 		for _, p := range w.Paths {
 			sp := StoragePath{
 				Source: w.Source, Address: p.Address, LIF: p.Name, Node: p.Node, ReadBytes: p.ReadBytes,
 				WriteBytes: p.WriteBytes,
 			}
-			if l := c.survey.LIF(p.Address); l != nil {
+			if l := c.Survey.LIF(p.Address); l != nil {
 				sp.LIF, sp.Node = cmp.Or(sp.LIF, l.Name), cmp.Or(sp.Node, l.Node)
 			}
 			if s.owner != "" && sp.Node != "" {
@@ -181,7 +181,7 @@ func (c *facts) storagePaths(s repetition) []StoragePath {
 func storageLoad(sources []runfile.Source, windows []runfile.StorageWindow) StorageLoad {
 	var l StorageLoad
 	for _, w := range windows {
-		if ops, known := opsRate(w); known && l.OperationsPerSecond == nil {
+		if ops, known := OpsRate(w); known && l.OperationsPerSecond == nil {
 			l.OperationsPerSecond = rounded(ops)
 		}
 		if bytes, known := bytesRate(w); known && l.BytesPerSecond == nil {
@@ -240,14 +240,14 @@ func meanLatency(w runfile.StorageWindow) (float64, bool) {
 }
 
 // collectorCPU is what collecting cost on the client where it cost most.
-func collectorCPU(parts []clientRep) *int32 {
+func collectorCPU(parts []part) *int32 {
 	var most *int32
 	for _, p := range parts {
 		if p.window == nil || p.window.CollectorCPUMicroseconds == nil {
 			continue
 		}
 		if seconds := p.window.End.Sub(p.window.Start).Seconds(); seconds > 0 {
-			most = larger(most, permille(float64(*p.window.CollectorCPUMicroseconds)/1e6/seconds))
+			most = larger(most, PermilleOf(float64(*p.window.CollectorCPUMicroseconds)/1e6/seconds))
 		}
 	}
 	return most

@@ -1,4 +1,4 @@
-package judge
+package measure
 
 import (
 	"fmt"
@@ -61,18 +61,18 @@ func Metrics() []Metric {
 	throughput := Metric{
 		Name: runfile.MetricThroughput, Label: "Throughput", Unit: UnitBytes, Higher: true,
 		Field: "throughputBytesPerSecond", Series: "throughput_bytes_per_second",
-		value:    func(s judged) *int64 { return known(s.Total.BytesPerSecond != 0, s.Total.BytesPerSecond) },
+		value:    func(s judged) *int64 { return Known(s.Total.BytesPerSecond != 0, s.Total.BytesPerSecond) },
 		interval: func(s judged) *Interval { return s.Total.Intervals.BytesPerSecond },
 	}
 	iops := Metric{
 		Name: runfile.MetricIOPS, Label: "IOPS", Unit: UnitRate, Higher: true, Field: "iops", Series: "iops",
-		value:    func(s judged) *int64 { return known(s.Total.OperationsPerSecond != 0, s.Total.OperationsPerSecond) },
+		value:    func(s judged) *int64 { return Known(s.Total.OperationsPerSecond != 0, s.Total.OperationsPerSecond) },
 		interval: func(s judged) *Interval { return s.Total.Intervals.OperationsPerSecond },
 	}
 	capacity := Metric{
 		Name: runfile.MetricCapacity, Label: "Capacity, operations/s", Unit: UnitRate, Higher: true,
 		Field: "capacityOperationsPerSecond", Series: "capacity_operations_per_second",
-		value:    func(s judged) *int64 { return known(s.capacity.Reached, s.capacity.OperationsPerSecond) },
+		value:    func(s judged) *int64 { return Known(s.capacity.Reached, s.capacity.OperationsPerSecond) },
 		interval: func(s judged) *Interval { return s.capacity.within() },
 	}
 	mean := latency(runfile.MetricMeanLatency, "Mean latency", "mean",
@@ -229,4 +229,12 @@ func wide[T ~int32](v *T) *int64 {
 		return nil
 	}
 	return new(int64(*v))
+}
+
+// Known is v, or nil if it is not known.
+func Known(ok bool, v int64) *int64 {
+	if !ok {
+		return nil
+	}
+	return &v
 }

@@ -1,0 +1,64 @@
+package measure
+
+import (
+	"slices"
+	"time"
+
+	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// ClockSkewed is the offset from which a clock is wrong. The offset is known to about a second, and
+// a second or two do not matter in a log.
+const ClockSkewed = 5 * time.Second
+
+// clockOffset is the time to add to a client's times to compare them with those of others; nil = not known.
+func clockOffset(cl runfile.ClientResult) *time.Duration {
+	return Duration(bench.OrZero(cl.Observed).ClockOffsetMilliseconds)
+}
+
+// Duration converts a number of milliseconds; nil is not known.
+func Duration(milliseconds *int64) *time.Duration {
+	if milliseconds == nil {
+		return nil
+	}
+	return new(time.Duration(*milliseconds) * time.Millisecond)
+}
+
+// clockOffsets returns the offsets of all clients, or zeros: with only some of them, clients that
+// ran together would seem apart. Offsets within their own error are also zeros, because
+// synchronized clocks are better than the estimate.
+func clockOffsets(parts []part) []time.Duration {
+	offsets := make([]time.Duration, len(parts))
+	for i, p := range parts {
+		ahead := clockOffset(p.client)
+		if ahead == nil {
+			return make([]time.Duration, len(parts))
+		}
+		offsets[i] = *ahead
+	}
+	if slices.Max(offsets)-slices.Min(offsets) < ClockSkewed {
+		clear(offsets)
+	}
+	return offsets
+}
+
+// together is the share of the shortest window in which all clients ran.
+func together(parts []part) float64 {
+	if len(parts) < 2 {
+		return 1
+	}
+	offsets := clockOffsets(parts)
+	start, end := parts[0].rep.Start.Add(offsets[0]), parts[0].rep.End.Add(offsets[0])
+	shortest := end.Sub(start)
+	for i, p := range parts[1:] {
+		if s := p.rep.Start.Add(offsets[i+1]); s.After(start) {
+			start = s
+		}
+		if e := p.rep.End.Add(offsets[i+1]); e.Before(end) {
+			end = e
+		}
+		shortest = min(shortest, p.rep.End.Sub(p.rep.Start))
+	}
+	return float64(max(end.Sub(start), 0)) / float64(shortest)
+}

@@ -1,0 +1,250 @@
+package measure
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// PathPair is one path of a run: a server address, and the client address that
+// it is reached from.
+type PathPair struct{ Local, Path string }
+
+// String writes the pair as the oranfstab does.
+func (p PathPair) String() string {
+	return bench.ResolvedPath{Local: p.Local, Path: p.Path}.String()
+}
+
+// declaredPaths are the channels of the plan.
+func declaredPaths(plan runfile.Plan) []PathPair {
+	var pairs []PathPair
+	for _, ch := range plan.Engine.Channels {
+		pairs = append(pairs, PathPair{Local: ch.Local, Path: ch.Path})
+	}
+	return pairs
+}
+
+// pathsOf are the paths of one client that carry data: the addresses of data servers, or those
+// that the plan declares, or else those that were connected. A mount of the kernel is one path.
+func (c *Facts) pathsOf(cl runfile.ClientResult) []PathPair {
+	if c.Plan.Engine.Client != bench.ClientDirectNFS {
+		return []PathPair{{Path: cmp.Or(bench.OrZero(cl.Load.Mount).Source, c.Plan.Engine.MountPath)}}
+	}
+	var addresses []PathPair
+	for _, p := range layoutPaths(cl) {
+		addresses = WithNew(addresses, PathPair{Path: p.Path})
+	}
+	switch {
+	case len(addresses) > 0:
+		return addresses
+	case len(c.Declared) > 0:
+		return c.Declared
+	default:
+		return connectedPaths(cl)
+	}
+}
+
+// layoutPaths are the channels to data servers that moved data.
+func layoutPaths(cl runfile.ClientResult) (pairs []PathPair) {
+	for _, rep := range cl.Load.Repetitions {
+		for _, ch := range rep.Channels {
+			if ch.Role == bench.PathDataServer && ch.BytesRead+ch.BytesWritten > 0 {
+				pairs = WithNew(pairs, PathPair{Local: ch.Local, Path: ch.Path})
+			}
+		}
+	}
+	return pairs
+}
+
+// connectedPaths are the channels of one client that carry data.
+func connectedPaths(cl runfile.ClientResult) []PathPair {
+	pairs := layoutPaths(cl)
+	if len(pairs) > 0 {
+		return pairs
+	}
+	for _, rep := range cl.Load.Repetitions {
+		for _, ch := range rep.Channels {
+			pairs = WithNew(pairs, PathPair{Local: ch.Local, Path: ch.Path})
+		}
+		for _, ch := range bench.OrZero(rep.Oracle).DirectNFS.Channels {
+			pairs = WithNew(pairs, PathPair{Local: ch.Local, Path: ch.Path})
+		}
+	}
+	return pairs
+}
+
+// ByRole are the paths of a role.
+func ByRole(shares []PathShare, role bench.PathRole) []PathShare {
+	return Filtered(shares, func(p PathShare) bool { return p.Role == role })
+}
+
+// pathShares adds up the channels of each path over the clients. A declared
+// path that no client connected stands there too, as Missing.
+func (c *Facts) pathShares(parts []part) []PathShare {
+	if c.Plan.Engine.Client != bench.ClientDirectNFS {
+		return nil
+	}
+	t := &pathTable{Facts: c}
+	for _, d := range c.Declared {
+		t.row(d, "")
+	}
+	if c.Plan.Database != nil {
+		return c.databasePaths(t, parts)
+	}
+	for _, p := range parts {
+		for _, ch := range p.rep.Channels {
+			t.row(PathPair{Local: ch.Local, Path: ch.Path}, ch.Role).add(ch, p.seconds)
+		}
+	}
+	if len(ByLayout(t.shares)) > 0 {
+		for i, p := range t.shares {
+			if l := c.Survey.LIF(p.Path); l != nil {
+				t.shares[i].LIF, t.shares[i].Node = l.Name, l.Node
+			}
+		}
+	}
+	return t.shared(PathShare.Bytes)
+}
+
+// databasePaths are those of V$DNFS_CHANNELS, which counts calls and no bytes.
+// Without a row nothing is known of the paths, not even that they are missing.
+func (c *Facts) databasePaths(t *pathTable, parts []part) []PathShare {
+	seen := false
+	for _, p := range parts {
+		for _, ch := range c.OwnChannels(bench.OrZero(p.rep.Oracle).DirectNFS.Channels) {
+			seen = true
+			share := t.row(PathPair{Local: ch.Local, Path: ch.Path}, "")
+			share.State = bench.PathUp
+			share.Calls += ch.Sends + ch.Receives
+			share.Reconnects += ch.Reconnects
+		}
+	}
+	if !seen {
+		return nil
+	}
+	return t.shared(func(p PathShare) int64 { return p.Calls })
+}
+
+// OwnChannels are those of the server of the plan; a database may use others.
+// Of an instance where none has that label, the oranfstab was not used, and all are.
+func (c *Facts) OwnChannels(all []runfile.DNFSChannel) []runfile.DNFSChannel {
+	return ownOfEach(all, func(ch runfile.DNFSChannel) int32 { return ch.Instance },
+		func(ch runfile.DNFSChannel) bool { return ch.Server == c.Plan.Engine.Server })
+}
+
+// pathTable collects what each path did, the declared ones first.
+type pathTable struct {
+	*Facts
+
+	shares []PathShare
+}
+
+// row returns the row of the path that a channel serves, which it makes when it is missing. The address of a data
+// server may be that of a declared path, too: that is another connection.
+func (t *pathTable) row(used PathPair, role bench.PathRole) *PathShare {
+	if role != bench.PathDataServer {
+		used, role = t.declaredAs(used), ""
+	}
+	for i, s := range t.shares {
+		if s.Local == used.Local && s.Path == used.Path && s.Role == role {
+			return &t.shares[i]
+		}
+	}
+	t.shares = append(t.shares, PathShare{Local: used.Local, Path: used.Path, Role: role, State: bench.PathMissing})
+	return &t.shares[len(t.shares)-1]
+}
+
+// shared sets the shares of the paths in the sum of an amount.
+func (t *pathTable) shared(amount func(PathShare) int64) []PathShare {
+	total := int64(0)
+	for _, p := range t.shares {
+		total += amount(p)
+	}
+	for i := range t.shares {
+		if total > 0 {
+			t.shares[i].SharePermille = *PermilleOf(float64(amount(t.shares[i])) / float64(total))
+		}
+	}
+	return t.shares
+}
+
+// declaredAs finds the declared path that a channel serves. A path without a
+// local address in the oranfstab serves whatever the system chose, and a channel
+// without one (V$DNFS_CHANNELS before 11.2.0.2) the first to its address.
+func (c *Facts) declaredAs(used PathPair) PathPair {
+	if slices.Contains(c.Declared, used) {
+		return used
+	}
+	for _, d := range c.Declared {
+		anyLocal := d.Local == "" || used.Local == ""
+		if runfile.SameAddress(d.Path, used.Path) && (anyLocal || runfile.SameAddress(d.Local, used.Local)) {
+			return d
+		}
+	}
+	return used
+}
+
+func (s *PathShare) add(ch runfile.Channel, seconds float64) {
+	s.BytesRead += ch.BytesRead
+	s.BytesWritten += ch.BytesWritten
+	s.BytesPerSecond += int64(float64(ch.BytesRead+ch.BytesWritten) / seconds)
+	s.Reconnects += ch.Reconnects
+	// A loss is noticed later than it begins, perhaps only in the window.
+	s.DownMilliseconds = max(s.DownMilliseconds, min(ch.DownMilliseconds, int64(seconds*1000)))
+	s.Retransmits += ch.Retransmits
+	s.Replies += ch.Receives
+	if s.State != bench.PathDown { // one client's broken path is a broken path
+		s.State = ch.State
+	}
+}
+
+// Name is the path as people know it.
+func (p PathShare) Name() string {
+	pair := PathPair{Local: p.Local, Path: p.Path}.String()
+	if p.Role == bench.PathDataServer {
+		return "data server " + pair
+	}
+	return pair
+}
+
+// Meanwhile counts the seconds of the measured windows in which the path of a name carried nothing, and those of them
+// in which another path of the client did.
+func (c *Facts) Meanwhile(name string) (quiet, carried int) {
+	for _, rep := range c.Repetitions {
+		for _, p := range rep.parts {
+			own := c.channelsOf(p.rep, name)
+			measured := func(s runfile.LoadSample) bool {
+				return s.Span == runfile.SpanMeasure && s.Repetition == rep.Repetition
+			}
+			for _, s := range Filtered(p.client.Load.Samples, measured) {
+				if by, seen := carriedBy(s, own); seen && by[true] == 0 {
+					quiet++
+					carried += int(min(by[false], 1))
+				}
+			}
+		}
+	}
+	return quiet, carried
+}
+
+// carriedBy returns the bytes of a sample on own channels (true) and on others, and whether it has own ones.
+func carriedBy(s runfile.LoadSample, own map[int32]bool) (bytes map[bool]int64, seen bool) {
+	bytes = map[bool]int64{}
+	for _, ch := range s.Channels {
+		bytes[own[ch.ID]] += ch.BytesRead + ch.BytesWritten
+	}
+	_, seen = bytes[true]
+	return bytes, seen
+}
+
+// channelsOf are the channels of a path.
+func (c *Facts) channelsOf(rep runfile.Repetition, name string) map[int32]bool {
+	own := map[int32]bool{}
+	for _, ch := range rep.Channels {
+		p := c.declaredAs(PathPair{Local: ch.Local, Path: ch.Path})
+		own[ch.ID] = PathShare{Local: p.Local, Path: p.Path, Role: ch.Role}.Name() == name
+	}
+	return own
+}

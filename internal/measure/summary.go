@@ -1,0 +1,242 @@
+package measure
+
+import (
+	"encoding/json"
+
+	"github.com/nfsbench/nfsbench/api/bench"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/stats"
+)
+
+// Permille is a share that the spec has a threshold for, in the finest unit that is judged by. In JSON it is in
+// percent, as in the spec, the status and the records of suites.
+type Permille int32
+
+// MarshalJSON writes percent.
+func (p Permille) MarshalJSON() ([]byte, error) { return json.Marshal(p.Percent()) }
+
+// Percent is the share in percent.
+func (p Permille) Percent() float64 { return float64(p) / 10 }
+
+// Summary is one repetition over all clients.
+type Summary struct {
+	Repetition int32 `json:"repetition"`
+	// Step is the level of load, if a run has several.
+	Step                 *runfile.Step `json:"step,omitempty"`
+	Clients              int32         `json:"clients"` // that have this repetition
+	DurationMilliseconds int64         `json:"durationMilliseconds"`
+	Read                 *Direction    `json:"read,omitempty"`
+	Write                *Direction    `json:"write,omitempty"`
+	Total                Direction     `json:"total"` // both directions, histograms merged
+	Paths                []PathShare   `json:"paths,omitempty"`
+	// Servers are the NFS servers as the clients saw them, with counters of this repetition;
+	// the native engine over NFSv4.
+	Servers      []runfile.NFSServer `json:"servers,omitempty"`
+	ClientCPU    ClientCPU           `json:"clientCPU"`
+	StorageNodes []StorageNode       `json:"storageNodes,omitempty"` // owner first, then where paths end
+	StoragePaths []StoragePath       `json:"storagePaths,omitempty"`
+	Storage      StorageLoad         `json:"storage"`
+	// CollectorCPUPermille is the CPU use of the busiest collector, relative to one core.
+	CollectorCPUPermille *int32 `json:"collectorCPUPermille,omitempty"`
+	// WakeUps are those of the client that woke latest; nil where that is not known.
+	WakeUps *runfile.WakeUps `json:"wakeUps,omitempty"`
+	// OpenLoopP99Microseconds is the 99th percentile of Total under a load of the same mean rate that
+	// does not wait for slow operations; nil unless the load is a raw closed loop.
+	OpenLoopP99Microseconds *int64 `json:"openLoopP99Microseconds,omitempty"`
+	// StalledPermille is the share of the workers' time in operations that took more than ten times
+	// the 99th percentile; nil like OpenLoopP99Microseconds.
+	StalledPermille *int32 `json:"stalledPermille,omitempty"`
+	// Pauses are the times in which a client or a path had no answer. LongestPauseMicroseconds is the longest of a
+	// client, and 0 if none is long enough to be listed; in the summary of a run, that of all repetitions. Nil if
+	// it is not known: no database says it.
+	Pauses                   []Pause        `json:"pauses,omitempty"`
+	LongestPauseMicroseconds *int64         `json:"longestPauseMicroseconds,omitempty"`
+	Steadiness               SteadinessFact `json:"steadiness"`
+	// EdgeMilliseconds is the delay of the client whose counters were read latest.
+	EdgeMilliseconds int64     `json:"-"`
+	WirePermille     *Permille `json:"wirePercent,omitempty"` // of the busier direction: links are full duplex
+}
+
+// Direction holds the counts for reads, for writes, or for both.
+type Direction struct {
+	Ops                 int64          `json:"ops"`
+	Bytes               int64          `json:"bytes"`
+	Errors              int64          `json:"errors,omitempty"`
+	BytesPerSecond      int64          `json:"bytesPerSecond"`
+	OperationsPerSecond int64          `json:"operationsPerSecond"`
+	Latency             *stats.Latency `json:"latency,omitempty"`
+	Intervals           Intervals      `json:"intervals,omitzero"` // of 95 %
+	WirePermille        *Permille      `json:"wirePercent,omitempty"`
+	// ByteRate and OperationRate are BytesPerSecond and OperationsPerSecond, not rounded.
+	ByteRate      float64 `json:"-"`
+	OperationRate float64 `json:"-"`
+	histograms    []string
+	batches       [][]runfile.Batch // of each client
+	buckets       []stats.Bucket
+	latencySum    int64 // microseconds, of what the buckets count
+}
+
+// PathShare is the load of one path, over all clients that use it.
+type PathShare struct {
+	Local          string `json:"local,omitempty"`
+	Path           string `json:"path"`
+	State          string `json:"state"` // Up, Down: of the worst client; Missing: declared and never connected
+	BytesRead      int64  `json:"bytesRead"`
+	BytesWritten   int64  `json:"bytesWritten"`
+	BytesPerSecond int64  `json:"bytesPerSecond"`
+	SharePermille  int32  `json:"sharePermille"` // of the bytes of all paths, or else of their calls
+	// Calls are a database's counts for a path, which have no bytes: calls sent, and replies received.
+	Calls      int64 `json:"calls,omitempty"`
+	Reconnects int64 `json:"reconnects,omitempty"`
+	// DownMilliseconds is how long the path was unavailable, for the client that missed it the longest.
+	DownMilliseconds int64 `json:"downMilliseconds,omitempty"`
+	Retransmits      int64 `json:"retransmits,omitempty"`
+	Replies          int64 `json:"replies,omitempty"` // of all kinds of calls
+	// Role is DataServer where a pNFS layout opened the path. LIF and Node are where it ends,
+	// as a survey of the array says.
+	Role bench.PathRole `json:"role,omitempty"`
+	LIF  string         `json:"lif,omitempty"`
+	Node string         `json:"node,omitempty"`
+}
+
+// Bytes is both directions together.
+func (p PathShare) Bytes() int64 { return p.BytesRead + p.BytesWritten }
+
+// Carried says that the path was used.
+func (p PathShare) Carried() bool { return p.Bytes() > 0 || p.Calls > 0 }
+
+// ClientCPU is the CPU use of the clients.
+type ClientCPU struct {
+	Millicores            int64  `json:"millicores"`                      // of all loaders together
+	MicrosecondsPerMiB    *int64 `json:"microsecondsPerMiB,omitempty"`    // of the machines above idle, for each 2^20 bytes moved
+	AboveIdlePermille     *int32 `json:"aboveIdlePermille,omitempty"`     // of all CPUs of the machine with the largest share above idle
+	BusiestNodePermille   *int32 `json:"busiestNodePermille,omitempty"`   // of all CPUs of the busiest machine
+	BusiestLimitPermille  *int32 `json:"busiestLimitPermille,omitempty"`  // of the CPU limit of the client nearest to it
+	DatabaseLimitPermille *int32 `json:"databaseLimitPermille,omitempty"` // of the cores that the database can use at most
+	WorstThrottlePermille *int32 `json:"worstThrottlePermille,omitempty"` // time throttled by the limit / window
+	// CeilingPerSecond is how many operations a second all clients do at least without a storage.
+	CeilingPerSecond *int64 `json:"ceilingPerSecond,omitempty"`
+}
+
+// StorageNode is the CPU use of one storage node. A node that a path ends on and
+// that does not own the volume passes on what it gets.
+type StorageNode struct {
+	Source              string `json:"source"`
+	Name                string `json:"name"`
+	Owner               bool   `json:"owner,omitempty"` // of the volume
+	Entry               bool   `json:"entry,omitempty"` // a path in use ends here
+	CPUPermille         *int32 `json:"cpuPermille,omitempty"`
+	BaselineCPUPermille *int32 `json:"baselineCPUPermille,omitempty"` // in the idle baseline before
+}
+
+// StoragePath is what the storage counted at one of its addresses, from all clients.
+type StoragePath struct {
+	Source     string `json:"source"`
+	Address    string `json:"address"`
+	LIF        string `json:"lif,omitempty"`
+	Node       string `json:"node,omitempty"`
+	Local      *bool  `json:"local,omitempty"` // on the node that owns the volume
+	ReadBytes  *int64 `json:"readBytes,omitempty"`
+	WriteBytes *int64 `json:"writeBytes,omitempty"`
+}
+
+// StorageLoad is the load as the storage counted it.
+type StorageLoad struct {
+	OperationsPerSecond *int64 `json:"operationsPerSecond,omitempty"` // reads and writes
+	BytesPerSecond      *int64 `json:"bytesPerSecond,omitempty"`
+	// MeanLatencyMicroseconds is the latency of one operation of LatencyLayer.
+	MeanLatencyMicroseconds *int64 `json:"meanLatencyMicroseconds,omitempty"`
+	LatencyLayer            string `json:"latencyLayer,omitempty"` // LayerVolume, LayerProtocol; empty = not known
+}
+
+// The layers that storage measures latency in.
+const (
+	// LayerVolume is ONTAP's file system. It divides an operation of NFS into parallel ones of at most 64 KiB,
+	// and does not see the NFS service, the network of the cluster, or the limits of QoS policies.
+	LayerVolume   = "Volume"
+	LayerProtocol = "Protocol" // the NFS service
+)
+
+// SteadinessFact says how much throughput and latency moved in a repetition.
+// Known is false when the samples do not suffice.
+type SteadinessFact struct {
+	Known                    bool  `json:"known"`
+	Steady                   bool  `json:"steady"`
+	DeviationPermille        int32 `json:"deviationPermille"`
+	DriftPermille            int32 `json:"driftPermille"`
+	LatencyDeviationPermille int32 `json:"latencyDeviationPermille"`
+	LatencyDriftPermille     int32 `json:"latencyDriftPermille"`
+	// StepPermille and LatencyStepPermille are changes of level at some second, relative to the
+	// mean; 0 = none that stands out from the noise.
+	StepPermille        int32 `json:"stepPermille,omitempty"`
+	LatencyStepPermille int32 `json:"latencyStepPermille,omitempty"`
+}
+
+// SeriesPoint is one interval of all clients together.
+type SeriesPoint struct {
+	Second              float64 `json:"second"` // since the repetition's start, end of the interval
+	ReadBytesPerSecond  int64   `json:"readBytesPerSecond"`
+	WriteBytesPerSecond int64   `json:"writeBytesPerSecond"`
+}
+
+// The engines.
+const (
+	EngineNative = "Native" // our own I/O
+	EngineOracle = "Oracle" // SQL in a database
+)
+
+// StepSummary is one level of load: its median repetition over the rounds.
+type StepSummary struct {
+	Kind    string  `json:"kind"`            // runfile.StepUsers, ...
+	Users   int32   `json:"users,omitempty"` // sessions, or reads outstanding at once
+	Summary Summary `json:"summary"`
+	// Rounds are the repetitions of the level, of which Summary is the median.
+	Rounds []Summary `json:"-"`
+	// Knee: more users than these gave latency and hardly throughput.
+	Knee bool `json:"knee,omitempty"`
+	// WirePermille is the share of the wire limit; nil when that is not known.
+	WirePermille *Permille `json:"wirePercent,omitempty"`
+}
+
+// CalibrationSummary is one run of CALIBRATE_IO, or of the native engine's equivalent.
+type CalibrationSummary struct {
+	Warmup bool `json:"warmup,omitempty"` // not counted
+	// MaxIOPS are random single-block reads a second within the latency allowed.
+	MaxIOPS *int64 `json:"maxIOPS,omitempty"`
+	// MaxMegabytesPerSecond is for large random reads, in units of 10^6 bytes. Oracle does not define
+	// the megabyte of max_mbps; this assumes the smaller one, which claims less.
+	MaxMegabytesPerSecond *int64 `json:"maxMegabytesPerSecond,omitempty"`
+	// ActualLatencyMilliseconds at MaxIOPS, whole milliseconds as Oracle's.
+	ActualLatencyMilliseconds *int64 `json:"actualLatencyMilliseconds,omitempty"`
+	// Phases are its part with small reads and that with large ones, or the whole call.
+	Phases []CalibrationPhase `json:"phases,omitempty"`
+}
+
+// DatabaseSummary is the database's report on the repetition of the summary.
+type DatabaseSummary struct {
+	Files    []DatabaseFile        `json:"files,omitempty"`    // data files that were read
+	Servers  []runfile.DNFSServer  `json:"servers,omitempty"`  // over all measured windows
+	Channels []runfile.DNFSChannel `json:"channels,omitempty"` // summed over all measured windows
+	Waits    []DatabaseWait        `json:"waits,omitempty"`    // the longest of sessions, without idle ones
+}
+
+// DatabaseWait is the time that foreground sessions waited for one event.
+type DatabaseWait struct {
+	Name             string `json:"name"`
+	Class            string `json:"class,omitempty"`
+	Waits            int64  `json:"waits"`
+	Microseconds     int64  `json:"microseconds"`
+	MeanMicroseconds *int64 `json:"meanMicroseconds,omitempty"`
+	// Permille of the time that sessions waited, idle waits left out.
+	Permille *int32 `json:"permille,omitempty"`
+}
+
+// DatabaseFile is one data file of V$IOSTAT_FILE. Nanoseconds, because the
+// averages are fractions of microseconds.
+type DatabaseFile struct {
+	Number                   int64  `json:"number"` // FILE_NO
+	AccessMethod             string `json:"accessMethod,omitempty"`
+	SmallReads               *int64 `json:"smallReads,omitempty"`
+	SmallReadNanoseconds     *int64 `json:"smallReadNanoseconds,omitempty"`
+	SmallSyncReadNanoseconds *int64 `json:"smallSyncReadNanoseconds,omitempty"`
+}
