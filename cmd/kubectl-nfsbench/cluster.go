@@ -16,7 +16,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/cli"
-	"github.com/nfsbench/nfsbench/internal/nearest"
+	"github.com/nfsbench/nfsbench/internal/human"
 )
 
 // cluster is the API server that the flags name, as this user sees it.
@@ -171,7 +171,7 @@ func (c *cluster) notFound(ctx context.Context, ref reference) error {
 
 // others are what somebody may have meant who typed name.
 func others(name string, names []string) string {
-	if near := nearest.To(name, names); near != "" {
+	if near := human.Nearest(name, names); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
 	return "there is " + cli.Listed(names[:min(len(names), 5)])

@@ -32,7 +32,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	crd "github.com/nfsbench/nfsbench/config/crd"
-	"github.com/nfsbench/nfsbench/internal/nearest"
+	"github.com/nfsbench/nfsbench/internal/human"
 )
 
 // Checker holds specs against their schema in a CRD. It is safe for concurrent use.
@@ -139,7 +139,7 @@ func (s *Checker) unknown(object map[string]any, parent ...string) []error {
 			}
 		}
 		name, fields := members[len(members)-1], slices.Sorted(maps.Keys(above.Properties))
-		near := nearest.To(name, fields)
+		near := human.Nearest(name, fields)
 		if i := slices.IndexFunc(fields, func(f string) bool { return strings.EqualFold(f, name) }); i >= 0 {
 			near = fields[i]
 		}

@@ -8,6 +8,13 @@
 // two containers beside a database: the database itself where its image needs to
 // escalate privileges, and the one that gives it its volume. Both meet baseline.
 //
+// What a pod of a run looks like:
+//
+//	main  loader       nfsbench load: reads the plan, writes events.jsonl and load.json to an emptyDir
+//	side  collector    nfsbench collect: follows both files, asks the array (client 0, with the Secret that
+//	                   only this container and the survey have), patches one ConfigMap with the progress
+//	                   and the result. No other container has a token.
+//
 // What a pod with a database looks like:
 //
 //	init  tools        ours    copies nfsbench and oraload into an emptyDir

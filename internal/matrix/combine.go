@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
-	"github.com/nfsbench/nfsbench/internal/nearest"
+	"github.com/nfsbench/nfsbench/internal/human"
 )
 
 // maxName is what a label takes.
@@ -183,7 +183,7 @@ func checkValues(at string, s *v1alpha1.NFSBenchmarkSuite, values map[string]v1a
 }
 
 func meant(word string, known []string) string {
-	if near := nearest.To(word, known); near != "" {
+	if near := human.Nearest(word, known); near != "" {
 		return fmt.Sprintf("; did you mean %s?", near)
 	}
 	if len(known) == 0 {

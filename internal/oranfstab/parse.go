@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nfsbench/nfsbench/internal/nearest"
+	"github.com/nfsbench/nfsbench/internal/human"
 )
 
 // The keys, in the order in which the documentation of this package has them.
@@ -109,7 +109,7 @@ func (p *parser) statement(words []word) {
 	if !slices.Contains(keys(), name) {
 		hint := "remove the line, or write # before it"
 		before, value, is := strings.Cut(key.text, "=")
-		if near := nearest.To(strings.ToLower(before), keys()); near != "" && is {
+		if near := human.Nearest(strings.ToLower(before), keys()); near != "" && is {
 			hint = fmt.Sprintf("write %q", near+": "+value)
 		} else if near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)

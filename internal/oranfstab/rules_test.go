@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/nfsbench/nfsbench/internal/nearest"
+	"github.com/nfsbench/nfsbench/internal/human"
 )
 
 // ok is a block that breaks no rule; cases put their mistake before or behind.
@@ -246,7 +246,7 @@ func TestUnknownKeysAreAnsweredWithTheNearest(t *testing.T) {
 		"dontrout": "dontroute", "wsize": "", "": "", "mid": "",
 	}
 	for typed, want := range cases {
-		if got := nearest.To(typed, keys()); got != want {
+		if got := human.Nearest(typed, keys()); got != want {
 			t.Errorf("nearest to %q is %q, want %q", typed, got, want)
 		}
 	}

@@ -25,48 +25,62 @@ const (
 	module = "github.com/nfsbench/nfsbench/"
 )
 
-// TestThePackageMapsAreWhatGoListSays, that of the product and that of the laboratory: a row that
+// TestThePackageMapsAreWhatGoListSays, those of the product, of its tests and of the laboratory: a row that
 // ends in /... is for a package of hack or test and those below it.
 func TestThePackageMapsAreWhatGoListSays(t *testing.T) {
-	for document, folder := range map[string]string{"ARCHITECTURE.md": "", "test/lab/README.md": "test/lab/"} {
-		t.Run(document, func(t *testing.T) { compareMap(t, document, folder) })
+	for _, of := range []packageMap{
+		{document: "ARCHITECTURE.md", has: func(dir string) bool { return !strings.HasPrefix(dir, "test/") }},
+		{document: "test/README.md", has: func(dir string) bool { return strings.HasPrefix(dir, "test/") }, nested: true},
+		{document: "test/lab/README.md", folder: "test/lab/", has: func(string) bool { return true }, nested: true},
+	} {
+		t.Run(of.document, func(t *testing.T) { of.compare(t) })
 	}
 }
 
-// compareMap compares the map in a document with the packages of the module in a folder.
-func compareMap(t *testing.T, document, folder string) {
+// packageMap is the table of a document.
+type packageMap struct {
+	document string
+	folder   string // of the module
+	has      func(dir string) bool
+	nested   bool // a row may stand for several packages
+}
+
+// compare compares the map with the packages of the module.
+func (m packageMap) compare(t *testing.T) {
 	t.Helper()
 	cmd := exec.Command("go", "list", "./...")
-	cmd.Dir = filepath.Join(root, folder)
+	cmd.Dir = filepath.Join(root, m.folder)
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}
 	var have []string
 	for line := range strings.Lines(string(out)) {
-		have = append(have, strings.TrimPrefix(strings.TrimSpace(line), module+folder))
+		if dir := strings.TrimPrefix(strings.TrimSpace(line), module+m.folder); m.has(dir) {
+			have = append(have, dir)
+		}
 	}
-	doc, err := os.ReadFile(filepath.Join(root, document))
+	doc, err := os.ReadFile(filepath.Join(root, m.document))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var want []string
-	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z0-9/-]+)(/\\.\\.\\.)?` \\|").FindAllSubmatch(section(t, doc, "## Package map"), -1) {
-		row := string(m[1])
+	for _, line := range regexp.MustCompile("(?m)^\\| `([a-z0-9/-]+)(/\\.\\.\\.)?` \\|").FindAllSubmatch(section(t, doc, "## Package map"), -1) {
+		row := string(line[1])
 		want = append(want, row)
-		if len(m[2]) == 0 {
+		if len(line[2]) == 0 {
 			continue
 		}
 		all := len(have)
 		have = slices.DeleteFunc(have, func(dir string) bool { return strings.HasPrefix(dir, row+"/") || dir == row })
-		if have = append(have, row); all-len(have) < 1 || folder == "" && !strings.HasPrefix(row, "test") && !strings.HasPrefix(row, "hack") {
+		if have = append(have, row); all-len(have) < 1 || !m.nested {
 			t.Errorf("row %s/...: name each package by itself", row)
 		}
 	}
 	slices.Sort(have)
 	slices.Sort(want)
 	if diff := cmp.Diff(want, have); diff != "" {
-		t.Errorf("the package map of %s (-) and go list (+) differ:\n%s", document, diff)
+		t.Errorf("the package map of %s (-) and go list (+) differ:\n%s", m.document, diff)
 	}
 }
 

@@ -1,4 +1,4 @@
-package nearest
+package human
 
 import (
 	"strings"
@@ -12,11 +12,11 @@ func TestTheNearestWordIsFoundOrNone(t *testing.T) {
 		"pat": "path", "ran": "", "size": "", "": "", strings.Repeat("client", 20): "",
 	}
 	for typed, want := range cases {
-		if got := To(typed, words); got != want {
+		if got := Nearest(typed, words); got != want {
 			t.Errorf("nearest to %q is %q, want %q", typed, got, want)
 		}
 	}
-	if got := To("client", nil); got != "" {
+	if got := Nearest("client", nil); got != "" {
 		t.Errorf("among no words, got %q", got)
 	}
 }

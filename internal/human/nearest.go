@@ -1,14 +1,13 @@
-// Package nearest finds what somebody probably meant to type.
-package nearest
+package human
 
 const (
 	maxTypos = 2  // letters that a mistyped word may be off
 	maxBytes = 64 // of a word: what is longer is no typo, and the comparison is quadratic
 )
 
-// To returns the candidate that is the fewest edits away from s, or "" if all
+// Nearest returns the candidate that somebody probably meant to type: the fewest edits away from s, or "" if all
 // are too far. The first of several wins.
-func To(s string, candidates []string) string {
+func Nearest(s string, candidates []string) string {
 	if len(s) > maxBytes {
 		return ""
 	}
