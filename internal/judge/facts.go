@@ -2,7 +2,6 @@ package judge
 
 import (
 	"github.com/nfsbench/nfsbench/internal/measure"
-	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // facts are what the checks share: what was measured, and what judging needs beside it. Nothing writes to them after
@@ -12,10 +11,4 @@ type facts struct {
 
 	limited  *measure.Capacity // the capacity, with what limits it; nil: no search
 	protocol Evidence
-}
-
-func newFacts(r runfile.Result) *facts {
-	c := &facts{Facts: measure.Of(r)}
-	c.limited, c.protocol = c.withLimits(), c.evidence()
-	return c
 }

@@ -84,3 +84,9 @@ type Judgement struct {
 	// a calibration, of the IOPS if that is larger; nil with fewer than two.
 	VariationPermille *measure.Permille `json:"variationPercent,omitempty"`
 }
+
+func newFacts(r runfile.Result) *facts {
+	c := &facts{Facts: measure.Of(r)}
+	c.limited, c.protocol = c.withLimits(), c.evidence()
+	return c
+}

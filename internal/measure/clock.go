@@ -17,14 +17,6 @@ func clockOffset(cl runfile.ClientResult) *time.Duration {
 	return Duration(bench.OrZero(cl.Observed).ClockOffsetMilliseconds)
 }
 
-// Duration converts a number of milliseconds; nil is not known.
-func Duration(milliseconds *int64) *time.Duration {
-	if milliseconds == nil {
-		return nil
-	}
-	return new(time.Duration(*milliseconds) * time.Millisecond)
-}
-
 // clockOffsets returns the offsets of all clients, or zeros: with only some of them, clients that
 // ran together would seem apart. Offsets within their own error are also zeros, because
 // synchronized clocks are better than the estimate.

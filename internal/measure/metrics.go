@@ -230,11 +230,3 @@ func wide[T ~int32](v *T) *int64 {
 	}
 	return new(int64(*v))
 }
-
-// Known is v, or nil if it is not known.
-func Known(ok bool, v int64) *int64 {
-	if !ok {
-		return nil
-	}
-	return &v
-}

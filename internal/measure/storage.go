@@ -2,7 +2,6 @@ package measure
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strings"
 
@@ -207,14 +206,6 @@ func latencyLayer(sources []runfile.Source, name string) string {
 		}
 	}
 	return ""
-}
-
-// rounded is nil for what is no count of anything.
-func rounded(v float64) *int64 {
-	if !(v >= 0 && v < math.MaxInt64) {
-		return nil
-	}
-	return new(int64(math.Round(v)))
 }
 
 // meanLatency is that of reads and writes together. A direction that moved and

@@ -201,6 +201,3 @@ func isIPv6(addr string) bool {
 	a, err := netip.ParseAddr(addr)
 	return err == nil && a.Is6() && !a.Is4In6()
 }
-
-// AtLeastPermille reports whether a share is known and reaches a limit.
-func AtLeastPermille[T ~int32](v *T, limit T) bool { return v != nil && *v >= limit }

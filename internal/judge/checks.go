@@ -1,0 +1,40 @@
+package judge
+
+// check looks for findings of one subject.
+type check func(c *facts, found *findings)
+
+// checks are those that a result can be asked: any result, one that measured something, and one of a database.
+// Findings of one code and severity are shown in the order of their checks.
+func (c *facts) checks() []check {
+	all := []check{
+		checkEnd, checkProtocol, checkDirectNFS, checkFilesystem, checkHomes, checkMTU, checkClocks, checkCollection,
+		checkMissing, checkEmbedded, checkStandIn,
+	}
+	if c.Overall != nil {
+		all = append(all,
+			checkErrors, checkWire, checkPaths, checkCold, checkClientCache, checkServerCache, checkClientCPU,
+			checkWakeUps, checkForeignLoad, checkForeignMount, checkArray, checkMoves, checkTime, checkVariation, checkCapacity,
+			checkTogether, checkRecovery, checkFallback, checkPace, checkLocality, checkRedirection, checkLayoutType,
+			checkQoS, checkServerPaths, checkSlotWaits, checkSlots, checkTransferSize, checkRetransmits,
+			checkStorageCPU, checkCopy, checkStalls,
+			checkOmission, checkCalibration, checkPauses,
+		)
+	}
+	if c.Overall != nil && c.Plan.Database != nil {
+		all = append(all,
+			checkOranfstab, checkServiceTime, checkUserTime, checkBatches, checkScan, checkParameters, checkBufferCache,
+			checkRelease, checkWaits, checkAsyncLimit, checkForeignReads, checkForeignSessions, checkInstances, checkReport,
+			checkTrunking, checkAsync, checkStatements, checkTimeUnit, checkPhases,
+		)
+	}
+	return all
+}
+
+// find runs all checks.
+func find(c *facts) findings {
+	var found findings
+	for _, check := range c.checks() {
+		check(c, &found)
+	}
+	return found
+}
