@@ -11,15 +11,15 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/pass"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/nfsbench/nfsbench/api/v1alpha1"
-	"github.com/nfsbench/nfsbench/controllers/pass"
 )
 
 // adopt decides whether is, which is there already, may stand for want. It must belong to the
@@ -221,4 +221,40 @@ func (c *compared) add(uid types.UID, content map[string]any) {
 func sumOf(content map[string]any) [sha256.Size]byte {
 	text, _ := json.Marshal(content) // of strings, numbers, lists and maps only
 	return sha256.Sum256(text)
+}
+
+// ensure makes obj exist for b, and fills it with what the cluster has. What a
+// run creates never changes afterwards, so one that exists is left alone: see adopt.
+//
+// The cache holds what the operator made only, and may be behind. What it does
+// not have is therefore asked of the API server. It is then created and not applied, because
+// that would merge it with an object that somebody else makes at this moment.
+func (r *Reconciler) ensure(ctx context.Context, b *v1alpha1.NFSBenchmark, obj client.Object) error {
+	kind, name := kindOf(obj), obj.GetName()
+	want := obj.DeepCopyObject().(client.Object) //nolint:forcetypeassert // a copy has the type of its original
+	err := pass.Read(ctx, r.Client, r.Reader, obj)
+	switch {
+	case err == nil:
+		return r.adopt(ctx, b, want, obj)
+	case !apierrors.IsNotFound(err):
+		return fmt.Errorf("read %s %q: %w", kind, name, err)
+	}
+	made := want.DeepCopyObject().(client.Object) //nolint:forcetypeassert // as above
+	switch err := r.Client.Create(ctx, made, pass.FieldOwner); {
+	case err == nil:
+		reflect.ValueOf(obj).Elem().Set(reflect.ValueOf(made).Elem())
+		content, err := contentOf(want, made)
+		r.compared.add(obj.GetUID(), content)
+		return err
+	case apierrors.IsForbidden(err):
+		// A quota, an admission rule or a missing right: trying again does
+		// not fix it.
+		reason := v1alpha1.ReasonForbidden
+		if _, isPod := want.(*corev1.Pod); isPod {
+			reason = v1alpha1.ReasonPodRefused
+		}
+		return invalid(reason, "the cluster refuses to create %s %q: %w", kind, name, err)
+	default:
+		return fmt.Errorf("create %s %q: %w", kind, name, err)
+	}
 }

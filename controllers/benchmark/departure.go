@@ -8,6 +8,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/pass"
+	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/plan"
+	"github.com/nfsbench/nfsbench/internal/runfile"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -19,12 +24,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/log"
-
-	"github.com/nfsbench/nfsbench/api/v1alpha1"
-	"github.com/nfsbench/nfsbench/controllers/pass"
-	"github.com/nfsbench/nfsbench/internal/manifest"
-	"github.com/nfsbench/nfsbench/internal/plan"
-	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // keep leaves what a finished run created where the user wants to look at it:
@@ -141,18 +140,6 @@ func (r *Reconciler) deletePods(ctx context.Context, pods []corev1.Pod) error {
 	return nil
 }
 
-// delete begins to delete an object, unless somebody has begun.
-func (r *Reconciler) delete(ctx context.Context, obj client.Object) error {
-	if !obj.GetDeletionTimestamp().IsZero() {
-		return nil
-	}
-	err := r.Client.Delete(ctx, obj, client.PropagationPolicy(metav1.DeletePropagationBackground))
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("delete %s %q: %w", kindOf(obj), obj.GetName(), err)
-	}
-	return nil
-}
-
 // cleanFiles removes the run's files from an export that outlives it.
 func (r *Reconciler) cleanFiles(ctx context.Context, s *scope) (next, error) {
 	if d := s.b.Spec.Database; d != nil && d.External != nil { // the operator did not make it, and cannot clean it up
@@ -181,12 +168,6 @@ func (r *Reconciler) cleanFiles(ctx context.Context, s *scope) (next, error) {
 		return s.wait(v1alpha1.ReasonCleaningUp, "removing the files of the run from the export", soon)
 	}
 	return next{}, nil
-}
-
-// storageGoes says that the storage of a run goes with it, and all that is on it.
-func storageGoes(b *v1alpha1.NFSBenchmark) bool {
-	st := b.Spec.Storage
-	return st.Embedded != nil || st.Trident != nil || st.StorageClass != nil
 }
 
 // leave gives up on what cannot be removed from here. There is no record of that
@@ -266,40 +247,6 @@ func filesRemoved(s *scope) bool {
 	}
 	return true
 }
-
-// claimOf is the claim that the pods mount; "" where they mount none.
-func claimOf(b *v1alpha1.NFSBenchmark) string {
-	switch {
-	case !plan.NeedsVolume(b):
-		return ""
-	case b.Spec.Storage.Claim != nil:
-		return b.Spec.Storage.Claim.Name
-	default:
-		return manifest.NamesOf(b).Claim
-	}
-}
-
-func exportsOf(b *v1alpha1.NFSBenchmark) string {
-	switch st := b.Spec.Storage; {
-	case st.Export != nil:
-		source := runfile.MountSource(st.Export.Servers[0], st.Export.Path)
-		if redo := plan.RedoExport(b); redo != "" {
-			source += " (redo logs: " + redo + ")"
-		}
-		return source
-	case st.Claim != nil:
-		return "claim " + st.Claim.Name
-	case st.StorageClass != nil:
-		return "a volume of class " + st.StorageClass.Name
-	default:
-		return "the embedded server"
-	}
-}
-
-// deletePatience is how long a deletion waits for what will not go. Then it
-// says what is left and lets the benchmark go: an object that cannot be
-// deleted is worse than a volume that must be removed by hand.
-const deletePatience = 3 * time.Minute
 
 // remove deletes what the run created, but its result, in an order in which
 // nothing is still in use, and waits until it is gone.

@@ -8,6 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/pass"
+	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/trident"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,19 +21,12 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
-
-	"github.com/nfsbench/nfsbench/api/v1alpha1"
-	"github.com/nfsbench/nfsbench/controllers/pass"
-	"github.com/nfsbench/nfsbench/internal/manifest"
-	"github.com/nfsbench/nfsbench/internal/trident"
 )
 
 const (
 	// leftoverPatience is how long a volume may take to go until it is called
 	// left behind, and until spec.cleanup.leftovers Abandon lets go.
 	leftoverPatience = 2 * time.Minute
-	// leftoverCheck is how often what is left behind is looked at again.
-	leftoverCheck = 30 * time.Second
 )
 
 // leftover is what does not go: in words, with the command to look, and since

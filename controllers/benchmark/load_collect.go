@@ -5,21 +5,16 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"regexp"
 	"slices"
 
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
-	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/diagnose"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 )
 
 // errBusy says that the pass of another benchmark has a result in memory.
@@ -144,20 +139,6 @@ func (r *Reconciler) keepPoints(ctx context.Context, s *scope) error {
 	return r.patchResult(ctx, s, map[string]any{"binaryData": map[string][]byte{runfile.KeySuitePoints: packed.Bytes()}})
 }
 
-// patchResult merges keys into the ConfigMap with the results, whose other keys belong to
-// the collectors.
-func (r *Reconciler) patchResult(ctx context.Context, s *scope, keys map[string]any) error {
-	body, err := json.Marshal(keys)
-	if err != nil {
-		return fmt.Errorf("encode the keys of a ConfigMap: %w", err)
-	}
-	cm := &corev1.ConfigMap{ObjectMeta: s.meta(s.names.Result)}
-	if err := r.Client.Patch(ctx, cm, client.RawPatch(types.MergePatchType, body), pass.FieldOwner); err != nil {
-		return fmt.Errorf("patch ConfigMap %q: %w", cm.Name, err)
-	}
-	return nil
-}
-
 // reasonOf makes a condition reason of a failure. The code comes out of a pod;
 // one that the API server would refuse as a reason must not hold up the status.
 func reasonOf(f *runfile.Failure) string {
@@ -204,8 +185,6 @@ func (r *Reconciler) explainCrash(ctx context.Context, s *scope, f *runfile.Fail
 	}
 	return s.fail(f.Code, f.Message)
 }
-
-func isActive(p corev1.Pod) bool { return p.DeletionTimestamp.IsZero() && mayRun(p) }
 
 // mayRun says that a pod has not ended, as far as its node has told: one that is being deleted
 // runs until its node confirms that it does not.

@@ -11,10 +11,6 @@ import (
 	"strings"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/diagnose"
@@ -22,6 +18,9 @@ import (
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // resultGrace is how long the last results may take after their pods have
@@ -250,15 +249,6 @@ func (r *Reconciler) freeClaim(ctx context.Context, s *scope) (next, error) {
 	return s.wait(v1alpha1.ReasonClaimInUse, fmt.Sprintf(
 		"pod %s uses claim %q, and a second database would ruin its files: stop the pod, or name another claim in "+
 			"spec.storage.claim", other, claim.Name), soon)
-}
-
-func (r *Reconciler) podsOf(ctx context.Context, b *v1alpha1.NFSBenchmark, component string) ([]corev1.Pod, error) {
-	list := &corev1.PodList{}
-	err := r.Client.List(ctx, list, client.InNamespace(b.Namespace), client.MatchingLabels(manifest.Labels(b, component)))
-	if err != nil {
-		return nil, fmt.Errorf("list %s pods: %w", component, err)
-	}
-	return list.Items, nil
 }
 
 // watchPods ends the run when its pods cannot bring it to an end.

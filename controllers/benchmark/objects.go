@@ -2,55 +2,20 @@ package benchmark
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"reflect"
-
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	"time"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/manifest"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
-
-// ensure makes obj exist for b, and fills it with what the cluster has. What a
-// run creates never changes afterwards, so one that exists is left alone: see adopt.
-//
-// The cache holds what the operator made only, and may be behind. What it does
-// not have is therefore asked of the API server. It is then created and not applied, because
-// that would merge it with an object that somebody else makes at this moment.
-func (r *Reconciler) ensure(ctx context.Context, b *v1alpha1.NFSBenchmark, obj client.Object) error {
-	kind, name := kindOf(obj), obj.GetName()
-	want := obj.DeepCopyObject().(client.Object) //nolint:forcetypeassert // a copy has the type of its original
-	err := pass.Read(ctx, r.Client, r.Reader, obj)
-	switch {
-	case err == nil:
-		return r.adopt(ctx, b, want, obj)
-	case !apierrors.IsNotFound(err):
-		return fmt.Errorf("read %s %q: %w", kind, name, err)
-	}
-	made := want.DeepCopyObject().(client.Object) //nolint:forcetypeassert // as above
-	switch err := r.Client.Create(ctx, made, pass.FieldOwner); {
-	case err == nil:
-		reflect.ValueOf(obj).Elem().Set(reflect.ValueOf(made).Elem())
-		content, err := contentOf(want, made)
-		r.compared.add(obj.GetUID(), content)
-		return err
-	case apierrors.IsForbidden(err):
-		// A quota, an admission rule or a missing right: trying again does
-		// not fix it.
-		reason := v1alpha1.ReasonForbidden
-		if _, isPod := want.(*corev1.Pod); isPod {
-			reason = v1alpha1.ReasonPodRefused
-		}
-		return invalid(reason, "the cluster refuses to create %s %q: %w", kind, name, err)
-	default:
-		return fmt.Errorf("create %s %q: %w", kind, name, err)
-	}
-}
 
 // find fills obj, and reports whether there is one.
 func find(ctx context.Context, from client.Reader, obj client.Object) (bool, error) {
@@ -134,4 +99,83 @@ func isOrphan(b *v1alpha1.NFSBenchmark, obj client.Object) bool {
 func isTenants(b *v1alpha1.NFSBenchmark, obj client.Object) bool {
 	_, ofTrident := obj.(*unstructured.Unstructured)
 	return !ofTrident && obj.GetNamespace() == b.Namespace
+}
+
+// maxEvents bounds how many events of one object are looked at. Their senders bound them too.
+const maxEvents = 500
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// deletePatience is how long a deletion waits for what will not go. Then it
+// says what is left and lets the benchmark go: an object that cannot be
+// deleted is worse than a volume that must be removed by hand.
+const deletePatience = 3 * time.Minute
+
+// delete begins to delete an object, unless somebody has begun.
+func (r *Reconciler) delete(ctx context.Context, obj client.Object) error {
+	if !obj.GetDeletionTimestamp().IsZero() {
+		return nil
+	}
+	err := r.Client.Delete(ctx, obj, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("delete %s %q: %w", kindOf(obj), obj.GetName(), err)
+	}
+	return nil
+}
+
+func (r *Reconciler) podsOf(ctx context.Context, b *v1alpha1.NFSBenchmark, component string) ([]corev1.Pod, error) {
+	list := &corev1.PodList{}
+	err := r.Client.List(ctx, list, client.InNamespace(b.Namespace), client.MatchingLabels(manifest.Labels(b, component)))
+	if err != nil {
+		return nil, fmt.Errorf("list %s pods: %w", component, err)
+	}
+	return list.Items, nil
+}
+
+// patchResult merges keys into the ConfigMap with the results, whose other keys belong to
+// the collectors.
+func (r *Reconciler) patchResult(ctx context.Context, s *scope, keys map[string]any) error {
+	body, err := json.Marshal(keys)
+	if err != nil {
+		return fmt.Errorf("encode the keys of a ConfigMap: %w", err)
+	}
+	cm := &corev1.ConfigMap{ObjectMeta: s.meta(s.names.Result)}
+	if err := r.Client.Patch(ctx, cm, client.RawPatch(types.MergePatchType, body), pass.FieldOwner); err != nil {
+		return fmt.Errorf("patch ConfigMap %q: %w", cm.Name, err)
+	}
+	return nil
+}
+
+func isActive(p corev1.Pod) bool { return p.DeletionTimestamp.IsZero() && mayRun(p) }
+
+// withUID finds a benchmark by its identity; it is not to be changed.
+func (r *Reconciler) withUID(ctx context.Context, uid string) ([]v1alpha1.NFSBenchmark, error) {
+	list := &v1alpha1.NFSBenchmarkList{}
+	err := r.Client.List(ctx, list, client.MatchingFields{IndexUID: uid}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return nil, fmt.Errorf("find the benchmark with UID %q: %w", uid, err)
+	}
+	return list.Items, nil
+}
+
+// changeFinalizers adds our finalizer, or removes it. The cache has none of others, so it reads them first.
+func (r *Reconciler) changeFinalizers(
+	ctx context.Context, b *v1alpha1.NFSBenchmark, change func(client.Object, string) bool,
+) error {
+	live := &v1alpha1.NFSBenchmark{}
+	err := r.Reader.Get(ctx, client.ObjectKeyFromObject(b), live)
+	if err == nil && live.UID == b.UID {
+		before := live.DeepCopy()
+		change(live, Finalizer)
+		err = r.Client.Patch(ctx, live, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	}
+	if err = client.IgnoreNotFound(err); err != nil {
+		return fmt.Errorf("change the finalizers: %w", err)
+	}
+	return nil
 }

@@ -6,15 +6,14 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/human"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/measure"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // setStatus turns what a pass learned into the whole status. It does no I/O.
@@ -57,30 +56,10 @@ func setStatus(s *scope, err error) {
 	}
 }
 
-// isFinished reads the one condition that ends a run.
-func isFinished(b *v1alpha1.NFSBenchmark) bool {
-	c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionSucceeded)
-	return c != nil && c.Status != metav1.ConditionUnknown
-}
-
 // isRetrying says that the last pass over a benchmark ended with an error.
 func isRetrying(b *v1alpha1.NFSBenchmark) bool {
 	c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionReconciling)
 	return c != nil && c.Reason == v1alpha1.ReasonRetrying
-}
-
-// isCleanedUp says that nothing but the result is left, or that what is left
-// will stay.
-func isCleanedUp(b *v1alpha1.NFSBenchmark) bool {
-	c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionCleanedUp)
-	return c != nil && (c.Status == metav1.ConditionTrue || c.Reason == v1alpha1.ReasonLeftBehind)
-}
-
-// isReleased says that a benchmark no longer needs its target.
-func isReleased(b *v1alpha1.NFSBenchmark) bool {
-	c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionCleanedUp)
-	over := isFinished(b) || !b.DeletionTimestamp.IsZero()
-	return over && c != nil && (c.Reason == v1alpha1.ReasonRetained || isCleanedUp(b))
 }
 
 // phaseOf computes the phase from conditions and the stage of this pass.

@@ -11,15 +11,6 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	storagev1 "k8s.io/api/storage/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/diagnose"
@@ -29,6 +20,14 @@ import (
 	"github.com/nfsbench/nfsbench/internal/preflight"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/trident"
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // provision makes the storage ready: the embedded server where it is asked
@@ -390,13 +389,6 @@ func bounded(created, end time.Time) time.Time {
 	return end
 }
 
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
 // tridentClass makes the class of our own backend, or looks at the user's.
 func (r *Reconciler) tridentClass(ctx context.Context, s *scope) (next, error) {
 	if name := s.b.Spec.Storage.Trident.BackendName; name != "" {
@@ -617,9 +609,6 @@ func (r *Reconciler) eventsOf(
 		return e.InvolvedObject.UID != "" && e.InvolvedObject.UID != uid
 	}), nil
 }
-
-// maxEvents bounds how many events of one object are looked at. Their senders bound them too.
-const maxEvents = 500
 
 // lastWarning is the last warning about an object; "" where there is none.
 func lastWarning(told []corev1.Event) string {

@@ -6,12 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/manifest"
@@ -19,6 +13,11 @@ import (
 	"github.com/nfsbench/nfsbench/internal/preflight"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/trident"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // resolve finds out where the storage is.
@@ -89,18 +88,6 @@ func choosePaths(b *v1alpha1.NFSBenchmark, t *plan.Target) error {
 	}
 	t.Paths = paths
 	return nil
-}
-
-// isForeign says that the volume, and not the benchmark, says where the storage is.
-func isForeign(b *v1alpha1.NFSBenchmark) bool {
-	st := b.Spec.Storage
-	return st.Claim != nil || st.Trident != nil || st.StorageClass != nil
-}
-
-// hasSurvey says that the benchmark declares an array that can say what it is.
-func hasSurvey(b *v1alpha1.NFSBenchmark) bool {
-	a := b.Spec.Storage.Array
-	return a != nil && (a.ONTAP != nil || a.FlashBlade != nil)
 }
 
 func (r *Reconciler) resolveClaim(ctx context.Context, s *scope) (next, error) {

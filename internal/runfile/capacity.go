@@ -12,6 +12,15 @@ import (
 	"github.com/nfsbench/nfsbench/internal/human"
 )
 
+// Limits of a search for capacity.
+const (
+	maxBoundMicroseconds = 10_000_000
+	maxSearches          = 20
+	// maxClientSearches limits the searches of all clients. The results of more would not fit into
+	// their storage, even without latencies.
+	maxClientSearches = 100
+)
+
 // LatencyBound is a latency that a share of all operations must keep.
 type LatencyBound struct {
 	Percentile   bench.LatencyPercentile `json:"percentile"`

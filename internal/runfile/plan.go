@@ -5,6 +5,9 @@ import "github.com/nfsbench/nfsbench/api/bench"
 // PlanVersion is the version that every plan file names.
 const PlanVersion = "nfsbench.io/plan/v1"
 
+// maxSpanSeconds bounds a span of a run.
+const maxSpanSeconds = 7 * 24 * 3600
+
 // Plan says everything that a loader and a collector must know to make one run.
 type Plan struct {
 	Version  string         `json:"version" jsonschema:"enum=nfsbench.io/plan/v1"`

@@ -97,7 +97,6 @@ func oneOf[T ~string](c *checker, path string, v T, allowed ...T) {
 const (
 	maxBlockBytes     = 64 << 20
 	maxInFlightBytes  = 16 << 30 // jobs x depth x block: the loader's buffers
-	maxSpanSeconds    = 7 * 24 * 3600
 	minIntervalMillis = 100
 	maxIntervalMillis = 60_000
 )
@@ -189,15 +188,6 @@ func (c *checker) raw(r bench.RawWorkload) {
 			r.Pattern, bench.PatternMixed)
 	}
 }
-
-// Limits of a search for capacity.
-const (
-	maxBoundMicroseconds = 10_000_000
-	maxSearches          = 20
-	// maxClientSearches limits the searches of all clients. The results of more would not fit into
-	// their storage, even without latencies.
-	maxClientSearches = 100
-)
 
 func (c *checker) capacity(at string, s *bench.Capacity) {
 	for _, b := range append(s.AlsoAt, bench.LatencyBound{Milliseconds: s.Milliseconds, Microseconds: s.Microseconds}) {

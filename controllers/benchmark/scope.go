@@ -1,0 +1,172 @@
+package benchmark
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/pass"
+	"github.com/nfsbench/nfsbench/internal/diagnose"
+	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/plan"
+	"github.com/nfsbench/nfsbench/internal/policy"
+	"github.com/nfsbench/nfsbench/internal/policy/rules"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Options is what a Reconciler needs. All members but those with a default are
+// required.
+type Options struct {
+	Client   client.Client // cached reads
+	Reader   client.Reader // reads past the cache, for what must not be stale
+	Recorder events.EventRecorder
+	Clock    clock.PassiveClock
+	Images   manifest.Images
+	// LeaseNamespace holds the target Leases; empty = the benchmark's own,
+	// which is right when the operator may see one namespace only.
+	LeaseNamespace string
+	// TridentNamespace is where Trident runs, with the backends that the operator makes;
+	// empty = "trident". The volumes of claims are looked up there first.
+	TridentNamespace string
+	// NoNetworkPolicies leaves the pods of benchmarks open to connections.
+	NoNetworkPolicies bool
+	// Policy returns what benchmarks may use now, as admission knows it; nil = policy.Default.
+	Policy func(context.Context) (policy.Policy, error)
+	Grace  diagnose.Grace
+}
+
+// Reconciler reconciles NFSBenchmarks. Between passes it remembers only whose turn it is, since when there
+// is no Trident, and which objects it has compared. It is safe for concurrent use.
+type Reconciler struct {
+	Options
+	checker     *rules.Checker
+	results     sync.Mutex // held by the pass that has some in memory
+	compared    compared
+	began       time.Time
+	uses        uses
+	tridentSeen tridentSeen
+	underWay    []phase
+	finished    []phase
+	deleted     []phase
+}
+
+const (
+	// soon is for what has no watch or may be missed by one.
+	soon = 5 * time.Second
+	// leftoverCheck is how often what is left behind is looked at again.
+	leftoverCheck = 30 * time.Second
+	// busyPause is between two tries to read a result.
+	busyPause = time.Second
+)
+
+// scope is what one pass knows. Phases fill it in, setStatus reads it.
+type scope struct {
+	b     *v1alpha1.NFSBenchmark
+	names manifest.Names
+	now   time.Time
+
+	configMaps map[string]*corev1.ConfigMap // of the run, as this pass has read them
+
+	policy  policy.Policy  // until the load starts
+	stage   v1alpha1.Phase // how far this pass came
+	waiting *fact          // what the pass waits for, in words
+	target  *plan.Target
+	place   *queuePlace
+	// heldSince is when the run got its target; zero = not looked at, or the load has begun.
+	heldSince time.Time
+	gaveBack  bool // the target, before the load began
+	// keepsTarget: the run waits, and its survey may still move the volume.
+	keepsTarget bool
+	storage     *fact // about the storage; nil = not looked at
+	// tridentSilent: Trident has not yet answered to what it was asked for.
+	tridentSilent bool
+	attachedOnly  bool                // Trident writes the export rules of the volume: for the nodes that mount it
+	surveying     *fact               // the array is being asked
+	moving        *runfile.VolumeMove // under way
+	preflight     *fact               // about what the array said; nil = not looked at
+	plan          *runfile.Plan
+	planHash      *string // of the plan that this pass decides on, or forgets; nil = neither
+	load          *batchv1.Job
+	progress      []runfile.Progress
+	reports       []*runfile.LevelReport // last report of each client in a search for capacity; nil = none yet
+	database      *diagnose.Database     // what was found in the pods; nil = not checked, or no database
+	released      bool                   // the clients may start their load
+	levels        []byte                 // published levels of a search with several clients; nil = none
+	hasResults    bool                   // the pass holds Reconciler.results
+	result        *runfile.Result
+	damaged       error // names the clients whose results cannot be used
+	kept          int64 // bytes of the ConfigMap with the result; 0 = not looked at
+	judgement     *judge.Judgement
+	outcome       *outcome
+	cleanup       *fact // about what the run left; nil = not looked at
+	volumeGone    bool  // nothing of a Trident volume is left
+	loadGone      bool  // no pod of the load is left
+	events        []event
+}
+
+// outcome is how the run ended.
+type outcome struct {
+	phase   v1alpha1.Phase // Succeeded, Failed or Cancelled
+	reason  string
+	message string
+}
+
+type (
+	fact  = pass.Fact
+	event = pass.Event
+	next  = pass.Next
+	phase = func(context.Context, *scope) (next, error)
+)
+
+// waitFor ends the pass. With a zero duration a watch must wake us up.
+func waitFor(after time.Duration) next { return next{Stop: true, After: after} }
+
+// wait records why the pass ends here.
+func (s *scope) wait(reason, message string, after time.Duration) (next, error) {
+	s.waiting = &fact{Reason: reason, Message: message}
+	return waitFor(after), nil
+}
+
+// end records how the run ended.
+func (s *scope) end(phase v1alpha1.Phase, reason, message string) (next, error) {
+	s.outcome = &outcome{phase: phase, reason: reason, message: message}
+	return waitFor(0), nil
+}
+
+func (s *scope) fail(reason, message string) (next, error) {
+	return s.end(v1alpha1.PhaseFailed, reason, message)
+}
+
+// waitForRelease waits for an operator that reads a file which another release wrote, as after
+// a rollback. It deletes nothing and does not try again: a new operator looks at every
+// benchmark, and a change of the file wakes this one.
+func (s *scope) waitForRelease(err *runfile.VersionError) {
+	s.waiting = &fact{Reason: v1alpha1.ReasonOtherRelease, Message: err.Error() + " as the operator, and the benchmark " +
+		"goes on"}
+	if isFinished(s.b) {
+		s.cleanup = s.waiting
+	}
+}
+
+// invalid is a problem that only the user can fix. It ends the run, and is the state of the storage
+// if that is being made ready.
+func invalid(reason, format string, args ...any) error {
+	return &pass.Invalid{Reason: reason, Err: fmt.Errorf(format, args...)}
+}
+
+func (r *Reconciler) writer() pass.Writer { return pass.Writer{Client: r.Client, Recorder: r.Recorder} }
+
+// dropResults lets another pass have results in memory.
+func (r *Reconciler) dropResults(s *scope) {
+	if s.hasResults {
+		r.results.Unlock()
+	}
+}

@@ -1,0 +1,80 @@
+package benchmark
+
+import (
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/plan"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Finalizer keeps a deleted benchmark until everything it made is gone.
+const Finalizer = "nfsbench.io/cleanup"
+
+// isFinished reads the one condition that ends a run.
+func isFinished(b *v1alpha1.NFSBenchmark) bool {
+	c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionSucceeded)
+	return c != nil && c.Status != metav1.ConditionUnknown
+}
+
+// isCleanedUp says that nothing but the result is left, or that what is left
+// will stay.
+func isCleanedUp(b *v1alpha1.NFSBenchmark) bool {
+	c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionCleanedUp)
+	return c != nil && (c.Status == metav1.ConditionTrue || c.Reason == v1alpha1.ReasonLeftBehind)
+}
+
+// isReleased says that a benchmark no longer needs its target.
+func isReleased(b *v1alpha1.NFSBenchmark) bool {
+	c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionCleanedUp)
+	over := isFinished(b) || !b.DeletionTimestamp.IsZero()
+	return over && c != nil && (c.Reason == v1alpha1.ReasonRetained || isCleanedUp(b))
+}
+
+// storageGoes says that the storage of a run goes with it, and all that is on it.
+func storageGoes(b *v1alpha1.NFSBenchmark) bool {
+	st := b.Spec.Storage
+	return st.Embedded != nil || st.Trident != nil || st.StorageClass != nil
+}
+
+// claimOf is the claim that the pods mount; "" where they mount none.
+func claimOf(b *v1alpha1.NFSBenchmark) string {
+	switch {
+	case !plan.NeedsVolume(b):
+		return ""
+	case b.Spec.Storage.Claim != nil:
+		return b.Spec.Storage.Claim.Name
+	default:
+		return manifest.NamesOf(b).Claim
+	}
+}
+
+func exportsOf(b *v1alpha1.NFSBenchmark) string {
+	switch st := b.Spec.Storage; {
+	case st.Export != nil:
+		source := runfile.MountSource(st.Export.Servers[0], st.Export.Path)
+		if redo := plan.RedoExport(b); redo != "" {
+			source += " (redo logs: " + redo + ")"
+		}
+		return source
+	case st.Claim != nil:
+		return "claim " + st.Claim.Name
+	case st.StorageClass != nil:
+		return "a volume of class " + st.StorageClass.Name
+	default:
+		return "the embedded server"
+	}
+}
+
+// isForeign says that the volume, and not the benchmark, says where the storage is.
+func isForeign(b *v1alpha1.NFSBenchmark) bool {
+	st := b.Spec.Storage
+	return st.Claim != nil || st.Trident != nil || st.StorageClass != nil
+}
+
+// hasSurvey says that the benchmark declares an array that can say what it is.
+func hasSurvey(b *v1alpha1.NFSBenchmark) bool {
+	a := b.Spec.Storage.Array
+	return a != nil && (a.ONTAP != nil || a.FlashBlade != nil)
+}

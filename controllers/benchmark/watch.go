@@ -1,0 +1,178 @@
+package benchmark
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/pass"
+	"github.com/nfsbench/nfsbench/internal/manifest"
+	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// SetupWithManager registers the reconciler and what wakes it.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
+	if err := pass.IndexBenchmarks(context.Background(), mgr, Indexes()); err != nil {
+		return err
+	}
+	deletions := predicate.Funcs{
+		CreateFunc:  func(ctrlevent.CreateEvent) bool { return false },
+		UpdateFunc:  func(ctrlevent.UpdateEvent) bool { return false },
+		GenericFunc: func(ctrlevent.GenericEvent) bool { return false },
+	}
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("nfsbenchmark").
+		For(&v1alpha1.NFSBenchmark{}, builder.WithPredicates(changes())).
+		Owns(&batchv1.Job{}).
+		Owns(&corev1.ConfigMap{}, builder.OnlyMetadata, builder.WithPredicates(r.unlessMeasuring())).
+		Owns(&corev1.PersistentVolumeClaim{}).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.ofLabels)).
+		Watches(&coordinationv1.Lease{}, handler.EnqueueRequestsFromMapFunc(r.waiting), builder.WithPredicates(deletions)).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
+		Complete(r.AsReconciler())
+}
+
+// changes are those of a benchmark that a pass looks at. Whoever may label a benchmark must not keep the workers busy.
+func changes() predicate.Funcs {
+	return predicate.Funcs{UpdateFunc: func(e ctrlevent.UpdateEvent) bool {
+		was, isOne := e.ObjectOld.(*v1alpha1.NFSBenchmark)
+		is, areBoth := e.ObjectNew.(*v1alpha1.NFSBenchmark)
+		return !isOne || !areBoth || was.ResourceVersion == is.ResourceVersion || was.Generation != is.Generation ||
+			!is.DeletionTimestamp.Equal(was.DeletionTimestamp) || !slices.Equal(was.Finalizers, is.Finalizers) ||
+			!equality.Semantic.DeepEqual(was.Status, is.Status)
+	}}
+}
+
+// ofLabels finds the benchmark of a pod: load pods belong to a Job, so their
+// owner does not tell.
+func (r *Reconciler) ofLabels(ctx context.Context, obj client.Object) []reconcile.Request {
+	list, err := r.withUID(ctx, obj.GetLabels()[manifest.LabelUID])
+	if err != nil {
+		return nil // the cache cannot fail once it is synced; passes also wake by time
+	}
+	var out []reconcile.Request
+	for i := range list {
+		out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list[i])})
+	}
+	return out
+}
+
+// waiting finds the benchmarks that may continue when a target is freed, and the few behind them
+// that move up at once.
+func (r *Reconciler) waiting(ctx context.Context, lease client.Object) []reconcile.Request {
+	entries, err := r.contenders(ctx, []string{lease.GetAnnotations()[manifest.AnnotationTarget]})
+	if err != nil {
+		return nil // as above
+	}
+	var out []reconcile.Request
+	for _, e := range nextInQueue(entries, toldAtOnce) {
+		space, name, _ := strings.Cut(e.Name, "/")
+		out = append(out, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: space, Name: name}})
+	}
+	return out
+}
+
+// The fields by which the reconciler looks benchmarks up in its cache. Without
+// them each pass would look through all benchmarks there are, finished ones too.
+const (
+	IndexTarget = "target" // a key of the targets that an unfinished one wants
+	IndexUID    = "uid"    // of one that is not settled
+)
+
+// Indexes gives the values of each field. SetupWithManager adds them to the
+// manager's cache; a client without that cache must offer them itself.
+func Indexes() map[string]client.IndexerFunc {
+	return map[string]client.IndexerFunc{
+		IndexUID: func(obj client.Object) []string {
+			if b, ok := obj.(*v1alpha1.NFSBenchmark); ok && isSettled(b) {
+				return nil // it has no pods and no Leases
+			}
+			return []string{string(obj.GetUID())}
+		},
+		IndexTarget: func(obj client.Object) []string {
+			b, ok := obj.(*v1alpha1.NFSBenchmark)
+			if !ok || isFinished(b) {
+				return nil
+			}
+			return knownKeys(b)
+		},
+	}
+}
+
+// CacheOptions keep in memory what the operator made and nothing else: a
+// cluster's other pods and ConfigMaps are none of its business. Objects of
+// users, such as their claims, are read past the cache.
+//
+// Volumes and classes are read past the cache too, because an operator that may
+// see some namespaces only must not watch them: see ClientOptions. So are
+// Trident's objects, whose kinds need not be there.
+//
+// The cache has only the metadata of ConfigMaps that wake benchmarks, not their contents: anybody
+// can create some with the operator's label. Of benchmarks and suites it has what passes read, and of
+// settled benchmarks what suites and metrics read. Other objects have no managedFields in it.
+//
+// No namespaces means all. The Leases' namespace is watched as well.
+func CacheOptions(namespaces []string, leases string) cache.Options {
+	ours := cache.ByObject{
+		Label:     labels.SelectorFromSet(labels.Set{manifest.LabelManagedBy: manifest.ManagedBy}),
+		Transform: boundedObject,
+	}
+	lease := ours
+	o := cache.Options{DefaultNamespaces: inNamespaces(namespaces)}
+	if leases != "" {
+		lease.Namespaces = inNamespaces([]string{leases})
+	}
+	o.ByObject = map[client.Object]cache.ByObject{
+		&v1alpha1.NFSBenchmark{}:        {Transform: reduceBenchmark},
+		&v1alpha1.NFSBenchmarkSuite{}:   {Transform: reduceSuite},
+		&batchv1.Job{}:                  ours,
+		&corev1.ConfigMap{}:             {Label: ours.Label, Transform: ownerOnly},
+		&corev1.PersistentVolumeClaim{}: ours,
+		&corev1.Pod{}:                   ours,
+		&corev1.Service{}:               ours,
+		&corev1.ServiceAccount{}:        ours,
+		&rbacv1.Role{}:                  ours,
+		&rbacv1.RoleBinding{}:           ours,
+		&networkingv1.NetworkPolicy{}:   ours,
+		&coordinationv1.Lease{}:         lease,
+	}
+	return o
+}
+
+func inNamespaces(names []string) map[string]cache.Config {
+	if len(names) == 0 {
+		return nil
+	}
+	out := map[string]cache.Config{}
+	for _, n := range names {
+		out[n] = cache.Config{}
+	}
+	return out
+}
+
+// ClientOptions belong to CacheOptions.
+func ClientOptions() client.Options {
+	return client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{
+		&corev1.ConfigMap{},
+		&corev1.PersistentVolume{},
+		&storagev1.StorageClass{},
+	}}}
+}
