@@ -53,7 +53,8 @@ func silenceWords(s measure.Silence) string {
 	case s.Reason == measure.SilenceUnchangedLevel:
 		return unchanged + ": levels end earlier than the storage updates its counters, every few seconds (ONTAP: 15)"
 	case s.Reason == measure.SilenceUnchanged:
-		return unchanged + "; the storage updates them every few seconds (ONTAP: 15), so use run.durationSeconds of 60 or more"
+		return unchanged + "; the storage updates them every few seconds (ONTAP: 15), so use run.durationSeconds of 60 or " +
+			"more"
 	default:
 		return "there are no two readings of it in the window: use a longer run.durationSeconds"
 	}
@@ -166,7 +167,9 @@ type expected struct{ rate, least, most float64 }
 // clientsDid returns what the clients did in one direction in the seconds of a storage window, from
 // their samples of these seconds. Without samples it uses their mean. The tolerance then grows by the
 // part of the repetition outside the window or without all clients, where the load may have differed.
-func (c *facts) clientsDid(s measure.RepetitionFacts, w runfile.StorageWindow, d *measure.Direction, kind measure.OpKind) expected {
+func (c *facts) clientsDid(
+	s measure.RepetitionFacts, w runfile.StorageWindow, d *measure.Direction, kind measure.OpKind,
+) expected {
 	if e, known := c.sampledDid(s, w, kind); known {
 		return e
 	}
@@ -179,7 +182,9 @@ func (c *facts) clientsDid(s measure.RepetitionFacts, w runfile.StorageWindow, d
 }
 
 // sampledDid is what the clients did by their samples of these seconds.
-func (c *facts) sampledDid(s measure.RepetitionFacts, w runfile.StorageWindow, kind measure.OpKind) (e expected, known bool) {
+func (c *facts) sampledDid(
+	s measure.RepetitionFacts, w runfile.StorageWindow, kind measure.OpKind,
+) (e expected, known bool) {
 	did, known := c.SampledIn(s, w, kind)
 	slack := max(s.Total.ByteRate*foreignShare/1000, ownBytesPerSecond)
 	e.rate = did.Bytes / w.End.Sub(w.Start).Seconds()

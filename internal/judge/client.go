@@ -128,8 +128,8 @@ func checkTime(c *facts, found *findings) {
 		// checkCapacity checks the levels below.
 		if f := s.Steadiness; f.Known && !f.Steady && !s.IsOf(runfile.StepCalibrate) && !s.IsOf(runfile.StepRate) {
 			found.warn(NotSteady, "Repetition %s was not steady: throughput deviated by %s from its mean and drifted by "+
-				"%s%s; latency deviated by %s and drifted by %s%s. Use a longer warm-up, and look for what changed.", repetitionName(s.Summary),
-				permilleText(&f.DeviationPermille), permilleText(&f.DriftPermille), stepText(f.StepPermille),
+				"%s%s; latency deviated by %s and drifted by %s%s. Use a longer warm-up, and look for what changed.",
+				repetitionName(s.Summary), permilleText(&f.DeviationPermille), permilleText(&f.DriftPermille), stepText(f.StepPermille),
 				permilleText(&f.LatencyDeviationPermille), permilleText(&f.LatencyDriftPermille), stepText(f.LatencyStepPermille))
 		}
 	}
@@ -165,8 +165,8 @@ func checkForeignLoad(c *facts, found *findings) {
 			seen = append(seen, foreignIn(idle, s.Total)...)
 		}
 		if len(seen) > 0 {
-			found.warn(ForeignLoad, "Repetition %s was not alone: %s. Run again when the machines are quiet.", repetitionName(s.Summary),
-				strings.Join(seen, ", "))
+			found.warn(ForeignLoad, "Repetition %s was not alone: %s. Run again when the machines are quiet.",
+				repetitionName(s.Summary), strings.Join(seen, ", "))
 		}
 	}
 }
@@ -182,7 +182,8 @@ func checkForeignMount(c *facts, found *findings) {
 	for _, s := range c.Repetitions {
 		moved, load := s.Mount.ServerReadBytes+s.Mount.ServerWriteBytes, float64(s.Total.Bytes)
 		// Within the time of the counters the load may have moved all of its bytes.
-		tolerated := max(load*(mountForeign+edgePermille(s.Summary)), foreignBytesPerSecond*float64(s.DurationMilliseconds)) / 1000
+		tolerated := max(load*(mountForeign+edgePermille(s.Summary)),
+			foreignBytesPerSecond*float64(s.DurationMilliseconds)) / 1000
 		if !s.Mount.Known || float64(moved) <= load+tolerated {
 			continue
 		}
@@ -206,7 +207,8 @@ func foreignIn(w measure.Idle, load measure.Direction) (seen []string) {
 			permilleText(w.NodeCPUPermille)))
 	}
 	for _, st := range w.Storage {
-		if rate, known := measure.OpsRate(st); known && rate > max(foreignOpsPerSecond, load.OperationRate*foreignShare/1000) {
+		rate, known := measure.OpsRate(st)
+		if known && rate > max(foreignOpsPerSecond, load.OperationRate*foreignShare/1000) {
 			seen = append(seen, fmt.Sprintf("storage %s did %.0f operations/s while idle", st.Source, rate))
 		}
 	}

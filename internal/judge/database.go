@@ -134,8 +134,9 @@ func checkServiceTime(c *facts, found *findings) {
 // implausible says why a mean of microseconds cannot be so; empty when it can.
 func (c *facts) implausible(w runfile.OracleWindow, mean float64) string {
 	below := func(other float64) bool { return mean*1000 < other*latencyAgrees }
-	if waits, us := measure.EventOf(w, measure.EventSequentialRead); waits >= latencyWaits && below(float64(us)/float64(waits)) {
-		return fmt.Sprintf("%s took %s in V$SYSTEM_EVENT", measure.EventSequentialRead, human.Latency(float64(us)/float64(waits)))
+	waits, us := measure.EventOf(w, measure.EventSequentialRead)
+	if took := float64(us) / float64(waits); waits >= latencyWaits && below(took) {
+		return fmt.Sprintf("%s took %s in V$SYSTEM_EVENT", measure.EventSequentialRead, human.Latency(took))
 	}
 	// The storage's mean is of all reads: it compares only where all are small.
 	if array := c.Overall.Storage.MeanLatencyMicroseconds; array != nil && c.RandomReads() && below(float64(*array)) {
@@ -180,7 +181,8 @@ func checkBatches(c *facts, found *findings) {
 			}
 			found.warn(BatchedReads, "In repetition %s about %.1f %% of the blocks were read in batches (%d waits for %s, "+
 				"%d for %s): the latency is that of the other blocks only. %s", repetitionName(rep.Summary),
-				float64(blocks)/float64(single+blocks)*100, batches, measure.EventParallelRead, single, measure.EventSequentialRead, hint)
+				float64(blocks)/float64(single+blocks)*100, batches, measure.EventParallelRead, single,
+				measure.EventSequentialRead, hint)
 			return
 		}
 	}
@@ -213,8 +215,8 @@ func checkScan(c *facts, found *findings) {
 			past, _ := measure.EventOf(w, measure.EventDirectRead)
 			found.warn(BufferedScan, "In repetition %s %.1f %% of the blocks were read past the buffer cache (%s), so this "+
 				"is not a full scan of the storage; waits: %s %d, %s %d. Make scanTableSize larger than the buffer cache, or "+
-				"the cache smaller (db_cache_size).", repetitionName(rep.Summary), float64(direct)/float64(all)*100, measure.StatReadsDirect,
-				measure.EventDirectRead, past, measure.EventScatteredRead, scattered)
+				"the cache smaller (db_cache_size).", repetitionName(rep.Summary), float64(direct)/float64(all)*100,
+				measure.StatReadsDirect, measure.EventDirectRead, past, measure.EventScatteredRead, scattered)
 			return
 		}
 	}

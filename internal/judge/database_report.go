@@ -32,8 +32,8 @@ func checkReport(c *facts, found *findings) {
 				case i < 0 || !isRead(row.Event) || max(row.Waits, w.Events[i].Waits) < latencyWaits:
 				case OtherWaits(row, w.Events[i]):
 					found.warn(ReportDiffers, "In repetition %s the report of the kit has %d waits for %s, and "+
-						"V$SYSTEM_EVENT %d%s: %s. The latency is that of V$SYSTEM_EVENT; do not compare it with the report.", repetitionName(rep.Summary),
-						row.Waits, row.Event, w.Events[i].Waits, c.overInstances(), c.whyOther())
+						"V$SYSTEM_EVENT %d%s: %s. The latency is that of V$SYSTEM_EVENT; do not compare it with the report.",
+						repetitionName(rep.Summary), row.Waits, row.Event, w.Events[i].Waits, c.overInstances(), c.whyOther())
 					return
 				}
 			}
@@ -42,7 +42,9 @@ func checkReport(c *facts, found *findings) {
 }
 
 func isRead(event string) bool {
-	return slices.Contains([]string{measure.EventSequentialRead, measure.EventParallelRead, measure.EventScatteredRead, measure.EventDirectRead}, event)
+	return slices.Contains([]string{
+		measure.EventSequentialRead, measure.EventParallelRead, measure.EventScatteredRead, measure.EventDirectRead,
+	}, event)
 }
 
 func (c *facts) overInstances() string {

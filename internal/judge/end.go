@@ -42,7 +42,8 @@ func checkEnd(c *facts, found *findings) {
 	checkRounds(c, found)
 	for _, s := range c.Repetitions {
 		if s.Clients < int32(len(c.Clients)) {
-			found.fail(Partial, "Repetition %s was measured by %d of %d clients.", repetitionName(s.Summary), s.Clients, len(c.Clients))
+			found.fail(Partial, "Repetition %s was measured by %d of %d clients.", repetitionName(s.Summary), s.Clients,
+				len(c.Clients))
 		}
 	}
 }

@@ -91,7 +91,8 @@ func (c *facts) directEvidence() Evidence {
 // redirection says on which nodes of the array metadata and data went, where that is known.
 func redirection(shares []measure.PathShare) string {
 	node := func(p measure.PathShare) string { return p.Node }
-	metadata, data := listed(measure.Distinct(measure.ByRole(shares, ""), node)), listed(measure.Distinct(measure.ByLayout(shares), node))
+	metadata := listed(measure.Distinct(measure.ByRole(shares, ""), node))
+	data := listed(measure.Distinct(measure.ByLayout(shares), node))
 	if metadata == "" || data == "" {
 		return ""
 	}

@@ -25,7 +25,8 @@ import (
 func Judge(r runfile.Result) Judgement {
 	c := newFacts(r)
 	j := Judgement{
-		Engine: measure.EngineNative, VariationPermille: (*measure.Permille)(c.Variation), Steps: c.Steps, Capacity: c.limited,
+		Engine: measure.EngineNative, VariationPermille: (*measure.Permille)(c.Variation), Steps: c.Steps,
+		Capacity: c.limited,
 		Database: c.Database, Wire: c.Wire, Protocol: c.protocol, Series: c.SeriesPoints(),
 	}
 	j.Data = dataWords(c.Clients)

@@ -23,7 +23,10 @@ func checkTransferSize(c *facts, found *findings) {
 		name string
 		xfer int64
 		used bool
-	}{{"READ", c.Transfer[measure.Reads], c.Overall.Read != nil}, {"WRITE", c.Transfer[measure.Writes], c.Overall.Write != nil}} {
+	}{
+		{"READ", c.Transfer[measure.Reads], c.Overall.Read != nil},
+		{"WRITE", c.Transfer[measure.Writes], c.Overall.Write != nil},
+	} {
 		moves := fmt.Sprintf("A %s moves %s, %s", d.name, human.Size(d.xfer), why)
 		switch {
 		case !d.used || d.xfer >= full:

@@ -201,9 +201,9 @@ func (s *PathShare) add(ch runfile.Channel, seconds float64) {
 }
 
 // Name is the path as people know it.
-func (p PathShare) Name() string {
-	pair := PathPair{Local: p.Local, Path: p.Path}.String()
-	if p.Role == bench.PathDataServer {
+func (s PathShare) Name() string {
+	pair := PathPair{Local: s.Local, Path: s.Path}.String()
+	if s.Role == bench.PathDataServer {
 		return "data server " + pair
 	}
 	return pair

@@ -82,6 +82,7 @@ func unusable(parts []part, is func(runfile.StorageWindow) bool) SilenceReason {
 // OpKind is the kind of an operation.
 type OpKind int
 
+// The kinds.
 const (
 	Reads OpKind = iota
 	Writes
