@@ -2,14 +2,6 @@ package v1alpha1
 
 import "github.com/nfsbench/nfsbench/api/bench"
 
-// Metric is a number of a benchmark's status.summary that can be compared. Throughput is in
-// bytes, IOPS in I/Os and Capacity in operations a second; latencies are microseconds; Wire, the
-// share of the wire limit, and ClientCPU, the busy share of the busiest client machine above idle, are thousandths;
-// ClientCPUTime is microseconds of the CPUs of the clients' machines above idle, for 2^20 bytes.
-//
-// +kubebuilder:validation:Enum=Throughput;IOPS;Capacity;MeanLatency;P50Latency;P95Latency;P99Latency;P999Latency;MaxLatency;OpenLoopP99Latency;LongestPause;StorageLatency;Wire;ClientCPU;ClientCPUTime
-type Metric string
-
 // Correction is what is done against chance when there are many comparisons.
 //
 // +kubebuilder:validation:Enum=Holm;None
@@ -38,7 +30,7 @@ type Significance struct {
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=15
-	Metrics []Metric `json:"metrics,omitempty"`
+	Metrics []bench.Metric `json:"metrics,omitempty"`
 	// alpha is the accepted rate of false alarms, for example "0.05".
 	// +optional
 	// +default="0.05"

@@ -192,7 +192,7 @@ type CellStatus struct {
 	Step string `json:"step,omitempty"`
 	// metric of these numbers.
 	// +required
-	Metric Metric `json:"metric"`
+	Metric bench.Metric `json:"metric"`
 	// unit of these numbers: B/s, 1/s, us, us/MiB or permille.
 	// +required
 	// +kubebuilder:validation:MaxLength=8
@@ -229,7 +229,7 @@ type ComparisonStatus struct {
 	Step string `json:"step,omitempty"`
 	// metric that is compared.
 	// +required
-	Metric Metric `json:"metric"`
+	Metric bench.Metric `json:"metric"`
 	// impactBasisPoints is the mean of the impacts of all pairs in hundredths of a percent, for
 	// example -325.
 	// +required
@@ -278,7 +278,7 @@ type RegressionChange struct {
 	Step string `json:"step,omitempty"`
 	// metric that changed.
 	// +required
-	Metric Metric `json:"metric"`
+	Metric bench.Metric `json:"metric"`
 	// shiftBasisPoints is the Hodges-Lehmann estimate of the difference, in hundredths of a percent
 	// of the accepted run's median. Positive is better, whatever the metric.
 	// +optional

@@ -1308,7 +1308,7 @@ func (in *Significance) DeepCopyInto(out *Significance) {
 	*out = *in
 	if in.Metrics != nil {
 		in, out := &in.Metrics, &out.Metrics
-		*out = make([]Metric, len(*in))
+		*out = make([]bench.Metric, len(*in))
 		copy(*out, *in)
 	}
 	if in.MinimumEffectPercent != nil {

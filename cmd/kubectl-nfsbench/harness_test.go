@@ -165,7 +165,7 @@ func record(t *testing.T, suite, run string, started time.Time, factor float64) 
 			}
 			r.Results = append(r.Results, runfile.SuiteResult{
 				Cell: cell.Name, Repetition: rep + 1, Position: 2*rep + 1, Benchmark: run + "-" + cell.Name, Phase: "Succeeded", Validity: "Valid",
-				Points: []runfile.SuitePoint{{Metrics: map[string]float64{runfile.MetricMeanLatency: latency, runfile.MetricThroughput: 1e12 / latency}}},
+				Points: []runfile.SuitePoint{{Metrics: map[string]float64{bench.MetricMeanLatency: latency, bench.MetricThroughput: 1e12 / latency}}},
 			})
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -51,7 +53,7 @@ func TestTextOfARecordDoesNotActOnATerminal(t *testing.T) {
 	t.Parallel()
 	compared := func(r *runfile.SuiteRun) {
 		r.Settings.Compare = &runfile.SuiteCompare{
-			SuiteSignificance: runfile.SuiteSignificance{Metrics: []string{runfile.MetricMeanLatency}},
+			SuiteSignificance: runfile.SuiteSignificance{Metrics: []string{bench.MetricMeanLatency}},
 			Baseline:          map[string]string{"client" + evil: "nfs" + evil},
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/nfsbench/nfsbench/api/bench"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -15,12 +17,12 @@ func TestASmallRecordKeepsWhatIsCompared(t *testing.T) {
 	t.Parallel()
 	metrics := map[string]float64{}
 	for _, m := range []string{
-		runfile.MetricThroughput, runfile.MetricIOPS, runfile.MetricMeanLatency, runfile.MetricP50Latency, runfile.MetricP99Latency, runfile.MetricClientCPU,
+		bench.MetricThroughput, bench.MetricIOPS, bench.MetricMeanLatency, bench.MetricP50Latency, bench.MetricP99Latency, bench.MetricClientCPU,
 	} {
 		metrics[m] = 1
 	}
 	f := runfile.SuiteRun{Results: []runfile.SuiteResult{{Points: []runfile.SuitePoint{{Metrics: metrics}}}}}
-	always := []string{runfile.MetricMeanLatency, runfile.MetricThroughput}
+	always := []string{bench.MetricMeanLatency, bench.MetricThroughput}
 	for _, c := range []struct {
 		reason     string
 		compare    *runfile.SuiteCompare
@@ -28,8 +30,8 @@ func TestASmallRecordKeepsWhatIsCompared(t *testing.T) {
 		want       []string
 	}{
 		{"nothing is said", nil, nil, always},
-		{"cells are compared", &runfile.SuiteCompare{SuiteSignificance: runfile.SuiteSignificance{Metrics: []string{runfile.MetricIOPS}}}, nil, append([]string{runfile.MetricIOPS}, always...)},
-		{"runs are compared", nil, &runfile.SuiteSignificance{Metrics: []string{runfile.MetricP99Latency}}, append([]string{runfile.MetricP99Latency}, always...)},
+		{"cells are compared", &runfile.SuiteCompare{SuiteSignificance: runfile.SuiteSignificance{Metrics: []string{bench.MetricIOPS}}}, nil, append([]string{bench.MetricIOPS}, always...)},
+		{"runs are compared", nil, &runfile.SuiteSignificance{Metrics: []string{bench.MetricP99Latency}}, append([]string{bench.MetricP99Latency}, always...)},
 	} {
 		f.Settings.Compare, f.Settings.Regression = c.compare, c.regression
 		got := slices.Sorted(maps.Keys(comparedOnly(f).Results[0].Points[0].Metrics))

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
+
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -202,7 +204,7 @@ func TestABenchmarkWithoutItsPlaceIsNoResult(t *testing.T) {
 
 func TestPointsAreReadFromTheResult(t *testing.T) {
 	t.Parallel()
-	want := []runfile.SuitePoint{{Step: "Users=8", Metrics: map[string]float64{runfile.MetricP95Latency: 5}, WirePercent: new(94.3), Knee: true}}
+	want := []runfile.SuitePoint{{Step: "Users=8", Metrics: map[string]float64{bench.MetricP95Latency: 5}, WirePercent: new(94.3), Knee: true}}
 	var packed, huge bytes.Buffer
 	if err := runfile.WriteSuitePoints(&packed, runfile.SuitePoints{Points: want}); err != nil {
 		t.Fatal(err)

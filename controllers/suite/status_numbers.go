@@ -191,7 +191,7 @@ func setRegression(s *scope) {
 	}
 	for _, l := range found.Comparisons {
 		out.Changes = append(out.Changes, v1alpha1.RegressionChange{
-			Cell: l.Cell, Step: l.Step, Metric: v1alpha1.Metric(l.Metric),
+			Cell: l.Cell, Step: l.Step, Metric: bench.Metric(l.Metric),
 			ShiftBasisPoints: basisPoints(l.Shift), Outcome: l.Outcome,
 		})
 	}
@@ -202,7 +202,7 @@ func setRegression(s *scope) {
 func cellStatus(c compare.Cell) v1alpha1.CellStatus {
 	return v1alpha1.CellStatus{
 		Cell: pass.ClipTo(c.Cell, 63), Step: pass.ClipTo(c.Step, 48),
-		Metric: v1alpha1.Metric(c.Metric), Unit: c.Unit,
+		Metric: bench.Metric(c.Metric), Unit: c.Unit,
 		N:      int32(len(c.Values)), //nolint:gosec // bounded by repetitions
 		Median: wholeNumber(c.Median), MedianLow: wholeOf(c.MedianLow), MedianHigh: wholeOf(c.MedianHigh),
 	}
@@ -211,7 +211,7 @@ func cellStatus(c compare.Cell) v1alpha1.CellStatus {
 func comparisonStatus(l compare.Line) v1alpha1.ComparisonStatus {
 	return v1alpha1.ComparisonStatus{
 		Cell: pass.ClipTo(l.Cell, 63), Baseline: pass.ClipTo(l.Baseline, 63), Step: pass.ClipTo(l.Step, 48),
-		Metric: v1alpha1.Metric(l.Metric), Outcome: l.Outcome,
+		Metric: bench.Metric(l.Metric), Outcome: l.Outcome,
 		ImpactBasisPoints: wholeNumber(l.Impact * 1e4), P: probability(cmp.Or(l.AdjustedP, l.P)),
 	}
 }

@@ -199,17 +199,17 @@ func TestPointsAreThoseOfEachRepetition(t *testing.T) {
 		// gen reads 200 MiB/s in blocks of 1 MiB, with latencies from 1000 to 1999 us. Its machine was
 		// not observed while it was idle.
 		m := p[0].Metrics
-		_, aboveIdle := m[runfile.MetricClientCPUTime]
-		if m[runfile.MetricThroughput] != 200<<20 || m[runfile.MetricIOPS] != 200 || aboveIdle {
+		_, aboveIdle := m[bench.MetricClientCPUTime]
+		if m[bench.MetricThroughput] != 200<<20 || m[bench.MetricIOPS] != 200 || aboveIdle {
 			t.Errorf("metrics %v", m)
 		}
-		if mean := m[runfile.MetricMeanLatency]; mean < 1490 || mean > 1510 {
+		if mean := m[bench.MetricMeanLatency]; mean < 1490 || mean > 1510 {
 			t.Errorf("mean latency %g us", mean)
 		}
-		if m[runfile.MetricP50Latency] >= m[runfile.MetricP95Latency] || m[runfile.MetricP95Latency] >= m[runfile.MetricP99Latency] {
+		if m[bench.MetricP50Latency] >= m[bench.MetricP95Latency] || m[bench.MetricP95Latency] >= m[bench.MetricP99Latency] {
 			t.Errorf("percentiles %v", m)
 		}
-		if _, ok := m[runfile.MetricStorageLatency]; ok {
+		if _, ok := m[bench.MetricStorageLatency]; ok {
 			t.Errorf("the storage was not asked, and has a latency: %v", m)
 		}
 	}
@@ -231,7 +231,7 @@ func TestPointsOfARampAreThoseOfEachStepInEachRound(t *testing.T) {
 	for round, rate := range map[int]float64{0: 200 << 20, 1: 100 << 20} {
 		got := map[string]float64{}
 		for _, p := range points[round] {
-			got[p.Step] = p.Metrics[runfile.MetricThroughput]
+			got[p.Step] = p.Metrics[bench.MetricThroughput]
 		}
 		if diff := cmp.Diff(map[string]float64{"Users=1": rate / 8, "Users=8": rate}, got); diff != "" {
 			t.Errorf("round %d:\n%s", round+1, diff)

@@ -13,8 +13,8 @@ func capacities(name string, intervals ...[3]float64) Side {
 	s := Side{Name: name}
 	for _, i := range intervals {
 		s.Points = append(s.Points, []runfile.SuitePoint{{
-			Metrics:   map[string]float64{runfile.MetricCapacity: i[1], runfile.MetricMeanLatency: 200, runfile.MetricThroughput: 1e9},
-			Intervals: map[string]runfile.SuiteInterval{runfile.MetricCapacity: {Low: i[0], High: i[2]}},
+			Metrics:   map[string]float64{bench.MetricCapacity: i[1], bench.MetricMeanLatency: 200, bench.MetricThroughput: 1e9},
+			Intervals: map[string]runfile.SuiteInterval{bench.MetricCapacity: {Low: i[0], High: i[2]}},
 		}})
 	}
 	return s
@@ -49,7 +49,7 @@ func TestTwoSearchesAreComparedByTheirIntervals(t *testing.T) {
 				t.Fatalf("%+v %+v", table.Comparisons, table.Findings)
 			}
 			l := table.Comparisons[0]
-			if l.Metric != runfile.MetricCapacity || l.Outcome != tc.outcome || !l.ByIntervals {
+			if l.Metric != bench.MetricCapacity || l.Outcome != tc.outcome || !l.ByIntervals {
 				t.Errorf("%s %s p %g", l.Metric, l.Outcome, *l.P)
 			}
 			if math.Abs(*l.ShiftLow-tc.low) > 2e-4 || math.Abs(*l.ShiftHigh-tc.high) > 2e-4 {
@@ -90,17 +90,17 @@ func TestSearchesThatWereRepeatedAreComparedByRank(t *testing.T) {
 func TestOtherMetricsOfOneSearchHaveNoAnswer(t *testing.T) {
 	t.Parallel()
 	s := capacityRule()
-	s.Metrics = []string{runfile.MetricMeanLatency}
+	s.Metrics = []string{bench.MetricMeanLatency}
 	a := capacities("a", [3]float64{39_000, 40_000, 41_000})
-	a.Points[0][0].Intervals[runfile.MetricMeanLatency] = runfile.SuiteInterval{Low: 199, High: 201}
+	a.Points[0][0].Intervals[bench.MetricMeanLatency] = runfile.SuiteInterval{Low: 199, High: 201}
 	b := capacities("b", [3]float64{49_000, 50_000, 51_000})
-	b.Points[0][0].Metrics[runfile.MetricMeanLatency] = 300
-	b.Points[0][0].Intervals[runfile.MetricMeanLatency] = runfile.SuiteInterval{Low: 299, High: 301}
+	b.Points[0][0].Metrics[bench.MetricMeanLatency] = 300
+	b.Points[0][0].Intervals[bench.MetricMeanLatency] = runfile.SuiteInterval{Low: 299, High: 301}
 	if l := Run(Request{Sides: []Side{a, b}, SuiteSignificance: s}).Comparisons[0]; l.Outcome != bench.OutcomeUnknown || l.ByIntervals {
 		t.Errorf("%s", l.Outcome)
 	}
 	// A file can contain any interval.
-	a.Points[0][0].Intervals[runfile.MetricCapacity] = runfile.SuiteInterval{Low: 41_000, High: math.NaN()}
+	a.Points[0][0].Intervals[bench.MetricCapacity] = runfile.SuiteInterval{Low: 41_000, High: math.NaN()}
 	if l := Run(Request{Sides: []Side{a, b}, SuiteSignificance: capacityRule()}).Comparisons[0]; l.Outcome != bench.OutcomeUnknown {
 		t.Errorf("%s", l.Outcome)
 	}
@@ -115,7 +115,7 @@ func TestACapacityThatFellIsARegression(t *testing.T) {
 		}}}
 	}
 	s := capacityRule()
-	s.Metrics = []string{runfile.MetricCapacity}
+	s.Metrics = []string{bench.MetricCapacity}
 	accepted := of("before", 39_000, 40_000, 41_000)
 	if r := Run(Request{Run: new(of("after", 34_500, 35_000, 35_500)), Accepted: &accepted, SuiteSignificance: s}); !r.Regressed || len(r.Changes()) != 1 {
 		t.Errorf("12.5 %% less: %+v", r)

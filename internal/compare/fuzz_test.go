@@ -53,7 +53,7 @@ func numbers(t *testing.T, table Table) {
 
 func anyRun(r *rand.Rand, n int, odd, alpha float64) runfile.SuiteRun {
 	run := runfile.SuiteRun{Started: time.Unix(r.Int64N(1000), 0), Settings: runfile.SuiteSettings{Compare: &runfile.SuiteCompare{
-		SuiteSignificance: runfile.SuiteSignificance{Metrics: []string{runfile.MetricMeanLatency, runfile.MetricThroughput}[:r.IntN(3)], Alpha: alpha, MinimumEffect: odd},
+		SuiteSignificance: runfile.SuiteSignificance{Metrics: []string{bench.MetricMeanLatency, bench.MetricThroughput}[:r.IntN(3)], Alpha: alpha, MinimumEffect: odd},
 		Baseline:          map[string]string{"x": "0"}, ImpactOf: []string{"Candidate", "Baseline"}[r.IntN(2)],
 	}}}
 	for range r.IntN(5) {
@@ -68,7 +68,7 @@ func anyRun(r *rand.Rand, n int, odd, alpha float64) runfile.SuiteRun {
 		for range r.IntN(3) {
 			p := runfile.SuitePoint{Step: strconv.Itoa(r.IntN(2))}
 			if r.IntN(4) > 0 {
-				p.Metrics = map[string]float64{runfile.MetricMeanLatency: []float64{odd, 5, 6, r.Float64(), 0}[r.IntN(5)], runfile.MetricThroughput: 1e9 * r.Float64()}
+				p.Metrics = map[string]float64{bench.MetricMeanLatency: []float64{odd, 5, 6, r.Float64(), 0}[r.IntN(5)], bench.MetricThroughput: 1e9 * r.Float64()}
 			}
 			if wire := r.Float64() * 1e30; r.IntN(2) == 0 {
 				p.WirePercent = &wire
@@ -103,7 +103,7 @@ func BenchmarkRun(b *testing.B) {
 		run.Cells = append(run.Cells, runfile.SuiteCell{Name: "cell-" + strconv.Itoa(c), Values: []runfile.SuiteAxis{{Axis: "x", Value: x}, {Axis: "y", Value: strconv.Itoa(c / 4)}}})
 		for i := range 8 {
 			one := result("cell-"+strconv.Itoa(c), i+1, len(run.Results)+1, float64(440+r.IntN(20))) // with ties
-			one.Points[0].Metrics[runfile.MetricThroughput] = 1e9 * (1 + r.Float64())
+			one.Points[0].Metrics[bench.MetricThroughput] = 1e9 * (1 + r.Float64())
 			run.Results = append(run.Results, one)
 		}
 	}

@@ -33,7 +33,7 @@ func (p pairing) lines() []Line {
 				continue
 			}
 			l := p.line(step, metric, base, candidate)
-			if metric == runfile.MetricCapacity {
+			if metric == bench.MetricCapacity {
 				l.byIntervals(b.interval(), c.interval())
 			} else {
 				l.within(b.interval(), c.interval(), p.impactOf)

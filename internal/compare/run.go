@@ -135,7 +135,7 @@ func (f *finder) sides(q Request, t *Table) {
 	}
 	baseline, candidate := q.Sides[0], q.Sides[1]
 	if len(q.Metrics) == 0 && baseline.searched() && candidate.searched() {
-		q.Metrics = []string{runfile.MetricCapacity}
+		q.Metrics = []string{bench.MetricCapacity}
 	}
 	p := pairing{base: baseline.series(), candidate: candidate.series(), SuiteSignificance: q.SuiteSignificance}
 	both := []*series{p.base, p.candidate}
@@ -165,7 +165,7 @@ func (s Side) doubts() []string {
 func (s Side) searched() bool {
 	return slices.ContainsFunc(s.Points, func(points []runfile.SuitePoint) bool {
 		return slices.ContainsFunc(points, func(p runfile.SuitePoint) bool {
-			_, ok := p.Metrics[runfile.MetricCapacity]
+			_, ok := p.Metrics[bench.MetricCapacity]
 			return ok
 		})
 	})

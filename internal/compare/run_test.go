@@ -19,7 +19,7 @@ import (
 // suite has a cell for each client and path, whose latencies are the values.
 func suite(baseline map[string]string, cells map[string][]float64) runfile.SuiteRun {
 	s := significance()
-	s.Metrics = []string{runfile.MetricMeanLatency}
+	s.Metrics = []string{bench.MetricMeanLatency}
 	run := runfile.SuiteRun{Settings: runfile.SuiteSettings{Compare: &runfile.SuiteCompare{SuiteSignificance: s, Baseline: baseline, ImpactOf: "Baseline"}}}
 	for _, client := range []string{"kernel", "nfs", "dnfs"} {
 		for _, path := range []string{"local", "remote"} {
@@ -41,7 +41,7 @@ func result(cell string, repetition, position int, latency float64) runfile.Suit
 	return runfile.SuiteResult{
 		Cell: cell, Repetition: int32(repetition), Position: int32(position), //nolint:gosec // a few
 		Benchmark: cell + "-r" + strconv.Itoa(repetition), Phase: "Succeeded", Validity: "Valid",
-		Points: []runfile.SuitePoint{{Metrics: map[string]float64{runfile.MetricMeanLatency: latency}}},
+		Points: []runfile.SuitePoint{{Metrics: map[string]float64{bench.MetricMeanLatency: latency}}},
 	}
 }
 
@@ -106,7 +106,7 @@ func TestPairsAreByRepetitionAndOnlyWhatSucceededCounts(t *testing.T) {
 	at("dnfs-local", 4).Validity = "Invalid"
 	at("dnfs-local", 5).Validity = "Suspect"
 	retried := *at("dnfs-local", 6)
-	retried.Attempt, retried.Points = 1, []runfile.SuitePoint{{Metrics: map[string]float64{runfile.MetricMeanLatency: 450}}}
+	retried.Attempt, retried.Points = 1, []runfile.SuitePoint{{Metrics: map[string]float64{bench.MetricMeanLatency: 450}}}
 	run.Results = append([]runfile.SuiteResult{retried}, run.Results...)
 
 	table := Run(Request{Run: &run})
@@ -136,7 +136,7 @@ func TestPairsAreByRepetitionAndOnlyWhatSucceededCounts(t *testing.T) {
 func TestPositiveIsBetterWhateverTheMetric(t *testing.T) {
 	t.Parallel()
 	point := func(latency, throughput float64) []runfile.SuitePoint {
-		return []runfile.SuitePoint{{Metrics: map[string]float64{runfile.MetricMeanLatency: latency, runfile.MetricThroughput: throughput}}}
+		return []runfile.SuitePoint{{Metrics: map[string]float64{bench.MetricMeanLatency: latency, bench.MetricThroughput: throughput}}}
 	}
 	var a, b Side
 	for i := range 8 {

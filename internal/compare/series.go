@@ -176,7 +176,7 @@ const medianConfidence = 0.95
 // Metrics are the requested ones, or the API's default.
 func Metrics[S ~string](asked []S) []S {
 	if len(asked) == 0 {
-		return []S{runfile.MetricMeanLatency, runfile.MetricThroughput}
+		return []S{bench.MetricMeanLatency, bench.MetricThroughput}
 	}
 	return asked
 }

@@ -49,7 +49,7 @@ func (s simulated) run(name string, started time.Time) runfile.SuiteRun {
 				v := 100 * load * math.Exp(today+simulatedNoise*s.random.NormFloat64()+simulatedDrift*float64(at)/total) * (1 + s.slower[c+u])
 				run.Results = append(run.Results, runfile.SuiteResult{
 					Cell: c + u, Repetition: int32(r + 1), Position: int32(at + 1), Benchmark: "x", Phase: "Succeeded", Validity: "Valid", //nolint:gosec // few
-					Points: []runfile.SuitePoint{{Metrics: map[string]float64{runfile.MetricMeanLatency: v, runfile.MetricThroughput: 8192e6 * load / v}}},
+					Points: []runfile.SuitePoint{{Metrics: map[string]float64{bench.MetricMeanLatency: v, bench.MetricThroughput: 8192e6 * load / v}}},
 				})
 			}
 		}
@@ -59,7 +59,7 @@ func (s simulated) run(name string, started time.Time) runfile.SuiteRun {
 
 func significance() runfile.SuiteSignificance {
 	return runfile.SuiteSignificance{
-		Metrics: []string{runfile.MetricMeanLatency, runfile.MetricThroughput}, Alpha: 0.05, MinimumEffect: 0.02, Correction: "Holm",
+		Metrics: []string{bench.MetricMeanLatency, bench.MetricThroughput}, Alpha: 0.05, MinimumEffect: 0.02, Correction: "Holm",
 	}
 }
 

@@ -12,14 +12,14 @@ import (
 // single returns one run with a throughput and its interval.
 func single(name string, v, low, high float64) Side {
 	return Side{Name: name, Points: [][]runfile.SuitePoint{{{
-		Metrics:   map[string]float64{runfile.MetricThroughput: v},
-		Intervals: map[string]runfile.SuiteInterval{runfile.MetricThroughput: {Low: low, High: high}},
+		Metrics:   map[string]float64{bench.MetricThroughput: v},
+		Intervals: map[string]runfile.SuiteInterval{bench.MetricThroughput: {Low: low, High: high}},
 	}}}}
 }
 
 func TestSingleRunsSayWhetherTheirIntervalsExcludeZero(t *testing.T) {
 	t.Parallel()
-	s := runfile.SuiteSignificance{Metrics: []string{runfile.MetricThroughput}, Alpha: 0.05}
+	s := runfile.SuiteSignificance{Metrics: []string{bench.MetricThroughput}, Alpha: 0.05}
 	for name, c := range map[string]struct {
 		base, candidate Side
 		low, high       float64
@@ -56,7 +56,7 @@ func TestRepetitionsNeedNoIntervalsOfTheirRuns(t *testing.T) {
 	t.Parallel()
 	a, b := single("a", 100, 97, 103), single("b", 110, 106, 114)
 	a.Points, b.Points = append(a.Points, a.Points...), append(b.Points, b.Points...)
-	if l := Run(Request{Sides: []Side{a, b}, SuiteSignificance: runfile.SuiteSignificance{Metrics: []string{runfile.MetricThroughput}, Alpha: 0.05}}).Comparisons[0]; l.WithinLow != nil {
+	if l := Run(Request{Sides: []Side{a, b}, SuiteSignificance: runfile.SuiteSignificance{Metrics: []string{bench.MetricThroughput}, Alpha: 0.05}}).Comparisons[0]; l.WithinLow != nil {
 		t.Errorf("%+v", l)
 	}
 }
@@ -65,7 +65,7 @@ func TestRepetitionsNeedNoIntervalsOfTheirRuns(t *testing.T) {
 func TestTheIntervalOfSingleRunsIsAShareOfWhatTheImpactIs(t *testing.T) {
 	t.Parallel()
 	for of, want := range map[string][2]float64{"": {0.05, 0.15}, impactOfCandidate: {5.0 / 110, 15.0 / 110}} {
-		p := pairing{impactOf: of, SuiteSignificance: runfile.SuiteSignificance{Metrics: []string{runfile.MetricThroughput}}}
+		p := pairing{impactOf: of, SuiteSignificance: runfile.SuiteSignificance{Metrics: []string{bench.MetricThroughput}}}
 		p.base, p.candidate = single("a", 100, 97, 103).series(), single("b", 110, 106, 114).series()
 		l := p.lines()[0]
 		if l.WithinLow == nil || math.Abs(*l.WithinLow-want[0]) > 1e-9 || math.Abs(*l.WithinHigh-want[1]) > 1e-9 {

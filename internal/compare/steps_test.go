@@ -16,7 +16,7 @@ import (
 func ramp(latency float64, wire map[string]int64, steps ...string) []runfile.SuitePoint {
 	points := make([]runfile.SuitePoint, 0, len(steps))
 	for i, step := range steps {
-		p := runfile.SuitePoint{Step: step, Metrics: map[string]float64{runfile.MetricMeanLatency: latency * float64(i+1)}}
+		p := runfile.SuitePoint{Step: step, Metrics: map[string]float64{bench.MetricMeanLatency: latency * float64(i+1)}}
 		if w, ok := wire[step]; ok {
 			p.WirePercent = new(float64(w) / 10)
 		}
@@ -26,7 +26,7 @@ func ramp(latency float64, wire map[string]int64, steps ...string) []runfile.Sui
 }
 
 func latencyOnly() runfile.SuiteSignificance {
-	return runfile.SuiteSignificance{Metrics: []string{runfile.MetricMeanLatency}, Alpha: 0.05, MinimumEffect: 0.02, Correction: "None"}
+	return runfile.SuiteSignificance{Metrics: []string{bench.MetricMeanLatency}, Alpha: 0.05, MinimumEffect: 0.02, Correction: "None"}
 }
 
 func TestStepsAreMatchedByName(t *testing.T) {
@@ -122,7 +122,7 @@ func TestAFullLineIsMarkedOnEitherSide(t *testing.T) {
 func TestAMetricThatNobodyMeasuredIsNamed(t *testing.T) {
 	t.Parallel()
 	s := latencyOnly()
-	s.Metrics = append(s.Metrics, runfile.MetricStorageLatency)
+	s.Metrics = append(s.Metrics, bench.MetricStorageLatency)
 	a := Side{Name: "a"}
 	for range 4 {
 		a.Points = append(a.Points, ramp(100, nil, ""))
@@ -140,7 +140,7 @@ func TestACellsNumbers(t *testing.T) {
 	t.Parallel()
 	s := Side{Name: "a"}
 	for _, v := range []float64{60, 10, 30, 20, 50, 40} {
-		s.Points = append(s.Points, []runfile.SuitePoint{{Metrics: map[string]float64{runfile.MetricThroughput: v}}})
+		s.Points = append(s.Points, []runfile.SuitePoint{{Metrics: map[string]float64{bench.MetricThroughput: v}}})
 	}
 	got := Run(Request{Sides: []Side{s, {}}, SuiteSignificance: runfile.SuiteSignificance{}}).Cells
 	low, high, variation := 10.0, 60.0, 0.5345224838248488

@@ -319,9 +319,9 @@ func TestACapacityThatIsNotReachedIsNoNumber(t *testing.T) {
 				t.Errorf("%+v", j.Findings)
 			}
 			p := Headline(j)[0]
-			if _, ok := p.Intervals[runfile.MetricCapacity]; ok || p.Metrics[runfile.MetricIOPS] == 0 {
+			if _, ok := p.Intervals[bench.MetricCapacity]; ok || p.Metrics[bench.MetricIOPS] == 0 {
 				t.Errorf("%+v", p)
-			} else if v, ok := p.Metrics[runfile.MetricCapacity]; ok {
+			} else if v, ok := p.Metrics[bench.MetricCapacity]; ok {
 				t.Errorf("capacity %g", v)
 			}
 		})
@@ -448,12 +448,12 @@ func TestSeveralSearchesGiveTheirMedian(t *testing.T) {
 	}
 	var got []float64
 	for _, points := range Points(r) {
-		got = append(got, points[0].Metrics[runfile.MetricCapacity])
+		got = append(got, points[0].Metrics[bench.MetricCapacity])
 	}
 	if diff := cmp.Diff([]float64{40254, 32203, 50318}, got); diff != "" {
 		t.Error(diff)
 	}
-	if h := Headline(j); len(h) != 1 || h[0].Metrics[runfile.MetricCapacity] != 40_254 || h[0].Intervals[runfile.MetricCapacity].High < 50_000 {
+	if h := Headline(j); len(h) != 1 || h[0].Metrics[bench.MetricCapacity] != 40_254 || h[0].Intervals[bench.MetricCapacity].High < 50_000 {
 		t.Errorf("%+v", h)
 	}
 }

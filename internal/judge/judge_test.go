@@ -250,7 +250,7 @@ func TestTheCPUOfClientsIsThatOfTheirMachinesAboveIdle(t *testing.T) {
 		}
 		var share *int64
 		for _, n := range measure.Numbers(s, nil) {
-			if n.Name == runfile.MetricClientCPU {
+			if n.Name == bench.MetricClientCPU {
 				share = &n.Value
 			}
 		}

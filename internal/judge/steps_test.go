@@ -260,11 +260,11 @@ func TestTheHeadlineOfACalibrationIsItsResultAndNotItsLevels(t *testing.T) {
 	}
 	points := Points(r)
 	for _, got := range append(points, Headline(j)) {
-		if len(got) != 1 || got[0].Step != "" || got[0].Metrics[runfile.MetricIOPS] == 0 || got[0].Metrics[runfile.MetricMeanLatency] == 0 {
+		if len(got) != 1 || got[0].Step != "" || got[0].Metrics[bench.MetricIOPS] == 0 || got[0].Metrics[bench.MetricMeanLatency] == 0 {
 			t.Errorf("points %+v, want the result", got)
 		}
 	}
-	if s := j.Summary; Headline(j)[0].Metrics[runfile.MetricIOPS] != float64(s.Total.OperationsPerSecond) || len(points) == 0 {
+	if s := j.Summary; Headline(j)[0].Metrics[bench.MetricIOPS] != float64(s.Total.OperationsPerSecond) || len(points) == 0 {
 		t.Errorf("the headline has %+v, and the summary %d IOPS", points, s.Total.OperationsPerSecond)
 	}
 }
@@ -276,18 +276,18 @@ func TestTheHeadlineHasTheNumbersOfTheSummary(t *testing.T) {
 	got := Headline(j)
 	want := []runfile.SuitePoint{{
 		Metrics: map[string]float64{
-			runfile.MetricThroughput: float64(s.Total.BytesPerSecond), runfile.MetricIOPS: float64(s.Total.OperationsPerSecond),
-			runfile.MetricMeanLatency: float64(s.Total.Latency.MeanMicroseconds), runfile.MetricP50Latency: float64(s.Total.Latency.P50Microseconds),
-			runfile.MetricP95Latency: float64(s.Total.Latency.P95Microseconds), runfile.MetricP99Latency: float64(s.Total.Latency.P99Microseconds),
-			runfile.MetricClientCPUTime: float64(*s.ClientCPU.MicrosecondsPerMiB), runfile.MetricClientCPU: float64(*s.ClientCPU.AboveIdlePermille),
-			runfile.MetricP999Latency: float64(s.Total.Latency.P999Microseconds), runfile.MetricMaxLatency: float64(s.Total.Latency.MaxMicroseconds),
-			runfile.MetricOpenLoopP99Latency: float64(*s.OpenLoopP99Microseconds), runfile.MetricWire: float64(*s.WirePermille),
+			bench.MetricThroughput: float64(s.Total.BytesPerSecond), bench.MetricIOPS: float64(s.Total.OperationsPerSecond),
+			bench.MetricMeanLatency: float64(s.Total.Latency.MeanMicroseconds), bench.MetricP50Latency: float64(s.Total.Latency.P50Microseconds),
+			bench.MetricP95Latency: float64(s.Total.Latency.P95Microseconds), bench.MetricP99Latency: float64(s.Total.Latency.P99Microseconds),
+			bench.MetricClientCPUTime: float64(*s.ClientCPU.MicrosecondsPerMiB), bench.MetricClientCPU: float64(*s.ClientCPU.AboveIdlePermille),
+			bench.MetricP999Latency: float64(s.Total.Latency.P999Microseconds), bench.MetricMaxLatency: float64(s.Total.Latency.MaxMicroseconds),
+			bench.MetricOpenLoopP99Latency: float64(*s.OpenLoopP99Microseconds), bench.MetricWire: float64(*s.WirePermille),
 		},
 		Intervals: map[string]runfile.SuiteInterval{
-			runfile.MetricThroughput:  {Low: float64(s.Total.Intervals.BytesPerSecond.Low), High: float64(s.Total.Intervals.BytesPerSecond.High)},
-			runfile.MetricIOPS:        {Low: float64(s.Total.Intervals.OperationsPerSecond.Low), High: float64(s.Total.Intervals.OperationsPerSecond.High)},
-			runfile.MetricMeanLatency: {Low: float64(s.Total.Intervals.MeanMicroseconds.Low), High: float64(s.Total.Intervals.MeanMicroseconds.High)},
-			runfile.MetricP99Latency:  {Low: float64(s.Total.Intervals.P99Microseconds.Low), High: float64(s.Total.Intervals.P99Microseconds.High)},
+			bench.MetricThroughput:  {Low: float64(s.Total.Intervals.BytesPerSecond.Low), High: float64(s.Total.Intervals.BytesPerSecond.High)},
+			bench.MetricIOPS:        {Low: float64(s.Total.Intervals.OperationsPerSecond.Low), High: float64(s.Total.Intervals.OperationsPerSecond.High)},
+			bench.MetricMeanLatency: {Low: float64(s.Total.Intervals.MeanMicroseconds.Low), High: float64(s.Total.Intervals.MeanMicroseconds.High)},
+			bench.MetricP99Latency:  {Low: float64(s.Total.Intervals.P99Microseconds.Low), High: float64(s.Total.Intervals.P99Microseconds.High)},
 		},
 		WirePercent: new(float64(*s.WirePermille) / 10),
 	}}

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nfsbench/nfsbench/api/bench"
+
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/internal/plan"
@@ -99,7 +101,7 @@ func tested(n int, s v1alpha1.Significance) int {
 	metrics := compare.Metrics(s.Metrics)
 	if n == 1 {
 		metrics = slices.DeleteFunc(slices.Clone(metrics),
-			func(m v1alpha1.Metric) bool { return m == runfile.MetricCapacity })
+			func(m bench.Metric) bool { return m == bench.MetricCapacity })
 	}
 	return len(metrics)
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nfsbench/nfsbench/api/bench"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
@@ -154,7 +156,7 @@ func TestTheShuffleFavoursNoPlace(t *testing.T) {
 
 func recordOf(s *v1alpha1.NFSBenchmarkSuite, m matrix.Matrix) runfile.SuiteRun {
 	run := runfile.SuiteRun{Settings: runfile.SuiteSettings{Compare: &runfile.SuiteCompare{
-		SuiteSignificance: runfile.SuiteSignificance{Metrics: []string{runfile.MetricMeanLatency, runfile.MetricThroughput}, Alpha: 0.5, Correction: "Holm"},
+		SuiteSignificance: runfile.SuiteSignificance{Metrics: []string{bench.MetricMeanLatency, bench.MetricThroughput}, Alpha: 0.5, Correction: "Holm"},
 		Baseline:          map[string]string{}, ImpactOf: "Baseline",
 	}}}
 	for axis, v := range s.Spec.Compare.Baseline {
@@ -166,7 +168,7 @@ func recordOf(s *v1alpha1.NFSBenchmarkSuite, m matrix.Matrix) runfile.SuiteRun {
 	for i, slot := range m.Sequence {
 		run.Results = append(run.Results, runfile.SuiteResult{
 			Cell: m.Cells[slot.Cell].Name, Repetition: slot.Repetition, Position: int32(i + 1), Phase: "Succeeded", Validity: "Valid",
-			Points: []runfile.SuitePoint{{Metrics: map[string]float64{runfile.MetricMeanLatency: float64(100 + i), runfile.MetricThroughput: float64(1000 + i)}}},
+			Points: []runfile.SuitePoint{{Metrics: map[string]float64{bench.MetricMeanLatency: float64(100 + i), bench.MetricThroughput: float64(1000 + i)}}},
 		})
 	}
 	return run

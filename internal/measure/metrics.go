@@ -5,8 +5,9 @@ import (
 	"math"
 	"strings"
 
+	"github.com/nfsbench/nfsbench/api/bench"
+
 	"github.com/nfsbench/nfsbench/internal/human"
-	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
@@ -59,63 +60,63 @@ func Metrics() []Metric {
 		}
 	}
 	throughput := Metric{
-		Name: runfile.MetricThroughput, Label: "Throughput", Unit: UnitBytes, Higher: true,
+		Name: bench.MetricThroughput, Label: "Throughput", Unit: UnitBytes, Higher: true,
 		Field: "throughputBytesPerSecond", Series: "throughput_bytes_per_second",
 		value:    func(s judged) *int64 { return Known(s.Total.BytesPerSecond != 0, s.Total.BytesPerSecond) },
 		interval: func(s judged) *Interval { return s.Total.Intervals.BytesPerSecond },
 	}
 	iops := Metric{
-		Name: runfile.MetricIOPS, Label: "IOPS", Unit: UnitRate, Higher: true, Field: "iops", Series: "iops",
+		Name: bench.MetricIOPS, Label: "IOPS", Unit: UnitRate, Higher: true, Field: "iops", Series: "iops",
 		value:    func(s judged) *int64 { return Known(s.Total.OperationsPerSecond != 0, s.Total.OperationsPerSecond) },
 		interval: func(s judged) *Interval { return s.Total.Intervals.OperationsPerSecond },
 	}
 	capacity := Metric{
-		Name: runfile.MetricCapacity, Label: "Capacity, operations/s", Unit: UnitRate, Higher: true,
+		Name: bench.MetricCapacity, Label: "Capacity, operations/s", Unit: UnitRate, Higher: true,
 		Field: "capacityOperationsPerSecond", Series: "capacity_operations_per_second",
 		value:    func(s judged) *int64 { return Known(s.capacity.Reached, s.capacity.OperationsPerSecond) },
 		interval: func(s judged) *Interval { return s.capacity.within() },
 	}
-	mean := latency(runfile.MetricMeanLatency, "Mean latency", "mean",
+	mean := latency(bench.MetricMeanLatency, "Mean latency", "mean",
 		func(l *stats.Latency) *int64 { return &l.MeanMicroseconds })
 	mean.interval = func(s judged) *Interval { return s.Total.Intervals.MeanMicroseconds }
-	p99 := latency(runfile.MetricP99Latency, "Latency, 99th percentile", "p99",
+	p99 := latency(bench.MetricP99Latency, "Latency, 99th percentile", "p99",
 		func(l *stats.Latency) *int64 { return &l.P99Microseconds })
 	p99.interval = func(s judged) *Interval { return s.Total.Intervals.P99Microseconds }
-	openLoop := latency(runfile.MetricOpenLoopP99Latency, "Latency of an open loop, 99th percentile", "open_loop_p99", nil)
+	openLoop := latency(bench.MetricOpenLoopP99Latency, "Latency of an open loop, 99th percentile", "open_loop_p99", nil)
 	openLoop.value = func(s judged) *int64 { return s.OpenLoopP99Microseconds }
-	storage := latency(runfile.MetricStorageLatency, "Latency of the storage", "storage", nil)
+	storage := latency(bench.MetricStorageLatency, "Latency of the storage", "storage", nil)
 	storage.Field = "storageMeanLatencyMicroseconds"
 	storage.value = func(s judged) *int64 { return s.Storage.MeanLatencyMicroseconds }
 	return []Metric{
 		throughput, iops, capacity, mean,
-		latency(runfile.MetricP50Latency, "Latency, median", "p50",
+		latency(bench.MetricP50Latency, "Latency, median", "p50",
 			func(l *stats.Latency) *int64 { return &l.P50Microseconds }),
-		latency(runfile.MetricP95Latency, "Latency, 95th percentile", "p95",
+		latency(bench.MetricP95Latency, "Latency, 95th percentile", "p95",
 			func(l *stats.Latency) *int64 { return &l.P95Microseconds }),
 		p99,
-		latency(runfile.MetricP999Latency, "Latency, 99.9th percentile", "p999",
+		latency(bench.MetricP999Latency, "Latency, 99.9th percentile", "p999",
 			func(l *stats.Latency) *int64 { return &l.P999Microseconds }),
-		latency(runfile.MetricMaxLatency, "Longest latency", "max",
+		latency(bench.MetricMaxLatency, "Longest latency", "max",
 			func(l *stats.Latency) *int64 { return &l.MaxMicroseconds }),
 		openLoop,
 		{
-			Name: runfile.MetricLongestPause, Label: "Longest pause", Unit: UnitTime, Field: "longestPauseMicroseconds",
+			Name: bench.MetricLongestPause, Label: "Longest pause", Unit: UnitTime, Field: "longestPauseMicroseconds",
 			Series: "longest_pause_seconds",
 			value:  func(s judged) *int64 { return s.LongestPauseMicroseconds },
 		},
 		storage,
 		{
-			Name: runfile.MetricWire, Label: "Share of the wire limit", Unit: UnitPermille, Higher: true,
+			Name: bench.MetricWire, Label: "Share of the wire limit", Unit: UnitPermille, Higher: true,
 			Field: "wirePercent", Divisor: 10, Series: "wire_ratio",
 			value: func(s judged) *int64 { return wide(s.WirePermille) },
 		},
 		{
-			Name: runfile.MetricClientCPU, Label: "CPU of the busiest client machine above idle", Unit: UnitPermille,
+			Name: bench.MetricClientCPU, Label: "CPU of the busiest client machine above idle", Unit: UnitPermille,
 			Field: "clientCPUPermille", Series: "client_cpu_ratio",
 			value: func(s judged) *int64 { return wide(s.ClientCPU.AboveIdlePermille) },
 		},
 		{
-			Name: runfile.MetricClientCPUTime, Label: "CPU of the client machines above idle, for each MiB", Unit: UnitCost,
+			Name: bench.MetricClientCPUTime, Label: "CPU of the client machines above idle, for each MiB", Unit: UnitCost,
 			Field: "clientCPUMicrosecondsPerMiB", Series: "client_cpu_seconds_per_mebibyte",
 			value: func(s judged) *int64 { return s.ClientCPU.MicrosecondsPerMiB },
 		},

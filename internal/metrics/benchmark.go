@@ -6,9 +6,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nfsbench/nfsbench/api/bench"
+
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/measure"
-	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 const (
@@ -76,7 +77,7 @@ func exportSummary(s sink, sum *v1alpha1.Summary, with func(...string) []string)
 			continue
 		}
 		value := float64(v)
-		if m.Name != runfile.MetricCapacity { // each bound has a series of its own
+		if m.Name != bench.MetricCapacity { // each bound has a series of its own
 			var labels []string
 			if m.Stat != "" {
 				labels = append(labels, m.Stat)

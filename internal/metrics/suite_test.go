@@ -13,13 +13,12 @@ import (
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/metrics"
-	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // suite is one with a schedule whose newest run regressed.
 func suite() *v1alpha1.NFSBenchmarkSuite {
 	worse := v1alpha1.RegressionChange{
-		Cell: "dnfs-u8", Step: "Users=8", Metric: runfile.MetricMeanLatency, ShiftBasisPoints: new(int64(-1150)), Outcome: bench.OutcomeWorse,
+		Cell: "dnfs-u8", Step: "Users=8", Metric: bench.MetricMeanLatency, ShiftBasisPoints: new(int64(-1150)), Outcome: bench.OutcomeWorse,
 	}
 	return &v1alpha1.NFSBenchmarkSuite{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: "nightly", CreationTimestamp: *ago(90 * 24 * time.Hour)},
@@ -32,17 +31,17 @@ func suite() *v1alpha1.NFSBenchmarkSuite {
 				StartTime: ago(10 * time.Hour), CompletionTime: ago(8 * time.Hour),
 			},
 			Cells: []v1alpha1.CellStatus{
-				{Cell: "dnfs-u8", Step: "Users=8", Metric: runfile.MetricThroughput, Median: 236e6, MedianLow: new(int64(230e6)), MedianHigh: new(int64(240e6))},
-				{Cell: "dnfs-u8", Step: "Users=8", Metric: runfile.MetricMeanLatency, Median: 402},
-				{Cell: "dnfs-u8", Step: "Users=8", Metric: runfile.MetricIOPS, Median: 28_000},
-				{Cell: "dnfs-u8", Step: "Users=8", Metric: runfile.MetricClientCPU, Median: 900},
-				{Cell: "dnfs-u8", Step: "Users=8", Metric: runfile.MetricClientCPUTime, Median: 510},
-				{Cell: "dnfs-u8", Step: "Users=8", Metric: runfile.MetricWire, Median: 985},
-				{Cell: "dnfs-u8", Step: "Users=8", Metric: runfile.MetricLongestPause, Median: 1_500_000},
-				{Cell: "dnfs", Metric: runfile.MetricCapacity, Median: 41_200, MedianLow: new(int64(40_500)), MedianHigh: new(int64(41_900))},
+				{Cell: "dnfs-u8", Step: "Users=8", Metric: bench.MetricThroughput, Median: 236e6, MedianLow: new(int64(230e6)), MedianHigh: new(int64(240e6))},
+				{Cell: "dnfs-u8", Step: "Users=8", Metric: bench.MetricMeanLatency, Median: 402},
+				{Cell: "dnfs-u8", Step: "Users=8", Metric: bench.MetricIOPS, Median: 28_000},
+				{Cell: "dnfs-u8", Step: "Users=8", Metric: bench.MetricClientCPU, Median: 900},
+				{Cell: "dnfs-u8", Step: "Users=8", Metric: bench.MetricClientCPUTime, Median: 510},
+				{Cell: "dnfs-u8", Step: "Users=8", Metric: bench.MetricWire, Median: 985},
+				{Cell: "dnfs-u8", Step: "Users=8", Metric: bench.MetricLongestPause, Median: 1_500_000},
+				{Cell: "dnfs", Metric: bench.MetricCapacity, Median: 41_200, MedianLow: new(int64(40_500)), MedianHigh: new(int64(41_900))},
 			},
 			Comparisons: []v1alpha1.ComparisonStatus{{
-				Cell: "dnfs-u8", Baseline: "nfs-u8", Step: "Users=8", Metric: runfile.MetricMeanLatency,
+				Cell: "dnfs-u8", Baseline: "nfs-u8", Step: "Users=8", Metric: bench.MetricMeanLatency,
 				ImpactBasisPoints: 2345, Outcome: bench.OutcomeBetter,
 			}},
 			Left:       new(int32(3)),
@@ -186,8 +185,8 @@ func TestLinesAreBounded(t *testing.T) {
 	s.Status.Cells, s.Status.Comparisons = nil, nil
 	for i := range 10 {
 		cell := fmt.Sprintf("c%d", i)
-		s.Status.Cells = append(s.Status.Cells, v1alpha1.CellStatus{Cell: cell, Metric: runfile.MetricIOPS, Median: 1})
-		s.Status.Comparisons = append(s.Status.Comparisons, v1alpha1.ComparisonStatus{Cell: cell, Baseline: "b", Metric: runfile.MetricIOPS, ImpactBasisPoints: 100, Outcome: bench.OutcomeBetter})
+		s.Status.Cells = append(s.Status.Cells, v1alpha1.CellStatus{Cell: cell, Metric: bench.MetricIOPS, Median: 1})
+		s.Status.Comparisons = append(s.Status.Comparisons, v1alpha1.ComparisonStatus{Cell: cell, Baseline: "b", Metric: bench.MetricIOPS, ImpactBasisPoints: 100, Outcome: bench.OutcomeBetter})
 	}
 	limits := metrics.DefaultLimits()
 	limits.Lines = 4

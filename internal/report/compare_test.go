@@ -8,7 +8,6 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/bench"
 	"github.com/nfsbench/nfsbench/internal/compare"
-	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/experiments"
 )
 
@@ -25,11 +24,11 @@ func compared(t *testing.T, table compare.Table, o Options) string {
 func tables() map[string]compare.Table {
 	low, high, shift, p, deviation := -.12, -.04, -.08, .00004, .031
 	line := compare.Line{
-		Cell: "dnfs", Baseline: "nfs", Metric: runfile.MetricThroughput, Unit: "B/s", Mean: 412e6, Impact: shift, ImpactDeviation: &deviation,
+		Cell: "dnfs", Baseline: "nfs", Metric: bench.MetricThroughput, Unit: "B/s", Mean: 412e6, Impact: shift, ImpactDeviation: &deviation,
 		ImpactMinimum: -.13, ImpactMaximum: .01, Shift: &shift, ShiftLow: &low, ShiftHigh: &high, P: &p, AdjustedP: &p, Outcome: bench.OutcomeWorse, Saturated: true,
 	}
 	short := line
-	short.Metric, short.Unit, short.Mean, short.Step, short.Saturated = runfile.MetricMeanLatency, "us", 820, "Users=8", false
+	short.Metric, short.Unit, short.Mean, short.Step, short.Saturated = bench.MetricMeanLatency, "us", 820, "Users=8", false
 	short.ShiftLow, short.ShiftHigh, short.P, short.AdjustedP, short.ImpactDeviation, short.Outcome = nil, nil, nil, nil, nil, bench.OutcomeUnknown
 	same, small := line, line
 	same.Outcome, same.Cell, small.Outcome, small.Cell = bench.OutcomeNoDifference, "same", bench.OutcomeNegligible, "small"
@@ -37,7 +36,7 @@ func tables() map[string]compare.Table {
 	return map[string]compare.Table{
 		"impact":   compare.Run(compare.Request{Run: new(experiments.ImpactRun())}),
 		"outcomes": {Comparisons: []compare.Line{line, same, small, short}, Findings: []bench.Finding{{Code: "TooFewRepetitions", Severity: "Warning", Message: "Make more."}}},
-		"cells":    {Cells: []compare.Cell{{Cell: "nfs", Metric: runfile.MetricIOPS, Unit: "1/s", Values: []float64{1, 2}, Mean: 1.5, Median: 1, Minimum: 1, Maximum: 2, Variation: &variation, Saturated: true}}},
+		"cells":    {Cells: []compare.Cell{{Cell: "nfs", Metric: bench.MetricIOPS, Unit: "1/s", Values: []float64{1, 2}, Mean: 1.5, Median: 1, Minimum: 1, Maximum: 2, Variation: &variation, Saturated: true}}},
 		"nothing":  {},
 	}
 }

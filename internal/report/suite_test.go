@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/bench"
+
 	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/measure"
@@ -62,7 +64,7 @@ func TestARunThatIsNotOverDoesNotLookAsIfItWere(t *testing.T) {
 func TestTheOrderPlotShowsDriftWhateverTheCellsDifferIn(t *testing.T) {
 	t.Parallel()
 	run := simulation.Suite("a", 1, 0)
-	o := orderOf(run, runfile.MetricThroughput)
+	o := orderOf(run, bench.MetricThroughput)
 	if len(o.Points) != len(run.Results) {
 		t.Fatalf("%d points of %d results", len(o.Points), len(run.Results))
 	}

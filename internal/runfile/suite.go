@@ -134,22 +134,3 @@ func (r SuiteRun) Axes() (order []string, values map[string][]string) {
 	}
 	return order, values
 }
-
-// The metrics of a SuitePoint; the API's names. The judge knows more of them.
-const (
-	MetricThroughput         = "Throughput"
-	MetricIOPS               = "IOPS"
-	MetricCapacity           = "Capacity" // highest rate within the first bound of a search for capacity
-	MetricMeanLatency        = "MeanLatency"
-	MetricP50Latency         = "P50Latency"
-	MetricP95Latency         = "P95Latency"
-	MetricP99Latency         = "P99Latency"
-	MetricP999Latency        = "P999Latency"
-	MetricMaxLatency         = "MaxLatency"
-	MetricOpenLoopP99Latency = "OpenLoopP99Latency"
-	MetricLongestPause       = "LongestPause" // of a client without an answer
-	MetricStorageLatency     = "StorageLatency"
-	MetricWire               = "Wire"
-	MetricClientCPU          = "ClientCPU"     // busy share of the busiest client machine above idle
-	MetricClientCPUTime      = "ClientCPUTime" // of the machines above idle, for each MiB
-)

@@ -183,7 +183,7 @@ func ImpactRun() runfile.SuiteRun {
 		Settings: runfile.SuiteSettings{
 			Repetitions: 8, Order: "Interleaved", Blocks: "ABBA", Seed: 2,
 			Compare: &runfile.SuiteCompare{
-				SuiteSignificance: runfile.SuiteSignificance{Metrics: []string{runfile.MetricMeanLatency}, Alpha: 0.05, MinimumEffect: 0.02, Correction: "Holm"},
+				SuiteSignificance: runfile.SuiteSignificance{Metrics: []string{bench.MetricMeanLatency}, Alpha: 0.05, MinimumEffect: 0.02, Correction: "Holm"},
 				Baseline:          map[string]string{"client": "nfs"}, ImpactOf: "Candidate",
 			},
 		},
@@ -220,6 +220,6 @@ func (i Impact) result(client string, repetition, position int) runfile.SuiteRes
 		Cell: cell, Repetition: int32(repetition + 1), Position: int32(position), //nolint:gosec // 8 times 32 of them
 		Benchmark: "nfs-vs-dnfs-" + cell + "-r" + strconv.Itoa(repetition+1) + "-0",
 		Phase:     "Succeeded", Validity: "Valid", Started: start, Ended: start.Add(4 * time.Minute),
-		Points: []runfile.SuitePoint{{Metrics: map[string]float64{runfile.MetricMeanLatency: float64(10 * hundredths)}}},
+		Points: []runfile.SuitePoint{{Metrics: map[string]float64{bench.MetricMeanLatency: float64(10 * hundredths)}}},
 	}
 }

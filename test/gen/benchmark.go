@@ -330,7 +330,7 @@ func Suite(name string, mods ...SuiteMod) *v1alpha1.NFSBenchmarkSuite {
 			Repetitions: 4, Order: v1alpha1.OrderInterleaved, Blocks: v1alpha1.BlocksABBA, Retries: &one,
 			Compare: &v1alpha1.Compare{
 				Significance: v1alpha1.Significance{
-					Metrics: []v1alpha1.Metric{runfile.MetricThroughput}, Alpha: "0.05", MinimumEffectPercent: &two, Correction: v1alpha1.CorrectionHolm,
+					Metrics: []bench.Metric{bench.MetricThroughput}, Alpha: "0.05", MinimumEffectPercent: &two, Correction: v1alpha1.CorrectionHolm,
 				},
 				Baseline: map[string]v1alpha1.ShortName{"depth": "low"}, ImpactOf: v1alpha1.DenominatorBaseline,
 			},

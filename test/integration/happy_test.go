@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/nfsbench/nfsbench/api/bench"
+
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/gen"
@@ -45,7 +47,7 @@ func TestARunComesToItsEnd(t *testing.T) {
 				t.Fatal("the result is gone with the clean-up")
 			}
 			points, err := runfile.ReadSuitePoints(bytes.NewReader(cm.BinaryData[runfile.KeySuitePoints]))
-			if err != nil || len(points.Points) != 1 || points.Points[0].Metrics[runfile.MetricThroughput] != float64(*b.Status.Summary.ThroughputBytesPerSecond) {
+			if err != nil || len(points.Points) != 1 || points.Points[0].Metrics[bench.MetricThroughput] != float64(*b.Status.Summary.ThroughputBytesPerSecond) {
 				t.Errorf("numbers for suites %+v, %v; want those of %+v", points, err, b.Status.Summary)
 			}
 		})

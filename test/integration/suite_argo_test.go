@@ -108,7 +108,7 @@ func (w *suiteWorld) benchmark(b *v1alpha1.NFSBenchmark) string {
 	}
 	b.Status.Validity = bench.ValidityValid
 	w.publish(b, runfile.SuitePoint{Metrics: map[string]float64{
-		runfile.MetricThroughput: float64(e.speed), runfile.MetricMeanLatency: 1e12 / float64(e.speed),
+		bench.MetricThroughput: float64(e.speed), bench.MetricMeanLatency: 1e12 / float64(e.speed),
 	}})
 	w.succeeded(b, metav1.ConditionTrue, v1alpha1.ReasonCompleted)
 	return b.Name + " succeeds"

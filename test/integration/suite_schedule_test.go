@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nfsbench/nfsbench/api/bench"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -13,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
-	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/gen"
 )
 
@@ -68,7 +69,7 @@ func reaching(speed *int64) func(*v1alpha1.NFSBenchmark) suiteEnding {
 
 func oneCell(s *v1alpha1.NFSBenchmarkSuite) {
 	s.Spec.Axes, s.Spec.Compare, s.Spec.Repetitions = nil, nil, 4
-	s.Spec.Regression = &v1alpha1.Regression{Significance: v1alpha1.Significance{Metrics: []v1alpha1.Metric{runfile.MetricThroughput}}}
+	s.Spec.Regression = &v1alpha1.Regression{Significance: v1alpha1.Significance{Metrics: []bench.Metric{bench.MetricThroughput}}}
 }
 
 func TestAScheduleKeepsItsHistoryAndFindsARegression(t *testing.T) {

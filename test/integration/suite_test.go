@@ -87,7 +87,7 @@ func TestASuiteRunsOnceAndAnswersItsQuestion(t *testing.T) {
 		t.Errorf("record: %+v", f)
 	}
 	for i, r := range f.Results {
-		if int(r.Position) != i+1 || len(r.Points) != 1 || r.Points[0].Metrics[runfile.MetricThroughput] < 1e8 {
+		if int(r.Position) != i+1 || len(r.Points) != 1 || r.Points[0].Metrics[bench.MetricThroughput] < 1e8 {
 			t.Errorf("result %d: %+v", i, r)
 		}
 	}

@@ -305,7 +305,7 @@ func Suite(run string, seed uint64, slower float64) runfile.SuiteRun {
 
 func significance() runfile.SuiteSignificance {
 	return runfile.SuiteSignificance{
-		Metrics: []string{runfile.MetricThroughput, runfile.MetricMeanLatency, runfile.MetricP99Latency}, Alpha: .05, MinimumEffect: .02, Correction: "Holm",
+		Metrics: []string{bench.MetricThroughput, bench.MetricMeanLatency, bench.MetricP99Latency}, Alpha: .05, MinimumEffect: .02, Correction: "Holm",
 	}
 }
 
@@ -316,8 +316,8 @@ func suiteResult(cell string, rep, position int32, rate float64, random *rand.Ra
 		Cell: cell, Repetition: rep, Position: position, Benchmark: fmt.Sprintf("protocols-%s-r%d-0", cell, rep), Phase: "Succeeded", Verdict: "NotEvaluated", Validity: "Valid",
 		Started: at, Ended: at.Add(5 * time.Minute),
 		Points: []runfile.SuitePoint{{Metrics: map[string]float64{
-			runfile.MetricThroughput: math.Round(412e6 * rate), runfile.MetricIOPS: math.Round(50_300 * rate),
-			runfile.MetricMeanLatency: math.Round(mean), runfile.MetricP99Latency: math.Round(mean * (2.3 + .12*random.NormFloat64())),
+			bench.MetricThroughput: math.Round(412e6 * rate), bench.MetricIOPS: math.Round(50_300 * rate),
+			bench.MetricMeanLatency: math.Round(mean), bench.MetricP99Latency: math.Round(mean * (2.3 + .12*random.NormFloat64())),
 		}, WirePercent: new(math.Round(420*rate) / 10)}},
 	}
 }
